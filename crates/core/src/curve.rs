@@ -1,0 +1,211 @@
+//! What a program does at each number of ways.
+
+use core::fmt;
+
+use crate::{MAX_WAYS, Ways};
+
+/// A non-negative number with 32 bits after the binary point, in 64 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Q32(u64);
+
+impl Q32 {
+    /// 1.
+    pub const ONE: Self = Self(1 << 32);
+
+    /// The largest number a [`Curve`] holds, 2^26: a quotient of two of its values by way counts
+    /// is then compared by cross-multiplication in 64 bits.
+    pub const MAX_IN_CURVE: Self = Self(1 << 58);
+
+    /// The number whose 2^32-fold is `raw`.
+    #[must_use]
+    pub const fn from_raw(raw: u64) -> Self {
+        Self(raw)
+    }
+
+    /// The whole number `value`.
+    #[must_use]
+    pub const fn from_int(value: u32) -> Self {
+        Self((value as u64) << 32)
+    }
+
+    /// `numerator / denominator`, rounded down; the largest number there is if that is too large
+    /// or the denominator is 0.
+    #[must_use]
+    pub const fn ratio(numerator: u64, denominator: u64) -> Self {
+        if denominator == 0 {
+            return Self(u64::MAX);
+        }
+        let quotient = ((numerator as u128) << 32) / denominator as u128;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the other branch is for what does not fit"
+        )]
+        Self(if quotient > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            quotient as u64
+        })
+    }
+
+    /// 2^32 times the number.
+    #[must_use]
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+}
+
+/// One quantity of a program as a function of the ways it has, from 1 way up.
+///
+/// The unit is said where the curve is used ([`crate::Profile`]). Curves need not be monotone:
+/// 42 of the 55 IPC curves that the LFOC authors measured are not.
+#[derive(Clone, Copy)]
+pub struct Curve {
+    len: u32,
+    values: [Q32; MAX_WAYS],
+}
+
+impl Curve {
+    /// The curve through `values`, the first of which is for one way.
+    ///
+    /// # Errors
+    /// If there is no value, there are more than [`MAX_WAYS`], or one exceeds
+    /// [`Q32::MAX_IN_CURVE`].
+    pub fn new(values: impl IntoIterator<Item = Q32>) -> Result<Self, CurveError> {
+        let mut curve = Self {
+            len: 0,
+            values: [Q32::default(); MAX_WAYS],
+        };
+        for value in values {
+            let slot = curve
+                .values
+                .get_mut(curve.len as usize)
+                .ok_or(CurveError::TooLong)?;
+            if value > Q32::MAX_IN_CURVE {
+                return Err(CurveError::TooLarge {
+                    ways: curve.len + 1,
+                });
+            }
+            *slot = value;
+            curve.len += 1;
+        }
+        if curve.len == 0 {
+            Err(CurveError::Empty)
+        } else {
+            Ok(curve)
+        }
+    }
+
+    /// The values from one way upward.
+    #[must_use]
+    pub fn values(&self) -> &[Q32] {
+        &self.values[..self.len as usize]
+    }
+
+    /// The value at `ways` ways; below 1 way the first value, past the last way count the last.
+    #[must_use]
+    pub fn at(&self, ways: u32) -> Q32 {
+        self.values[(ways.clamp(1, self.len) - 1) as usize]
+    }
+
+    /// The curve that has the value `value(w)` at each of 1 to `ways` ways; a value above
+    /// [`Q32::MAX_IN_CURVE`] is held to that.
+    #[must_use]
+    pub fn from_fn(ways: Ways, mut value: impl FnMut(u32) -> Q32) -> Self {
+        let mut curve = Self {
+            len: ways.get(),
+            values: [Q32::default(); MAX_WAYS],
+        };
+        for (ways, slot) in (1..=curve.len).zip(&mut curve.values) {
+            *slot = value(ways).min(Q32::MAX_IN_CURVE);
+        }
+        curve
+    }
+
+    /// The same curve for a cache of `ways` ways: cut off, or extended by its last value.
+    #[must_use]
+    pub fn resized(&self, ways: Ways) -> Self {
+        Self::from_fn(ways, |ways| self.at(ways))
+    }
+}
+
+impl PartialEq for Curve {
+    fn eq(&self, other: &Self) -> bool {
+        self.values() == other.values()
+    }
+}
+
+impl Eq for Curve {}
+
+impl fmt::Debug for Curve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.values()).finish()
+    }
+}
+
+/// Why numbers do not make a [`Curve`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CurveError {
+    /// There is no value at all.
+    Empty,
+    /// There are more than [`MAX_WAYS`] values.
+    TooLong,
+    /// A value is above [`Q32::MAX_IN_CURVE`].
+    TooLarge {
+        /// The way count of that value.
+        ways: u32,
+    },
+}
+
+impl fmt::Display for CurveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "a curve needs at least one value"),
+            Self::TooLong => write!(f, "a curve has at most {MAX_WAYS} values"),
+            Self::TooLarge { ways } => {
+                write!(
+                    f,
+                    "the value at {ways} ways is above {}",
+                    Q32::MAX_IN_CURVE.0 >> 32
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for CurveError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(values: &[u32]) -> Curve {
+        Curve::new(values.iter().map(|&v| Q32::from_int(v))).unwrap()
+    }
+
+    #[test]
+    fn a_curve_reads_from_one_way_and_holds_its_ends() {
+        let c = curve(&[5, 3, 2]);
+        assert_eq!(
+            [0, 1, 2, 3, 9].map(|w| c.at(w).raw() >> 32),
+            [5, 5, 3, 2, 2]
+        );
+    }
+
+    #[test]
+    fn resizing_cuts_or_repeats_the_last_value() {
+        let ways = |n| Ways::new(n).unwrap();
+        assert_eq!(curve(&[5, 3, 2]).resized(ways(2)), curve(&[5, 3]));
+        assert_eq!(curve(&[5, 3]).resized(ways(4)), curve(&[5, 3, 3, 3]));
+    }
+
+    #[test]
+    fn bad_curves_are_refused() {
+        assert_eq!(Curve::new([]), Err(CurveError::Empty));
+        assert_eq!(Curve::new([Q32::ONE; 33]), Err(CurveError::TooLong));
+        let huge = Q32::from_raw(Q32::MAX_IN_CURVE.raw() + 1);
+        assert_eq!(
+            Curve::new([Q32::ONE, huge]),
+            Err(CurveError::TooLarge { ways: 2 })
+        );
+    }
+}

@@ -1,0 +1,30 @@
+//! The words that every part of Fairways uses, and the loop that joins them.
+//!
+//! A [`Policy`] turns [`Event`]s into [`Action`]s; a [`Machine`] turns the world into events and
+//! carries actions out; [`run`] passes them back and forth. They meet nowhere else, so the code
+//! that manages a server is the code that runs on a simulated chip or in a test.
+//!
+//! Everything here is integers: three of the five systems that Fairways implements were built
+//! inside a kernel, where floating point is not to be had (LFOC §2.3.2). Ratios are [`Q32`].
+#![no_std]
+#![deny(clippy::float_arithmetic)]
+
+extern crate alloc;
+
+mod curve;
+mod event;
+mod id;
+mod llc;
+mod mask;
+mod partition;
+mod profile;
+mod run;
+
+pub use curve::{Curve, CurveError, Q32};
+pub use event::{Action, Event, Wish};
+pub use id::{AppId, PlanId};
+pub use llc::{Llc, MAX_WAYS, Ways};
+pub use mask::{MaskError, WayMask};
+pub use partition::{Partition, PartitionError, Place};
+pub use profile::Profile;
+pub use run::{Machine, Policy, run};

@@ -1,0 +1,88 @@
+//! The last-level cache that programs share, as a policy sees it.
+
+use core::fmt;
+
+/// The most ways a mask can name: resctrl's `cbm_mask` is at most 32 bits wide.
+pub const MAX_WAYS: usize = 32;
+
+/// How many ways a cache has, 1 to [`MAX_WAYS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ways(u32);
+
+impl Ways {
+    /// `count` ways, or `None` if there are none or more than [`MAX_WAYS`].
+    #[must_use]
+    pub const fn new(count: u32) -> Option<Self> {
+        if count == 0 || count as usize > MAX_WAYS {
+            None
+        } else {
+            Some(Self(count))
+        }
+    }
+
+    /// The number of ways.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Ways {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// What a machine's last-level cache lets a partition be (Linux `Documentation/filesystems/resctrl.rst`,
+/// the files of `info/L3`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Llc {
+    /// Ways of the cache: the bits of `cbm_mask`.
+    pub ways: Ways,
+    /// The fewest ways a mask may have (`min_cbm_bits`); at least 1.
+    pub min_bits: u32,
+    /// Whether a mask must be one run of ways (`sparse_masks` reads 0).
+    pub contiguous: bool,
+    /// How many classes of service there are (`num_closids`); at least 1.
+    pub clos: u32,
+}
+
+impl Llc {
+    /// A cache of `ways` ways under the rules most hardware has: masks of one way or more,
+    /// contiguous, 16 classes of service.
+    #[must_use]
+    pub const fn with_ways(ways: Ways) -> Self {
+        Self {
+            ways,
+            min_bits: 1,
+            contiguous: true,
+            clos: 16,
+        }
+    }
+
+    /// The fewest ways a cluster may own: `min_bits`, but at least 1 and at most the whole cache,
+    /// whatever a machine says.
+    #[must_use]
+    pub const fn unit(&self) -> u32 {
+        if self.min_bits == 0 {
+            1
+        } else if self.min_bits > self.ways.get() {
+            self.ways.get()
+        } else {
+            self.min_bits
+        }
+    }
+
+    /// The most clusters that can own ways of their own: as many as there are classes of service
+    /// and as many as masks of the least width fit side by side; at least 1.
+    #[must_use]
+    pub const fn max_clusters(&self) -> u32 {
+        let side_by_side = self.ways.get() / self.unit();
+        let most = if side_by_side < self.clos {
+            side_by_side
+        } else {
+            self.clos
+        };
+        if most == 0 { 1 } else { most }
+    }
+}

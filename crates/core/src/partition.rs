@@ -1,0 +1,264 @@
+//! Who may fill which ways.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::{AppId, Llc, MaskError, WayMask};
+
+/// One program's cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The program.
+    pub app: AppId,
+    /// The index of its cluster.
+    pub cluster: u32,
+}
+
+/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2).
+///
+/// A program is in one cluster. The masks of two clusters may overlap: Dunn's do. The default is
+/// a partition of nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Partition {
+    masks: Vec<WayMask>,
+    places: Vec<Place>,
+}
+
+impl Partition {
+    /// Forgets every cluster and keeps the memory, so that the next plan allocates none.
+    pub fn clear(&mut self) {
+        self.masks.clear();
+        self.places.clear();
+    }
+
+    /// Adds a cluster without members that may fill `mask`; returns its index.
+    pub fn add_cluster(&mut self, mask: WayMask) -> u32 {
+        let index = self.masks.len();
+        self.masks.push(mask);
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    /// Puts `app` into the cluster with index `cluster`.
+    pub fn place(&mut self, app: AppId, cluster: u32) {
+        self.places.push(Place { app, cluster });
+    }
+
+    /// The masks, by cluster.
+    #[must_use]
+    pub fn masks(&self) -> &[WayMask] {
+        &self.masks
+    }
+
+    /// Every program's cluster, in the order in which they were placed.
+    #[must_use]
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The programs of a cluster.
+    pub fn members(&self, cluster: u32) -> impl Iterator<Item = AppId> + '_ {
+        self.places
+            .iter()
+            .filter(move |place| place.cluster == cluster)
+            .map(|place| place.app)
+    }
+
+    /// The ways that `app` may fill; `None` if it has no place.
+    #[must_use]
+    pub fn mask_of(&self, app: AppId) -> Option<WayMask> {
+        let place = self.places.iter().find(|place| place.app == app)?;
+        self.masks.get(place.cluster as usize).copied()
+    }
+
+    /// Whether a machine with this cache, on which exactly `running` run, can carry the partition
+    /// out.
+    ///
+    /// # Errors
+    /// The first rule that it breaks, in the order of [`PartitionError`].
+    pub fn check(
+        &self,
+        llc: &Llc,
+        running: impl IntoIterator<Item = AppId>,
+    ) -> Result<(), PartitionError> {
+        let clusters = u32::try_from(self.masks.len()).unwrap_or(u32::MAX);
+        if clusters > llc.clos {
+            return Err(PartitionError::TooManyClusters {
+                clusters,
+                clos: llc.clos,
+            });
+        }
+        for (cluster, mask) in (0..).zip(&self.masks) {
+            mask.check(llc)
+                .map_err(|why| PartitionError::Mask { cluster, why })?;
+            if self.members(cluster).next().is_none() {
+                return Err(PartitionError::NoMember { cluster });
+            }
+        }
+        let mut placed = BTreeSet::new();
+        for place in &self.places {
+            if place.cluster >= clusters {
+                return Err(PartitionError::NoCluster {
+                    app: place.app,
+                    cluster: place.cluster,
+                });
+            }
+            if !placed.insert(place.app) {
+                return Err(PartitionError::PlacedTwice { app: place.app });
+            }
+        }
+        for app in running {
+            if !placed.remove(&app) {
+                return Err(PartitionError::NotPlaced { app });
+            }
+        }
+        placed
+            .first()
+            .map_or(Ok(()), |&app| Err(PartitionError::NotRunning { app }))
+    }
+}
+
+/// Why a partition can't be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartitionError {
+    /// More clusters than the machine has classes of service.
+    TooManyClusters {
+        /// Clusters asked for.
+        clusters: u32,
+        /// Classes of service there are.
+        clos: u32,
+    },
+    /// The cache does not accept a cluster's mask.
+    Mask {
+        /// The cluster.
+        cluster: u32,
+        /// The rule that the mask breaks.
+        why: MaskError,
+    },
+    /// A cluster without programs holds ways.
+    NoMember {
+        /// The cluster.
+        cluster: u32,
+    },
+    /// A program is in a cluster that does not exist.
+    NoCluster {
+        /// The program.
+        app: AppId,
+        /// The cluster.
+        cluster: u32,
+    },
+    /// A program is in two clusters.
+    PlacedTwice {
+        /// The program.
+        app: AppId,
+    },
+    /// A program that runs is in no cluster.
+    NotPlaced {
+        /// The program.
+        app: AppId,
+    },
+    /// A program is placed that does not run.
+    NotRunning {
+        /// The program.
+        app: AppId,
+    },
+}
+
+impl fmt::Display for PartitionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyClusters { clusters, clos } => {
+                write!(
+                    f,
+                    "{clusters} clusters need as many classes of service; there are {clos}"
+                )
+            }
+            Self::Mask { cluster, why } => write!(f, "cluster {cluster}: {why}"),
+            Self::NoMember { cluster } => write!(f, "cluster {cluster} has no program"),
+            Self::NoCluster { app, cluster } => {
+                write!(f, "{app} is in cluster {cluster}, which does not exist")
+            }
+            Self::PlacedTwice { app } => write!(f, "{app} is in two clusters"),
+            Self::NotPlaced { app } => write!(f, "{app} runs and is in no cluster"),
+            Self::NotRunning { app } => write!(f, "{app} is placed and does not run"),
+        }
+    }
+}
+
+impl core::error::Error for PartitionError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ways;
+
+    const LLC: Llc = Llc {
+        ways: Ways::new(11).unwrap(),
+        min_bits: 1,
+        contiguous: true,
+        clos: 2,
+    };
+
+    fn partition(masks: &[u32], places: &[(u32, u32)]) -> Partition {
+        let mut partition = Partition::default();
+        for &mask in masks {
+            partition.add_cluster(WayMask::from_bits(mask));
+        }
+        for &(app, cluster) in places {
+            partition.place(AppId(app), cluster);
+        }
+        partition
+    }
+
+    fn check(masks: &[u32], places: &[(u32, u32)]) -> Result<(), PartitionError> {
+        partition(masks, places).check(&LLC, [AppId(0), AppId(1)])
+    }
+
+    #[test]
+    fn overlapping_clusters_are_legal() {
+        assert_eq!(check(&[0x7ff, 0x001], &[(0, 0), (1, 1)]), Ok(()));
+    }
+
+    #[test]
+    fn each_rule_has_its_error() {
+        use PartitionError as E;
+        assert_eq!(
+            check(&[1, 2, 4], &[]),
+            Err(E::TooManyClusters {
+                clusters: 3,
+                clos: 2
+            })
+        );
+        assert_eq!(
+            check(&[1, 0], &[(0, 0), (1, 1)]),
+            Err(E::Mask {
+                cluster: 1,
+                why: MaskError::Empty
+            })
+        );
+        assert_eq!(
+            check(&[1, 2], &[(0, 0), (1, 0)]),
+            Err(E::NoMember { cluster: 1 })
+        );
+        let no_cluster = E::NoCluster {
+            app: AppId(1),
+            cluster: 1,
+        };
+        assert_eq!(check(&[1], &[(0, 0), (1, 1)]), Err(no_cluster));
+        assert_eq!(
+            check(&[1], &[(0, 0), (0, 0)]),
+            Err(E::PlacedTwice { app: AppId(0) })
+        );
+        assert_eq!(check(&[1], &[(0, 0)]), Err(E::NotPlaced { app: AppId(1) }));
+        let stranger = [(0, 0), (1, 0), (7, 0)];
+        assert_eq!(check(&[1], &stranger), Err(E::NotRunning { app: AppId(7) }));
+    }
+
+    #[test]
+    fn members_and_masks_agree() {
+        let partition = partition(&[0x700, 0x0ff], &[(3, 1), (5, 0), (9, 1)]);
+        assert!(partition.members(1).eq([AppId(3), AppId(9)]));
+        assert_eq!(partition.mask_of(AppId(5)), Some(WayMask::from_bits(0x700)));
+        assert_eq!(partition.mask_of(AppId(4)), None);
+    }
+}

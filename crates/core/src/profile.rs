@@ -1,0 +1,18 @@
+//! What is known of a program before it runs.
+
+use crate::Curve;
+
+/// A program measured alone at each number of ways; the tables of LFOC §2.3.1.
+///
+/// A policy that is given one decides at once what it would otherwise learn by sampling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Instructions per cycle; above 0 everywhere.
+    pub ipc: Curve,
+    /// LLC misses per 1000 instructions.
+    pub llcmpki: Curve,
+    /// LLC misses per 1000 core cycles.
+    pub llcmpkc: Curve,
+    /// Memory bandwidth, MB/s.
+    pub bandwidth_mbps: Curve,
+}

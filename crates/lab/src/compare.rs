@@ -1,0 +1,133 @@
+//! One mix under several policies.
+
+use std::sync::Arc;
+
+use fairways_core::{AppId, Llc, Partition, PartitionError, Policy, Profile, WayMask, Wish, run};
+use fairways_profiles::{Bandwidth, DemandError, Metrics, Mix, Scorer, Table};
+use thiserror::Error;
+
+use crate::StaticMachine;
+
+/// What a comparison is made under.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The cache; it has at most as many ways as the table.
+    pub llc: Llc,
+    /// The memory's limit, if it has one.
+    pub bandwidth: Option<Bandwidth>,
+    /// What was promised to each program of the table, by index; shorter means nothing.
+    pub wishes: Vec<Wish>,
+}
+
+/// How one policy did on one mix.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The policy's name.
+    pub policy: &'static str,
+    /// What it decided on; app `i` is the mix's program `i`.
+    pub partition: Partition,
+    /// Why, in its own words.
+    pub reason: &'static str,
+    /// The slowdown of each program of the mix, in order.
+    pub slowdowns: Vec<f64>,
+    /// What they sum up to.
+    pub metrics: Metrics,
+}
+
+/// How several policies did on one mix.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Without partitioning: what the others are compared against.
+    pub stock: Metrics,
+    /// Each policy, in the order asked for.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Why a mix could not be compared.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum CompareError {
+    /// Memory can't serve the mix.
+    #[error("mix {mix}, policy {policy}: {why}")]
+    Demand {
+        /// The mix.
+        mix: String,
+        /// The policy under which.
+        policy: &'static str,
+        /// What it asks for.
+        why: DemandError,
+    },
+    /// The policy made no plan that the machine could carry out. It is a defect of the policy.
+    #[error("mix {mix}: policy {policy} made no plan that the machine could carry out{}", because(.why))]
+    NoPlan {
+        /// The mix.
+        mix: String,
+        /// The policy.
+        policy: &'static str,
+        /// Why the machine refused its last plan, if it did.
+        why: Option<PartitionError>,
+    },
+}
+
+fn because(why: &Option<PartitionError>) -> String {
+    why.map_or_else(String::new, |why| format!(": {why}"))
+}
+
+/// Runs a mix of programs of `table` under each of these policies, and scores what they decide.
+/// Every policy starts afresh.
+///
+/// # Errors
+/// If memory can't serve the mix under some policy, or a policy makes no plan.
+pub fn compare(
+    table: &Table,
+    mix: &Mix,
+    settings: &Settings,
+    policies: impl IntoIterator<Item = Box<dyn Policy>>,
+) -> Result<Comparison, CompareError> {
+    let programs: Vec<(Option<Arc<Profile>>, Wish)> = mix
+        .programs
+        .iter()
+        .map(|&program| {
+            let wish = settings.wishes.get(program).copied().unwrap_or_default();
+            (Some(Arc::new(table.profile(program))), wish)
+        })
+        .collect();
+    let ways = settings.llc.ways;
+    let mut scorer = Scorer::new(table, &mix.programs, ways, settings.bandwidth);
+    let mut score = |policy, masks: &[WayMask]| {
+        scorer
+            .score(masks)
+            .map(<[f64]>::to_vec)
+            .map_err(|why| CompareError::Demand {
+                mix: mix.name.clone(),
+                policy,
+                why,
+            })
+    };
+    let stock = Metrics::of(&score("stock", &vec![WayMask::full(ways); programs.len()])?);
+    let mut outcomes = Vec::new();
+    for mut policy in policies {
+        let mut machine = StaticMachine::new(settings.llc, programs.iter().cloned());
+        run(&mut machine, policy.as_mut());
+        let policy = policy.name();
+        let (None, Some((partition, reason))) = (machine.refused(), machine.partition()) else {
+            let why = machine.refused();
+            return Err(CompareError::NoPlan {
+                mix: mix.name.clone(),
+                policy,
+                why,
+            });
+        };
+        let apps = (0..).map(AppId).take(programs.len());
+        let masks: Vec<_> = apps.filter_map(|app| partition.mask_of(app)).collect();
+        let slowdowns = score(policy, &masks)?;
+        let metrics = Metrics::of(&slowdowns);
+        outcomes.push(Outcome {
+            policy,
+            partition: partition.clone(),
+            reason,
+            slowdowns,
+            metrics,
+        });
+    }
+    Ok(Comparison { stock, outcomes })
+}

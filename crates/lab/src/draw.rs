@@ -1,0 +1,112 @@
+//! Mixes where the user names none.
+
+use fairways_core::Ways;
+use fairways_policy::lfoc::{Class, Parameters, classify};
+use fairways_profiles::{Mix, Table};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// Programs in a drawn mix, and how many mixes of each size there are.
+const SIZES: [usize; 4] = [4, 6, 8, 10];
+const MIXES_PER_SIZE: usize = 3;
+
+/// LFOC's class of each program of a table (Table 1) on a cache of `ways` ways.
+#[must_use]
+pub fn classes(table: &Table, ways: Ways) -> Vec<Class> {
+    let parameters = Parameters::default();
+    (0..table.names().len())
+        .map(|program| classify(&table.profile(program), ways, &parameters))
+        .collect()
+}
+
+/// Twelve mixes of 4, 6, 8 and 10 different programs, as many as the table has; the same seed
+/// gives the same mixes.
+///
+/// Like the LFOC paper's (§5, Figure 5), a mix holds programs that suffer and programs that make
+/// them suffer: about a quarter is streaming, at least a third sensitive, and the rest is any, as
+/// far as the table has them.
+#[must_use]
+pub fn draw_mixes(table: &Table, ways: Ways, seed: u64) -> Vec<Mix> {
+    let classes = classes(table, ways);
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    let mut mixes = Vec::new();
+    for size in SIZES {
+        for number in 1..=MIXES_PER_SIZE {
+            let mut left: Vec<usize> = (0..classes.len()).collect();
+            let mut programs = Vec::new();
+            let wanted = [
+                (Some(Class::Streaming), size.div_ceil(4)),
+                (Some(Class::Sensitive), size.div_ceil(3)),
+                (None, size),
+            ];
+            for (class, count) in wanted {
+                for _ in 0..count.min(size - programs.len()) {
+                    let fits = |&place: &usize| class.is_none_or(|c| classes[left[place]] == c);
+                    let places: Vec<usize> = (0..left.len()).filter(fits).collect();
+                    if let Some(place) = pick(&mut rng, places.len()) {
+                        programs.push(left.remove(places[place]));
+                    }
+                }
+            }
+            mixes.push(Mix {
+                name: format!("M{size}-{number}"),
+                programs,
+            });
+        }
+    }
+    mixes
+}
+
+/// A number below `count`, or `None` if there is none.
+fn pick(rng: &mut Pcg64Mcg, count: usize) -> Option<usize> {
+    let below = u64::try_from(count).ok()?;
+    // Multiply and shift (Lemire): the bias is below 2^-32 for any table.
+    let picked = (u128::from(rng.next_u64()) * u128::from(below)) >> 64;
+    (below > 0).then(|| usize::try_from(picked).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_profiles::embedded;
+
+    use super::*;
+
+    #[test]
+    fn drawn_mixes_are_of_different_programs_and_of_every_kind() {
+        let table = embedded();
+        let classes = classes(table, table.ways());
+        let mixes = draw_mixes(table, table.ways(), 1);
+        assert_eq!(mixes.len(), SIZES.len() * MIXES_PER_SIZE);
+        for mix in &mixes {
+            let mut programs = mix.programs.clone();
+            programs.sort_unstable();
+            programs.dedup();
+            assert_eq!(programs.len(), mix.programs.len());
+            let count = |class| {
+                mix.programs
+                    .iter()
+                    .filter(|&&p| classes[p] == class)
+                    .count()
+            };
+            assert!(
+                count(Class::Streaming) >= 1 && count(Class::Sensitive) >= 2,
+                "{mix:?}"
+            );
+        }
+        assert_eq!(mixes, draw_mixes(table, table.ways(), 1));
+        assert_ne!(mixes, draw_mixes(table, table.ways(), 2));
+    }
+
+    #[test]
+    fn the_embedded_programs_are_of_every_class() {
+        let classes = classes(embedded(), embedded().ways());
+        let count = |class| classes.iter().filter(|&&c| c == class).count();
+        let counts = [Class::Streaming, Class::Sensitive, Class::Light].map(count);
+        assert_eq!(
+            counts,
+            [7, 11, 12],
+            "{:?}",
+            embedded().names().iter().zip(&classes).collect::<Vec<_>>()
+        );
+    }
+}

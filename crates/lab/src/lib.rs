@@ -1,0 +1,13 @@
+//! Experiments: mixes of programs under several policies, compared.
+//!
+//! [`compare`] runs each policy on a [`StaticMachine`], through the same loop that runs it
+//! anywhere, and scores the partition that it decides on. [`draw_mixes`] makes mixes where the
+//! user names none.
+
+mod compare;
+mod draw;
+mod machine;
+
+pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
+pub use draw::{classes, draw_mixes};
+pub use machine::StaticMachine;

@@ -1,0 +1,130 @@
+//! Table 1: what kind of program is it?
+
+use fairways_core::{Profile, Ways};
+
+use super::Parameters;
+
+/// How a program behaves towards the cache (LFOC §3, §4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Misses much whatever it owns, and gains nothing from more.
+    Streaming,
+    /// Is slowed down where it owns few ways.
+    Sensitive,
+    /// Neither: its working set fits into the private caches.
+    Light,
+    /// Nothing is known of it yet.
+    Unknown,
+}
+
+impl Class {
+    /// The class in a word, as tables show it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Streaming => "streaming",
+            Self::Sensitive => "sensitive",
+            Self::Light => "light",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The class of a program in a cache of `ways` ways (Table 1); never [`Class::Unknown`].
+///
+/// "Slowdown at most p %" is asked as `100 * ipc_alone <= p * ipc_there`, which rounds nothing.
+#[must_use]
+pub fn classify(profile: &Profile, ways: Ways, parameters: &Parameters) -> Class {
+    let p = parameters;
+    let alone = 100 * u128::from(p.reference.ipc(&profile.ipc, ways).raw());
+    let (mut streams_somewhere, mut bounded, mut sensitive) = (false, true, false);
+    for ways in 1..=ways.get() {
+        let here = u128::from(profile.ipc.at(ways).raw());
+        let at_most = |percent: u32| alone <= u128::from(percent) * here;
+        let at_least = |percent: u32| alone >= u128::from(percent) * here;
+        streams_somewhere |= at_most(p.streaming_slowdown_percent)
+            && profile.llcmpkc.at(ways) >= p.streaming_llcmpkc;
+        bounded &= !at_least(p.streaming_slowdown_bound_percent);
+        sensitive |= ways >= p.sensitive_from_ways && at_least(p.sensitive_slowdown_percent);
+    }
+    if streams_somewhere && bounded {
+        Class::Streaming
+    } else if sensitive {
+        Class::Sensitive
+    } else {
+        Class::Light
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_core::{Curve, Q32};
+
+    use super::*;
+
+    /// The class of a program with these slowdowns (in percent) and LLCMPKCs.
+    fn class(slowdowns: [u32; 4], llcmpkc: [u32; 4]) -> Class {
+        // IPC to within 2^-32 of 1 / slowdown: thresholds below are met with 1/100 % to spare.
+        let ipc = slowdowns.map(|percent| Q32::ratio(10_000, u64::from(percent)));
+        let flat = Curve::new([Q32::ONE; 4]).unwrap();
+        let profile = Profile {
+            ipc: Curve::new(ipc).unwrap(),
+            llcmpkc: Curve::new(llcmpkc.map(Q32::from_int)).unwrap(),
+            llcmpki: flat,
+            bandwidth_mbps: flat,
+        };
+        classify(&profile, Ways::new(4).unwrap(), &Parameters::default())
+    }
+
+    #[test]
+    fn table_1() {
+        let slowdowns = |percents: [u32; 4]| percents.map(|percent| percent * 100);
+        let much = [20; 4];
+        assert_eq!(
+            class(slowdowns([104, 102, 100, 100]), much),
+            Class::Streaming
+        );
+        assert_eq!(class(slowdowns([107, 102, 100, 100]), much), Class::Light);
+        assert_eq!(
+            class(slowdowns([120, 106, 100, 100]), much),
+            Class::Sensitive
+        );
+        assert_eq!(class(slowdowns([104, 102, 100, 100]), [9; 4]), Class::Light);
+        // Slow with one way only: "for a number of ways >= 2".
+        assert_eq!(class(slowdowns([200, 104, 100, 100]), [0; 4]), Class::Light);
+    }
+
+    #[test]
+    fn both_streaming_conditions_hold_at_one_way_count() {
+        // Decision LFOC 2: LLCMPKC is high only where the slowdown is above 1.03.
+        assert_eq!(
+            class([10_450, 10_000, 10_000, 10_000], [20, 9, 9, 9]),
+            Class::Light
+        );
+        assert_eq!(
+            class([10_250, 10_000, 10_000, 10_000], [20, 9, 9, 9]),
+            Class::Streaming
+        );
+    }
+
+    #[test]
+    fn the_bounds_are_as_printed() {
+        // Table 1: streaming is below 1.06 everywhere, sensitive is 1.05 or more.
+        assert_eq!(
+            class([10_590, 10_000, 10_000, 10_000], [20; 4]),
+            Class::Streaming
+        );
+        assert_eq!(
+            class([10_601, 10_000, 10_000, 10_000], [20; 4]),
+            Class::Light
+        );
+        assert_eq!(
+            class([10_000, 10_501, 10_000, 10_000], [0; 4]),
+            Class::Sensitive
+        );
+        assert_eq!(
+            class([10_000, 10_499, 10_000, 10_000], [0; 4]),
+            Class::Light
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! Every policy of Fairways, one folder each, and what several of them share.
+//!
+//! A policy is a [`Policy`]: a state machine from events to actions without I/O, clock, random
+//! numbers or floating point. [`by_name`] makes one from the name users know it by.
+//!
+//! | name | folder | what it does |
+//! |---|---|---|
+//! | `stock` | [`stock`] | one cluster with every way: no partitioning |
+//! | `equal` | [`equal`] | the same number of ways for everybody |
+//! | `static` | [`fixed`] | the ways that each program was promised |
+//! | `ucp` | [`ucp`] | the fewest misses (Qureshi and Patt's lookahead on MPKI) |
+//! | `ucp-slowdown` | [`ucp`] | the same on slowdown tables (LFOC §2.3.1) |
+//! | `yu-petrov` | [`ucp`] | the same on memory bandwidth (Yu and Petrov) |
+//! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
+//!
+//! Whatever the machine and the mix (more programs than ways, fewer classes of service than
+//! clusters, one program, none), the plan is one that [`fairways_core::Partition::check`] accepts.
+#![no_std]
+#![deny(clippy::float_arithmetic)]
+
+extern crate alloc;
+
+pub mod equal;
+pub mod fixed;
+pub mod lfoc;
+pub mod stock;
+pub mod ucp;
+
+mod lookahead;
+mod occupancy;
+mod office;
+mod sharing;
+mod slowdown;
+mod split;
+
+use alloc::boxed::Box;
+
+use fairways_core::Policy;
+
+pub use lookahead::lookahead;
+pub use occupancy::{interpolate, sweep_step};
+pub use slowdown::{Reference, slowdown_table};
+
+/// The names of all policies, in the order in which tables show them.
+pub const NAMES: [&str; 7] = [
+    "stock",
+    "equal",
+    "static",
+    "ucp",
+    "ucp-slowdown",
+    "yu-petrov",
+    "lfoc",
+];
+
+/// The policy with this name and its published parameters; `None` if there is none.
+#[must_use]
+pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
+    Some(match name {
+        "stock" => Box::new(stock::Stock::default()),
+        "equal" => Box::new(equal::Equal::default()),
+        "static" => Box::new(fixed::Static::default()),
+        "ucp" => Box::new(ucp::Ucp::new(ucp::Minimise::Misses)),
+        "ucp-slowdown" => Box::new(ucp::Ucp::new(ucp::Minimise::Slowdown)),
+        "yu-petrov" => Box::new(ucp::Ucp::new(ucp::Minimise::Bandwidth)),
+        "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_makes_the_policy_of_that_name() {
+        for name in NAMES {
+            assert_eq!(by_name(name).unwrap().name(), name);
+        }
+        assert!(by_name("nonesuch").is_none());
+    }
+}

@@ -1,0 +1,112 @@
+//! What every policy keeps: the machine, the programs that run, and the plan it made last.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use fairways_core::{Action, AppId, Event, Llc, Partition, PlanId, Profile, WayMask, Wish};
+
+/// A program that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) app: AppId,
+    pub(crate) wish: Wish,
+    pub(crate) profile: Option<Arc<Profile>>,
+}
+
+/// The programs that run, in the order in which they started, and the last plan.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Office {
+    llc: Option<Llc>,
+    programs: Vec<Program>,
+    plan: PlanId,
+    partition: Partition,
+}
+
+/// What an event changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// The cache is another one.
+    Machine,
+    /// The program at the end of the list is new.
+    Started,
+    /// The program that was at this index is gone.
+    Exited(usize),
+}
+
+impl Office {
+    /// Takes an event in; `None` if it changed nothing that a plan depends on.
+    ///
+    /// A refused plan leaves the one before it in force, and the same programs would give the
+    /// same plan again, so a refusal calls for none.
+    pub(crate) fn take(&mut self, event: &Event) -> Option<Change> {
+        match event {
+            Event::Machine(llc) => {
+                self.llc = Some(*llc);
+                Some(Change::Machine)
+            }
+            Event::Started { app, wish, profile } => {
+                let profile = profile.clone();
+                self.programs.push(Program {
+                    app: *app,
+                    wish: *wish,
+                    profile,
+                });
+                Some(Change::Started)
+            }
+            Event::Exited { app } => {
+                let index = self
+                    .programs
+                    .iter()
+                    .position(|program| program.app == *app)?;
+                self.programs.remove(index);
+                Some(Change::Exited(index))
+            }
+            Event::Refused { .. } => None,
+        }
+    }
+
+    /// The cache, once the machine has told it.
+    pub(crate) const fn llc(&self) -> Option<Llc> {
+        self.llc
+    }
+
+    /// The programs that run.
+    pub(crate) fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+
+    /// Makes a plan with `decide`, which fills an empty partition and returns its reason, and
+    /// acts on it. Before the machine is known, and before the first program came, there is
+    /// nothing to plan.
+    pub(crate) fn plan(
+        &mut self,
+        act: &mut dyn FnMut(Action<'_>),
+        decide: impl FnOnce(&Llc, &[Program], &mut Partition) -> &'static str,
+    ) {
+        let Some(llc) = self.llc else { return };
+        let nothing_planned = self.partition.places().is_empty();
+        if self.programs.is_empty() && nothing_planned {
+            return;
+        }
+        self.partition.clear();
+        let reason = if self.programs.is_empty() {
+            "no program runs"
+        } else {
+            decide(&llc, &self.programs, &mut self.partition)
+        };
+        act(Action::Partition {
+            plan: self.plan,
+            partition: &self.partition,
+            reason,
+        });
+        self.plan = self.plan.next();
+    }
+}
+
+/// One cluster of everybody with every way.
+pub(crate) fn everybody(llc: &Llc, programs: &[Program], partition: &mut Partition) {
+    let cluster = partition.add_cluster(WayMask::full(llc.ways));
+    for program in programs {
+        partition.place(program.app, cluster);
+    }
+}

@@ -1,0 +1,27 @@
+//! `stock`: no partitioning, what a kernel that is told nothing does. Every program may fill
+//! every way. The yardstick of every comparison in LFOC §5.
+
+use fairways_core::{Action, Event, Policy};
+
+use crate::office::{Office, everybody};
+
+/// The `stock` policy; it has no parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Stock {
+    office: Office,
+}
+
+impl Policy for Stock {
+    fn name(&self) -> &'static str {
+        "stock"
+    }
+
+    fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        if self.office.take(event).is_some() {
+            self.office.plan(act, |llc, programs, partition| {
+                everybody(llc, programs, partition);
+                "no partitioning"
+            });
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Mixes of programs, and the file that names them.
+//!
+//! One mix a line: its name, then its programs, separated by commas. A program may stand in a mix
+//! more than once. Blank lines and lines that begin with `#` are passed over, and so is a first
+//! line whose first field is `mix` (a header).
+
+use std::collections::HashMap;
+
+use crate::error::{InputError, shown};
+use crate::read::{NAME_RULE, is_name, utf8};
+use crate::table::Table;
+
+/// Programs that run side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mix {
+    /// What the mix is called.
+    pub name: String,
+    /// The programs: their indices in the table.
+    pub programs: Vec<usize>,
+}
+
+/// Reads a mixes file. `file` is how errors name it.
+///
+/// # Errors
+/// The first line and column that are not as the module says: text that is not UTF-8, a name that
+/// is missing or used twice, a mix without programs, a program that `table` does not have, or no
+/// mix at all.
+pub fn read_mixes(bytes: &[u8], file: &str, table: &Table) -> Result<Vec<Mix>, InputError> {
+    let text = utf8(bytes, file)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let error = |line: usize, column: usize, expected: &str, found: String| InputError {
+        file: file.to_owned(),
+        line,
+        column: Some(column.to_string()),
+        expected: expected.to_owned(),
+        found,
+    };
+    let mut mixes: Vec<Mix> = Vec::new();
+    let mut lines: HashMap<&str, usize> = HashMap::new();
+    let mut first = true;
+    for (line, content) in (1..).zip(text.lines()) {
+        if content.trim().is_empty() || content.trim_start().starts_with('#') {
+            continue;
+        }
+        let mut fields = content.split(',').map(str::trim);
+        let name = fields.next().unwrap_or_default();
+        if std::mem::take(&mut first) && name == "mix" {
+            continue;
+        }
+        if !is_name(name) {
+            return Err(error(line, 1, NAME_RULE, shown(name)));
+        }
+        if let Some(earlier) = lines.insert(name, line) {
+            let found = format!("{}, which line {earlier} has too", shown(name));
+            return Err(error(line, 1, "a mix of another name", found));
+        }
+        let mut programs = Vec::new();
+        for (column, field) in (2..).zip(fields) {
+            let expected = "a program of the profiles";
+            let program = table
+                .find(field)
+                .ok_or_else(|| error(line, column, expected, shown(field)))?;
+            programs.push(program);
+        }
+        if programs.is_empty() {
+            return Err(error(line, 2, "at least one program", "none".into()));
+        }
+        mixes.push(Mix {
+            name: name.to_owned(),
+            programs,
+        });
+    }
+    if mixes.is_empty() {
+        let end = text.lines().count() + 1;
+        return Err(error(
+            end,
+            1,
+            "a mix: a name, then programs",
+            "the end of the file".into(),
+        ));
+    }
+    Ok(mixes)
+}

@@ -1,0 +1,141 @@
+//! How a mix fares under a partition: the published PBBCache model (LFOC §3).
+
+use fairways_core::{WayMask, Ways};
+
+use crate::bandwidth::{Bandwidth, DemandError};
+use crate::series::Series;
+use crate::table::{Metric, Table};
+
+/// Scores partitions of one mix; made once for the mix, it allocates nothing a score.
+#[derive(Clone, Debug)]
+pub struct Scorer {
+    ways: Ways,
+    bandwidth: Option<Bandwidth>,
+    programs: Vec<Program>,
+    /// Scratch: who may fill the way at hand, and how hard each presses.
+    fillers: Vec<(usize, f64)>,
+    occupancy: Vec<f64>,
+    slowdowns: Vec<f64>,
+    demands: Vec<Demand>,
+}
+
+#[derive(Clone, Debug)]
+struct Program {
+    pressure: Series,
+    slowdown: Series,
+    bandwidth_mbps: Series,
+    stalls_total: Series,
+    stalls_l3_miss: Series,
+    stalls_store_buf: Series,
+}
+
+/// What a program asks of memory at what it occupies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    /// Memory bandwidth, MB/s.
+    pub(crate) mbps: f64,
+    /// Share of cycles stalled, and of those that wait for memory.
+    pub(crate) stalls: f64,
+    pub(crate) memory_stalls: f64,
+}
+
+impl Scorer {
+    /// A scorer of the mix of these programs (indices into `table`) on a cache of `ways` ways,
+    /// which is at most as many as the table has. With `bandwidth`, programs also slow each other
+    /// down at memory; without, memory has no limit.
+    #[must_use]
+    pub fn new(
+        table: &Table,
+        programs: &[usize],
+        ways: Ways,
+        bandwidth: Option<Bandwidth>,
+    ) -> Self {
+        debug_assert!(ways <= table.ways());
+        let program = |&index: &usize| {
+            let series = |metric| table.series(index, metric, ways);
+            Program {
+                pressure: series(Metric::Llcmpkc),
+                slowdown: table.slowdown(index, ways),
+                bandwidth_mbps: series(Metric::BandwidthMbps),
+                stalls_total: series(Metric::StallsTotal),
+                stalls_l3_miss: series(Metric::StallsL3Miss),
+                stalls_store_buf: series(Metric::StallsStoreBuf),
+            }
+        };
+        Self {
+            ways,
+            bandwidth,
+            programs: programs.iter().map(program).collect(),
+            fillers: Vec::with_capacity(programs.len()),
+            occupancy: vec![0.0; programs.len()],
+            slowdowns: vec![0.0; programs.len()],
+            demands: Vec::with_capacity(programs.len()),
+        }
+    }
+
+    /// The slowdown of each program when program `i` may fill the ways of `masks[i]`. There is a
+    /// mask for each program, and none is empty; masks may overlap. A program without a mask or
+    /// with an empty one is read as if it occupied nothing.
+    ///
+    /// # Errors
+    /// If memory can't serve the mix at all: [`DemandError`].
+    pub fn score(&mut self, masks: &[WayMask]) -> Result<&[f64], DemandError> {
+        self.sweep(masks);
+        for ((slowdown, program), &x) in self
+            .slowdowns
+            .iter_mut()
+            .zip(&self.programs)
+            .zip(&self.occupancy)
+        {
+            *slowdown = program.slowdown.at(x);
+        }
+        if let Some(bandwidth) = self.bandwidth {
+            self.demands.clear();
+            self.demands.extend(
+                self.programs
+                    .iter()
+                    .zip(&self.occupancy)
+                    .map(|(program, &x)| {
+                        let stalls = program.stalls_total.at(x);
+                        let waits = program.stalls_l3_miss.at(x) + program.stalls_store_buf.at(x);
+                        let mbps = program.bandwidth_mbps.at(x);
+                        Demand {
+                            mbps,
+                            stalls,
+                            memory_stalls: waits.min(stalls),
+                        }
+                    }),
+            );
+            bandwidth.slow_down(&self.demands, &mut self.slowdowns)?;
+        }
+        Ok(&self.slowdowns)
+    }
+
+    /// The ways that each program occupied in the last score.
+    #[must_use]
+    pub fn occupancy(&self) -> &[f64] {
+        &self.occupancy
+    }
+
+    /// The occupancy sweep: way after way, from way 0 up, each is divided among the programs that
+    /// may fill it, in proportion to their pressure at what they occupy so far. For clusters that
+    /// do not overlap this is the published procedure, whatever the order of the ways.
+    fn sweep(&mut self, masks: &[WayMask]) {
+        self.occupancy.fill(0.0);
+        for way in 0..self.ways.get() {
+            self.fillers.clear();
+            let mut total = 0.0;
+            for (index, (program, mask)) in self.programs.iter().zip(masks).enumerate() {
+                if mask.contains(way) {
+                    let pressure = program.pressure.pressure(self.occupancy[index]);
+                    total += pressure;
+                    self.fillers.push((index, pressure));
+                }
+            }
+            let even = 1.0 / self.fillers.len() as f64;
+            for &(index, pressure) in &self.fillers {
+                self.occupancy[index] += if total > 0.0 { pressure / total } else { even };
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Profiles of many programs.
+
+use std::collections::HashMap;
+
+use fairways_core::{Curve, MAX_WAYS, Profile, Q32, Ways};
+
+use crate::series::Series;
+
+/// A quantity measured of a program that runs alone with some ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Instructions per cycle.
+    Ipc,
+    /// LLC references per 1000 instructions.
+    Llcrpki,
+    /// LLC misses per 1000 instructions.
+    Llcmpki,
+    /// LLC references per 1000 core cycles.
+    Llcrpkc,
+    /// LLC misses per 1000 core cycles.
+    Llcmpkc,
+    /// LLC occupancy, KB.
+    LlcUsageKb,
+    /// Memory bandwidth, MB/s; the one that the bandwidth models use.
+    BandwidthMbps,
+    /// Bandwidth derived from LLC misses, MB/s.
+    LlcmBandwidth,
+    /// Share of cycles stalled while an L2 miss is outstanding, 0 to 1.
+    StallsL2Miss,
+    /// Share of cycles stalled while an L3 miss is outstanding, 0 to 1.
+    StallsL3Miss,
+    /// Share of cycles stalled for any reason, 0 to 1.
+    StallsTotal,
+    /// Share of cycles stalled because the store buffer is full, 0 to 1.
+    StallsStoreBuf,
+}
+
+impl Metric {
+    /// Every metric, in the order of the columns of a profile file.
+    pub const ALL: [Self; 12] = [
+        Self::Ipc,
+        Self::Llcrpki,
+        Self::Llcmpki,
+        Self::Llcrpkc,
+        Self::Llcmpkc,
+        Self::LlcUsageKb,
+        Self::BandwidthMbps,
+        Self::LlcmBandwidth,
+        Self::StallsL2Miss,
+        Self::StallsL3Miss,
+        Self::StallsTotal,
+        Self::StallsStoreBuf,
+    ];
+
+    /// The name of the metric's column.
+    #[must_use]
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Ipc => "ipc",
+            Self::Llcrpki => "llcrpki",
+            Self::Llcmpki => "llcmpki",
+            Self::Llcrpkc => "llcrpkc",
+            Self::Llcmpkc => "llcmpkc",
+            Self::LlcUsageKb => "llc_usage_kb",
+            Self::BandwidthMbps => "bandwidth_mbps",
+            Self::LlcmBandwidth => "llcm_bandwidth",
+            Self::StallsL2Miss => "stalls_l2_miss",
+            Self::StallsL3Miss => "stalls_l3_miss",
+            Self::StallsTotal => "stalls_total",
+            Self::StallsStoreBuf => "stalls_store_buf",
+        }
+    }
+
+    /// The least and the largest value a file may hold: a program that runs has an IPC, a share is
+    /// at most 1, and everything fits a [`Curve`].
+    #[must_use]
+    pub const fn range(self) -> (f64, f64) {
+        match self {
+            Self::Ipc => (1e-6, 1e6),
+            Self::StallsL2Miss | Self::StallsL3Miss | Self::StallsTotal | Self::StallsStoreBuf => {
+                (0.0, 1.0)
+            }
+            _ => (0.0, 67_108_864.0),
+        }
+    }
+}
+
+/// The values of every metric at one number of ways, in the order of [`Metric::ALL`].
+pub(crate) type Row = [f64; Metric::ALL.len()];
+
+/// Profiles of programs, all measured at 1 to [`Table::ways`] ways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    ways: Ways,
+    names: Vec<String>,
+    by_name: HashMap<String, usize>,
+    /// By program, then by ways.
+    rows: Vec<Vec<Row>>,
+}
+
+impl Table {
+    /// A table of these programs, each with a row for every way count from 1 to `ways`.
+    pub(crate) fn new(ways: Ways, programs: Vec<(String, Vec<Row>)>) -> Self {
+        let (names, rows): (Vec<_>, Vec<_>) = programs.into_iter().unzip();
+        debug_assert!(rows.iter().all(|rows| rows.len() == ways.get() as usize));
+        let by_name = names.iter().cloned().zip(0..).collect();
+        Self {
+            ways,
+            names,
+            by_name,
+            rows,
+        }
+    }
+
+    /// The ways of the cache that the programs were measured on.
+    #[must_use]
+    pub fn ways(&self) -> Ways {
+        self.ways
+    }
+
+    /// The names of the programs, in the order in which they first appeared.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The index of the program with this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The values of a metric at 1, 2, ... ways.
+    pub fn values(
+        &self,
+        program: usize,
+        metric: Metric,
+    ) -> impl ExactSizeIterator<Item = f64> + Clone + '_ {
+        self.rows[program]
+            .iter()
+            .map(move |row| row[metric as usize])
+    }
+
+    pub(crate) fn rows(&self, program: usize) -> &[Row] {
+        &self.rows[program]
+    }
+
+    /// The values of a metric in a cache of `ways` ways.
+    pub(crate) fn series(&self, program: usize, metric: Metric, ways: Ways) -> Series {
+        Series::new(self.values(program, metric).take(ways.get() as usize))
+    }
+
+    /// The slowdown of a program alone in a cache of `ways` ways: the best IPC there over the IPC
+    /// (the reference of the published simulator; `reference/decisions.md`, LFOC 1).
+    pub(crate) fn slowdown(&self, program: usize, ways: Ways) -> Series {
+        let ipc = self.values(program, Metric::Ipc).take(ways.get() as usize);
+        let best = ipc.clone().fold(0.0, f64::max);
+        Series::new(ipc.map(|here| best / here))
+    }
+
+    /// What a policy is told of a program.
+    #[must_use]
+    pub fn profile(&self, program: usize) -> Profile {
+        let curve = |metric| {
+            let mut values = [Q32::default(); MAX_WAYS];
+            for (slot, value) in values.iter_mut().zip(self.values(program, metric)) {
+                *slot = q32(value);
+            }
+            Curve::from_fn(self.ways, |ways| values[ways as usize - 1])
+        };
+        Profile {
+            ipc: curve(Metric::Ipc),
+            llcmpki: curve(Metric::Llcmpki),
+            llcmpkc: curve(Metric::Llcmpkc),
+            bandwidth_mbps: curve(Metric::BandwidthMbps),
+        }
+    }
+}
+
+/// The nearest fixed-point number to one that a table holds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "values of a table are not negative, and Metric::range bounds them far below 2^32"
+)]
+fn q32(value: f64) -> Q32 {
+    Q32::from_raw((value * (1u64 << 32) as f64).round() as u64)
+}

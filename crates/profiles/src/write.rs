@@ -1,0 +1,28 @@
+//! Writing a profile file.
+
+use std::fmt::Write;
+
+use crate::table::{Metric, Table};
+
+/// The table as a profile file: a row for each program and way count, in that order, numbers with
+/// the fewest digits that read back as the same number.
+#[must_use]
+pub fn write_table(table: &Table) -> String {
+    let mut text = String::from("BENCH,NR_WAYS");
+    for metric in Metric::ALL {
+        text.push(',');
+        text.push_str(metric.column());
+    }
+    text.push('\n');
+    for (program, name) in table.names().iter().enumerate() {
+        for (ways, row) in (1..).zip(table.rows(program)) {
+            // Writing to a String does not fail.
+            let _ = write!(text, "{name},{ways}");
+            for value in row {
+                let _ = write!(text, ",{value}");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
