@@ -1,0 +1,44 @@
+//! The measured profiles and golden results, which stay outside the project.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fairways_profiles::{Mix, Table, read_mixes, read_table};
+
+/// The folder `shared` beside the project, or where `FAIRWAYS_SHARED` says. Without it the calling
+/// test has nothing to check: it says so on the terminal, past the capture of test output, and
+/// fails where `FAIRWAYS_REQUIRE_SHARED` is set, as CI does.
+pub(crate) fn shared(test: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, PathBuf::from);
+    if folder.join("golden/policies.csv").is_file() {
+        return Some(folder);
+    }
+    assert!(
+        std::env::var_os("FAIRWAYS_REQUIRE_SHARED").is_none(),
+        "{test} needs the measured profiles, and {} does not have them",
+        folder.display()
+    );
+    let _ = writeln!(
+        std::io::stderr(),
+        "SKIPPED {test}: no measured profiles in {}; set FAIRWAYS_SHARED",
+        folder.display()
+    );
+    None
+}
+
+pub(crate) fn read(folder: &Path, file: &str) -> Vec<u8> {
+    let path = folder.join(file);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The measured profiles and the golden mixes.
+pub(crate) fn spec(folder: &Path) -> (Table, Vec<Mix>) {
+    let table = read_table(
+        &read(folder, "data/spec-skylake/metrics.csv"),
+        "metrics.csv",
+    )
+    .unwrap();
+    let mixes = read_mixes(&read(folder, "golden/mixes.csv"), "mixes.csv", &table).unwrap();
+    (table, mixes)
+}

@@ -1,0 +1,168 @@
+//! Whatever the machine and the programs, every plan is one that the machine accepts.
+
+use std::sync::Arc;
+
+use fairways_core::{
+    Action, AppId, Curve, Event, Llc, MAX_WAYS, Machine, Profile, Q32, Ways, Wish, run,
+};
+use fairways_lab::StaticMachine;
+use fairways_policy::{NAMES, by_name};
+use proptest::prelude::*;
+
+fn llcs() -> impl Strategy<Value = Llc> {
+    (1u32..=32, 0u32..=5, 1u32..=20, any::<bool>()).prop_map(
+        |(ways, min_bits, clos, contiguous)| {
+            let ways = Ways::new(ways).unwrap();
+            Llc {
+                ways,
+                min_bits: min_bits.min(ways.get()),
+                contiguous,
+                clos,
+            }
+        },
+    )
+}
+
+/// A curve from a few levels, so that ties and plateaus are common.
+fn curves(levels: std::ops::Range<u32>) -> impl Strategy<Value = Curve> {
+    prop::collection::vec(levels, 1..=MAX_WAYS)
+        .prop_map(|values| Curve::new(values.into_iter().map(Q32::from_int)).unwrap())
+}
+
+fn profiles() -> impl Strategy<Value = Profile> {
+    (curves(1..12), curves(0..50), curves(0..50), curves(0..9000)).prop_map(
+        |(ipc, llcmpki, llcmpkc, bandwidth_mbps)| Profile {
+            ipc,
+            llcmpki,
+            llcmpkc,
+            bandwidth_mbps,
+        },
+    )
+}
+
+/// A program: what is known of it, and what it was promised.
+fn programs() -> impl Strategy<Value = (Option<Arc<Profile>>, Wish)> {
+    let wish = prop::option::of(0u32..12).prop_map(|baseline_ways| Wish { baseline_ways });
+    (
+        prop::option::weighted(0.8, profiles().prop_map(Arc::new)),
+        wish,
+    )
+}
+
+/// Something that happens after the programs have started.
+#[derive(Clone, Debug)]
+enum Later {
+    Exits(prop::sample::Index),
+    Machine(Llc),
+}
+
+fn later() -> impl Strategy<Value = Later> {
+    prop_oneof![
+        4 => any::<prop::sample::Index>().prop_map(Later::Exits),
+        1 => llcs().prop_map(Later::Machine),
+    ]
+}
+
+/// Notes every plan that the machine is asked to carry out, and checks it.
+struct Witness {
+    machine: StaticMachine,
+    log: String,
+}
+
+impl Machine for Witness {
+    fn next_event(&mut self) -> Option<Event> {
+        self.machine.next_event()
+    }
+
+    fn carry_out(&mut self, action: Action<'_>) {
+        self.log.push_str(&format!("{action:?}\n"));
+        self.machine.carry_out(action);
+        assert_eq!(self.machine.refused(), None, "{action:?}");
+    }
+}
+
+fn history(
+    name: &str,
+    llc: Llc,
+    programs: &[(Option<Arc<Profile>>, Wish)],
+    later: &[Later],
+) -> (StaticMachine, String) {
+    let mut machine = StaticMachine::new(llc, programs.iter().cloned());
+    let mut running: Vec<AppId> = (0..).map(AppId).take(programs.len()).collect();
+    for event in later {
+        match event {
+            Later::Exits(which) if !running.is_empty() => {
+                let app = running.remove(which.index(running.len()));
+                machine.then(Event::Exited { app });
+            }
+            Later::Exits(_) => {}
+            Later::Machine(llc) => machine.then(Event::Machine(*llc)),
+        }
+    }
+    let mut witness = Witness {
+        machine,
+        log: String::new(),
+    };
+    run(&mut witness, by_name(name).unwrap().as_mut());
+    (witness.machine, witness.log)
+}
+
+proptest! {
+    #[test]
+    fn plans_are_legal_complete_and_the_same_again(
+        llc in llcs(),
+        programs in prop::collection::vec(programs(), 0..40),
+        later in prop::collection::vec(later(), 0..8),
+    ) {
+        for name in NAMES {
+            let (machine, log) = history(name, llc, &programs, &later);
+            prop_assert_eq!(&log, &history(name, llc, &programs, &later).1, "{}", name);
+            let Some((partition, _)) = machine.partition() else {
+                prop_assert!(programs.is_empty(), "{} planned nothing", name);
+                continue;
+            };
+            let masks = partition.masks();
+            let contiguous = masks.iter().all(|mask| mask.is_contiguous());
+            prop_assert!(contiguous, "{name}: {masks:?}");
+            let disjoint = (0..masks.len())
+                .all(|i| masks[i + 1..].iter().all(|mask| !mask.overlaps(masks[i])));
+            prop_assert!(disjoint, "{name}: {masks:?}");
+        }
+    }
+
+    /// Only `static` leaves ways to nobody: those that nobody was promised.
+    #[test]
+    fn every_way_is_used(
+        llc in llcs(),
+        programs in prop::collection::vec(programs(), 1..20),
+    ) {
+        for name in NAMES.into_iter().filter(|&name| name != "static") {
+            let (machine, _) = history(name, llc, &programs, &[]);
+            let (partition, _) = machine.partition().unwrap();
+            let ways: u32 = partition.masks().iter().map(|mask| mask.count()).sum();
+            prop_assert_eq!(ways, llc.ways.get(), "{}: {:?}", name, partition);
+        }
+    }
+
+    /// A promise that fits beside the earlier ones is kept to the way.
+    #[test]
+    fn static_keeps_its_promises(
+        baselines in prop::collection::vec(prop::option::of(1u32..6), 1..12),
+        ways in 1u32..=32,
+    ) {
+        let llc = Llc { clos: 32, ..Llc::with_ways(Ways::new(ways).unwrap()) };
+        let programs: Vec<_> =
+            baselines.iter().map(|&baseline_ways| (None, Wish { baseline_ways })).collect();
+        let (machine, _) = history("static", llc, &programs, &[]);
+        let (partition, _) = machine.partition().unwrap();
+        let promised: u32 = baselines.iter().flatten().sum();
+        let rest = baselines.iter().any(Option::is_none);
+        if promised + u32::from(rest) <= ways {
+            for (app, baseline) in (0..).map(AppId).zip(&baselines) {
+                if let Some(baseline) = baseline {
+                    prop_assert_eq!(partition.mask_of(app).unwrap().count(), *baseline);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The policies' integer sweep and the scores' floating-point sweep agree to 10^-6.
+
+mod common;
+
+use fairways_core::{Curve, Q32, WayMask, Ways};
+use fairways_policy::{Reference, interpolate, slowdown_table, sweep_step};
+use fairways_profiles::generate::{Behaviour, Kind, Platform};
+use fairways_profiles::{Metric, Scorer, Table, embedded, read_table};
+use proptest::prelude::*;
+use rand_core::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+fn float(value: Q32) -> f64 {
+    value.raw() as f64 / (1u64 << 32) as f64
+}
+
+/// The largest difference between the two, in occupancies and slowdowns, as these programs share
+/// 1 way, 2 ways, and so on.
+fn disagreement(table: &Table, programs: &[usize]) -> f64 {
+    let ways = table.ways();
+    let profiles: Vec<_> = programs
+        .iter()
+        .map(|&program| table.profile(program))
+        .collect();
+    let slowdowns: Vec<Curve> = profiles
+        .iter()
+        .map(|profile| slowdown_table(&profile.ipc, ways, Reference::Best))
+        .collect();
+    let mut occupancy = vec![Q32::default(); programs.len()];
+    let mut scorer = Scorer::new(table, programs, ways, None);
+    let mut worst: f64 = 0.0;
+    for count in 1..=ways.get() {
+        sweep_step(
+            profiles.iter().map(|profile| &profile.llcmpkc),
+            &mut occupancy,
+        );
+        let scored = scorer
+            .score(&vec![WayMask::span(0, count); programs.len()])
+            .unwrap()
+            .to_vec();
+        for (member, &x) in occupancy.iter().enumerate() {
+            let slowdown = float(interpolate(&slowdowns[member], x));
+            worst = worst
+                .max((float(x) - scorer.occupancy()[member]).abs())
+                .max((slowdown - scored[member]).abs());
+        }
+    }
+    worst
+}
+
+#[test]
+fn on_pairs_of_measured_programs() {
+    let Some(folder) = common::shared("sweeps of measured programs") else {
+        return;
+    };
+    let (table, mixes) = common::spec(&folder);
+    let mut worst: f64 = 0.0;
+    for first in 0..table.names().len() {
+        for second in first..table.names().len() {
+            worst = worst.max(disagreement(&table, &[first, second]));
+        }
+    }
+    for mix in &mixes {
+        worst = worst.max(disagreement(&table, &mix.programs));
+    }
+    assert!(worst <= 1e-6, "off by {worst:e}");
+}
+
+/// A profile file of programs with these IPCs and LLCMPKCs, in thousandths.
+fn file(programs: &[(Vec<u32>, Vec<u32>)]) -> String {
+    let mut text = String::from("BENCH,NR_WAYS");
+    for metric in Metric::ALL {
+        text += &format!(",{}", metric.column());
+    }
+    text.push('\n');
+    for (program, (ipc, llcmpkc)) in programs.iter().enumerate() {
+        for (ways, (ipc, llcmpkc)) in (1..).zip(ipc.iter().zip(llcmpkc)) {
+            let row = Metric::ALL.map(|metric| match metric {
+                Metric::Ipc => f64::from(*ipc) / 1000.0,
+                Metric::Llcmpkc => f64::from(*llcmpkc) / 1000.0,
+                _ => 0.0,
+            });
+            text += &format!(
+                "p{program},{ways},{}\n",
+                row.map(|v| v.to_string()).join(",")
+            );
+        }
+    }
+    text
+}
+
+proptest! {
+    #[test]
+    fn on_random_groups_of_generated_programs(seed: u64, count in 1usize..12, ways in 1u32..=32) {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let kinds = [Kind::Streaming, Kind::Sensitive, Kind::Light];
+        let programs: Vec<_> = (0..count)
+            .map(|number| Behaviour::random(kinds[number % 3], &mut rng))
+            .collect();
+        let platform = Platform { ways: Ways::new(ways).unwrap(), ..Platform::EMBEDDED };
+        let table = platform.table(&programs, seed);
+        let worst = disagreement(&table, &(0..count).collect::<Vec<_>>());
+        prop_assert!(worst <= 1e-6, "off by {worst:e}");
+    }
+
+    /// Curves with cliffs, plateaus, zeros and rises that no program would have.
+    #[test]
+    fn on_random_groups_of_wild_curves(
+        programs in prop::collection::vec(
+            (
+                prop::collection::vec(200u32..4000, 11),
+                prop::collection::vec(prop_oneof![Just(0), 1u32..60_000], 11),
+            ),
+            1..6,
+        )
+    ) {
+        let table = read_table(file(&programs).as_bytes(), "wild.csv").unwrap();
+        let worst = disagreement(&table, &(0..programs.len()).collect::<Vec<_>>());
+        prop_assert!(worst <= 1e-6, "off by {worst:e}");
+    }
+}
+
+#[test]
+fn on_every_pair_of_embedded_programs() {
+    let table = embedded();
+    for first in 0..table.names().len() {
+        for second in first..table.names().len() {
+            let worst = disagreement(table, &[first, second]);
+            assert!(worst <= 1e-6, "{first} and {second} are off by {worst:e}");
+        }
+    }
+}
