@@ -12,9 +12,9 @@ impl Q32 {
     /// 1.
     pub const ONE: Self = Self(1 << 32);
 
-    /// The largest number a [`Curve`] holds, 2^26: a quotient of two of its values by way counts
-    /// is then compared by cross-multiplication in 64 bits.
-    pub const MAX_IN_CURVE: Self = Self(1 << 58);
+    /// The largest number a [`Curve`] holds, 2^24: two differences of its values, each over a
+    /// number of ways, are then compared by cross-multiplication in 64 bits, signed.
+    pub const MAX_IN_CURVE: Self = Self(1 << 56);
 
     /// The number whose 2^32-fold is `raw`.
     #[must_use]
@@ -26,6 +26,10 @@ impl Q32 {
     #[must_use]
     pub const fn from_int(value: u32) -> Self {
         Self((value as u64) << 32)
+    }
+
+    const fn bits(self) -> u32 {
+        u64::BITS - self.0.leading_zeros()
     }
 
     /// `numerator / denominator`, rounded down; the largest number there is if that is too large
@@ -40,11 +44,7 @@ impl Q32 {
             clippy::cast_possible_truncation,
             reason = "the other branch is for what does not fit"
         )]
-        Self(if quotient > u64::MAX as u128 {
-            u64::MAX
-        } else {
-            quotient as u64
-        })
+        Self(if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 })
     }
 
     /// 2^32 times the number.
@@ -61,6 +61,7 @@ impl Q32 {
 #[derive(Clone, Copy)]
 pub struct Curve {
     len: u32,
+    bits: u32,
     values: [Q32; MAX_WAYS],
 }
 
@@ -71,28 +72,23 @@ impl Curve {
     /// If there is no value, there are more than [`MAX_WAYS`], or one exceeds
     /// [`Q32::MAX_IN_CURVE`].
     pub fn new(values: impl IntoIterator<Item = Q32>) -> Result<Self, CurveError> {
-        let mut curve = Self {
-            len: 0,
-            values: [Q32::default(); MAX_WAYS],
-        };
+        let mut curve = Self { len: 0, bits: 0, values: [Q32::default(); MAX_WAYS] };
         for value in values {
-            let slot = curve
-                .values
-                .get_mut(curve.len as usize)
-                .ok_or(CurveError::TooLong)?;
+            let slot = curve.values.get_mut(curve.len as usize).ok_or(CurveError::TooLong)?;
             if value > Q32::MAX_IN_CURVE {
-                return Err(CurveError::TooLarge {
-                    ways: curve.len + 1,
-                });
+                return Err(CurveError::TooLarge { ways: curve.len + 1 });
             }
             *slot = value;
             curve.len += 1;
+            curve.bits = curve.bits.max(value.bits());
         }
-        if curve.len == 0 {
-            Err(CurveError::Empty)
-        } else {
-            Ok(curve)
-        }
+        if curve.len == 0 { Err(CurveError::Empty) } else { Ok(curve) }
+    }
+
+    /// How many bits the largest of the raw values has: each is below 2^`bits`.
+    #[must_use]
+    pub const fn bits(&self) -> u32 {
+        self.bits
     }
 
     /// The values from one way upward.
@@ -111,12 +107,10 @@ impl Curve {
     /// [`Q32::MAX_IN_CURVE`] is held to that.
     #[must_use]
     pub fn from_fn(ways: Ways, mut value: impl FnMut(u32) -> Q32) -> Self {
-        let mut curve = Self {
-            len: ways.get(),
-            values: [Q32::default(); MAX_WAYS],
-        };
+        let mut curve = Self { len: ways.get(), bits: 0, values: [Q32::default(); MAX_WAYS] };
         for (ways, slot) in (1..=curve.len).zip(&mut curve.values) {
             *slot = value(ways).min(Q32::MAX_IN_CURVE);
+            curve.bits = curve.bits.max(slot.bits());
         }
         curve
     }
@@ -124,7 +118,7 @@ impl Curve {
     /// The same curve for a cache of `ways` ways: cut off, or extended by its last value.
     #[must_use]
     pub fn resized(&self, ways: Ways) -> Self {
-        Self::from_fn(ways, |ways| self.at(ways))
+        if self.len == ways.get() { *self } else { Self::from_fn(ways, |ways| self.at(ways)) }
     }
 }
 
@@ -162,11 +156,7 @@ impl fmt::Display for CurveError {
             Self::Empty => write!(f, "a curve needs at least one value"),
             Self::TooLong => write!(f, "a curve has at most {MAX_WAYS} values"),
             Self::TooLarge { ways } => {
-                write!(
-                    f,
-                    "the value at {ways} ways is above {}",
-                    Q32::MAX_IN_CURVE.0 >> 32
-                )
+                write!(f, "the value at {ways} ways is above {}", Q32::MAX_IN_CURVE.0 >> 32)
             }
         }
     }
@@ -185,10 +175,8 @@ mod tests {
     #[test]
     fn a_curve_reads_from_one_way_and_holds_its_ends() {
         let c = curve(&[5, 3, 2]);
-        assert_eq!(
-            [0, 1, 2, 3, 9].map(|w| c.at(w).raw() >> 32),
-            [5, 5, 3, 2, 2]
-        );
+        assert_eq!([0, 1, 2, 3, 9].map(|w| c.at(w).raw() >> 32), [5, 5, 3, 2, 2]);
+        assert_eq!((c.bits(), curve(&[0, 0]).bits()), (32 + 3, 0));
     }
 
     #[test]
@@ -203,9 +191,6 @@ mod tests {
         assert_eq!(Curve::new([]), Err(CurveError::Empty));
         assert_eq!(Curve::new([Q32::ONE; 33]), Err(CurveError::TooLong));
         let huge = Q32::from_raw(Q32::MAX_IN_CURVE.raw() + 1);
-        assert_eq!(
-            Curve::new([Q32::ONE, huge]),
-            Err(CurveError::TooLarge { ways: 2 })
-        );
+        assert_eq!(Curve::new([Q32::ONE, huge]), Err(CurveError::TooLarge { ways: 2 }));
     }
 }

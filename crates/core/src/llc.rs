@@ -13,11 +13,7 @@ impl Ways {
     /// `count` ways, or `None` if there are none or more than [`MAX_WAYS`].
     #[must_use]
     pub const fn new(count: u32) -> Option<Self> {
-        if count == 0 || count as usize > MAX_WAYS {
-            None
-        } else {
-            Some(Self(count))
-        }
+        if count == 0 || count as usize > MAX_WAYS { None } else { Some(Self(count)) }
     }
 
     /// The number of ways.
@@ -52,12 +48,7 @@ impl Llc {
     /// contiguous, 16 classes of service.
     #[must_use]
     pub const fn with_ways(ways: Ways) -> Self {
-        Self {
-            ways,
-            min_bits: 1,
-            contiguous: true,
-            clos: 16,
-        }
+        Self { ways, min_bits: 1, contiguous: true, clos: 16 }
     }
 
     /// The fewest ways a cluster may own: `min_bits`, but at least 1 and at most the whole cache,
@@ -73,16 +64,18 @@ impl Llc {
         }
     }
 
-    /// The most clusters that can own ways of their own: as many as there are classes of service
-    /// and as many as masks of the least width fit side by side; at least 1.
+    /// How many clusters of the least width fit side by side.
+    #[must_use]
+    pub const fn units(&self) -> u32 {
+        // Nearly every cache's least width is one way: no division for those.
+        if self.unit() == 1 { self.ways.get() } else { self.ways.get() / self.unit() }
+    }
+
+    /// The most clusters that can own ways of their own: as many as fit, and as there are classes
+    /// of service; at least 1.
     #[must_use]
     pub const fn max_clusters(&self) -> u32 {
-        let side_by_side = self.ways.get() / self.unit();
-        let most = if side_by_side < self.clos {
-            side_by_side
-        } else {
-            self.clos
-        };
+        let most = if self.units() < self.clos { self.units() } else { self.clos };
         if most == 0 { 1 } else { most }
     }
 }

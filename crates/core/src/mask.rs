@@ -28,11 +28,7 @@ impl WayMask {
         if lowest >= 32 || ways == 0 {
             return Self(0);
         }
-        let run = if ways >= 32 {
-            u32::MAX
-        } else {
-            (1 << ways) - 1
-        };
+        let run = if ways >= 32 { u32::MAX } else { (1 << ways) - 1 };
         Self(run << lowest)
     }
 
@@ -83,15 +79,9 @@ impl WayMask {
         if self.is_empty() {
             Err(MaskError::Empty)
         } else if self.0 & !Self::full(llc.ways).0 != 0 {
-            Err(MaskError::TooWide {
-                mask: self,
-                ways: llc.ways,
-            })
+            Err(MaskError::TooWide { mask: self, ways: llc.ways })
         } else if self.count() < llc.unit() {
-            Err(MaskError::TooNarrow {
-                mask: self,
-                min_bits: llc.unit(),
-            })
+            Err(MaskError::TooNarrow { mask: self, min_bits: llc.unit() })
         } else if llc.contiguous && !self.is_contiguous() {
             Err(MaskError::Split { mask: self })
         } else {
@@ -137,10 +127,7 @@ impl fmt::Display for MaskError {
         match self {
             Self::Empty => write!(f, "the mask has no way"),
             Self::TooWide { mask, ways } => {
-                write!(
-                    f,
-                    "mask {mask} names ways that a cache of {ways} ways does not have"
-                )
+                write!(f, "mask {mask} names ways that a cache of {ways} ways does not have")
             }
             Self::TooNarrow { mask, min_bits } => {
                 write!(f, "mask {mask} has fewer than {min_bits} ways")
@@ -157,12 +144,7 @@ mod tests {
     use super::*;
 
     fn llc(ways: u32, min_bits: u32, contiguous: bool) -> Llc {
-        Llc {
-            ways: Ways::new(ways).unwrap(),
-            min_bits,
-            contiguous,
-            clos: 16,
-        }
+        Llc { ways: Ways::new(ways).unwrap(), min_bits, contiguous, clos: 16 }
     }
 
     #[test]
@@ -184,18 +166,9 @@ mod tests {
         let mask = WayMask::from_bits;
         assert_eq!(mask(0).check(&llc(11, 1, true)), Err(MaskError::Empty));
         assert_eq!(mask(0x7ff).check(&llc(11, 1, true)), Ok(()));
-        assert!(matches!(
-            mask(0x800).check(&llc(11, 1, true)),
-            Err(MaskError::TooWide { .. })
-        ));
-        assert!(matches!(
-            mask(0x400).check(&llc(11, 2, true)),
-            Err(MaskError::TooNarrow { .. })
-        ));
-        assert!(matches!(
-            mask(0x5).check(&llc(11, 1, true)),
-            Err(MaskError::Split { .. })
-        ));
+        assert!(matches!(mask(0x800).check(&llc(11, 1, true)), Err(MaskError::TooWide { .. })));
+        assert!(matches!(mask(0x400).check(&llc(11, 2, true)), Err(MaskError::TooNarrow { .. })));
+        assert!(matches!(mask(0x5).check(&llc(11, 1, true)), Err(MaskError::Split { .. })));
         assert_eq!(mask(0x5).check(&llc(11, 1, false)), Ok(()));
         assert_eq!(mask(u32::MAX).check(&llc(32, 1, true)), Ok(()));
     }

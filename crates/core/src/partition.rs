@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::RangeInclusive;
 
 use crate::{AppId, Llc, MaskError, WayMask};
 
@@ -44,6 +45,17 @@ impl Partition {
         self.places.push(Place { app, cluster });
     }
 
+    /// Puts `apps` into these clusters, one after the other and from the first again.
+    pub fn place_all(&mut self, apps: &[AppId], clusters: RangeInclusive<u32>) {
+        let (first, last) = clusters.into_inner();
+        let mut cluster = first;
+        self.places.extend(apps.iter().map(|&app| {
+            let place = Place { app, cluster };
+            cluster = if cluster >= last { first } else { cluster + 1 };
+            place
+        }));
+    }
+
     /// The masks, by cluster.
     #[must_use]
     pub fn masks(&self) -> &[WayMask] {
@@ -58,10 +70,7 @@ impl Partition {
 
     /// The programs of a cluster.
     pub fn members(&self, cluster: u32) -> impl Iterator<Item = AppId> + '_ {
-        self.places
-            .iter()
-            .filter(move |place| place.cluster == cluster)
-            .map(|place| place.app)
+        self.places.iter().filter(move |place| place.cluster == cluster).map(|place| place.app)
     }
 
     /// The ways that `app` may fill; `None` if it has no place.
@@ -83,14 +92,10 @@ impl Partition {
     ) -> Result<(), PartitionError> {
         let clusters = u32::try_from(self.masks.len()).unwrap_or(u32::MAX);
         if clusters > llc.clos {
-            return Err(PartitionError::TooManyClusters {
-                clusters,
-                clos: llc.clos,
-            });
+            return Err(PartitionError::TooManyClusters { clusters, clos: llc.clos });
         }
         for (cluster, mask) in (0..).zip(&self.masks) {
-            mask.check(llc)
-                .map_err(|why| PartitionError::Mask { cluster, why })?;
+            mask.check(llc).map_err(|why| PartitionError::Mask { cluster, why })?;
             if self.members(cluster).next().is_none() {
                 return Err(PartitionError::NoMember { cluster });
             }
@@ -98,10 +103,7 @@ impl Partition {
         let mut placed = BTreeSet::new();
         for place in &self.places {
             if place.cluster >= clusters {
-                return Err(PartitionError::NoCluster {
-                    app: place.app,
-                    cluster: place.cluster,
-                });
+                return Err(PartitionError::NoCluster { app: place.app, cluster: place.cluster });
             }
             if !placed.insert(place.app) {
                 return Err(PartitionError::PlacedTwice { app: place.app });
@@ -112,9 +114,7 @@ impl Partition {
                 return Err(PartitionError::NotPlaced { app });
             }
         }
-        placed
-            .first()
-            .map_or(Ok(()), |&app| Err(PartitionError::NotRunning { app }))
+        placed.first().map_or(Ok(()), |&app| Err(PartitionError::NotRunning { app }))
     }
 }
 
@@ -168,10 +168,7 @@ impl fmt::Display for PartitionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooManyClusters { clusters, clos } => {
-                write!(
-                    f,
-                    "{clusters} clusters need as many classes of service; there are {clos}"
-                )
+                write!(f, "{clusters} clusters need as many classes of service; there are {clos}")
             }
             Self::Mask { cluster, why } => write!(f, "cluster {cluster}: {why}"),
             Self::NoMember { cluster } => write!(f, "cluster {cluster} has no program"),
@@ -192,12 +189,7 @@ mod tests {
     use super::*;
     use crate::Ways;
 
-    const LLC: Llc = Llc {
-        ways: Ways::new(11).unwrap(),
-        min_bits: 1,
-        contiguous: true,
-        clos: 2,
-    };
+    const LLC: Llc = Llc { ways: Ways::new(11).unwrap(), min_bits: 1, contiguous: true, clos: 2 };
 
     fn partition(masks: &[u32], places: &[(u32, u32)]) -> Partition {
         let mut partition = Partition::default();
@@ -222,36 +214,26 @@ mod tests {
     #[test]
     fn each_rule_has_its_error() {
         use PartitionError as E;
-        assert_eq!(
-            check(&[1, 2, 4], &[]),
-            Err(E::TooManyClusters {
-                clusters: 3,
-                clos: 2
-            })
-        );
+        assert_eq!(check(&[1, 2, 4], &[]), Err(E::TooManyClusters { clusters: 3, clos: 2 }));
         assert_eq!(
             check(&[1, 0], &[(0, 0), (1, 1)]),
-            Err(E::Mask {
-                cluster: 1,
-                why: MaskError::Empty
-            })
+            Err(E::Mask { cluster: 1, why: MaskError::Empty })
         );
-        assert_eq!(
-            check(&[1, 2], &[(0, 0), (1, 0)]),
-            Err(E::NoMember { cluster: 1 })
-        );
-        let no_cluster = E::NoCluster {
-            app: AppId(1),
-            cluster: 1,
-        };
+        assert_eq!(check(&[1, 2], &[(0, 0), (1, 0)]), Err(E::NoMember { cluster: 1 }));
+        let no_cluster = E::NoCluster { app: AppId(1), cluster: 1 };
         assert_eq!(check(&[1], &[(0, 0), (1, 1)]), Err(no_cluster));
-        assert_eq!(
-            check(&[1], &[(0, 0), (0, 0)]),
-            Err(E::PlacedTwice { app: AppId(0) })
-        );
+        assert_eq!(check(&[1], &[(0, 0), (0, 0)]), Err(E::PlacedTwice { app: AppId(0) }));
         assert_eq!(check(&[1], &[(0, 0)]), Err(E::NotPlaced { app: AppId(1) }));
         let stranger = [(0, 0), (1, 0), (7, 0)];
         assert_eq!(check(&[1], &stranger), Err(E::NotRunning { app: AppId(7) }));
+    }
+
+    #[test]
+    fn programs_are_dealt_out_in_turn() {
+        let mut partition = partition(&[1, 2, 4], &[]);
+        partition.place_all(&[8, 6, 7, 5, 9].map(AppId), 1..=2);
+        assert!(partition.members(1).eq([8, 7, 9].map(AppId)));
+        assert!(partition.members(2).eq([6, 5].map(AppId)));
     }
 
     #[test]

@@ -94,14 +94,11 @@ pub fn compare(
     let ways = settings.llc.ways;
     let mut scorer = Scorer::new(table, &mix.programs, ways, settings.bandwidth);
     let mut score = |policy, masks: &[WayMask]| {
-        scorer
-            .score(masks)
-            .map(<[f64]>::to_vec)
-            .map_err(|why| CompareError::Demand {
-                mix: mix.name.clone(),
-                policy,
-                why,
-            })
+        scorer.score(masks).map(<[f64]>::to_vec).map_err(|why| CompareError::Demand {
+            mix: mix.name.clone(),
+            policy,
+            why,
+        })
     };
     let stock = Metrics::of(&score("stock", &vec![WayMask::full(ways); programs.len()])?);
     let mut outcomes = Vec::new();
@@ -111,23 +108,13 @@ pub fn compare(
         let policy = policy.name();
         let (None, Some((partition, reason))) = (machine.refused(), machine.partition()) else {
             let why = machine.refused();
-            return Err(CompareError::NoPlan {
-                mix: mix.name.clone(),
-                policy,
-                why,
-            });
+            return Err(CompareError::NoPlan { mix: mix.name.clone(), policy, why });
         };
         let apps = (0..).map(AppId).take(programs.len());
         let masks: Vec<_> = apps.filter_map(|app| partition.mask_of(app)).collect();
         let slowdowns = score(policy, &masks)?;
         let metrics = Metrics::of(&slowdowns);
-        outcomes.push(Outcome {
-            policy,
-            partition: partition.clone(),
-            reason,
-            slowdowns,
-            metrics,
-        });
+        outcomes.push(Outcome { policy, partition: partition.clone(), reason, slowdowns, metrics });
     }
     Ok(Comparison { stock, outcomes })
 }

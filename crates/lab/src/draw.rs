@@ -48,10 +48,7 @@ pub fn draw_mixes(table: &Table, ways: Ways, seed: u64) -> Vec<Mix> {
                     }
                 }
             }
-            mixes.push(Mix {
-                name: format!("M{size}-{number}"),
-                programs,
-            });
+            mixes.push(Mix { name: format!("M{size}-{number}"), programs });
         }
     }
     mixes
@@ -82,16 +79,8 @@ mod tests {
             programs.sort_unstable();
             programs.dedup();
             assert_eq!(programs.len(), mix.programs.len());
-            let count = |class| {
-                mix.programs
-                    .iter()
-                    .filter(|&&p| classes[p] == class)
-                    .count()
-            };
-            assert!(
-                count(Class::Streaming) >= 1 && count(Class::Sensitive) >= 2,
-                "{mix:?}"
-            );
+            let count = |class| mix.programs.iter().filter(|&&p| classes[p] == class).count();
+            assert!(count(Class::Streaming) >= 1 && count(Class::Sensitive) >= 2, "{mix:?}");
         }
         assert_eq!(mixes, draw_mixes(table, table.ways(), 1));
         assert_ne!(mixes, draw_mixes(table, table.ways(), 2));

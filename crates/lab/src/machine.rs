@@ -22,23 +22,13 @@ impl StaticMachine {
     /// A machine with this cache on which these programs start, app 0 first.
     #[must_use]
     pub fn new(llc: Llc, programs: impl IntoIterator<Item = (Option<Arc<Profile>>, Wish)>) -> Self {
-        let started = (0..)
-            .zip(programs)
-            .map(|(id, (profile, wish))| Event::Started {
-                app: AppId(id),
-                wish,
-                profile,
-            });
-        let events = std::iter::once(Event::Machine(llc))
-            .chain(started)
-            .collect();
-        Self {
-            llc,
-            events,
-            running: Vec::new(),
-            partition: None,
-            refused: None,
-        }
+        let started = (0..).zip(programs).map(|(id, (profile, wish))| Event::Started {
+            app: AppId(id),
+            wish,
+            profile,
+        });
+        let events = std::iter::once(Event::Machine(llc)).chain(started).collect();
+        Self { llc, events, running: Vec::new(), partition: None, refused: None }
     }
 
     /// Lets something else happen after all that is still to happen.
@@ -50,9 +40,7 @@ impl StaticMachine {
     /// been carried out.
     #[must_use]
     pub fn partition(&self) -> Option<(&Partition, &'static str)> {
-        self.partition
-            .as_ref()
-            .map(|(partition, reason)| (partition, *reason))
+        self.partition.as_ref().map(|(partition, reason)| (partition, *reason))
     }
 
     /// Why the last plan was refused, if it was.
@@ -75,11 +63,7 @@ impl Machine for StaticMachine {
     }
 
     fn carry_out(&mut self, action: Action<'_>) {
-        let Action::Partition {
-            plan,
-            partition,
-            reason,
-        } = action;
+        let Action::Partition { plan, partition, reason } = action;
         match partition.check(&self.llc, self.running.iter().copied()) {
             Ok(()) => {
                 self.partition = Some((partition.clone(), reason));
@@ -140,10 +124,7 @@ mod tests {
         machine.then(Event::Exited { app: AppId(0) });
         let mut policy = Stubborn::default();
         run(&mut machine, &mut policy);
-        assert_eq!(
-            policy.refused,
-            [PartitionError::NotRunning { app: AppId(0) }]
-        );
+        assert_eq!(policy.refused, [PartitionError::NotRunning { app: AppId(0) }]);
         let (partition, reason) = machine.partition().unwrap();
         assert_eq!((partition.places().len(), reason), (2, "always"));
     }

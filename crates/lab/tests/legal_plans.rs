@@ -1,5 +1,7 @@
 //! Whatever the machine and the programs, every plan is one that the machine accepts.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use fairways_core::{
@@ -13,12 +15,7 @@ fn llcs() -> impl Strategy<Value = Llc> {
     (1u32..=32, 0u32..=5, 1u32..=20, any::<bool>()).prop_map(
         |(ways, min_bits, clos, contiguous)| {
             let ways = Ways::new(ways).unwrap();
-            Llc {
-                ways,
-                min_bits: min_bits.min(ways.get()),
-                contiguous,
-                clos,
-            }
+            Llc { ways, min_bits: min_bits.min(ways.get()), contiguous, clos }
         },
     )
 }
@@ -31,22 +28,14 @@ fn curves(levels: std::ops::Range<u32>) -> impl Strategy<Value = Curve> {
 
 fn profiles() -> impl Strategy<Value = Profile> {
     (curves(1..12), curves(0..50), curves(0..50), curves(0..9000)).prop_map(
-        |(ipc, llcmpki, llcmpkc, bandwidth_mbps)| Profile {
-            ipc,
-            llcmpki,
-            llcmpkc,
-            bandwidth_mbps,
-        },
+        |(ipc, llcmpki, llcmpkc, bandwidth_mbps)| Profile { ipc, llcmpki, llcmpkc, bandwidth_mbps },
     )
 }
 
 /// A program: what is known of it, and what it was promised.
 fn programs() -> impl Strategy<Value = (Option<Arc<Profile>>, Wish)> {
     let wish = prop::option::of(0u32..12).prop_map(|baseline_ways| Wish { baseline_ways });
-    (
-        prop::option::weighted(0.8, profiles().prop_map(Arc::new)),
-        wish,
-    )
+    (prop::option::weighted(0.8, profiles().prop_map(Arc::new)), wish)
 }
 
 /// Something that happens after the programs have started.
@@ -99,10 +88,7 @@ fn history(
             Later::Machine(llc) => machine.then(Event::Machine(*llc)),
         }
     }
-    let mut witness = Witness {
-        machine,
-        log: String::new(),
-    };
+    let mut witness = Witness { machine, log: String::new() };
     run(&mut witness, by_name(name).unwrap().as_mut());
     (witness.machine, witness.log)
 }

@@ -5,6 +5,8 @@
 //! the description of what it does. Each point on which it departs from the paper can be set to the
 //! paper's reading, one by one.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use std::collections::BTreeMap;
@@ -26,16 +28,8 @@ struct Paper {
     three_gaps: bool,
 }
 
-const PAPER: Paper = Paper {
-    llcmpkc_10: true,
-    separate_clusters: true,
-    three_gaps: true,
-};
-const SIMULATOR: Paper = Paper {
-    llcmpkc_10: false,
-    separate_clusters: false,
-    three_gaps: false,
-};
+const PAPER: Paper = Paper { llcmpkc_10: true, separate_clusters: true, three_gaps: true };
+const SIMULATOR: Paper = Paper { llcmpkc_10: false, separate_clusters: false, three_gaps: false };
 
 /// Clusters as sorted members and ways.
 type Clusters = Vec<(Vec<usize>, usize)>;
@@ -53,16 +47,12 @@ fn plain(table: &Table, mix: &Mix, variant: Paper) -> Clusters {
     let llcmpkc = if variant.llcmpkc_10 { 10.0 } else { 14.0 };
     let streams = |&app: &usize| {
         let (slowdown, misses) = (slowdown(app), values(app, Metric::Llcmpkc));
-        slowdown
-            .iter()
-            .zip(misses)
-            .any(|(&s, m)| s <= 1.03 && m >= llcmpkc)
+        slowdown.iter().zip(misses).any(|(&s, m)| s <= 1.03 && m >= llcmpkc)
             && slowdown.iter().all(|&s| s < 1.06)
     };
     let (streaming, rest): (Vec<usize>, Vec<usize>) = (0..mix.programs.len()).partition(streams);
-    let (sensitive, mut light): (Vec<usize>, Vec<usize>) = rest
-        .into_iter()
-        .partition(|&app| slowdown(app)[1..].iter().any(|&s| s >= 1.05));
+    let (sensitive, mut light): (Vec<usize>, Vec<usize>) =
+        rest.into_iter().partition(|&app| slowdown(app)[1..].iter().any(|&s| s >= 1.05));
     if sensitive.is_empty() {
         return vec![((0..mix.programs.len()).collect(), ways)];
     }
@@ -70,11 +60,7 @@ fn plain(table: &Table, mix: &Mix, variant: Paper) -> Clusters {
     let reserved = streaming.len().div_ceil(5).min(2);
     let mut clusters: Clusters = Vec::new();
     if reserved > 0 {
-        let (count, width) = if variant.separate_clusters {
-            (reserved, 1)
-        } else {
-            (1, reserved)
-        };
+        let (count, width) = if variant.separate_clusters { (reserved, 1) } else { (1, reserved) };
         for members in streaming.chunks(streaming.len().div_ceil(count)) {
             clusters.push((members.to_vec(), width));
         }
@@ -122,29 +108,16 @@ fn plain(table: &Table, mix: &Mix, variant: Paper) -> Clusters {
 }
 
 fn ours(table: &Table, mix: &Mix) -> Clusters {
-    let llc = Llc {
-        clos: 32,
-        ..Llc::with_ways(table.ways())
-    };
-    let settings = Settings {
-        llc,
-        bandwidth: None,
-        wishes: Vec::new(),
-    };
+    let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
+    let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
     let lfoc = by_name("lfoc").unwrap();
-    let outcome = compare(table, mix, &settings, [lfoc])
-        .unwrap()
-        .outcomes
-        .remove(0);
+    let outcome = compare(table, mix, &settings, [lfoc]).unwrap().outcomes.remove(0);
     let masks = outcome.partition.masks().iter();
     let mut clusters: Clusters = (0..)
         .zip(masks)
         .map(|(cluster, mask)| {
-            let members = outcome
-                .partition
-                .members(cluster)
-                .map(|app| app.0 as usize)
-                .collect();
+            let members = outcome.partition.members(cluster).map(|app| app.0 as usize);
+            let members = std::collections::BTreeSet::from_iter(members).into_iter().collect();
             (members, mask.count() as usize)
         })
         .collect();
@@ -160,21 +133,14 @@ fn difference(table: &Table, mix: &Mix) -> Vec<&'static str> {
     for choice in 0..8 {
         let [llcmpkc_10, separate_clusters, three_gaps] =
             [0, 1, 2].map(|point| choice >> point & 1 == 0);
-        let variant = Paper {
-            llcmpkc_10,
-            separate_clusters,
-            three_gaps,
-        };
+        let variant = Paper { llcmpkc_10, separate_clusters, three_gaps };
         if plain(table, mix, variant) == theirs {
             let points = [
                 (llcmpkc_10, "LLCMPKC of Table 1"),
                 (separate_clusters, "LFOC 4"),
                 (three_gaps, "LFOC 5"),
             ];
-            let moved = points
-                .iter()
-                .filter(|(paper, _)| !paper)
-                .map(|&(_, name)| name);
+            let moved = points.iter().filter(|(paper, _)| !paper).map(|&(_, name)| name);
             sets.push(moved.collect());
         }
     }
@@ -183,18 +149,13 @@ fn difference(table: &Table, mix: &Mix) -> Vec<&'static str> {
 
 fn mix(table: &Table, programs: &[&str]) -> Mix {
     let find = |name: &&str| table.find(name).unwrap_or_else(|| panic!("{name}"));
-    Mix {
-        name: "test".into(),
-        programs: programs.iter().map(find).collect(),
-    }
+    Mix { name: "test".into(), programs: programs.iter().map(find).collect() }
 }
 
 /// Mixes of `count` programs of a table.
 fn mixes(table: &Table, count: std::ops::Range<usize>) -> impl Strategy<Value = Mix> + use<> {
-    prop::collection::vec(0..table.names().len(), count).prop_map(|programs| Mix {
-        name: "random".into(),
-        programs,
-    })
+    prop::collection::vec(0..table.names().len(), count)
+        .prop_map(|programs| Mix { name: "random".into(), programs })
 }
 
 #[test]
@@ -212,23 +173,13 @@ fn each_difference_from_the_simulator_has_its_decision() {
     assert_eq!(difference(&table, &gap), ["LLCMPKC of Table 1"]);
 
     // Six streaming programs get two ways: two clusters in the paper, one in the simulator.
-    let six = [
-        "lbm06",
-        "milc06",
-        "swim00",
-        "applu00",
-        "leslie3d06",
-        "GemsFDTD06",
-    ];
+    let six = ["lbm06", "milc06", "swim00", "applu00", "leslie3d06", "GemsFDTD06"];
     let streaming = mix(&table, &[&six[..], &["xalancbmk06"]].concat());
     assert_eq!(difference(&table, &streaming), ["LFOC 4"]);
 
     // Four streaming programs leave room for one more: three light ones, or two.
     let lights = ["povray06", "sjeng06", "namd06"];
-    let room = mix(
-        &table,
-        &[&six[..4], &["xalancbmk06", "soplex06"], &lights].concat(),
-    );
+    let room = mix(&table, &[&six[..4], &["xalancbmk06", "soplex06"], &lights].concat());
     assert_eq!(difference(&table, &room), ["LFOC 5"]);
 }
 
@@ -239,10 +190,7 @@ fn with_the_papers_reading_of_each_the_plain_form_is_ours_on_measured_programs()
     };
     let (table, _) = common::spec(&folder);
     let mut reasons: BTreeMap<Vec<&str>, u32> = BTreeMap::new();
-    let config = ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(2000)
-    };
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) };
     let mut runner = prop::test_runner::TestRunner::new(config);
     let seen = std::cell::RefCell::new(&mut reasons);
     runner
@@ -254,18 +202,12 @@ fn with_the_papers_reading_of_each_the_plain_form_is_ours_on_measured_programs()
                 .filter(|&&program| sensitive[program] == fairways_policy::lfoc::Class::Sensitive);
             prop_assume!(count.count() <= 9);
             prop_assert_eq!(ours(&table, &mix), plain(&table, &mix, PAPER));
-            *seen
-                .borrow_mut()
-                .entry(difference(&table, &mix))
-                .or_default() += 1;
+            *seen.borrow_mut().entry(difference(&table, &mix)).or_default() += 1;
             Ok(())
         })
         .unwrap();
     println!("{reasons:#?}");
-    assert!(
-        reasons.len() >= 4,
-        "each decision differs somewhere: {reasons:?}"
-    );
+    assert!(reasons.len() >= 4, "each decision differs somewhere: {reasons:?}");
 }
 
 proptest! {

@@ -1,5 +1,7 @@
 //! The policies' integer sweep and the scores' floating-point sweep agree to 10^-6.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use fairways_core::{Curve, Q32, WayMask, Ways};
@@ -18,10 +20,7 @@ fn float(value: Q32) -> f64 {
 /// 1 way, 2 ways, and so on.
 fn disagreement(table: &Table, programs: &[usize]) -> f64 {
     let ways = table.ways();
-    let profiles: Vec<_> = programs
-        .iter()
-        .map(|&program| table.profile(program))
-        .collect();
+    let profiles: Vec<_> = programs.iter().map(|&program| table.profile(program)).collect();
     let slowdowns: Vec<Curve> = profiles
         .iter()
         .map(|profile| slowdown_table(&profile.ipc, ways, Reference::Best))
@@ -30,14 +29,8 @@ fn disagreement(table: &Table, programs: &[usize]) -> f64 {
     let mut scorer = Scorer::new(table, programs, ways, None);
     let mut worst: f64 = 0.0;
     for count in 1..=ways.get() {
-        sweep_step(
-            profiles.iter().map(|profile| &profile.llcmpkc),
-            &mut occupancy,
-        );
-        let scored = scorer
-            .score(&vec![WayMask::span(0, count); programs.len()])
-            .unwrap()
-            .to_vec();
+        sweep_step(profiles.iter().map(|profile| &profile.llcmpkc), &mut occupancy);
+        let scored = scorer.score(&vec![WayMask::span(0, count); programs.len()]).unwrap().to_vec();
         for (member, &x) in occupancy.iter().enumerate() {
             let slowdown = float(interpolate(&slowdowns[member], x));
             worst = worst
@@ -80,10 +73,7 @@ fn file(programs: &[(Vec<u32>, Vec<u32>)]) -> String {
                 Metric::Llcmpkc => f64::from(*llcmpkc) / 1000.0,
                 _ => 0.0,
             });
-            text += &format!(
-                "p{program},{ways},{}\n",
-                row.map(|v| v.to_string()).join(",")
-            );
+            text += &format!("p{program},{ways},{}\n", row.map(|v| v.to_string()).join(","));
         }
     }
     text

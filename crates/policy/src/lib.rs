@@ -37,20 +37,13 @@ use alloc::boxed::Box;
 
 use fairways_core::Policy;
 
-pub use lookahead::lookahead;
+pub use lookahead::Lookahead;
 pub use occupancy::{interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 7] = [
-    "stock",
-    "equal",
-    "static",
-    "ucp",
-    "ucp-slowdown",
-    "yu-petrov",
-    "lfoc",
-];
+pub const NAMES: [&str; 7] =
+    ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "lfoc"];
 
 /// The policy with this name and its published parameters; `None` if there is none.
 #[must_use]

@@ -2,98 +2,169 @@
 //! the lower it is.
 
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
-use fairways_core::{Curve, MAX_WAYS, Q32};
+use fairways_core::{Curve, Q32};
 
-/// The most useful growth of one curve: how far it falls, over how many ways.
-#[derive(Clone, Copy)]
-struct Step {
-    fall: u64,
-    ways: u32,
+use crate::split::evenly;
+
+/// Lookahead, with the memory that it computes in, so that a division allocates none.
+#[derive(Clone, Debug, Default)]
+pub struct Lookahead {
+    owned: Vec<u32>,
+    /// By program: the step that it would take next.
+    heads: Vec<Step>,
 }
+
+impl Lookahead {
+    /// Divides `ways` ways among programs so that their curves fall as far as lookahead can make
+    /// them; returns each one's ways.
+    ///
+    /// Each starts with `unit` ways. Again and again the program whose curve falls most a way,
+    /// however many ways that takes, gets those ways; of equals the first, and the fewest ways.
+    /// When no curve falls any more the rest is split evenly, the odd ways to the first programs.
+    ///
+    /// `curves` start at one way and reach at least to `ways`; `unit` is at least 1, and
+    /// `unit * curves.len()` at most `ways`.
+    pub fn divide(&mut self, curves: &[Curve], ways: u32, unit: u32) -> &[u32] {
+        self.owned.clear();
+        self.owned.resize(curves.len(), unit);
+        let count = u32::try_from(curves.len()).unwrap_or(u32::MAX);
+        debug_assert!(count.saturating_mul(unit) <= ways, "more programs than ways");
+        let mut free = ways.saturating_sub(count.saturating_mul(unit));
+        // One program gets everything, whatever its curve; two are worth comparing.
+        if count > 1 && free > 0 {
+            let narrow = curves.iter().all(|curve| curve.bits() <= NARROW_BITS);
+            free = if narrow && free as usize <= NARROW_WAYS {
+                self.climb(curves, free)
+            } else {
+                climb_wide(&mut self.owned, curves, free)
+            };
+        }
+        if free > 0 {
+            for (ways, more) in self.owned.iter_mut().zip(evenly(free, count)) {
+                *ways += more;
+            }
+        }
+        &self.owned
+    }
+
+    /// What [`Self::divide`] returned last.
+    #[must_use]
+    pub fn owned(&self) -> &[u32] {
+        &self.owned
+    }
+
+    /// Hands out ways while some curve still falls; returns how many are left.
+    ///
+    /// No branch here depends on a curve's values but for the number of rounds: curves are new at
+    /// every decision, and a processor that has to guess them guesses wrong.
+    fn climb(&mut self, curves: &[Curve], mut free: u32) -> u32 {
+        let Self { owned, heads } = self;
+        heads.clear();
+        heads.extend(
+            curves.iter().zip(&*owned).map(|(curve, &owned)| Step::from(curve, owned, free)),
+        );
+        while free > 0 {
+            let (mut winner, mut best) = (0, Step::NONE);
+            for (index, &step) in heads.iter().enumerate() {
+                let better = step.beats(best);
+                winner = select_unpredictable(better, index, winner);
+                best = select_unpredictable(better, step, best);
+            }
+            if !best.falls() {
+                break;
+            }
+            let owned = &mut owned[winner];
+            // A step found when more ways were left may need too many.
+            if best.ways() <= free {
+                *owned += best.ways();
+                free -= best.ways();
+            }
+            heads[winner] = Step::from(&curves[winner], *owned, free);
+        }
+        free
+    }
+}
+
+/// Up to this many ways, and for values below 2^7 (slowdowns and MPKIs are), a [`Step`] is exact in
+/// 64 bits: 39 of a value, 20 of [`COMMON`], 5 of the ways.
+const NARROW_WAYS: usize = 16;
+const NARROW_BITS: u32 = 39;
+
+/// The least common multiple of 1 to [`NARROW_WAYS`]: falls times `COMMON / ways` compare as falls
+/// over ways do, exactly and without a division.
+const COMMON: u64 = 720_720;
+
+/// `COMMON / ways`, by `ways - 1`, with room for the ways below.
+static PER_WAY: [u64; NARROW_WAYS] = {
+    let mut shares = [0; NARROW_WAYS];
+    let mut ways = 1;
+    while ways <= NARROW_WAYS {
+        shares[ways - 1] = COMMON / ways as u64 * (WAYS_MASK + 1);
+        ways += 1;
+    }
+    shares
+};
+
+/// The bits of a [`Step`] that hold how far its ways are below this.
+const WAYS_MASK: u64 = 31;
+
+/// A step of a curve's growth, in a number that is larger the better the step is: how far it falls
+/// a way, and below that, how few ways it takes.
+#[derive(Clone, Copy, Debug)]
+struct Step(u64);
 
 impl Step {
-    /// No fall at all.
-    const NONE: Self = Self { fall: 0, ways: 1 };
-
-    /// Whether each way of this step is worth more than each way of `other`. Curves stop at
-    /// [`Q32::MAX_IN_CURVE`], so neither product overflows.
-    const fn beats(self, other: Self) -> bool {
-        self.fall * other.ways as u64 > other.fall * self.ways as u64
-    }
+    const NONE: Self = Self(0);
 
     /// The step from `owned` ways by at most `free` that falls most a way; the shortest of those.
-    fn best(values: &[Q32], owned: usize, free: usize) -> Self {
-        let here = values[owned - 1].raw();
-        let mut best = Self::NONE;
-        for (ways, value) in (1..).zip(&values[owned..values.len().min(owned + free)]) {
-            let step = Self {
-                fall: here.saturating_sub(value.raw()),
-                ways,
-            };
-            if step.beats(best) {
-                best = step;
-            }
-        }
-        best
+    fn from(curve: &Curve, owned: u32, free: u32) -> Self {
+        let reach = &curve.values()[owned as usize - 1..(owned + free) as usize];
+        let Some((here, there)) = reach.split_first() else { return Self::NONE };
+        let few = (0..WAYS_MASK).rev();
+        let step = |((value, &per_way), few): ((&Q32, &u64), u64)| {
+            here.raw().saturating_sub(value.raw()).wrapping_mul(per_way) | few
+        };
+        Self(there.iter().zip(&PER_WAY).zip(few).map(step).fold(0, u64::max))
+    }
+
+    /// Whether each way of this step is worth more than each way of `other`.
+    const fn beats(self, other: Self) -> bool {
+        self.0 | WAYS_MASK > other.0 | WAYS_MASK
+    }
+
+    const fn falls(self) -> bool {
+        self.0 > WAYS_MASK
+    }
+
+    const fn ways(self) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "the mask has 5 bits")]
+        let few = (self.0 & WAYS_MASK) as u32;
+        31 - few
     }
 }
 
-/// Divides `ways` ways among programs so that their curves fall as far as lookahead can make
-/// them; writes each one's ways into `owned`.
-///
-/// Each starts with `unit` ways. Again and again the program whose curve falls most a way,
-/// however many ways that takes, gets those ways; of equals the first, and the fewest ways. When
-/// no curve falls any more the rest is split evenly, the odd ways to the first programs.
-///
-/// `curves` start at one way and reach at least to `ways`; `unit * curves.len()` is at most `ways`,
-/// and there are at most [`MAX_WAYS`] curves.
-pub fn lookahead(curves: &[Curve], ways: u32, unit: u32, owned: &mut Vec<u32>) {
-    owned.clear();
-    let Ok(count) = u32::try_from(curves.len()) else {
-        return;
-    };
-    debug_assert!(
-        count as usize <= MAX_WAYS && count * unit <= ways,
-        "more programs than ways"
-    );
-    owned.resize(curves.len(), unit);
-    let mut free = ways.saturating_sub(count * unit);
-    // One program gets everything, whatever its curve; two are worth comparing.
-    if count > 1 && free > 0 {
-        free = climb(curves, free, owned);
-    }
-    for (ways, more) in owned.iter_mut().zip(crate::split::evenly(free, count)) {
-        *ways += more;
-    }
-}
-
-/// Hands out ways while some curve still falls; returns how many are left.
-fn climb(curves: &[Curve], mut free: u32, owned: &mut [u32]) -> u32 {
-    let mut steps = [Step::NONE; MAX_WAYS];
-    let steps = &mut steps[..curves.len()];
-    for ((step, curve), &owned) in steps.iter_mut().zip(curves).zip(&*owned) {
-        *step = Step::best(curve.values(), owned as usize, free as usize);
-    }
+/// The same for any curves, which takes wider numbers: hands out ways while some curve still falls,
+/// and returns how many are left.
+fn climb_wide(owned: &mut [u32], curves: &[Curve], mut free: u32) -> u32 {
     while free > 0 {
-        let (mut winner, mut best) = (0, Step::NONE);
-        for (index, &step) in steps.iter().enumerate() {
-            if step.beats(best) {
-                (winner, best) = (index, step);
+        let (mut winner, mut best) = (0, (0, 1));
+        for (index, (curve, &owned)) in curves.iter().zip(&*owned).enumerate() {
+            let here = curve.at(owned).raw();
+            for ways in 1..=free {
+                let fall = here.saturating_sub(curve.at(owned + ways).raw());
+                // Values stop at 2^56 (Q32::MAX_IN_CURVE) and ways at 32: no product overflows.
+                if fall * u64::from(best.1) > best.0 * u64::from(ways) {
+                    (winner, best) = (index, (fall, ways));
+                }
             }
         }
-        if best.fall == 0 {
+        if best.0 == 0 {
             break;
         }
-        owned[winner] += best.ways;
-        free -= best.ways;
-        // The others' best steps stand unless they need more ways than are left.
-        for (index, step) in steps.iter_mut().enumerate() {
-            if index == winner || step.ways > free {
-                let values = curves[index].values();
-                *step = Step::best(values, owned[index] as usize, free as usize);
-            }
-        }
+        owned[winner] += best.1;
+        free -= best.1;
     }
     free
 }
@@ -109,9 +180,7 @@ mod tests {
     }
 
     fn divide(curves: &[Curve], ways: u32, unit: u32) -> Vec<u32> {
-        let mut owned = vec![];
-        lookahead(curves, ways, unit, &mut owned);
-        owned
+        Lookahead::default().divide(curves, ways, unit).to_vec()
     }
 
     #[test]
@@ -149,12 +218,12 @@ mod tests {
         let mut owned = vec![unit; curves.len()];
         let mut free = ways - unit * u32::try_from(curves.len()).unwrap();
         while free > 0 {
-            let mut best: Option<(u128, u128, usize)> = None;
+            let mut best: Option<(i128, i128, usize)> = None;
             for (index, curve) in curves.iter().enumerate() {
                 for more in 1..=free {
-                    let here = u128::from(curve.at(owned[index]).raw());
-                    let there = u128::from(curve.at(owned[index] + more).raw());
-                    let (fall, more) = (here.saturating_sub(there), u128::from(more));
+                    let here = i128::from(curve.at(owned[index]).raw());
+                    let there = i128::from(curve.at(owned[index] + more).raw());
+                    let (fall, more) = (here.saturating_sub(there), i128::from(more));
                     let better = best.is_none_or(|(f, m, _)| fall * m > f * more);
                     if fall > 0 && better {
                         best = Some((fall, more, index));
@@ -175,11 +244,14 @@ mod tests {
     proptest! {
         #[test]
         fn the_fast_form_is_the_plain_one(
-            tables in prop::collection::vec(prop::collection::vec(0u32..40, 32), 1..12),
+            tables in prop::collection::vec(prop::collection::vec(0u32..40, 32), 1..9),
+            // With 16 the curves need the wide form.
+            scale in prop_oneof![Just(1), Just(16)],
             unit in 1u32..3,
-            ways in 24u32..33,
+            ways in 16u32..33,
         ) {
-            let curves: Vec<_> = tables.iter().map(|table| curve(table)).collect();
+            let scaled = |table: &Vec<u32>| curve(&table.iter().map(|v| v * scale).collect::<Vec<_>>());
+            let curves: Vec<_> = tables.iter().map(scaled).collect();
             let fast = divide(&curves, ways, unit);
             prop_assert_eq!(&fast, &plain(&curves, ways, unit));
             prop_assert_eq!(fast.iter().sum::<u32>(), ways);

@@ -14,11 +14,7 @@ const FLOOR: Q32 = Q32::from_raw(4295);
 /// `pressures` are the members' LLCMPKC curves; `occupancy` is in ways, and starts at 0. After
 /// the sweep's step t the occupancies sum to t, to within a rounding of 2^-33 a member a step.
 pub fn sweep_step<'a>(pressures: impl Iterator<Item = &'a Curve> + Clone, occupancy: &mut [Q32]) {
-    let total: u128 = pressures
-        .clone()
-        .zip(&*occupancy)
-        .map(|(c, &x)| pressure(c, x))
-        .sum();
+    let total: u128 = pressures.clone().zip(&*occupancy).map(|(c, &x)| pressure(c, x)).sum();
     let members = occupancy.len() as u128;
     for (curve, x) in pressures.zip(occupancy) {
         let part = match total {
@@ -42,11 +38,7 @@ fn pressure(curve: &Curve, x: Q32) -> u128 {
 #[must_use]
 pub fn interpolate(curve: &Curve, x: Q32) -> Q32 {
     let (whole, rest) = parts(x);
-    let here = if whole == 0 {
-        below_one(curve)
-    } else {
-        curve.at(whole)
-    };
+    let here = if whole == 0 { below_one(curve) } else { curve.at(whole) };
     let [here, next] = [here, curve.at(whole + 1)].map(|value| u128::from(value.raw()));
     let value = (here * (ONE - rest) + next * rest + ONE / 2) / ONE;
     Q32::from_raw(u64::try_from(value).unwrap_or(u64::MAX))
@@ -55,11 +47,7 @@ pub fn interpolate(curve: &Curve, x: Q32) -> Q32 {
 /// What the line through one and two ways gives at none.
 fn below_one(curve: &Curve) -> Q32 {
     let value = (2 * curve.at(1).raw()).saturating_sub(curve.at(2).raw());
-    if value == 0 {
-        FLOOR
-    } else {
-        Q32::from_raw(value)
-    }
+    if value == 0 { FLOOR } else { Q32::from_raw(value) }
 }
 
 /// Whole ways, and the rest times 2^32.

@@ -29,8 +29,8 @@ pub(crate) enum Change {
     Machine,
     /// The program at the end of the list is new.
     Started,
-    /// The program that was at this index is gone.
-    Exited(usize),
+    /// This program is gone.
+    Exited(AppId),
 }
 
 impl Office {
@@ -46,20 +46,13 @@ impl Office {
             }
             Event::Started { app, wish, profile } => {
                 let profile = profile.clone();
-                self.programs.push(Program {
-                    app: *app,
-                    wish: *wish,
-                    profile,
-                });
+                self.programs.push(Program { app: *app, wish: *wish, profile });
                 Some(Change::Started)
             }
             Event::Exited { app } => {
-                let index = self
-                    .programs
-                    .iter()
-                    .position(|program| program.app == *app)?;
-                self.programs.remove(index);
-                Some(Change::Exited(index))
+                let before = self.programs.len();
+                self.programs.retain(|program| program.app != *app);
+                (self.programs.len() < before).then_some(Change::Exited(*app))
             }
             Event::Refused { .. } => None,
         }
@@ -94,11 +87,7 @@ impl Office {
         } else {
             decide(&llc, &self.programs, &mut self.partition)
         };
-        act(Action::Partition {
-            plan: self.plan,
-            partition: &self.partition,
-            reason,
-        });
+        act(Action::Partition { plan: self.plan, partition: &self.partition, reason });
         self.plan = self.plan.next();
     }
 }

@@ -26,12 +26,7 @@ impl Sharing {
     /// Gathers programs with these curves and pressures (LLCMPKC), all for a cache of `ways` ways,
     /// into `limit` clusters at most; `limit` is at least 1.
     pub(crate) fn gather(&mut self, curves: &[Curve], pressures: &[Curve], ways: Ways, limit: u32) {
-        let Self {
-            curves: gathered,
-            cluster_of,
-            order,
-            occupancy,
-        } = self;
+        let Self { curves: gathered, cluster_of, order, occupancy } = self;
         gathered.clear();
         cluster_of.clear();
         let limit = limit as usize;
@@ -62,9 +57,8 @@ impl Sharing {
         let sum = Curve::from_fn(ways, |_| {
             let members = order.iter().map(|&index| index as usize);
             sweep_step(members.clone().map(|index| &pressures[index]), occupancy);
-            let values = members
-                .zip(&*occupancy)
-                .map(|(index, &x)| interpolate(&curves[index], x).raw());
+            let values =
+                members.zip(&*occupancy).map(|(index, &x)| interpolate(&curves[index], x).raw());
             Q32::from_raw(values.fold(0, u64::saturating_add))
         });
         gathered.push(sum);
@@ -96,9 +90,6 @@ mod tests {
         sharing.gather(&curves, &[curve([1, 1]); 4], two, 4);
         assert_eq!(sharing.cluster_of, [0, 1, 2, 3]);
         sharing.gather(&curves, &[curve([1, 1]); 4], two, 1);
-        assert_eq!(
-            (sharing.curves.len(), &sharing.cluster_of[..]),
-            (1, &[0, 0, 0, 0][..])
-        );
+        assert_eq!((sharing.curves.len(), &sharing.cluster_of[..]), (1, &[0, 0, 0, 0][..]));
     }
 }

@@ -48,10 +48,7 @@ mod tests {
         let raw = |reference| slowdown_table(&ipc, three, reference).values().to_vec();
         assert_eq!(raw(Reference::Best), [4, 1, 2].map(Q32::from_int));
         let half = Q32::from_raw(1 << 31);
-        assert_eq!(
-            raw(Reference::WholeCache),
-            [Q32::from_int(2), half, Q32::ONE]
-        );
+        assert_eq!(raw(Reference::WholeCache), [Q32::from_int(2), half, Q32::ONE]);
         // In a smaller cache the peak is what that cache gives.
         let one = slowdown_table(&ipc, Ways::new(1).unwrap(), Reference::Best);
         assert_eq!(one.values(), [Q32::ONE]);

@@ -15,9 +15,7 @@ pub(crate) struct Stack {
 
 impl Stack {
     pub(crate) const fn new(llc: &Llc) -> Self {
-        Self {
-            free: llc.ways.get(),
-        }
+        Self { free: llc.ways.get() }
     }
 
     /// The next `ways` ways.

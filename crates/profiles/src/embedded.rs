@@ -31,9 +31,6 @@ mod tests {
             "data/embedded.csv is stale: cargo run -p fairways-profiles --example generate > \
              crates/profiles/data/embedded.csv"
         );
-        assert_eq!(
-            (embedded().names().len(), embedded().ways().get()),
-            (30, 20)
-        );
+        assert_eq!((embedded().names().len(), embedded().ways().get()), (30, 20));
     }
 }

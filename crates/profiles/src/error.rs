@@ -19,9 +19,7 @@ pub struct InputError {
 }
 
 fn place(column: &Option<String>) -> String {
-    column
-        .as_ref()
-        .map_or_else(String::new, |column| format!("column {column}: "))
+    column.as_ref().map_or_else(String::new, |column| format!("column {column}: "))
 }
 
 /// How `text` is shown in an error: quoted, on one line, and not endless.
@@ -31,10 +29,6 @@ pub(crate) fn shown(text: &str) -> String {
         return "nothing".into();
     }
     let quoted: String = text.escape_debug().take(LONGEST).collect();
-    let more = if text.escape_debug().count() > LONGEST {
-        "..."
-    } else {
-        ""
-    };
+    let more = if text.escape_debug().count() > LONGEST { "..." } else { "" };
     format!("\"{quoted}{more}\"")
 }

@@ -24,11 +24,7 @@ impl Metrics {
         let largest = slowdowns.iter().copied().fold(f64::NAN, f64::max);
         let smallest = slowdowns.iter().copied().fold(f64::NAN, f64::min);
         let mean = slowdowns.iter().sum::<f64>() / count;
-        let variance = slowdowns
-            .iter()
-            .map(|s| (s - mean) * (s - mean))
-            .sum::<f64>()
-            / count;
+        let variance = slowdowns.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / count;
         Self {
             unfairness: largest / smallest,
             stp: slowdowns.iter().map(|s| 1.0 / s).sum(),

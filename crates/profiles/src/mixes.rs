@@ -57,27 +57,18 @@ pub fn read_mixes(bytes: &[u8], file: &str, table: &Table) -> Result<Vec<Mix>, I
         let mut programs = Vec::new();
         for (column, field) in (2..).zip(fields) {
             let expected = "a program of the profiles";
-            let program = table
-                .find(field)
-                .ok_or_else(|| error(line, column, expected, shown(field)))?;
+            let program =
+                table.find(field).ok_or_else(|| error(line, column, expected, shown(field)))?;
             programs.push(program);
         }
         if programs.is_empty() {
             return Err(error(line, 2, "at least one program", "none".into()));
         }
-        mixes.push(Mix {
-            name: name.to_owned(),
-            programs,
-        });
+        mixes.push(Mix { name: name.to_owned(), programs });
     }
     if mixes.is_empty() {
         let end = text.lines().count() + 1;
-        return Err(error(
-            end,
-            1,
-            "a mix: a name, then programs",
-            "the end of the file".into(),
-        ));
+        return Err(error(end, 1, "a mix: a name, then programs", "the end of the file".into()));
     }
     Ok(mixes)
 }

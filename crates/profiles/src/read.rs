@@ -22,10 +22,7 @@ const NR_WAYS: &str = "NR_WAYS";
 /// is not 1 to [`MAX_WAYS`], a number that is not finite or outside [`Metric::range`], two rows for
 /// one program and way count, or none.
 pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
-    let lines = Lines {
-        file,
-        text: utf8(bytes, file)?,
-    };
+    let lines = Lines { file, text: utf8(bytes, file)? };
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -52,11 +49,7 @@ pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
         let name = columns.name(&record, line, &lines)?;
         let ways = columns.ways(&record, line, &lines)?;
         let index = *by_name.entry(name.to_owned()).or_insert_with(|| {
-            programs.push(Program {
-                name: name.to_owned(),
-                line,
-                rows: Vec::new(),
-            });
+            programs.push(Program { name: name.to_owned(), line, rows: Vec::new() });
             programs.len() - 1
         });
         let rows = &mut programs[index].rows;
@@ -82,32 +75,20 @@ struct Program {
 
 /// The table of these programs, if each has every row.
 fn complete(programs: Vec<Program>, lines: &Lines<'_>) -> Result<Table, InputError> {
-    let most = programs
-        .iter()
-        .map(|program| program.rows.len())
-        .max()
-        .unwrap_or(0);
+    let most = programs.iter().map(|program| program.rows.len()).max().unwrap_or(0);
     let Some(ways) = u32::try_from(most).ok().and_then(Ways::new) else {
         let end = lines.text.lines().count() + 1;
         return Err(lines.error(end, None, "a row for a program", "the end of the file"));
     };
     let mut complete = Vec::with_capacity(programs.len());
-    for Program {
-        name,
-        line,
-        mut rows,
-    } in programs
-    {
+    for Program { name, line, mut rows } in programs {
         rows.resize(most, None);
         if let Some(missing) = rows.iter().position(Option::is_none) {
             let expected = format!("a row for {} with each of 1 to {ways} ways", shown(&name));
             let found = format!("none with {}", missing + 1);
             return Err(lines.error(line, Some(NR_WAYS), &expected, &found));
         }
-        complete.push((
-            name,
-            rows.into_iter().flatten().map(|(_, row)| row).collect(),
-        ));
+        complete.push((name, rows.into_iter().flatten().map(|(_, row)| row).collect()));
     }
     Ok(Table::new(ways, complete))
 }
@@ -141,12 +122,7 @@ impl Columns {
         for (place, metric) in metrics.iter_mut().zip(Metric::ALL) {
             *place = find(metric.column())?;
         }
-        Ok(Self {
-            fields: header.len(),
-            bench,
-            nr_ways,
-            metrics,
-        })
+        Ok(Self { fields: header.len(), bench, nr_ways, metrics })
     }
 
     fn check_length(
@@ -160,12 +136,7 @@ impl Columns {
         }
         let column = (record.len().min(self.fields) + 1).to_string();
         let expected = format!("{} fields, as in the header", self.fields);
-        Err(lines.error(
-            line,
-            Some(&column),
-            &expected,
-            &format!("{} fields", record.len()),
-        ))
+        Err(lines.error(line, Some(&column), &expected, &format!("{} fields", record.len())))
     }
 
     fn name<'r>(
@@ -266,9 +237,7 @@ impl Lines<'_> {
             return 1;
         };
         let from = usize::try_from(position.byte()).unwrap_or(0);
-        let blank = self.text[from..]
-            .bytes()
-            .take_while(|byte| matches!(byte, b'\r' | b'\n'));
+        let blank = self.text[from..].bytes().take_while(|byte| matches!(byte, b'\r' | b'\n'));
         let newlines = blank.filter(|&byte| byte == b'\n').count();
         usize::try_from(position.line()).unwrap_or(usize::MAX) + newlines
     }
@@ -281,11 +250,6 @@ fn next<R: std::io::Read>(
     records.next().transpose().map_err(|error| {
         let line = error.position().map_or(1, csv::Position::line);
         let line = usize::try_from(line).unwrap_or(usize::MAX);
-        lines.error(
-            line,
-            None,
-            "a line of comma-separated values",
-            &error.to_string(),
-        )
+        lines.error(line, None, "a line of comma-separated values", &error.to_string())
     })
 }

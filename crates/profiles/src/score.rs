@@ -81,31 +81,19 @@ impl Scorer {
     /// If memory can't serve the mix at all: [`DemandError`].
     pub fn score(&mut self, masks: &[WayMask]) -> Result<&[f64], DemandError> {
         self.sweep(masks);
-        for ((slowdown, program), &x) in self
-            .slowdowns
-            .iter_mut()
-            .zip(&self.programs)
-            .zip(&self.occupancy)
+        for ((slowdown, program), &x) in
+            self.slowdowns.iter_mut().zip(&self.programs).zip(&self.occupancy)
         {
             *slowdown = program.slowdown.at(x);
         }
         if let Some(bandwidth) = self.bandwidth {
             self.demands.clear();
-            self.demands.extend(
-                self.programs
-                    .iter()
-                    .zip(&self.occupancy)
-                    .map(|(program, &x)| {
-                        let stalls = program.stalls_total.at(x);
-                        let waits = program.stalls_l3_miss.at(x) + program.stalls_store_buf.at(x);
-                        let mbps = program.bandwidth_mbps.at(x);
-                        Demand {
-                            mbps,
-                            stalls,
-                            memory_stalls: waits.min(stalls),
-                        }
-                    }),
-            );
+            self.demands.extend(self.programs.iter().zip(&self.occupancy).map(|(program, &x)| {
+                let stalls = program.stalls_total.at(x);
+                let waits = program.stalls_l3_miss.at(x) + program.stalls_store_buf.at(x);
+                let mbps = program.bandwidth_mbps.at(x);
+                Demand { mbps, stalls, memory_stalls: waits.min(stalls) }
+            }));
             bandwidth.slow_down(&self.demands, &mut self.slowdowns)?;
         }
         Ok(&self.slowdowns)

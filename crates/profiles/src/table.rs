@@ -80,7 +80,7 @@ impl Metric {
             Self::StallsL2Miss | Self::StallsL3Miss | Self::StallsTotal | Self::StallsStoreBuf => {
                 (0.0, 1.0)
             }
-            _ => (0.0, 67_108_864.0),
+            _ => (0.0, 16_777_216.0),
         }
     }
 }
@@ -104,12 +104,7 @@ impl Table {
         let (names, rows): (Vec<_>, Vec<_>) = programs.into_iter().unzip();
         debug_assert!(rows.iter().all(|rows| rows.len() == ways.get() as usize));
         let by_name = names.iter().cloned().zip(0..).collect();
-        Self {
-            ways,
-            names,
-            by_name,
-            rows,
-        }
+        Self { ways, names, by_name, rows }
     }
 
     /// The ways of the cache that the programs were measured on.
@@ -136,9 +131,7 @@ impl Table {
         program: usize,
         metric: Metric,
     ) -> impl ExactSizeIterator<Item = f64> + Clone + '_ {
-        self.rows[program]
-            .iter()
-            .map(move |row| row[metric as usize])
+        self.rows[program].iter().map(move |row| row[metric as usize])
     }
 
     pub(crate) fn rows(&self, program: usize) -> &[Row] {

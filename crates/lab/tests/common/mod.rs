@@ -34,11 +34,7 @@ pub(crate) fn read(folder: &Path, file: &str) -> Vec<u8> {
 
 /// The measured profiles and the golden mixes.
 pub(crate) fn spec(folder: &Path) -> (Table, Vec<Mix>) {
-    let table = read_table(
-        &read(folder, "data/spec-skylake/metrics.csv"),
-        "metrics.csv",
-    )
-    .unwrap();
+    let table = read_table(&read(folder, "data/spec-skylake/metrics.csv"), "metrics.csv").unwrap();
     let mixes = read_mixes(&read(folder, "golden/mixes.csv"), "mixes.csv", &table).unwrap();
     (table, mixes)
 }

@@ -80,15 +80,9 @@ mod tests {
     fn table_1() {
         let slowdowns = |percents: [u32; 4]| percents.map(|percent| percent * 100);
         let much = [20; 4];
-        assert_eq!(
-            class(slowdowns([104, 102, 100, 100]), much),
-            Class::Streaming
-        );
+        assert_eq!(class(slowdowns([104, 102, 100, 100]), much), Class::Streaming);
         assert_eq!(class(slowdowns([107, 102, 100, 100]), much), Class::Light);
-        assert_eq!(
-            class(slowdowns([120, 106, 100, 100]), much),
-            Class::Sensitive
-        );
+        assert_eq!(class(slowdowns([120, 106, 100, 100]), much), Class::Sensitive);
         assert_eq!(class(slowdowns([104, 102, 100, 100]), [9; 4]), Class::Light);
         // Slow with one way only: "for a number of ways >= 2".
         assert_eq!(class(slowdowns([200, 104, 100, 100]), [0; 4]), Class::Light);
@@ -97,34 +91,16 @@ mod tests {
     #[test]
     fn both_streaming_conditions_hold_at_one_way_count() {
         // Decision LFOC 2: LLCMPKC is high only where the slowdown is above 1.03.
-        assert_eq!(
-            class([10_450, 10_000, 10_000, 10_000], [20, 9, 9, 9]),
-            Class::Light
-        );
-        assert_eq!(
-            class([10_250, 10_000, 10_000, 10_000], [20, 9, 9, 9]),
-            Class::Streaming
-        );
+        assert_eq!(class([10_450, 10_000, 10_000, 10_000], [20, 9, 9, 9]), Class::Light);
+        assert_eq!(class([10_250, 10_000, 10_000, 10_000], [20, 9, 9, 9]), Class::Streaming);
     }
 
     #[test]
     fn the_bounds_are_as_printed() {
         // Table 1: streaming is below 1.06 everywhere, sensitive is 1.05 or more.
-        assert_eq!(
-            class([10_590, 10_000, 10_000, 10_000], [20; 4]),
-            Class::Streaming
-        );
-        assert_eq!(
-            class([10_601, 10_000, 10_000, 10_000], [20; 4]),
-            Class::Light
-        );
-        assert_eq!(
-            class([10_000, 10_501, 10_000, 10_000], [0; 4]),
-            Class::Sensitive
-        );
-        assert_eq!(
-            class([10_000, 10_499, 10_000, 10_000], [0; 4]),
-            Class::Light
-        );
+        assert_eq!(class([10_590, 10_000, 10_000, 10_000], [20; 4]), Class::Streaming);
+        assert_eq!(class([10_601, 10_000, 10_000, 10_000], [20; 4]), Class::Light);
+        assert_eq!(class([10_000, 10_501, 10_000, 10_000], [0; 4]), Class::Sensitive);
+        assert_eq!(class([10_000, 10_499, 10_000, 10_000], [0; 4]), Class::Light);
     }
 }

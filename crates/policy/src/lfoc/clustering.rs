@@ -2,25 +2,52 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Curve, Llc, Partition, WayMask};
+use fairways_core::{AppId, Curve, Llc, Partition};
 
-use super::{Class, Parameters};
-use crate::lookahead::lookahead;
+use super::Parameters;
+use crate::lookahead::Lookahead;
+use crate::office::{Program, everybody};
 use crate::sharing::Sharing;
-use crate::split::{Stack, evenly};
+use crate::split::Stack;
+
+/// The programs by class: ST, CS and LS of the paper, and those of unknown class, each in the
+/// order in which they started.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sets {
+    pub(crate) streaming: Vec<AppId>,
+    pub(crate) sensitive: Vec<AppId>,
+    /// The slowdown table of each sensitive program.
+    pub(crate) slowdowns: Vec<Curve>,
+    pub(crate) light: Vec<AppId>,
+    pub(crate) unknown: Vec<AppId>,
+}
+
+impl Sets {
+    pub(crate) fn clear(&mut self) {
+        self.streaming.clear();
+        self.sensitive.clear();
+        self.slowdowns.clear();
+        self.light.clear();
+        self.unknown.clear();
+    }
+}
 
 /// What a decision computes with; reused, so that a decision allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clustering {
-    owned: Vec<u32>,
+    lookahead: Lookahead,
     sharing: Sharing,
+    pressures: Vec<Curve>,
 }
 
 /// The clusters of streaming programs, which come first.
+#[derive(Clone, Copy)]
 struct Streaming {
-    /// How many clusters there are, and how many ways they hold together.
+    /// How many streaming programs there are.
+    count: u32,
+    /// How many clusters they have, and how many of the least clusters' ways these own together.
     clusters: u32,
-    ways: u32,
+    units: u32,
     /// `r`: up to how many streaming programs each takes.
     each: u32,
 }
@@ -33,83 +60,73 @@ impl Streaming {
     /// simulator pools the ways in one. Where the cache or its classes of service leave no room
     /// beside them for a sensitive cluster, there are fewer.
     fn plan(p: &Parameters, llc: &Llc, count: u32) -> Self {
-        let room = llc.ways.get() / llc.unit() - 1;
-        let units = count
-            .div_ceil(p.max_streaming_way.max(1))
-            .min(p.max_ways_streaming)
-            .min(room);
+        let wanted = match count {
+            0 => 0,
+            _ if count <= p.max_streaming_way => 1,
+            _ => count.div_ceil(p.max_streaming_way.max(1)),
+        };
+        let units = wanted.min(p.max_ways_streaming).min(llc.units() - 1);
         let clusters = units.min(llc.max_clusters() - 1);
-        Self {
-            clusters,
-            ways: units * llc.unit(),
-            each: count.div_ceil(clusters.max(1)),
-        }
+        let each = if clusters > 1 { count.div_ceil(clusters) } else { count };
+        Self { count, clusters, units, each }
     }
 
-    /// How many light programs each cluster takes, `gaps_available`.
+    /// The units of a cluster: one, but the last takes what a shortage of clusters left over.
+    fn units_of(&self, cluster: u32) -> u32 {
+        if cluster + 1 == self.clusters { self.units - cluster } else { 1 }
+    }
+
+    /// How many light programs a cluster takes, `gaps_available`.
     ///
     /// As printed (`r - |C| * gaps_per_streaming`) there would never be a gap. Decision LFOC 5:
-    /// `gaps_per_streaming` lights for each streaming program that a cluster could still take.
-    /// Decision LFOC 6: cluster after cluster, though the printed loop never advances `idx`.
-    fn gaps(&self, p: &Parameters, llc: &Llc, count: u32) -> impl Iterator<Item = u32> {
-        let (each, most, gaps) = (self.each, p.max_streaming_way, p.gaps_per_streaming);
-        let unit = llc.unit();
-        evenly(self.ways, self.clusters).scan(count, move |left, ways| {
-            let members = each.min(*left);
-            *left -= members;
-            Some(((ways / unit) * most).saturating_sub(members) * gaps)
-        })
+    /// `gaps_per_streaming` lights for each streaming program that the cluster could still take.
+    fn gaps(&self, p: &Parameters, cluster: u32) -> u32 {
+        let members = self.each.min(self.count.saturating_sub(self.each * cluster));
+        (self.units_of(cluster) * p.max_streaming_way).saturating_sub(members)
+            * p.gaps_per_streaming
     }
 }
 
 impl Clustering {
-    /// Clusters the programs `apps`, in order. `slowdowns` and `pressures` are the tables of the
-    /// sensitive ones, in that order, for the ways of `llc`. Returns the reason.
+    /// Clusters the programs that run, which are those of `sets`. Returns the reason.
     pub(crate) fn cluster(
         &mut self,
         p: &Parameters,
         llc: &Llc,
-        apps: impl Iterator<Item = (AppId, Class)> + Clone,
-        slowdowns: &[Curve],
-        pressures: &[Curve],
+        programs: &[Program],
+        sets: &Sets,
         partition: &mut Partition,
     ) -> &'static str {
-        if slowdowns.is_empty() || llc.max_clusters() == 1 {
-            let cluster = partition.add_cluster(WayMask::full(llc.ways));
-            apps.for_each(|(app, _)| partition.place(app, cluster));
-            return if slowdowns.is_empty() {
+        if sets.sensitive.is_empty() || llc.max_clusters() == 1 {
+            everybody(llc, programs, partition);
+            return if sets.sensitive.is_empty() {
                 "no sensitive program: one cluster with every way"
             } else {
                 "no room for a second cluster"
             };
         }
 
-        let count = apps
-            .clone()
-            .filter(|&(_, class)| class == Class::Streaming)
-            .map(|_| 1)
-            .sum();
+        let count = u32::try_from(sets.streaming.len()).unwrap_or(u32::MAX);
         let streaming = Streaming::plan(p, llc, count);
         let mut stack = Stack::new(llc);
-        for ways in evenly(streaming.ways, streaming.clusters) {
-            partition.add_cluster(stack.next(ways));
+        for cluster in 0..streaming.clusters {
+            partition.add_cluster(stack.next(streaming.units_of(cluster) * llc.unit()));
         }
 
-        let ways = llc.ways.get() - streaming.ways;
-        let limit = (llc.max_clusters() - streaming.clusters).min(ways / llc.unit());
-        let crowded = slowdowns.len() > limit as usize;
+        let ways = llc.ways.get() - streaming.units * llc.unit();
+        let limit = (llc.max_clusters() - streaming.clusters).min(llc.units() - streaming.units);
+        let crowded = sets.sensitive.len() > limit as usize;
         if crowded {
-            // Decision LFOC 7: the flattest tables share a cluster, the rest is as printed.
-            self.sharing.gather(slowdowns, pressures, llc.ways, limit);
-            lookahead(&self.sharing.curves, ways, llc.unit(), &mut self.owned);
+            self.share(llc, programs, sets, limit);
+            self.lookahead.divide(&self.sharing.curves, ways, llc.unit());
         } else {
-            lookahead(slowdowns, ways, llc.unit(), &mut self.owned);
+            self.lookahead.divide(&sets.slowdowns, ways, llc.unit());
         }
-        for &ways in &self.owned {
+        for &ways in self.lookahead.owned() {
             partition.add_cluster(stack.next(ways));
         }
 
-        self.place(p, llc, apps, &streaming, count, crowded, partition);
+        self.place(p, streaming, crowded, sets, partition);
         match (crowded, streaming.clusters) {
             (true, _) => "more sensitive programs than clusters: the flattest share one",
             (false, 0) => "sensitive programs own ways by lookahead; none streams",
@@ -117,61 +134,51 @@ impl Clustering {
         }
     }
 
-    /// Puts every program into its cluster: the streaming ones first.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the second half of one algorithm"
-    )]
+    /// Decision LFOC 7: where there are more sensitive programs than clusters, those with the
+    /// flattest tables share one, and the rest is as printed.
+    fn share(&mut self, llc: &Llc, programs: &[Program], sets: &Sets, limit: u32) {
+        let sensitive = programs.iter().filter(|program| sets.sensitive.contains(&program.app));
+        let profiles = sensitive.filter_map(|program| program.profile.as_deref());
+        self.pressures.clear();
+        self.pressures.extend(profiles.map(|profile| profile.llcmpkc.resized(llc.ways)));
+        self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
+    }
+
+    /// Puts every program into its cluster: the streaming clusters come first.
     fn place(
         &self,
         p: &Parameters,
-        llc: &Llc,
-        apps: impl Iterator<Item = (AppId, Class)>,
-        streaming: &Streaming,
-        count: u32,
+        streaming: Streaming,
         crowded: bool,
+        sets: &Sets,
         partition: &mut Partition,
     ) {
-        let mut gaps = streaming.gaps(p, llc, count);
-        let (mut gap_cluster, mut gap) = (0, gaps.next().unwrap_or(0));
         let first = streaming.clusters;
-        let others = u32::try_from(self.owned.len()).unwrap_or(1).max(1);
+        let end = u32::try_from(partition.masks().len()).unwrap_or(u32::MAX);
+        for (cluster, members) in (0..).zip(sets.streaming.chunks(streaming.each.max(1) as usize)) {
+            partition.place_all(members, cluster..=cluster);
+        }
+        if crowded {
+            for (&app, cluster) in sets.sensitive.iter().zip(&self.sharing.cluster_of) {
+                partition.place(app, first + cluster);
+            }
+        } else {
+            partition.place_all(&sets.sensitive, first..=end - 1);
+        }
+        // Decision LFOC 6: cluster after cluster, though the printed loop never advances `idx`.
+        let mut light = &sets.light[..];
+        for cluster in 0..first {
+            let gaps = streaming.gaps(p, cluster) as usize;
+            let (members, rest) = light.split_at(gaps.min(light.len()));
+            partition.place_all(members, cluster..=cluster);
+            light = rest;
+        }
+        partition.place_all(light, first..=end - 1);
         // Decision LFOC 8: a program of unknown class joins the largest cluster that does not
         // stream (the first of equals), and owns none.
-        let largest = first + largest(&self.owned);
-        let (mut streamed, mut sensitive, mut in_turn) = (0, 0, 0);
-        for (app, class) in apps {
-            let cluster = match class {
-                Class::Streaming => {
-                    streamed += 1;
-                    (streamed - 1) / streaming.each
-                }
-                Class::Sensitive => {
-                    sensitive += 1;
-                    let own = sensitive - 1;
-                    first
-                        + if crowded {
-                            self.sharing.cluster_of[own as usize]
-                        } else {
-                            own
-                        }
-                }
-                Class::Unknown => largest,
-                Class::Light => {
-                    while gap == 0 && gap_cluster < first {
-                        gap_cluster += 1;
-                        gap = gaps.next().unwrap_or(0);
-                    }
-                    if gap_cluster < first {
-                        gap -= 1;
-                        gap_cluster
-                    } else {
-                        in_turn = if in_turn == others { 1 } else { in_turn + 1 };
-                        first + in_turn - 1
-                    }
-                }
-            };
-            partition.place(app, cluster);
+        if !sets.unknown.is_empty() {
+            let largest = first + largest(self.lookahead.owned());
+            partition.place_all(&sets.unknown, largest..=largest);
         }
     }
 }

@@ -19,13 +19,11 @@ mod classify;
 mod clustering;
 mod parameters;
 
-use alloc::vec::Vec;
-
-use fairways_core::{Action, Curve, Event, Llc, Policy, Profile};
+use fairways_core::{Action, AppId, Event, Llc, Policy, Profile};
 
 use crate::office::{Change, Office};
 use crate::slowdown::slowdown_table;
-use clustering::Clustering;
+use clustering::{Clustering, Sets};
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
@@ -35,11 +33,7 @@ pub use parameters::Parameters;
 pub struct Lfoc {
     parameters: Parameters,
     office: Office,
-    /// The class of each program, in the order of the office's list.
-    classes: Vec<Class>,
-    /// The slowdown table and the LLCMPKC curve of each *sensitive* program, in that order.
-    slowdowns: Vec<Curve>,
-    pressures: Vec<Curve>,
+    sets: Sets,
     clustering: Clustering,
 }
 
@@ -47,53 +41,56 @@ impl Lfoc {
     /// The policy with these parameters; [`Parameters::default`] is the paper's.
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
-        Self {
-            parameters,
-            ..Self::default()
-        }
+        Self { parameters, ..Self::default() }
     }
 
-    /// Classifies the program at the end of the list.
-    fn learn(&mut self, llc: &Llc, profile: Option<&Profile>) {
-        let class = profile.map_or(Class::Unknown, |profile| {
-            classify(profile, llc.ways, &self.parameters)
-        });
-        self.classes.push(class);
-        if let (Class::Sensitive, Some(profile)) = (class, profile) {
-            let reference = self.parameters.reference;
-            self.slowdowns
-                .push(slowdown_table(&profile.ipc, llc.ways, reference));
-            self.pressures.push(profile.llcmpkc.resized(llc.ways));
-        }
-    }
-
-    fn forget(&mut self, index: usize) {
-        if self.classes.remove(index) == Class::Sensitive {
-            let before = &self.classes[..index];
-            let at = before
-                .iter()
-                .filter(|&&class| class == Class::Sensitive)
-                .count();
-            self.slowdowns.remove(at);
-            self.pressures.remove(at);
-        }
-    }
-
-    /// Brings what is known of each program in step with the office's list.
+    /// Brings the sets in step with the programs that run.
     fn follow(&mut self, change: Change) {
-        let Some(llc) = self.office.llc() else { return };
-        if let Change::Exited(index) = change {
-            self.forget(index);
+        let Self { parameters, office, sets, .. } = self;
+        let Some(llc) = office.llc() else { return };
+        match change {
+            Change::Machine => {
+                sets.clear();
+                for program in office.programs() {
+                    sets.learn(parameters, &llc, program.app, program.profile.as_deref());
+                }
+            }
+            Change::Started => {
+                if let Some(program) = office.programs().last() {
+                    sets.learn(parameters, &llc, program.app, program.profile.as_deref());
+                }
+            }
+            Change::Exited(app) => sets.forget(app),
+        }
+    }
+}
+
+impl Sets {
+    /// Classifies a program.
+    fn learn(&mut self, p: &Parameters, llc: &Llc, app: AppId, profile: Option<&Profile>) {
+        let Some(profile) = profile else {
+            self.unknown.push(app);
+            return;
+        };
+        match classify(profile, llc.ways, p) {
+            Class::Streaming => self.streaming.push(app),
+            Class::Light => self.light.push(app),
+            Class::Sensitive => {
+                self.sensitive.push(app);
+                self.slowdowns.push(slowdown_table(&profile.ipc, llc.ways, p.reference));
+            }
+            Class::Unknown => self.unknown.push(app),
+        }
+    }
+
+    fn forget(&mut self, app: AppId) {
+        if let Some(index) = self.sensitive.iter().position(|&other| other == app) {
+            self.sensitive.remove(index);
+            self.slowdowns.remove(index);
             return;
         }
-        if change == Change::Machine {
-            self.classes.clear();
-            self.slowdowns.clear();
-            self.pressures.clear();
-        }
-        while let Some(program) = self.office.programs().get(self.classes.len()) {
-            let profile = program.profile.clone();
-            self.learn(&llc, profile.as_deref());
+        for set in [&mut self.streaming, &mut self.light, &mut self.unknown] {
+            set.retain(|&other| other != app);
         }
     }
 }
@@ -104,24 +101,11 @@ impl Policy for Lfoc {
     }
 
     fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(change) = self.office.take(event) else {
-            return;
-        };
+        let Some(change) = self.office.take(event) else { return };
         self.follow(change);
-        let Self {
-            parameters,
-            office,
-            classes,
-            slowdowns,
-            pressures,
-            clustering,
-        } = self;
+        let Self { parameters, office, sets, clustering } = self;
         office.plan(act, |llc, programs, partition| {
-            let apps = programs
-                .iter()
-                .map(|program| program.app)
-                .zip(classes.iter().copied());
-            clustering.cluster(parameters, llc, apps, slowdowns, pressures, partition)
+            clustering.cluster(parameters, llc, programs, sets, partition)
         });
     }
 }

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, Curve, Event, Llc, Partition, Policy};
 
-use crate::lookahead::lookahead;
+use crate::lookahead::Lookahead;
 use crate::office::{Office, Program, everybody};
 use crate::sharing::Sharing;
 use crate::slowdown::{Reference, slowdown_table};
@@ -50,7 +50,7 @@ pub struct Ucp {
 struct Scratch {
     curves: Vec<Curve>,
     pressures: Vec<Curve>,
-    owned: Vec<u32>,
+    lookahead: Lookahead,
     sharing: Sharing,
 }
 
@@ -58,11 +58,7 @@ impl Ucp {
     /// The policy that makes this curve fall.
     #[must_use]
     pub fn new(minimise: Minimise) -> Self {
-        Self {
-            minimise,
-            office: Office::default(),
-            scratch: Scratch::default(),
-        }
+        Self { minimise, office: Office::default(), scratch: Scratch::default() }
     }
 }
 
@@ -77,11 +73,7 @@ impl Policy for Ucp {
 
     fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         if self.office.take(event).is_some() {
-            let Self {
-                minimise,
-                office,
-                scratch,
-            } = self;
+            let Self { minimise, office, scratch } = self;
             office.plan(act, |llc, programs, partition| {
                 scratch.divide(*minimise, llc, programs, partition)
             });
@@ -97,18 +89,10 @@ impl Scratch {
         programs: &[Program],
         partition: &mut Partition,
     ) -> &'static str {
-        let Self {
-            curves,
-            pressures,
-            owned,
-            sharing,
-        } = self;
+        let Self { curves, pressures, lookahead, sharing } = self;
         curves.clear();
         pressures.clear();
-        for profile in programs
-            .iter()
-            .filter_map(|program| program.profile.as_deref())
-        {
+        for profile in programs.iter().filter_map(|program| program.profile.as_deref()) {
             let curve = match minimise {
                 Minimise::Misses => profile.llcmpki.resized(llc.ways),
                 Minimise::Bandwidth => profile.bandwidth_mbps.resized(llc.ways),
@@ -125,18 +109,13 @@ impl Scratch {
             return "too little is known, or there is but one cluster: no partitioning";
         }
 
-        let ways_for_unknown = if unknown == 0 {
-            0
-        } else {
-            even_share(llc, unknown, known)
-        };
+        let ways_for_unknown = if unknown == 0 { 0 } else { even_share(llc, unknown, known) };
         let ways = llc.ways.get() - ways_for_unknown;
         let limit = (most - u32::from(unknown > 0)).min(ways / llc.unit());
         sharing.gather(curves, pressures, llc.ways, limit);
-        lookahead(&sharing.curves, ways, llc.unit(), owned);
 
         let mut stack = Stack::new(llc);
-        for &ways in &*owned {
+        for &ways in lookahead.divide(&sharing.curves, ways, llc.unit()) {
             partition.add_cluster(stack.next(ways));
         }
         let mut cluster_of = sharing.cluster_of.iter();
@@ -164,7 +143,5 @@ impl Scratch {
 fn even_share(llc: &Llc, unknown: usize, known: usize) -> u32 {
     let ways = llc.ways.get();
     let share = ways as usize * unknown / (unknown + known);
-    u32::try_from(share)
-        .unwrap_or(ways)
-        .clamp(llc.unit(), ways - llc.unit())
+    u32::try_from(share).unwrap_or(ways).clamp(llc.unit(), ways - llc.unit())
 }

@@ -31,11 +31,7 @@ mod tests {
     use super::*;
 
     fn demands<const N: usize>(mbps: [f64; N]) -> [Demand; N] {
-        mbps.map(|mbps| Demand {
-            mbps,
-            stalls: 0.0,
-            memory_stalls: 0.0,
-        })
+        mbps.map(|mbps| Demand { mbps, stalls: 0.0, memory_stalls: 0.0 })
     }
 
     #[test]
@@ -64,10 +60,7 @@ mod tests {
 
     #[test]
     fn a_demand_that_leaves_nothing_is_an_error() {
-        assert_eq!(
-            slow_down(10.0, &demands([1.0, 1000.0]), &mut [1.0; 2]),
-            Ok(())
-        );
+        assert_eq!(slow_down(10.0, &demands([1.0, 1000.0]), &mut [1.0; 2]), Ok(()));
         let many = [400.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0];
         assert_eq!(slow_down(10.0, &demands(many), &mut [1.0; 7]), Err(0));
     }

@@ -20,12 +20,7 @@ pub(super) fn slow_down(
     if let Some(index) = demands.iter().position(|d| d.mbps >= limit_mbps) {
         return Err(index);
     }
-    let used = |total: f64| {
-        demands
-            .iter()
-            .map(|d| part(d.mbps / limit_mbps, total))
-            .sum::<f64>()
-    };
+    let used = |total: f64| demands.iter().map(|d| part(d.mbps / limit_mbps, total)).sum::<f64>();
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
         let middle = (low + high) / 2.0;
@@ -62,11 +57,7 @@ mod tests {
     use super::*;
 
     fn demand(mbps: f64) -> Demand {
-        Demand {
-            mbps,
-            stalls: 0.5,
-            memory_stalls: 0.25,
-        }
+        Demand { mbps, stalls: 0.5, memory_stalls: 0.25 }
     }
 
     #[test]
@@ -75,10 +66,7 @@ mod tests {
             for total in [0.01, 0.5, 0.99] {
                 let u = part(share, total);
                 let left = (u * u + u * (1.0 - total)) * (1.0 - 1.0 / share) + 1.0 - total;
-                assert!(
-                    u > 0.0 && left.abs() < 1e-9,
-                    "share {share}, total {total}: {left}"
-                );
+                assert!(u > 0.0 && left.abs() < 1e-9, "share {share}, total {total}: {left}");
             }
         }
     }
@@ -107,9 +95,6 @@ mod tests {
 
     #[test]
     fn a_demand_for_everything_is_an_error() {
-        assert_eq!(
-            slow_down(100.0, &[demand(1.0), demand(100.0)], &mut [1.0; 2]),
-            Err(1)
-        );
+        assert_eq!(slow_down(100.0, &[demand(1.0), demand(100.0)], &mut [1.0; 2]), Err(1));
     }
 }

@@ -4,20 +4,12 @@ use super::{Behaviour, Region};
 
 /// Regions reused at random: sizes in MB and shares of the LLC references.
 const fn random(mb: f64, share: f64) -> Region {
-    Region {
-        mb,
-        share,
-        cyclic: false,
-    }
+    Region { mb, share, cyclic: false }
 }
 
 /// A region walked through in a cycle.
 const fn cycle(mb: f64, share: f64) -> Region {
-    Region {
-        mb,
-        share,
-        cyclic: true,
-    }
+    Region { mb, share, cyclic: true }
 }
 
 /// Name, CPI without LLC references, LLC references per 1000 instructions, cycles a miss costs,
@@ -65,15 +57,13 @@ const PROGRAMS: [Line; 30] = [
 pub(super) fn programs() -> Vec<Behaviour> {
     PROGRAMS
         .iter()
-        .map(
-            |&(name, base_cpi, llcrpki, penalty_cycles, writebacks, regions)| Behaviour {
-                name: name.into(),
-                base_cpi,
-                llcrpki,
-                regions: regions.to_vec(),
-                penalty_cycles,
-                writebacks,
-            },
-        )
+        .map(|&(name, base_cpi, llcrpki, penalty_cycles, writebacks, regions)| Behaviour {
+            name: name.into(),
+            base_cpi,
+            llcrpki,
+            regions: regions.to_vec(),
+            penalty_cycles,
+            writebacks,
+        })
         .collect()
 }

@@ -103,17 +103,11 @@ impl Platform {
                 (Metric::Llcrpkc, program.llcrpki / cpi),
                 (Metric::Llcmpkc, llcmpki / cpi),
                 (Metric::LlcUsageKb, used_mb * 1024.0),
-                (
-                    Metric::BandwidthMbps,
-                    llcm_bandwidth * (1.0 + program.writebacks),
-                ),
+                (Metric::BandwidthMbps, llcm_bandwidth * (1.0 + program.writebacks)),
                 (Metric::LlcmBandwidth, llcm_bandwidth),
                 (Metric::StallsL2Miss, (hit_cpi + miss_cpi) / cpi),
                 (Metric::StallsL3Miss, miss_cpi / cpi),
-                (
-                    Metric::StallsTotal,
-                    (0.15 * program.base_cpi + hit_cpi + miss_cpi) / cpi,
-                ),
+                (Metric::StallsTotal, (0.15 * program.base_cpi + hit_cpi + miss_cpi) / cpi),
                 (Metric::StallsStoreBuf, store_buf),
             ] {
                 // Six decimals, as the measured profiles have.
@@ -143,12 +137,7 @@ impl Behaviour {
             let cached = region.mb.min(left);
             left -= cached;
             let part = cached / region.mb;
-            hits += region.share
-                * if region.cyclic {
-                    (2.0 * part - 1.0).max(0.0)
-                } else {
-                    part
-                };
+            hits += region.share * if region.cyclic { (2.0 * part - 1.0).max(0.0) } else { part };
         }
         let streams = regions.iter().map(|region| region.share).sum::<f64>() < 0.999;
         (hits, if streams { mb } else { mb - left })
@@ -160,31 +149,16 @@ impl Behaviour {
         let mut draw = |low: f64, high: f64| low + (high - low) * unit(rng);
         let mut region = |mb: (f64, f64), share: (f64, f64)| {
             let (mb, share) = (draw(mb.0, mb.1), draw(share.0, share.1));
-            Region {
-                mb,
-                share,
-                cyclic: draw(0.0, 1.0) < 0.2,
-            }
+            Region { mb, share, cyclic: draw(0.0, 1.0) < 0.2 }
         };
         let (regions, llcrpki, penalty) = match kind {
-            Kind::Streaming => (
-                vec![region((0.5, 2.0), (0.02, 0.1))],
-                (25.0, 60.0),
-                (8.0, 20.0),
-            ),
+            Kind::Streaming => (vec![region((0.5, 2.0), (0.02, 0.1))], (25.0, 60.0), (8.0, 20.0)),
             Kind::Sensitive => (
-                vec![
-                    region((3.0, 9.0), (0.4, 0.6)),
-                    region((6.0, 24.0), (0.2, 0.35)),
-                ],
+                vec![region((3.0, 9.0), (0.4, 0.6)), region((6.0, 24.0), (0.2, 0.35))],
                 (8.0, 40.0),
                 (30.0, 120.0),
             ),
-            Kind::Light => (
-                vec![region((0.2, 1.2), (0.9, 0.99))],
-                (0.1, 3.0),
-                (20.0, 60.0),
-            ),
+            Kind::Light => (vec![region((0.2, 1.2), (0.9, 0.99))], (0.1, 3.0), (20.0, 60.0)),
         };
         Self {
             name: String::new(),
@@ -242,45 +216,23 @@ mod tests {
 
     #[test]
     fn the_densest_region_is_cached_first() {
-        let dense = Region {
-            mb: 2.0,
-            share: 0.5,
-            cyclic: false,
-        };
-        let sparse = Region {
-            mb: 4.0,
-            share: 0.4,
-            cyclic: false,
-        };
+        let dense = Region { mb: 2.0, share: 0.5, cyclic: false };
+        let sparse = Region { mb: 4.0, share: 0.4, cyclic: false };
         let hits = |mb| program(&[sparse, dense]).hits(mb).0;
-        assert_eq!(
-            [1.0, 2.0, 4.0, 6.0, 9.0].map(hits),
-            [0.25, 0.5, 0.7, 0.9, 0.9]
-        );
+        assert_eq!([1.0, 2.0, 4.0, 6.0, 9.0].map(hits), [0.25, 0.5, 0.7, 0.9, 0.9]);
     }
 
     #[test]
     fn a_cycle_hits_nowhere_until_half_of_it_is_cached() {
-        let cycle = Region {
-            mb: 4.0,
-            share: 1.0,
-            cyclic: true,
-        };
+        let cycle = Region { mb: 4.0, share: 1.0, cyclic: true };
         let hits = |mb| program(&[cycle]).hits(mb);
-        assert_eq!(
-            [1.0, 2.0, 3.0, 4.0].map(|mb| hits(mb).0),
-            [0.0, 0.0, 0.5, 1.0]
-        );
+        assert_eq!([1.0, 2.0, 3.0, 4.0].map(|mb| hits(mb).0), [0.0, 0.0, 0.5, 1.0]);
         assert_eq!(hits(9.0).1, 4.0, "what it does not use is not in use");
     }
 
     #[test]
     fn counters_agree_with_each_other() {
-        let region = Region {
-            mb: 3.0,
-            share: 0.8,
-            cyclic: false,
-        };
+        let region = Region { mb: 3.0, share: 0.8, cyclic: false };
         let table = Platform::EMBEDDED.table(&[program(&[region])], 7);
         let value = |metric| table.values(0, metric).next().unwrap();
         let per_kilocycle = value(Metric::Llcmpki) * value(Metric::Ipc);

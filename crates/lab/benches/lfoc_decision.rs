@@ -1,0 +1,264 @@
+//! What one LFOC decision costs, from the event to the actions.
+//!
+//! The event:
+//! - `exit`: a light program ends, and LFOC decides for those that are left, whose classes and
+//!   tables it has: Algorithm 1, which is what the authors' Table 2 times.
+//! - `start`: the last program of the mix starts. Its profile is taken in, it is classified and its
+//!   slowdown table computed; then the same.
+//!
+//! Either way the curves of all programs are new at every decision, and the partition is handed
+//! over in the action.
+//!
+//! The state of the caches:
+//! - `warm`: what the decision reads was written shortly before.
+//! - `cold`: the policy is one of 20,000, whose data no cache holds together; the code is warm.
+//! - `evicted`: 64 MB of other memory were written in between, which drives out the code as well,
+//!   and the translations of every page.
+//!
+//! The mix: `drawn` at random, new at every decision, the classes as frequent as among the 55 SPEC
+//! programs that the LFOC authors measured (12 streaming, 28 light, 15 sensitive); `third` has a
+//! third sensitive and a quarter streaming; `sensitive` has nothing else. The sensitive ones start
+//! last.
+//!
+//! Prints CSV: of a warm round the mean, of the others the median, ns.
+
+#![allow(clippy::print_stdout)]
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fairways_core::{Action, AppId, Event, Llc, Policy, Profile, Ways, Wish};
+use fairways_policy::lfoc::{Class, Lfoc, Parameters, classify};
+use fairways_profiles::generate::{Behaviour, Kind, Platform};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+const ROUNDS: usize = 11;
+/// Warm decisions timed together, each of another policy: few enough for the first-level cache.
+const TOGETHER: usize = 16;
+const WARM_BATCHES: usize = 400;
+const COLD_POLICIES: usize = 20_000;
+const EVICTED_DECISIONS: usize = 25;
+const EVICTION_BYTES: usize = 64 << 20;
+
+fn main() {
+    println!("bench,event,state,mix,programs,ways,round,ns");
+    let mut memory = vec![1u8; EVICTION_BYTES];
+    for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11]), (20, vec![64])] {
+        let ways = Ways::new(ways).expect("from 1 to 32");
+        let mut lab = Lab { llc: Llc::with_ways(ways), pool: Pool::new(ways) };
+        for programs in sizes {
+            for mix in ["drawn", "third", "sensitive"] {
+                for event in ["exit", "start"] {
+                    let case = Case { mix, event, programs };
+                    for round in 1..=ROUNDS {
+                        let row = |state: &str, ns: f64| {
+                            println!(
+                                "lfoc,{event},{state},{mix},{programs},{ways},{round},{ns:.1}"
+                            );
+                        };
+                        row("warm", lab.warm(case));
+                        row("evicted", lab.evicted(case, &mut memory));
+                    }
+                    for (round, ns) in (1..).zip(lab.cold(case)) {
+                        println!("lfoc,{event},cold,{mix},{programs},{ways},{round},{ns:.1}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Case {
+    mix: &'static str,
+    event: &'static str,
+    programs: usize,
+}
+
+struct Lab {
+    llc: Llc,
+    pool: Pool,
+}
+
+impl Lab {
+    fn warm(&mut self, case: Case) -> f64 {
+        let mut subjects: Vec<_> = (0..TOGETHER).map(|_| Subject::new(self.llc)).collect();
+        let mut spent = Duration::ZERO;
+        for _ in 0..WARM_BATCHES {
+            let events: Vec<_> =
+                subjects.iter_mut().map(|subject| subject.prepare(&mut self.pool, case)).collect();
+            let start = Instant::now();
+            for (subject, event) in subjects.iter_mut().zip(&events) {
+                subject.handle(black_box(event));
+            }
+            spent += start.elapsed();
+        }
+        spent.as_nanos() as f64 / (WARM_BATCHES * TOGETHER) as f64
+    }
+
+    /// The medians of [`ROUNDS`] rounds over different policies.
+    fn cold(&mut self, case: Case) -> Vec<f64> {
+        let mut subjects: Vec<_> = (0..COLD_POLICIES).map(|_| Subject::new(self.llc)).collect();
+        let events: Vec<_> =
+            subjects.iter_mut().map(|subject| subject.prepare(&mut self.pool, case)).collect();
+        // A stride that visits every policy once, far from the one before.
+        let mut index = 0;
+        let each = COLD_POLICIES / ROUNDS;
+        let mut round = || {
+            let times = (0..each).map(|_| {
+                index = (index + 7919) % COLD_POLICIES;
+                subjects[index].timed(&events[index])
+            });
+            median(times.collect())
+        };
+        (0..ROUNDS).map(|_| round()).collect()
+    }
+
+    fn evicted(&mut self, case: Case, memory: &mut [u8]) -> f64 {
+        let mut subject = Subject::new(self.llc);
+        let mut decide = || {
+            let event = subject.prepare(&mut self.pool, case);
+            for line in memory.chunks_mut(64) {
+                line[0] = line[0].wrapping_add(1);
+            }
+            black_box(&memory);
+            // The clock's own code and data are not what is timed.
+            black_box(Instant::now());
+            subject.timed(&event)
+        };
+        median((0..EVICTED_DECISIONS).map(|_| decide()).collect())
+    }
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// A policy and the programs that it manages.
+struct Subject {
+    policy: Lfoc,
+    next: u32,
+    running: Vec<AppId>,
+}
+
+impl Subject {
+    fn new(llc: Llc) -> Self {
+        let policy = Lfoc::new(Parameters::default());
+        let mut subject = Self { policy, next: 0, running: Vec::new() };
+        subject.handle(&Event::Machine(llc));
+        subject
+    }
+
+    fn handle(&mut self, event: &Event) {
+        self.policy.handle(event, &mut |action| {
+            let Action::Partition { partition, .. } = action;
+            black_box(partition);
+        });
+    }
+
+    fn timed(&mut self, event: &Event) -> f64 {
+        let start = Instant::now();
+        self.handle(black_box(event));
+        start.elapsed().as_nanos() as f64
+    }
+
+    fn started(&mut self, profile: Arc<Profile>) -> Event {
+        let app = AppId(self.next);
+        self.next += 1;
+        self.running.push(app);
+        Event::Started { app, wish: Wish::default(), profile: Some(profile) }
+    }
+
+    /// Ends the mix and starts another one, but for the event that completes it, which is returned.
+    fn prepare(&mut self, pool: &mut Pool, case: Case) -> Event {
+        for app in std::mem::take(&mut self.running) {
+            self.handle(&Event::Exited { app });
+        }
+        let mut events = Vec::new();
+        for (class, count) in pool.mix(case.mix, case.programs).into_iter().enumerate() {
+            for _ in 0..count {
+                events.push(self.started(pool.take(class)));
+            }
+        }
+        let last = match case.event {
+            "start" => events.pop().expect("a mix has a program"),
+            _ => {
+                events.push(self.started(pool.take(LIGHT)));
+                Event::Exited { app: self.running.pop().expect("one has just started") }
+            }
+        };
+        for event in &events {
+            self.handle(event);
+        }
+        last
+    }
+}
+
+/// Profiles by class, taken one after the other.
+struct Pool {
+    profiles: [Vec<Arc<Profile>>; 3],
+    next: [usize; 3],
+    rng: Pcg64Mcg,
+}
+
+const STREAMING: usize = 0;
+const LIGHT: usize = 1;
+const SENSITIVE: usize = 2;
+
+impl Pool {
+    fn new(ways: Ways) -> Self {
+        const EACH: usize = 2000;
+        let mut rng = Pcg64Mcg::seed_from_u64(1);
+        let platform =
+            Platform { ways, mb_per_way: 27.5 / f64::from(ways.get()), ..Platform::EMBEDDED };
+        let mut of_kind = |kind, class| {
+            let mut profiles = Vec::new();
+            while profiles.len() < EACH {
+                let programs: Vec<_> =
+                    (0..EACH).map(|_| Behaviour::random(kind, &mut rng)).collect();
+                let table = platform.table(&programs, profiles.len() as u64);
+                let all = (0..EACH).map(|program| table.profile(program));
+                let fits = |p: &Profile| classify(p, ways, &Parameters::default()) == class;
+                profiles.extend(all.filter(fits).map(Arc::new));
+            }
+            profiles
+        };
+        let profiles = [
+            of_kind(Kind::Streaming, Class::Streaming),
+            of_kind(Kind::Light, Class::Light),
+            of_kind(Kind::Sensitive, Class::Sensitive),
+        ];
+        Self { profiles, next: [0; 3], rng: Pcg64Mcg::seed_from_u64(2) }
+    }
+
+    fn take(&mut self, class: usize) -> Arc<Profile> {
+        let profiles = &self.profiles[class];
+        self.next[class] = (self.next[class] + 1) % profiles.len();
+        Arc::clone(&profiles[self.next[class]])
+    }
+
+    /// How many programs of each class, in the order in which they start.
+    fn mix(&mut self, name: &str, programs: usize) -> [usize; 3] {
+        let mut counts = [0; 3];
+        match name {
+            "drawn" => {
+                for _ in 0..programs {
+                    counts[match self.rng.next_u32() % 55 {
+                        0..12 => STREAMING,
+                        12..40 => LIGHT,
+                        _ => SENSITIVE,
+                    }] += 1;
+                }
+            }
+            "third" => {
+                let (streaming, sensitive) = (programs.div_ceil(4), programs.div_ceil(3));
+                counts = [streaming, programs - streaming - sensitive, sensitive];
+            }
+            _ => counts[SENSITIVE] = programs,
+        }
+        counts
+    }
+}

@@ -1,0 +1,50 @@
+//! LFOC decides without allocating, once it has seen as many programs.
+
+use std::sync::Arc;
+
+use fairways_core::{AppId, Curve, Event, Llc, Policy, Profile, Q32, Ways, Wish};
+use fairways_policy::lfoc::{Lfoc, Parameters};
+
+/// A profile of each class in turn; no two are the same.
+fn profile(number: u32, ways: Ways) -> Arc<Profile> {
+    let curve = |value: &dyn Fn(u64) -> u64| {
+        Curve::from_fn(ways, |w| Q32::from_raw(value(u64::from(w)) << 20))
+    };
+    let number = u64::from(number);
+    let (ipc, llcmpkc) = match number % 3 {
+        0 => (curve(&|w| 4096 + w), curve(&|_| (20 + number) << 12)),
+        1 => (curve(&|w| 2048 + 100 * w + 7 * number), curve(&|w| (40 << 12) / w)),
+        _ => (curve(&|_| 4096 + number), curve(&|_| number)),
+    };
+    let flat = curve(&|_| 1);
+    Arc::new(Profile { ipc, llcmpki: llcmpkc, llcmpkc, bandwidth_mbps: flat })
+}
+
+#[test]
+fn a_decision_allocates_nothing() {
+    for (programs, ways, clos) in [(4, 11, 16), (11, 11, 16), (64, 20, 16), (64, 20, 4), (3, 2, 1)]
+    {
+        let ways = Ways::new(ways).expect("from 1 to 32");
+        let mut policy = Lfoc::new(Parameters::default());
+        let mut plans = 0;
+        let mut handle = |event: &Event| policy.handle(event, &mut |_| plans += 1);
+        handle(&Event::Machine(Llc { clos, ..Llc::with_ways(ways) }));
+        let started = |number| Event::Started {
+            app: AppId(number),
+            wish: Wish::default(),
+            profile: Some(profile(number, ways)),
+        };
+        (0..programs).for_each(|number| handle(&started(number)));
+        for number in programs..programs + 30 {
+            let events = [Event::Exited { app: AppId(number - programs) }, started(number)];
+            let counted = allocation_counter::measure(|| events.iter().for_each(&mut handle));
+            // Classes come in turn: after three starts every set has been as large as it gets.
+            let seen = number >= programs + 3;
+            assert!(
+                !seen || counted.count_total == 0,
+                "{counted:?}: {programs} programs, {ways} ways, {clos} classes"
+            );
+        }
+        assert_eq!(plans, programs + 60);
+    }
+}
