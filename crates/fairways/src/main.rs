@@ -1,2 +1,70 @@
-//! x
-fn main() {}
+//! The command line of Fairways.
+//!
+//! Exit codes: 0, done; 1, it could not be done; 2, bad usage or bad input, told in one line.
+
+mod args;
+mod simulate;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use args::{Args, Command, one_line};
+
+/// Bad usage or bad input: exit code 2.
+#[derive(Debug)]
+struct BadInput(String);
+
+impl std::fmt::Display for BadInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadInput {}
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                let _ = error.print();
+                return ExitCode::SUCCESS;
+            }
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                let _ = error.print();
+                return ExitCode::from(2);
+            }
+            _ => return fail(&one_line(&error), 2),
+        },
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let done = match args.command {
+        Command::Simulate(simulate) => simulate::run(&simulate, &mut out),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
+            Ok(())
+        }
+    };
+    match done.and_then(|()| Ok(out.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Who reads has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => fail(&format!("{error:#}"), if error.is::<BadInput>() { 2 } else { 1 }),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = |cause: &(dyn std::error::Error + 'static)| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        io.or_else(|| cause.downcast_ref::<serde_json::Error>().and_then(|e| e.io_error_kind()))
+    };
+    error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+fn fail(message: &str, code: u8) -> ExitCode {
+    let _ = writeln!(io::stderr(), "fairways: {message}");
+    ExitCode::from(code)
+}

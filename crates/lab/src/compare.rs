@@ -47,12 +47,14 @@ pub struct Comparison {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CompareError {
     /// Memory can't serve the mix.
-    #[error("mix {mix}, policy {policy}: {why}")]
+    #[error("mix {mix}, policy {policy}, program {program}: {why}")]
     Demand {
         /// The mix.
         mix: String,
         /// The policy under which.
         policy: &'static str,
+        /// The program that asks for too much.
+        program: String,
         /// What it asks for.
         why: DemandError,
     },
@@ -94,10 +96,9 @@ pub fn compare(
     let ways = settings.llc.ways;
     let mut scorer = Scorer::new(table, &mix.programs, ways, settings.bandwidth);
     let mut score = |policy, masks: &[WayMask]| {
-        scorer.score(masks).map(<[f64]>::to_vec).map_err(|why| CompareError::Demand {
-            mix: mix.name.clone(),
-            policy,
-            why,
+        scorer.score(masks).map(<[f64]>::to_vec).map_err(|why| {
+            let program = table.names()[mix.programs[why.program]].clone();
+            CompareError::Demand { mix: mix.name.clone(), policy, program, why }
         })
     };
     let stock = Metrics::of(&score("stock", &vec![WayMask::full(ways); programs.len()])?);

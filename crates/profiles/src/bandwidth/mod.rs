@@ -55,7 +55,8 @@ impl Bandwidth {
 /// A program asks for so much memory bandwidth that the model leaves it none, or has no answer.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[error(
-    "program {program} of the mix asks for {demand_mbps:.0} MB/s, which the bandwidth model can't fit under a limit of {limit_mbps} MB/s"
+    "expected demands that the bandwidth model can fit under {limit_mbps} MB/s, found one of \
+     {demand_mbps:.0} MB/s"
 )]
 pub struct DemandError {
     /// The program: its index in the mix.

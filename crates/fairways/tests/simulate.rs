@@ -1,0 +1,233 @@
+//! `fairways simulate` as a user runs it.
+
+#![allow(clippy::unwrap_used)]
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn simulate(args: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("fairways").unwrap().arg("simulate").args(args).assert()
+}
+
+fn stdout(args: &[&str]) -> String {
+    String::from_utf8(simulate(args).success().get_output().stdout.clone()).unwrap()
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&[args, &["--json"]].concat())).unwrap()
+}
+
+/// Bad input: exit code 2, nothing on standard output, one line on standard error.
+fn refused(args: &[&str]) -> String {
+    let assert = simulate(args).code(2).stdout("");
+    let said = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert_eq!(said.lines().count(), 1, "{args:?}: {said}");
+    said.trim_end().to_owned()
+}
+
+#[test]
+fn without_arguments_lfoc_is_fairer_than_stock_on_every_mix() {
+    let report = json(&[]);
+    assert_eq!(report["schema"], 1);
+    let mixes = report["mixes"].as_array().unwrap();
+    assert_eq!(mixes.len(), 12);
+    for mix in mixes {
+        let unfairness = |policy: &str| {
+            let mut policies = mix["policies"].as_array().unwrap().iter();
+            policies.find(|p| p["policy"] == policy).unwrap()["unfairness"].as_f64().unwrap()
+        };
+        assert!(unfairness("lfoc") < unfairness("stock"), "{}", mix["mix"]);
+    }
+}
+
+#[test]
+fn the_json_has_what_scripts_rely_on() {
+    let report = json(&["--mix", "triad,hash-join,chess", "--policies", "lfoc"]);
+    let mix = &report["mixes"][0];
+    assert_eq!(mix["mix"], "triad,hash-join,chess");
+    assert_eq!(mix["apps"], serde_json::json!(["triad", "hash-join", "chess"]));
+    let lfoc = &mix["policies"][0];
+    assert_eq!(lfoc["policy"], "lfoc");
+    let partition = serde_json::json!([
+        {"apps": [0, 2], "mask": "0x80000", "ways": 1},
+        {"apps": [1], "mask": "0x7ffff", "ways": 19},
+    ]);
+    assert_eq!(lfoc["partition"], partition);
+    let slowdowns: Vec<f64> = serde_json::from_value(lfoc["slowdowns"].clone()).unwrap();
+    let [least, most] = [f64::min, f64::max].map(|f| slowdowns.iter().copied().reduce(f).unwrap());
+    let close = |field: &str, value: f64| {
+        assert!((lfoc[field].as_f64().unwrap() - value).abs() < 1e-12, "{field}: {value}");
+    };
+    close("unfairness", most / least);
+    let stp: f64 = slowdowns.iter().map(|s| 1.0 / s).sum();
+    close("stp", stp);
+    close("antt", slowdowns.iter().sum::<f64>() / 3.0);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    for args in [&["--json"][..], &["--json", "--seed", "7"], &[]] {
+        assert_eq!(stdout(args), stdout(args));
+    }
+    assert_ne!(stdout(&["--json", "--seed", "7"]), stdout(&["--json", "--seed", "8"]));
+}
+
+#[test]
+fn files_flags_and_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("p.csv"), fairways_profiles::EMBEDDED_CSV).unwrap();
+    std::fs::write(path("m.csv"), "mix,apps\nM1,triad,chess\n# no mix\nM2,lp-simplex\n").unwrap();
+    let report = json(&[
+        "--profiles",
+        &path("p.csv"),
+        "--mixes",
+        &path("m.csv"),
+        "--mix",
+        "chess, triad",
+        "--ways",
+        "11",
+        "--policies",
+        "equal,stock",
+    ]);
+    let names: Vec<_> = report["mixes"].as_array().unwrap().iter().map(|m| &m["mix"]).collect();
+    assert_eq!(names, ["chess, triad", "M1", "M2"]);
+    assert_eq!(report["ways"], 11);
+    let partition = &report["mixes"][1]["policies"][0]["partition"];
+    assert_eq!((&partition[0]["mask"], &partition[1]["ways"]), (&"0x7e0".into(), &5.into()));
+    assert_eq!(report["mixes"][2]["policies"][1]["policy"], "stock");
+}
+
+#[test]
+fn fewer_classes_of_service_and_wider_least_masks() {
+    let mix = "hash-join,btree-lookup,graph-walk,chess,triad";
+    let clusters = |flags: &[&str]| {
+        let report = json(&[&["--mix", mix, "--policies", "ucp,lfoc,equal"], flags].concat());
+        let policies = report["mixes"][0]["policies"].as_array().unwrap().clone();
+        policies.iter().map(|p| p["partition"].as_array().unwrap().clone()).collect::<Vec<_>>()
+    };
+    assert!(clusters(&["--clos", "3"]).iter().all(|partition| partition.len() == 3));
+    for partition in clusters(&["--min-bits", "6"]) {
+        assert!(partition.iter().all(|cluster| cluster["ways"].as_u64().unwrap() >= 6));
+    }
+}
+
+#[test]
+fn baselines_are_what_static_gives() {
+    let args = ["--mix", "chess,triad,hash-join", "--policies", "static"];
+    let ways = |flags: &[&str]| {
+        let report = json(&[&args, flags].concat());
+        let partition = report["mixes"][0]["policies"][0]["partition"].as_array().unwrap().clone();
+        let mut ways = [0; 3];
+        for cluster in partition {
+            for app in cluster["apps"].as_array().unwrap() {
+                ways[usize::try_from(app.as_u64().unwrap()).unwrap()] =
+                    cluster["ways"].as_u64().unwrap();
+            }
+        }
+        ways
+    };
+    assert_eq!(ways(&[]), [7, 7, 6]);
+    assert_eq!(ways(&["--baselines", "triad=2,hash-join=9"]), [9, 2, 9]);
+    assert_eq!(ways(&["--baselines", "triad=2,hash-join=9,chess=1"]), [1, 2, 9]);
+}
+
+#[test]
+fn bandwidth_slows_programs_down() {
+    let antt = |flags: &[&str]| {
+        let args = ["--mix", "triad,copy-large,stencil-3d", "--policies", "stock"];
+        let report = json(&[&args, flags].concat());
+        report["mixes"][0]["policies"][0]["antt"].as_f64().unwrap()
+    };
+    let free = antt(&[]);
+    assert_eq!(antt(&["--bandwidth-mbps", "1e6"]), free);
+    let simple = antt(&["--bandwidth-mbps", "9000"]);
+    assert_eq!(antt(&["--bandwidth-mbps", "9000", "--bandwidth-model", "simple"]), simple);
+    let stalls = antt(&["--bandwidth-mbps", "9000", "--bandwidth-model", "stalls"]);
+    assert!(simple > free && stalls > free && simple != stalls, "{free} {simple} {stalls}");
+}
+
+#[test]
+fn bad_flags_are_told_in_one_line() {
+    for (args, said) in [
+        (&["--ways", "0"][..], "--ways: expected a whole number from 1 to 20, found \"0\""),
+        (&["--ways", "21"], "--ways: expected a whole number from 1 to 20, found \"21\""),
+        (&["--ways", "-1"], "--ways: expected a whole number from 1 to 20, found \"-1\""),
+        (
+            &["--bandwidth-mbps", "NaN"],
+            "--bandwidth-mbps: expected a number above 0, found \"NaN\"",
+        ),
+        (&["--bandwidth-mbps", "-1"], "--bandwidth-mbps: expected a number above 0, found \"-1\""),
+        (&["--min-bits", "21"], "--min-bits: expected a whole number from 1 to 20, found \"21\""),
+        (&["--baselines", "chess"], "--baselines: expected PROGRAM=WAYS, found \"chess\""),
+        (&["--json=x"], "unexpected value 'x' for '--json' found; no more were expected"),
+        (&["--wayz", "1"], "unexpected argument '--wayz' found"),
+    ] {
+        let line = refused(args);
+        assert!(line.starts_with(&format!("fairways: {said}")), "{args:?}: {line}");
+    }
+    for args in [&["--mix", "triad,nope"], &["--mix", ""], &["--policies", "lru"], &["--seed", "x"]]
+    {
+        assert!(refused(args).contains("expected"), "{args:?}");
+    }
+}
+
+#[test]
+fn bad_files_are_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bad.csv");
+    let name = path.to_str().unwrap();
+    std::fs::write(&path, fairways_profiles::EMBEDDED_CSV.replacen("triad,7,", "triad,6,", 1))
+        .unwrap();
+    let twice =
+        "expected one row for \"triad\" with 6 ways, found a second one; the first is line 7";
+    assert_eq!(
+        refused(&["--profiles", name]),
+        format!("fairways: {name}:8: column NR_WAYS: {twice}")
+    );
+    std::fs::write(&path, "M1,triad,nope\n").unwrap();
+    let unknown = "expected a program of the profiles, found \"nope\"";
+    assert_eq!(refused(&["--mixes", name]), format!("fairways: {name}:1: column 3: {unknown}"));
+    let missing = folder.path().join("none.csv");
+    assert!(refused(&["--profiles", missing.to_str().unwrap()]).contains("can't read it"));
+}
+
+#[test]
+fn a_mix_that_memory_cannot_serve_is_bad_input() {
+    let line = refused(&[
+        "--mix",
+        "triad,chess",
+        "--bandwidth-mbps",
+        "100",
+        "--bandwidth-model",
+        "stalls",
+    ]);
+    let said = "fairways: mix triad,chess, policy stock, program triad: expected demands";
+    assert!(line.starts_with(said), "{line}");
+}
+
+#[test]
+fn who_stops_reading_breaks_nothing() {
+    let binary = assert_cmd::cargo::cargo_bin("fairways");
+    let mut child = std::process::Command::new(binary)
+        .arg("simulate")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
+
+#[test]
+fn help_completions_and_no_command() {
+    let fairways = || Command::cargo_bin("fairways").unwrap();
+    fairways().arg("--help").assert().success();
+    fairways().assert().code(2).stdout("");
+    for shell in ["bash", "zsh", "fish"] {
+        let output = fairways().args(["completions", shell]).assert().success();
+        let script = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+        assert!(script.contains("bandwidth-model"), "{shell}");
+    }
+}

@@ -1,0 +1,180 @@
+//! What is wrong with a file is told in one line: where, what was expected, what was found.
+
+#![allow(clippy::unwrap_used)]
+
+use fairways_profiles::{Metric, Table, embedded, read_mixes, read_table, write_table};
+
+/// Two programs on three ways, a line for each element.
+fn good() -> Vec<String> {
+    let header = format!("BENCH,NR_WAYS,{}", Metric::ALL.map(Metric::column).join(","));
+    let row = |program: &str, ways: u32| {
+        let values = Metric::ALL.map(|metric| match metric {
+            Metric::Ipc => format!("1.{ways}"),
+            _ => format!("0.{ways}"),
+        });
+        format!("{program},{ways},{}", values.join(","))
+    };
+    let rows = ["a", "b"].iter().flat_map(|p| [3, 1, 2].map(|ways| row(p, ways)));
+    std::iter::once(header).chain(rows).collect()
+}
+
+fn read(lines: &[String]) -> Result<Table, String> {
+    read_bytes(lines.join("\n").as_bytes())
+}
+
+fn read_bytes(bytes: &[u8]) -> Result<Table, String> {
+    read_table(bytes, "p.csv").map_err(|error| error.to_string())
+}
+
+/// The error for the good file with line `line` (counted from 1) changed.
+fn changed(line: usize, change: impl Fn(&str) -> String) -> String {
+    let mut lines = good();
+    lines[line - 1] = change(&lines[line - 1]);
+    read(&lines).unwrap_err()
+}
+
+/// The error for the good file with this metric of line 3 (a, 1 way) set to `value`.
+fn with_value(metric: Metric, value: &str) -> String {
+    changed(3, |line| {
+        let mut fields: Vec<&str> = line.split(',').collect();
+        fields[2 + metric as usize] = value;
+        fields.join(",")
+    })
+}
+
+#[test]
+fn rows_and_columns_may_stand_in_any_order() {
+    let table = read(&good()).unwrap();
+    assert_eq!((table.ways().get(), table.names()), (3, &["a".to_owned(), "b".to_owned()][..]));
+    assert_eq!(table.values(1, Metric::Ipc).collect::<Vec<_>>(), [1.1, 1.2, 1.3]);
+
+    let reversed = |line: &String| line.split(',').rev().collect::<Vec<_>>().join(",");
+    let mut lines: Vec<_> = good().iter().map(reversed).collect();
+    assert_eq!(read(&lines).unwrap(), table);
+
+    // Blank lines, Windows line ends, a byte-order mark, a further column, spaces and quotes.
+    lines = good().iter().map(|line| format!("{line} , more\r\n\r")).collect();
+    lines[1] = lines[1].replacen("a,", "\"a\" ,", 1);
+    assert_eq!(read_bytes(format!("\u{feff}{}", lines.join("\n")).as_bytes()).unwrap(), table);
+}
+
+#[test]
+fn a_table_that_is_written_reads_the_same() {
+    for table in [&read(&good()).unwrap(), embedded()] {
+        assert_eq!(&read_bytes(write_table(table).as_bytes()).unwrap(), table);
+    }
+}
+
+#[test]
+fn an_empty_or_a_truncated_file() {
+    let header =
+        "p.csv:1: expected a header with BENCH, NR_WAYS and the metrics, found an empty file";
+    assert_eq!(read_bytes(b"").unwrap_err(), header);
+    assert_eq!(read_bytes(b"\n\n").unwrap_err(), header);
+    let no_row = "p.csv:2: expected a row for a program, found the end of the file";
+    assert_eq!(read(&good()[..1]).unwrap_err(), no_row);
+    let missing = "p.csv:5: column NR_WAYS: expected a row for \"b\" with each of 1 to 3 ways, found none with 2";
+    assert_eq!(read(&good()[..6]).unwrap_err(), missing);
+    let cut = "p.csv:7: column 5: expected 14 fields, as in the header, found 4 fields";
+    assert_eq!(changed(7, |line| line.split(',').take(4).collect::<Vec<_>>().join(",")), cut);
+    // Wherever it is cut, it is an error, but for within the last number of a program's last row.
+    let text = good().join("\n");
+    let line_5 = text.match_indices('\n').nth(3).unwrap().0;
+    for end in 0..text.len() - 3 {
+        let whole_programs = (line_5 - 2..=line_5 + 1).contains(&end);
+        assert_eq!(read_bytes(&text.as_bytes()[..end]).is_ok(), whole_programs, "cut at {end}");
+    }
+}
+
+#[test]
+fn the_header() {
+    let error = changed(1, |line| line.replace(",llcmpkc", ",mpkc"));
+    assert!(
+        error.starts_with(
+            "p.csv:1: column llcmpkc: expected this column, found a header without it"
+        ),
+        "{error}"
+    );
+    let error = changed(1, |line| line.replace(",llcmpki", ",ipc"));
+    assert_eq!(error, "p.csv:1: column ipc: expected this column once, found it twice");
+}
+
+#[test]
+fn numbers() {
+    for bad in ["NaN", "-0.5", "inf", "x", "", "1e300", "0.5 0"] {
+        let found = if bad.is_empty() { "nothing".into() } else { format!("{bad:?}") };
+        let expected =
+            format!("p.csv:3: column llcmpkc: expected a number from 0 to 16777216, found {found}");
+        assert_eq!(with_value(Metric::Llcmpkc, bad), expected);
+    }
+    let ipc = "p.csv:3: column ipc: expected a number from 0.000001 to 1000000, found \"0\"";
+    assert_eq!(with_value(Metric::Ipc, "0"), ipc);
+    let share = "p.csv:3: column stalls_total: expected a number from 0 to 1, found \"1.5\"";
+    assert_eq!(with_value(Metric::StallsTotal, "1.5"), share);
+}
+
+#[test]
+fn way_counts() {
+    for bad in ["0", "33", "-1", "1.5", "x"] {
+        let error = changed(3, |line| line.replacen(",1,", &format!(",{bad},"), 1));
+        let expected = format!(
+            "p.csv:3: column NR_WAYS: expected a whole number of ways from 1 to 32, found {bad:?}"
+        );
+        assert_eq!(error, expected);
+    }
+    let twice = "p.csv:4: column NR_WAYS: expected one row for \"a\" with 1 ways, found a second one; the first is line 3";
+    assert_eq!(changed(4, |line| line.replacen(",2,", ",1,", 1)), twice);
+    let gap = "p.csv:2: column NR_WAYS: expected a row for \"a\" with each of 1 to 4 ways, found none with 2";
+    assert_eq!(changed(4, |line| line.replacen(",2,", ",4,", 1)), gap);
+}
+
+#[test]
+fn names_and_text() {
+    let empty = "p.csv:3: column BENCH: expected a name without commas, quotes or control characters, found nothing";
+    assert_eq!(changed(3, |line| line[1..].to_owned()), empty);
+    let mut bytes = good().join("\n").into_bytes();
+    let line_4 = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(2).unwrap().0;
+    bytes[line_4 + 1] = 0xff;
+    assert_eq!(read_bytes(&bytes).unwrap_err(), "p.csv:4: expected UTF-8 text, found byte 0xff");
+}
+
+#[test]
+fn the_line_is_right_after_blank_lines() {
+    let mut lines = good();
+    lines[4] = format!("\n\r\n{}", lines[4].replacen(",3,", ",x,", 1));
+    assert!(read(&lines).unwrap_err().starts_with("p.csv:7: column NR_WAYS"));
+}
+
+fn mixes(text: &str) -> Result<Vec<(String, Vec<usize>)>, String> {
+    let table = read(&good()).unwrap();
+    let mixes = read_mixes(text.as_bytes(), "m.csv", &table).map_err(|error| error.to_string())?;
+    Ok(mixes.into_iter().map(|mix| (mix.name, mix.programs)).collect())
+}
+
+#[test]
+fn a_mixes_file() {
+    let expected = [("M1".to_owned(), vec![0, 1, 0]), ("M 2".to_owned(), vec![1])];
+    assert_eq!(mixes("mix,apps...\n# two\n\nM1, a,b ,a\r\nM 2,b").unwrap(), expected);
+    assert_eq!(mixes("\u{feff}mix\nM1,a,b,a\nM 2,b\n").unwrap(), expected);
+}
+
+#[test]
+fn a_bad_mixes_file() {
+    let error = |text: &str| mixes(text).unwrap_err();
+    let end = "m.csv:1: column 1: expected a mix: a name, then programs, found the end of the file";
+    assert_eq!(error(""), end);
+    assert_eq!(
+        error("M1,a\nM2,a,c"),
+        "m.csv:2: column 3: expected a program of the profiles, found \"c\""
+    );
+    assert_eq!(
+        error("M1,a,"),
+        "m.csv:1: column 3: expected a program of the profiles, found nothing"
+    );
+    assert_eq!(error("M1"), "m.csv:1: column 2: expected at least one program, found none");
+    let name = "m.csv:2: column 1: expected a name without commas, quotes or control characters, found nothing";
+    assert_eq!(error("M1,a\n,a"), name);
+    let twice =
+        "m.csv:3: column 1: expected a mix of another name, found \"M1\", which line 1 has too";
+    assert_eq!(error("M1,a\nM2,a\nM1,b"), twice);
+}
