@@ -195,7 +195,9 @@ impl Columns {
 pub(crate) const NAME_RULE: &str = "a name without commas, quotes or control characters";
 
 pub(crate) fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(|c: char| c == ',' || c == '"' || c.is_control())
+    // A byte-order mark anywhere but at the start of a file is a character that nobody sees.
+    let bad = |c: char| matches!(c, ',' | '"' | '\u{feff}') || c.is_control();
+    !name.is_empty() && !name.contains(bad)
 }
 
 /// The text of `bytes`, if it is text.

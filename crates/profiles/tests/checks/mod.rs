@@ -1,0 +1,55 @@
+//! What holds for every input of the parsers; the fuzz targets and the test of their corpora.
+
+#![allow(dead_code)] // A fuzz target uses one of the two.
+
+use fairways_core::WayMask;
+use fairways_profiles::{InputError, Scorer, embedded, read_mixes, read_table, write_table};
+
+/// A profile file is refused in one line, or read into a table that can be written, told to a
+/// policy and scored.
+pub fn profiles(bytes: &[u8]) {
+    match read_table(bytes, "p.csv") {
+        Err(error) => one_line(&error, bytes),
+        Ok(table) => {
+            assert_eq!(read_table(write_table(&table).as_bytes(), "again").as_ref(), Ok(&table));
+            let programs: Vec<usize> = (0..table.names().len().min(40)).collect();
+            for &program in &programs {
+                assert_eq!(table.find(&table.names()[program]), Some(program));
+                let profile = table.profile(program);
+                assert!(profile.ipc.values().iter().all(|ipc| ipc.raw() > 0));
+            }
+            let mut scorer = Scorer::new(&table, &programs, table.ways(), None);
+            let masks = vec![WayMask::full(table.ways()); programs.len()];
+            let slowdowns = scorer.score(&masks).expect("memory has no limit");
+            assert!(slowdowns.iter().all(|slowdown| slowdown.is_finite() && *slowdown > 0.0));
+        }
+    }
+}
+
+/// A mixes file is refused in one line, or read into named mixes of known programs.
+pub fn mixes(bytes: &[u8]) {
+    match read_mixes(bytes, "m.csv", embedded()) {
+        Err(error) => one_line(&error, bytes),
+        Ok(mixes) => {
+            assert!(!mixes.is_empty());
+            let mut text = String::new();
+            for mix in &mixes {
+                assert!(!mix.programs.is_empty());
+                let names =
+                    mix.programs.iter().map(|&program| embedded().names()[program].as_str());
+                text += &format!("{},{}\n", mix.name, names.collect::<Vec<_>>().join(","));
+            }
+            // A mix may be named like a header or a comment only where it can't be taken for one.
+            if !text.starts_with("mix,") && !mixes.iter().any(|mix| mix.name.starts_with('#')) {
+                assert_eq!(read_mixes(text.as_bytes(), "again", embedded()).as_ref(), Ok(&mixes));
+            }
+        }
+    }
+}
+
+fn one_line(error: &InputError, bytes: &[u8]) {
+    let text = error.to_string();
+    assert!(!text.contains(['\n', '\r']), "{text:?}");
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    assert!((1..=lines + 1).contains(&error.line), "line {} of {lines}: {text}", error.line);
+}
