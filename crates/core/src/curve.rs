@@ -39,6 +39,15 @@ impl Q32 {
         if denominator == 0 {
             return Self(u64::MAX);
         }
+        // As many bits as fit are divided first, the rest with the remainder: two divisions of 64
+        // bits take a fraction of one of 128.
+        let first = if numerator.leading_zeros() < 32 { numerator.leading_zeros() } else { 32 };
+        let rest = 32 - first;
+        let (whole, left) =
+            ((numerator << first) / denominator, (numerator << first) % denominator);
+        if whole.leading_zeros() >= rest && denominator.leading_zeros() >= rest {
+            return Self((whole << rest) | ((left << rest) / denominator));
+        }
         let quotient = ((numerator as u128) << 32) / denominator as u128;
         #[expect(
             clippy::cast_possible_truncation,
@@ -166,6 +175,8 @@ impl core::error::Error for CurveError {}
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn curve(values: &[u32]) -> Curve {
@@ -184,6 +195,19 @@ mod tests {
         let ways = |n| Ways::new(n).unwrap();
         assert_eq!(curve(&[5, 3, 2]).resized(ways(2)), curve(&[5, 3]));
         assert_eq!(curve(&[5, 3]).resized(ways(4)), curve(&[5, 3, 3, 3]));
+    }
+
+    proptest! {
+        /// Numbers of every magnitude, so that each way of dividing is taken.
+        #[test]
+        fn a_ratio_is_rounded_down_and_held(
+            numerator: u64, denominator: u64, shifts in (0u32..64, 0u32..64)
+        ) {
+            let (n, d) = (numerator >> shifts.0, (denominator >> shifts.1).max(1));
+            let exact = (u128::from(n) << 32) / u128::from(d);
+            prop_assert_eq!(u128::from(Q32::ratio(n, d).raw()), exact.min(u128::from(u64::MAX)));
+            prop_assert_eq!(Q32::ratio(n, 0).raw(), u64::MAX);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use fairways_profiles::{InputError, Scorer, embedded, read_mixes, read_table, wr
 
 /// A profile file is refused in one line, or read into a table that can be written, told to a
 /// policy and scored.
-pub fn profiles(bytes: &[u8]) {
+pub(crate) fn profiles(bytes: &[u8]) {
     match read_table(bytes, "p.csv") {
         Err(error) => one_line(&error, bytes),
         Ok(table) => {
@@ -27,7 +27,7 @@ pub fn profiles(bytes: &[u8]) {
 }
 
 /// A mixes file is refused in one line, or read into named mixes of known programs.
-pub fn mixes(bytes: &[u8]) {
+pub(crate) fn mixes(bytes: &[u8]) {
     match read_mixes(bytes, "m.csv", embedded()) {
         Err(error) => one_line(&error, bytes),
         Ok(mixes) => {

@@ -1,0 +1,61 @@
+//! Masks that overlap, against the same sweep worked out by hand.
+
+#![allow(clippy::unwrap_used)]
+
+use fairways_core::WayMask;
+use fairways_profiles::{Metric, Scorer, Table, embedded};
+
+/// The pressure of a program that occupies `x` ways: its LLCMPKC read from the first entry on.
+fn pressure(table: &Table, program: usize, x: f64) -> f64 {
+    let values: Vec<f64> = table.values(program, Metric::Llcmpkc).collect();
+    let (whole, rest) = (x.floor(), x.fract());
+    let at = |index: f64| values[(index as usize).min(values.len() - 1)];
+    at(whole) * (1.0 - rest) + at(whole + 1.0) * rest
+}
+
+#[test]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn a_way_is_divided_among_those_who_may_fill_it() {
+    let table = embedded();
+    let [a, b] = ["triad", "hash-join"].map(|name| table.find(name).unwrap());
+    let mut scorer = Scorer::new(table, &[a, b], table.ways(), None);
+    // Way 0 is a's, way 1 both's, way 2 b's; the shared one comes when a has one way and b none.
+    scorer.score(&[WayMask::from_bits(0b011), WayMask::from_bits(0b110)]).unwrap();
+    let (of_a, of_b) = (pressure(table, a, 1.0), pressure(table, b, 0.0));
+    let shared = of_a / (of_a + of_b);
+    let occupancy = scorer.occupancy();
+    assert!((occupancy[0] - (1.0 + shared)).abs() < 1e-12, "{occupancy:?}");
+    assert!((occupancy[1] - (2.0 - shared)).abs() < 1e-12, "{occupancy:?}");
+}
+
+#[test]
+fn one_mask_within_another() {
+    let table = embedded();
+    let mix: Vec<usize> =
+        ["hash-join", "triad", "chess"].map(|name| table.find(name).unwrap()).to_vec();
+    let full = WayMask::full(table.ways());
+    let mut scorer = Scorer::new(table, &mix, table.ways(), None);
+    let mut slowdown = |triad: WayMask| scorer.score(&[full, triad, full]).unwrap()[0];
+    // Confined to some ways, a streaming program leaves the rest to the one that may fill them all.
+    let confined = [1, 5, 10].map(|ways| slowdown(WayMask::span(0, ways)));
+    let free = slowdown(full);
+    assert!(confined.iter().all(|&confined| confined < 1.01) && free > 1.3, "{confined:?} {free}");
+}
+
+/// Disjoint clusters do not see each other, wherever their ways lie.
+#[test]
+fn without_overlap_only_the_width_counts() {
+    let table = embedded();
+    let mix: Vec<usize> = (0..6).map(|number| number * 5).collect();
+    let mut scorer = Scorer::new(table, &mix, table.ways(), None);
+    let mut score = |masks: [u32; 2]| {
+        let masks: Vec<_> = (0..6).map(|app| WayMask::from_bits(masks[app % 2])).collect();
+        scorer.score(&masks).unwrap().to_vec()
+    };
+    let (low, high, scattered) =
+        (score([0x0000f, 0xffff0]), score([0xf0000, 0x0ffff]), score([0x88880, 0x7777f]));
+    for (app, slowdown) in low.iter().enumerate() {
+        assert!((slowdown - high[app]).abs() < 1e-12, "{low:?} {high:?}");
+        assert!((slowdown - scattered[app]).abs() < 1e-12, "{low:?} {scattered:?}");
+    }
+}
