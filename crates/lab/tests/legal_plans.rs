@@ -94,6 +94,8 @@ fn history(
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn plans_are_legal_complete_and_the_same_again(
         llc in llcs(),

@@ -211,6 +211,8 @@ fn with_the_papers_reading_of_each_the_plain_form_is_ours_on_measured_programs()
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn with_the_papers_reading_of_each_the_plain_form_is_ours(mix in mixes(embedded(), 1..19)) {
         let classes = fairways_lab::classes(embedded(), embedded().ways());

@@ -6,22 +6,18 @@ use fairways_core::WayMask;
 use fairways_profiles::{Metric, Scorer, Table, embedded};
 
 /// The pressure of a program that occupies `x` ways: its LLCMPKC read from the first entry on.
-fn pressure(table: &Table, program: usize, x: f64) -> f64 {
-    let values: Vec<f64> = table.values(program, Metric::Llcmpkc).collect();
-    let (whole, rest) = (x.floor(), x.fract());
-    let at = |index: f64| values[(index as usize).min(values.len() - 1)];
-    at(whole) * (1.0 - rest) + at(whole + 1.0) * rest
+fn pressure(table: &Table, program: usize, x: usize) -> f64 {
+    table.values(program, Metric::Llcmpkc).nth(x).unwrap()
 }
 
 #[test]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn a_way_is_divided_among_those_who_may_fill_it() {
     let table = embedded();
     let [a, b] = ["triad", "hash-join"].map(|name| table.find(name).unwrap());
     let mut scorer = Scorer::new(table, &[a, b], table.ways(), None);
     // Way 0 is a's, way 1 both's, way 2 b's; the shared one comes when a has one way and b none.
     scorer.score(&[WayMask::from_bits(0b011), WayMask::from_bits(0b110)]).unwrap();
-    let (of_a, of_b) = (pressure(table, a, 1.0), pressure(table, b, 0.0));
+    let (of_a, of_b) = (pressure(table, a, 1), pressure(table, b, 0));
     let shared = of_a / (of_a + of_b);
     let occupancy = scorer.occupancy();
     assert!((occupancy[0] - (1.0 + shared)).abs() < 1e-12, "{occupancy:?}");

@@ -38,7 +38,7 @@ use alloc::boxed::Box;
 use fairways_core::Policy;
 
 pub use lookahead::Lookahead;
-pub use occupancy::{interpolate, sweep_step};
+pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.

@@ -3,32 +3,55 @@
 
 use fairways_core::{Curve, Q32};
 
-const ONE: u128 = Q32::ONE.raw() as u128;
+/// Ways that a program occupies, with 56 bits after the binary point.
+///
+/// Where pressure falls steeply, a sweep magnifies a rounding of one step in the next ones by as
+/// much as two neighbouring values of a curve differ; 32 bits are too few for that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy(u64);
 
-/// 10^-6, the least value that the extrapolation below one way gives.
-const FLOOR: Q32 = Q32::from_raw(4295);
+const ONE: u128 = 1 << 56;
+
+impl Occupancy {
+    /// 2^56 times the ways.
+    #[must_use]
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// Whole ways, and the rest times 2^56.
+    fn parts(self) -> (u32, u128) {
+        let whole = u32::try_from(self.0 >> 56).unwrap_or(u32::MAX - 2);
+        (whole, u128::from(self.0) % ONE)
+    }
+}
 
 /// Adds one way to a cluster and divides it: each member gets a part in proportion to its
 /// pressure at what it occupies so far. If no member presses, the parts are equal.
 ///
-/// `pressures` are the members' LLCMPKC curves; `occupancy` is in ways, and starts at 0. After
-/// the sweep's step t the occupancies sum to t, to within a rounding of 2^-33 a member a step.
-pub fn sweep_step<'a>(pressures: impl Iterator<Item = &'a Curve> + Clone, occupancy: &mut [Q32]) {
+/// `pressures` are the members' LLCMPKC curves; occupancies start at 0. After the sweep's step t
+/// they sum to t, to within a rounding of 2^-56 a member a step.
+pub fn sweep_step<'a>(
+    pressures: impl Iterator<Item = &'a Curve> + Clone,
+    occupancy: &mut [Occupancy],
+) {
     let total: u128 = pressures.clone().zip(&*occupancy).map(|(c, &x)| pressure(c, x)).sum();
+    // A pressure is below 2^113; 72 bits of the total leave room for 56 more.
+    let spare = (u128::BITS - total.leading_zeros()).saturating_sub(72);
     let members = occupancy.len() as u128;
     for (curve, x) in pressures.zip(occupancy) {
-        let part = match total {
-            0 => (ONE + members / 2) / members,
-            _ => (pressure(curve, *x) * ONE + total / 2) / total,
+        let part = match total >> spare {
+            0 => ONE / members,
+            total => (pressure(curve, *x) >> spare) * ONE / total,
         };
-        *x = Q32::from_raw(x.raw() + u64::try_from(part).unwrap_or(0));
+        x.0 += u64::try_from(part).unwrap_or(0);
     }
 }
 
-/// The pressure at occupancy `x`, times 2^64. The table is read from its first entry on, as the
-/// simulator does: a program that occupies nothing yet presses as with one way. At most 2^90.
-fn pressure(curve: &Curve, x: Q32) -> u128 {
-    let (whole, rest) = parts(x);
+/// The pressure at occupancy `x`, times 2^88. The table is read from its first entry on, as the
+/// simulator does: a program that occupies nothing yet presses as with one way.
+fn pressure(curve: &Curve, x: Occupancy) -> u128 {
+    let (whole, rest) = x.parts();
     let [here, next] = [whole + 1, whole + 2].map(|ways| u128::from(curve.at(ways).raw()));
     here * (ONE - rest) + next * rest
 }
@@ -36,24 +59,21 @@ fn pressure(curve: &Curve, x: Q32) -> u128 {
 /// A quantity of a program that occupies `x` ways of its cluster: linear between the way counts
 /// of its curve; below one way on the line through the first two, but never below 10^-6.
 #[must_use]
-pub fn interpolate(curve: &Curve, x: Q32) -> Q32 {
-    let (whole, rest) = parts(x);
+pub fn interpolate(curve: &Curve, x: Occupancy) -> Q32 {
+    let (whole, rest) = x.parts();
     let here = if whole == 0 { below_one(curve) } else { curve.at(whole) };
     let [here, next] = [here, curve.at(whole + 1)].map(|value| u128::from(value.raw()));
     let value = (here * (ONE - rest) + next * rest + ONE / 2) / ONE;
     Q32::from_raw(u64::try_from(value).unwrap_or(u64::MAX))
 }
 
+/// 10^-6, the least value that the line below one way gives.
+const FLOOR: Q32 = Q32::from_raw(4295);
+
 /// What the line through one and two ways gives at none.
 fn below_one(curve: &Curve) -> Q32 {
     let value = (2 * curve.at(1).raw()).saturating_sub(curve.at(2).raw());
     if value == 0 { FLOOR } else { Q32::from_raw(value) }
-}
-
-/// Whole ways, and the rest times 2^32.
-fn parts(x: Q32) -> (u32, u128) {
-    let whole = u32::try_from(x.raw() >> 32).unwrap_or(u32::MAX - 2);
-    (whole, u128::from(x.raw()) % ONE)
 }
 
 #[cfg(test)]
@@ -64,8 +84,8 @@ mod tests {
         Curve::new(values.iter().map(|&v| Q32::from_int(v))).unwrap()
     }
 
-    fn half(n: u64) -> Q32 {
-        Q32::from_raw(n << 31)
+    fn half(n: u64) -> Occupancy {
+        Occupancy(n << 55)
     }
 
     #[test]
@@ -83,12 +103,12 @@ mod tests {
     #[test]
     fn members_divide_by_pressure_and_equally_without_any() {
         let (strong, weak, none) = (curve(&[30, 30]), curve(&[10, 10]), curve(&[0, 0]));
-        let mut occupancy = [Q32::default(); 2];
+        let mut occupancy = [Occupancy::default(); 2];
         for _ in 0..2 {
             sweep_step([&strong, &weak].into_iter(), &mut occupancy);
         }
         assert_eq!(occupancy, [half(3), half(1)]);
-        let mut occupancy = [Q32::default(); 2];
+        let mut occupancy = [Occupancy::default(); 2];
         sweep_step([&none, &none].into_iter(), &mut occupancy);
         assert_eq!(occupancy, [half(1), half(1)]);
     }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use fairways_core::{Curve, Q32, Ways};
 
-use crate::occupancy::{interpolate, sweep_step};
+use crate::occupancy::{Occupancy, interpolate, sweep_step};
 
 /// Programs gathered into at most as many clusters as there may be; reused, so that a decision
 /// allocates nothing once it has seen a mix as large.
@@ -19,7 +19,7 @@ pub(crate) struct Sharing {
     /// Each program's cluster.
     pub(crate) cluster_of: Vec<u32>,
     order: Vec<u32>,
-    occupancy: Vec<Q32>,
+    occupancy: Vec<Occupancy>,
 }
 
 impl Sharing {
@@ -53,7 +53,7 @@ impl Sharing {
             }
         }
         occupancy.clear();
-        occupancy.resize(order.len(), Q32::default());
+        occupancy.resize(order.len(), Occupancy::default());
         let sum = Curve::from_fn(ways, |_| {
             let members = order.iter().map(|&index| index as usize);
             sweep_step(members.clone().map(|index| &pressures[index]), occupancy);

@@ -9,7 +9,6 @@ fn run(corpus: &str, least: usize, check: fn(&[u8])) {
     let mut files = 0;
     for entry in std::fs::read_dir(&folder).expect("the corpus is part of the repository") {
         let path = entry.expect("a readable folder").path();
-        println!("{}", path.display());
         check(&std::fs::read(&path).expect("a readable file"));
         files += 1;
     }
