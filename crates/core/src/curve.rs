@@ -13,7 +13,7 @@ impl Q32 {
     pub const ONE: Self = Self(1 << 32);
 
     /// The largest number a [`Curve`] holds, 2^24: two differences of its values, each over a
-    /// number of ways, are then compared by cross-multiplication in 64 bits, signed.
+    /// number of ways, are then compared by cross-multiplication in 64 bits.
     pub const MAX_IN_CURVE: Self = Self(1 << 56);
 
     /// The number whose 2^32-fold is `raw`.

@@ -23,9 +23,3 @@ impl PlanId {
         Self(self.0.wrapping_add(1))
     }
 }
-
-impl fmt::Display for PlanId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "plan {}", self.0)
-    }
-}

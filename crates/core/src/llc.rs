@@ -54,7 +54,7 @@ impl Llc {
     /// The fewest ways a cluster may own: `min_bits`, but at least 1 and at most the whole cache,
     /// whatever a machine says.
     #[must_use]
-    pub const fn unit(&self) -> u32 {
+    pub const fn min_ways(&self) -> u32 {
         if self.min_bits == 0 {
             1
         } else if self.min_bits > self.ways.get() {
@@ -66,16 +66,16 @@ impl Llc {
 
     /// How many clusters of the least width fit side by side.
     #[must_use]
-    pub const fn units(&self) -> u32 {
+    pub const fn side_by_side(&self) -> u32 {
         // Nearly every cache's least width is one way: no division for those.
-        if self.unit() == 1 { self.ways.get() } else { self.ways.get() / self.unit() }
+        if self.min_ways() == 1 { self.ways.get() } else { self.ways.get() / self.min_ways() }
     }
 
     /// The most clusters that can own ways of their own: as many as fit, and as there are classes
     /// of service; at least 1.
     #[must_use]
     pub const fn max_clusters(&self) -> u32 {
-        let most = if self.units() < self.clos { self.units() } else { self.clos };
+        let most = if self.side_by_side() < self.clos { self.side_by_side() } else { self.clos };
         if most == 0 { 1 } else { most }
     }
 }

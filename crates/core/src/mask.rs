@@ -80,8 +80,8 @@ impl WayMask {
             Err(MaskError::Empty)
         } else if self.0 & !Self::full(llc.ways).0 != 0 {
             Err(MaskError::TooWide { mask: self, ways: llc.ways })
-        } else if self.count() < llc.unit() {
-            Err(MaskError::TooNarrow { mask: self, min_bits: llc.unit() })
+        } else if self.count() < llc.min_ways() {
+            Err(MaskError::TooNarrow { mask: self, min_bits: llc.min_ways() })
         } else if llc.contiguous && !self.is_contiguous() {
             Err(MaskError::Split { mask: self })
         } else {

@@ -46,10 +46,14 @@ impl Partition {
     }
 
     /// Puts `apps` into these clusters, one after the other and from the first again.
-    pub fn place_all(&mut self, apps: &[AppId], clusters: RangeInclusive<u32>) {
+    pub fn place_all(
+        &mut self,
+        apps: impl IntoIterator<Item = AppId>,
+        clusters: RangeInclusive<u32>,
+    ) {
         let (first, last) = clusters.into_inner();
         let mut cluster = first;
-        self.places.extend(apps.iter().map(|&app| {
+        self.places.extend(apps.into_iter().map(|app| {
             let place = Place { app, cluster };
             cluster = if cluster >= last { first } else { cluster + 1 };
             place
@@ -231,7 +235,7 @@ mod tests {
     #[test]
     fn programs_are_dealt_out_in_turn() {
         let mut partition = partition(&[1, 2, 4], &[]);
-        partition.place_all(&[8, 6, 7, 5, 9].map(AppId), 1..=2);
+        partition.place_all([8, 6, 7, 5, 9].map(AppId), 1..=2);
         assert!(partition.members(1).eq([8, 7, 9].map(AppId)));
         assert!(partition.members(2).eq([6, 5].map(AppId)));
     }

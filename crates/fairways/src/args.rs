@@ -100,6 +100,7 @@ pub(crate) fn one_line(error: &clap::Error) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let said = text.lines().take_while(|line| !line.starts_with("Usage:"));
     let said = said.map(str::trim).filter(|line| !line.is_empty());
-    let said = said.filter(|line| !line.starts_with("For more information"));
+    let hint = |line: &&str| line.starts_with("tip:") || line.starts_with("For more information");
+    let said = said.filter(|line| !hint(line));
     said.collect::<Vec<_>>().join(" ")
 }

@@ -161,10 +161,19 @@ fn bad_flags_are_told_in_one_line() {
         (&["--min-bits", "21"], "--min-bits: expected a whole number from 1 to 20, found \"21\""),
         (&["--baselines", "chess"], "--baselines: expected PROGRAM=WAYS, found \"chess\""),
         (&["--json=x"], "unexpected value 'x' for '--json' found; no more were expected"),
+        (
+            &["--baselines", "chess=1,chess=2"],
+            "--baselines: expected each program once, found \"chess\" twice",
+        ),
+        (&["--policies", "lfoc,lfoc"], "--policies: expected each policy once, found lfoc twice"),
+        (
+            &["--mix", "chess", "--mix", "chess"],
+            "expected mixes of different names, found two \"chess\"",
+        ),
         (&["--wayz", "1"], "unexpected argument '--wayz' found"),
     ] {
         let line = refused(args);
-        assert!(line.starts_with(&format!("fairways: {said}")), "{args:?}: {line}");
+        assert_eq!(line, format!("fairways: {said}"), "{args:?}");
     }
     for args in [&["--mix", "triad,nope"], &["--mix", ""], &["--policies", "lru"], &["--seed", "x"]]
     {

@@ -1,5 +1,5 @@
 //! Where LFOC's partition differs from the published simulator's, and which decision makes the
-//! difference (`reference/policies.md` §2, `reference/decisions.md`, LFOC).
+//! difference (docs/decisions.md).
 //!
 //! The simulator's LFOC is written here afresh, in floating point and without regard to speed, from
 //! the description of what it does. Each point on which it departs from the paper can be set to the

@@ -35,9 +35,9 @@ fn disagreement(table: &Table, programs: &[usize]) -> f64 {
         let scored = scorer.score(&vec![WayMask::span(0, count); programs.len()]).unwrap().to_vec();
         for (member, &x) in occupancy.iter().enumerate() {
             let slowdown = float(interpolate(&slowdowns[member], x));
-            worst = worst
-                .max((ways(x) - scorer.occupancy()[member]).abs())
-                .max((slowdown - scored[member]).abs());
+            let off = [ways(x) - scorer.occupancy()[member], slowdown - scored[member]];
+            assert!(off.iter().all(|off| off.is_finite()), "{off:?}");
+            worst = off.map(f64::abs).into_iter().fold(worst, f64::max);
         }
     }
     worst

@@ -28,7 +28,7 @@ pub mod ucp;
 
 mod lookahead;
 mod occupancy;
-mod office;
+mod running;
 mod sharing;
 mod slowdown;
 mod split;
@@ -37,7 +37,6 @@ use alloc::boxed::Box;
 
 use fairways_core::Policy;
 
-pub use lookahead::Lookahead;
 pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 

@@ -10,7 +10,7 @@ use crate::split::evenly;
 
 /// Lookahead, with the memory that it computes in, so that a division allocates none.
 #[derive(Clone, Debug, Default)]
-pub struct Lookahead {
+pub(crate) struct Lookahead {
     owned: Vec<u32>,
     /// By program: the step that it would take next.
     heads: Vec<Step>,
@@ -20,18 +20,18 @@ impl Lookahead {
     /// Divides `ways` ways among programs so that their curves fall as far as lookahead can make
     /// them; returns each one's ways.
     ///
-    /// Each starts with `unit` ways. Again and again the program whose curve falls most a way,
+    /// Each starts with `min_ways` ways. Again and again the program whose curve falls most a way,
     /// however many ways that takes, gets those ways; of equals the first, and the fewest ways.
     /// When no curve falls any more the rest is split evenly, the odd ways to the first programs.
     ///
-    /// `curves` start at one way and reach at least to `ways`; `unit` is at least 1, and
-    /// `unit * curves.len()` at most `ways`.
-    pub fn divide(&mut self, curves: &[Curve], ways: u32, unit: u32) -> &[u32] {
+    /// `curves` start at one way and reach at least to `ways`; `min_ways` is at least 1, and
+    /// `min_ways * curves.len()` at most `ways`.
+    pub(crate) fn divide(&mut self, curves: &[Curve], ways: u32, min_ways: u32) -> &[u32] {
         self.owned.clear();
-        self.owned.resize(curves.len(), unit);
+        self.owned.resize(curves.len(), min_ways);
         let count = u32::try_from(curves.len()).unwrap_or(u32::MAX);
-        debug_assert!(count.saturating_mul(unit) <= ways, "more programs than ways");
-        let mut free = ways.saturating_sub(count.saturating_mul(unit));
+        debug_assert!(count.saturating_mul(min_ways) <= ways, "more programs than ways");
+        let mut free = ways.saturating_sub(count.saturating_mul(min_ways));
         // One program gets everything, whatever its curve; two are worth comparing.
         if count > 1 && free > 0 {
             let narrow = curves.iter().all(|curve| curve.bits() <= NARROW_BITS);
@@ -50,8 +50,7 @@ impl Lookahead {
     }
 
     /// What [`Self::divide`] returned last.
-    #[must_use]
-    pub fn owned(&self) -> &[u32] {
+    pub(crate) fn owned(&self) -> &[u32] {
         &self.owned
     }
 
@@ -139,7 +138,6 @@ impl Step {
     }
 
     const fn ways(self) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "the mask has 5 bits")]
         let few = (self.0 & WAYS_MASK) as u32;
         31 - few
     }
@@ -179,8 +177,8 @@ mod tests {
         Curve::new(values.iter().map(|&v| Q32::from_int(v))).unwrap()
     }
 
-    fn divide(curves: &[Curve], ways: u32, unit: u32) -> Vec<u32> {
-        Lookahead::default().divide(curves, ways, unit).to_vec()
+    fn divide(curves: &[Curve], ways: u32, min_ways: u32) -> Vec<u32> {
+        Lookahead::default().divide(curves, ways, min_ways).to_vec()
     }
 
     #[test]
@@ -213,10 +211,18 @@ mod tests {
         assert!(divide(&[], 3, 1).is_empty());
     }
 
-    /// Lookahead as `reference/policies.md` words it, recomputed from scratch at every round.
-    fn plain(curves: &[Curve], ways: u32, unit: u32) -> Vec<u32> {
-        let mut owned = vec![unit; curves.len()];
-        let mut free = ways - unit * u32::try_from(curves.len()).unwrap();
+    #[test]
+    fn the_largest_fall_that_the_narrow_form_holds() {
+        let most = Q32::from_raw((1 << NARROW_BITS) - 1);
+        let cliff = Curve::new([most, Q32::default(), Q32::default()]).unwrap();
+        let slope = curve(&[127, 1, 0]);
+        assert_eq!((cliff.bits(), divide(&[slope, cliff], 3, 1)), (NARROW_BITS, [1, 2].into()));
+    }
+
+    /// Lookahead as Qureshi and Patt word it, recomputed from scratch at every round.
+    fn plain(curves: &[Curve], ways: u32, min_ways: u32) -> Vec<u32> {
+        let mut owned = vec![min_ways; curves.len()];
+        let mut free = ways - min_ways * u32::try_from(curves.len()).unwrap();
         while free > 0 {
             let mut best: Option<(i128, i128, usize)> = None;
             for (index, curve) in curves.iter().enumerate() {
@@ -245,15 +251,15 @@ mod tests {
         #[test]
         fn the_fast_form_is_the_plain_one(
             tables in prop::collection::vec(prop::collection::vec(0u32..40, 32), 1..9),
-            // With 16 the curves need the wide form.
-            scale in prop_oneof![Just(1), Just(16)],
-            unit in 1u32..3,
+            // Up to 117, the last that fits the narrow form; up to 624, which takes the wide one.
+            scale in prop_oneof![Just(3), Just(16)],
+            min_ways in 1u32..3,
             ways in 16u32..33,
         ) {
             let scaled = |table: &Vec<u32>| curve(&table.iter().map(|v| v * scale).collect::<Vec<_>>());
             let curves: Vec<_> = tables.iter().map(scaled).collect();
-            let fast = divide(&curves, ways, unit);
-            prop_assert_eq!(&fast, &plain(&curves, ways, unit));
+            let fast = divide(&curves, ways, min_ways);
+            prop_assert_eq!(&fast, &plain(&curves, ways, min_ways));
             prop_assert_eq!(fast.iter().sum::<u32>(), ways);
         }
     }

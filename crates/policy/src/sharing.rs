@@ -1,6 +1,6 @@
 //! When there are more programs than clusters: the flattest share one.
 //!
-//! The papers leave it open (`reference/decisions.md`, LFOC 7). Those whose curves fall least
+//! The papers leave it open (docs/decisions.md, LFOC 7). Those whose curves fall least
 //! lose least by sharing; the others keep clusters of their own.
 
 use alloc::vec::Vec;
@@ -29,8 +29,7 @@ impl Sharing {
         let Self { curves: gathered, cluster_of, order, occupancy } = self;
         gathered.clear();
         cluster_of.clear();
-        let limit = limit as usize;
-        if curves.len() <= limit {
+        if curves.len() <= limit as usize {
             gathered.extend_from_slice(curves);
             cluster_of.extend((0..).take(curves.len()));
             return;
@@ -38,10 +37,10 @@ impl Sharing {
         order.clear();
         order.extend((0..).take(curves.len()));
         order.sort_unstable_by_key(|&index| (fall(&curves[index as usize]), index));
-        order.truncate(curves.len() - limit + 1);
+        order.truncate(curves.len() + 1 - limit as usize);
         order.sort_unstable();
 
-        let shared = (0..).nth(limit - 1).unwrap_or(0);
+        let shared = limit - 1;
         let mut next = 0;
         for (index, curve) in (0..).zip(curves) {
             if order.binary_search(&index).is_ok() {

@@ -2,7 +2,7 @@
 
 use fairways_core::{Curve, Q32, Ways};
 
-/// What a program's slowdown is relative to (`reference/decisions.md`, LFOC 1).
+/// What a program's slowdown is relative to (docs/decisions.md, LFOC 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reference {
     /// The best IPC at any way count, as the published simulator has it; some programs are

@@ -109,7 +109,10 @@ impl Columns {
             match (places.next(), places.next()) {
                 (Some((place, _)), None) => Ok(place),
                 (None, _) => {
-                    let found = format!("a header without it: {}", shown(header.as_slice()));
+                    let found = format!(
+                        "a header without it: {}",
+                        shown(&header.iter().collect::<Vec<_>>().join(","))
+                    );
                     Err(lines.error(line, Some(name), "this column", &found))
                 }
                 (Some(_), Some(_)) => {

@@ -79,7 +79,11 @@ impl Scorer {
     ///
     /// # Errors
     /// If memory can't serve the mix at all: [`DemandError`].
+    ///
+    /// # Panics
+    /// If there are not as many masks as programs.
     pub fn score(&mut self, masks: &[WayMask]) -> Result<&[f64], DemandError> {
+        assert_eq!(masks.len(), self.programs.len(), "a mask for each program");
         self.sweep(masks);
         for ((slowdown, program), &x) in
             self.slowdowns.iter_mut().zip(&self.programs).zip(&self.occupancy)
@@ -125,5 +129,44 @@ impl Scorer {
                 self.occupancy[index] += if total > 0.0 { pressure / total } else { even };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bandwidth::BandwidthModel;
+    use crate::read::read_table;
+
+    use super::*;
+
+    /// Both bandwidth models, from the columns of a file to the slowdowns, by hand.
+    #[test]
+    fn each_model_reads_its_own_columns() {
+        let header = "BENCH,NR_WAYS,ipc,llcrpki,llcmpki,llcrpkc,llcmpkc,llc_usage_kb,\
+                      bandwidth_mbps,llcm_bandwidth,stalls_l2_miss,stalls_l3_miss,stalls_total,\
+                      stalls_store_buf";
+        // Two alike: memory waits are 0.2 + 0.1 of 0.5. And one whose waits would exceed its stalls.
+        let alike = "1,1,1,1,1,1,1,600,7,0.9,0.2,0.5,0.1";
+        let text =
+            format!("{header}\na,{alike}\nb,{alike}\nc,1,1,1,1,1,1,1,600,7,0.9,0.3,0.4,0.3\n");
+        let table = read_table(text.as_bytes(), "p.csv").unwrap();
+        let one = Ways::new(1).unwrap();
+        let mut score = |mix: &[usize], model| {
+            let bandwidth = Bandwidth::new(1000.0, model);
+            let masks = vec![WayMask::full(one); mix.len()];
+            Scorer::new(&table, mix, one, bandwidth).score(&masks).unwrap().to_vec()
+        };
+        // 1200 wanted of 1000: each gets 500.
+        let simple = score(&[0, 1], BandwidthModel::Simple);
+        assert!(simple.iter().all(|slowdown| (slowdown - 1.2).abs() < 1e-12), "{simple:?}");
+        // U = 2u, (u² + u (1 - 2u)) (1 - 1/0.6) + 1 - 2u = 0: u² - 4u + 1.5 = 0.
+        let u = 2.0 - 2.5_f64.sqrt();
+        let growth = 0.6 / u;
+        let expected = (0.5 + 0.3 * (growth - 1.0)) / 0.5;
+        let stalls = score(&[0, 1], BandwidthModel::Stalls);
+        assert!(stalls.iter().all(|slowdown| (slowdown - expected).abs() < 1e-9), "{stalls:?}");
+        // All of c's stalls are memory's, and no more than all: it slows down as its bandwidth does.
+        let held = score(&[2, 2], BandwidthModel::Stalls);
+        assert!(held.iter().all(|slowdown| (slowdown - growth).abs() < 1e-9), "{held:?}");
     }
 }

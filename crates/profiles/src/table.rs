@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fairways_core::{Curve, MAX_WAYS, Profile, Q32, Ways};
+use fairways_core::{Curve, Profile, Q32, Ways};
 
 use crate::series::Series;
 
@@ -71,12 +71,12 @@ impl Metric {
         }
     }
 
-    /// The least and the largest value a file may hold: a program that runs has an IPC, a share is
-    /// at most 1, and everything fits a [`Curve`].
+    /// The least and the largest value a file may hold: a program that runs has an IPC, of which
+    /// fixed point keeps at least six digits; a share is at most 1; and everything fits a [`Curve`].
     #[must_use]
     pub const fn range(self) -> (f64, f64) {
         match self {
-            Self::Ipc => (1e-6, 1e6),
+            Self::Ipc => (0.001, 1000.0),
             Self::StallsL2Miss | Self::StallsL3Miss | Self::StallsTotal | Self::StallsStoreBuf => {
                 (0.0, 1.0)
             }
@@ -144,7 +144,7 @@ impl Table {
     }
 
     /// The slowdown of a program alone in a cache of `ways` ways: the best IPC there over the IPC
-    /// (the reference of the published simulator; `reference/decisions.md`, LFOC 1).
+    /// (the reference of the published simulator; docs/decisions.md, LFOC 1).
     pub(crate) fn slowdown(&self, program: usize, ways: Ways) -> Series {
         let ipc = self.values(program, Metric::Ipc).take(ways.get() as usize);
         let best = ipc.clone().fold(0.0, f64::max);
@@ -155,11 +155,7 @@ impl Table {
     #[must_use]
     pub fn profile(&self, program: usize) -> Profile {
         let curve = |metric| {
-            let mut values = [Q32::default(); MAX_WAYS];
-            for (slot, value) in values.iter_mut().zip(self.values(program, metric)) {
-                *slot = q32(value);
-            }
-            Curve::from_fn(self.ways, |ways| values[ways as usize - 1])
+            Curve::new(self.values(program, metric).map(q32)).expect("Metric::range fits a curve")
         };
         Profile {
             ipc: curve(Metric::Ipc),

@@ -8,9 +8,9 @@ mod table;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use fairways_lab::{Comparison, compare};
+use fairways_lab::{CompareError, Comparison, compare};
 use fairways_profiles::Mix;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::BadInput;
 use crate::args::Simulate;
@@ -37,22 +37,26 @@ fn compare_all(checked: &Checked) -> anyhow::Result<Vec<(&Mix, Comparison)>> {
     for mix in &checked.mixes {
         let policies = checked.policies.iter().filter_map(|name| fairways_policy::by_name(name));
         let comparison = compare(checked.table(), mix, &checked.settings, policies);
-        // What can't be compared was asked for: too little bandwidth for the mix.
-        results.push((mix, comparison.map_err(|error| BadInput(error.to_string()))?));
+        results.push((mix, comparison.map_err(told)?));
         if start.elapsed() > PATIENCE {
             bar.get_or_insert_with(|| progress(checked.mixes.len()))
                 .set_position(results.len() as u64);
         }
     }
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
     Ok(results)
 }
 
-/// A progress bar on standard error, if that is a terminal.
+/// Too little bandwidth for a mix was asked for; a policy without a plan is our own fault.
+fn told(error: CompareError) -> anyhow::Error {
+    match error {
+        CompareError::Demand { .. } => BadInput(error.to_string()).into(),
+        CompareError::NoPlan { .. } => error.into(),
+    }
+}
+
+/// A progress bar on standard error, if that is a terminal; it goes when it is dropped.
 fn progress(mixes: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} mixes, {eta} left");
-    ProgressBar::new(mixes as u64)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(mixes as u64).with_style(style).with_finish(ProgressFinish::AndClear)
 }

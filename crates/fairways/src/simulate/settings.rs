@@ -1,5 +1,6 @@
 //! From flags to what is to be done, checked.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
@@ -28,7 +29,7 @@ impl Checked {
     pub(super) fn new(args: &Simulate) -> Result<Self, BadInput> {
         let profiles = match &args.profiles {
             Some(path) => {
-                let table = read_table(&read(path)?, &path.display().to_string());
+                let table = read_table(&read(path)?, &shown(path));
                 Some(table.map_err(|error| BadInput(error.to_string()))?)
             }
             None => None,
@@ -47,8 +48,13 @@ impl Checked {
             mixes.push(mix(names, table)?);
         }
         if let Some(path) = &args.mixes {
-            let read = read_mixes(&read(path)?, &path.display().to_string(), table);
+            let read = read_mixes(&read(path)?, &shown(path), table);
             mixes.extend(read.map_err(|error| BadInput(error.to_string()))?);
+        }
+        if let Some(twice) = repeated(mixes.iter().map(|mix| &mix.name)) {
+            return Err(BadInput(format!(
+                "expected mixes of different names, found two {twice:?}"
+            )));
         }
         if mixes.is_empty() {
             mixes = draw_mixes(table, llc.ways, seed);
@@ -62,15 +68,20 @@ impl Checked {
     }
 }
 
+/// A path on one line, whatever is in it.
+fn shown(path: &Path) -> String {
+    path.display().to_string().replace(char::is_control, "?")
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, BadInput> {
-    let error = |why: std::io::Error| BadInput(format!("{}: can't read it: {why}", path.display()));
+    let error = |why: std::io::Error| BadInput(format!("{}: can't read it: {why}", shown(path)));
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(error)?;
     file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(error)?;
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(BadInput(format!(
             "{}: expected a file of at most {LARGEST_FILE} bytes",
-            path.display()
+            shown(path)
         )));
     }
     Ok(bytes)
@@ -96,7 +107,19 @@ fn policies(names: &str) -> Result<Vec<&'static str>, BadInput> {
             BadInput(format!("--policies: expected some of {known}, found {name:?}"))
         })
     };
-    names.split(',').map(str::trim).map(find).collect()
+    let policies: Vec<_> = names.split(',').map(str::trim).map(find).collect::<Result<_, _>>()?;
+    match repeated(&policies) {
+        Some(twice) => {
+            Err(BadInput(format!("--policies: expected each policy once, found {twice} twice")))
+        }
+        None => Ok(policies),
+    }
+}
+
+/// The first item that was there before.
+fn repeated<T: Copy + Eq + std::hash::Hash>(items: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut seen = HashSet::new();
+    items.into_iter().find(|&item| !seen.insert(item))
 }
 
 fn bandwidth(args: &Simulate) -> Result<Option<Bandwidth>, BadInput> {
@@ -119,7 +142,10 @@ fn wishes(baselines: &str, table: &Table, ways: Ways) -> Result<Vec<Wish>, BadIn
         })?;
         let program = find(name, "--baselines", table)?;
         let baseline = number(text, &format!("--baselines, {name}"), 1, ways.get())?;
-        wishes[program].baseline_ways = Some(baseline);
+        if wishes[program].baseline_ways.replace(baseline).is_some() {
+            let said = format!("--baselines: expected each program once, found {name:?} twice");
+            return Err(BadInput(said));
+        }
     }
     Ok(wishes)
 }

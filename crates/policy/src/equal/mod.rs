@@ -3,13 +3,13 @@
 
 use fairways_core::{Action, Event, Policy};
 
-use crate::office::Office;
+use crate::running::Running;
 use crate::split::{Stack, evenly};
 
 /// The `equal` policy; it has no parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Equal {
-    office: Office,
+    running: Running,
 }
 
 impl Policy for Equal {
@@ -18,19 +18,17 @@ impl Policy for Equal {
     }
 
     fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if self.office.take(event).is_none() {
+        if self.running.take(event).is_none() {
             return;
         }
-        self.office.plan(act, |llc, programs, partition| {
+        self.running.plan(act, |llc, programs, partition| {
             let most = llc.max_clusters();
             let clusters = u32::try_from(programs.len()).map_or(most, |count| count.min(most));
             let mut stack = Stack::new(llc);
             for ways in evenly(llc.ways.get(), clusters) {
                 partition.add_cluster(stack.next(ways));
             }
-            for (program, cluster) in programs.iter().zip((0..clusters).cycle()) {
-                partition.place(program.app, cluster);
-            }
+            partition.place_all(programs.iter().map(|program| program.app), 0..=clusters - 1);
             "the same number of ways for everybody"
         });
     }

@@ -4,7 +4,8 @@ use fairways_core::{Profile, Ways};
 
 use super::Parameters;
 
-/// How a program behaves towards the cache (LFOC §3, §4.1).
+/// How a program behaves towards the cache (LFOC §3). The paper's *unknown* class is a program
+/// without a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Misses much whatever it owns, and gains nothing from more.
@@ -13,8 +14,6 @@ pub enum Class {
     Sensitive,
     /// Neither: its working set fits into the private caches.
     Light,
-    /// Nothing is known of it yet.
-    Unknown,
 }
 
 impl Class {
@@ -25,12 +24,11 @@ impl Class {
             Self::Streaming => "streaming",
             Self::Sensitive => "sensitive",
             Self::Light => "light",
-            Self::Unknown => "unknown",
         }
     }
 }
 
-/// The class of a program in a cache of `ways` ways (Table 1); never [`Class::Unknown`].
+/// The class of a program in a cache of `ways` ways (Table 1).
 ///
 /// "Slowdown at most p %" is asked as `100 * ipc_alone <= p * ipc_there`, which rounds nothing.
 #[must_use]

@@ -6,7 +6,7 @@ use fairways_core::{AppId, Curve, Llc, Partition};
 
 use super::Parameters;
 use crate::lookahead::Lookahead;
-use crate::office::{Program, everybody};
+use crate::running::{Program, everybody};
 use crate::sharing::Sharing;
 use crate::split::Stack;
 
@@ -45,45 +45,59 @@ pub(crate) struct Clustering {
 struct Streaming {
     /// How many streaming programs there are.
     count: u32,
-    /// How many clusters they have, and how many of the least clusters' ways these own together.
+    /// How many clusters they have.
     clusters: u32,
-    units: u32,
-    /// `r`: up to how many streaming programs each takes.
+    /// How many ways each cluster owns; the last takes what a shortage of clusters left over.
+    ways_each: u32,
+    ways_last: u32,
+    /// `r`: up to how many streaming programs each cluster takes.
     each: u32,
 }
 
 impl Streaming {
-    /// `ways_for_streaming = min(2, |ST| / max_streaming_way)`, and `r`.
+    /// `ways_for_streaming = min(2, |ST| / max_streaming_way)`, and `r`, in a cache where `sensitive`
+    /// programs want clusters of their own.
     ///
     /// The printed division has no rounding. Decision LFOC 3: upward, so that one streaming
     /// program is enough for a way. Decision LFOC 4: a cluster a way, as printed; the published
-    /// simulator pools the ways in one. Where the cache or its classes of service leave no room
-    /// beside them for a sensitive cluster, there are fewer.
-    fn plan(p: &Parameters, llc: &Llc, count: u32) -> Self {
+    /// simulator pools the ways in one, and so does this where clusters are short, since streaming
+    /// programs lose least by it. A cluster is at least as wide as the cache wants, and something
+    /// is left for the sensitive programs.
+    fn plan(p: &Parameters, llc: &Llc, count: u32, sensitive: u32) -> Self {
         let wanted = match count {
             0 => 0,
             _ if count <= p.max_streaming_way => 1,
             _ => count.div_ceil(p.max_streaming_way.max(1)),
         };
-        let units = wanted.min(p.max_ways_streaming).min(llc.units() - 1);
-        let clusters = units.min(llc.max_clusters() - 1);
+        let ways_each = llc.min_ways();
+        let reserved = wanted.min(p.max_ways_streaming);
+        let fit = if ways_each == 1 { reserved } else { reserved.div_ceil(ways_each) };
+        let fit = fit.min(llc.side_by_side() - 1);
+        let others = sensitive.min(llc.max_clusters() - 1);
+        let clusters = fit.min(llc.max_clusters() - others);
         let each = if clusters > 1 { count.div_ceil(clusters) } else { count };
-        Self { count, clusters, units, each }
+        // Rounded up, `r` may leave the last clusters nobody.
+        let clusters = if clusters > 1 { count.div_ceil(each) } else { clusters };
+        let ways_last = (fit + 1).saturating_sub(clusters) * ways_each;
+        Self { count, clusters, ways_each, ways_last, each }
     }
 
-    /// The units of a cluster: one, but the last takes what a shortage of clusters left over.
-    fn units_of(&self, cluster: u32) -> u32 {
-        if cluster + 1 == self.clusters { self.units - cluster } else { 1 }
+    fn ways_of(&self, cluster: u32) -> u32 {
+        if cluster + 1 == self.clusters { self.ways_last } else { self.ways_each }
+    }
+
+    fn ways(&self) -> u32 {
+        if self.clusters == 0 { 0 } else { (self.clusters - 1) * self.ways_each + self.ways_last }
     }
 
     /// How many light programs a cluster takes, `gaps_available`.
     ///
-    /// As printed (`r - |C| * gaps_per_streaming`) there would never be a gap. Decision LFOC 5:
-    /// `gaps_per_streaming` lights for each streaming program that the cluster could still take.
+    /// As printed (`r - |C| * gaps_per_streaming`) there is never a gap, which is what a
+    /// `gaps_per_streaming` of 0 gives here. Decision LFOC 5: `gaps_per_streaming` lights for each
+    /// streaming program that the cluster could still take.
     fn gaps(&self, p: &Parameters, cluster: u32) -> u32 {
         let members = self.each.min(self.count.saturating_sub(self.each * cluster));
-        (self.units_of(cluster) * p.max_streaming_way).saturating_sub(members)
-            * p.gaps_per_streaming
+        (self.ways_of(cluster) * p.max_streaming_way).saturating_sub(members) * p.gaps_per_streaming
     }
 }
 
@@ -106,21 +120,22 @@ impl Clustering {
             };
         }
 
-        let count = u32::try_from(sets.streaming.len()).unwrap_or(u32::MAX);
-        let streaming = Streaming::plan(p, llc, count);
+        let count = |set: &[AppId]| u32::try_from(set.len()).unwrap_or(u32::MAX);
+        let streaming = Streaming::plan(p, llc, count(&sets.streaming), count(&sets.sensitive));
         let mut stack = Stack::new(llc);
         for cluster in 0..streaming.clusters {
-            partition.add_cluster(stack.next(streaming.units_of(cluster) * llc.unit()));
+            partition.add_cluster(stack.next(streaming.ways_of(cluster)));
         }
 
-        let ways = llc.ways.get() - streaming.units * llc.unit();
-        let limit = (llc.max_clusters() - streaming.clusters).min(llc.units() - streaming.units);
+        let ways = llc.ways.get() - streaming.ways();
+        let room = if llc.min_ways() == 1 { ways } else { ways / llc.min_ways() };
+        let limit = (llc.max_clusters() - streaming.clusters).min(room);
         let crowded = sets.sensitive.len() > limit as usize;
         if crowded {
             self.share(llc, programs, sets, limit);
-            self.lookahead.divide(&self.sharing.curves, ways, llc.unit());
+            self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
         } else {
-            self.lookahead.divide(&sets.slowdowns, ways, llc.unit());
+            self.lookahead.divide(&sets.slowdowns, ways, llc.min_ways());
         }
         for &ways in self.lookahead.owned() {
             partition.add_cluster(stack.next(ways));
@@ -156,29 +171,29 @@ impl Clustering {
         let first = streaming.clusters;
         let end = u32::try_from(partition.masks().len()).unwrap_or(u32::MAX);
         for (cluster, members) in (0..).zip(sets.streaming.chunks(streaming.each.max(1) as usize)) {
-            partition.place_all(members, cluster..=cluster);
+            partition.place_all(members.iter().copied(), cluster..=cluster);
         }
         if crowded {
             for (&app, cluster) in sets.sensitive.iter().zip(&self.sharing.cluster_of) {
                 partition.place(app, first + cluster);
             }
         } else {
-            partition.place_all(&sets.sensitive, first..=end - 1);
+            partition.place_all(sets.sensitive.iter().copied(), first..=end - 1);
         }
         // Decision LFOC 6: cluster after cluster, though the printed loop never advances `idx`.
         let mut light = &sets.light[..];
         for cluster in 0..first {
             let gaps = streaming.gaps(p, cluster) as usize;
             let (members, rest) = light.split_at(gaps.min(light.len()));
-            partition.place_all(members, cluster..=cluster);
+            partition.place_all(members.iter().copied(), cluster..=cluster);
             light = rest;
         }
-        partition.place_all(light, first..=end - 1);
+        partition.place_all(light.iter().copied(), first..=end - 1);
         // Decision LFOC 8: a program of unknown class joins the largest cluster that does not
         // stream (the first of equals), and owns none.
         if !sets.unknown.is_empty() {
             let largest = first + largest(self.lookahead.owned());
-            partition.place_all(&sets.unknown, largest..=largest);
+            partition.place_all(sets.unknown.iter().copied(), largest..=largest);
         }
     }
 }

@@ -21,7 +21,7 @@ mod parameters;
 
 use fairways_core::{Action, AppId, Event, Llc, Policy, Profile};
 
-use crate::office::{Change, Office};
+use crate::running::{Change, Running};
 use crate::slowdown::slowdown_table;
 use clustering::{Clustering, Sets};
 
@@ -32,7 +32,7 @@ pub use parameters::Parameters;
 #[derive(Clone, Debug, Default)]
 pub struct Lfoc {
     parameters: Parameters,
-    office: Office,
+    running: Running,
     sets: Sets,
     clustering: Clustering,
 }
@@ -46,17 +46,17 @@ impl Lfoc {
 
     /// Brings the sets in step with the programs that run.
     fn follow(&mut self, change: Change) {
-        let Self { parameters, office, sets, .. } = self;
-        let Some(llc) = office.llc() else { return };
+        let Self { parameters, running, sets, .. } = self;
+        let Some(llc) = running.llc() else { return };
         match change {
             Change::Machine => {
                 sets.clear();
-                for program in office.programs() {
+                for program in running.programs() {
                     sets.learn(parameters, &llc, program.app, program.profile.as_deref());
                 }
             }
             Change::Started => {
-                if let Some(program) = office.programs().last() {
+                if let Some(program) = running.programs().last() {
                     sets.learn(parameters, &llc, program.app, program.profile.as_deref());
                 }
             }
@@ -79,7 +79,6 @@ impl Sets {
                 self.sensitive.push(app);
                 self.slowdowns.push(slowdown_table(&profile.ipc, llc.ways, p.reference));
             }
-            Class::Unknown => self.unknown.push(app),
         }
     }
 
@@ -101,10 +100,10 @@ impl Policy for Lfoc {
     }
 
     fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(change) = self.office.take(event) else { return };
+        let Some(change) = self.running.take(event) else { return };
         self.follow(change);
-        let Self { parameters, office, sets, clustering } = self;
-        office.plan(act, |llc, programs, partition| {
+        let Self { parameters, running, sets, clustering } = self;
+        running.plan(act, |llc, programs, partition| {
             clustering.cluster(parameters, llc, programs, sets, partition)
         });
     }

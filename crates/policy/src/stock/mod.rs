@@ -3,12 +3,12 @@
 
 use fairways_core::{Action, Event, Policy};
 
-use crate::office::{Office, everybody};
+use crate::running::{Running, everybody};
 
 /// The `stock` policy; it has no parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
-    office: Office,
+    running: Running,
 }
 
 impl Policy for Stock {
@@ -17,8 +17,8 @@ impl Policy for Stock {
     }
 
     fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if self.office.take(event).is_some() {
-            self.office.plan(act, |llc, programs, partition| {
+        if self.running.take(event).is_some() {
+            self.running.plan(act, |llc, programs, partition| {
                 everybody(llc, programs, partition);
                 "no partitioning"
             });

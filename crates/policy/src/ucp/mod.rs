@@ -11,7 +11,7 @@
 //! | `yu-petrov` | memory bandwidth | Yu and Petrov, DAC 2010 |
 //!
 //! PBBCache's Python 3 port of the first and last divides leftover ways into fractions; here, as
-//! in the paper, ways are whole (`reference/policies.md` §1).
+//! in the paper, ways are whole (docs/decisions.md, UCP).
 //!
 //! Where the papers are silent: with more programs than clusters, those with the flattest curves
 //! share one; programs without a profile share one too, of the width an even split would give
@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use fairways_core::{Action, Curve, Event, Llc, Partition, Policy};
 
 use crate::lookahead::Lookahead;
-use crate::office::{Office, Program, everybody};
+use crate::running::{Program, Running, everybody};
 use crate::sharing::Sharing;
 use crate::slowdown::{Reference, slowdown_table};
 use crate::split::Stack;
@@ -42,7 +42,7 @@ pub enum Minimise {
 #[derive(Clone, Debug)]
 pub struct Ucp {
     minimise: Minimise,
-    office: Office,
+    running: Running,
     scratch: Scratch,
 }
 
@@ -58,7 +58,7 @@ impl Ucp {
     /// The policy that makes this curve fall.
     #[must_use]
     pub fn new(minimise: Minimise) -> Self {
-        Self { minimise, office: Office::default(), scratch: Scratch::default() }
+        Self { minimise, running: Running::default(), scratch: Scratch::default() }
     }
 }
 
@@ -72,9 +72,9 @@ impl Policy for Ucp {
     }
 
     fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if self.office.take(event).is_some() {
-            let Self { minimise, office, scratch } = self;
-            office.plan(act, |llc, programs, partition| {
+        if self.running.take(event).is_some() {
+            let Self { minimise, running, scratch } = self;
+            running.plan(act, |llc, programs, partition| {
                 scratch.divide(*minimise, llc, programs, partition)
             });
         }
@@ -111,11 +111,11 @@ impl Scratch {
 
         let ways_for_unknown = if unknown == 0 { 0 } else { even_share(llc, unknown, known) };
         let ways = llc.ways.get() - ways_for_unknown;
-        let limit = (most - u32::from(unknown > 0)).min(ways / llc.unit());
+        let limit = (most - u32::from(unknown > 0)).min(ways / llc.min_ways());
         sharing.gather(curves, pressures, llc.ways, limit);
 
         let mut stack = Stack::new(llc);
-        for &ways in lookahead.divide(&sharing.curves, ways, llc.unit()) {
+        for &ways in lookahead.divide(&sharing.curves, ways, llc.min_ways()) {
             partition.add_cluster(stack.next(ways));
         }
         let mut cluster_of = sharing.cluster_of.iter();
@@ -143,5 +143,5 @@ impl Scratch {
 fn even_share(llc: &Llc, unknown: usize, known: usize) -> u32 {
     let ways = llc.ways.get();
     let share = ways as usize * unknown / (unknown + known);
-    u32::try_from(share).unwrap_or(ways).clamp(llc.unit(), ways - llc.unit())
+    u32::try_from(share).unwrap_or(ways).clamp(llc.min_ways(), ways - llc.min_ways())
 }

@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn beyond_it_bandwidths_are_cut_to_fit() {
-        // The form that reference/model.md prints: Q = sum b² / max b, x = (B + Q - sum b) / Q,
+        // The form that the simulator computes: Q = sum b² / max b, x = (B + Q - sum b) / Q,
         // b' = b (1 - b / max b (1 - x)).
         let (b, limit) = ([100.0, 200.0, 400.0], 600.0);
         let q = b.map(|b| b * b).iter().sum::<f64>() / 400.0;

@@ -2,8 +2,13 @@
 
 use crate::score::Demand;
 
-/// Halvings of the interval in which the load is sought: to the last bit of a number below 1.
-const HALVINGS: u32 = 60;
+/// The least idle part of memory that is sought. With a demand one rounding below the limit and 10^6
+/// programs like it, a part of 10^-28 is idle.
+const LEAST_IDLE: f64 = 1e-40;
+
+/// Halvings of the interval in which the idle part is sought, on a logarithmic scale: more bits than
+/// a number has.
+const HALVINGS: u32 = 64;
 
 /// With demands b in units of the limit, memory is used to a total U in (0, 1), and program j's
 /// part u_j of it is the positive root of (u² + u (1 - U)) (1 - 1/b_j) + 1 - U = 0; U is their sum.
@@ -11,45 +16,45 @@ const HALVINGS: u32 = 60;
 /// index of a program that asks for all there is or more: then no part below U exists.
 ///
 /// The sum of the parts falls as U grows, from above it near 0 to below it near 1, so bisection
-/// finds the one U; the simulator's own root finder returns spurious ones here.
+/// finds the one U; the simulator's own root finder returns spurious ones here. What is sought is
+/// the idle part 1 - U, which keeps its digits where demands come near the limit.
 pub(super) fn slow_down(
     limit_mbps: f64,
     demands: &[Demand],
     slowdowns: &mut [f64],
 ) -> Result<(), usize> {
-    if let Some(index) = demands.iter().position(|d| d.mbps >= limit_mbps) {
+    if let Some(index) = demands.iter().position(|d| d.mbps / limit_mbps >= 1.0) {
         return Err(index);
     }
-    let used = |total: f64| demands.iter().map(|d| part(d.mbps / limit_mbps, total)).sum::<f64>();
-    let (mut low, mut high) = (0.0, 1.0);
+    let used = |idle: f64| demands.iter().map(|d| part(d.mbps / limit_mbps, idle)).sum::<f64>();
+    let (mut low, mut high) = (LEAST_IDLE, 1.0_f64);
     for _ in 0..HALVINGS {
-        let middle = (low + high) / 2.0;
-        if used(middle) > middle {
+        let middle = (low * high).sqrt();
+        if used(middle) < 1.0 - middle {
             low = middle;
         } else {
             high = middle;
         }
     }
-    let total = (low + high) / 2.0;
+    let idle = (low * high).sqrt();
     for (demand, slowdown) in demands.iter().zip(slowdowns) {
         let share = demand.mbps / limit_mbps;
         if share > 0.0 && demand.stalls > 0.0 {
-            let growth = share / part(share, total);
+            let growth = share / part(share, idle);
             *slowdown *= (demand.stalls + demand.memory_stalls * (growth - 1.0)) / demand.stalls;
         }
     }
     Ok(())
 }
 
-/// The part u that a program with demand `share` (0 to 1) has of a memory used to `total`. The
-/// root is written so that a small demand does not cancel out: u tends to `share`.
-fn part(share: f64, total: f64) -> f64 {
+/// The part u that a program with demand `share` (0 to 1) has of a memory of which `idle` is not
+/// used. The root is written so that neither a small demand nor a small `idle` cancels out.
+fn part(share: f64, idle: f64) -> f64 {
     if share == 0.0 {
         return 0.0;
     }
-    let idle = 1.0 - total;
-    let g = (1.0 / share - 1.0) * idle;
-    2.0 * idle / (g + (g * g + 4.0 * g).sqrt())
+    let k = 1.0 / share - 1.0;
+    2.0 / (k + (k * k + 4.0 * k / idle).sqrt())
 }
 
 #[cfg(test)]
@@ -64,7 +69,7 @@ mod tests {
     fn a_part_is_the_root_of_its_equation() {
         for share in [1e-9, 0.01, 0.3, 0.9] {
             for total in [0.01, 0.5, 0.99] {
-                let u = part(share, total);
+                let u = part(share, 1.0 - total);
                 let left = (u * u + u * (1.0 - total)) * (1.0 - 1.0 / share) + 1.0 - total;
                 assert!(u > 0.0 && left.abs() < 1e-9, "share {share}, total {total}: {left}");
             }
@@ -91,6 +96,26 @@ mod tests {
         let left = (u * u + u * (1.0 - 2.0 * u)) * (1.0 - 1.0 / 0.6) + 1.0 - 2.0 * u;
         assert!(left.abs() < 1e-9, "{left}");
         assert!(growth > 1.0 && slowdowns[0] == slowdowns[1] && slowdowns[2] == 1.0);
+    }
+
+    /// The closer to the limit, the slower, without a jump, down to the last representable number.
+    #[test]
+    fn demands_next_to_the_limit_are_served() {
+        for count in [1, 2, 8] {
+            let mut before = 0.0;
+            for left in [1e-3, 1e-6, 1e-9, 1e-12, 1e-15, f64::EPSILON / 2.0] {
+                let mut slowdowns = vec![1.0; count];
+                let mbps = 100.0 * (1.0 - left);
+                slow_down(100.0, &vec![demand(mbps); count], &mut slowdowns).unwrap();
+                let all_alike = slowdowns.iter().all(|&slowdown| slowdown == slowdowns[0]);
+                assert!(all_alike && slowdowns[0].is_finite(), "{count}, {left}: {slowdowns:?}");
+                assert!(slowdowns[0] > before - 1e-9, "{count}, {left}: {slowdowns:?}");
+                before = slowdowns[0];
+            }
+            // Each of n gets an n-th, and its memory stalls, half of all, grow n-fold.
+            let expected = 1.0 + (count as f64 - 1.0) / 2.0;
+            assert!((before - expected).abs() < 1e-6, "{count}: {before}");
+        }
     }
 
     #[test]

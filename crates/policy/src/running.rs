@@ -15,7 +15,7 @@ pub(crate) struct Program {
 
 /// The programs that run, in the order in which they started, and the last plan.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Office {
+pub(crate) struct Running {
     llc: Option<Llc>,
     programs: Vec<Program>,
     plan: PlanId,
@@ -33,7 +33,7 @@ pub(crate) enum Change {
     Exited(AppId),
 }
 
-impl Office {
+impl Running {
     /// Takes an event in; `None` if it changed nothing that a plan depends on.
     ///
     /// A refused plan leaves the one before it in force, and the same programs would give the
