@@ -33,7 +33,9 @@ fn profiles() -> impl Strategy<Value = Profile> {
 }
 
 /// A program: what is known of it, and what it was promised.
-fn programs() -> impl Strategy<Value = (Option<Arc<Profile>>, Wish)> {
+type Known = (Option<Arc<Profile>>, Wish);
+
+fn programs() -> impl Strategy<Value = Known> {
     let wish = prop::option::of(0u32..12).prop_map(|baseline_ways| Wish { baseline_ways });
     (prop::option::weighted(0.8, profiles().prop_map(Arc::new)), wish)
 }
@@ -41,12 +43,14 @@ fn programs() -> impl Strategy<Value = (Option<Arc<Profile>>, Wish)> {
 /// Something that happens after the programs have started.
 #[derive(Clone, Debug)]
 enum Later {
+    Starts(Known),
     Exits(prop::sample::Index),
     Machine(Llc),
 }
 
 fn later() -> impl Strategy<Value = Later> {
     prop_oneof![
+        3 => programs().prop_map(Later::Starts),
         4 => any::<prop::sample::Index>().prop_map(Later::Exits),
         1 => llcs().prop_map(Later::Machine),
     ]
@@ -70,24 +74,49 @@ impl Machine for Witness {
     }
 }
 
+/// What happens when these programs start and the rest follows: the machine as it is in the end,
+/// what the policy did, and the events that alone would have led there.
 fn history(
     name: &str,
-    llc: Llc,
-    programs: &[(Option<Arc<Profile>>, Wish)],
+    mut llc: Llc,
+    programs: &[Known],
     later: &[Later],
-) -> (StaticMachine, String) {
+) -> (StaticMachine, String, Vec<Event>) {
     let mut machine = StaticMachine::new(llc, programs.iter().cloned());
-    let mut running: Vec<AppId> = (0..).map(AppId).take(programs.len()).collect();
+    let start = |app, (profile, wish): &Known| Event::Started {
+        app,
+        wish: *wish,
+        profile: profile.clone(),
+    };
+    let mut next = (0..).map(AppId);
+    let mut running: Vec<(AppId, Known)> = next.by_ref().zip(programs.iter().cloned()).collect();
+    // The zip has taken one id more than there are programs: ids are never reused, gaps are fine.
     for event in later {
         match event {
+            Later::Starts(program) => {
+                let app = next.next().unwrap();
+                machine.then(start(app, program));
+                running.push((app, program.clone()));
+            }
             Later::Exits(which) if !running.is_empty() => {
-                let app = running.remove(which.index(running.len()));
+                let (app, _) = running.remove(which.index(running.len()));
                 machine.then(Event::Exited { app });
             }
             Later::Exits(_) => {}
-            Later::Machine(llc) => machine.then(Event::Machine(*llc)),
+            Later::Machine(changed) => {
+                llc = *changed;
+                machine.then(Event::Machine(llc));
+            }
         }
     }
+    let alone = std::iter::once(Event::Machine(llc))
+        .chain(running.iter().map(|(app, program)| start(*app, program)))
+        .collect();
+    let (machine, log) = watch(name, machine);
+    (machine, log, alone)
+}
+
+fn watch(name: &str, machine: StaticMachine) -> (StaticMachine, String) {
     let mut witness = Witness { machine, log: String::new() };
     run(&mut witness, by_name(name).unwrap().as_mut());
     (witness.machine, witness.log)
@@ -103,12 +132,19 @@ proptest! {
         later in prop::collection::vec(later(), 0..8),
     ) {
         for name in NAMES {
-            let (machine, log) = history(name, llc, &programs, &later);
+            let (machine, log, alone) = history(name, llc, &programs, &later);
             prop_assert_eq!(&log, &history(name, llc, &programs, &later).1, "{}", name);
             let Some((partition, _)) = machine.partition() else {
-                prop_assert!(programs.is_empty(), "{} planned nothing", name);
+                prop_assert!(alone.len() == 1, "{} planned nothing", name);
                 continue;
             };
+            // What went before leaves no trace.
+            let mut afresh = StaticMachine::new(llc, []);
+            alone.iter().for_each(|event| afresh.then(event.clone()));
+            let afresh = watch(name, afresh).0;
+            if alone.len() > 1 {
+                prop_assert_eq!(Some(partition), afresh.partition().map(|plan| plan.0));
+            }
             let masks = partition.masks();
             let contiguous = masks.iter().all(|mask| mask.is_contiguous());
             prop_assert!(contiguous, "{name}: {masks:?}");
@@ -125,7 +161,7 @@ proptest! {
         programs in prop::collection::vec(programs(), 1..20),
     ) {
         for name in NAMES.into_iter().filter(|&name| name != "static") {
-            let (machine, _) = history(name, llc, &programs, &[]);
+            let (machine, ..) = history(name, llc, &programs, &[]);
             let (partition, _) = machine.partition().unwrap();
             let ways: u32 = partition.masks().iter().map(|mask| mask.count()).sum();
             prop_assert_eq!(ways, llc.ways.get(), "{}: {:?}", name, partition);
@@ -141,7 +177,7 @@ proptest! {
         let llc = Llc { clos: 32, ..Llc::with_ways(Ways::new(ways).unwrap()) };
         let programs: Vec<_> =
             baselines.iter().map(|&baseline_ways| (None, Wish { baseline_ways })).collect();
-        let (machine, _) = history("static", llc, &programs, &[]);
+        let (machine, ..) = history("static", llc, &programs, &[]);
         let (partition, _) = machine.partition().unwrap();
         let promised: u32 = baselines.iter().flatten().sum();
         let rest = baselines.iter().any(Option::is_none);

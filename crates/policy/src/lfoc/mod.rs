@@ -18,6 +18,8 @@
 mod classify;
 mod clustering;
 mod parameters;
+#[cfg(test)]
+mod tests;
 
 use fairways_core::{Action, AppId, Event, Llc, Policy, Profile};
 

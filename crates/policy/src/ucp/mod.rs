@@ -145,3 +145,81 @@ fn even_share(llc: &Llc, unknown: usize, known: usize) -> u32 {
     let share = ways as usize * unknown / (unknown + known);
     u32::try_from(share).unwrap_or(ways).clamp(llc.min_ways(), ways - llc.min_ways())
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+    use alloc::vec::Vec;
+
+    use fairways_core::{AppId, Profile, Q32, Ways, Wish};
+
+    use super::*;
+
+    /// Four ways for programs with these IPCs, MPKIs and bandwidths; `None` has no profile. The
+    /// clusters' ways and members.
+    fn clusters(
+        minimise: Minimise,
+        clos: u32,
+        programs: &[Option<[[u32; 4]; 3]>],
+    ) -> Vec<(u32, Vec<u32>)> {
+        let llc = Llc { clos, ..Llc::with_ways(Ways::new(4).unwrap()) };
+        let curve = |values: [u32; 4]| Curve::new(values.map(Q32::from_int)).unwrap();
+        let profile = |[ipc, llcmpki, bandwidth]: [[u32; 4]; 3]| Profile {
+            ipc: curve(ipc),
+            llcmpki: curve(llcmpki),
+            llcmpkc: curve([1; 4]),
+            bandwidth_mbps: curve(bandwidth),
+        };
+        let mut policy = Ucp::new(minimise);
+        let mut clusters = Vec::new();
+        let mut handle = |event: &Event| {
+            policy.handle(event, &mut |action| {
+                let Action::Partition { partition, .. } = action;
+                let members = |cluster| partition.members(cluster).map(|app| app.0).collect();
+                let masks = (0..).zip(partition.masks());
+                clusters = masks.map(|(index, mask)| (mask.count(), members(index))).collect();
+            });
+        };
+        handle(&Event::Machine(llc));
+        for (app, program) in (0..).map(AppId).zip(programs) {
+            let profile = program.map(|curves| Arc::new(profile(curves)));
+            handle(&Event::Started { app, wish: Wish::default(), profile });
+        }
+        clusters
+    }
+
+    /// Two programs of which each falls in another curve.
+    const IPC_FALLS: [[u32; 4]; 3] = [[1, 2, 4, 4], [9; 4], [9; 4]];
+    const MPKI_FALLS: [[u32; 4]; 3] = [[4; 4], [9, 5, 1, 1], [9; 4]];
+    const BANDWIDTH_FALLS: [[u32; 4]; 3] = [[4; 4], [9; 4], [900, 500, 100, 100]];
+
+    #[test]
+    fn each_policy_follows_its_own_curve() {
+        for (minimise, first, second) in [
+            (Minimise::Misses, MPKI_FALLS, BANDWIDTH_FALLS),
+            (Minimise::Slowdown, IPC_FALLS, MPKI_FALLS),
+            (Minimise::Bandwidth, BANDWIDTH_FALLS, IPC_FALLS),
+        ] {
+            let expected = [(3, [0].into()), (1, [1].into())];
+            assert_eq!(clusters(minimise, 16, &[Some(first), Some(second)]), expected);
+            let expected = [(1, [0].into()), (3, [1].into())];
+            assert_eq!(clusters(minimise, 16, &[Some(second), Some(first)]), expected);
+        }
+    }
+
+    #[test]
+    fn too_many_programs_for_the_classes_share_by_flatness() {
+        let programs = [Some(IPC_FALLS), Some(MPKI_FALLS), Some(BANDWIDTH_FALLS)];
+        let expected = [(3, [1].into()), (1, [0, 2].into())];
+        assert_eq!(clusters(Minimise::Misses, 2, &programs), expected);
+    }
+
+    #[test]
+    fn programs_without_a_profile_share_what_an_even_split_gives_them() {
+        let two_unknown = [None, Some(MPKI_FALLS), None];
+        let expected = [(2, [1].into()), (2, [0, 2].into())];
+        assert_eq!(clusters(Minimise::Misses, 16, &two_unknown), expected);
+        assert_eq!(clusters(Minimise::Misses, 1, &two_unknown), [(4, [0, 1, 2].into())]);
+        assert_eq!(clusters(Minimise::Misses, 16, &[None, None]), [(4, [0, 1].into())]);
+    }
+}
