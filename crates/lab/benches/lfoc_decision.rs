@@ -35,7 +35,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 const ROUNDS: usize = 11;
-/// Warm decisions timed together, each of another policy: few enough for the first-level cache.
+/// Warm decisions timed together, each of another policy; more share the cost of reading the clock,
+/// fewer leave the first-level cache to each.
 const TOGETHER: usize = 16;
 const WARM_BATCHES: usize = 400;
 const COLD_POLICIES: usize = 20_000;
@@ -102,6 +103,9 @@ impl Lab {
     /// The medians of [`ROUNDS`] rounds over different policies.
     fn cold(&mut self, case: Case) -> Vec<f64> {
         let mut subjects: Vec<_> = (0..COLD_POLICIES).map(|_| Subject::new(self.llc)).collect();
+        for subject in &mut subjects {
+            subject.grow(&mut self.pool, case.programs);
+        }
         let events: Vec<_> =
             subjects.iter_mut().map(|subject| subject.prepare(&mut self.pool, case)).collect();
         // A stride that visits every policy once, far from the one before.
@@ -119,6 +123,7 @@ impl Lab {
 
     fn evicted(&mut self, case: Case, memory: &mut [u8]) -> f64 {
         let mut subject = Subject::new(self.llc);
+        subject.grow(&mut self.pool, case.programs);
         let mut decide = || {
             let event = subject.prepare(&mut self.pool, case);
             for line in memory.chunks_mut(64) {
@@ -178,6 +183,19 @@ impl Subject {
         self.next += 1;
         self.running.push(app);
         Event::Started { app, wish: Wish::default(), profile: Some(profile) }
+    }
+
+    /// Starts as many programs of each class as a mix may have: from then on nothing is allocated.
+    fn grow(&mut self, pool: &mut Pool, programs: usize) {
+        for class in [STREAMING, LIGHT, SENSITIVE] {
+            for _ in 0..=programs {
+                let event = self.started(pool.take(class));
+                self.handle(&event);
+            }
+            for app in std::mem::take(&mut self.running) {
+                self.handle(&Event::Exited { app });
+            }
+        }
     }
 
     /// Ends the mix and starts another one, but for the event that completes it, which is returned.

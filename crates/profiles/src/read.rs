@@ -30,26 +30,20 @@ pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
         .from_reader(lines.text.as_bytes());
     let mut records = reader.records();
     let columns = match next(&mut records, &lines)? {
-        Some(header) => Columns::find(&header, &lines)?,
+        Some(header) => Columns::find(&header)?,
         None => {
-            return Err(lines.error(
-                1,
-                None,
-                &format!("a header with {BENCH}, {NR_WAYS} and the metrics"),
-                "an empty file",
-            ));
+            let expected = format!("a header with {BENCH}, {NR_WAYS} and the metrics");
+            return Err(lines.error(1, None, &expected, "an empty file"));
         }
     };
 
     let mut programs: Vec<Program> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     while let Some(record) = next(&mut records, &lines)? {
-        let line = lines.line_of(&record);
-        columns.check_length(&record, line, &lines)?;
-        let name = columns.name(&record, line, &lines)?;
-        let ways = columns.ways(&record, line, &lines)?;
+        columns.check_length(&record)?;
+        let (name, ways) = (columns.name(&record)?, columns.ways(&record)?);
         let index = *by_name.entry(name.to_owned()).or_insert_with(|| {
-            programs.push(Program { name: name.to_owned(), line, rows: Vec::new() });
+            programs.push(Program { name: name.to_owned(), line: record.line, rows: Vec::new() });
             programs.len() - 1
         });
         let rows = &mut programs[index].rows;
@@ -59,9 +53,9 @@ pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
         if let Some((earlier, _)) = rows[ways - 1] {
             let expected = format!("one row for {} with {ways} ways", shown(name));
             let found = format!("a second one; the first is line {earlier}");
-            return Err(lines.error(line, Some(NR_WAYS), &expected, &found));
+            return Err(record.error(NR_WAYS, &expected, &found));
         }
-        rows[ways - 1] = Some((line, columns.row(&record, line, &lines)?));
+        rows[ways - 1] = Some((record.line, columns.row(&record)?));
     }
     complete(programs, &lines)
 }
@@ -102,22 +96,17 @@ struct Columns {
 }
 
 impl Columns {
-    fn find(header: &csv::StringRecord, lines: &Lines<'_>) -> Result<Self, InputError> {
-        let line = lines.line_of(header);
+    fn find(header: &Record<'_>) -> Result<Self, InputError> {
         let find = |name: &str| {
-            let mut places = (0..).zip(header).filter(|&(_, field)| field == name);
+            let mut places = (0..).zip(&header.fields).filter(|&(_, field)| field == name);
             match (places.next(), places.next()) {
                 (Some((place, _)), None) => Ok(place),
                 (None, _) => {
-                    let found = format!(
-                        "a header without it: {}",
-                        shown(&header.iter().collect::<Vec<_>>().join(","))
-                    );
-                    Err(lines.error(line, Some(name), "this column", &found))
+                    let header_found = header.fields.iter().collect::<Vec<_>>().join(",");
+                    let found = format!("a header without it: {}", shown(&header_found));
+                    Err(header.error(name, "this column", &found))
                 }
-                (Some(_), Some(_)) => {
-                    Err(lines.error(line, Some(name), "this column once", "it twice"))
-                }
+                (Some(_), Some(_)) => Err(header.error(name, "this column once", "it twice")),
             }
         };
         let mut metrics = [0; Metric::ALL.len()];
@@ -125,68 +114,45 @@ impl Columns {
         for (place, metric) in metrics.iter_mut().zip(Metric::ALL) {
             *place = find(metric.column())?;
         }
-        Ok(Self { fields: header.len(), bench, nr_ways, metrics })
+        Ok(Self { fields: header.fields.len(), bench, nr_ways, metrics })
     }
 
-    fn check_length(
-        &self,
-        record: &csv::StringRecord,
-        line: usize,
-        lines: &Lines<'_>,
-    ) -> Result<(), InputError> {
-        if record.len() == self.fields {
+    fn check_length(&self, record: &Record<'_>) -> Result<(), InputError> {
+        let fields = record.fields.len();
+        if fields == self.fields {
             return Ok(());
         }
-        let column = (record.len().min(self.fields) + 1).to_string();
+        let column = (fields.min(self.fields) + 1).to_string();
         let expected = format!("{} fields, as in the header", self.fields);
-        Err(lines.error(line, Some(&column), &expected, &format!("{} fields", record.len())))
+        Err(record.error(&column, &expected, &format!("{fields} fields")))
     }
 
-    fn name<'r>(
-        &self,
-        record: &'r csv::StringRecord,
-        line: usize,
-        lines: &Lines<'_>,
-    ) -> Result<&'r str, InputError> {
-        let name = &record[self.bench];
-        if is_name(name) {
-            return Ok(name);
-        }
-        Err(lines.error(line, Some(BENCH), NAME_RULE, &shown(name)))
+    fn name<'r>(&self, record: &'r Record<'_>) -> Result<&'r str, InputError> {
+        let name = &record.fields[self.bench];
+        if is_name(name) { Ok(name) } else { Err(record.error(BENCH, NAME_RULE, &shown(name))) }
     }
 
-    fn ways(
-        &self,
-        record: &csv::StringRecord,
-        line: usize,
-        lines: &Lines<'_>,
-    ) -> Result<usize, InputError> {
-        let field = &record[self.nr_ways];
+    fn ways(&self, record: &Record<'_>) -> Result<usize, InputError> {
+        let field = &record.fields[self.nr_ways];
         match field.parse() {
             Ok(ways) if (1..=MAX_WAYS).contains(&ways) => Ok(ways),
             _ => {
                 let expected = format!("a whole number of ways from 1 to {MAX_WAYS}");
-                Err(lines.error(line, Some(NR_WAYS), &expected, &shown(field)))
+                Err(record.error(NR_WAYS, &expected, &shown(field)))
             }
         }
     }
 
-    fn row(
-        &self,
-        record: &csv::StringRecord,
-        line: usize,
-        lines: &Lines<'_>,
-    ) -> Result<Row, InputError> {
+    fn row(&self, record: &Record<'_>) -> Result<Row, InputError> {
         let mut row = [0.0; Metric::ALL.len()];
         for ((slot, metric), &place) in row.iter_mut().zip(Metric::ALL).zip(&self.metrics) {
             let (least, most) = metric.range();
-            let field = &record[place];
+            let field = &record.fields[place];
             *slot = match field.parse::<f64>() {
                 Ok(value) if (least..=most).contains(&value) => value,
                 _ => {
                     let expected = format!("a number from {least} to {most}");
-                    let column = Some(metric.column());
-                    return Err(lines.error(line, column, &expected, &shown(field)));
+                    return Err(record.error(metric.column(), &expected, &shown(field)));
                 }
             };
         }
@@ -219,6 +185,7 @@ pub(crate) fn utf8<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, InputErro
 }
 
 /// The lines of a file, so that errors can name them.
+#[derive(Clone, Copy)]
 struct Lines<'a> {
     file: &'a str,
     text: &'a str,
@@ -238,9 +205,7 @@ impl Lines<'_> {
     /// The line on which a record begins. The reader's own position is where it began to look,
     /// which is before any blank lines.
     fn line_of(&self, record: &csv::StringRecord) -> usize {
-        let Some(position) = record.position() else {
-            return 1;
-        };
+        let Some(position) = record.position() else { return 1 };
         let from = usize::try_from(position.byte()).unwrap_or(0);
         let blank = self.text[from..].bytes().take_while(|byte| matches!(byte, b'\r' | b'\n'));
         let newlines = blank.filter(|&byte| byte == b'\n').count();
@@ -248,13 +213,27 @@ impl Lines<'_> {
     }
 }
 
-fn next<R: std::io::Read>(
+/// A line of fields, and where it stands.
+struct Record<'a> {
+    fields: csv::StringRecord,
+    line: usize,
+    lines: Lines<'a>,
+}
+
+impl Record<'_> {
+    fn error(&self, column: &str, expected: &str, found: &str) -> InputError {
+        self.lines.error(self.line, Some(column), expected, found)
+    }
+}
+
+fn next<'a, R: std::io::Read>(
     records: &mut csv::StringRecordsIter<'_, R>,
-    lines: &Lines<'_>,
-) -> Result<Option<csv::StringRecord>, InputError> {
-    records.next().transpose().map_err(|error| {
+    lines: &Lines<'a>,
+) -> Result<Option<Record<'a>>, InputError> {
+    let fields = records.next().transpose().map_err(|error| {
         let line = error.position().map_or(1, csv::Position::line);
         let line = usize::try_from(line).unwrap_or(usize::MAX);
         lines.error(line, None, "a line of comma-separated values", &error.to_string())
-    })
+    })?;
+    Ok(fields.map(|fields| Record { line: lines.line_of(&fields), fields, lines: *lines }))
 }
