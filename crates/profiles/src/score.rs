@@ -2,7 +2,7 @@
 
 use fairways_core::{WayMask, Ways};
 
-use crate::bandwidth::{Bandwidth, DemandError};
+use crate::bandwidth::{Bandwidth, Demand, DemandError};
 use crate::series::Series;
 use crate::table::{Metric, Table};
 
@@ -27,16 +27,6 @@ struct Program {
     stalls_total: Series,
     stalls_l3_miss: Series,
     stalls_store_buf: Series,
-}
-
-/// What a program asks of memory at what it occupies.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Demand {
-    /// Memory bandwidth, MB/s.
-    pub(crate) mbps: f64,
-    /// Share of cycles stalled, and of those that wait for memory.
-    pub(crate) stalls: f64,
-    pub(crate) memory_stalls: f64,
 }
 
 impl Scorer {

@@ -6,8 +6,6 @@ mod stalls;
 
 use thiserror::Error;
 
-use crate::score::Demand;
-
 /// A machine's memory bandwidth and the model of what happens when programs want more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bandwidth {
@@ -24,6 +22,16 @@ pub enum BandwidthModel {
     /// Memory is a shared server: the fuller it is, the longer a miss waits, and only the cycles
     /// that a program stalls for memory grow.
     Stalls,
+}
+
+/// What a program asks of memory at what it occupies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    /// Memory bandwidth, MB/s.
+    pub(crate) mbps: f64,
+    /// Share of cycles stalled, and of those that wait for memory.
+    pub(crate) stalls: f64,
+    pub(crate) memory_stalls: f64,
 }
 
 impl Bandwidth {

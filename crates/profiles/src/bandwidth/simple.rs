@@ -1,6 +1,6 @@
 //! The `simple` model.
 
-use crate::score::Demand;
+use super::Demand;
 
 /// With demands b over a limit B, program j gets b_j (1 - mu b_j), where mu = (sum b - B) / sum b²,
 /// so that together they get B; its slowdown grows by b_j over that. Fails with the index of a

@@ -1,6 +1,6 @@
 //! The `stalls` model.
 
-use crate::score::Demand;
+use super::Demand;
 
 /// The least idle part of memory that is sought. With a demand one rounding below the limit and 10^6
 /// programs like it, a part of 10^-28 is idle.
