@@ -141,7 +141,7 @@ mod tests {
             format!("{header}\na,{alike}\nb,{alike}\nc,1,1,1,1,1,1,1,600,7,0.9,0.3,0.4,0.3\n");
         let table = read_table(text.as_bytes(), "p.csv").unwrap();
         let one = Ways::new(1).unwrap();
-        let mut score = |mix: &[usize], model| {
+        let score = |mix: &[usize], model| {
             let bandwidth = Bandwidth::new(1000.0, model);
             let masks = vec![WayMask::full(one); mix.len()];
             Scorer::new(&table, mix, one, bandwidth).score(&masks).unwrap().to_vec()
