@@ -5,32 +5,11 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Curve, Llc, Partition};
 
 use super::Parameters;
+use super::sets::Sets;
 use crate::lookahead::Lookahead;
 use crate::running::{Program, everybody};
 use crate::sharing::Sharing;
 use crate::split::Stack;
-
-/// The programs by class: ST, CS and LS of the paper, and those of unknown class, each in the
-/// order in which they started.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sets {
-    pub(crate) streaming: Vec<AppId>,
-    pub(crate) sensitive: Vec<AppId>,
-    /// The slowdown table of each sensitive program.
-    pub(crate) slowdowns: Vec<Curve>,
-    pub(crate) light: Vec<AppId>,
-    pub(crate) unknown: Vec<AppId>,
-}
-
-impl Sets {
-    pub(crate) fn clear(&mut self) {
-        self.streaming.clear();
-        self.sensitive.clear();
-        self.slowdowns.clear();
-        self.light.clear();
-        self.unknown.clear();
-    }
-}
 
 /// What a decision computes with; reused, so that a decision allocates nothing.
 #[derive(Clone, Debug, Default)]

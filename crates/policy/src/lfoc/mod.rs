@@ -5,27 +5,28 @@
 //! and gain nothing from more cache: they are confined to at most two ways, where they hurt
 //! nobody. *Sensitive* programs are slowed down when they lose ways: each owns a partition, sized
 //! by lookahead on the slowdown tables. *Light* programs neither gain nor hurt: they join the
-//! streaming ones first, then the others in turn (§4.1, Algorithm 1; [`clustering`]). Unfairness
+//! streaming ones first, then the others in turn (§4.1, Algorithm 1; `clustering.rs`). Unfairness
 //! is the largest slowdown over the smallest, so ways go where slowdown is.
 //!
 //! A program that started with a profile is classified at once. One that did not is of *unknown*
 //! class, and joins the largest cluster that does not stream.
 //!
 //! Integers only, as in the authors' kernel module (§2.3.2), and a decision allocates nothing.
-//! What the paper leaves open is settled in [`clustering`] and [`Parameters`], each point beside
-//! the code it governs.
+//! What the paper leaves open is settled in docs/decisions.md, point by point, and named beside the
+//! code that it governs.
 
 mod classify;
 mod clustering;
 mod parameters;
+mod sets;
 #[cfg(test)]
 mod tests;
 
-use fairways_core::{Action, AppId, Event, Llc, Policy, Profile};
+use fairways_core::{Action, Event, Policy};
 
 use crate::running::{Change, Running};
-use crate::slowdown::slowdown_table;
-use clustering::{Clustering, Sets};
+use clustering::Clustering;
+use sets::Sets;
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
@@ -63,35 +64,6 @@ impl Lfoc {
                 }
             }
             Change::Exited(app) => sets.forget(app),
-        }
-    }
-}
-
-impl Sets {
-    /// Classifies a program.
-    fn learn(&mut self, p: &Parameters, llc: &Llc, app: AppId, profile: Option<&Profile>) {
-        let Some(profile) = profile else {
-            self.unknown.push(app);
-            return;
-        };
-        match classify(profile, llc.ways, p) {
-            Class::Streaming => self.streaming.push(app),
-            Class::Light => self.light.push(app),
-            Class::Sensitive => {
-                self.sensitive.push(app);
-                self.slowdowns.push(slowdown_table(&profile.ipc, llc.ways, p.reference));
-            }
-        }
-    }
-
-    fn forget(&mut self, app: AppId) {
-        if let Some(index) = self.sensitive.iter().position(|&other| other == app) {
-            self.sensitive.remove(index);
-            self.slowdowns.remove(index);
-            return;
-        }
-        for set in [&mut self.streaming, &mut self.light, &mut self.unknown] {
-            set.retain(|&other| other != app);
         }
     }
 }

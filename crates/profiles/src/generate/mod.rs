@@ -1,7 +1,7 @@
 //! Synthetic programs: profiles computed from what a program does with memory.
 //!
 //! A [`Behaviour`] says how often a program goes to the last-level cache and to what: regions that
-//! it reuses, at random or in a cycle, and streams that it never sees again. [`Platform::measure`]
+//! it reuses, at random or in a cycle, and streams that it never sees again. [`Platform::table`]
 //! computes what counters would show when it runs alone with some ways:
 //!
 //! 1. The cache goes to the regions in the order of references per megabyte, the densest first, as
