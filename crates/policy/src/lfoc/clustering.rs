@@ -39,8 +39,8 @@ impl Streaming {
     ///
     /// The printed division has no rounding. Decision LFOC 3: upward, so that one streaming
     /// program is enough for a way. Decision LFOC 4: a cluster a way, as printed; the published
-    /// simulator pools the ways in one, and so does this where clusters are short, since streaming
-    /// programs lose least by it. A cluster is at least as wide as the cache wants, and something
+    /// simulator pools the ways in one, and so does this where classes of service are short, since
+    /// streaming programs lose least by it. A cluster is at least as wide as the cache wants, and something
     /// is left for the sensitive programs.
     fn plan(p: &Parameters, llc: &Llc, count: u32, sensitive: u32) -> Self {
         let wanted = match count {
@@ -52,7 +52,7 @@ impl Streaming {
         let reserved = wanted.min(p.max_ways_streaming);
         let fit = if ways_each == 1 { reserved } else { reserved.div_ceil(ways_each) };
         let fit = fit.min(llc.side_by_side() - 1);
-        let others = sensitive.min(llc.max_clusters() - 1);
+        let others = sensitive.min(llc.side_by_side() - fit).min(llc.max_clusters() - 1);
         let clusters = fit.min(llc.max_clusters() - others);
         let each = if clusters > 1 { count.div_ceil(clusters) } else { count };
         // Rounded up, `r` may leave the last clusters nobody.

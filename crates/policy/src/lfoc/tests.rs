@@ -106,6 +106,10 @@ fn decision_4_each_way_of_the_streaming_programs_is_a_cluster() {
     let short = clusters_with(Parameters::default(), llc, &beside(6, &[Sensitive(3)]));
     assert_eq!(short.len(), 3);
     assert_eq!(short[0], (2, vec![0, 1, 2, 3, 4, 5]));
+    // Where ways are short, not classes, sharing would leave the sensitive ones no more.
+    let crowded = clusters(&beside(6, &[Sensitive(11); 9]));
+    assert_eq!(crowded[..2], [(1, vec![0, 1, 2]), (1, vec![3, 4, 5])]);
+    assert_eq!(crowded.len(), 11);
 }
 
 #[test]
