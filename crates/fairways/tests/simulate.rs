@@ -159,10 +159,17 @@ fn bad_flags_are_told_in_one_line() {
         ),
         (&["--bandwidth-mbps", "-1"], "--bandwidth-mbps: expected a number above 0, found \"-1\""),
         (&["--min-bits", "21"], "--min-bits: expected a whole number from 1 to 20, found \"21\""),
-        (&["--baselines", "chess"], "--baselines: expected PROGRAM=WAYS, found \"chess\""),
+        (
+            &["--baselines", "chess=1"],
+            "--baselines: expected the policy static among --policies, which alone heeds them",
+        ),
+        (
+            &["--policies", "static", "--baselines", "chess"],
+            "--baselines: expected PROGRAM=WAYS, found \"chess\"",
+        ),
         (&["--json=x"], "unexpected value 'x' for '--json' found; no more were expected"),
         (
-            &["--baselines", "chess=1,chess=2"],
+            &["--policies", "static", "--baselines", "chess=1,chess=2"],
             "--baselines: expected each program once, found \"chess\" twice",
         ),
         (&["--policies", "lfoc,lfoc"], "--policies: expected each policy once, found lfoc twice"),

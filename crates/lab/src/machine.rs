@@ -1,4 +1,4 @@
-//! A machine on which programs start together and nothing else happens.
+//! A machine on which programs start together and then run, unless more is made to happen.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -30,7 +30,8 @@ impl Occupancy {
 /// pressure at what it occupies so far. If no member presses, the parts are equal.
 ///
 /// `pressures` are the members' LLCMPKC curves; occupancies start at 0. After the sweep's step t
-/// they sum to t, to within a rounding of 2^-56 a member a step.
+/// they sum to t, to within a rounding of 2^-56 a member a step. There are as many pressures as
+/// occupancies, fewer than 2^15, and at most 255 steps.
 pub fn sweep_step<'a>(
     pressures: impl Iterator<Item = &'a Curve> + Clone,
     occupancy: &mut [Occupancy],
@@ -57,7 +58,8 @@ fn pressure(curve: &Curve, x: Occupancy) -> u128 {
 }
 
 /// A quantity of a program that occupies `x` ways of its cluster: linear between the way counts
-/// of its curve; below one way on the line through the first two, but never below 10^-6.
+/// of its curve; below one way on the line through the first two, or from 10^-6 where that line does
+/// not start above 0.
 #[must_use]
 pub fn interpolate(curve: &Curve, x: Occupancy) -> Q32 {
     let (whole, rest) = x.parts();
@@ -67,7 +69,7 @@ pub fn interpolate(curve: &Curve, x: Occupancy) -> Q32 {
     Q32::from_raw(u64::try_from(value).unwrap_or(u64::MAX))
 }
 
-/// 10^-6, the least value that the line below one way gives.
+/// 10^-6, where the line below one way starts if it does not start above 0.
 const FLOOR: Q32 = Q32::from_raw(4295);
 
 /// What the line through one and two ways gives at none.
@@ -98,6 +100,22 @@ mod tests {
         assert_eq!(interpolate(&c, half(6)), Q32::from_int(2));
         assert_eq!(interpolate(&curve(&[1, 5]), half(0)), FLOOR);
         assert_eq!(interpolate(&curve(&[3]), half(1)), Q32::from_int(3));
+    }
+
+    /// 63 of the largest pressure there is, and one so small that its part needs all 56 bits.
+    #[test]
+    fn the_largest_totals_keep_the_smallest_parts() {
+        let most = Curve::new([Q32::MAX_IN_CURVE; 2]).unwrap();
+        let least = Curve::new([Q32::from_raw(1 << 8); 2]).unwrap();
+        let mut curves = [&most; 64];
+        curves[63] = &least;
+        let mut occupancy = [Occupancy::default(); 64];
+        sweep_step(curves.into_iter(), &mut occupancy);
+        // 2^8 of 63 * 2^56 + 2^8, times 2^56, rounded down; and the rest in 63 parts.
+        let total = (63_u128 << 56) + (1 << 8);
+        assert_eq!(u128::from(occupancy[63].raw()), (1_u128 << 64) / total);
+        let large = (1_u128 << 112) / total;
+        assert!(u128::from(occupancy[0].raw()).abs_diff(large) <= 1, "{:?}", occupancy[0]);
     }
 
     #[test]

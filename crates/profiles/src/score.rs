@@ -64,8 +64,7 @@ impl Scorer {
     }
 
     /// The slowdown of each program when program `i` may fill the ways of `masks[i]`. There is a
-    /// mask for each program, and none is empty; masks may overlap. A program without a mask or
-    /// with an empty one is read as if it occupied nothing.
+    /// mask for each program, and none is empty; masks may overlap.
     ///
     /// # Errors
     /// If memory can't serve the mix at all: [`DemandError`].

@@ -7,7 +7,7 @@ use fairways_core::MAX_WAYS;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Series([f64; MAX_WAYS + 3]);
 
-/// What the line below one way gives at the least (model of PBBCache).
+/// Where the line below one way starts if it does not start above 0 (model of PBBCache).
 const FLOOR: f64 = 1e-6;
 
 impl Series {

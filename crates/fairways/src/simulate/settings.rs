@@ -37,6 +37,11 @@ impl Checked {
         let table = profiles.as_ref().unwrap_or_else(|| embedded());
         let llc = llc(args, table)?;
         let policies = policies(&args.policies)?;
+        if args.baselines.is_some() && !policies.contains(&"static") {
+            let said = "--baselines: expected the policy static among --policies, which alone \
+                        heeds them";
+            return Err(BadInput(said.to_owned()));
+        }
         let bandwidth = bandwidth(args)?;
         let wishes = match &args.baselines {
             Some(baselines) => wishes(baselines, table, llc.ways)?,
@@ -128,7 +133,7 @@ fn bandwidth(args: &Simulate) -> Result<Option<Bandwidth>, BadInput> {
         Model::Simple => BandwidthModel::Simple,
         Model::Stalls => BandwidthModel::Stalls,
     };
-    let bandwidth = text.parse().ok().and_then(|limit| Bandwidth::new(limit, model));
+    let bandwidth = text.trim().parse().ok().and_then(|limit| Bandwidth::new(limit, model));
     bandwidth.map(Some).ok_or_else(|| {
         BadInput(format!("--bandwidth-mbps: expected a number above 0, found {text:?}"))
     })
@@ -153,7 +158,10 @@ fn wishes(baselines: &str, table: &Table, ways: Ways) -> Result<Vec<Wish>, BadIn
 /// A mix named on the command line; its name is what was typed.
 fn mix(names: &str, table: &Table) -> Result<Mix, BadInput> {
     let programs = names.split(',').map(|name| find(name.trim(), "--mix", table));
-    Ok(Mix { name: names.to_owned(), programs: programs.collect::<Result<_, _>>()? })
+    Ok(Mix {
+        name: names.replace(char::is_control, "?"),
+        programs: programs.collect::<Result<_, _>>()?,
+    })
 }
 
 fn find(name: &str, flag: &str, table: &Table) -> Result<usize, BadInput> {

@@ -1,7 +1,8 @@
 //! `static`: every program that was promised ways ([`Wish::baseline_ways`]) owns exactly those,
 //! whatever it or its neighbours do; the yardstick of dCat §5. Programs that were promised nothing
 //! divide what is left evenly, and so do those whose promise does not fit beside the ones before
-//! it. Ways that nobody was promised and nobody is left to use stay empty.
+//! it and the least cluster that is kept for whoever divides. A promise below the least mask is
+//! raised to it. Ways that nobody was promised and nobody is left to use stay empty.
 //!
 //! [`Wish::baseline_ways`]: fairways_core::Wish::baseline_ways
 

@@ -11,7 +11,8 @@ use crate::running::{Program, everybody};
 use crate::sharing::Sharing;
 use crate::split::Stack;
 
-/// What a decision computes with; reused, so that a decision allocates nothing.
+/// What a decision computes with; reused, so that a decision allocates nothing once it has seen as
+/// many programs of each class.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clustering {
     lookahead: Lookahead,
@@ -43,13 +44,14 @@ impl Streaming {
     /// streaming programs lose least by it. A cluster is at least as wide as the cache wants, and something
     /// is left for the sensitive programs.
     fn plan(p: &Parameters, llc: &Llc, count: u32, sensitive: u32) -> Self {
+        // Nearly every mix and cache is the first case of each: no divisions for those.
         let wanted = match count {
             0 => 0,
             _ if count <= p.max_streaming_way => 1,
             _ => count.div_ceil(p.max_streaming_way.max(1)),
         };
-        let ways_each = llc.min_ways();
         let reserved = wanted.min(p.max_ways_streaming);
+        let ways_each = llc.min_ways();
         let fit = if ways_each == 1 { reserved } else { reserved.div_ceil(ways_each) };
         let fit = fit.min(llc.side_by_side() - 1);
         let others = sensitive.min(llc.side_by_side() - fit).min(llc.max_clusters() - 1);
@@ -57,7 +59,7 @@ impl Streaming {
         let each = if clusters > 1 { count.div_ceil(clusters) } else { count };
         // Rounded up, `r` may leave the last clusters nobody.
         let clusters = if clusters > 1 { count.div_ceil(each) } else { clusters };
-        let ways_last = (fit + 1).saturating_sub(clusters) * ways_each;
+        let ways_last = (fit + 1 - clusters) * ways_each;
         Self { count, clusters, ways_each, ways_last, each }
     }
 
@@ -76,7 +78,8 @@ impl Streaming {
     /// streaming program that the cluster could still take.
     fn gaps(&self, p: &Parameters, cluster: u32) -> u32 {
         let members = self.each.min(self.count.saturating_sub(self.each * cluster));
-        (self.ways_of(cluster) * p.max_streaming_way).saturating_sub(members) * p.gaps_per_streaming
+        let room = self.ways_of(cluster).saturating_mul(p.max_streaming_way);
+        room.saturating_sub(members).saturating_mul(p.gaps_per_streaming)
     }
 }
 
@@ -121,7 +124,7 @@ impl Clustering {
         }
 
         self.place(p, streaming, crowded, sets, partition);
-        match (crowded, streaming.clusters) {
+        match (crowded, streaming.count) {
             (true, _) => "more sensitive programs than clusters: the flattest share one",
             (false, 0) => "sensitive programs own ways by lookahead; none streams",
             (false, _) => "streaming programs confined, sensitive ones own ways by lookahead",

@@ -11,7 +11,8 @@
 //! A program that started with a profile is classified at once. One that did not is of *unknown*
 //! class, and joins the largest cluster that does not stream.
 //!
-//! Integers only, as in the authors' kernel module (§2.3.2), and a decision allocates nothing.
+//! Integers only, as in the authors' kernel module (§2.3.2), and a decision allocates
+//! nothing once it has seen as many programs of each class.
 //! What the paper leaves open is settled in docs/decisions.md, point by point, and named beside the
 //! code that it governs.
 

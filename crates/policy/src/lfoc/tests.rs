@@ -149,6 +149,16 @@ fn decision_6_the_second_streaming_cluster_takes_lights_after_the_first() {
 }
 
 #[test]
+fn a_pooled_cluster_has_room_for_each_of_its_ways() {
+    let llc = Llc { clos: 3, ..LLC };
+    let mut programs = beside(6, &[Sensitive(3)]);
+    programs.extend([Light; 14]);
+    let clusters = clusters_with(Parameters::default(), llc, &programs);
+    // Two ways take ten streaming programs; for the four that are missing, twelve lights.
+    assert_eq!(clusters[0], (2, (0..6).chain(8..20).collect()));
+}
+
+#[test]
 fn decision_7_the_flattest_of_too_many_sensitive_programs_share() {
     let programs = [Sensitive(4), Sensitive(11), Sensitive(3), Sensitive(9), Sensitive(5)];
     let llc = Llc { clos: 3, ..LLC };

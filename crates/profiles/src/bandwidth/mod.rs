@@ -63,7 +63,7 @@ impl Bandwidth {
 /// A program asks for so much memory bandwidth that the model leaves it none, or has no answer.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[error(
-    "expected demands that the bandwidth model can fit under {limit_mbps:.0} MB/s, found one of \
+    "expected demands that the bandwidth model can fit under {limit_mbps} MB/s, found one of \
      {demand_mbps:.0} MB/s"
 )]
 pub struct DemandError {

@@ -23,10 +23,12 @@ pub(super) fn slow_down(
     demands: &[Demand],
     slowdowns: &mut [f64],
 ) -> Result<(), usize> {
-    if let Some(index) = demands.iter().position(|d| d.mbps / limit_mbps >= 1.0) {
+    if let Some(index) = demands.iter().position(|d| d.mbps >= limit_mbps) {
         return Err(index);
     }
-    let used = |idle: f64| demands.iter().map(|d| part(d.mbps / limit_mbps, idle)).sum::<f64>();
+    let used = |idle: f64| {
+        demands.iter().map(|d| d.mbps / limit_mbps / growth(d.mbps, limit_mbps, idle)).sum::<f64>()
+    };
     let (mut low, mut high) = (LEAST_IDLE, 1.0_f64);
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
@@ -38,23 +40,19 @@ pub(super) fn slow_down(
     }
     let idle = (low * high).sqrt();
     for (demand, slowdown) in demands.iter().zip(slowdowns) {
-        let share = demand.mbps / limit_mbps;
-        if share > 0.0 && demand.stalls > 0.0 {
-            let growth = share / part(share, idle);
+        if demand.stalls > 0.0 {
+            let growth = growth(demand.mbps, limit_mbps, idle);
             *slowdown *= (demand.stalls + demand.memory_stalls * (growth - 1.0)) / demand.stalls;
         }
     }
     Ok(())
 }
 
-/// The part u that a program with demand `share` (0 to 1) has of a memory of which `idle` is not
-/// used. The root is written so that neither a small demand nor a small `idle` cancels out.
-fn part(share: f64, idle: f64) -> f64 {
-    if share == 0.0 {
-        return 0.0;
-    }
-    let k = 1.0 / share - 1.0;
-    2.0 / (k + (k * k + 4.0 * k / idle).sqrt())
+/// `b / u`, by how much a program's misses take longer when `idle` of memory is not used: the root of
+/// the equation above, solved for it. It keeps its digits for any demand below the limit.
+fn growth(mbps: f64, limit_mbps: f64, idle: f64) -> f64 {
+    let left = (limit_mbps - mbps) / limit_mbps;
+    (left + (left * left + 4.0 * left * (mbps / limit_mbps) / idle).sqrt()) / 2.0
 }
 
 #[cfg(test)]
@@ -69,7 +67,7 @@ mod tests {
     fn a_part_is_the_root_of_its_equation() {
         for share in [1e-9, 0.01, 0.3, 0.9] {
             for total in [0.01, 0.5, 0.99] {
-                let u = part(share, 1.0 - total);
+                let u = share / growth(share, 1.0, 1.0 - total);
                 let left = (u * u + u * (1.0 - total)) * (1.0 - 1.0 / share) + 1.0 - total;
                 assert!(u > 0.0 && left.abs() < 1e-9, "share {share}, total {total}: {left}");
             }
@@ -116,6 +114,23 @@ mod tests {
             let expected = 1.0 + (count as f64 - 1.0) / 2.0;
             assert!((before - expected).abs() < 1e-6, "{count}: {before}");
         }
+    }
+
+    /// Against 80 digits: next to the limit beside a smaller demand, and far below it.
+    #[test]
+    fn unequal_demands_keep_their_digits() {
+        for (left, expected) in
+            [(f64::EPSILON / 2.0, 41_943_040.75), (1e-15, 15_852_980.0), (1e-12, 499_996.3)]
+        {
+            let mut slowdowns = [1.0, 1.0];
+            slow_down(100.0, &[demand(100.0 * (1.0 - left)), demand(50.0)], &mut slowdowns)
+                .unwrap();
+            let growth = (slowdowns[1] - 1.0) * 2.0 + 1.0;
+            assert!((growth / expected - 1.0).abs() < 1e-6, "{left}: {growth}");
+        }
+        let mut slowdowns = [1.0, 1.0];
+        slow_down(1e200, &[demand(5000.0), demand(1e-310)], &mut slowdowns).unwrap();
+        assert!(slowdowns.iter().all(|slowdown| (slowdown - 1.0).abs() < 1e-12), "{slowdowns:?}");
     }
 
     #[test]
