@@ -175,7 +175,7 @@ fn bad_flags_are_told_in_one_line() {
         (&["--policies", "lfoc,lfoc"], "--policies: expected each policy once, found lfoc twice"),
         (
             &["--mix", "chess", "--mix", "chess"],
-            "expected mixes of different names, found two \"chess\"",
+            "--mix, --mixes: expected mixes of different names, found two \"chess\"",
         ),
         (&["--wayz", "1"], "unexpected argument '--wayz' found"),
     ] {

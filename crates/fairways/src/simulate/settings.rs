@@ -58,7 +58,7 @@ impl Checked {
         }
         if let Some(twice) = repeated(mixes.iter().map(|mix| &mix.name)) {
             return Err(BadInput(format!(
-                "expected mixes of different names, found two {twice:?}"
+                "--mix, --mixes: expected mixes of different names, found two {twice:?}"
             )));
         }
         if mixes.is_empty() {
