@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use crate::{AppId, Llc, Partition, PartitionError, PlanId, Profile};
+use crate::{AppId, Every, Llc, Partition, PartitionError, PlanId, Profile, Sample, Time};
 
 /// What happened on a machine.
 #[derive(Clone, Debug)]
@@ -23,6 +23,10 @@ pub enum Event {
         /// The program.
         app: AppId,
     },
+    /// A window that the policy asked for ended ([`Action::Watch`]).
+    Sampled(Sample),
+    /// The time came that the policy asked to be woken at ([`Action::Wake`]).
+    Woke,
     /// The machine can't carry a plan out; the one before it still holds.
     Refused {
         /// The plan.
@@ -49,6 +53,31 @@ pub enum Action<'a> {
         /// The clusters and their masks.
         partition: &'a Partition,
         /// Why the policy decided so, in a line for people.
+        reason: &'static str,
+    },
+    /// From now on, tell what the program does in windows of this length, one after the other
+    /// ([`Event::Sampled`]); a window that is under way is given up. A program that does not run
+    /// is not watched.
+    Watch {
+        /// The program.
+        app: AppId,
+        /// How long a window is.
+        every: Every,
+    },
+    /// Wake the policy at this time, or at once if it is past ([`Event::Woke`]). There is one
+    /// alarm: this replaces one that is yet to come.
+    Wake {
+        /// When.
+        at: Time,
+    },
+    /// What the policy holds a program to be, for people and journals; a machine does nothing
+    /// about it.
+    Classified {
+        /// The program.
+        app: AppId,
+        /// The class, in the policy's word.
+        class: &'static str,
+        /// Why, in a line for people.
         reason: &'static str,
     },
 }

@@ -19,6 +19,8 @@ mod mask;
 mod partition;
 mod profile;
 mod run;
+mod sample;
+mod time;
 
 pub use curve::{Curve, CurveError, Q32};
 pub use event::{Action, Event, Wish};
@@ -28,3 +30,5 @@ pub use mask::{MaskError, WayMask};
 pub use partition::{Partition, PartitionError, Place};
 pub use profile::Profile;
 pub use run::{Machine, Policy, run};
+pub use sample::{Counters, Every, Sample};
+pub use time::Time;

@@ -1,6 +1,6 @@
 //! The loop.
 
-use crate::{Action, Event};
+use crate::{Action, Event, Time};
 
 /// One system for sharing a cache: a state machine from events to actions.
 ///
@@ -10,23 +10,35 @@ pub trait Policy {
     /// The name by which users select it.
     fn name(&self) -> &'static str;
 
-    /// Takes one event in, and passes what is to be done about it to `act`, in order.
-    fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>));
+    /// Takes in one event, which happened `at` that time, and passes what is to be done about it
+    /// to `act`, in order.
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>));
 }
 
 /// A place where programs share a cache: a host, a model or a chip.
+///
+/// What every machine keeps to (`crates/conformance` holds each to it):
+/// - The first event is [`Event::Machine`]. Time never goes back. At one instant, what became of
+///   a plan comes first, and windows that ended come before whatever else happened; the alarm
+///   comes last.
+/// - A program is told of from its [`Event::Started`] to its [`Event::Exited`], and at no other
+///   time; the window that an exit cuts short is not told.
+/// - A plan is in force from the moment it is carried out. A program that has no place in it, for
+///   it started later, may fill every way.
+/// - Windows follow each other without a gap, are at least as long as was asked, and say under
+///   which plan they ended.
 pub trait Machine {
-    /// The next event; `None` once nothing more will happen. The first is [`Event::Machine`].
-    fn next_event(&mut self) -> Option<Event>;
+    /// The next event and when it happened; `None` once nothing more will happen.
+    fn next_event(&mut self) -> Option<(Time, Event)>;
 
-    /// Carries an action out. What can't be carried out changes nothing, and is told by a later
-    /// event ([`Event::Refused`]).
+    /// Carries an action out, at the time of the event that was last told. What can't be carried
+    /// out changes nothing, and is told by a later event ([`Event::Refused`]).
     fn carry_out(&mut self, action: Action<'_>);
 }
 
 /// Runs a machine under a policy until the machine has no more to tell.
 pub fn run(machine: &mut dyn Machine, policy: &mut dyn Policy) {
-    while let Some(event) = machine.next_event() {
-        policy.handle(&event, &mut |action| machine.carry_out(action));
+    while let Some((at, event)) = machine.next_event() {
+        policy.handle(at, &event, &mut |action| machine.carry_out(action));
     }
 }

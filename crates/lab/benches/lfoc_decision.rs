@@ -28,7 +28,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairways_core::{Action, AppId, Event, Llc, Policy, Profile, Ways, Wish};
+use fairways_core::{Action, AppId, Event, Llc, Policy, Profile, Time, Ways, Wish};
 use fairways_policy::lfoc::{Class, Lfoc, Parameters, classify};
 use fairways_profiles::generate::{Behaviour, Kind, Platform};
 use rand_core::{Rng, SeedableRng};
@@ -166,8 +166,8 @@ impl Subject {
     }
 
     fn handle(&mut self, event: &Event) {
-        self.policy.handle(event, &mut |action| {
-            let Action::Partition { partition, .. } = action;
+        self.policy.handle(Time::ZERO, event, &mut |action| {
+            let Action::Partition { partition, .. } = action else { return };
             black_box(partition);
         });
     }

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use fairways_core::{Action, AppId, Event, Llc, Machine, Partition, PartitionError, Profile, Wish};
+use fairways_core::{
+    Action, AppId, Event, Llc, Machine, Partition, PartitionError, Profile, Time, Wish,
+};
 
 /// Programs with known profiles that start one after the other at one instant, and run on.
 ///
@@ -51,19 +53,20 @@ impl StaticMachine {
 }
 
 impl Machine for StaticMachine {
-    fn next_event(&mut self) -> Option<Event> {
+    fn next_event(&mut self) -> Option<(Time, Event)> {
         let event = self.events.pop_front()?;
         match &event {
             Event::Machine(llc) => self.llc = *llc,
             Event::Started { app, .. } => self.running.push(*app),
             Event::Exited { app } => self.running.retain(|running| running != app),
-            Event::Refused { .. } => {}
+            Event::Sampled(_) | Event::Woke | Event::Refused { .. } => {}
         }
-        Some(event)
+        Some((Time::ZERO, event))
     }
 
     fn carry_out(&mut self, action: Action<'_>) {
-        let Action::Partition { plan, partition, reason } = action;
+        // Nothing runs here, so no window ends, and no time passes.
+        let Action::Partition { plan, partition, reason } = action else { return };
         match partition.check(&self.llc, self.running.iter().copied()) {
             Ok(()) => {
                 self.partition = Some((partition.clone(), reason));
@@ -96,14 +99,14 @@ mod tests {
             "stubborn"
         }
 
-        fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
             match event {
                 Event::Machine(llc) => {
                     self.placed.add_cluster(WayMask::full(llc.ways));
                     return;
                 }
                 Event::Started { app, .. } => self.placed.place(*app, 0),
-                Event::Exited { .. } => {}
+                Event::Exited { .. } | Event::Sampled(_) | Event::Woke => {}
                 Event::Refused { why, .. } => {
                     self.refused.push(*why);
                     return;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fairways_core::{
-    Action, AppId, Curve, Event, Llc, MAX_WAYS, Machine, Profile, Q32, Ways, Wish, run,
+    Action, AppId, Curve, Event, Llc, MAX_WAYS, Machine, Profile, Q32, Time, Ways, Wish, run,
 };
 use fairways_lab::StaticMachine;
 use fairways_policy::{NAMES, by_name};
@@ -63,7 +63,7 @@ struct Witness {
 }
 
 impl Machine for Witness {
-    fn next_event(&mut self) -> Option<Event> {
+    fn next_event(&mut self) -> Option<(Time, Event)> {
         self.machine.next_event()
     }
 

@@ -54,7 +54,7 @@ impl Running {
                 self.programs.retain(|program| program.app != *app);
                 (self.programs.len() < before).then_some(Change::Exited(*app))
             }
-            Event::Refused { .. } => None,
+            Event::Sampled(_) | Event::Woke | Event::Refused { .. } => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! `equal`: every program owns the same number of ways, the first ones one more where it does
 //! not come out even. With more programs than clusters they are dealt out in turn.
 
-use fairways_core::{Action, Event, Policy};
+use fairways_core::{Action, Event, Policy, Time};
 
 use crate::running::Running;
 use crate::split::{Stack, evenly};
@@ -17,7 +17,7 @@ impl Policy for Equal {
         "equal"
     }
 
-    fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         if self.running.take(event).is_none() {
             return;
         }

@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Event, Llc, Partition, Policy};
+use fairways_core::{Action, AppId, Event, Llc, Partition, Policy, Time};
 
 use crate::running::{Program, Running};
 use crate::split::{Stack, evenly};
@@ -24,7 +24,7 @@ impl Policy for Static {
         "static"
     }
 
-    fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         if self.running.take(event).is_some() {
             self.running.plan(act, promised);
         }

@@ -23,7 +23,7 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
-use fairways_core::{Action, Event, Policy};
+use fairways_core::{Action, Event, Policy, Time};
 
 use crate::running::{Change, Running};
 use clustering::Clustering;
@@ -74,7 +74,7 @@ impl Policy for Lfoc {
         "lfoc"
     }
 
-    fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         let Some(change) = self.running.take(event) else { return };
         self.follow(change);
         let Self { parameters, running, sets, clustering } = self;

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Curve, Event, Llc, Policy, Profile, Q32, Ways, Wish};
+use fairways_core::{Action, AppId, Curve, Event, Llc, Policy, Profile, Q32, Time, Ways, Wish};
 
 use super::{Lfoc, Parameters};
 
@@ -39,8 +39,8 @@ fn clusters_with(parameters: Parameters, llc: Llc, programs: &[Is]) -> Vec<(u32,
     let mut policy = Lfoc::new(parameters);
     let mut clusters = Vec::new();
     let mut handle = |event: &Event| {
-        policy.handle(event, &mut |action| {
-            let Action::Partition { partition, .. } = action;
+        policy.handle(Time::ZERO, event, &mut |action| {
+            let Action::Partition { partition, .. } = action else { return };
             partition.check(&llc, partition.places().iter().map(|place| place.app)).unwrap();
             clusters.clear();
             for (cluster, mask) in (0..).zip(partition.masks()) {

@@ -1,7 +1,7 @@
 //! `stock`: no partitioning, what a kernel that is told nothing does. Every program may fill
 //! every way. The yardstick of every comparison in LFOC §5.
 
-use fairways_core::{Action, Event, Policy};
+use fairways_core::{Action, Event, Policy, Time};
 
 use crate::running::{Running, everybody};
 
@@ -16,7 +16,7 @@ impl Policy for Stock {
         "stock"
     }
 
-    fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         if self.running.take(event).is_some() {
             self.running.plan(act, |llc, programs, partition| {
                 everybody(llc, programs, partition);

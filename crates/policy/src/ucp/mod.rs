@@ -19,7 +19,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, Curve, Event, Llc, Partition, Policy};
+use fairways_core::{Action, Curve, Event, Llc, Partition, Policy, Time};
 
 use crate::lookahead::Lookahead;
 use crate::running::{Program, Running, everybody};
@@ -71,7 +71,7 @@ impl Policy for Ucp {
         }
     }
 
-    fn handle(&mut self, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         if self.running.take(event).is_some() {
             let Self { minimise, running, scratch } = self;
             running.plan(act, |llc, programs, partition| {
@@ -173,8 +173,8 @@ mod tests {
         let mut policy = Ucp::new(minimise);
         let mut clusters = Vec::new();
         let mut handle = |event: &Event| {
-            policy.handle(event, &mut |action| {
-                let Action::Partition { partition, .. } = action;
+            policy.handle(Time::ZERO, event, &mut |action| {
+                let Action::Partition { partition, .. } = action else { return };
                 let members = |cluster| partition.members(cluster).map(|app| app.0).collect();
                 let masks = (0..).zip(partition.masks());
                 clusters = masks.map(|(index, mask)| (mask.count(), members(index))).collect();

@@ -1,0 +1,95 @@
+//! What was counted while a program ran.
+
+use core::time::Duration;
+
+use crate::{AppId, PlanId, Q32};
+
+/// How long a window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// As long as the program takes for this many instructions, at least 1.
+    Instructions(u64),
+    /// This long, whatever the program does; at least a nanosecond.
+    Time(Duration),
+}
+
+/// A window of one program that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The program.
+    pub app: AppId,
+    /// What it did in the window.
+    pub counters: Counters,
+    /// The ways' worth of lines that it held at the window's end (resctrl's `llc_occupancy` over
+    /// the bytes of a way); `None` if that could not be read.
+    pub occupancy: Option<Q32>,
+    /// How long the window was, as measured: it may be longer than asked for.
+    pub window: Duration,
+    /// The plan in force at the window's end; `None` before the first.
+    pub plan: Option<PlanId>,
+    /// Whether a plan was carried out during the window, so that it tells of two.
+    pub straddled: bool,
+}
+
+/// What performance counters showed; a counter that could not be read is `None`, never 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Instructions retired.
+    pub instructions: Option<u64>,
+    /// Core cycles that the program ran.
+    pub cycles: Option<u64>,
+    /// References to the last-level cache.
+    pub llc_references: Option<u64>,
+    /// Misses of the last-level cache.
+    pub llc_misses: Option<u64>,
+    /// Cycles stalled while an L2 miss is outstanding (Intel's `CYCLE_ACTIVITY.STALLS_L2_MISS`,
+    /// LFOC §4.2).
+    pub stalls_l2_miss: Option<u64>,
+    /// Bytes moved from and to memory (resctrl's `mbm_total_bytes`).
+    pub memory_bytes: Option<u64>,
+}
+
+impl Counters {
+    /// Instructions per cycle; `None` if a counter is missing or no cycle ran.
+    #[must_use]
+    pub fn ipc(&self) -> Option<Q32> {
+        self.per_cycle(self.instructions, 1)
+    }
+
+    /// LLC misses per 1000 cycles; `None` likewise.
+    #[must_use]
+    pub fn llcmpkc(&self) -> Option<Q32> {
+        self.per_cycle(self.llc_misses, 1000)
+    }
+
+    /// The share of cycles stalled while an L2 miss is outstanding, 0 to 1; `None` likewise.
+    #[must_use]
+    pub fn stalls_l2_miss_share(&self) -> Option<Q32> {
+        self.per_cycle(self.stalls_l2_miss, 1)
+    }
+
+    fn per_cycle(&self, count: Option<u64>, scale: u64) -> Option<Q32> {
+        let cycles = self.cycles.filter(|&cycles| cycles > 0)?;
+        Some(Q32::ratio(count?.saturating_mul(scale), cycles))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_not_zero() {
+        let counters = Counters {
+            instructions: Some(3000),
+            cycles: Some(2000),
+            llc_misses: Some(7),
+            ..Counters::default()
+        };
+        assert_eq!(counters.ipc(), Some(Q32::from_raw(3 << 31)));
+        assert_eq!(counters.llcmpkc(), Some(Q32::from_raw(7 << 31)));
+        assert_eq!(counters.stalls_l2_miss_share(), None);
+        assert_eq!(Counters { cycles: None, ..counters }.ipc(), None);
+        assert_eq!(Counters { cycles: Some(0), ..counters }.ipc(), None);
+    }
+}
