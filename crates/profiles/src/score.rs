@@ -3,8 +3,8 @@
 use fairways_core::{WayMask, Ways};
 
 use crate::bandwidth::{Bandwidth, Demand, DemandError};
-use crate::series::Series;
-use crate::table::{Metric, Table};
+use crate::program::{Program, sweep};
+use crate::table::Table;
 
 /// Scores partitions of one mix; made once for the mix, it allocates nothing a score.
 #[derive(Clone, Debug)]
@@ -19,16 +19,6 @@ pub struct Scorer {
     demands: Vec<Demand>,
 }
 
-#[derive(Clone, Debug)]
-struct Program {
-    pressure: Series,
-    slowdown: Series,
-    bandwidth_mbps: Series,
-    stalls_total: Series,
-    stalls_l3_miss: Series,
-    stalls_store_buf: Series,
-}
-
 impl Scorer {
     /// A scorer of the mix of these programs (indices into `table`) on a cache of `ways` ways,
     /// which is at most as many as the table has. With `bandwidth`, programs also slow each other
@@ -40,22 +30,10 @@ impl Scorer {
         ways: Ways,
         bandwidth: Option<Bandwidth>,
     ) -> Self {
-        debug_assert!(ways <= table.ways());
-        let program = |&index: &usize| {
-            let series = |metric| table.series(index, metric, ways);
-            Program {
-                pressure: series(Metric::Llcmpkc),
-                slowdown: table.slowdown(index, ways),
-                bandwidth_mbps: series(Metric::BandwidthMbps),
-                stalls_total: series(Metric::StallsTotal),
-                stalls_l3_miss: series(Metric::StallsL3Miss),
-                stalls_store_buf: series(Metric::StallsStoreBuf),
-            }
-        };
         Self {
             ways,
             bandwidth,
-            programs: programs.iter().map(program).collect(),
+            programs: programs.iter().map(|&index| Program::new(table, index, ways)).collect(),
             fillers: Vec::with_capacity(programs.len()),
             occupancy: vec![0.0; programs.len()],
             slowdowns: vec![0.0; programs.len()],
@@ -73,20 +51,18 @@ impl Scorer {
     /// If there are not as many masks as programs.
     pub fn score(&mut self, masks: &[WayMask]) -> Result<&[f64], DemandError> {
         assert_eq!(masks.len(), self.programs.len(), "a mask for each program");
-        self.sweep(masks);
+        self.occupancy.fill(0.0);
+        let fill = self.programs.iter().zip(masks.iter().copied());
+        sweep(fill, self.ways, &mut self.fillers, &mut self.occupancy, |_, _, _| {});
         for ((slowdown, program), &x) in
             self.slowdowns.iter_mut().zip(&self.programs).zip(&self.occupancy)
         {
-            *slowdown = program.slowdown.at(x);
+            *slowdown = program.slowdown(x);
         }
         if let Some(bandwidth) = self.bandwidth {
             self.demands.clear();
-            self.demands.extend(self.programs.iter().zip(&self.occupancy).map(|(program, &x)| {
-                let stalls = program.stalls_total.at(x);
-                let waits = program.stalls_l3_miss.at(x) + program.stalls_store_buf.at(x);
-                let mbps = program.bandwidth_mbps.at(x);
-                Demand { mbps, stalls, memory_stalls: waits.min(stalls) }
-            }));
+            let at = self.programs.iter().zip(&self.occupancy);
+            self.demands.extend(at.map(|(program, &x)| program.demand(x)));
             bandwidth.slow_down(&self.demands, &mut self.slowdowns)?;
         }
         Ok(&self.slowdowns)
@@ -96,28 +72,6 @@ impl Scorer {
     #[must_use]
     pub fn occupancy(&self) -> &[f64] {
         &self.occupancy
-    }
-
-    /// The occupancy sweep: way after way, from way 0 up, each is divided among the programs that
-    /// may fill it, in proportion to their pressure at what they occupy so far. For clusters that
-    /// do not overlap this is the published procedure, whatever the order of the ways.
-    fn sweep(&mut self, masks: &[WayMask]) {
-        self.occupancy.fill(0.0);
-        for way in 0..self.ways.get() {
-            self.fillers.clear();
-            let mut total = 0.0;
-            for (index, (program, mask)) in self.programs.iter().zip(masks).enumerate() {
-                if mask.contains(way) {
-                    let pressure = program.pressure.pressure(self.occupancy[index]);
-                    total += pressure;
-                    self.fillers.push((index, pressure));
-                }
-            }
-            let even = 1.0 / self.fillers.len() as f64;
-            for &(index, pressure) in &self.fillers {
-                self.occupancy[index] += if total > 0.0 { pressure / total } else { even };
-            }
-        }
     }
 }
 

@@ -1,0 +1,150 @@
+//! A program as the analytic model reads it.
+
+use fairways_core::{WayMask, Ways};
+
+use crate::bandwidth::{Bandwidth, Demand, DemandError};
+use crate::series::Series;
+use crate::table::{Metric, Table};
+
+/// A program of a table on a cache of some ways, read between the way counts.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pressure: Series,
+    slowdown: Series,
+    bandwidth_mbps: Series,
+    stalls_total: Series,
+    stalls_l3_miss: Series,
+    stalls_store_buf: Series,
+    stalls_l2_miss: Series,
+    llcrpkc: Series,
+    best_ipc: f64,
+}
+
+/// What a program does at some occupancy while nobody else wants memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// How many times slower it runs than at its best.
+    pub slowdown: f64,
+    /// LLC references per 1000 core cycles.
+    pub llcrpkc: f64,
+    /// LLC misses per 1000 core cycles.
+    pub llcmpkc: f64,
+    /// Memory bandwidth, MB/s.
+    pub bandwidth_mbps: f64,
+    /// Share of cycles stalled while an L2 miss is outstanding, 0 to 1.
+    pub stalls_l2_miss: f64,
+}
+
+impl Program {
+    /// The program with index `index` of `table` on a cache of `ways` ways, at most as many as the
+    /// table has.
+    #[must_use]
+    pub fn new(table: &Table, index: usize, ways: Ways) -> Self {
+        debug_assert!(ways <= table.ways());
+        let series = |metric| table.series(index, metric, ways);
+        let ipc = table.values(index, Metric::Ipc).take(ways.get() as usize);
+        Self {
+            pressure: series(Metric::Llcmpkc),
+            slowdown: table.slowdown(index, ways),
+            bandwidth_mbps: series(Metric::BandwidthMbps),
+            stalls_total: series(Metric::StallsTotal),
+            stalls_l3_miss: series(Metric::StallsL3Miss),
+            stalls_store_buf: series(Metric::StallsStoreBuf),
+            stalls_l2_miss: series(Metric::StallsL2Miss),
+            llcrpkc: series(Metric::Llcrpkc),
+            best_ipc: ipc.fold(0.0, f64::max),
+        }
+    }
+
+    /// Instructions per cycle at the best way count: what a slowdown of 1 is.
+    #[must_use]
+    pub fn best_ipc(&self) -> f64 {
+        self.best_ipc
+    }
+
+    /// What the program does while it occupies `x` ways.
+    #[must_use]
+    pub fn rates(&self, x: f64) -> Rates {
+        // Below one way a curve is continued in a line, which may leave what the metric can be.
+        Rates {
+            slowdown: self.slowdown.at(x),
+            llcrpkc: self.llcrpkc.at(x),
+            llcmpkc: self.pressure.at(x),
+            bandwidth_mbps: self.bandwidth_mbps.at(x),
+            stalls_l2_miss: self.stalls_l2_miss.at(x).min(1.0),
+        }
+    }
+
+    pub(crate) fn slowdown(&self, x: f64) -> f64 {
+        self.slowdown.at(x)
+    }
+
+    pub(crate) fn demand(&self, x: f64) -> Demand {
+        let stalls = self.stalls_total.at(x);
+        let waits = self.stalls_l3_miss.at(x) + self.stalls_store_buf.at(x);
+        let mbps = self.bandwidth_mbps.at(x);
+        Demand { mbps, stalls, memory_stalls: waits.min(stalls) }
+    }
+}
+
+/// The occupancy sweep: way after way, from way 0 up, each is divided among the programs that may
+/// fill it, in proportion to their pressure at what they occupy so far. For clusters that do not
+/// overlap this is the published procedure, whatever the order of the ways.
+///
+/// Adds to `occupancy`, by program, and tells each `share` of a way: the way, the program's place
+/// in `programs`, and the part of the way that is its.
+pub(crate) fn sweep<'a>(
+    programs: impl Iterator<Item = (&'a Program, WayMask)> + Clone,
+    ways: Ways,
+    fillers: &mut Vec<(usize, f64)>,
+    occupancy: &mut [f64],
+    mut share: impl FnMut(u32, usize, f64),
+) {
+    for way in 0..ways.get() {
+        fillers.clear();
+        let mut total = 0.0;
+        for (index, (program, mask)) in programs.clone().enumerate() {
+            if mask.contains(way) {
+                let pressure = program.pressure.pressure(occupancy[index]);
+                total += pressure;
+                fillers.push((index, pressure));
+            }
+        }
+        let even = 1.0 / fillers.len() as f64;
+        for &(index, pressure) in &*fillers {
+            let part = if total > 0.0 { pressure / total } else { even };
+            occupancy[index] += part;
+            share(way, index, part);
+        }
+    }
+}
+
+/// The parts of each way of a cache that programs come to hold when they may fill the ways of
+/// their masks: at `[i * ways + way]` of the answer, that of program `i`.
+#[must_use]
+pub fn divide<'a>(
+    programs: impl Iterator<Item = (&'a Program, WayMask)> + Clone,
+    ways: Ways,
+) -> Vec<f64> {
+    let count = programs.clone().count();
+    let stride = ways.get() as usize;
+    let mut parts = vec![0.0; count * stride];
+    sweep(programs, ways, &mut Vec::new(), &mut vec![0.0; count], |way, program, part| {
+        parts[program * stride + way as usize] = part;
+    });
+    parts
+}
+
+/// Multiplies the slowdown of each program, at what it occupies (in ways), by what the others'
+/// demands on memory cost it.
+///
+/// # Errors
+/// If memory can't serve them at all: [`DemandError`].
+pub fn contend<'a>(
+    bandwidth: Bandwidth,
+    programs: impl Iterator<Item = (&'a Program, f64)>,
+    slowdowns: &mut [f64],
+) -> Result<(), DemandError> {
+    let demands: Vec<Demand> = programs.map(|(program, x)| program.demand(x)).collect();
+    bandwidth.slow_down(&demands, slowdowns)
+}
