@@ -6,8 +6,10 @@
 
 mod compare;
 mod draw;
+mod live;
 mod machine;
 
 pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
 pub use draw::{classes, draw_mixes};
+pub use live::{Activity, watch};
 pub use machine::StaticMachine;

@@ -69,17 +69,17 @@ impl Running {
     }
 
     /// Makes a plan with `decide`, which fills an empty partition and returns its reason, and
-    /// acts on it. Before the machine is known, and before the first program came, there is
-    /// nothing to plan.
+    /// acts on it; returns the plan. Before the machine is known, and before the first program
+    /// came, there is nothing to plan.
     pub(crate) fn plan(
         &mut self,
         act: &mut dyn FnMut(Action<'_>),
         decide: impl FnOnce(&Llc, &[Program], &mut Partition) -> &'static str,
-    ) {
-        let Some(llc) = self.llc else { return };
+    ) -> Option<PlanId> {
+        let llc = self.llc?;
         let nothing_planned = self.partition.places().is_empty();
         if self.programs.is_empty() && nothing_planned {
-            return;
+            return None;
         }
         self.partition.clear();
         let reason = if self.programs.is_empty() {
@@ -87,8 +87,15 @@ impl Running {
         } else {
             decide(&llc, &self.programs, &mut self.partition)
         };
-        act(Action::Partition { plan: self.plan, partition: &self.partition, reason });
-        self.plan = self.plan.next();
+        let plan = self.plan;
+        act(Action::Partition { plan, partition: &self.partition, reason });
+        self.plan = plan.next();
+        Some(plan)
+    }
+
+    /// The partition that was planned last.
+    pub(crate) const fn partition(&self) -> &Partition {
+        &self.partition
     }
 }
 

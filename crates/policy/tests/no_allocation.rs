@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairways_core::{AppId, Curve, Event, Llc, Policy, Profile, Q32, Time, Ways, Wish};
+use fairways_core::{Action, AppId, Curve, Event, Llc, Policy, Profile, Q32, Time, Ways, Wish};
 use fairways_policy::lfoc::{Lfoc, Parameters};
 
 /// A profile of each class in turn; no two are the same.
@@ -27,7 +27,11 @@ fn a_decision_allocates_nothing() {
         let ways = Ways::new(ways).expect("from 1 to 32");
         let mut policy = Lfoc::new(Parameters::default());
         let mut plans = 0;
-        let mut handle = |event: &Event| policy.handle(Time::ZERO, event, &mut |_| plans += 1);
+        let mut handle = |event: &Event| {
+            policy.handle(Time::ZERO, event, &mut |action| {
+                plans += u32::from(matches!(action, Action::Partition { .. }));
+            });
+        };
         handle(&Event::Machine(Llc { clos, ..Llc::with_ways(ways) }));
         let started = |number| Event::Started {
             app: AppId(number),

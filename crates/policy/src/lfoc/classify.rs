@@ -1,11 +1,12 @@
 //! Table 1: what kind of program is it?
 
-use fairways_core::{Profile, Ways};
+use fairways_core::{Curve, Profile, Ways};
 
 use super::Parameters;
+use crate::slowdown::Reference;
 
-/// How a program behaves towards the cache (LFOC §3). The paper's *unknown* class is a program
-/// without a profile.
+/// How a program behaves towards the cache (LFOC §3). A program of the paper's *unknown* class has
+/// none of these yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Misses much whatever it owns, and gains nothing from more.
@@ -28,20 +29,34 @@ impl Class {
     }
 }
 
-/// The class of a program in a cache of `ways` ways (Table 1).
-///
-/// "Slowdown at most p %" is asked as `100 * ipc_alone <= p * ipc_there`, which rounds nothing.
+/// What is known of a program: given with it, or sampled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    /// Instructions per cycle.
+    pub(crate) ipc: &'a Curve,
+    /// LLC misses per 1000 cycles.
+    pub(crate) llcmpkc: &'a Curve,
+    /// What its slowdown is relative to.
+    pub(crate) reference: Reference,
+}
+
+/// The class of a program with this profile in a cache of `ways` ways (Table 1).
 #[must_use]
 pub fn classify(profile: &Profile, ways: Ways, parameters: &Parameters) -> Class {
-    let p = parameters;
-    let alone = 100 * u128::from(p.reference.ipc(&profile.ipc, ways).raw());
+    let Profile { ipc, llcmpkc, .. } = profile;
+    class_of(Known { ipc, llcmpkc, reference: parameters.reference }, ways, parameters)
+}
+
+/// "Slowdown at most p %" is asked as `100 * ipc_alone <= p * ipc_there`, which rounds nothing.
+pub(crate) fn class_of(known: Known<'_>, ways: Ways, p: &Parameters) -> Class {
+    let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
     let (mut streams_somewhere, mut bounded, mut sensitive) = (false, true, false);
     for ways in 1..=ways.get() {
-        let here = u128::from(profile.ipc.at(ways).raw());
+        let here = u128::from(known.ipc.at(ways).raw());
         let at_most = |percent: u32| alone <= u128::from(percent) * here;
         let at_least = |percent: u32| alone >= u128::from(percent) * here;
-        streams_somewhere |= at_most(p.streaming_slowdown_percent)
-            && profile.llcmpkc.at(ways) >= p.streaming_llcmpkc;
+        streams_somewhere |=
+            at_most(p.streaming_slowdown_percent) && known.llcmpkc.at(ways) >= p.streaming_llcmpkc;
         bounded &= !at_least(p.streaming_slowdown_bound_percent);
         sensitive |= ways >= p.sensitive_from_ways && at_least(p.sensitive_slowdown_percent);
     }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Curve, Llc, Partition};
 
 use super::Parameters;
+use super::monitor::Learners;
 use super::sets::Sets;
 use crate::lookahead::Lookahead;
 use crate::running::{Program, everybody};
@@ -91,6 +92,7 @@ impl Clustering {
         llc: &Llc,
         programs: &[Program],
         sets: &Sets,
+        learners: &Learners,
         partition: &mut Partition,
     ) -> &'static str {
         if sets.sensitive.is_empty() || llc.max_clusters() == 1 {
@@ -114,7 +116,7 @@ impl Clustering {
         let limit = (llc.max_clusters() - streaming.clusters).min(room);
         let crowded = sets.sensitive.len() > limit as usize;
         if crowded {
-            self.share(llc, programs, sets, limit);
+            self.share(llc, programs, sets, learners, limit);
             self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
         } else {
             self.lookahead.divide(&sets.slowdowns, ways, llc.min_ways());
@@ -133,11 +135,22 @@ impl Clustering {
 
     /// Decision LFOC 7: where there are more sensitive programs than clusters, those with the
     /// flattest tables share one, and the rest is as printed.
-    fn share(&mut self, llc: &Llc, programs: &[Program], sets: &Sets, limit: u32) {
-        let sensitive = programs.iter().filter(|program| sets.sensitive.contains(&program.app));
-        let profiles = sensitive.filter_map(|program| program.profile.as_deref());
+    fn share(
+        &mut self,
+        llc: &Llc,
+        programs: &[Program],
+        sets: &Sets,
+        learners: &Learners,
+        limit: u32,
+    ) {
+        let given = |app: AppId| {
+            let program = programs.iter().find(|program| program.app == app)?;
+            program.profile.as_deref().map(|profile| &profile.llcmpkc)
+        };
+        let known = |&app: &AppId| given(app).or_else(|| learners.pressure(app));
         self.pressures.clear();
-        self.pressures.extend(profiles.map(|profile| profile.llcmpkc.resized(llc.ways)));
+        let pressures = sets.sensitive.iter().filter_map(known);
+        self.pressures.extend(pressures.map(|curve| curve.resized(llc.ways)));
         self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
     }
 

@@ -9,7 +9,11 @@
 //! is the largest slowdown over the smallest, so ways go where slowdown is.
 //!
 //! A program that started with a profile is classified at once. One that did not is of *unknown*
-//! class, and joins the largest cluster that does not stream.
+//! class and joins the largest cluster that does not stream, until it is sampled (§4.2): after a
+//! warm-up it runs alone in a partition that grows from one way, all others on the rest, until
+//! more would tell nothing new (`sampling.rs`). From then on, its misses, its stalls and its
+//! occupancy say when it has probably become something else (`monitor.rs`), and it is sampled
+//! again. One program is sampled at a time.
 //!
 //! Integers only, as in the authors' kernel module (§2.3.2), and a decision allocates
 //! nothing once it has seen as many programs of each class.
@@ -18,19 +22,28 @@
 
 mod classify;
 mod clustering;
+mod monitor;
+mod online;
 mod parameters;
+mod sampling;
 mod sets;
 #[cfg(test)]
 mod tests;
 
-use fairways_core::{Action, Event, Policy, Time};
+use alloc::collections::VecDeque;
+
+use fairways_core::{Action, AppId, Event, Every, PlanId, Policy, Profile, Time};
 
 use crate::running::{Change, Running};
+use classify::Known;
 use clustering::Clustering;
+use monitor::{Learner, Learners};
+use sampling::Session;
 use sets::Sets;
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
+pub use sampling::SAMPLING;
 
 /// The `lfoc` policy.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +52,14 @@ pub struct Lfoc {
     running: Running,
     sets: Sets,
     clustering: Clustering,
+    learners: Learners,
+    /// Who wants to be sampled, first come first served (decision LFOC 9).
+    queue: VecDeque<AppId>,
+    session: Option<Session>,
+    /// Whether an alarm has been asked for, and whether the next decision has something to do.
+    awake: bool,
+    overdue: bool,
+    plan: Option<PlanId>,
 }
 
 impl Lfoc {
@@ -48,25 +69,64 @@ impl Lfoc {
         Self { parameters, ..Self::default() }
     }
 
-    /// Brings the sets in step with the programs that run.
-    fn follow(&mut self, change: Change) {
-        let Self { parameters, running, sets, .. } = self;
+    /// The class of a program that runs; `None` while it is unknown.
+    #[must_use]
+    pub fn class(&self, app: AppId) -> Option<Class> {
+        let Sets { streaming, sensitive, light, .. } = &self.sets;
+        [(streaming, Class::Streaming), (sensitive, Class::Sensitive), (light, Class::Light)]
+            .into_iter()
+            .find_map(|(set, class)| set.contains(&app).then_some(class))
+    }
+
+    /// The program that is being sampled; `None` in normal operation.
+    #[must_use]
+    pub fn sampling(&self) -> Option<AppId> {
+        self.session.as_ref().map(|session| session.app)
+    }
+
+    /// Brings what is known in step with the programs that run.
+    fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { parameters: p, running, sets, learners, .. } = self;
         let Some(llc) = running.llc() else { return };
         match change {
             Change::Machine => {
                 sets.clear();
                 for program in running.programs() {
-                    sets.learn(parameters, &llc, program.app, program.profile.as_deref());
+                    let profile = program.profile.as_deref();
+                    sets.learn(p, &llc, program.app, profile.map(|profile| given(p, profile)));
+                }
+                self.resample(&llc);
+                if !self.awake {
+                    self.awake = true;
+                    act(Action::Wake { at: at.after(self.parameters.decision_period) });
                 }
             }
             Change::Started => {
-                if let Some(program) = running.programs().last() {
-                    sets.learn(parameters, &llc, program.app, program.profile.as_deref());
+                let Some(program) = running.programs().last() else { return };
+                let (app, profile) = (program.app, program.profile.as_deref());
+                let known = profile.map(|profile| given(p, profile));
+                if let Some(class) = sets.learn(p, &llc, app, known) {
+                    let reason = "its profile";
+                    act(Action::Classified { app, class: class.name(), reason });
+                } else {
+                    learners.0.push(Learner::new(app, p));
+                    act(Action::Watch { app, every: Every::Instructions(p.normal_window) });
                 }
             }
-            Change::Exited(app) => sets.forget(app),
+            Change::Exited(app) => {
+                sets.forget(app);
+                learners.0.retain(|learner| learner.app != app);
+                self.queue.retain(|&waiting| waiting != app);
+                // Decision LFOC 9: a program that exits frees the mode at once.
+                self.session.take_if(|session| session.app == app);
+            }
         }
     }
+}
+
+/// What a profile says.
+fn given<'a>(p: &Parameters, profile: &'a Profile) -> Known<'a> {
+    Known { ipc: &profile.ipc, llcmpkc: &profile.llcmpkc, reference: p.reference }
 }
 
 impl Policy for Lfoc {
@@ -74,12 +134,16 @@ impl Policy for Lfoc {
         "lfoc"
     }
 
-    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(change) = self.running.take(event) else { return };
-        self.follow(change);
-        let Self { parameters, running, sets, clustering } = self;
-        running.plan(act, |llc, programs, partition| {
-            clustering.cluster(parameters, llc, programs, sets, partition)
-        });
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        match event {
+            Event::Sampled(sample) => self.sampled(sample, act),
+            Event::Woke => self.decide(at, act),
+            Event::Refused { plan, .. } => self.refused(*plan, act),
+            Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
+                let Some(change) = self.running.take(event) else { return };
+                self.follow(at, change, act);
+                self.go_on(act);
+            }
+        }
     }
 }

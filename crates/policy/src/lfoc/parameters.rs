@@ -1,5 +1,7 @@
 //! LFOC's numbers.
 
+use core::time::Duration;
+
 use fairways_core::Q32;
 
 use crate::slowdown::Reference;
@@ -30,6 +32,66 @@ pub struct Parameters {
     /// What slowdown is relative to, in classes and in lookahead. Decision LFOC 1: of a known
     /// profile, the best way count; the classes are the same either way.
     pub reference: Reference,
+    /// The same of a table that was sampled. Decision LFOC 1: the largest way count sampled, as
+    /// the paper has it (§2.1).
+    pub sampled_reference: Reference,
+
+    /// Windows of a new program that tell nothing of it, for it starts cold (§4.1).
+    pub warm_up_intervals: u32,
+    /// Length of a window in normal operation, in instructions (§5.2).
+    pub normal_window: u64,
+    /// Length of a window in sampling mode, in instructions (§5.2).
+    pub sampling_window: u64,
+    /// How often Algorithm 1 is activated (§4.1, §5.2).
+    pub decision_period: Duration,
+
+    /// A memory-intensive phase: average LLCMPKC above (§4.2, `high_threshold`).
+    pub high_threshold: Q32,
+    /// No longer streaming: average LLCMPKC below this share of `high_threshold` (§4.2,
+    /// `low_threshold`). Decision LFOC 10: below it, sampling stops early too.
+    pub low_threshold_percent: u32,
+    /// A memory-intensive phase: average share of cycles stalled for memory above (§4.2).
+    pub stalls_percent: u32,
+    /// Windows that are averaged before a change of class is signalled (§4.2). Decision LFOC 13:
+    /// for all three rules.
+    pub averaged_periods: u32,
+    /// The critical size is where slowdown falls below this (§4.2).
+    pub critical_slowdown_percent: u32,
+
+    /// Whether sampling stops early for few misses only where the cycles that still wait for
+    /// memory are too few to make a sensitive program of it; else the LLCMPKC alone is asked.
+    /// Decision LFOC 10.
+    pub early_stop_heeds_stalls: bool,
+    /// Sampling stops early for streaming after so many sizes. Decision LFOC 11.
+    pub streaming_stop_sizes: u32,
+    /// The same, where slowdown so far is at most. Decision LFOC 11.
+    pub streaming_stop_slowdown_percent: u32,
+    /// Windows discarded after a program's ways have changed, while its lines move. Decision
+    /// LFOC 17.
+    pub discarded_windows: u32,
+    /// In sampling mode, up to so many are discarded while occupancy still changes. Decision LFOC
+    /// 17.
+    pub most_discarded_windows: u32,
+    /// Occupancy still changes if it differs from that of the window before by more than this
+    /// share of a way. Decision LFOC 17.
+    pub settled_percent: u32,
+    /// Windows that are added up for each size in sampling mode: more make the tables less noisy,
+    /// and sampling longer. The paper speaks of one.
+    pub windows_per_size: u32,
+    /// Decision periods without a usable window after which sampling mode is left. Decision
+    /// LFOC 18.
+    pub sampling_patience: u32,
+    /// A signal that sampling has found false has to persist for twice as many windows each time
+    /// before it is heeded again, up to so many. Decision LFOC 19.
+    pub most_persistence: u32,
+}
+
+impl Parameters {
+    /// `low_threshold`, misses per 1000 cycles.
+    #[must_use]
+    pub fn low_threshold(&self) -> Q32 {
+        Q32::from_raw(self.high_threshold.raw() / 100 * u64::from(self.low_threshold_percent))
+    }
 }
 
 impl Default for Parameters {
@@ -44,6 +106,25 @@ impl Default for Parameters {
             sensitive_slowdown_percent: 105,
             sensitive_from_ways: 2,
             reference: Reference::Best,
+            sampled_reference: Reference::WholeCache,
+            warm_up_intervals: 3,
+            normal_window: 100_000_000,
+            sampling_window: 10_000_000,
+            decision_period: Duration::from_millis(500),
+            high_threshold: Q32::from_int(10),
+            low_threshold_percent: 30,
+            stalls_percent: 25,
+            averaged_periods: 5,
+            critical_slowdown_percent: 105,
+            early_stop_heeds_stalls: true,
+            streaming_stop_sizes: 2,
+            streaming_stop_slowdown_percent: 103,
+            discarded_windows: 1,
+            most_discarded_windows: 4,
+            settled_percent: 5,
+            windows_per_size: 1,
+            sampling_patience: 4,
+            most_persistence: 320,
         }
     }
 }

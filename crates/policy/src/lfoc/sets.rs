@@ -2,13 +2,14 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Curve, Llc, Profile};
+use fairways_core::{AppId, Curve, Llc};
 
-use super::{Class, Parameters, classify};
+use super::Parameters;
+use super::classify::{Class, Known, class_of};
 use crate::slowdown::slowdown_table;
 
 /// The programs by class: ST, CS and LS of the paper, and those of unknown class, each in the
-/// order in which they started.
+/// order of their ids, in which they started.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sets {
     pub(crate) streaming: Vec<AppId>,
@@ -28,26 +29,29 @@ impl Sets {
         self.unknown.clear();
     }
 
-    /// Classifies a program.
+    /// Classifies a program; without anything known it is of unknown class.
     pub(crate) fn learn(
         &mut self,
         p: &Parameters,
         llc: &Llc,
         app: AppId,
-        profile: Option<&Profile>,
-    ) {
-        let Some(profile) = profile else {
-            self.unknown.push(app);
-            return;
+        known: Option<Known<'_>>,
+    ) -> Option<Class> {
+        let class = known.map(|known| class_of(known, llc.ways, p));
+        let set = match class {
+            None => &mut self.unknown,
+            Some(Class::Streaming) => &mut self.streaming,
+            Some(Class::Light) => &mut self.light,
+            Some(Class::Sensitive) => &mut self.sensitive,
         };
-        match classify(profile, llc.ways, p) {
-            Class::Streaming => self.streaming.push(app),
-            Class::Light => self.light.push(app),
-            Class::Sensitive => {
-                self.sensitive.push(app);
-                self.slowdowns.push(slowdown_table(&profile.ipc, llc.ways, p.reference));
-            }
+        // When a program was classified leaves no trace.
+        let place = set.partition_point(|&other| other < app);
+        set.insert(place, app);
+        if let (Some(Class::Sensitive), Some(known)) = (class, known) {
+            let slowdowns = slowdown_table(known.ipc, llc.ways, known.reference);
+            self.slowdowns.insert(place, slowdowns);
         }
+        class
     }
 
     pub(crate) fn forget(&mut self, app: AppId) {

@@ -1,0 +1,139 @@
+//! How time passes.
+
+use fairways_core::Time;
+use fairways_profiles::divide;
+
+use crate::cache::fill;
+use crate::machine::Model;
+use crate::rates::{PerSecond, rates};
+use crate::settings::Settings;
+
+/// Bytes of a line.
+const LINE: f64 = 64.0;
+
+impl Model {
+    /// Works out again what each program comes to hold.
+    pub(crate) fn retarget(&mut self) {
+        let ways = self.settings.llc.ways;
+        let programs = self
+            .apps
+            .iter()
+            .map(|app| (&*self.jobs[app.job].job.phases[app.phase].program, app.mask));
+        let parts = divide(programs, ways);
+        for (lines, parts) in self.lines.iter_mut().zip(parts.chunks(ways.get() as usize)) {
+            lines.target[..parts.len()].copy_from_slice(parts);
+        }
+        self.stale = true;
+    }
+
+    /// Computes the rates at what programs hold; false if memory can't serve them.
+    fn rate(&mut self) -> bool {
+        let jobs = &self.jobs;
+        let programs =
+            self.apps.iter().zip(&self.lines).map(|(app, lines)| {
+                (&*jobs[app.job].job.phases[app.phase].program, lines.occupancy())
+            });
+        let Settings { mhz, bandwidth, .. } = self.settings;
+        match rates(mhz, bandwidth, programs, &mut self.rates) {
+            Ok(()) => true,
+            Err(why) => {
+                self.failure = Some(why);
+                false
+            }
+        }
+    }
+
+    /// How many ways a second a program can fill: a line a miss.
+    fn filling(way_bytes: f64) -> impl Fn(&PerSecond) -> f64 + Copy {
+        move |rates| rates.llc_misses * LINE / way_bytes
+    }
+
+    /// The longest step in which at most `Settings::step` ways change hands; infinite if none do.
+    fn longest_step(&self) -> f64 {
+        let filling = Self::filling(self.settings.way_bytes);
+        let (mut total, mut longest) = (0.0, 0.0f64);
+        for (lines, rates) in self.lines.iter().zip(&self.rates) {
+            let (missing, fill) = (lines.missing(), filling(rates));
+            if missing > 0.0 && fill > 0.0 {
+                total += fill;
+                longest = longest.max(missing / fill);
+            }
+        }
+        if total > 0.0 { longest.min(self.settings.step / total) } else { f64::INFINITY }
+    }
+
+    /// Seconds to the next thing that happens while rates are what they are.
+    fn next_thing(&self) -> f64 {
+        let mut next = f64::INFINITY;
+        let times = [
+            self.alarm,
+            self.stop_at,
+            self.arrivals.last().map(|&(time, _)| time),
+            self.changes.last().map(|&(time, _)| time),
+        ];
+        for time in times.into_iter().flatten() {
+            next = next.min(time.since(self.now).as_secs_f64());
+        }
+        for (app, rates) in self.apps.iter().zip(&self.rates) {
+            let rate = rates.instructions;
+            next = next.min(app.phase_left.min(app.run_left) / rate);
+            if let Some(window) = &app.window {
+                next = next.min(window.left(self.now, &app.totals, rate));
+            }
+        }
+        next
+    }
+
+    /// Lets time pass until something may have happened; false if nothing ever will.
+    pub(crate) fn advance(&mut self) -> bool {
+        if self.stale && !self.rate() {
+            return false;
+        }
+        self.stale = false;
+        let next = self.next_thing();
+        if next == f64::INFINITY {
+            return false;
+        }
+        let step = self.longest_step();
+        // Whole nanoseconds, and at least one, or time would stand still.
+        let nanos = whole_nanos(next.min(step));
+        let seconds = nanos as f64 * 1e-9;
+        if step < f64::INFINITY {
+            // Midpoint rule: the rates half-way are those of the step.
+            let (filling, ways) = (Self::filling(self.settings.way_bytes), self.settings.llc.ways);
+            let ways = ways.get() as usize;
+            let Self { lines, rates, before, shares, .. } = self;
+            before.clone_from(lines);
+            fill(lines, rates.iter().map(filling), ways, seconds / 2.0, shares);
+            if !self.rate() {
+                return false;
+            }
+            let Self { lines, rates, before, shares, .. } = self;
+            std::mem::swap(lines, before);
+            fill(lines, rates.iter().map(filling), ways, seconds, shares);
+            self.stale = true;
+        }
+        self.now = Time::from_nanos(self.now.nanos() + nanos);
+        let mhz = self.settings.mhz;
+        for (app, rates) in self.apps.iter_mut().zip(&self.rates) {
+            let done = rates.instructions * seconds;
+            app.totals.advance(rates, seconds);
+            app.phase_left -= done;
+            app.run_left -= done;
+            let record = &mut self.jobs[app.job];
+            let best = record.job.phases[app.phase].program.best_ipc() * mhz * 1e6;
+            record.ran += seconds;
+            record.at_best += done / best;
+        }
+        true
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "seconds to the next event are not negative; as many as do not fit are forever"
+)]
+fn whole_nanos(seconds: f64) -> u64 {
+    ((seconds * 1e9).ceil() as u64).max(1)
+}

@@ -1,0 +1,76 @@
+//! What a policy gets to see of what was counted.
+
+use fairways_core::{Counters, Q32};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::settings::Settings;
+use crate::window::Counted;
+
+/// Everything random.
+#[derive(Clone, Debug)]
+pub(crate) struct Observer {
+    rng: Pcg64Mcg,
+    noise: f64,
+    lost: f64,
+    refusals: f64,
+}
+
+impl Observer {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let Settings { noise, lost, refusals, seed, .. } = *settings;
+        Self { rng: Pcg64Mcg::seed_from_u64(seed), noise, lost, refusals }
+    }
+
+    pub(crate) fn counters(&mut self, counted: &Counted) -> Counters {
+        if self.happens(self.lost) {
+            return Counters::default();
+        }
+        Counters {
+            instructions: Some(counted.instructions),
+            cycles: Some(self.noisy(counted.cycles)),
+            llc_references: Some(self.noisy(counted.llc_references)),
+            llc_misses: Some(self.noisy(counted.llc_misses)),
+            stalls_l2_miss: Some(self.noisy(counted.stalls_l2_miss)),
+            memory_bytes: Some(self.noisy(counted.memory_bytes)),
+        }
+    }
+
+    /// An occupancy in ways.
+    pub(crate) fn occupancy(&mut self, ways: f64) -> Option<Q32> {
+        if self.happens(self.lost) {
+            return None;
+        }
+        Some(Q32::from_raw(self.noisy(round(ways * (1u64 << 32) as f64))))
+    }
+
+    pub(crate) fn refuses(&mut self) -> bool {
+        self.happens(self.refusals)
+    }
+
+    fn happens(&mut self, share: f64) -> bool {
+        // What never happens draws nothing, so that it does not change what else is drawn.
+        share > 0.0 && self.unit() < share
+    }
+
+    fn noisy(&mut self, count: u64) -> u64 {
+        if self.noise == 0.0 {
+            return count;
+        }
+        round(count as f64 * (1.0 + self.noise * (2.0 * self.unit() - 1.0)))
+    }
+
+    /// A number from 0 up to 1, which it is not.
+    fn unit(&mut self) -> f64 {
+        f64::from(self.rng.next_u32()) / (f64::from(u32::MAX) + 1.0)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts are not negative and far below 2^64"
+)]
+fn round(value: f64) -> u64 {
+    value.round() as u64
+}

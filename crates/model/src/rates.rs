@@ -1,0 +1,46 @@
+//! How fast programs run at what they hold.
+
+use fairways_profiles::{Bandwidth, DemandError, Program, contend};
+
+/// What a program does in a second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PerSecond {
+    pub(crate) instructions: f64,
+    pub(crate) cycles: f64,
+    pub(crate) llc_references: f64,
+    pub(crate) llc_misses: f64,
+    pub(crate) stalls_l2_miss: f64,
+    pub(crate) memory_bytes: f64,
+}
+
+/// Computes what each of these programs does in a second while it holds so many ways.
+pub(crate) fn rates<'a>(
+    mhz: f64,
+    bandwidth: Option<Bandwidth>,
+    programs: impl Iterator<Item = (&'a Program, f64)> + Clone,
+    rates: &mut Vec<PerSecond>,
+) -> Result<(), DemandError> {
+    let cycles = mhz * 1e6;
+    // How many times longer each takes because of the others' demands on memory.
+    let mut longer = Vec::new();
+    if let Some(bandwidth) = bandwidth {
+        longer.resize(programs.clone().count(), 1.0);
+        contend(bandwidth, programs.clone(), &mut longer)?;
+    }
+    rates.clear();
+    rates.extend(programs.enumerate().map(|(index, (program, x))| {
+        let alone = program.rates(x);
+        let longer = longer.get(index).copied().unwrap_or(1.0);
+        let misses = cycles / 1000.0 * alone.llcmpkc / longer;
+        PerSecond {
+            instructions: cycles * program.best_ipc() / (alone.slowdown * longer),
+            cycles,
+            llc_references: (cycles / 1000.0 * alone.llcrpkc / longer).max(misses),
+            llc_misses: misses,
+            // All that is added is waiting for memory.
+            stalls_l2_miss: cycles * (alone.stalls_l2_miss + longer - 1.0) / longer,
+            memory_bytes: alone.bandwidth_mbps * 1e6 / longer,
+        }
+    }));
+    Ok(())
+}

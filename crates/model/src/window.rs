@@ -1,0 +1,99 @@
+//! What has been counted, and since when.
+
+use fairways_core::{Every, Time};
+
+use crate::rates::PerSecond;
+
+/// What a program did since it started.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals(PerSecond);
+
+impl Totals {
+    pub(crate) fn advance(&mut self, rates: &PerSecond, seconds: f64) {
+        let Self(total) = self;
+        total.instructions += rates.instructions * seconds;
+        total.cycles += rates.cycles * seconds;
+        total.llc_references += rates.llc_references * seconds;
+        total.llc_misses += rates.llc_misses * seconds;
+        total.stalls_l2_miss += rates.stalls_l2_miss * seconds;
+        total.memory_bytes += rates.memory_bytes * seconds;
+    }
+
+    pub(crate) fn instructions(&self) -> f64 {
+        self.0.instructions
+    }
+
+    /// What whole counters count from `from` to here.
+    pub(crate) fn since(&self, from: &Self) -> Counted {
+        let count = |of: fn(&PerSecond) -> f64| whole(of(&self.0)) - whole(of(&from.0));
+        Counted {
+            instructions: count(|t| t.instructions),
+            cycles: count(|t| t.cycles),
+            llc_references: count(|t| t.llc_references),
+            llc_misses: count(|t| t.llc_misses),
+            stalls_l2_miss: count(|t| t.stalls_l2_miss),
+            memory_bytes: count(|t| t.memory_bytes),
+        }
+    }
+}
+
+/// What counters really counted in a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    pub(crate) instructions: u64,
+    pub(crate) cycles: u64,
+    pub(crate) llc_references: u64,
+    pub(crate) llc_misses: u64,
+    pub(crate) stalls_l2_miss: u64,
+    pub(crate) memory_bytes: u64,
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "totals only grow, and a year of them is below 2^64"
+)]
+fn whole(total: f64) -> u64 {
+    total as u64
+}
+
+/// A window under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    every: Every,
+    overshoot: f64,
+    pub(crate) since: Time,
+    pub(crate) from: Totals,
+    pub(crate) straddled: bool,
+}
+
+impl Window {
+    pub(crate) fn new(every: Every, overshoot: f64, since: Time, from: Totals) -> Self {
+        Self { every, overshoot, since, from, straddled: false }
+    }
+
+    /// The window after this one.
+    pub(crate) fn next(&self, since: Time, from: Totals) -> Self {
+        Self { since, from, straddled: false, ..*self }
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn ended(&self, now: Time, totals: &Totals) -> bool {
+        self.left(now, totals, 1.0) <= 0.0
+    }
+
+    /// How many seconds it still lasts while `rate` instructions retire a second; 0 at its end.
+    pub(crate) fn left(&self, now: Time, totals: &Totals, rate: f64) -> f64 {
+        match self.every {
+            Every::Instructions(asked) => {
+                // Whole counters have counted them all.
+                let end = self.from.instructions().floor() + asked.max(1) as f64 * self.overshoot;
+                (end.ceil() - totals.instructions()).max(0.0) / rate
+            }
+            Every::Time(asked) => {
+                let span = asked.as_secs_f64().max(1e-9) * self.overshoot;
+                (span - now.since(self.since).as_secs_f64()).max(0.0)
+            }
+        }
+    }
+}

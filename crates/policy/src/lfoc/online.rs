@@ -1,0 +1,201 @@
+//! Between normal operation and sampling mode, and back (§4.2).
+
+use fairways_core::{Action, AppId, Every, Llc, PlanId, Sample, Time};
+
+use super::Lfoc;
+use super::classify::Known;
+use super::sampling::{Next, Session};
+
+/// No sampling that had to be given up is put off for more than this many warm-ups.
+const MOST_PUT_OFF: u32 = 32;
+
+impl Lfoc {
+    /// A window ended.
+    pub(super) fn sampled(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        if self.session.as_ref().is_some_and(|session| session.app == sample.app) {
+            self.sample(sample, act);
+            return;
+        }
+        let sampling = self.session.is_some();
+        let p = &self.parameters;
+        let Some(learner) = self.learners.get_mut(sample.app) else { return };
+        let waiting = self.queue.contains(&sample.app);
+        if learner.warm_up > 0 || learner.class.is_none() {
+            learner.warm_up = learner.warm_up.saturating_sub(1);
+            if learner.warm_up > 0 || waiting {
+                return;
+            }
+        } else {
+            // What a program does while another is sampled is not what it does.
+            if sampling || sample.straddled || waiting {
+                return;
+            }
+            let Some(reason) = learner.watch(p, sample) else { return };
+            let class = "changing";
+            act(Action::Classified { app: sample.app, class, reason });
+        }
+        self.queue.push_back(sample.app);
+        if !sampling {
+            self.go_on(act);
+        }
+    }
+
+    /// A window of the program that is being sampled ended.
+    fn sample(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        let others = self.running.programs().len() - 1;
+        let (Some(llc), Some(session)) = (self.running.llc(), &mut self.session) else { return };
+        let largest = Session::largest(&llc, others);
+        match session.take(&self.parameters, sample, largest) {
+            Next::Wait => {}
+            Next::Grow => {
+                session.grow(largest);
+                self.replan(act);
+            }
+            Next::Stop(reason) => self.finish(&llc, reason, act),
+        }
+    }
+
+    /// Sampling has found what there is to find.
+    fn finish(&mut self, llc: &Llc, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
+        let p = &self.parameters;
+        let Some(session) = self.session.take() else { return };
+        let (app, found) = (session.app, session.finish(p, llc));
+        if let (Some((class, sampled)), Some(learner)) = (found, self.learners.get_mut(app)) {
+            learner.classified(class, sampled, p);
+            act(Action::Classified { app, class: class.name(), reason });
+        }
+        self.relearn(llc, app);
+        self.leave(app, act);
+    }
+
+    /// Puts a program into the set that what was sampled of it says.
+    fn relearn(&mut self, llc: &Llc, app: AppId) {
+        let Self { parameters: p, sets, learners, .. } = self;
+        let sampled = learners.get(app).and_then(|learner| learner.sampled.as_ref());
+        let known = sampled.map(|sampled| Known {
+            ipc: &sampled.ipc,
+            llcmpkc: &sampled.llcmpkc,
+            reference: p.sampled_reference,
+        });
+        sets.forget(app);
+        sets.learn(p, llc, app, known);
+    }
+
+    /// Sampling can't go on. The program is what it was, and is tried again after another
+    /// warm-up, twice as long each time (decision LFOC 18).
+    fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(Session { app, .. }) = self.session.take() else { return };
+        if let Some(learner) = self.learners.get_mut(app) {
+            let put_off = 1 << learner.given_up.min(MOST_PUT_OFF.ilog2());
+            learner.warm_up = self.parameters.warm_up_intervals.max(1).saturating_mul(put_off);
+            learner.given_up += 1;
+        }
+        self.leave(app, act);
+    }
+
+    fn leave(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+        let every = Every::Instructions(self.parameters.normal_window);
+        act(Action::Watch { app, every });
+        for learner in &mut self.learners.0 {
+            // The lines of all of them have moved.
+            learner.unsettled = learner.unsettled.max(self.parameters.discarded_windows);
+        }
+        self.go_on(act);
+    }
+
+    /// The cache is another one: what was sampled on it is void if its ways are others, and a
+    /// sampling under way begins afresh.
+    pub(super) fn resample(&mut self, llc: &Llc) {
+        if let Some(session) = self.session.take() {
+            self.queue.push_front(session.app);
+        }
+        for index in 0..self.learners.0.len() {
+            let learner = &mut self.learners.0[index];
+            let app = learner.app;
+            let ways = llc.ways.get() as usize;
+            if learner.sampled.as_ref().is_some_and(|found| found.ipc.values().len() != ways) {
+                learner.sampled = None;
+                learner.class = None;
+            }
+            self.relearn(llc, app);
+        }
+    }
+
+    /// Goes over to the next program that wants to be sampled, or to normal operation, and plans.
+    pub(super) fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(llc) = self.running.llc() else { return };
+        if !Session::possible(&llc) {
+            // They wait until the machine changes.
+            self.replan(act);
+            return;
+        }
+        let others = self.running.programs().len().saturating_sub(1);
+        match &self.session {
+            // Another program came while this one had the whole cache: that was the last size.
+            Some(session) if session.ways > Session::largest(&llc, others) => {
+                self.finish(&llc, "every size was sampled", act);
+                return;
+            }
+            Some(_) => {}
+            None => {
+                let next = self.queue.pop_front();
+                self.session = next.map(|app| Session::new(app, &llc));
+            }
+        }
+        self.replan(act);
+    }
+
+    /// Plans, for sampling mode or by Algorithm 1.
+    fn replan(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { parameters: p, running, sets, clustering, learners, session, .. } = self;
+        self.overdue = false;
+        if let Some(session) = session {
+            self.plan = running
+                .plan(act, |llc, programs, partition| session.plan(llc, programs, partition));
+            session.plan = self.plan;
+            let every = Every::Instructions(p.sampling_window);
+            act(Action::Watch { app: session.app, every });
+            return;
+        }
+        self.plan = running.plan(act, |llc, programs, partition| {
+            clustering.cluster(p, llc, programs, sets, learners, partition)
+        });
+        if learners.0.is_empty() {
+            return;
+        }
+        let partition = running.partition();
+        for place in partition.places() {
+            if let Some(learner) = learners.get_mut(place.app) {
+                let mask = partition.masks().get(place.cluster as usize);
+                learner.owns(mask.map_or(0, |mask| mask.count()), p);
+            }
+        }
+    }
+
+    /// The decision that falls due every `decision_period`. Nothing is planned where nothing that
+    /// a plan rests on has changed since the last one.
+    pub(super) fn decide(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        act(Action::Wake { at: at.after(self.parameters.decision_period) });
+        if let Some(session) = &mut self.session {
+            session.silent += 1;
+            if session.silent > self.parameters.sampling_patience {
+                self.give_up(act);
+            }
+        } else if self.overdue {
+            self.replan(act);
+        }
+    }
+
+    /// A plan could not be carried out.
+    pub(super) fn refused(&mut self, plan: PlanId, act: &mut dyn FnMut(Action<'_>)) {
+        if self.plan != Some(plan) {
+            return;
+        }
+        if self.session.is_some() {
+            self.give_up(act);
+        } else {
+            // It is tried again at the next decision.
+            self.overdue = true;
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Sampling mode: one program alone in a partition that grows way by way, all others on the rest
+//! (§4.2).
+
+use fairways_core::{AppId, Counters, Curve, Llc, MAX_WAYS, Partition, PlanId, Q32, Sample};
+
+use super::classify::{Class, Known, class_of};
+use super::parameters::Parameters;
+use crate::running::Program;
+use crate::split::Stack;
+
+/// The reason of every plan of sampling mode.
+pub const SAMPLING: &str = "sampling mode: one program is measured, the others share the rest";
+
+/// A program that is being sampled.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) app: AppId,
+    /// The plan under which a window counts.
+    pub(crate) plan: Option<PlanId>,
+    /// The ways of the sampling partition, and the least that it can have.
+    pub(crate) ways: u32,
+    least: u32,
+    /// Windows at this size that were discarded, and the occupancy at the end of the last one.
+    discarded: u32,
+    occupancy: Option<Q32>,
+    /// Windows at this size that counted, and what they add up to.
+    windows: u32,
+    sum: Sum,
+    /// What each size showed, from the least up in steps of the least.
+    points: [Point; MAX_WAYS],
+    sizes: u32,
+    /// Decision periods since the last usable window.
+    pub(crate) silent: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Point {
+    ipc: Q32,
+    llcmpkc: Q32,
+}
+
+/// Counters of several windows; stalls are missing if they were in one.
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    instructions: u64,
+    cycles: u64,
+    llc_misses: u64,
+    stalls_l2_miss: Option<u64>,
+}
+
+impl Sum {
+    const NONE: Self = Self { instructions: 0, cycles: 0, llc_misses: 0, stalls_l2_miss: Some(0) };
+
+    /// Adds a window that has what sampling needs; false if it has not.
+    fn add(&mut self, counters: &Counters) -> bool {
+        let Counters { instructions, cycles, llc_misses, stalls_l2_miss, .. } = *counters;
+        let (Some(instructions @ 1..), Some(cycles @ 1..), Some(llc_misses)) =
+            (instructions, cycles, llc_misses)
+        else {
+            return false;
+        };
+        self.instructions = self.instructions.saturating_add(instructions);
+        self.cycles = self.cycles.saturating_add(cycles);
+        self.llc_misses = self.llc_misses.saturating_add(llc_misses);
+        let sum = self.stalls_l2_miss.zip(stalls_l2_miss);
+        self.stalls_l2_miss = sum.map(|(sum, stalls)| sum.saturating_add(stalls));
+        true
+    }
+
+    fn counters(&self) -> Counters {
+        Counters {
+            instructions: Some(self.instructions),
+            cycles: Some(self.cycles),
+            llc_misses: Some(self.llc_misses),
+            stalls_l2_miss: self.stalls_l2_miss,
+            ..Counters::default()
+        }
+    }
+}
+
+/// What sampling found.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampled {
+    pub(crate) ipc: Curve,
+    pub(crate) llcmpkc: Curve,
+    /// Where slowdown falls below 5 % (§4.2, the critical size); the whole cache if nowhere
+    /// (decision LFOC 14).
+    pub(crate) critical_ways: u32,
+}
+
+/// What a window in sampling mode leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Another window of the same size.
+    Wait,
+    /// The next size.
+    Grow,
+    /// The end, and why.
+    Stop(&'static str),
+}
+
+impl Session {
+    pub(crate) fn new(app: AppId, llc: &Llc) -> Self {
+        Self {
+            app,
+            plan: None,
+            ways: llc.min_ways(),
+            least: llc.min_ways(),
+            discarded: 0,
+            occupancy: None,
+            windows: 0,
+            sum: Sum::NONE,
+            points: [Point::default(); MAX_WAYS],
+            sizes: 0,
+            silent: 0,
+        }
+    }
+
+    /// Whether the cache can be cut in two at all.
+    pub(crate) const fn possible(llc: &Llc) -> bool {
+        llc.max_clusters() >= 2
+    }
+
+    /// The largest sampling partition beside `others` other programs: like KPart's, it leaves them
+    /// the least that a partition may be.
+    pub(crate) const fn largest(llc: &Llc, others: usize) -> u32 {
+        if others == 0 { llc.ways.get() } else { llc.ways.get() - llc.min_ways() }
+    }
+
+    /// The sampling partition and its complement, "covering the entire LLC space".
+    pub(crate) fn plan(
+        &self,
+        llc: &Llc,
+        programs: &[Program],
+        partition: &mut Partition,
+    ) -> &'static str {
+        let mut stack = Stack::new(llc);
+        let own = partition.add_cluster(stack.next(self.ways));
+        partition.place(self.app, own);
+        let mut others = programs.iter().map(|program| program.app);
+        if others.any(|app| app != self.app) {
+            let rest = partition.add_cluster(stack.next(llc.ways.get() - self.ways));
+            let others = programs.iter().map(|program| program.app);
+            partition.place_all(others.filter(|&app| app != self.app), rest..=rest);
+        }
+        SAMPLING
+    }
+
+    /// Takes in a window of the program; the partition may grow up to `largest`.
+    pub(crate) fn take(&mut self, p: &Parameters, sample: &Sample, largest: u32) -> Next {
+        if sample.straddled || sample.plan != self.plan {
+            return Next::Wait;
+        }
+        if self.settles(p, sample.occupancy) {
+            self.discarded += 1;
+            return Next::Wait;
+        }
+        if !self.sum.add(&sample.counters) {
+            return Next::Wait;
+        }
+        self.silent = 0;
+        self.windows += 1;
+        if self.windows < p.windows_per_size {
+            return Next::Wait;
+        }
+        let counters = self.sum.counters();
+        let (Some(ipc), Some(llcmpkc)) = (counters.ipc(), counters.llcmpkc()) else {
+            return Next::Wait;
+        };
+        // Less than an instruction in 2^32 cycles has no place in a table.
+        self.points[self.sizes as usize] = Point { ipc: ipc.max(Q32::from_raw(1)), llcmpkc };
+        self.sizes += 1;
+        let settled = || self.class_is_settled(p, counters.stalls_l2_miss_share());
+        if llcmpkc < p.low_threshold() && settled() {
+            Next::Stop("more cache would gain it little: it misses little")
+        } else if self.streams(p, llcmpkc) {
+            Next::Stop("it misses much, and has gained little by more cache")
+        } else if self.ways >= largest || self.sizes as usize == MAX_WAYS {
+            Next::Stop("every size was sampled")
+        } else {
+            Next::Grow
+        }
+    }
+
+    /// Whether lines still move because the partition has grown. Decision LFOC 17: at least
+    /// `discarded_windows`, and for as long as occupancy changes, if it can be read.
+    fn settles(&mut self, p: &Parameters, occupancy: Option<Q32>) -> bool {
+        let before = core::mem::replace(&mut self.occupancy, occupancy);
+        let moved = before.zip(occupancy).is_some_and(|(before, now)| {
+            let moved = u128::from(now.raw().abs_diff(before.raw()));
+            100 * moved > u128::from(p.settled_percent) * u128::from(Q32::ONE.raw())
+        });
+        self.windows == 0
+            && (self.discarded < p.discarded_windows
+                || (moved && self.discarded < p.most_discarded_windows))
+    }
+
+    /// Decision LFOC 10: a program that misses little may still wait for the misses that it has.
+    /// It gains at most what the cycles stalled for memory take, so whether it is sensitive is
+    /// settled where it is already, or would not be even if none of them were left.
+    fn class_is_settled(&self, p: &Parameters, stalls: Option<Q32>) -> bool {
+        let (true, Some(stalls)) = (p.early_stop_heeds_stalls, stalls) else { return true };
+        let points = &self.points[..self.sizes as usize];
+        let (Some(last), one) = (points.last(), u128::from(Q32::ONE.raw())) else { return true };
+        let busy = one.saturating_sub(u128::from(stalls.raw()));
+        // Table 1 asks from `sensitive_from_ways` on; before that, the sizes below bound it.
+        let from = p.sensitive_from_ways.div_ceil(self.least).saturating_sub(1);
+        let from = &points[(from as usize).min(points.len() - 1)..];
+        let slowest = from.iter().map(|point| u128::from(point.ipc.raw())).min().unwrap_or(0);
+        let last = 100 * u128::from(last.ipc.raw());
+        let sensitive = u128::from(p.sensitive_slowdown_percent) * slowest;
+        last >= sensitive || last * one < sensitive * busy
+    }
+
+    /// Decision LFOC 11: what the second early stop, "a very low increase in performance", is.
+    fn streams(&self, p: &Parameters, llcmpkc: Q32) -> bool {
+        let points = &self.points[..self.sizes as usize];
+        let (Some(first), Some(last)) = (points.first(), points.last()) else { return false };
+        let slowdown_bounded = 100 * u128::from(last.ipc.raw())
+            <= u128::from(p.streaming_stop_slowdown_percent) * u128::from(first.ipc.raw());
+        self.sizes >= p.streaming_stop_sizes && llcmpkc >= p.streaming_llcmpkc && slowdown_bounded
+    }
+
+    /// The partition grows by the least that it can.
+    pub(crate) fn grow(&mut self, largest: u32) {
+        self.ways = (self.ways + self.least).min(largest);
+        (self.discarded, self.windows, self.sum) = (0, 0, Sum::NONE);
+    }
+
+    /// The class, and the tables it rests on; `None` if no size was measured.
+    ///
+    /// Decision LFOC 12: sizes beyond the last one measured are taken to perform as that.
+    pub(crate) fn finish(&self, p: &Parameters, llc: &Llc) -> Option<(Class, Sampled)> {
+        let last = self.sizes.checked_sub(1)?;
+        // Between the sizes of a cache with wide masks, the smaller one.
+        let at = |ways: u32| self.points[((ways / self.least).max(1) - 1).min(last) as usize];
+        let ipc = Curve::from_fn(llc.ways, |ways| at(ways).ipc);
+        let llcmpkc = Curve::from_fn(llc.ways, |ways| at(ways).llcmpkc);
+        let known = Known { ipc: &ipc, llcmpkc: &llcmpkc, reference: p.sampled_reference };
+        let alone = 100 * u128::from(known.reference.ipc(&ipc, llc.ways).raw());
+        let critical = |&ways: &u32| {
+            alone < u128::from(p.critical_slowdown_percent) * u128::from(ipc.at(ways).raw())
+        };
+        let critical_ways = (1..=llc.ways.get()).find(critical).unwrap_or(llc.ways.get());
+        let class = class_of(known, llc.ways, p);
+        Some((class, Sampled { ipc, llcmpkc, critical_ways }))
+    }
+}
