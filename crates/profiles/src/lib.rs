@@ -25,6 +25,7 @@ pub mod generate;
 mod metrics;
 mod mixes;
 mod read;
+mod records;
 mod score;
 mod series;
 mod table;

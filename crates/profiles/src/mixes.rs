@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::error::{InputError, shown};
-use crate::read::{NAME_RULE, is_name, utf8};
+use crate::records::{NAME_RULE, is_name, utf8};
 use crate::table::Table;
 
 /// Programs that run side by side.
