@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
+use crate::phased::Programs;
 use crate::read::read_table;
+use crate::read_phased::read_phased;
 use crate::table::Table;
 
 /// The profile file of the embedded programs: what [`crate::generate::embedded_csv`] writes.
@@ -19,9 +21,23 @@ pub fn embedded() -> &'static Table {
     &TABLE
 }
 
+/// The embedded profiles, and 8 phased programs made of them.
+///
+/// They were written down from what such programs do, not measured; LFOC's Figure 4 and the P
+/// workloads of its §5.2 say that there are such.
+#[must_use]
+pub fn embedded_programs() -> &'static Programs {
+    static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
+        let phased = read_phased(include_bytes!("../data/phased.csv"), "phased.csv", embedded());
+        Programs::new(embedded().clone(), phased.expect("a test reads the same bytes"))
+    });
+    &PROGRAMS
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Phase;
     use crate::generate::embedded_csv;
 
     #[test]
@@ -32,5 +48,17 @@ mod tests {
              crates/profiles/data/embedded.csv"
         );
         assert_eq!((embedded().names().len(), embedded().ways().get()), (30, 20));
+    }
+
+    #[test]
+    fn the_phased_programs_follow_the_table() {
+        let programs = embedded_programs();
+        assert_eq!((programs.table(), programs.len()), (embedded(), 38));
+        let phase =
+            |name, instructions| Phase { program: embedded().find(name).unwrap(), instructions };
+        // 7.5 of 150 * 10^9 instructions are 5 %.
+        let phases = [phase("matrix-tile", Some(7_500_000_000)), phase("stencil-3d", None)];
+        assert_eq!(programs.phases(programs.find("field-solver").unwrap()), phases);
+        assert!((30..38).all(|index| programs.phases(index).len() > 1));
     }
 }

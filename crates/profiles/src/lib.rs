@@ -3,7 +3,8 @@
 //! A [`Table`] holds, for every program and number of ways, what counters showed when it ran
 //! alone with those ways. [`Scorer`] says how a mix of them would fare under any partition: the
 //! published model of the PBBCache simulator, which LFOC §3 rests on, extended to masks that
-//! overlap. [`Metrics`] sums that up. Nothing here knows a policy.
+//! overlap. [`Metrics`] sums that up. [`Programs`] are a table's and those that change what they do
+//! while they run. Nothing here knows a policy.
 //!
 //! ```
 //! use fairways_core::WayMask;
@@ -18,26 +19,32 @@
 //! # Ok::<(), fairways_profiles::DemandError>(())
 //! ```
 
+mod average;
 mod bandwidth;
 mod embedded;
 mod error;
 pub mod generate;
 mod metrics;
 mod mixes;
+mod phased;
 mod program;
 mod read;
+mod read_phased;
+mod records;
 mod score;
 mod series;
 mod table;
 mod write;
 
 pub use bandwidth::{Bandwidth, BandwidthModel, DemandError};
-pub use embedded::{EMBEDDED_CSV, embedded};
+pub use embedded::{EMBEDDED_CSV, embedded, embedded_programs};
 pub use error::InputError;
 pub use metrics::Metrics;
 pub use mixes::{Mix, read_mixes};
+pub use phased::{Phase, Phased, Programs};
 pub use program::{Program, Rates, contend, divide};
 pub use read::read_table;
+pub use read_phased::read_phased;
 pub use score::Scorer;
 pub use table::{Metric, Table};
 pub use write::write_table;

@@ -7,25 +7,29 @@
 use std::collections::HashMap;
 
 use crate::error::{InputError, shown};
-use crate::read::{NAME_RULE, is_name, utf8};
-use crate::table::Table;
+use crate::records::{NAME_RULE, is_name, utf8};
 
 /// Programs that run side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix {
     /// What the mix is called.
     pub name: String,
-    /// The programs: their indices in the table.
+    /// The programs: their indices in the [`Table`](crate::Table), or in the
+    /// [`Programs`](crate::Programs) that the mix was read for.
     pub programs: Vec<usize>,
 }
 
-/// Reads a mixes file. `file` is how errors name it.
+/// Reads a mixes file. `file` is how errors name it, `find` the index of a program by its name.
 ///
 /// # Errors
 /// The first line and column that are not as the module says: text that is not UTF-8, a name that
-/// is missing or used twice, a mix without programs, a program that `table` does not have, or no
+/// is missing or used twice, a mix without programs, a program that `find` does not know, or no
 /// mix at all.
-pub fn read_mixes(bytes: &[u8], file: &str, table: &Table) -> Result<Vec<Mix>, InputError> {
+pub fn read_mixes(
+    bytes: &[u8],
+    file: &str,
+    find: impl Fn(&str) -> Option<usize>,
+) -> Result<Vec<Mix>, InputError> {
     let text = utf8(bytes, file)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let error = |line: usize, column: usize, expected: &str, found: String| InputError {
@@ -57,8 +61,7 @@ pub fn read_mixes(bytes: &[u8], file: &str, table: &Table) -> Result<Vec<Mix>, I
         let mut programs = Vec::new();
         for (column, field) in (2..).zip(fields) {
             let expected = "a program of the profiles";
-            let program =
-                table.find(field).ok_or_else(|| error(line, column, expected, shown(field)))?;
+            let program = find(field).ok_or_else(|| error(line, column, expected, shown(field)))?;
             programs.push(program);
         }
         if programs.is_empty() {

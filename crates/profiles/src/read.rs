@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use fairways_core::{MAX_WAYS, Ways};
 
 use crate::error::{InputError, shown};
+use crate::records::{Lines, Record, Records};
 use crate::table::{Metric, Row, Table};
 
 const BENCH: &str = "BENCH";
@@ -22,14 +23,9 @@ const NR_WAYS: &str = "NR_WAYS";
 /// is not 1 to [`MAX_WAYS`], a number that is not finite or outside [`Metric::range`], two rows for
 /// one program and way count, or none.
 pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
-    let lines = Lines { file, text: utf8(bytes, file)? };
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .from_reader(lines.text.as_bytes());
-    let mut records = reader.records();
-    let columns = match next(&mut records, &lines)? {
+    let mut records = Records::new(bytes, file, None)?;
+    let lines = records.lines();
+    let columns = match records.next()? {
         Some(header) => Columns::find(&header)?,
         None => {
             let expected = format!("a header with {BENCH}, {NR_WAYS} and the metrics");
@@ -39,9 +35,9 @@ pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
 
     let mut programs: Vec<Program> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
-    while let Some(record) = next(&mut records, &lines)? {
-        columns.check_length(&record)?;
-        let (name, ways) = (columns.name(&record)?, columns.ways(&record)?);
+    while let Some(record) = records.next()? {
+        record.check_length(columns.fields)?;
+        let (name, ways) = (record.name(columns.bench, BENCH)?, columns.ways(&record)?);
         let index = *by_name.entry(name.to_owned()).or_insert_with(|| {
             programs.push(Program { name: name.to_owned(), line: record.line, rows: Vec::new() });
             programs.len() - 1
@@ -71,8 +67,7 @@ struct Program {
 fn complete(programs: Vec<Program>, lines: &Lines<'_>) -> Result<Table, InputError> {
     let most = programs.iter().map(|program| program.rows.len()).max().unwrap_or(0);
     let Some(ways) = u32::try_from(most).ok().and_then(Ways::new) else {
-        let end = lines.text.lines().count() + 1;
-        return Err(lines.error(end, None, "a row for a program", "the end of the file"));
+        return Err(lines.ended("a row for a program"));
     };
     let mut complete = Vec::with_capacity(programs.len());
     for Program { name, line, mut rows } in programs {
@@ -97,39 +92,12 @@ struct Columns {
 
 impl Columns {
     fn find(header: &Record<'_>) -> Result<Self, InputError> {
-        let find = |name: &str| {
-            let mut places = (0..).zip(&header.fields).filter(|&(_, field)| field == name);
-            match (places.next(), places.next()) {
-                (Some((place, _)), None) => Ok(place),
-                (None, _) => {
-                    let header_found = header.fields.iter().collect::<Vec<_>>().join(",");
-                    let found = format!("a header without it: {}", shown(&header_found));
-                    Err(header.error(name, "this column", &found))
-                }
-                (Some(_), Some(_)) => Err(header.error(name, "this column once", "it twice")),
-            }
-        };
         let mut metrics = [0; Metric::ALL.len()];
-        let (bench, nr_ways) = (find(BENCH)?, find(NR_WAYS)?);
+        let (bench, nr_ways) = (header.column(BENCH)?, header.column(NR_WAYS)?);
         for (place, metric) in metrics.iter_mut().zip(Metric::ALL) {
-            *place = find(metric.column())?;
+            *place = header.column(metric.column())?;
         }
         Ok(Self { fields: header.fields.len(), bench, nr_ways, metrics })
-    }
-
-    fn check_length(&self, record: &Record<'_>) -> Result<(), InputError> {
-        let fields = record.fields.len();
-        if fields == self.fields {
-            return Ok(());
-        }
-        let column = (fields.min(self.fields) + 1).to_string();
-        let expected = format!("{} fields, as in the header", self.fields);
-        Err(record.error(&column, &expected, &format!("{fields} fields")))
-    }
-
-    fn name<'r>(&self, record: &'r Record<'_>) -> Result<&'r str, InputError> {
-        let name = &record.fields[self.bench];
-        if is_name(name) { Ok(name) } else { Err(record.error(BENCH, NAME_RULE, &shown(name))) }
     }
 
     fn ways(&self, record: &Record<'_>) -> Result<usize, InputError> {
@@ -158,82 +126,4 @@ impl Columns {
         }
         Ok(row)
     }
-}
-
-/// What a program or a mix may be called.
-pub(crate) const NAME_RULE: &str = "a name without commas, quotes or control characters";
-
-pub(crate) fn is_name(name: &str) -> bool {
-    // A byte-order mark anywhere but at the start of a file is a character that nobody sees.
-    let bad = |c: char| matches!(c, ',' | '"' | '\u{feff}') || c.is_control();
-    !name.is_empty() && !name.contains(bad)
-}
-
-/// The text of `bytes`, if it is text.
-pub(crate) fn utf8<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, InputError> {
-    str::from_utf8(bytes).map_err(|error| {
-        let good = &bytes[..error.valid_up_to()];
-        let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
-        InputError {
-            file: file.to_owned(),
-            line,
-            column: None,
-            expected: "UTF-8 text".into(),
-            found: format!("byte {:#04x}", bytes[error.valid_up_to()]),
-        }
-    })
-}
-
-/// The lines of a file, so that errors can name them.
-#[derive(Clone, Copy)]
-struct Lines<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Lines<'_> {
-    fn error(&self, line: usize, column: Option<&str>, expected: &str, found: &str) -> InputError {
-        InputError {
-            file: self.file.to_owned(),
-            line,
-            column: column.map(str::to_owned),
-            expected: expected.to_owned(),
-            found: found.to_owned(),
-        }
-    }
-
-    /// The line on which a record begins. The reader's own position is where it began to look,
-    /// which is before any blank lines.
-    fn line_of(&self, record: &csv::StringRecord) -> usize {
-        let Some(position) = record.position() else { return 1 };
-        let from = usize::try_from(position.byte()).unwrap_or(0);
-        let blank = self.text[from..].bytes().take_while(|byte| matches!(byte, b'\r' | b'\n'));
-        let newlines = blank.filter(|&byte| byte == b'\n').count();
-        usize::try_from(position.line()).unwrap_or(usize::MAX) + newlines
-    }
-}
-
-/// A line of fields, and where it stands.
-struct Record<'a> {
-    fields: csv::StringRecord,
-    line: usize,
-    lines: Lines<'a>,
-}
-
-impl Record<'_> {
-    fn error(&self, column: &str, expected: &str, found: &str) -> InputError {
-        self.lines.error(self.line, Some(column), expected, found)
-    }
-}
-
-fn next<'a, R: std::io::Read>(
-    records: &mut csv::StringRecordsIter<'_, R>,
-    lines: &Lines<'a>,
-) -> Result<Option<Record<'a>>, InputError> {
-    let fields = records.next().transpose().map_err(|error| {
-        let line = error.position().map_or(1, csv::Position::line);
-        let line = usize::try_from(line).unwrap_or(usize::MAX);
-        lines.error(line, None, "a line of comma-separated values", &error.to_string())
-    })?;
-    Ok(fields.map(|fields| Record { line: lines.line_of(&fields), fields, lines: *lines }))
 }

@@ -166,12 +166,12 @@ impl Table {
     }
 }
 
-/// The nearest fixed-point number to one that a table holds.
+/// The nearest fixed-point number to one that a table holds, or to a mean of such.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "values of a table are not negative, and Metric::range bounds them far below 2^32"
 )]
-fn q32(value: f64) -> Q32 {
+pub(crate) fn q32(value: f64) -> Q32 {
     Q32::from_raw((value * (1u64 << 32) as f64).round() as u64)
 }

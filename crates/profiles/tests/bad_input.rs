@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use fairways_profiles::{Metric, Table, embedded, read_mixes, read_table, write_table};
+use fairways_profiles::{
+    Metric, Table, embedded, embedded_programs, read_mixes, read_table, write_table,
+};
 
 /// Two programs on three ways, a line for each element.
 fn good() -> Vec<String> {
@@ -144,7 +146,8 @@ fn the_line_is_right_after_blank_lines() {
 
 fn mixes(text: &str) -> Result<Vec<(String, Vec<usize>)>, String> {
     let table = read(&good()).unwrap();
-    let mixes = read_mixes(text.as_bytes(), "m.csv", &table).map_err(|error| error.to_string())?;
+    let mixes = read_mixes(text.as_bytes(), "m.csv", |name| table.find(name));
+    let mixes = mixes.map_err(|error| error.to_string())?;
     Ok(mixes.into_iter().map(|mix| (mix.name, mix.programs)).collect())
 }
 
@@ -153,6 +156,10 @@ fn a_mixes_file() {
     let expected = [("M1".to_owned(), vec![0, 1, 0]), ("M 2".to_owned(), vec![1])];
     assert_eq!(mixes("mix,apps...\n# two\n\nM1, a,b ,a\r\nM 2,b").unwrap(), expected);
     assert_eq!(mixes("\u{feff}mix\nM1,a,b,a\nM 2,b\n").unwrap(), expected);
+
+    let programs = embedded_programs();
+    let mixed = read_mixes(b"M,triad,field-solver", "m.csv", |name| programs.find(name)).unwrap();
+    assert_eq!(mixed[0].programs, [0, 30]);
 }
 
 #[test]

@@ -24,3 +24,8 @@ fn profiles() {
 fn mixes() {
     run("mixes", 30, checks::mixes);
 }
+
+#[test]
+fn phased() {
+    run("phased", 30, checks::phased);
+}

@@ -53,7 +53,7 @@ impl Checked {
             mixes.push(mix(names, table)?);
         }
         if let Some(path) = &args.mixes {
-            let read = read_mixes(&read(path)?, &shown(path), table);
+            let read = read_mixes(&read(path)?, &shown(path), |name| table.find(name));
             mixes.extend(read.map_err(|error| BadInput(error.to_string()))?);
         }
         if let Some(twice) = repeated(mixes.iter().map(|mix| &mix.name)) {

@@ -1,9 +1,12 @@
 //! What holds for every input of the parsers; the fuzz targets and the test of their corpora.
 
-#![allow(dead_code)] // A fuzz target uses one of the two.
+#![allow(dead_code)] // A fuzz target uses one of them.
 
 use fairways_core::WayMask;
-use fairways_profiles::{InputError, Scorer, embedded, read_mixes, read_table, write_table};
+use fairways_profiles::{
+    InputError, Phased, Programs, Scorer, embedded, embedded_programs, read_mixes, read_phased,
+    read_table, write_table,
+};
 
 /// A profile file is refused in one line, or read into a table that can be written, told to a
 /// policy and scored.
@@ -28,20 +31,54 @@ pub(crate) fn profiles(bytes: &[u8]) {
 
 /// A mixes file is refused in one line, or read into named mixes of known programs.
 pub(crate) fn mixes(bytes: &[u8]) {
-    match read_mixes(bytes, "m.csv", embedded()) {
+    let programs = embedded_programs();
+    let find = |name: &str| programs.find(name);
+    match read_mixes(bytes, "m.csv", find) {
         Err(error) => one_line(&error, bytes),
         Ok(mixes) => {
             assert!(!mixes.is_empty());
             let mut text = String::new();
             for mix in &mixes {
                 assert!(!mix.programs.is_empty());
-                let names =
-                    mix.programs.iter().map(|&program| embedded().names()[program].as_str());
+                let names = mix.programs.iter().map(|&program| programs.name(program));
                 text += &format!("{},{}\n", mix.name, names.collect::<Vec<_>>().join(","));
             }
             // A mix may be named like a header or a comment only where it can't be taken for one.
             if !text.starts_with("mix,") && !mixes.iter().any(|mix| mix.name.starts_with('#')) {
-                assert_eq!(read_mixes(text.as_bytes(), "again", embedded()).as_ref(), Ok(&mixes));
+                assert_eq!(read_mixes(text.as_bytes(), "again", find).as_ref(), Ok(&mixes));
+            }
+        }
+    }
+}
+
+/// A file of phased programs is refused in one line, or read into programs that can be written,
+/// found and averaged.
+pub(crate) fn phased(bytes: &[u8]) {
+    match read_phased(bytes, "ph.csv", embedded()) {
+        Err(error) => one_line(&error, bytes),
+        Ok(phased) => {
+            // The names are not first, so that none is taken for a comment.
+            let mut text = String::from("INSTRUCTIONS,PROGRAM,PROFILE\n");
+            for Phased { name, phases } in &phased {
+                for phase in phases {
+                    let instructions = match phase.instructions {
+                        Some(number) => number.to_string(),
+                        None => "rest".into(),
+                    };
+                    let profile = &embedded().names()[phase.program];
+                    text += &format!("{instructions},{name},{profile}\n");
+                }
+            }
+            assert_eq!(read_phased(text.as_bytes(), "again", embedded()).as_ref(), Ok(&phased));
+            let first = embedded().names().len();
+            let programs = Programs::new(embedded().clone(), phased);
+            assert!(programs.len() > first);
+            for index in first..programs.len().min(first + 40) {
+                assert_eq!(programs.find(programs.name(index)), Some(index));
+                for run in [1, 150_000_000_000, u64::MAX] {
+                    let profile = programs.profile(index, run);
+                    assert!(profile.ipc.values().iter().all(|ipc| ipc.raw() > 0));
+                }
             }
         }
     }
