@@ -214,10 +214,12 @@ impl Session {
 
     /// Decision LFOC 11: what the second early stop, "a very low increase in performance", is.
     fn streams(&self, p: &Parameters, llcmpkc: Q32) -> bool {
-        let points = &self.points[..self.sizes as usize];
-        let (Some(first), Some(last)) = (points.first(), points.last()) else { return false };
-        let slowdown_bounded = 100 * u128::from(last.ipc.raw())
-            <= u128::from(p.streaming_stop_slowdown_percent) * u128::from(first.ipc.raw());
+        let ipcs = self.points[..self.sizes as usize].iter().map(|point| point.ipc.raw());
+        let (Some(slowest), Some(fastest)) = (ipcs.clone().min(), ipcs.max()) else {
+            return false;
+        };
+        let slowdown_bounded = 100 * u128::from(fastest)
+            <= u128::from(p.streaming_stop_slowdown_percent) * u128::from(slowest);
         self.sizes >= p.streaming_stop_sizes && llcmpkc >= p.streaming_llcmpkc && slowdown_bounded
     }
 
