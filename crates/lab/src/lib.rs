@@ -11,5 +11,8 @@ mod machine;
 
 pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
 pub use draw::{classes, draw_mixes};
-pub use live::{Activity, watch};
+pub use live::{
+    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, compare_live, job, learns, live,
+    watch,
+};
 pub use machine::StaticMachine;

@@ -59,8 +59,8 @@ pub struct Parameters {
     pub critical_slowdown_percent: u32,
 
     /// Whether sampling stops early for few misses only where the cycles that still wait for
-    /// memory are too few to make a sensitive program of it; else the LLCMPKC alone is asked.
-    /// Decision LFOC 10.
+    /// memory are too few to change its class or table; else the LLCMPKC alone is asked. Decision
+    /// LFOC 10.
     pub early_stop_heeds_stalls: bool,
     /// Sampling stops early for streaming after so many sizes. Decision LFOC 11.
     pub streaming_stop_sizes: u32,

@@ -170,7 +170,7 @@ impl Session {
         // Less than an instruction in 2^32 cycles has no place in a table.
         self.points[self.sizes as usize] = Point { ipc: ipc.max(Q32::from_raw(1)), llcmpkc };
         self.sizes += 1;
-        let settled = || self.class_is_settled(p, counters.stalls_l2_miss_share());
+        let settled = || self.is_settled(p, counters.stalls_l2_miss_share());
         if llcmpkc < p.low_threshold() && settled() {
             Next::Stop("more cache would gain it little: it misses little")
         } else if self.streams(p, llcmpkc) {
@@ -196,9 +196,10 @@ impl Session {
     }
 
     /// Decision LFOC 10: a program that misses little may still wait for the misses that it has.
-    /// It gains at most what the cycles stalled for memory take, so whether it is sensitive is
-    /// settled where it is already, or would not be even if none of them were left.
-    fn class_is_settled(&self, p: &Parameters, stalls: Option<Q32>) -> bool {
+    /// All that it can gain is the cycles stalled for memory. Its table is settled if that is less
+    /// than what makes a program sensitive, and its class if it is sensitive already, or would not
+    /// be even then.
+    fn is_settled(&self, p: &Parameters, stalls: Option<Q32>) -> bool {
         let (true, Some(stalls)) = (p.early_stop_heeds_stalls, stalls) else { return true };
         let points = &self.points[..self.sizes as usize];
         let (Some(last), one) = (points.last(), u128::from(Q32::ONE.raw())) else { return true };
@@ -207,9 +208,12 @@ impl Session {
         let from = p.sensitive_from_ways.div_ceil(self.least).saturating_sub(1);
         let from = &points[(from as usize).min(points.len() - 1)..];
         let slowest = from.iter().map(|point| u128::from(point.ipc.raw())).min().unwrap_or(0);
-        let last = 100 * u128::from(last.ipc.raw());
-        let sensitive = u128::from(p.sensitive_slowdown_percent) * slowest;
-        last >= sensitive || last * one < sensitive * busy
+        let last = u128::from(last.ipc.raw());
+        let sensitive = u128::from(p.sensitive_slowdown_percent);
+        let table = 100 * one < sensitive * busy;
+        let class =
+            100 * last >= sensitive * slowest || 100 * last * one < sensitive * slowest * busy;
+        table && class
     }
 
     /// Decision LFOC 11: what the second early stop, "a very low increase in performance", is.

@@ -1,0 +1,36 @@
+//! From programs of profiles to programs that run.
+
+use std::sync::Arc;
+
+use fairways_core::Ways;
+use fairways_model::{Job, Phase};
+use fairways_profiles::{Program, Programs};
+
+/// A program as a job on a cache of `ways` ways that starts at once, runs on, and of which nothing
+/// is told. `scale` makes its phases longer or shorter; none is shorter than an instruction.
+#[must_use]
+pub fn job(programs: &Programs, index: usize, ways: Ways, scale: f64) -> Job {
+    let phase = |phase: &fairways_profiles::Phase| Phase {
+        program: Arc::new(Program::new(programs.table(), phase.program, ways)),
+        instructions: phase.instructions.map(|count| scaled(count, scale)),
+    };
+    Job::new(programs.phases(index).iter().map(phase).collect())
+}
+
+/// So many instructions on another scale of time, at least 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count of instructions is far below 2^53, and a scale is above 0"
+)]
+pub(crate) fn scaled(instructions: u64, scale: f64) -> u64 {
+    ((instructions as f64 * scale) as u64).max(1)
+}
+
+/// Whether a policy finds out for itself what it must know of a program.
+///
+/// The others rest on profiles measured before, and are told them.
+#[must_use]
+pub fn learns(policy: &str) -> bool {
+    policy == "lfoc"
+}

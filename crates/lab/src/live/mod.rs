@@ -1,0 +1,9 @@
+//! Mixes on the machine over time.
+
+mod compare;
+mod jobs;
+mod watch;
+
+pub use compare::{LiveComparison, LiveError, LiveOutcome, Protocol, compare_live, live};
+pub use jobs::{job, learns};
+pub use watch::{Activity, watch};
