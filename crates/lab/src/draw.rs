@@ -2,7 +2,7 @@
 
 use fairways_core::Ways;
 use fairways_policy::lfoc::{Class, Parameters, classify};
-use fairways_profiles::{Mix, Table};
+use fairways_profiles::{Mix, Programs, Table};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -32,30 +32,84 @@ pub fn draw_mixes(table: &Table, ways: Ways, seed: u64) -> Vec<Mix> {
     let mut mixes = Vec::new();
     for size in SIZES {
         for number in 1..=MIXES_PER_SIZE {
-            let mut left: Vec<usize> = (0..classes.len()).collect();
-            let mut programs = Vec::new();
-            let wanted = [
-                (Some(Class::Streaming), size.div_ceil(4)),
-                (Some(Class::Sensitive), size.div_ceil(3)),
-                (None, size),
-            ];
-            for (class, count) in wanted {
-                for _ in 0..count.min(size - programs.len()) {
-                    let fits = |&place: &usize| class.is_none_or(|c| classes[left[place]] == c);
-                    let places: Vec<usize> = (0..left.len()).filter(fits).collect();
-                    if let Some(place) = pick(&mut rng, places.len()) {
-                        programs.push(left.remove(places[place]));
-                    }
-                }
-            }
+            let programs = draw(&mut rng, &classes, size, Vec::new());
             mixes.push(Mix { name: format!("M{size}-{number}"), programs });
         }
     }
     mixes
 }
 
+/// Mixes like the workloads of LFOC's Figure 5: of 8, 12 and 16 programs, `count` of each size and
+/// kind; the same seed gives the same mixes.
+///
+/// In those whose names begin with S every program keeps one class; in those with P a quarter is
+/// phased (§5.2). Otherwise they are as [`draw_mixes`] has them.
+#[must_use]
+pub fn draw_workloads(programs: &Programs, ways: Ways, count: usize, seed: u64) -> Vec<Mix> {
+    let classes = classes(programs.table(), ways);
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    let mut mixes = Vec::new();
+    for kind in ["S", "P"] {
+        let mut number = 0;
+        for size in [8, 12, 16] {
+            for _ in 0..count {
+                number += 1;
+                let mut phased: Vec<usize> = (classes.len()..programs.len()).collect();
+                let mut first = Vec::new();
+                while kind == "P" && first.len() < size / 4 {
+                    let Some(place) = pick(&mut rng, phased.len()) else { break };
+                    first.push(phased.remove(place));
+                }
+                let programs = draw(&mut rng, &classes, size, first);
+                mixes.push(Mix { name: format!("{kind}{number}"), programs });
+            }
+        }
+    }
+    mixes
+}
+
+/// `count` mixes of each of these sizes, of any programs of the table, which may come more than
+/// once; the same seed gives the same mixes.
+#[must_use]
+pub fn random_mixes(table: &Table, sizes: &[usize], count: usize, seed: u64) -> Vec<Mix> {
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    let mut mixes = Vec::new();
+    for &size in sizes {
+        for number in 1..=count {
+            let programs = (0..size).filter_map(|_| pick(&mut rng, table.names().len()));
+            mixes.push(Mix { name: format!("R{size}-{number}"), programs: programs.collect() });
+        }
+    }
+    mixes
+}
+
+/// Adds programs of these classes to `programs` until there are `size`, as far as there are as many.
+fn draw(
+    rng: &mut Pcg64Mcg,
+    classes: &[Class],
+    size: usize,
+    mut programs: Vec<usize>,
+) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..classes.len()).collect();
+    let wanted = [
+        (Some(Class::Streaming), size.div_ceil(4)),
+        (Some(Class::Sensitive), size.div_ceil(3)),
+        (None, size),
+    ];
+    for (class, count) in wanted {
+        for _ in 0..count.min(size - programs.len()) {
+            let fits = |&place: &usize| class.is_none_or(|c| classes[left[place]] == c);
+            let places: Vec<usize> = (0..left.len()).filter(fits).collect();
+            if let Some(place) = pick(rng, places.len()) {
+                programs.push(left.remove(places[place]));
+            }
+        }
+    }
+    programs
+}
+
 /// A number below `count`, or `None` if there is none.
-fn pick(rng: &mut Pcg64Mcg, count: usize) -> Option<usize> {
+pub(crate) fn pick(rng: &mut Pcg64Mcg, count: usize) -> Option<usize> {
     let below = u64::try_from(count).ok()?;
     // Multiply and shift (Lemire): the bias is below 2^-32 for any table.
     let picked = (u128::from(rng.next_u64()) * u128::from(below)) >> 64;

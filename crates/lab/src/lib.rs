@@ -8,11 +8,13 @@ mod compare;
 mod draw;
 mod live;
 mod machine;
+mod online;
 
 pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
-pub use draw::{classes, draw_mixes};
+pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, compare_live, job, learns, live,
     watch,
 };
 pub use machine::StaticMachine;
+pub use online::{Accuracy, Turn, Turns, accuracy, turns};

@@ -22,6 +22,8 @@ pub(crate) struct App {
     started: Time,
     pub(crate) mask: WayMask,
     pub(crate) phase: usize,
+    /// When the phase began.
+    turned: Time,
     /// Instructions to the end of the phase and of the run; infinite where there is none.
     pub(crate) phase_left: f64,
     pub(crate) run_left: f64,
@@ -161,10 +163,9 @@ impl Model {
         Some(self.apps[self.find(app)?].job)
     }
 
-    /// The index of the phase in which a program is; `None` if it does not run.
-    #[must_use]
-    pub fn phase(&self, app: AppId) -> Option<usize> {
-        Some(self.apps[self.find(app)?].phase)
+    /// The programs that run: each with its job, the index of its phase, and when that began.
+    pub fn running(&self) -> impl Iterator<Item = (AppId, usize, usize, Time)> + '_ {
+        self.apps.iter().map(|app| (app.id, app.job, app.phase, app.turned))
     }
 
     /// The ways' worth of lines that a program holds; `None` if it does not run.
@@ -194,6 +195,7 @@ impl Model {
             started: self.now,
             mask: WayMask::full(self.settings.llc.ways),
             phase: 0,
+            turned: self.now,
             phase_left: instructions_of(phases[0].instructions),
             run_left: instructions_of(*instructions),
             totals: Totals::default(),
@@ -236,6 +238,7 @@ impl Model {
             let phases = &self.jobs[app.job].job.phases;
             while app.phase_left <= 0.0 {
                 app.phase = (app.phase + 1) % phases.len();
+                app.turned = self.now;
                 let length = phases[app.phase].instructions;
                 app.phase_left += length.map_or(f64::INFINITY, |n| n.max(1) as f64);
                 turned = true;

@@ -46,9 +46,8 @@ fn run_to(model: &mut Model, time: Time, mut partition: Option<&Partition>) {
     model.stop_at(time);
     while let Some((_, event)) = model.next_event() {
         assert!(!matches!(event, Event::Refused { .. }));
-        let AppId(last) = AppId(partition.map_or(0, |p| p.places().len() as u32 - 1));
-        if matches!(event, Event::Started { app: AppId(id), .. } if id == last)
-            && let Some(partition) = partition.take()
+        if let Event::Started { app, .. } = event
+            && let Some(partition) = partition.take_if(|p| p.places().last().unwrap().app == app)
         {
             model.carry_out(Action::Partition { plan: PlanId(0), partition, reason: "test" });
         }

@@ -1,0 +1,170 @@
+//! What LFOC finds out while programs run, and what it costs: every figure of docs/lfoc-online.md.
+//!
+//! `cargo run --release -p fairways-lab --example lfoc_online [-- PROFILES.csv PHASES.csv]`
+
+#![allow(clippy::print_stdout)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fairways_core::{Llc, Policy, Ways};
+use fairways_lab::{
+    LiveOutcome, Protocol, Turns, accuracy, draw_workloads, live, random_mixes, turns,
+};
+use fairways_model::Settings;
+use fairways_policy::lfoc::{Class, Lfoc, Parameters};
+use fairways_policy::stock::Stock;
+use fairways_profiles::{Mix, Programs, embedded_programs, read_phased, read_table};
+
+/// Seed of every mix and machine.
+const SEED: u64 = 1;
+/// Mixes of each kind and size: 36 workloads in all, as in LFOC's Figure 5.
+const MIXES: usize = 6;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let read;
+    let programs = match args.as_slice() {
+        [] => embedded_programs(),
+        [profiles, phases] => {
+            let table = read_table(&std::fs::read(profiles)?, profiles)?;
+            let phased = read_phased(&std::fs::read(phases)?, phases, &table)?;
+            read = Programs::new(table, phased);
+            &read
+        }
+        _ => return Err("expected no arguments, or PROFILES.csv PHASES.csv".into()),
+    };
+    let ways = programs.table().ways();
+    println!("{} programs, {ways} ways", programs.len());
+    classes_found(programs, ways);
+    unfairness(programs, ways)?;
+    changes_caught(&turns(programs.table(), ways, &settings(ways), 500));
+    Ok(())
+}
+
+fn settings(ways: Ways) -> Settings {
+    Settings { seed: SEED, ..Settings::new(Llc::with_ways(ways)) }
+}
+
+fn classes_found(programs: &Programs, ways: Ways) {
+    println!("\nRight classes after 20 s, 40 random mixes each of 8, 12 and 16 programs:");
+    let mixes = random_mixes(programs.table(), &[8, 12, 16], 40, SEED);
+    let perfect = settings(ways);
+    let noisy = Settings { noise: 0.02, ..perfect };
+    let one = Parameters::default();
+    let eight = Parameters { windows_per_size: 8, ..one };
+    for (what, settings, parameters) in [
+        ("as asked", perfect, one),
+        ("windows overshot by four", Settings { overshoot: 4.0, ..perfect }, one),
+        ("2 % noise", noisy, one),
+        ("2 % noise, 8 windows a size", noisy, eight),
+    ] {
+        let found = accuracy(programs, &mixes, &settings, parameters, Duration::from_secs(20));
+        let (sampling, all) = found.sampling;
+        println!(
+            "  {what:28} {:5.1} %   {} of {}; {:.1} % of the time in sampling mode",
+            percent(found.right.into(), found.all.into()),
+            found.right,
+            found.all,
+            percent(sampling as f64, all as f64),
+        );
+        for ((name, is, taken), count) in found.wrong {
+            println!("      {count:3} x {name}, {is}, for {}", taken.unwrap_or("unknown"));
+        }
+    }
+}
+
+fn unfairness(programs: &Programs, ways: Ways) -> Result<(), Box<dyn std::error::Error>> {
+    println!("\nUnfairness and STP by the protocol of LFOC §5 (150 G instructions, three runs):");
+    println!("  {:5} {:>8} {:>18} {:>18} {:>9}", "mix", "stock", "lfoc", "lfoc, told", "sampling");
+    let protocol = Protocol::default();
+    let told = Protocol { known: true, ..protocol.clone() };
+    let mut rows: BTreeMap<&str, Vec<[LiveOutcome; 3]>> = BTreeMap::new();
+    for mix in draw_workloads(programs, ways, MIXES, SEED) {
+        let run = |protocol: &Protocol, policy: &mut dyn Policy| {
+            live(programs, &mix, &settings(ways), protocol, policy)
+        };
+        let outcomes = [
+            run(&protocol, &mut Stock::default())?,
+            run(&protocol, &mut Lfoc::default())?,
+            run(&told, &mut Lfoc::default())?,
+        ];
+        let Mix { name, .. } = &mix;
+        let [stock, online, told] = &outcomes;
+        let cell = |outcome: &LiveOutcome| {
+            let change = 100.0 * (outcome.metrics.unfairness / stock.metrics.unfairness - 1.0);
+            format!("{:.3} {change:+.1} %", outcome.metrics.unfairness)
+        };
+        println!(
+            "  {name:5} {:8.3} {:>18} {:>18} {:7.2} %",
+            stock.metrics.unfairness,
+            cell(online),
+            cell(told),
+            100.0 * online.activity.sampling_share(),
+        );
+        rows.entry(if name.starts_with('S') { "S" } else { "P" }).or_default().push(outcomes);
+    }
+    let all: Vec<_> = rows.values().flatten().cloned().collect();
+    rows.insert("S and P", all);
+    for (kind, rows) in &rows {
+        let mean = |of: &dyn Fn(&[LiveOutcome; 3]) -> f64| {
+            rows.iter().map(of).sum::<f64>() / rows.len() as f64
+        };
+        println!(
+            "  {kind}, means: unfairness {:+.1} %, STP {:+.1} % against stock; against LFOC told \
+             beforehand unfairness {:+.2} %, STP {:+.2} %; {:.2} % of the time in sampling mode",
+            100.0 * (mean(&|r| r[1].metrics.unfairness / r[0].metrics.unfairness) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.stp / r[0].metrics.stp) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.unfairness / r[2].metrics.unfairness) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.stp / r[2].metrics.stp) - 1.0),
+            100.0 * mean(&|r| r[1].activity.sampling_share()),
+        );
+    }
+    println!("  (published: unfairness -16.7 % on S and P, LFOC §5.2)");
+    Ok(())
+}
+
+fn changes_caught(found: &Turns) {
+    println!(
+        "\nFrom a change of class to the right class, {} random phased programs, {} changes;",
+        found.programs,
+        found.turns.len()
+    );
+    let (right, all) = found.right;
+    println!(
+        "programs were taken for what they were {:.1} % of the time:",
+        percent(right as f64, all as f64)
+    );
+    println!(
+        "  {:24} {:>7} {:>8}  milliseconds: 10th, 50th, 90th, 99th percentile",
+        "", "changes", "caught"
+    );
+    let kinds = [Class::Streaming, Class::Sensitive, Class::Light];
+    for from in kinds {
+        for to in kinds.into_iter().filter(|&to| to != from) {
+            let turns: Vec<_> =
+                found.turns.iter().filter(|turn| (turn.from, turn.to) == (from, to)).collect();
+            let mut times: Vec<Duration> = turns.iter().filter_map(|turn| turn.caught).collect();
+            times.sort_unstable();
+            let at = |percentile: usize| {
+                times
+                    .get(times.len() * percentile / 100)
+                    .map_or("-".into(), |time| time.as_millis().to_string())
+            };
+            println!(
+                "  {:24} {:7} {:6.1} %  {:>6} {:>6} {:>6} {:>6}",
+                format!("{} to {}", from.name(), to.name()),
+                turns.len(),
+                percent(times.len() as f64, turns.len() as f64),
+                at(10),
+                at(50),
+                at(90),
+                at(99),
+            );
+        }
+    }
+}
+
+fn percent(part: f64, whole: f64) -> f64 {
+    100.0 * part / whole
+}

@@ -1,0 +1,167 @@
+//! How well LFOC finds out what programs are while they run (LFOC §4.2).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fairways_core::{AppId, Time, Ways};
+use fairways_model::{Model, Settings};
+use fairways_policy::lfoc::{Class, Lfoc, Parameters};
+use fairways_profiles::{Mix, Phase, Phased, Programs, Table};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::draw::{classes, pick};
+use crate::live::{job, watch};
+
+/// What programs were taken for, against what they are.
+#[derive(Clone, Debug, Default)]
+pub struct Accuracy {
+    /// Programs taken for what Table 1 makes of their profiles.
+    pub right: u32,
+    /// All programs.
+    pub all: u32,
+    /// Those that were not: the name, what it is, what it was taken for (`None`: unknown), how
+    /// often.
+    pub wrong: BTreeMap<(String, &'static str, Option<&'static str>), u32>,
+    /// Nanoseconds in sampling mode, of all nanoseconds.
+    pub sampling: (u64, u64),
+}
+
+/// Runs each mix of programs of a table for `span` under LFOC, which is told nothing of them, and
+/// sees what it takes them for in the end.
+#[must_use]
+pub fn accuracy(
+    programs: &Programs,
+    mixes: &[Mix],
+    settings: &Settings,
+    parameters: Parameters,
+    span: Duration,
+) -> Accuracy {
+    let ways = settings.llc.ways;
+    let truth = classes(programs.table(), ways);
+    let mut found = Accuracy::default();
+    for (mix, seed) in mixes.iter().zip(settings.seed..) {
+        let jobs = mix.programs.iter().map(|&index| job(programs, index, ways, 1.0));
+        let mut model = Model::new(Settings { seed, ..*settings }, jobs);
+        model.stop_at(Time::ZERO.after(span));
+        let mut policy = Lfoc::new(parameters);
+        let activity = watch(&mut model, &mut policy, |_, _, _, _| ());
+        found.sampling.0 += activity.sampling_nanos;
+        found.sampling.1 += activity.end.nanos();
+        for (app, &program) in (0..).map(AppId).zip(&mix.programs) {
+            let (is, taken) = (truth[program], policy.class(app));
+            found.all += 1;
+            if taken == Some(is) {
+                found.right += 1;
+            } else {
+                let name = programs.name(program).to_owned();
+                *found.wrong.entry((name, is.name(), taken.map(Class::name))).or_default() += 1;
+            }
+        }
+    }
+    found
+}
+
+/// A program became one of another class.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// What it was, and was taken for.
+    pub from: Class,
+    /// What it became.
+    pub to: Class,
+    /// How long after the policy knew; `None`: not before the next turn, exit, or end.
+    pub caught: Option<Duration>,
+    /// How long it stayed so.
+    pub lasted: Duration,
+}
+
+/// Turns of random phased programs, and how long they were taken for the right class.
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    /// The programs' changes of class, where the policy knew what they were before.
+    pub turns: Vec<Turn>,
+    /// Phased programs that ran.
+    pub programs: u32,
+    /// Nanoseconds for which programs were taken for what they were, of all nanoseconds.
+    pub right: (u128, u128),
+}
+
+/// Runs `runs` mixes of eight programs each, of two to four phases of 5 to 40 G instructions drawn
+/// from the table, for a minute under LFOC, which is told nothing.
+#[must_use]
+pub fn turns(table: &Table, ways: Ways, settings: &Settings, runs: u64) -> Turns {
+    const PROGRAMS: usize = 8;
+    let truth = classes(table, ways);
+    let mut found = Turns::default();
+    for seed in (settings.seed..).take(usize::try_from(runs).unwrap_or(usize::MAX)) {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let phased = (0..PROGRAMS).map(|number| random_program(&mut rng, table, number)).collect();
+        let programs = Programs::new(table.clone(), phased);
+        let first = table.names().len();
+        let jobs = (first..programs.len()).map(|index| job(&programs, index, ways, 1.0));
+        let mut model = Model::new(Settings { seed, ..*settings }, jobs);
+        let end = Time::ZERO.after(Duration::from_secs(60));
+        model.stop_at(end);
+        let mut open: BTreeMap<AppId, Open> = BTreeMap::new();
+        let mut before = Time::ZERO;
+        watch(&mut model, &mut Lfoc::default(), |at, _, model, policy: &Lfoc| {
+            for (app, job, phase, turned) in model.running() {
+                let is = truth[programs.phases(first + job)[phase].program];
+                let taken = policy.class(app);
+                let span = u128::from(at.nanos() - before.nanos());
+                found.right.0 += if taken == Some(is) { span } else { 0 };
+                found.right.1 += span;
+                let open = open.entry(app).or_insert(Open::new(is, turned, None));
+                if open.is != is {
+                    let known = open.taken.filter(|&taken| taken == open.is);
+                    let turn = std::mem::replace(open, Open::new(is, turned, known));
+                    found.turns.extend(turn.close(turned));
+                }
+                open.taken = taken;
+                if taken == Some(is) {
+                    open.caught.get_or_insert(at);
+                }
+            }
+            before = at;
+        });
+        found.turns.extend(open.into_values().filter_map(|turn| turn.close(end)));
+        found.programs += 8;
+    }
+    found
+}
+
+/// A class that a program has at the moment.
+#[derive(Clone, Copy)]
+struct Open {
+    is: Class,
+    since: Time,
+    /// What it was before, if the policy knew.
+    from: Option<Class>,
+    /// What it was taken for last, and since when for the right class.
+    taken: Option<Class>,
+    caught: Option<Time>,
+}
+
+impl Open {
+    fn new(is: Class, since: Time, from: Option<Class>) -> Self {
+        Self { is, since, from, taken: None, caught: None }
+    }
+
+    fn close(self, end: Time) -> Option<Turn> {
+        Some(Turn {
+            from: self.from?,
+            to: self.is,
+            caught: self.caught.map(|at| at.since(self.since)),
+            lasted: end.since(self.since),
+        })
+    }
+}
+
+fn random_program(rng: &mut Pcg64Mcg, table: &Table, number: usize) -> Phased {
+    let count = 2 + pick(rng, 3).unwrap_or(0);
+    let phases = (0..count).map(|_| Phase {
+        program: pick(rng, table.names().len()).unwrap_or(0),
+        instructions: Some(5_000_000_000 + rng.next_u64() % 35_000_000_000),
+    });
+    Phased { name: format!("random {number}"), phases: phases.collect() }
+}
