@@ -19,6 +19,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Simulate(Box<Simulate>),
+    Run(Box<Run>),
     /// Print a shell's completion script
     Completions {
         /// The shell
@@ -31,11 +32,13 @@ pub(crate) enum Command {
 /// Scores what each policy makes of each mix: slowdowns by the published PBBCache model, and from
 /// them unfairness (the largest slowdown over the smallest), STP (the sum of 1 / slowdown) and ANTT
 /// (the mean slowdown). Without arguments it runs the embedded profiles and twelve mixes of them.
+///
+/// With --dynamic the programs run on a machine with time in it, finish and start again, and
+/// policies that can learn are told nothing of them beforehand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Simulate {
-    /// Profiles of programs, as CSV; the embedded ones without it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) profiles: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) world: World,
 
     /// A mix: the names of its programs; may be given more than once
     #[arg(long, value_name = "A,B,C")]
@@ -44,6 +47,123 @@ pub(crate) struct Simulate {
     /// Mixes, one a line: a name, then its programs
     #[arg(long, value_name = "FILE")]
     pub(crate) mixes: Option<PathBuf>,
+
+    /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov, lfoc
+    #[arg(
+        long,
+        value_name = "A,B,C",
+        default_value = "stock,equal,ucp,ucp-slowdown,yu-petrov,lfoc"
+    )]
+    pub(crate) policies: String,
+
+    /// Let the programs run over time, instead of scoring what policies decide
+    #[arg(long, help_heading = "Over time")]
+    pub(crate) dynamic: bool,
+
+    /// Instructions of a run [default: 150000000000, as in LFOC §5]
+    #[arg(long, value_name = "N", help_heading = "Over time", requires = "dynamic")]
+    pub(crate) instructions: Option<String>,
+
+    /// Runs that every program completes before a mix ends [default: 3, as in LFOC §5]
+    #[arg(long, value_name = "N", help_heading = "Over time", requires = "dynamic")]
+    pub(crate) completions: Option<String>,
+
+    /// Make runs and phases so many times as long: 0.1 is quick, and sampling then weighs ten
+    /// times as much [default: 1]
+    #[arg(long, value_name = "X", help_heading = "Over time", requires = "dynamic")]
+    pub(crate) time_scale: Option<String>,
+
+    /// Tell policies that can learn the profiles too
+    #[arg(long, help_heading = "Over time", requires = "dynamic")]
+    pub(crate) known_profiles: bool,
+
+    #[command(flatten)]
+    pub(crate) observation: Observation,
+
+    /// Print one JSON object instead of tables (docs/simulate.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Run programs under a policy, and report as it goes
+///
+/// The machine is the analytic model over time: programs run, finish and start again, and the
+/// policy is told nothing of them beforehand. What it makes of them is reported as it happens, and
+/// how they fared in the end, beside the same without partitioning.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// The machine
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Machine,
+
+    #[command(flatten)]
+    pub(crate) world: World,
+
+    /// The programs, by name [default: eight, drawn by --seed]
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) mix: Option<String>,
+
+    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov or lfoc
+    #[arg(long, value_name = "NAME", default_value = "lfoc")]
+    pub(crate) policy: String,
+
+    /// A parameter of the policy; may be given more than once (docs/run.md lists them)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// How long to run, on the machine's clock: 500ms, 60s, 2m
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) duration: String,
+
+    /// Instructions after which a program finishes and starts again
+    #[arg(long, value_name = "N", default_value = "150000000000", allow_negative_numbers = true)]
+    pub(crate) instructions: String,
+
+    /// Tell the policy the profiles
+    #[arg(long)]
+    pub(crate) known_profiles: bool,
+
+    #[command(flatten)]
+    pub(crate) observation: Observation,
+
+    /// Write every event and action to this file, which `fairways replay` reads
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// Begin a new part of the journal where one would grow beyond this: 500K, 64M, 2G
+    #[arg(long, value_name = "SIZE", default_value = "256M", requires = "journal")]
+    pub(crate) journal_size: String,
+
+    /// Keep so many finished parts of the journal, and delete older ones [default: all]
+    #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true)]
+    pub(crate) journal_parts: Option<String>,
+
+    /// Print one JSON object in the end, instead of a report as it goes (docs/run.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Report only how the programs fared in the end
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Machine {
+    /// The analytic model over time
+    Model,
+}
+
+/// Programs, and the machine on which they run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct World {
+    /// Profiles of programs, as CSV; the embedded ones without it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+
+    /// Programs with phases made of the profiles, as CSV (docs/profiles.md); without --profiles and
+    /// this there are embedded ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) phases: Option<PathBuf>,
 
     /// Ways of the cache, at most as many as the profiles have [default: that many]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -57,6 +177,11 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
     pub(crate) min_bits: String,
 
+    /// MB of the cache that the profiles were measured on; over time, ways fill the slower the
+    /// larger they are
+    #[arg(long, value_name = "X", default_value = "27.5", allow_negative_numbers = true)]
+    pub(crate) llc_mb: String,
+
     /// Memory bandwidth, MB/s [default: no limit]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub(crate) bandwidth_mbps: Option<String>,
@@ -65,25 +190,39 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "MODEL", default_value = "simple", requires = "bandwidth_mbps")]
     pub(crate) bandwidth_model: Model,
 
-    /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov, lfoc
-    #[arg(
-        long,
-        value_name = "A,B,C",
-        default_value = "stock,equal,ucp,ucp-slowdown,yu-petrov,lfoc"
-    )]
-    pub(crate) policies: String,
-
     /// Ways promised to programs, which `static` gives them
     #[arg(long, value_name = "PROGRAM=WAYS,...")]
     pub(crate) baselines: Option<String>,
 
-    /// Draws the mixes where none are named; the same seed draws the same
+    /// Draws the mixes where none are named, and all that is random over time; the same seed gives
+    /// the same
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
     pub(crate) seed: String,
+}
 
-    /// Print one JSON object instead of tables (docs/simulate.md)
-    #[arg(long)]
-    pub(crate) json: bool,
+/// How well the machine over time can be observed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Observation {
+    /// How far each reading of a counter may be off, in percent [default: 0]
+    #[arg(long, value_name = "PERCENT", help_heading = "Over time", allow_negative_numbers = true)]
+    pub(crate) noise: Option<String>,
+
+    /// How many windows are lost, in percent [default: 0]
+    #[arg(long, value_name = "PERCENT", help_heading = "Over time", allow_negative_numbers = true)]
+    pub(crate) lost: Option<String>,
+
+    /// How many times longer a window is than was asked for [default: 1]
+    #[arg(long, value_name = "X", help_heading = "Over time", allow_negative_numbers = true)]
+    pub(crate) overshoot: Option<String>,
+}
+
+impl Observation {
+    /// The first flag that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        [("--noise", &self.noise), ("--lost", &self.lost), ("--overshoot", &self.overshoot)]
+            .into_iter()
+            .find_map(|(flag, value)| value.is_some().then_some(flag))
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

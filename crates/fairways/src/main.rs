@@ -1,9 +1,14 @@
 //! The command line of Fairways.
 //!
-//! Exit codes: 0, done; 1, it could not be done; 2, bad usage or bad input, told in one line.
+//! Exit codes: 0, done; 1, it could not be done; 2, bad usage or bad input, told in one line; 130,
+//! interrupted.
 
 mod args;
+mod partition;
+mod run;
 mod simulate;
+mod table;
+mod world;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -12,6 +17,18 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Command, one_line};
+
+/// The user has seen enough (SIGINT or SIGTERM): exit code 130, after all is put in order.
+#[derive(Debug)]
+struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
 
 /// Bad usage or bad input: exit code 2.
 #[derive(Debug)]
@@ -43,6 +60,7 @@ fn main() -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match args.command {
         Command::Simulate(simulate) => simulate::run(&simulate, &mut out),
+        Command::Run(run) => run::run(&run, &mut out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
             Ok(())
@@ -52,7 +70,17 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // Who reads has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => fail(&format!("{error:#}"), if error.is::<BadInput>() { 2 } else { 1 }),
+        Err(error) => fail(&format!("{error:#}"), exit_code(&error)),
+    }
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<BadInput>() {
+        2
+    } else if error.is::<Interrupted>() {
+        130
+    } else {
+        1
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use fairways_lab::{Comparison, Outcome};
-use fairways_profiles::Mix;
+use fairways_lab::{LiveOutcome, Outcome};
+use fairways_profiles::{Metrics, Mix};
 use serde::Serialize;
 
+use super::Results;
 use super::settings::Checked;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -15,12 +16,14 @@ const SCHEMA: u32 = 1;
 struct Report<'a> {
     schema: u32,
     ways: u32,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dynamic: bool,
     mixes: Vec<MixReport<'a>>,
 }
 
 #[derive(Serialize)]
 struct MixReport<'a> {
-    mix: &'a str,
+    mix: String,
     apps: Vec<&'a str>,
     policies: Vec<PolicyReport<'a>>,
 }
@@ -32,9 +35,25 @@ struct PolicyReport<'a> {
     stp: f64,
     antt: f64,
     jain: f64,
-    reason: &'a str,
-    partition: Vec<ClusterReport>,
+    #[serde(flatten)]
+    how: How<'a>,
     slowdowns: &'a [f64],
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum How<'a> {
+    Scored { reason: &'a str, partition: Vec<ClusterReport> },
+    Live(Activity),
+}
+
+#[derive(Serialize)]
+struct Activity {
+    seconds: f64,
+    plans: u64,
+    refused: u64,
+    samplings: u64,
+    sampling_share: f64,
 }
 
 #[derive(Serialize)]
@@ -47,36 +66,62 @@ struct ClusterReport {
 /// Writes one object and a newline.
 pub(super) fn write(
     checked: &Checked,
-    results: &[(&Mix, Comparison)],
+    results: &Results<'_>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let names = checked.table().names();
-    let mixes = results.iter().map(|(mix, comparison)| MixReport {
-        mix: &mix.name,
-        apps: mix.programs.iter().map(|&program| names[program].as_str()).collect(),
-        policies: comparison.outcomes.iter().map(policy).collect(),
-    });
-    let ways = checked.settings.llc.ways.get();
-    serde_json::to_writer(&mut *out, &Report { schema: SCHEMA, ways, mixes: mixes.collect() })?;
+    let programs = checked.programs();
+    let report = |mix: &'_ Mix, policies| MixReport {
+        mix: mix.name.clone(),
+        apps: mix.programs.iter().map(|&program| programs.name(program)).collect(),
+        policies,
+    };
+    let mixes = match results {
+        Results::Scored(results) => results
+            .iter()
+            .map(|(mix, c)| report(mix, c.outcomes.iter().map(scored).collect()))
+            .collect(),
+        Results::Live(results) => results
+            .iter()
+            .map(|(mix, c)| report(mix, c.outcomes.iter().map(live).collect()))
+            .collect(),
+    };
+    let dynamic = matches!(results, Results::Live(_));
+    let ways = checked.ways().get();
+    serde_json::to_writer(&mut *out, &Report { schema: SCHEMA, ways, dynamic, mixes })?;
     writeln!(out)?;
     Ok(())
 }
 
-fn policy(outcome: &Outcome) -> PolicyReport<'_> {
+fn scored(outcome: &Outcome) -> PolicyReport<'_> {
     let partition = &outcome.partition;
     let cluster = |(cluster, mask): (u32, &fairways_core::WayMask)| {
         let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
         apps.sort_unstable();
         ClusterReport { apps, mask: mask.to_string(), ways: mask.count() }
     };
-    PolicyReport {
-        policy: outcome.policy,
-        unfairness: outcome.metrics.unfairness,
-        stp: outcome.metrics.stp,
-        antt: outcome.metrics.antt,
-        jain: outcome.metrics.jain,
-        reason: outcome.reason,
-        partition: (0..).zip(partition.masks()).map(cluster).collect(),
-        slowdowns: &outcome.slowdowns,
-    }
+    let partition = (0..).zip(partition.masks()).map(cluster).collect();
+    let how = How::Scored { reason: outcome.reason, partition };
+    policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
+}
+
+fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {
+    let activity = &outcome.activity;
+    let how = How::Live(Activity {
+        seconds: activity.end.nanos() as f64 / 1e9,
+        plans: activity.plans,
+        refused: activity.refused,
+        samplings: activity.samplings,
+        sampling_share: activity.sampling_share(),
+    });
+    policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
+}
+
+fn policy<'a>(
+    policy: &'a str,
+    metrics: &Metrics,
+    how: How<'a>,
+    slowdowns: &'a [f64],
+) -> PolicyReport<'a> {
+    let Metrics { unfairness, stp, antt, jain } = *metrics;
+    PolicyReport { policy, unfairness, stp, antt, jain, how, slowdowns }
 }

@@ -1,23 +1,29 @@
 //! `fairways simulate`: mixes under several policies, compared.
 
 mod json;
-mod partition;
 mod settings;
 mod table;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use fairways_lab::{CompareError, Comparison, compare};
+use fairways_lab::{CompareError, Comparison, LiveComparison, compare, compare_live};
+use fairways_policy::by_name;
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::BadInput;
 use crate::args::Simulate;
-use settings::Checked;
+use settings::{Checked, How};
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Every mix, compared.
+enum Results<'a> {
+    Scored(Vec<(&'a Mix, Comparison)>),
+    Live(Vec<(&'a Mix, LiveComparison)>),
+}
 
 /// Runs the command; everything is checked before anything is written.
 pub(crate) fn run(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -30,17 +36,32 @@ pub(crate) fn run(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
     }
 }
 
-fn compare_all(checked: &Checked) -> anyhow::Result<Vec<(&Mix, Comparison)>> {
+fn compare_all(checked: &Checked) -> anyhow::Result<Results<'_>> {
+    let policies = || checked.policies.iter().filter_map(|name| by_name(name));
+    let programs = checked.programs();
+    Ok(match &checked.how {
+        How::Score(settings) => Results::Scored(each(&checked.mixes, |mix| {
+            compare(programs.table(), mix, settings, policies()).map_err(told)
+        })?),
+        How::Live(settings, protocol) => Results::Live(each(&checked.mixes, |mix| {
+            let comparison = compare_live(programs, mix, settings, protocol, policies());
+            comparison.map_err(|error| BadInput(error.to_string()).into())
+        })?),
+    })
+}
+
+/// Compares mix after mix, and shows how far it is.
+fn each<C>(
+    mixes: &[Mix],
+    compare: impl Fn(&Mix) -> anyhow::Result<C>,
+) -> anyhow::Result<Vec<(&Mix, C)>> {
     let start = Instant::now();
     let mut bar: Option<ProgressBar> = None;
-    let mut results = Vec::with_capacity(checked.mixes.len());
-    for mix in &checked.mixes {
-        let policies = checked.policies.iter().filter_map(|name| fairways_policy::by_name(name));
-        let comparison = compare(checked.table(), mix, &checked.settings, policies);
-        results.push((mix, comparison.map_err(told)?));
+    let mut results = Vec::with_capacity(mixes.len());
+    for mix in mixes {
+        results.push((mix, compare(mix)?));
         if start.elapsed() > PATIENCE {
-            bar.get_or_insert_with(|| progress(checked.mixes.len()))
-                .set_position(results.len() as u64);
+            bar.get_or_insert_with(|| progress(mixes.len())).set_position(results.len() as u64);
         }
     }
     Ok(results)

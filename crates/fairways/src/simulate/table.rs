@@ -2,46 +2,108 @@
 
 use std::io::Write;
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle, presets};
+use comfy_table::{CellAlignment, Table};
 use fairways_core::Ways;
-use fairways_lab::{Comparison, Outcome, classes};
+use fairways_lab::{LiveOutcome, Outcome, classes};
 use fairways_profiles::{Metrics, Mix};
 
-use super::partition::{bar, members};
+use super::Results;
 use super::settings::Checked;
+use crate::partition::{bar, members};
+use crate::table::STYLE;
 
 const LEGEND: &str = "\
 unfairness  largest slowdown over smallest, 1 at best     STP   sum of 1 / slowdown, higher is better
 ANTT        mean slowdown, lower is better                 %    change against stock (no partitioning)
+";
+
+const SCORED_LEGEND: &str = "\
 ways        each way, the highest first, as its cluster's letter ('#': several, '.': nobody)
 clusters    the programs of each cluster, by their numbers above
 ";
 
-const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+const LIVE_LEGEND: &str = "\
+plans       partitions put in force                  samplings   how often a program was sampled
+sampling    share of the time in sampling mode
+";
+
+/// What stands beside the metrics: columns, and how many of them hold numbers.
+const SCORED: (&[&str], usize) = (&["ways", "clusters"], 0);
+const LIVE: (&[&str], usize) = (&["plans", "samplings", "sampling"], 3);
+
+/// A mix under each policy.
+struct Block<'a> {
+    mix: &'a Mix,
+    stock: &'a Metrics,
+    rows: Vec<Row<'a>>,
+}
+
+/// A policy's metrics, and what stands beside them.
+struct Row<'a> {
+    policy: &'a str,
+    metrics: &'a Metrics,
+    beside: Vec<String>,
+}
 
 /// Writes a table a mix, and for several mixes a summary.
 pub(super) fn write(
     checked: &Checked,
-    results: &[(&Mix, Comparison)],
+    results: &Results<'_>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let ways = checked.settings.llc.ways;
-    let names = checked.table().names();
-    let classes = classes(checked.table(), ways);
-    for (mix, comparison) in results {
+    let ways = checked.ways();
+    let (blocks, beside, legend): (Vec<Block<'_>>, _, _) = match results {
+        Results::Scored(results) => {
+            let blocks = results.iter().map(|(mix, comparison)| Block {
+                mix,
+                stock: &comparison.stock,
+                rows: comparison.outcomes.iter().map(|outcome| scored(outcome, ways)).collect(),
+            });
+            (blocks.collect(), SCORED, SCORED_LEGEND)
+        }
+        Results::Live(results) => {
+            let blocks = results.iter().map(|(mix, comparison)| Block {
+                mix,
+                stock: &comparison.stock,
+                rows: comparison.outcomes.iter().map(live).collect(),
+            });
+            (blocks.collect(), LIVE, LIVE_LEGEND)
+        }
+    };
+    let programs = checked.programs();
+    let classes = classes(programs.table(), ways);
+    for block in &blocks {
         let program = |(number, &program): (usize, &usize)| {
-            format!("{number} {} ({})", names[program], classes[program].name())
+            let class = classes.get(program).map_or("phased", |class| class.name());
+            format!("{number} {} ({class})", programs.name(program))
         };
-        let programs: Vec<_> = mix.programs.iter().enumerate().map(program).collect();
-        writeln!(out, "{}: {}", mix.name, programs.join(", "))?;
-        writeln!(out, "{}\n", comparison_table(comparison, ways).trim_fmt())?;
+        let mix: Vec<_> = block.mix.programs.iter().enumerate().map(program).collect();
+        writeln!(out, "{}: {}", block.mix.name, mix.join(", "))?;
+        writeln!(out, "{}\n", block_table(block, beside).trim_fmt())?;
     }
-    if results.len() > 1 {
-        writeln!(out, "All {} mixes, geometric means:", results.len())?;
-        writeln!(out, "{}\n", summary(checked, results).trim_fmt())?;
+    if blocks.len() > 1 {
+        writeln!(out, "All {} mixes, geometric means:", blocks.len())?;
+        writeln!(out, "{}\n", summary(checked, &blocks).trim_fmt())?;
     }
     out.write_all(LEGEND.as_bytes())?;
+    out.write_all(legend.as_bytes())?;
     Ok(())
+}
+
+fn scored(outcome: &Outcome, ways: Ways) -> Row<'_> {
+    let beside = vec![bar(&outcome.partition, ways), members(&outcome.partition)];
+    Row { policy: outcome.policy, metrics: &outcome.metrics, beside }
+}
+
+fn live(outcome: &LiveOutcome) -> Row<'_> {
+    let activity = &outcome.activity;
+    let sampling = match activity.samplings {
+        0 => String::new(),
+        _ => format!("{:.2} %", 100.0 * activity.sampling_share()),
+    };
+    let samplings = activity.samplings.to_string();
+    let beside = vec![activity.plans.to_string(), samplings, sampling];
+    Row { policy: outcome.policy, metrics: &outcome.metrics, beside }
 }
 
 /// A table whose columns of numbers are right-aligned: all but the first and those from `text` on.
@@ -54,21 +116,20 @@ fn table(header: &[&str], text: usize) -> Table {
     table
 }
 
-fn comparison_table(comparison: &Comparison, ways: Ways) -> Table {
-    let header = ["policy", "unfairness", "%", "STP", "%", "ANTT", "%", "ways", "clusters"];
-    let mut table = table(&header, 7);
-    for outcome in &comparison.outcomes {
-        let (ours, stock) = (&outcome.metrics, &comparison.stock);
-        let mut row = vec![outcome.policy.to_owned()];
+fn block_table(block: &Block<'_>, (beside, numbers): (&[&str], usize)) -> Table {
+    let header = [&["policy", "unfairness", "%", "STP", "%", "ANTT", "%"], beside].concat();
+    let mut table = table(&header, 7 + numbers);
+    for row in &block.rows {
+        let (ours, stock) = (row.metrics, block.stock);
+        let mut cells = vec![row.policy.to_owned()];
         for (value, stock) in
             [(ours.unfairness, stock.unfairness), (ours.stp, stock.stp), (ours.antt, stock.antt)]
         {
-            row.push(format!("{value:.3}"));
-            row.push(change(value / stock));
+            cells.push(format!("{value:.3}"));
+            cells.push(change(value / stock));
         }
-        row.push(bar(&outcome.partition, ways));
-        row.push(members(&outcome.partition));
-        table.add_row(row);
+        cells.extend(row.beside.iter().cloned());
+        table.add_row(cells);
     }
     table
 }
@@ -79,26 +140,24 @@ fn change(ratio: f64) -> String {
     if matches!(percent.as_str(), "+0.0" | "-0.0") { String::new() } else { percent }
 }
 
-fn summary(checked: &Checked, results: &[(&Mix, Comparison)]) -> Table {
+fn summary(checked: &Checked, blocks: &[Block<'_>]) -> Table {
     let header = ["policy", "unfairness", "%", "STP", "%", "ANTT", "%", "fairer than stock"];
     let mut table = table(&header, 8);
     for (index, policy) in checked.policies.iter().enumerate() {
-        let pairs = || results.iter().map(|(_, c)| (&c.outcomes[index], &c.stock));
+        let pairs = || blocks.iter().map(|block| (block.rows[index].metrics, block.stock));
         let mut row = vec![(*policy).to_owned()];
         for metric in [
             (|m: &Metrics| m.unfairness) as fn(&Metrics) -> f64,
             |m: &Metrics| m.stp,
             |m: &Metrics| m.antt,
         ] {
-            let ours = pairs().map(|(outcome, _)| metric(&outcome.metrics));
-            let ratios = pairs().map(|(outcome, stock)| metric(&outcome.metrics) / metric(stock));
+            let ours = pairs().map(|(ours, _)| metric(ours));
+            let ratios = pairs().map(|(ours, stock)| metric(ours) / metric(stock));
             row.push(format!("{:.3}", geometric_mean(ours)));
             row.push(change(geometric_mean(ratios)));
         }
-        let fairer = |&(outcome, stock): &(&Outcome, &Metrics)| {
-            outcome.metrics.unfairness < stock.unfairness
-        };
-        row.push(format!("{} of {}", pairs().filter(fairer).count(), results.len()));
+        let fairer = |&(ours, stock): &(&Metrics, &Metrics)| ours.unfairness < stock.unfairness;
+        row.push(format!("{} of {}", pairs().filter(fairer).count(), blocks.len()));
         table.add_row(row);
     }
     table

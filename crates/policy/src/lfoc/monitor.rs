@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Curve, Q32, Sample};
+use fairways_core::{AppId, Curve, Q32, Sample, WayMask};
 
 use super::classify::Class;
 use super::parameters::Parameters;
@@ -24,8 +24,8 @@ pub(crate) struct Learner {
     pub(crate) given_up: u32,
     /// The ways of its cluster, and how many windows are still to be passed over because they
     /// changed.
-    ways: u32,
-    pub(crate) unsettled: u32,
+    mask: WayMask,
+    unsettled: u32,
     history: VecDeque<Period>,
     signal: Persistence,
 }
@@ -60,21 +60,29 @@ impl Learner {
             class: None,
             sampled: None,
             given_up: 0,
-            ways: 0,
+            mask: WayMask::default(),
             unsettled: 0,
             history: VecDeque::new(),
             signal: Persistence::default(),
         }
     }
 
-    /// Its cluster has `ways` ways from now on. What was seen with other ways says nothing of how
-    /// it fares with these.
-    pub(crate) fn owns(&mut self, ways: u32, p: &Parameters) {
-        if ways != self.ways {
-            self.ways = ways;
-            self.unsettled = p.discarded_windows;
+    /// Its cluster has these ways from now on. What was seen with more or fewer of them says
+    /// nothing of how it fares with these.
+    pub(crate) fn owns(&mut self, mask: WayMask, p: &Parameters) {
+        if mask.count() != self.mask.count() {
             self.history.clear();
         }
+        if mask != self.mask {
+            self.mask = mask;
+            self.disturb(p);
+        }
+    }
+
+    /// Its lines move: neither the window under way nor those after it, as many as are discarded
+    /// (decision LFOC 17), tell how it fares.
+    pub(crate) fn disturb(&mut self, p: &Parameters) {
+        self.unsettled = p.discarded_windows.saturating_add(1);
     }
 
     /// It was sampled, and is of this class now.
@@ -87,7 +95,7 @@ impl Learner {
         self.class = Some(class);
         self.sampled = Some(Box::new(sampled));
         self.given_up = 0;
-        self.unsettled = p.discarded_windows;
+        self.disturb(p);
         self.history.clear();
     }
 
@@ -101,7 +109,7 @@ impl Learner {
         }
         // The footnote of §4.2 reads occupancy from CMT. Where there is none to read, a program
         // holds at most the ways of its cluster.
-        let occupancy = sample.occupancy.unwrap_or(Q32::from_int(self.ways));
+        let occupancy = sample.occupancy.unwrap_or(Q32::from_int(self.mask.count()));
         let stalls = sample.counters.stalls_l2_miss_share();
         self.history.push_back(Period { llcmpkc, stalls, occupancy });
         if self.history.len() < p.averaged_periods.max(1) as usize {

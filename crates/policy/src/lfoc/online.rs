@@ -27,7 +27,7 @@ impl Lfoc {
             }
         } else {
             // What a program does while another is sampled is not what it does.
-            if sampling || sample.straddled || waiting {
+            if sampling || waiting {
                 return;
             }
             let Some(reason) = learner.watch(p, sample) else { return };
@@ -98,7 +98,7 @@ impl Lfoc {
         act(Action::Watch { app, every });
         for learner in &mut self.learners.0 {
             // The lines of all of them have moved.
-            learner.unsettled = learner.unsettled.max(self.parameters.discarded_windows);
+            learner.disturb(&self.parameters);
         }
         self.go_on(act);
     }
@@ -152,6 +152,12 @@ impl Lfoc {
         if let Some(session) = session {
             self.plan = running
                 .plan(act, |llc, programs, partition| session.plan(llc, programs, partition));
+            if session.plan.is_some() {
+                // Others came or went. Windows go on, or programs that come and go faster than a
+                // window lasts would put sampling off for ever.
+                session.joined = true;
+                return;
+            }
             session.plan = self.plan;
             let every = Every::Instructions(p.sampling_window);
             act(Action::Watch { app: session.app, every });
@@ -167,7 +173,7 @@ impl Lfoc {
         for place in partition.places() {
             if let Some(learner) = learners.get_mut(place.app) {
                 let mask = partition.masks().get(place.cluster as usize);
-                learner.owns(mask.map_or(0, |mask| mask.count()), p);
+                learner.owns(mask.copied().unwrap_or_default(), p);
             }
         }
     }

@@ -15,8 +15,12 @@ pub const SAMPLING: &str = "sampling mode: one program is measured, the others s
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) app: AppId,
-    /// The plan under which a window counts.
+    /// The first plan with the sampling partition at this size; a window counts that ended under
+    /// it or a later one.
     pub(crate) plan: Option<PlanId>,
+    /// Whether others came or went since the last window, which changes the plan and leaves the
+    /// sampling partition as it is.
+    pub(crate) joined: bool,
     /// The ways of the sampling partition, and the least that it can have.
     pub(crate) ways: u32,
     least: u32,
@@ -104,6 +108,7 @@ impl Session {
         Self {
             app,
             plan: None,
+            joined: false,
             ways: llc.min_ways(),
             least: llc.min_ways(),
             discarded: 0,
@@ -148,7 +153,8 @@ impl Session {
 
     /// Takes in a window of the program; the partition may grow up to `largest`.
     pub(crate) fn take(&mut self, p: &Parameters, sample: &Sample, largest: u32) -> Next {
-        if sample.straddled || sample.plan != self.plan {
+        let joined = core::mem::take(&mut self.joined);
+        if sample.plan < self.plan || (sample.straddled && !joined) {
             return Next::Wait;
         }
         if self.settles(p, sample.occupancy) {
@@ -230,7 +236,7 @@ impl Session {
     /// The partition grows by the least that it can.
     pub(crate) fn grow(&mut self, largest: u32) {
         self.ways = (self.ways + self.least).min(largest);
-        (self.discarded, self.windows, self.sum) = (0, 0, Sum::NONE);
+        (self.plan, self.discarded, self.windows, self.sum) = (None, 0, 0, Sum::NONE);
     }
 
     /// The class, and the tables it rests on; `None` if no size was measured.

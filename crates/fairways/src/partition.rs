@@ -12,7 +12,7 @@ fn letter(cluster: usize) -> char {
 }
 
 /// The ways as a bar, the highest first: each way the letter of its cluster.
-pub(super) fn bar(partition: &Partition, ways: Ways) -> String {
+pub(crate) fn bar(partition: &Partition, ways: Ways) -> String {
     let way = |way| {
         let masks = partition.masks().iter().enumerate();
         let mut fillers = masks.filter(|(_, mask)| mask.contains(way));
@@ -26,7 +26,7 @@ pub(super) fn bar(partition: &Partition, ways: Ways) -> String {
 }
 
 /// Which programs are in which cluster: `A 0 3  B 1`.
-pub(super) fn members(partition: &Partition) -> String {
+pub(crate) fn members(partition: &Partition) -> String {
     let cluster = |cluster: usize| {
         let index = u32::try_from(cluster).unwrap_or(u32::MAX);
         let mut apps: Vec<u32> = partition.members(index).map(|app| app.0).collect();

@@ -1,0 +1,69 @@
+//! `fairways run`: programs under a policy, reported as it goes.
+
+mod report;
+mod settings;
+mod summary;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fairways_core::Machine;
+use fairways_model::Model;
+
+use crate::args::Run;
+use crate::{BadInput, Interrupted};
+use report::Report;
+use settings::Checked;
+use summary::Summary;
+
+/// Runs the command; everything is checked before anything happens.
+pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut checked = Checked::new(args)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let mut model = checked.model();
+    let mut report = (!args.json && !args.quiet).then(|| Report::new(&checked, out));
+    let told = follow(&mut model, &mut checked, &stop, &mut report);
+    drop(report);
+    told?;
+    let end = model.now();
+    if let Some(why) = model.failure() {
+        return Err(BadInput(format!("after {end}: {why}")).into());
+    }
+    let summary = Summary::new(&checked, &model, end);
+    if args.json {
+        summary.json(out)?
+    } else {
+        summary.table(out)?
+    }
+    if stop.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+/// Runs the machine to its end, or until the user has seen enough.
+fn follow(
+    model: &mut Model,
+    checked: &mut Checked,
+    stop: &AtomicBool,
+    report: &mut Option<Report<'_>>,
+) -> anyhow::Result<()> {
+    while !stop.load(Ordering::Relaxed) {
+        let Some((at, event)) = model.next_event() else { break };
+        if let Some(report) = report {
+            report.event(at, &event, model)?;
+        }
+        let mut said = Ok(());
+        checked.policy.handle(at, &event, &mut |action| {
+            if let Some(report) = report
+                && said.is_ok()
+            {
+                said = report.action(at, &action);
+            }
+            model.carry_out(action);
+        });
+        said?;
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! The programs and the machine that flags describe, checked.
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+use fairways_core::{Llc, Ways, Wish};
+use fairways_profiles::{
+    Bandwidth, BandwidthModel, Mix, Programs, embedded_programs, read_phased, read_table,
+};
+
+use crate::BadInput;
+use crate::args::{Model, Observation, World as Args};
+
+/// No profile, phases or mixes file is larger.
+const LARGEST_FILE: u64 = 1 << 28;
+
+/// Programs, and the machine on which they run.
+pub(crate) struct World {
+    /// The programs of files; else the embedded ones.
+    read: Option<Programs>,
+    pub(crate) llc: Llc,
+    /// Bytes of a way.
+    pub(crate) way_bytes: f64,
+    pub(crate) bandwidth: Option<Bandwidth>,
+    /// What each program was promised, by index; empty if nobody was.
+    pub(crate) wishes: Vec<Wish>,
+    pub(crate) seed: u64,
+}
+
+impl World {
+    /// Reads the files and checks every flag.
+    pub(crate) fn new(args: &Args) -> Result<Self, BadInput> {
+        let read = read_programs(args)?;
+        let programs = read.as_ref().unwrap_or_else(|| embedded_programs());
+        let llc = llc(args, programs.table().ways())?;
+        let wishes = match &args.baselines {
+            Some(baselines) => wishes(baselines, programs, llc.ways)?,
+            None => Vec::new(),
+        };
+        let bandwidth = bandwidth(args)?;
+        let seed = number(&args.seed, "--seed", 0, u64::MAX)?;
+        let llc_mb: f64 = real(&args.llc_mb, "--llc-mb", 0.001, 1e6)?;
+        let way_bytes = llc_mb * 1024.0 * 1024.0 / f64::from(programs.table().ways().get());
+        Ok(Self { read, llc, way_bytes, bandwidth, wishes, seed })
+    }
+
+    pub(crate) fn programs(&self) -> &Programs {
+        self.read.as_ref().unwrap_or_else(|| embedded_programs())
+    }
+
+    /// The analytic machine over time, as well as it can be observed.
+    pub(crate) fn machine(
+        &self,
+        observed: &Observation,
+    ) -> Result<fairways_model::Settings, BadInput> {
+        let percent = |text: &Option<String>, flag: &str, most: f64| {
+            text.as_ref().map_or(Ok(0.0), |text| Ok(real(text, flag, 0.0, most)? / 100.0))
+        };
+        let overshoot = observed.overshoot.as_ref();
+        Ok(fairways_model::Settings {
+            way_bytes: self.way_bytes,
+            bandwidth: self.bandwidth,
+            noise: percent(&observed.noise, "--noise", 50.0)?,
+            lost: percent(&observed.lost, "--lost", 100.0)?,
+            overshoot: overshoot.map_or(Ok(1.0), |text| real(text, "--overshoot", 1.0, 1000.0))?,
+            seed: self.seed,
+            ..fairways_model::Settings::new(self.llc)
+        })
+    }
+
+    /// A mix named on the command line; its name is what was typed.
+    pub(crate) fn mix(&self, names: &str) -> Result<Mix, BadInput> {
+        let programs = names.split(',').map(|name| find(name.trim(), "--mix", self.programs()));
+        Ok(Mix {
+            name: names.replace(char::is_control, "?"),
+            programs: programs.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// A path on one line, whatever is in it.
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string().replace(char::is_control, "?")
+}
+
+/// The bytes of a file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, BadInput> {
+    let error = |why: std::io::Error| BadInput(format!("{}: can't read it: {why}", shown(path)));
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(error)?;
+    file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(error)?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(BadInput(format!(
+            "{}: expected a file of at most {LARGEST_FILE} bytes",
+            shown(path)
+        )));
+    }
+    Ok(bytes)
+}
+
+/// The first item that was there before.
+pub(crate) fn repeated<T: Copy + Eq + std::hash::Hash>(
+    items: impl IntoIterator<Item = T>,
+) -> Option<T> {
+    let mut seen = HashSet::new();
+    items.into_iter().find(|&item| !seen.insert(item))
+}
+
+/// A whole number within bounds.
+pub(crate) fn number<N>(text: &str, flag: &str, least: N, most: N) -> Result<N, BadInput>
+where
+    N: FromStr + PartialOrd + std::fmt::Display,
+{
+    within(text, flag, "a whole number", least, most)
+}
+
+/// A number within bounds.
+pub(crate) fn real(text: &str, flag: &str, least: f64, most: f64) -> Result<f64, BadInput> {
+    within(text, flag, "a number", least, most)
+}
+
+fn within<N>(text: &str, flag: &str, what: &str, least: N, most: N) -> Result<N, BadInput>
+where
+    N: FromStr + PartialOrd + std::fmt::Display,
+{
+    text.trim().parse().ok().filter(|number| (&least..=&most).contains(&number)).ok_or_else(|| {
+        BadInput(format!("{flag}: expected {what} from {least} to {most}, found {text:?}"))
+    })
+}
+
+/// The policy with this name.
+pub(crate) fn policy(name: &str, flag: &str) -> Result<&'static str, BadInput> {
+    let known = fairways_policy::NAMES.into_iter().find(|&known| known == name);
+    known.ok_or_else(|| {
+        let known = fairways_policy::NAMES.join(", ");
+        BadInput(format!("{flag}: expected some of {known}, found {name:?}"))
+    })
+}
+
+fn read_programs(args: &Args) -> Result<Option<Programs>, BadInput> {
+    let wrong = |error: fairways_profiles::InputError| BadInput(error.to_string());
+    if args.profiles.is_none() && args.phases.is_none() {
+        return Ok(None);
+    }
+    let table = match &args.profiles {
+        Some(path) => read_table(&read(path)?, &shown(path)).map_err(wrong)?,
+        None => embedded_programs().table().clone(),
+    };
+    let phased = match &args.phases {
+        Some(path) => read_phased(&read(path)?, &shown(path), &table).map_err(wrong)?,
+        None => Vec::new(),
+    };
+    Ok(Some(Programs::new(table, phased)))
+}
+
+fn llc(args: &Args, most: Ways) -> Result<Llc, BadInput> {
+    let ways = match &args.ways {
+        Some(text) => number(text, "--ways", 1, most.get())?,
+        None => most.get(),
+    };
+    let Some(ways) = Ways::new(ways) else { unreachable!("1 to {most} ways") };
+    let clos = number(&args.clos, "--clos", 1, u32::MAX)?;
+    let min_bits = number(&args.min_bits, "--min-bits", 1, ways.get())?;
+    Ok(Llc { clos, min_bits, ..Llc::with_ways(ways) })
+}
+
+fn bandwidth(args: &Args) -> Result<Option<Bandwidth>, BadInput> {
+    let Some(text) = &args.bandwidth_mbps else { return Ok(None) };
+    let model = match args.bandwidth_model {
+        Model::Simple => BandwidthModel::Simple,
+        Model::Stalls => BandwidthModel::Stalls,
+    };
+    let bandwidth = text.trim().parse().ok().and_then(|limit| Bandwidth::new(limit, model));
+    bandwidth.map(Some).ok_or_else(|| {
+        BadInput(format!("--bandwidth-mbps: expected a number above 0, found {text:?}"))
+    })
+}
+
+fn wishes(baselines: &str, programs: &Programs, ways: Ways) -> Result<Vec<Wish>, BadInput> {
+    let mut wishes = vec![Wish::default(); programs.len()];
+    for promise in baselines.split(',').map(str::trim) {
+        let (name, text) = promise.split_once('=').ok_or_else(|| {
+            BadInput(format!("--baselines: expected PROGRAM=WAYS, found {promise:?}"))
+        })?;
+        let program = find(name, "--baselines", programs)?;
+        let baseline = number(text, &format!("--baselines, {name}"), 1, ways.get())?;
+        if wishes[program].baseline_ways.replace(baseline).is_some() {
+            let said = format!("--baselines: expected each program once, found {name:?} twice");
+            return Err(BadInput(said));
+        }
+    }
+    Ok(wishes)
+}
+
+fn find(name: &str, flag: &str, programs: &Programs) -> Result<usize, BadInput> {
+    programs.find(name).ok_or_else(|| {
+        let few: Vec<_> = (0..programs.len().min(3)).map(|index| programs.name(index)).collect();
+        let (count, few) = (programs.len(), few.join(", "));
+        BadInput(format!(
+            "{flag}: expected one of the {count} programs of the profiles ({few}, ...), found {name:?}"
+        ))
+    })
+}

@@ -1,0 +1,223 @@
+//! Random runs of LFOC on the machine over time: programs come, go, restart and change phase,
+//! plans are refused, samples are lost, counters are off. No panic, no illegal plan, no sampling
+//! mode that does not end. A failure is one seed: `FAIRWAYS_SEED=n cargo test --test chaos`.
+//!
+//! `FAIRWAYS_RUNS` says how many runs (SPECIFICATION.md states 10 000); a few hundred without it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use fairways_core::{Action, AppId, Event, Llc, Machine, Policy, Time, Ways, Wish};
+use fairways_lab::job;
+use fairways_model::{Job, Model, Settings, Then};
+use fairways_policy::lfoc::{Lfoc, Parameters, SAMPLING};
+use fairways_profiles::{Bandwidth, BandwidthModel, Programs, embedded_programs};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+const SPAN: Duration = Duration::from_secs(20);
+
+struct Dice(Pcg64Mcg);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0.next_u64() % limit
+    }
+
+    fn from(&mut self, least: u32, most: u32) -> u32 {
+        least + u32::try_from(self.below(u64::from(most - least + 1))).unwrap()
+    }
+
+    fn one_in(&mut self, sides: u64) -> bool {
+        self.below(sides) == 0
+    }
+
+    fn share(&mut self, most: f64) -> f64 {
+        most * f64::from(self.0.next_u32()) / f64::from(u32::MAX)
+    }
+
+    /// Nothing half of the time.
+    fn some(&mut self, most: f64) -> f64 {
+        if self.one_in(2) { 0.0 } else { self.share(most) }
+    }
+
+    fn time(&mut self) -> Time {
+        Time::ZERO
+            .after(Duration::from_millis(self.below(u64::try_from(SPAN.as_millis()).unwrap())))
+    }
+
+    fn llc(&mut self, ways: Ways) -> Llc {
+        let min_bits = if self.one_in(3) { self.from(1, 4).min(ways.get()) } else { 1 };
+        Llc { ways, min_bits, contiguous: true, clos: self.from(1, 16) }
+    }
+
+    fn settings(&mut self, ways: Ways) -> Settings {
+        let limit = 60_000.0 + self.share(60_000.0);
+        let bandwidth = Bandwidth::new(limit, BandwidthModel::Stalls);
+        Settings {
+            bandwidth: bandwidth.filter(|_| self.one_in(3)),
+            noise: self.some(0.1),
+            lost: self.some(0.7),
+            overshoot: 1.0 + self.some(5.0),
+            refusals: self.some(0.5),
+            seed: self.0.next_u64(),
+            ..Settings::new(self.llc(ways))
+        }
+    }
+
+    fn job(&mut self, programs: &Programs, ways: Ways) -> Job {
+        let index = usize::try_from(self.below(programs.len() as u64)).unwrap();
+        let scale = 0.005 + self.share(1.0);
+        let instructions = self.one_in(2).then(|| 50_000_000 + self.below(20_000_000_000));
+        Job {
+            instructions,
+            then: if self.one_in(2) { Then::Restart } else { Then::Exit },
+            at: if self.one_in(2) { Time::ZERO } else { self.time() },
+            wish: Wish::default(),
+            profile: self.one_in(8).then(|| programs.profile(index, 1_000_000_000).into()),
+            ..job(programs, index, ways, scale)
+        }
+    }
+}
+
+/// What a run did, so that runs that do nothing are noticed.
+#[derive(Default)]
+struct Done {
+    samplings: u64,
+    refusals: u64,
+    exits: u64,
+    classified: u64,
+}
+
+impl Done {
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            samplings: self.samplings + other.samplings,
+            refusals: self.refusals + other.refusals,
+            exits: self.exits + other.exits,
+            classified: self.classified + other.classified,
+        }
+    }
+}
+
+fn run(seed: u64) -> Done {
+    let mut dice = Dice(Pcg64Mcg::seed_from_u64(seed));
+    let programs = embedded_programs();
+    let ways = Ways::new(dice.from(1, 20)).unwrap();
+    let settings = dice.settings(ways);
+    let count = dice.from(1, 20);
+    let jobs: Vec<Job> = (0..count).map(|_| dice.job(programs, ways)).collect();
+    let mut model = Model::new(settings, jobs);
+    model.stop_at(Time::ZERO.after(SPAN));
+    while dice.one_in(3) {
+        let llc = dice.llc(ways);
+        model.change(dice.time(), llc);
+    }
+    let parameters = Parameters {
+        discarded_windows: dice.from(0, 3),
+        windows_per_size: dice.from(1, 3),
+        ..Parameters::default()
+    };
+    let quiet = settings.lost == 0.0 && settings.refusals == 0.0;
+    check(&mut model, &settings, parameters, quiet)
+}
+
+fn check(model: &mut Model, settings: &Settings, parameters: Parameters, quiet: bool) -> Done {
+    let mut policy = Lfoc::new(parameters);
+    let mut llc = settings.llc;
+    let mut running: Vec<(AppId, Time)> = Vec::new();
+    let mut done = Done::default();
+    // Who is sampled, with how many ways, and since when.
+    let mut session: Option<(AppId, u32, Time)> = None;
+    let mut last_change = Time::ZERO;
+    while let Some((at, event)) = model.next_event() {
+        match &event {
+            Event::Machine(now) => (llc, last_change) = (*now, at),
+            Event::Started { app, .. } => running.push((*app, at)),
+            Event::Exited { app } => {
+                running.retain(|(other, _)| other != app);
+                done.exits += 1;
+            }
+            Event::Refused { why, .. } => {
+                assert!(settings.refusals > 0.0, "{at}: an illegal plan: {why}");
+                done.refusals += 1;
+            }
+            Event::Sampled(_) | Event::Woke => {}
+        }
+        policy.handle(at, &event, &mut |action| {
+            match &action {
+                Action::Partition { partition, reason, .. } => {
+                    let legal = partition.check(&llc, running.iter().map(|&(app, _)| app));
+                    assert_eq!(legal, Ok(()), "{at}: {partition:?}");
+                    if *reason == SAMPLING {
+                        let app = partition.places()[0].app;
+                        let own = partition.mask_of(app).unwrap().count();
+                        if session.is_none_or(|(who, ways, _)| (who, ways) != (app, own)) {
+                            session = Some((app, own, at));
+                            done.samplings += 1;
+                        }
+                    } else {
+                        session = None;
+                    }
+                }
+                Action::Classified { .. } => done.classified += 1,
+                Action::Watch { .. } | Action::Wake { .. } => {}
+            }
+            model.carry_out(action);
+        });
+        assert_eq!(policy.sampling(), session.map(|(app, ..)| app), "{at}");
+        // A size takes so many windows, or is given up once no window was usable for so long.
+        if let Some((app, ways, since)) = session {
+            let periods = (parameters.sampling_patience + 2) * (parameters.windows_per_size + 4);
+            let longest = parameters.decision_period * periods;
+            assert!(
+                at.since(since) < longest,
+                "{at}: {app} is sampled at {ways} ways since {since}"
+            );
+        }
+    }
+    assert_eq!(model.failure(), None);
+    // Where nothing is lost or refused, everybody is known in the end, or it is somebody's turn.
+    let end = model.now();
+    let settled = Duration::from_secs(15);
+    let waiting = policy.sampling().is_some();
+    if quiet && !waiting && llc.max_clusters() >= 2 && end.since(last_change) > settled {
+        for &(app, since) in &running {
+            let known = policy.class(app).is_some() || end.since(since) < settled;
+            assert!(known, "{app} runs since {since} and is unknown at {end}");
+        }
+    }
+    done
+}
+
+#[test]
+fn random_runs() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    if let Some(seed) = number("FAIRWAYS_SEED") {
+        run(seed);
+        return;
+    }
+    let runs = number("FAIRWAYS_RUNS").unwrap_or(300);
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let share = |first: u64| {
+        (first..runs).step_by(usize::try_from(threads).unwrap()).fold(
+            Done::default(),
+            |sum, seed| match catch_unwind(AssertUnwindSafe(|| run(seed))) {
+                Ok(done) => sum.and(&done),
+                Err(_) => panic!("run again with FAIRWAYS_SEED={seed}"),
+            },
+        )
+    };
+    let total = std::thread::scope(|scope| {
+        let shares: Vec<_> = (0..threads).map(|first| scope.spawn(move || share(first))).collect();
+        shares.into_iter().fold(Done::default(), |sum, share| sum.and(&share.join().unwrap()))
+    });
+    let Done { samplings, refusals, exits, classified } = total;
+    println!(
+        "{runs} runs: {samplings} sizes sampled, {classified} classifications, {refusals} \
+         refusals, {exits} exits"
+    );
+    assert!(samplings > runs && classified > runs && refusals > runs && exits > runs);
+}
