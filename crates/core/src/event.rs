@@ -6,6 +6,8 @@ use crate::{AppId, Every, Llc, Partition, PartitionError, PlanId, Profile, Sampl
 
 /// What happened on a machine.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 pub enum Event {
     /// What the cache is like: first of all, and again whenever it changes.
     Machine(Llc),
@@ -38,6 +40,8 @@ pub enum Event {
 
 /// What the owner of a program asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Wish {
     /// Ways that the program is to have at least (dCat's baseline).
     pub baseline_ways: Option<u32>,
@@ -45,6 +49,7 @@ pub struct Wish {
 
 /// What a policy asks of a machine.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum Action<'a> {
     /// Let each cluster's programs fill its ways, and no others.
     Partition {

@@ -4,6 +4,7 @@ use core::fmt;
 
 /// A program (a process, a container, a resctrl group). Never a PID, and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AppId(pub u32);
 
 impl fmt::Display for AppId {
@@ -14,6 +15,7 @@ impl fmt::Display for AppId {
 
 /// One plan of a policy; plans are numbered from 0 in the order in which they were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PlanId(pub u32);
 
 impl PlanId {

@@ -20,6 +20,8 @@ mod partition;
 mod profile;
 mod run;
 mod sample;
+#[cfg(feature = "serde")]
+mod text;
 mod time;
 
 pub use curve::{Curve, CurveError, Q32};
@@ -31,4 +33,6 @@ pub use partition::{Partition, PartitionError, Place};
 pub use profile::Profile;
 pub use run::{Machine, Policy, run};
 pub use sample::{Counters, Every, Sample};
+#[cfg(feature = "serde")]
+pub use text::nanos;
 pub use time::Time;

@@ -32,6 +32,8 @@ impl fmt::Display for Ways {
 /// What a machine's last-level cache lets a partition be (Linux `Documentation/filesystems/resctrl.rst`,
 /// the files of `info/L3`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Llc {
     /// Ways of the cache: the bits of `cbm_mask`.
     pub ways: Ways,

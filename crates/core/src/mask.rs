@@ -98,6 +98,8 @@ impl fmt::Display for WayMask {
 
 /// Why a cache does not accept a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 pub enum MaskError {
     /// No way is set; hardware has no such class of service.
     Empty,

@@ -124,6 +124,8 @@ impl Partition {
 
 /// Why a partition can't be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 pub enum PartitionError {
     /// More clusters than the machine has classes of service.
     TooManyClusters {

@@ -6,6 +6,8 @@ use crate::Curve;
 ///
 /// A policy that is given one decides at once what it would otherwise learn by sampling.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Profile {
     /// Instructions per cycle; above 0 everywhere.
     pub ipc: Curve,

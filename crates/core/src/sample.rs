@@ -6,15 +6,19 @@ use crate::{AppId, PlanId, Q32};
 
 /// How long a window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 pub enum Every {
     /// As long as the program takes for this many instructions, at least 1.
     Instructions(u64),
     /// This long, whatever the program does; at least a nanosecond.
-    Time(Duration),
+    Time(#[cfg_attr(feature = "serde", serde(with = "crate::nanos"))] Duration),
 }
 
 /// A window of one program that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Sample {
     /// The program.
     pub app: AppId,
@@ -24,6 +28,7 @@ pub struct Sample {
     /// the bytes of a way); `None` if that could not be read.
     pub occupancy: Option<Q32>,
     /// How long the window was, as measured: it may be longer than asked for.
+    #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     pub window: Duration,
     /// The plan in force at the window's end; `None` before the first.
     pub plan: Option<PlanId>,
@@ -33,6 +38,8 @@ pub struct Sample {
 
 /// What performance counters showed; a counter that could not be read is `None`, never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Counters {
     /// Instructions retired.
     pub instructions: Option<u64>,

@@ -1,10 +1,12 @@
 //! A machine's clock.
 
+use alloc::format;
 use core::fmt;
 use core::time::Duration;
 
 /// An instant on a machine's own clock: nanoseconds since the machine began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Time(u64);
 
 impl Time {
@@ -39,7 +41,7 @@ impl Time {
 impl fmt::Display for Time {
     /// Seconds, to the millisecond.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:03} s", self.0 / 1_000_000_000, self.0 / 1_000_000 % 1000)
+        f.pad(&format!("{}.{:03} s", self.0 / 1_000_000_000, self.0 / 1_000_000 % 1000))
     }
 }
 
@@ -56,6 +58,6 @@ mod tests {
         assert_eq!(second.since(Time::ZERO), Duration::from_secs(1));
         assert_eq!(Time::ZERO.since(second), Duration::ZERO);
         assert_eq!(second.after(Duration::MAX).nanos(), u64::MAX);
-        assert_eq!(std::format!("{}", Time::from_nanos(62_004_999_999)), "62.004 s");
+        assert_eq!(std::format!("{:>10}", Time::from_nanos(62_004_999_999)), "  62.004 s");
     }
 }

@@ -20,6 +20,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Simulate(Box<Simulate>),
     Run(Box<Run>),
+    Replay(Replay),
     /// Print a shell's completion script
     Completions {
         /// The shell
@@ -145,6 +146,21 @@ pub(crate) struct Run {
     /// Report only how the programs fared in the end
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
+}
+
+/// Feed a journal's events to its policy again, and say whether it does the same
+///
+/// Exit code 1 and the first difference if it does not.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Replay {
+    /// The journal that `fairways run --journal` wrote; its finished parts (FILE.0, ...) are read
+    /// first
+    #[arg(value_name = "FILE")]
+    pub(crate) journal: PathBuf,
+
+    /// Print one JSON object (docs/journal.md)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

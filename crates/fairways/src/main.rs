@@ -4,7 +4,9 @@
 //! interrupted.
 
 mod args;
+mod journal;
 mod partition;
+mod policies;
 mod run;
 mod simulate;
 mod table;
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
     let done = match args.command {
         Command::Simulate(simulate) => simulate::run(&simulate, &mut out),
         Command::Run(run) => run::run(&run, &mut out),
+        Command::Replay(replay) => journal::replay(&replay, &mut out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
             Ok(())

@@ -4,6 +4,8 @@ use fairways_core::{Curve, Q32, Ways};
 
 /// What a program's slowdown is relative to (docs/decisions.md, LFOC 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Reference {
     /// The best IPC at any way count, as the published simulator has it; some programs are
     /// fastest with less than the whole cache.

@@ -12,6 +12,7 @@ use fairways_core::Machine;
 use fairways_model::Model;
 
 use crate::args::Run;
+use crate::journal::Writer;
 use crate::{BadInput, Interrupted};
 use report::Report;
 use settings::Checked;
@@ -24,11 +25,13 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
+    let mut journal = args.journal.as_ref().map(|path| checked.journal(path)).transpose()?;
     let mut model = checked.model();
     let mut report = (!args.json && !args.quiet).then(|| Report::new(&checked, out));
-    let told = follow(&mut model, &mut checked, &stop, &mut report);
+    let told = follow(&mut model, &mut checked, &stop, &mut report, &mut journal);
     drop(report);
-    told?;
+    let kept = journal.map_or(Ok(()), Writer::finish);
+    told.and(kept)?;
     let end = model.now();
     if let Some(why) = model.failure() {
         return Err(BadInput(format!("after {end}: {why}")).into());
@@ -39,6 +42,7 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     } else {
         summary.table(out)?
     }
+    out.flush()?;
     if stop.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
 }
 
@@ -48,18 +52,29 @@ fn follow(
     checked: &mut Checked,
     stop: &AtomicBool,
     report: &mut Option<Report<'_>>,
+    journal: &mut Option<Writer>,
 ) -> anyhow::Result<()> {
     while !stop.load(Ordering::Relaxed) {
         let Some((at, event)) = model.next_event() else { break };
+        if let Some(journal) = journal {
+            journal.event(at, &event)?;
+        }
         if let Some(report) = report {
             report.event(at, &event, model)?;
         }
         let mut said = Ok(());
         checked.policy.handle(at, &event, &mut |action| {
-            if let Some(report) = report
-                && said.is_ok()
-            {
-                said = report.action(at, &action);
+            let mut say = || -> anyhow::Result<()> {
+                if let Some(journal) = journal {
+                    journal.action(at, &action)?;
+                }
+                if let Some(report) = report {
+                    report.action(at, &action)?;
+                }
+                Ok(())
+            };
+            if said.is_ok() {
+                said = say();
             }
             model.carry_out(action);
         });

@@ -47,7 +47,7 @@ impl<'a> Report<'a> {
                 let (ways, least, clos) = (llc.ways, llc.min_ways(), llc.clos);
                 writeln!(
                     self.out,
-                    "{at:>11}  {ways} ways, {clos} classes of service, {least} ways a mask at least"
+                    "{at:>11}  a cache of {ways} ways, {clos} classes of service, {least} at least a mask"
                 )
             }
             Event::Started { app, .. } => {

@@ -10,6 +10,8 @@ use crate::slowdown::Reference;
 ///
 /// Slowdowns are in percent: 103 is a slowdown of 1.03.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Parameters {
     /// How many streaming programs fill a way (Algorithm 1, `max_streaming_way`).
     pub max_streaming_way: u32,
@@ -43,6 +45,7 @@ pub struct Parameters {
     /// Length of a window in sampling mode, in instructions (§5.2).
     pub sampling_window: u64,
     /// How often Algorithm 1 is activated (§4.1, §5.2).
+    #[cfg_attr(feature = "serde", serde(with = "fairways_core::nanos"))]
     pub decision_period: Duration,
 
     /// A memory-intensive phase: average LLCMPKC above (§4.2, `high_threshold`).

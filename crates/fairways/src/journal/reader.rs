@@ -1,0 +1,129 @@
+//! Reading a journal, part after part and line by line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::writer::part;
+use super::{Header, Line, SCHEMA};
+use crate::BadInput;
+use crate::world::shown;
+
+/// No line is longer: one that starts a program with a profile of 32 ways has a few thousand bytes.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// Reads the lines of all parts of a journal in order.
+pub(super) struct Reader {
+    pub(super) header: Header,
+    /// Whether the last line was cut short: whoever wrote it was killed. It is passed over.
+    pub(super) cut_short: bool,
+    parts: std::vec::IntoIter<PathBuf>,
+    file: BufReader<File>,
+    path: PathBuf,
+    number: usize,
+}
+
+impl Reader {
+    /// Opens a journal and reads its header.
+    pub(super) fn open(path: &Path) -> Result<Self, BadInput> {
+        let finished = (0..).map(|number| part(path, number)).take_while(|part| part.is_file());
+        let mut parts: Vec<PathBuf> = finished.collect();
+        parts.push(path.to_owned());
+        let mut parts = parts.into_iter();
+        let first = parts.next().unwrap_or_default();
+        let (file, header) = begin(&first)?;
+        if header.part != 0 {
+            return Err(BadInput(format!(
+                "{}:1: expected part 0 of a journal, found part {}: a replay needs all from the first",
+                shown(&first),
+                header.part
+            )));
+        }
+        Ok(Self { header, cut_short: false, parts, file, path: first, number: 1 })
+    }
+
+    /// Where the line is that was read last.
+    pub(super) fn place(&self) -> String {
+        format!("{}:{}", shown(&self.path), self.number)
+    }
+
+    /// The next line; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Line>, BadInput> {
+        loop {
+            let Some(text) = read_line(&mut self.file, &self.path, self.number + 1)? else {
+                let Some(next) = self.parts.next() else { return Ok(None) };
+                self.turn(next)?;
+                continue;
+            };
+            self.number += 1;
+            if !text.ends_with(b"\n") && self.parts.len() == 0 {
+                self.cut_short = true;
+                return Ok(None);
+            }
+            let line = serde_json::from_slice(&text).map_err(|error| self.wrong(&error))?;
+            return Ok(Some(line));
+        }
+    }
+
+    /// Goes over to the next part, which must go on where this one ended.
+    fn turn(&mut self, path: PathBuf) -> Result<(), BadInput> {
+        let (file, header) = begin(&path)?;
+        let expected = Header { part: self.header.part + 1, ..self.header.clone() };
+        if header != expected {
+            return Err(BadInput(format!(
+                "{}:1: expected part {} of the same run, found another header",
+                shown(&path),
+                expected.part
+            )));
+        }
+        (self.header, self.file, self.path, self.number) = (header, file, path, 1);
+        Ok(())
+    }
+
+    fn wrong(&self, error: &serde_json::Error) -> BadInput {
+        let column = error.column();
+        BadInput(format!("{}:{column}: expected a line of a journal: {error}", self.place()))
+    }
+}
+
+/// Opens a part and reads its header.
+fn begin(path: &Path) -> Result<(BufReader<File>, Header), BadInput> {
+    let file = File::open(path)
+        .map_err(|error| BadInput(format!("{}: can't read it: {error}", shown(path))))?;
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let text = read_line(&mut file, path, 1)?.unwrap_or_default();
+    let expected =
+        |why: &str| BadInput(format!("{}:1: expected the header of a journal: {why}", shown(path)));
+    let value: Value =
+        serde_json::from_slice(&text).map_err(|error| expected(&error.to_string()))?;
+    // A journal of another schema need not have the other fields.
+    match value.get("schema").and_then(Value::as_u64) {
+        Some(schema) if schema == u64::from(SCHEMA) => {}
+        Some(schema) => {
+            return Err(expected(&format!("schema {SCHEMA} is known here, found {schema}")));
+        }
+        None => return Err(expected("it has no schema")),
+    }
+    let header = serde_json::from_value(value).map_err(|error| expected(&error.to_string()))?;
+    Ok((file, header))
+}
+
+/// A line with its end, if it has one; `None` at the end of the file.
+fn read_line(
+    file: &mut BufReader<File>,
+    path: &Path,
+    number: usize,
+) -> Result<Option<Vec<u8>>, BadInput> {
+    let mut text = Vec::new();
+    let read = file.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut text);
+    read.map_err(|error| BadInput(format!("{}: can't read it: {error}", shown(path))))?;
+    if text.len() as u64 > LONGEST_LINE {
+        return Err(BadInput(format!(
+            "{}:{number}: expected a line of at most {LONGEST_LINE} bytes",
+            shown(path)
+        )));
+    }
+    Ok((!text.is_empty()).then_some(text))
+}

@@ -1,0 +1,120 @@
+//! `fairways replay`: what would the policy do about the same events now?
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::anyhow;
+use fairways_core::Time;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::reader::Reader;
+use crate::args::Replay;
+use crate::{BadInput, policies};
+
+/// What a replay found.
+#[derive(Serialize)]
+struct Found {
+    schema: u32,
+    policy: String,
+    events: u64,
+    actions: u64,
+    same: bool,
+    cut_short: bool,
+    difference: Option<Difference>,
+}
+
+/// The first action that is not the same.
+#[derive(Serialize)]
+struct Difference {
+    /// File and line.
+    place: String,
+    at: Time,
+    journal: Option<Value>,
+    now: Option<Value>,
+}
+
+/// Runs the command.
+pub(crate) fn replay(args: &Replay, out: &mut dyn Write) -> anyhow::Result<()> {
+    let found = compare(&args.journal)?;
+    if args.json {
+        serde_json::to_writer(&mut *out, &found)?;
+        writeln!(out)?;
+    } else {
+        let Found { policy, events, actions, .. } = &found;
+        write!(out, "{policy}: {events} events, {actions} actions, ")?;
+        match &found.difference {
+            None => writeln!(out, "all the same")?,
+            Some(Difference { place, at, journal, now }) => {
+                let shown = |action: &Option<Value>| {
+                    action.as_ref().map_or("nothing".into(), Value::to_string)
+                };
+                writeln!(out, "the same up to {place}, after {at}")?;
+                writeln!(out, "journal: {}", shown(journal))?;
+                writeln!(out, "now:     {}", shown(now))?;
+            }
+        }
+        if found.cut_short {
+            writeln!(out, "the last line is cut short, and was passed over")?;
+        }
+    }
+    out.flush()?;
+    if found.same {
+        Ok(())
+    } else {
+        Err(anyhow!("the policy does otherwise than the journal has it"))
+    }
+}
+
+fn compare(path: &Path) -> Result<Found, BadInput> {
+    let mut reader = Reader::open(path)?;
+    let header = reader.header.clone();
+    let wrong = |why: &dyn std::fmt::Display| BadInput(format!("{}: {why}", reader.place()));
+    let Value::Object(parameters) = header.parameters else {
+        return Err(wrong(&"expected an object of parameters"));
+    };
+    let (mut policy, _) = policies::make(&header.policy, parameters).map_err(|why| wrong(&why))?;
+
+    let (mut events, mut actions) = (0, 0);
+    // What the policy does now, and the journal has not said yet.
+    let mut now: VecDeque<Value> = VecDeque::new();
+    let mut before = Time::ZERO;
+    let mut difference = None;
+    while let Some(line) = reader.next()? {
+        let said = match (line.event, line.action) {
+            (Some(event), None) if now.is_empty() => {
+                events += 1;
+                before = line.at;
+                policy.handle(line.at, &event, &mut |action| {
+                    now.extend(serde_json::to_value(action));
+                });
+                continue;
+            }
+            // The journal goes on, and the policy has more to do.
+            (Some(_), None) => None,
+            (None, Some(action)) => {
+                actions += 1;
+                Some(action)
+            }
+            _ => {
+                let place = reader.place();
+                return Err(BadInput(format!("{place}: expected an event or an action")));
+            }
+        };
+        let done = now.pop_front();
+        if said != done {
+            let (place, at) = (reader.place(), line.at);
+            difference = Some(Difference { place, at, journal: said, now: done });
+            break;
+        }
+    }
+    // What was not written any more, when the last line was cut short, is no difference.
+    if difference.is_none() && !reader.cut_short && !now.is_empty() {
+        let (place, done) = (reader.place(), now.pop_front());
+        difference = Some(Difference { place, at: before, journal: None, now: done });
+    }
+    let (same, cut_short) = (difference.is_none(), reader.cut_short);
+    let schema = super::SCHEMA;
+    Ok(Found { schema, policy: header.policy, events, actions, same, cut_short, difference })
+}

@@ -1,0 +1,102 @@
+//! Policies by name, with parameters.
+
+use fairways_core::Policy;
+use fairways_policy::by_name;
+use fairways_policy::lfoc::{Lfoc, Parameters};
+use serde_json::{Map, Value};
+
+use crate::BadInput;
+
+/// The policy with this name and these parameters, and all its parameters, those that were not
+/// named with their defaults.
+pub(crate) fn make(
+    name: &str,
+    parameters: Map<String, Value>,
+) -> Result<(Box<dyn Policy>, Value), BadInput> {
+    if name == "lfoc" {
+        let parameters: Parameters = serde_json::from_value(Value::Object(parameters))
+            .map_err(|error| BadInput(format!("parameters of lfoc: {error}")))?;
+        let all = serde_json::to_value(parameters).map_err(|error| BadInput(error.to_string()))?;
+        return Ok((Box::new(Lfoc::new(parameters)), all));
+    }
+    if let Some(parameter) = parameters.keys().next() {
+        let said = format!("parameters of {name}: expected none, found {parameter:?}");
+        return Err(BadInput(said));
+    }
+    let policy = by_name(name).ok_or_else(|| {
+        let known = fairways_policy::NAMES.join(", ");
+        BadInput(format!("expected a policy of {known}, found {name:?}"))
+    })?;
+    Ok((policy, Value::Object(parameters)))
+}
+
+/// The parameters that `NAME=VALUE` flags name. A span of time may have a unit: `500ms`.
+pub(crate) fn parse(flags: &[String]) -> Result<Map<String, Value>, BadInput> {
+    let mut parameters = Map::new();
+    for flag in flags {
+        let (name, text) = flag
+            .split_once('=')
+            .ok_or_else(|| BadInput(format!("--set: expected NAME=VALUE, found {flag:?}")))?;
+        if parameters.insert(name.trim().to_owned(), value(text.trim())).is_some() {
+            return Err(BadInput(format!("--set: expected each name once, found {name:?} twice")));
+        }
+    }
+    Ok(parameters)
+}
+
+fn value(text: &str) -> Value {
+    if let Ok(value @ (Value::Bool(_) | Value::Number(_))) = serde_json::from_str(text)
+        && !value.is_f64()
+    {
+        return value;
+    }
+    let span =
+        humantime::parse_duration(text).ok().filter(|_| !text.starts_with(char::is_alphabetic));
+    match span.and_then(|span| u64::try_from(span.as_nanos()).ok()) {
+        Some(nanos) => nanos.into(),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(flags: &[&str]) -> Result<Value, BadInput> {
+        let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
+        make("lfoc", parse(&flags)?).map(|(_, all)| all)
+    }
+
+    #[test]
+    fn parameters_carry_the_papers_names_and_defaults() {
+        let all = set(&[]).unwrap();
+        assert_eq!(all["high_threshold"], "10");
+        assert_eq!(all["warm_up_intervals"], 3);
+        assert_eq!(all["decision_period"], 500_000_000);
+    }
+
+    #[test]
+    fn a_parameter_is_a_number_a_span_or_a_word() {
+        let flags = ["high_threshold=12.5", "decision_period=250ms", "reference=whole-cache"];
+        let all = set(&flags).unwrap();
+        assert_eq!(all["high_threshold"], "12.5");
+        assert_eq!(all["decision_period"], 250_000_000);
+        assert_eq!(all["reference"], "whole-cache");
+        assert_eq!(set(&["high_threshold=12"]).unwrap()["high_threshold"], "12");
+    }
+
+    #[test]
+    fn what_is_no_parameter_is_refused_in_one_line() {
+        for (flags, said) in [
+            (&["nonesuch=1"][..], "unknown field `nonesuch`"),
+            (&["warm_up_intervals=-1"], "warm_up_intervals"),
+            (&["warm_up_intervals"], "NAME=VALUE"),
+            (&["warm_up_intervals=1", "warm_up_intervals=2"], "twice"),
+            (&["high_threshold=many"], "high_threshold"),
+        ] {
+            let error = set(flags).unwrap_err().to_string();
+            assert!(error.contains(said) && error.lines().count() == 1, "{flags:?}: {error}");
+        }
+        assert!(make("stock", parse(&["a=1".to_owned()]).unwrap()).is_err());
+    }
+}
