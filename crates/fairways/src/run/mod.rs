@@ -36,14 +36,15 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     if let Some(why) = model.failure() {
         return Err(BadInput(format!("after {end}: {why}")).into());
     }
-    let summary = Summary::new(&checked, &model, end);
+    let interrupted = stop.load(Ordering::Relaxed);
+    let summary = Summary::new(&checked, &model, end, interrupted);
     if args.json {
         summary.json(out)?
     } else {
         summary.table(out)?
     }
     out.flush()?;
-    if stop.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
+    if interrupted { Err(Interrupted.into()) } else { Ok(()) }
 }
 
 /// Runs the machine to its end, or until the user has seen enough.

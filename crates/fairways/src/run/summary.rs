@@ -15,20 +15,22 @@ use crate::table::STYLE;
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
 
-/// How the programs fared, and how they would have without partitioning.
+/// How the programs fared, and how they would have without partitioning, unless the user had no
+/// patience for that.
 #[derive(Serialize)]
 pub(super) struct Summary {
     schema: u32,
     policy: &'static str,
     seconds: f64,
+    interrupted: bool,
     unfairness: f64,
     stp: f64,
     antt: f64,
-    stock: Compared,
+    stock: Option<Compared>,
     programs: Vec<Program>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize)]
 struct Compared {
     unfairness: f64,
     stp: f64,
@@ -40,37 +42,44 @@ struct Program {
     program: String,
     runs: usize,
     slowdown: f64,
-    stock_slowdown: f64,
+    stock_slowdown: Option<f64>,
 }
 
 impl Summary {
-    /// Of a run that ended at `end`; the same under `stock` is run for it.
-    pub(super) fn new(checked: &Checked, model: &Model, end: Time) -> Self {
-        let mut stock = checked.model();
-        stock.stop_at(end);
-        run(&mut stock, &mut Stock::default());
-        let jobs = 0..checked.mix.programs.len();
+    /// Of a run that ended at `end`. Unless it was interrupted, the same under `stock` is run for it.
+    pub(super) fn new(checked: &Checked, model: &Model, end: Time, interrupted: bool) -> Self {
         let slowdowns = |model: &Model| -> Vec<f64> {
-            jobs.clone().map(|job| model.progress(job)).map(|(ran, best)| ran / best).collect()
+            let jobs = 0..checked.mix.programs.len();
+            jobs.map(|job| model.progress(job)).map(|(ran, best)| ran / best).collect()
         };
-        let (ours, theirs) = (slowdowns(model), slowdowns(&stock));
+        let ours = slowdowns(model);
+        let theirs = (!interrupted).then(|| {
+            let mut stock = checked.model();
+            stock.stop_at(end);
+            run(&mut stock, &mut Stock::default());
+            slowdowns(&stock)
+        });
         let program = |(job, &index): (usize, &usize)| Program {
             program: checked.programs().name(index).to_owned(),
             runs: model.completions(job).len(),
             slowdown: ours[job],
-            stock_slowdown: theirs[job],
+            stock_slowdown: theirs.as_ref().map(|theirs| theirs[job]),
         };
         let programs = checked.mix.programs.iter().enumerate().map(program).collect();
-        let Metrics { unfairness, stp, antt, .. } = Metrics::of(&ours);
-        let stock = Metrics::of(&theirs);
+        let compared = |slowdowns: &Vec<f64>| {
+            let Metrics { unfairness, stp, antt, .. } = Metrics::of(slowdowns);
+            Compared { unfairness, stp, antt }
+        };
+        let Compared { unfairness, stp, antt } = compared(&ours);
         Self {
             schema: SCHEMA,
             policy: checked.policy.name(),
             seconds: end.nanos() as f64 / 1e9,
+            interrupted,
             unfairness,
             stp,
             antt,
-            stock: Compared { unfairness: stock.unfairness, stp: stock.stp, antt: stock.antt },
+            stock: theirs.as_ref().map(compared),
             programs,
         }
     }
@@ -81,7 +90,7 @@ impl Summary {
         Ok(writeln!(out)?)
     }
 
-    /// Writes a table a person reads.
+    /// Writes a table for people.
     pub(super) fn table(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let mut table = Table::new();
         let slowdown = format!("slowdown, {}", self.policy);
@@ -89,20 +98,27 @@ impl Summary {
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
+        let number = |value: f64| format!("{value:.3}");
         for program in &self.programs {
-            let numbers = [program.slowdown, program.stock_slowdown].map(|s| format!("{s:.3}"));
-            let [ours, stock] = numbers;
-            table.add_row([program.program.clone(), program.runs.to_string(), ours, stock]);
+            table.add_row([
+                program.program.clone(),
+                program.runs.to_string(),
+                number(program.slowdown),
+                program.stock_slowdown.map_or_else(String::new, number),
+            ]);
         }
         writeln!(out, "\nAfter {:.3} s:\n{}\n", self.seconds, table.trim_fmt())?;
-        let Compared { unfairness, stp, antt } = self.stock;
         for (name, ours, stock) in [
-            ("unfairness", self.unfairness, unfairness),
-            ("STP", self.stp, stp),
-            ("ANTT", self.antt, antt),
+            ("unfairness", self.unfairness, self.stock.map(|stock| stock.unfairness)),
+            ("STP", self.stp, self.stock.map(|stock| stock.stp)),
+            ("ANTT", self.antt, self.stock.map(|stock| stock.antt)),
         ] {
-            let change = 100.0 * (ours / stock - 1.0);
-            writeln!(out, "{name:10}  {ours:.3}, {change:+.1} % against stock ({stock:.3})")?;
+            write!(out, "{name:10}  {ours:.3}")?;
+            if let Some(stock) = stock {
+                let change = 100.0 * (ours / stock - 1.0);
+                write!(out, ", {change:+.1} % against stock ({stock:.3})")?;
+            }
+            writeln!(out)?;
         }
         Ok(())
     }

@@ -1,0 +1,275 @@
+//! `fairways run` and `fairways replay` as a user runs them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn fairways(args: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("fairways").unwrap().args(args).assert()
+}
+
+fn run(args: &[&str]) -> assert_cmd::assert::Assert {
+    fairways(&[&["run", "--machine", "model"], args].concat())
+}
+
+fn stdout(assert: assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// Bad input: exit code 2, nothing on standard output, one line on standard error.
+fn refused(assert: assert_cmd::assert::Assert) -> String {
+    let assert = assert.code(2).stdout("");
+    let said = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said.trim_end().to_owned()
+}
+
+/// A folder with a journal of a short run in parts of this size.
+fn journal(size: &str, args: &[&str]) -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("journal");
+    let file = path.to_str().unwrap();
+    let flags = ["-q", "--duration", "2s", "--journal", file, "--journal-size", size];
+    run(&[&flags, args].concat()).success();
+    (folder, path)
+}
+
+fn replay(path: &Path) -> assert_cmd::assert::Assert {
+    fairways(&["replay", path.to_str().unwrap()])
+}
+
+fn part(path: &Path, number: u32) -> PathBuf {
+    path.with_extension(number.to_string())
+}
+
+#[test]
+fn what_the_policy_learns_is_told_as_it_happens() {
+    let mix = "triad,hash-join,btree-lookup,chess,field-solver";
+    let told = stdout(run(&["--mix", mix, "--duration", "5s"]).success());
+    for line in [
+        "1 hash-join is sampled",
+        "0 triad is streaming",
+        "1 hash-join is sensitive",
+        "3 chess is light",
+        // Figure 4 of LFOC: light at first.
+        "4 field-solver is light",
+        "4 field-solver is changing: a light program in a memory-intensive phase",
+        "4 field-solver is streaming",
+    ] {
+        assert!(told.contains(line), "{line}:\n{told}");
+    }
+    let place = |line: &str| told.find(line).unwrap();
+    assert!(place("4 field-solver is light") < place("4 field-solver is streaming"));
+}
+
+#[test]
+fn the_json_says_how_the_programs_fared() {
+    let flags = ["--mix", "triad,hash-join,btree-lookup,chess", "--duration", "20s", "--json"];
+    let report: Value = serde_json::from_str(&stdout(run(&flags).success())).unwrap();
+    assert_eq!((&report["schema"], &report["policy"]), (&1.into(), &"lfoc".into()));
+    assert_eq!(report["seconds"], 20.0);
+    let number = |value: &Value| value.as_f64().unwrap();
+    assert!(number(&report["unfairness"]) < number(&report["stock"]["unfairness"]));
+    let programs = report["programs"].as_array().unwrap();
+    assert_eq!(programs[1]["program"], "hash-join");
+    let slowdowns: Vec<f64> = programs.iter().map(|p| number(&p["slowdown"])).collect();
+    let [least, most] = [f64::min, f64::max].map(|f| slowdowns.iter().copied().reduce(f).unwrap());
+    assert!((number(&report["unfairness"]) - most / least).abs() < 1e-9);
+}
+
+#[test]
+fn the_same_flags_give_the_same_bytes() {
+    let flags = ["--noise", "2", "--lost", "5", "--overshoot", "3", "--duration", "5s"];
+    let again = |seed: &str| stdout(run(&[&flags[..], &["--seed", seed]].concat()).success());
+    assert_eq!(again("3"), again("3"));
+    assert_ne!(again("3"), again("4"));
+}
+
+#[test]
+fn a_replay_takes_the_same_actions_under_every_policy() {
+    for policy in ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "lfoc"] {
+        let noise = ["--policy", policy, "--noise", "2", "--lost", "10"];
+        let (_folder, path) = journal("40K", &noise);
+        let told = stdout(replay(&path).success());
+        assert!(told.ends_with("all the same\n") && told.starts_with(policy), "{told}");
+    }
+}
+
+#[test]
+fn parts_follow_each_other_and_each_names_the_run() {
+    let (_folder, path) = journal("40K", &["--set", "decision_period=250ms"]);
+    assert!(part(&path, 0).is_file() && part(&path, 1).is_file());
+    let header = |path: &Path| -> Value {
+        let text = std::fs::read_to_string(path).unwrap();
+        serde_json::from_str(text.lines().next().unwrap()).unwrap()
+    };
+    for number in 0..2 {
+        let header = header(&part(&path, number));
+        assert_eq!((&header["schema"], &header["part"]), (&1.into(), &number.into()));
+        assert_eq!(header["policy"], "lfoc");
+        assert_eq!(header["parameters"]["decision_period"], 250_000_000);
+        assert_eq!(header["machine"]["kind"], "model");
+    }
+    // One journal of the same run in one part has the same lines.
+    let (_other, whole) = journal("1G", &["--set", "decision_period=250ms"]);
+    let lines = |path: &Path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let finished = (0..).map(|number| part(&path, number)).take_while(|path| path.is_file());
+    let parts: Vec<_> = finished.chain([path.clone()]).flat_map(|path| lines(&path)).collect();
+    assert_eq!(parts, lines(&whole));
+}
+
+#[test]
+fn old_parts_are_deleted_where_asked_and_then_missed() {
+    let (_folder, path) = journal("40K", &["--journal-parts", "1"]);
+    assert!(!part(&path, 0).exists());
+    let said = refused(replay(&path));
+    assert!(said.contains("expected part 0 of a journal"), "{said}");
+}
+
+#[test]
+fn an_action_that_differs_is_shown_with_its_place() {
+    let (_folder, path) = journal("1G", &[]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let line = lines.iter().position(|line| line.contains("\"class\":\"streaming\"")).unwrap();
+    let changed = lines[line].replace("streaming", "light");
+    let all: Vec<&str> =
+        lines.iter().enumerate().map(|(i, &l)| if i == line { &changed } else { l }).collect();
+    std::fs::write(&path, all.join("\n") + "\n").unwrap();
+    let assert = replay(&path).code(1);
+    let told = stdout(assert);
+    assert!(told.contains(&format!("{}:{}", path.display(), line + 1)), "{told}");
+    assert!(told.contains("light") && told.contains("streaming"), "{told}");
+
+    // An action that is missing is one that differs.
+    let without: Vec<&str> = lines[..line].iter().chain(&lines[line + 1..]).copied().collect();
+    std::fs::write(&path, without.join("\n") + "\n").unwrap();
+    assert!(stdout(replay(&path).code(1)).contains("the same up to"));
+}
+
+#[test]
+fn a_journal_that_was_cut_short_is_replayed_up_to_there() {
+    let (_folder, path) = journal("1G", &[]);
+    let text = std::fs::read(&path).unwrap();
+    for cut in [1, 20, 300, 5000] {
+        std::fs::write(&path, &text[..text.len() - cut]).unwrap();
+        let told = stdout(replay(&path).success());
+        assert!(told.contains("all the same"), "{told}");
+    }
+}
+
+#[test]
+fn a_journal_is_never_overwritten() {
+    let (_folder, path) = journal("40K", &[]);
+    let before = std::fs::read(&path).unwrap();
+    let said = refused(run(&["--journal", path.to_str().unwrap()]));
+    assert!(said.contains("expected a new file"), "{said}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn bad_flags_are_told_in_one_line() {
+    for (flags, said) in [
+        (&["--mix", "nonesuch"][..], "--mix: expected one of the 38 programs"),
+        (&["--policy", "best"], "--policy: expected some of stock"),
+        (&["--set", "threshold=1"], "unknown field `threshold`"),
+        (&["--policy", "ucp", "--set", "a=1"], "parameters of ucp: expected none"),
+        (&["--duration", "long"], "--duration: expected a time"),
+        (&["--duration", "0s"], "--duration: expected a time"),
+        (&["--instructions", "0"], "--instructions: expected a whole number"),
+        (&["--noise", "-1"], "--noise: expected a number from 0"),
+        (&["--lost", "101"], "--lost: expected a number from 0 to 100"),
+        (&["--overshoot", "0.5"], "--overshoot: expected a number from 1"),
+        (&["--overshoot", "NaN"], "--overshoot: expected a number from 1"),
+        (&["--journal", "/nonesuch/j"], "can't write it"),
+        (&["--journal", "/tmp"], "expected a new file"),
+        (&["--journal", "j", "--journal-size", "0"], "--journal-size: expected a size"),
+        (&["--journal-size", "1M"], "--journal"),
+        (&["--bandwidth-mbps", "10"], "expected demands"),
+    ] {
+        let told = refused(run(&[flags, &["-q"]].concat()));
+        assert!(told.contains(said), "{flags:?}: {told}");
+    }
+    assert!(refused(fairways(&["run"])).contains("--machine"));
+}
+
+#[test]
+fn what_is_no_journal_is_told_with_its_line() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("j");
+    let header = |schema: u32, policy: &str| {
+        format!(
+            r#"{{"schema":{schema},"fairways":"0","part":0,"policy":"{policy}","parameters":{{}},"machine":{{}}}}"#
+        ) + "\n"
+    };
+    assert!(refused(replay(&path)).contains("can't read it"));
+    for (text, said) in [
+        (String::new(), "j:1: expected the header"),
+        ("{}\n".into(), "it has no schema"),
+        (header(2, "lfoc"), "schema 1 is known here, found 2"),
+        (header(1, "best"), "expected a policy of stock"),
+        (header(1, "lfoc") + "nonsense\n", "j:2"),
+        (header(1, "lfoc") + "{\"at\":0}\n", "j:2: expected an event or an action"),
+        (header(1, "lfoc") + "{\"at\":0,\"event\":{\"machine\":{\"ways\":33}}}\n", "1 to 32 ways"),
+        (header(1, "lfoc") + &"x".repeat(2 << 20) + "\n", "expected a line of at most"),
+    ] {
+        std::fs::write(&path, &text).unwrap();
+        let told = refused(replay(&path));
+        assert!(told.contains(said), "{text:.80}: {told}");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_run_in_good_order() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("journal");
+    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin("fairways"))
+        .args(["run", "--machine", "model", "-q", "--duration", "100000000s", "--journal"])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = || path.metadata().is_ok_and(|file| file.len() > 100_000);
+    while !begun() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("unfairness"), "{told}");
+    assert!(stdout(replay(&path).success()).contains("all the same"));
+}
+
+#[test]
+fn no_journal_however_damaged_makes_a_replay_panic() {
+    let (_folder, path) = journal("1G", &[]);
+    let text = std::fs::read(&path).unwrap();
+    // A multiplicative generator is enough to pick places and bytes.
+    let mut state = 1u64;
+    let mut pick = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(state >> 33).unwrap() % limit
+    };
+    for _ in 0..60 {
+        let mut damaged = text.clone();
+        for _ in 0..1 + pick(3) {
+            let place = pick(damaged.len());
+            damaged[place] = b"0123456789\"{}[],:-"[pick(18)];
+        }
+        std::fs::write(&path, &damaged).unwrap();
+        let output = replay(&path).get_output().clone();
+        assert!(matches!(output.status.code(), Some(0..=2)), "{:?}", output.status);
+        assert!(output.stderr.iter().filter(|&&byte| byte == b'\n').count() <= 1);
+    }
+}
