@@ -4,7 +4,7 @@
 //!
 //! `FAIRWAYS_RUNS` says how many runs (SPECIFICATION.md states 10 000); a few hundred without it.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;

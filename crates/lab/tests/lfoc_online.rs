@@ -1,7 +1,7 @@
 //! LFOC finds out what programs are while they run (LFOC §4.2, §5.2): the figures of
 //! docs/lfoc-online.md, on fewer mixes.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! Programs that keep their phases come to run as the static model says, and the step does not
 //! matter.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;
