@@ -19,14 +19,14 @@ pub trait Policy {
 ///
 /// What every machine keeps to (`crates/conformance` holds each to it):
 /// - The first event is [`Event::Machine`]. Time never goes back. At one instant, what became of
-///   a plan comes first, and windows that ended come before whatever else happened; the alarm
-///   comes last.
+///   plans comes first, in their order, and windows that ended come before whatever else happened;
+///   the alarm comes last.
 /// - A program is told of from its [`Event::Started`] to its [`Event::Exited`], and at no other
 ///   time; the window that an exit cuts short is not told.
 /// - A plan is in force from the moment it is carried out. A program that has no place in it, for
 ///   it started later, may fill every way.
 /// - Windows follow each other without a gap, are at least as long as was asked, and say under
-///   which plan they ended.
+///   which plan they ended; one that is carried out at the instant of their end comes after.
 pub trait Machine {
     /// The next event and when it happened; `None` once nothing more will happen.
     fn next_event(&mut self) -> Option<(Time, Event)>;

@@ -74,8 +74,11 @@ impl Machine for StaticMachine {
             }
             Err(why) => {
                 self.refused = Some(why);
-                // What became of a plan is known before anything else happens.
-                self.events.push_front(Event::Refused { plan, why });
+                // What became of a plan is known before anything else happens, save what became of
+                // those before it.
+                let is_refusal = |event: &&Event| matches!(event, Event::Refused { .. });
+                let place = self.events.iter().take_while(is_refusal).count();
+                self.events.insert(place, Event::Refused { plan, why });
             }
         }
     }

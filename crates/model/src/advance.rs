@@ -8,6 +8,9 @@ use crate::machine::Model;
 use crate::rates::{PerSecond, rates};
 use crate::settings::Settings;
 
+/// More nanoseconds than a machine runs for.
+const FOREVER: u64 = u64::MAX;
+
 /// Bytes of a line.
 const LINE: f64 = 64.0;
 
@@ -62,9 +65,10 @@ impl Model {
         if total > 0.0 { longest.min(self.settings.step / total) } else { f64::INFINITY }
     }
 
-    /// Seconds to the next thing that happens while rates are what they are.
-    fn next_thing(&self) -> f64 {
-        let mut next = f64::INFINITY;
+    /// Nanoseconds to the next thing that happens while rates are what they are; `FOREVER` if
+    /// none does.
+    fn next_thing(&self) -> u64 {
+        let mut next = FOREVER;
         let times = [
             self.alarm,
             self.stop_at,
@@ -72,11 +76,11 @@ impl Model {
             self.changes.last().map(|&(time, _)| time),
         ];
         for time in times.into_iter().flatten() {
-            next = next.min(time.since(self.now).as_secs_f64());
+            next = next.min(time.nanos().saturating_sub(self.now.nanos()));
         }
         for (app, rates) in self.apps.iter().zip(&self.rates) {
             let rate = rates.instructions;
-            next = next.min(app.phase_left.min(app.run_left) / rate);
+            next = next.min(whole_nanos(app.phase_left.min(app.run_left) / rate));
             if let Some(window) = &app.window {
                 next = next.min(window.left(self.now, &app.totals, rate));
             }
@@ -91,12 +95,12 @@ impl Model {
         }
         self.stale = false;
         let next = self.next_thing();
-        if next == f64::INFINITY {
+        if next == FOREVER {
             return false;
         }
         let step = self.longest_step();
         // Whole nanoseconds, and at least one, or time would stand still.
-        let nanos = whole_nanos(next.min(step));
+        let nanos = next.min(whole_nanos(step)).max(1);
         let seconds = nanos as f64 * 1e-9;
         if step < f64::INFINITY {
             // Midpoint rule: the rates half-way are those of the step.
@@ -134,6 +138,6 @@ impl Model {
     clippy::cast_sign_loss,
     reason = "seconds to the next event are not negative; as many as do not fit are forever"
 )]
-fn whole_nanos(seconds: f64) -> u64 {
-    ((seconds * 1e9).ceil() as u64).max(1)
+pub(crate) fn whole_nanos(seconds: f64) -> u64 {
+    (seconds * 1e9).ceil() as u64
 }

@@ -263,14 +263,16 @@ impl Model {
         while let Some((_, llc)) = self.changes.pop_if(|(time, _)| *time <= self.now) {
             self.due.push_back(Due::Event(Event::Machine(llc)));
         }
-        if self.alarm.is_some_and(|time| time <= self.now) {
+        // Until all else is told, it may still be set anew.
+        if self.due.is_empty() && self.alarm.is_some_and(|time| time <= self.now) {
             self.alarm = None;
             self.due.push_back(Due::Event(Event::Woke));
         }
     }
 
     fn is_over(&self) -> bool {
-        self.stop_at.is_some_and(|time| time <= self.now)
+        self.failure.is_some()
+            || self.stop_at.is_some_and(|time| time <= self.now)
             || self.stop_after.is_some_and(|completions| {
                 self.jobs.iter().all(|record| record.completions.len() >= completions)
             })
@@ -312,8 +314,11 @@ impl Machine for Model {
                     checked = Err(PartitionError::TooManyClusters { clusters, clos: clusters - 1 });
                 }
                 if let Err(why) = checked {
-                    // What became of a plan is known before anything else happens.
-                    self.due.push_front(Due::Event(Event::Refused { plan, why }));
+                    // What became of a plan is known before anything else happens, save what became
+                    // of those before it.
+                    let is_refusal = |due: &&Due| matches!(due, Due::Event(Event::Refused { .. }));
+                    let place = self.due.iter().take_while(is_refusal).count();
+                    self.due.insert(place, Due::Event(Event::Refused { plan, why }));
                     return;
                 }
                 self.plan = Some(plan);

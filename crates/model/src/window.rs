@@ -2,6 +2,7 @@
 
 use fairways_core::{Every, Time};
 
+use crate::advance::whole_nanos;
 use crate::rates::PerSecond;
 
 /// What a program did since it started.
@@ -51,7 +52,7 @@ pub(crate) struct Counted {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "totals only grow, and a year of them is below 2^64"
+    reason = "what is counted only grows, and a year of it is below 2^64"
 )]
 fn whole(total: f64) -> u64 {
     total as u64
@@ -79,20 +80,21 @@ impl Window {
 
     /// Whether it has ended.
     pub(crate) fn ended(&self, now: Time, totals: &Totals) -> bool {
-        self.left(now, totals, 1.0) <= 0.0
+        self.left(now, totals, 1.0) == 0
     }
 
-    /// How many seconds it still lasts while `rate` instructions retire a second; 0 at its end.
-    pub(crate) fn left(&self, now: Time, totals: &Totals, rate: f64) -> f64 {
+    /// How many nanoseconds it still lasts while `rate` instructions retire a second; 0 at its end.
+    pub(crate) fn left(&self, now: Time, totals: &Totals, rate: f64) -> u64 {
         match self.every {
             Every::Instructions(asked) => {
                 // Whole counters have counted them all.
                 let end = self.from.instructions().floor() + asked.max(1) as f64 * self.overshoot;
-                (end.ceil() - totals.instructions()).max(0.0) / rate
+                whole_nanos((end.ceil() - totals.instructions()).max(0.0) / rate)
             }
             Every::Time(asked) => {
-                let span = asked.as_secs_f64().max(1e-9) * self.overshoot;
-                (span - now.since(self.since).as_secs_f64()).max(0.0)
+                let span = (asked.as_nanos().max(1) as f64 * self.overshoot).ceil();
+                let past = now.nanos() - self.since.nanos();
+                whole(span).saturating_sub(past)
             }
         }
     }

@@ -1,0 +1,45 @@
+//! What every [`Machine`](fairways_core::Machine) keeps to, checked on each of them.
+//!
+//! A machine's tests implement [`Subject`] and call [`check_all`], which panics with the
+//! [`promise`] that was broken. The checks bring about situations and wait for what must come;
+//! whatever the machine tells meanwhile, a [`Witness`] holds to the contract.
+
+pub mod checks;
+mod drive;
+mod plans;
+pub mod promise;
+mod rng;
+mod spoil;
+mod subject;
+mod windows;
+mod witness;
+
+pub use subject::{Kind, Program, Scale, Subject};
+pub use witness::Witness;
+
+/// Every check that applies to such a machine.
+///
+/// # Panics
+/// With the [`promise`] that the machine does not keep, and what it told instead.
+pub fn check_all(subject: &dyn Subject) {
+    use checks::*;
+
+    programs_start_and_end(subject);
+    starts_after_a_plan(subject);
+    plans_that_break_a_rule_are_refused(subject);
+    refusals_are_in_order(subject);
+    exits_cut_windows_short(subject);
+    the_end_is_final(subject);
+    if subject.has_time() {
+        windows_are_told(subject);
+        watches_begin_windows_anew(subject);
+        windows_add_up(subject);
+        plans_change_between_and_in_windows(subject);
+        alarms_ring(subject);
+        instants_are_in_order(subject);
+    }
+    random_walks_keep_every_promise(subject);
+    if subject.is_simulated() {
+        the_same_actions_give_the_same_events(subject);
+    }
+}

@@ -1,0 +1,47 @@
+//! The promises, each as a failed check names it.
+
+use std::fmt::Arguments;
+
+/// [`Event::Machine`](fairways_core::Event::Machine) comes first.
+pub const FIRST: &str = "the first event is the machine";
+/// No event is told with a time before that of the last.
+pub const FORWARD: &str = "time never goes back";
+/// The order of what happens at one instant.
+pub const ORDER: &str = "at one instant windows come first and the alarm last";
+/// An [`AppId`](fairways_core::AppId) is one program's for ever.
+pub const NO_REUSE: &str = "ids are never reused";
+/// Nothing is told of a program before its start or after its exit.
+pub const RUNNING: &str = "a program is told of while it runs";
+/// Each start and each end is told.
+pub const LIVES: &str = "programs start and end";
+/// A window that a policy asked for is told when it ends.
+pub const TOLD: &str = "windows that end are told";
+/// No window is told that nobody asked for.
+pub const ASKED: &str = "only windows that were asked for are told";
+/// A window is no shorter than was asked for.
+pub const LONG: &str = "a window is at least as long as was asked";
+/// A window begins where the one before ended, or where it was asked for.
+pub const GAPLESS: &str = "windows follow each other without a gap";
+/// What [`Sample::plan`](fairways_core::Sample::plan) says.
+pub const PLAN: &str = "a window says under which plan it ended";
+/// What [`Sample::straddled`](fairways_core::Sample::straddled) says.
+pub const STRADDLED: &str = "a window says whether a plan was carried out in it";
+/// Counters that are read make sense together.
+pub const COUNTERS: &str = "counters agree with each other";
+/// A plan that breaks a rule is answered by its refusal before anything else is told; several, in
+/// the order of the plans.
+pub const REFUSED: &str = "a plan that breaks a rule is refused, before anything else is told";
+/// A plan that breaks no rule is carried out, if not at the first attempt.
+pub const CARRIED_OUT: &str = "a plan that breaks no rule is carried out";
+/// What became of the last [`Action::Wake`](fairways_core::Action::Wake), and of no other.
+pub const ALARM: &str = "there is one alarm, and it rings once, in time";
+/// Once a machine has no more to tell, it never has.
+pub const FINAL: &str = "the end is final";
+/// A simulated machine is a function of what is asked of it.
+pub const SAME: &str = "the same actions give the same events";
+
+/// Panics with the promise and what broke it, unless it is kept.
+#[track_caller]
+pub(crate) fn hold(kept: bool, promise: &str, told: Arguments<'_>) {
+    assert!(kept, "{promise}: {told}");
+}

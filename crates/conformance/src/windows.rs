@@ -1,0 +1,84 @@
+//! Which windows are under way.
+
+use std::collections::BTreeMap;
+
+use fairways_core::{AppId, Counters, Every, Sample, Time};
+
+use crate::plans::Plans;
+use crate::promise::{self, hold};
+
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    since: Time,
+    every: Every,
+}
+
+/// A program's windows.
+struct Watched {
+    window: Window,
+    /// The window that a new watch gave up: told still if it ended at that very instant.
+    before: Option<Window>,
+}
+
+/// The windows of every program that is watched.
+pub(crate) struct Windows {
+    is_noisy: bool,
+    watched: BTreeMap<AppId, Watched>,
+}
+
+impl Windows {
+    pub(crate) fn new(is_noisy: bool) -> Self {
+        Self { is_noisy, watched: BTreeMap::new() }
+    }
+
+    pub(crate) fn ask(&mut self, now: Time, app: AppId, every: Every) {
+        let window = Window { since: now, every };
+        let before = self
+            .watched
+            .remove(&app)
+            .and_then(|old| if old.window.since < now { Some(old.window) } else { old.before });
+        self.watched.insert(app, Watched { window, before });
+    }
+
+    pub(crate) fn forget(&mut self, app: AppId) {
+        self.watched.remove(&app);
+    }
+
+    pub(crate) fn check(&mut self, at: Time, sample: &Sample, plans: &Plans) {
+        let told = format_args!("{sample:?} at {at:?}");
+        let asked = self.watched.get_mut(&sample.app).and_then(|watched| {
+            if watched.window.since == at {
+                return watched.before.take();
+            }
+            let next = Window { since: at, ..watched.window };
+            watched.before = None;
+            Some(std::mem::replace(&mut watched.window, next))
+        });
+        let Some(Window { since, every }) = asked else {
+            return hold(false, promise::ASKED, told);
+        };
+        hold(sample.window == at.since(since), promise::GAPLESS, format_args!("{told}, {since:?}"));
+        let is_long = match every {
+            Every::Time(time) => sample.window >= time,
+            Every::Instructions(n) => {
+                sample.counters.instructions.is_none_or(|did| did >= n.max(1))
+            }
+        };
+        hold(is_long, promise::LONG, format_args!("{told}, {every:?}"));
+        let (plan, straddled) = plans.of(since, at);
+        hold(sample.plan == plan, promise::PLAN, format_args!("{told}, {plan:?}"));
+        hold(sample.straddled == straddled, promise::STRADDLED, told);
+        hold(agree(&sample.counters, self.is_noisy), promise::COUNTERS, told);
+    }
+}
+
+/// Whether a window's counters are possible, give or take one where they are exact.
+fn agree(counters: &Counters, are_noisy: bool) -> bool {
+    let within = |part: Option<u64>, whole: Option<u64>| match (part, whole) {
+        (Some(part), Some(whole)) => are_noisy || part <= whole.saturating_add(1),
+        _ => true,
+    };
+    counters.cycles != Some(0)
+        && within(counters.llc_misses, counters.llc_references)
+        && within(counters.stalls_l2_miss, counters.cycles)
+}

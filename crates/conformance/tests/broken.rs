@@ -1,0 +1,106 @@
+//! The checks pass a machine that keeps every promise, and each promise that one breaks is named.
+
+#![allow(clippy::unwrap_used)]
+
+mod tiny;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use fairways_conformance::{Program, Scale, Subject, check_all, promise};
+use fairways_core::{Llc, Machine, Ways};
+
+use tiny::Tiny;
+
+const SCALE: Scale = Scale { instructions: 1000, time: Duration::from_micros(1) };
+
+/// What is wrong with a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    NoMachine,
+    TimeGoesBack,
+    ReusesIds,
+    HidesExits,
+    TellsAfterExit,
+    TellsCutWindow,
+    ExitsFirst,
+    AlarmFirst,
+    NeverTells,
+    ShortWindows,
+    Gap,
+    KeepsWatch,
+    KeepsWindow,
+    ManyMisses,
+    ForgetsPlan,
+    ForgetsStraddling,
+    StraddlesAll,
+    AcceptsAll,
+    AppliesRefused,
+    RefusesAll,
+    RefusesLate,
+    RefusesLastFirst,
+    NeverRings,
+    RingsEarly,
+    KeepsAlarm,
+    GoesOn,
+    Moody,
+}
+
+impl Subject for Fault {
+    fn llc(&self) -> Llc {
+        Llc { clos: 3, min_bits: 2, ..Llc::with_ways(Ways::new(8).unwrap()) }
+    }
+
+    fn scale(&self) -> Scale {
+        SCALE
+    }
+
+    fn machine(&self, programs: &[Program]) -> Box<dyn Machine + '_> {
+        Box::new(Tiny::new(*self, self.llc(), programs))
+    }
+}
+
+#[test]
+fn a_machine_that_keeps_every_promise_passes() {
+    check_all(&Fault::None);
+}
+
+#[test]
+fn each_broken_promise_is_named() {
+    let faults = [
+        (Fault::NoMachine, promise::FIRST),
+        (Fault::TimeGoesBack, promise::FORWARD),
+        (Fault::ReusesIds, promise::NO_REUSE),
+        (Fault::HidesExits, promise::LIVES),
+        (Fault::TellsAfterExit, promise::RUNNING),
+        (Fault::TellsCutWindow, promise::LONG),
+        (Fault::ExitsFirst, promise::ORDER),
+        (Fault::AlarmFirst, promise::ORDER),
+        (Fault::NeverTells, promise::TOLD),
+        (Fault::ShortWindows, promise::LONG),
+        (Fault::Gap, promise::GAPLESS),
+        (Fault::KeepsWatch, promise::GAPLESS),
+        (Fault::KeepsWindow, promise::GAPLESS),
+        (Fault::ManyMisses, promise::COUNTERS),
+        (Fault::ForgetsPlan, promise::PLAN),
+        (Fault::ForgetsStraddling, promise::STRADDLED),
+        (Fault::StraddlesAll, promise::STRADDLED),
+        (Fault::AcceptsAll, promise::REFUSED),
+        (Fault::AppliesRefused, promise::PLAN),
+        (Fault::RefusesAll, promise::CARRIED_OUT),
+        (Fault::RefusesLate, promise::REFUSED),
+        (Fault::RefusesLastFirst, promise::REFUSED),
+        (Fault::NeverRings, promise::ALARM),
+        (Fault::RingsEarly, promise::ALARM),
+        (Fault::KeepsAlarm, promise::ALARM),
+        (Fault::GoesOn, promise::FINAL),
+        (Fault::Moody, promise::SAME),
+    ];
+    for (fault, promise) in faults {
+        let caught = catch_unwind(AssertUnwindSafe(|| check_all(&fault)));
+        let told = caught.expect_err(&format!("{fault:?} is not found"));
+        let told = told.downcast::<String>().unwrap();
+        assert!(told.starts_with(promise), "{fault:?} breaks {promise:?}, not {told:?}");
+    }
+}

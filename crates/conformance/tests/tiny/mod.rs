@@ -1,0 +1,192 @@
+//! The least machine that keeps every promise, and ways to break each: a program retires an
+//! instruction a nanosecond, whatever the others do.
+
+mod actions;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fairways_conformance::Program;
+use fairways_core::{Action, AppId, Counters, Event, Llc, Machine, PlanId, Sample, Time, Wish};
+
+use crate::{Fault, SCALE};
+
+struct Window {
+    since: u64,
+    length: u64,
+    straddled: bool,
+}
+
+struct App {
+    id: AppId,
+    ends: u64,
+    window: Option<Window>,
+}
+
+pub(crate) struct Tiny {
+    fault: Fault,
+    llc: Llc,
+    now: u64,
+    due: VecDeque<Event>,
+    /// The programs to come, the next one last.
+    arrivals: Vec<Program>,
+    apps: Vec<App>,
+    /// The programs that are told to run.
+    told: Vec<AppId>,
+    next: u32,
+    plan: Option<PlanId>,
+    alarm: Option<u64>,
+    asked: u32,
+}
+
+static MACHINES: AtomicU64 = AtomicU64::new(0);
+
+impl Tiny {
+    pub(crate) fn new(fault: Fault, llc: Llc, programs: &[Program]) -> Self {
+        let mut arrivals = programs.to_vec();
+        arrivals.sort_by_key(|program| program.starts);
+        arrivals.reverse();
+        let due = if fault == Fault::NoMachine { None } else { Some(Event::Machine(llc)) };
+        let now = if fault == Fault::Moody { MACHINES.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        Self {
+            fault,
+            llc,
+            now,
+            due: due.into_iter().collect(),
+            arrivals,
+            apps: Vec::new(),
+            told: Vec::new(),
+            next: 0,
+            plan: None,
+            alarm: None,
+            asked: 0,
+        }
+    }
+
+    fn windows(&mut self) {
+        for app in &mut self.apps {
+            let Some(window) = &mut app.window else { continue };
+            let cut = self.fault == Fault::TellsCutWindow && app.ends <= self.now;
+            if window.since + window.length > self.now && !cut {
+                continue;
+            }
+            let ran = self.now - window.since;
+            let misses = if self.fault == Fault::ManyMisses { ran + 2 } else { ran / 2 };
+            self.due.push_back(Event::Sampled(Sample {
+                app: app.id,
+                counters: Counters {
+                    instructions: Some(ran),
+                    cycles: Some(ran),
+                    llc_references: Some(ran),
+                    llc_misses: Some(misses),
+                    ..Counters::default()
+                },
+                occupancy: None,
+                window: std::time::Duration::from_nanos(ran),
+                plan: if self.fault == Fault::ForgetsPlan { None } else { self.plan },
+                straddled: window.straddled && self.fault != Fault::ForgetsStraddling,
+            }));
+            window.since = if self.fault == Fault::Gap { self.now + 1 } else { self.now };
+            window.straddled = false;
+        }
+    }
+
+    fn lives(&mut self) {
+        let now = self.now;
+        for app in self.apps.extract_if(.., |app| app.ends <= now) {
+            if self.fault != Fault::HidesExits {
+                self.due.push_back(Event::Exited { app: app.id });
+            }
+            if let (Fault::TellsAfterExit, Some(_)) = (self.fault, &app.window) {
+                let last = Sample {
+                    app: app.id,
+                    counters: Counters::default(),
+                    occupancy: None,
+                    window: SCALE.time,
+                    plan: self.plan,
+                    straddled: false,
+                };
+                self.due.push_back(Event::Sampled(last));
+            }
+        }
+        while let Some(program) = self.arrivals.pop_if(|program| program.at(SCALE).nanos() <= now) {
+            let id = AppId(self.next);
+            let reuses = self.fault == Fault::ReusesIds && self.next == 2;
+            self.next = if reuses { 0 } else { self.next + 1 };
+            let ends = program.instructions(SCALE).map_or(u64::MAX, |n| now + n);
+            self.apps.push(App { id, ends, window: None });
+            self.due.push_back(Event::Started { app: id, wish: Wish::default(), profile: None });
+        }
+    }
+
+    fn ring(&mut self) {
+        if self.alarm.is_some_and(|at| at <= self.now) && self.fault != Fault::NeverRings {
+            self.alarm = None;
+            self.due.push_back(Event::Woke);
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        let ends = self.apps.iter().map(|app| app.ends);
+        let windows = self.apps.iter().filter_map(|app| app.window.as_ref());
+        let next = ends
+            .chain(windows.map(|window| window.since + window.length))
+            .chain(self.arrivals.last().map(|program| program.at(SCALE).nanos()))
+            .chain(self.alarm)
+            .filter(|&at| at > self.now)
+            .min();
+        let over = self.apps.is_empty() && self.arrivals.is_empty();
+        match next {
+            Some(next) if !over && next < 10_000 * SCALE.instructions => self.now = next,
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Machine for Tiny {
+    fn next_event(&mut self) -> Option<(Time, Event)> {
+        self.asked += 1;
+        while self.due.is_empty() {
+            if self.fault == Fault::AlarmFirst {
+                self.ring();
+            }
+            if self.fault == Fault::ExitsFirst {
+                self.lives();
+            }
+            self.windows();
+            self.lives();
+            // Until then, it may still be set anew.
+            if self.due.is_empty() {
+                self.ring();
+            }
+            if self.due.is_empty() && !self.step() {
+                let more = self.fault == Fault::GoesOn && self.asked.is_multiple_of(7);
+                return more.then_some((Time::from_nanos(self.now), Event::Machine(self.llc)));
+            }
+        }
+        let event = self.due.pop_front()?;
+        match &event {
+            Event::Started { app, .. } => self.told.push(*app),
+            Event::Exited { app } => self.told.retain(|other| other != app),
+            _ => {}
+        }
+        let back = self.fault == Fault::TimeGoesBack && self.asked.is_multiple_of(7);
+        Some((Time::from_nanos(if back { self.now / 2 } else { self.now }), event))
+    }
+
+    fn carry_out(&mut self, action: Action<'_>) {
+        match action {
+            Action::Partition { plan, partition, .. } => self.partition(plan, partition),
+            Action::Watch { app, every } => self.watch(app, every),
+            Action::Wake { at } if self.fault == Fault::KeepsAlarm => {
+                self.alarm.get_or_insert(at.nanos());
+            }
+            Action::Wake { at } => {
+                let early = u64::from(self.fault == Fault::RingsEarly);
+                self.alarm = Some(at.nanos().saturating_sub(early));
+            }
+            Action::Classified { .. } => {}
+        }
+    }
+}
