@@ -14,9 +14,7 @@ pub(crate) fn make(
     parameters: Map<String, Value>,
 ) -> Result<(Box<dyn Policy>, Value), BadInput> {
     if name == "lfoc" {
-        let parameters: Parameters = serde_json::from_value(Value::Object(parameters))
-            .map_err(|error| BadInput(format!("parameters of lfoc: {error}")))?;
-        let all = serde_json::to_value(parameters).map_err(|error| BadInput(error.to_string()))?;
+        let (parameters, all) = lfoc(parameters)?;
         return Ok((Box::new(Lfoc::new(parameters)), all));
     }
     if let Some(parameter) = parameters.keys().next() {
@@ -28,6 +26,25 @@ pub(crate) fn make(
         BadInput(format!("expected a policy of {known}, found {name:?}"))
     })?;
     Ok((policy, Value::Object(parameters)))
+}
+
+fn lfoc(given: Map<String, Value>) -> Result<(Parameters, Value), BadInput> {
+    let mut parameters = Parameters::default();
+    let mut all = serde_json::to_value(parameters).map_err(|error| BadInput(error.to_string()))?;
+    for (name, value) in given {
+        let Some(slot) = all.get_mut(&name) else {
+            let known = all.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+            let known = known.collect::<Vec<_>>().join(", ");
+            let said = format!("parameters of lfoc: expected one of {known}, found {name:?}");
+            return Err(BadInput(said));
+        };
+        *slot = value;
+        parameters = serde_json::from_value(all.clone())
+            .map_err(|error| BadInput(format!("parameter {name} of lfoc: {error}")))?;
+    }
+    // As it is understood, not as it was written.
+    let all = serde_json::to_value(parameters).map_err(|error| BadInput(error.to_string()))?;
+    Ok((parameters, all))
 }
 
 /// The parameters that `NAME=VALUE` flags name. A span of time may have a unit: `500ms`.
@@ -88,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_no_parameter_is_refused_in_one_line() {
         for (flags, said) in [
-            (&["nonesuch=1"][..], "unknown field `nonesuch`"),
+            (&["nonesuch=1"][..], "found \"nonesuch\""),
             (&["warm_up_intervals=-1"], "warm_up_intervals"),
             (&["warm_up_intervals"], "NAME=VALUE"),
             (&["warm_up_intervals=1", "warm_up_intervals=2"], "twice"),

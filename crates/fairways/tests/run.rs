@@ -181,7 +181,7 @@ fn bad_flags_are_told_in_one_line() {
     for (flags, said) in [
         (&["--mix", "nonesuch"][..], "--mix: expected one of the 38 programs"),
         (&["--policy", "best"], "--policy: expected some of stock"),
-        (&["--set", "threshold=1"], "unknown field `threshold`"),
+        (&["--set", "threshold=1"], "found \"threshold\""),
         (&["--policy", "ucp", "--set", "a=1"], "parameters of ucp: expected none"),
         (&["--duration", "long"], "--duration: expected a time"),
         (&["--duration", "0s"], "--duration: expected a time"),

@@ -28,7 +28,7 @@ pub enum Then {
 pub struct Job {
     /// Its phases in order; after the last comes the first again. There is at least one.
     pub phases: Vec<Phase>,
-    /// How many instructions a run is; `None`: it runs on.
+    /// How many instructions a run is, at least 1; `None`: it runs on.
     pub instructions: Option<u64>,
     /// What happens after a run.
     pub then: Then,

@@ -110,7 +110,7 @@ impl Model {
         }
     }
 
-    /// Nothing more is told from `time` on.
+    /// Nothing more is told after `time`.
     pub fn stop_at(&mut self, time: Time) {
         self.stop_at = Some(time);
     }
@@ -127,8 +127,9 @@ impl Model {
     /// If the ways are others.
     pub fn change(&mut self, time: Time, llc: Llc) {
         assert_eq!(llc.ways, self.settings.llc.ways, "programs are known for these ways only");
-        self.changes.push((time, llc));
-        self.changes.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
+        // The next one last, and of those at one time the one that was asked for first.
+        let place = self.changes.partition_point(|&(other, _)| other > time);
+        self.changes.insert(place, (time, llc));
     }
 
     /// The time of the last event told.
@@ -188,7 +189,7 @@ impl Model {
         let app = AppId(self.next_id);
         self.next_id += 1;
         let Job { phases, instructions, wish, profile, .. } = &self.jobs[job].job;
-        let instructions_of = |count: Option<u64>| count.map_or(f64::INFINITY, |n| n as f64);
+        let instructions_of = |count: Option<u64>| count.map_or(f64::INFINITY, |n| n.max(1) as f64);
         self.apps.push(App {
             id: app,
             job,
