@@ -44,6 +44,8 @@ impl Running {
                 self.llc = Some(*llc);
                 Some(Change::Machine)
             }
+            // A journal that was tampered with may say so; a machine does not.
+            Event::Started { app, .. } if self.programs.iter().any(|p| p.app == *app) => None,
             Event::Started { app, wish, profile } => {
                 let profile = profile.clone();
                 self.programs.push(Program { app: *app, wish: *wish, profile });

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, AppId, Curve, Event, Llc, Policy, Profile, Q32, Time, Ways, Wish};
 
-use super::{Lfoc, Parameters};
+use crate::lfoc::{Lfoc, Parameters};
 
 /// What a program is, in the tests' words.
 #[derive(Clone, Copy)]

@@ -1,0 +1,197 @@
+//! A machine without time, on which a test says whose window ends next.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use fairways_core::{
+    Action, AppId, Counters, Event, Every, Llc, Partition, PartitionError, PlanId, Policy, Q32,
+    Sample, Time, WayMask, Ways, Wish,
+};
+
+use crate::lfoc::{Class, Lfoc, Parameters, SAMPLING};
+
+pub(super) const LLC: Llc =
+    Llc { ways: Ways::new(11).unwrap(), min_bits: 1, contiguous: true, clos: 16 };
+
+/// What a program does with so many ways.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Does {
+    /// Instructions in 1000 cycles.
+    pub(super) ipc: u64,
+    /// LLC misses in 1000 cycles.
+    pub(super) llcmpkc: u64,
+    /// Cycles of 1000 that wait for memory.
+    pub(super) stalls: u64,
+}
+
+pub(super) type Behaviour = fn(u32) -> Does;
+
+/// Misses much, and gains nothing.
+pub(super) fn streaming(_: u32) -> Does {
+    Does { ipc: 1000, llcmpkc: 30, stalls: 100 }
+}
+
+/// Misses hardly.
+pub(super) fn light(_: u32) -> Does {
+    Does { ipc: 1500, llcmpkc: 1, stalls: 20 }
+}
+
+/// Gains by every way up to six, the critical size.
+pub(super) fn sensitive(ways: u32) -> Does {
+    let few = u64::from(6_u32.saturating_sub(ways));
+    Does { ipc: 1000 - 100 * few, llcmpkc: 4 + 5 * few, stalls: 300 + 50 * few }
+}
+
+#[derive(Default)]
+pub(super) struct Bench {
+    pub(super) policy: Lfoc,
+    pub(super) now: Time,
+    pub(super) partition: Partition,
+    pub(super) plans: u32,
+    /// The plan in force, and why.
+    plan: Option<PlanId>,
+    pub(super) reason: &'static str,
+    /// Instructions of the windows asked for, by program.
+    pub(super) watched: BTreeMap<u32, u64>,
+    pub(super) alarm: Option<Time>,
+    programs: BTreeMap<u32, Behaviour>,
+    llc: Option<Llc>,
+    /// Whether plans of two clusters are refused.
+    pub(super) refuses: bool,
+}
+
+impl Bench {
+    pub(super) fn new(parameters: Parameters, llc: Llc) -> Self {
+        let mut bench = Self { policy: Lfoc::new(parameters), ..Self::default() };
+        bench.machine(llc);
+        bench
+    }
+
+    /// Programs 0, 1, ... with the paper's parameters.
+    pub(super) fn with(programs: &[Behaviour]) -> Self {
+        let mut bench = Self::new(Parameters::default(), LLC);
+        for (app, &does) in (0..).zip(programs) {
+            bench.start(app, does);
+        }
+        bench
+    }
+
+    pub(super) fn machine(&mut self, llc: Llc) {
+        self.llc = Some(llc);
+        self.tell(&Event::Machine(llc));
+    }
+
+    pub(super) fn start(&mut self, app: u32, does: Behaviour) {
+        self.programs.insert(app, does);
+        let wish = Wish::default();
+        self.tell(&Event::Started { app: AppId(app), wish, profile: None });
+    }
+
+    pub(super) fn becomes(&mut self, app: u32, does: Behaviour) {
+        self.programs.insert(app, does);
+    }
+
+    pub(super) fn exit(&mut self, app: u32) {
+        self.programs.remove(&app);
+        self.tell(&Event::Exited { app: AppId(app) });
+    }
+
+    pub(super) fn tell(&mut self, event: &Event) {
+        let Self { policy, partition, plans, plan, reason, watched, alarm, llc, .. } = self;
+        let mut refused = Vec::new();
+        policy.handle(self.now, event, &mut |action| match action {
+            Action::Partition { plan: id, partition: new, reason: why } => {
+                let running = self.programs.keys().map(|&app| AppId(app));
+                new.check(&llc.unwrap(), running).unwrap();
+                if self.refuses && new.masks().len() > 1 {
+                    refused.push(id);
+                } else {
+                    *plans += 1;
+                    (*plan, *reason) = (Some(id), why);
+                    partition.clone_from(new);
+                }
+            }
+            Action::Watch { app, every: Every::Instructions(count) } => {
+                watched.insert(app.0, count);
+            }
+            Action::Wake { at } => *alarm = Some(at),
+            Action::Watch { .. } => panic!("LFOC counts instructions (§5.2)"),
+            Action::Classified { .. } => {}
+        });
+        let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
+        for plan in refused {
+            self.tell(&Event::Refused { plan, why });
+        }
+    }
+
+    /// What a window of the program shows that ends now.
+    pub(super) fn sample(&self, app: u32) -> Sample {
+        let ways = self.ways(app);
+        let does = self.programs[&app](ways);
+        let instructions = self.watched[&app];
+        let cycles = instructions * 1000 / does.ipc;
+        let counters = Counters {
+            instructions: Some(instructions),
+            cycles: Some(cycles),
+            llc_misses: Some(cycles * does.llcmpkc / 1000),
+            stalls_l2_miss: Some(cycles * does.stalls / 1000),
+            ..Counters::default()
+        };
+        let window = Duration::from_micros(cycles / 2000);
+        let occupancy = Some(Q32::from_int(ways));
+        Sample { app: AppId(app), counters, occupancy, window, plan: self.plan, straddled: false }
+    }
+
+    /// A window of the program ends.
+    pub(super) fn window(&mut self, app: u32) {
+        let sample = self.sample(app);
+        self.tell(&Event::Sampled(sample));
+    }
+
+    pub(super) fn windows(&mut self, app: u32, count: u32) {
+        (0..count).for_each(|_| self.window(app));
+    }
+
+    /// The alarm rings.
+    pub(super) fn wake(&mut self) {
+        self.now = self.alarm.take().expect("an alarm is set");
+        self.tell(&Event::Woke);
+    }
+
+    /// Windows of whoever is sampled end until nobody is.
+    pub(super) fn sample_all(&mut self) {
+        for _ in 0..1000 {
+            let Some(AppId(app)) = self.policy.sampling() else { return };
+            self.window(app);
+        }
+        panic!("sampling mode does not end");
+    }
+
+    /// Everybody has warmed up and was sampled.
+    pub(super) fn settled(programs: &[Behaviour]) -> Self {
+        let mut bench = Self::with(programs);
+        for app in (0..).take(programs.len()) {
+            bench.windows(app, 3);
+            bench.sample_all();
+        }
+        bench
+    }
+
+    pub(super) fn mask(&self, app: u32) -> WayMask {
+        self.partition.mask_of(AppId(app)).unwrap()
+    }
+
+    pub(super) fn ways(&self, app: u32) -> u32 {
+        self.mask(app).count()
+    }
+
+    pub(super) fn class(&self, app: u32) -> Option<Class> {
+        self.policy.class(AppId(app))
+    }
+
+    pub(super) fn sampled(&self) -> Option<u32> {
+        assert_eq!(self.policy.sampling().is_some(), self.reason == SAMPLING);
+        self.policy.sampling().map(|app| app.0)
+    }
+}
