@@ -93,6 +93,19 @@ mod tests {
     }
 
     #[test]
+    fn every_parameter_stands_in_the_documentation_with_its_default() {
+        let text = include_str!("../../../docs/run.md");
+        for (name, value) in set(&[]).unwrap().as_object().unwrap() {
+            let value = match (name.as_str(), value.as_str()) {
+                ("decision_period", _) => "500ms".to_owned(),
+                (_, Some(text)) => text.to_owned(),
+                (_, None) => value.to_string(),
+            };
+            assert!(text.contains(&format!("| `{name}` | {value} |")), "{name}: {value}");
+        }
+    }
+
+    #[test]
     fn a_parameter_is_a_number_a_span_or_a_word() {
         let flags = ["high_threshold=12.5", "decision_period=250ms", "reference=whole-cache"];
         let all = set(&flags).unwrap();

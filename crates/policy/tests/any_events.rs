@@ -144,7 +144,7 @@ fn tell(parameters: Parameters, events: &[Event]) -> u32 {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        failure_persistence: None, cases: 2000, ..ProptestConfig::default()
+        failure_persistence: None, cases: 600, ..ProptestConfig::default()
     })]
 
     #[test]
