@@ -7,6 +7,7 @@ use crate::cache::fill;
 use crate::machine::Model;
 use crate::rates::{PerSecond, rates};
 use crate::settings::Settings;
+use crate::window::whole_nanos;
 
 /// More nanoseconds than a machine runs for.
 const FOREVER: u64 = u64::MAX;
@@ -131,13 +132,4 @@ impl Model {
         }
         true
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "seconds to the next event are not negative; as many as do not fit are forever"
-)]
-pub(crate) fn whole_nanos(seconds: f64) -> u64 {
-    (seconds * 1e9).ceil() as u64
 }

@@ -21,7 +21,9 @@
 //! the same settings, jobs and actions give the same events, to the last bit.
 
 mod advance;
+mod app;
 mod cache;
+mod events;
 mod job;
 mod machine;
 mod observe;

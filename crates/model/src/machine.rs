@@ -1,70 +1,34 @@
-//! The machine: what happens next, and what is asked of it.
+//! The machine: all of its state, and what can be asked about it.
 
 use std::collections::VecDeque;
 
-use fairways_core::{
-    Action, AppId, Event, Llc, Machine, Partition, PartitionError, PlanId, Sample, Time, WayMask,
-};
+use fairways_core::{AppId, Event, Llc, Partition, PlanId, Time};
 use fairways_profiles::DemandError;
 
+use crate::app::{App, Due, Record};
 use crate::cache::Lines;
-use crate::job::{Job, Then};
+use crate::job::Job;
 use crate::observe::Observer;
 use crate::rates::PerSecond;
 use crate::settings::Settings;
-use crate::window::{Totals, Window};
-
-/// A program that runs.
-#[derive(Clone, Debug)]
-pub(crate) struct App {
-    id: AppId,
-    pub(crate) job: usize,
-    started: Time,
-    pub(crate) mask: WayMask,
-    pub(crate) phase: usize,
-    /// When the phase began.
-    turned: Time,
-    /// Instructions to the end of the phase and of the run; infinite where there is none.
-    pub(crate) phase_left: f64,
-    pub(crate) run_left: f64,
-    pub(crate) totals: Totals,
-    pub(crate) window: Option<Window>,
-}
-
-/// What is known of a job.
-#[derive(Clone, Debug)]
-pub(crate) struct Record {
-    pub(crate) job: Job,
-    completions: Vec<f64>,
-    pub(crate) ran: f64,
-    pub(crate) at_best: f64,
-}
-
-/// Something that happens now, and is still to be told.
-#[derive(Clone, Debug)]
-enum Due {
-    Event(Event),
-    Exit(AppId),
-    Start(usize),
-}
 
 /// The analytic machine over time; the crate's documentation says how it behaves.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) settings: Settings,
-    observer: Observer,
+    pub(crate) observer: Observer,
     pub(crate) jobs: Vec<Record>,
     pub(crate) now: Time,
-    due: VecDeque<Due>,
+    pub(crate) due: VecDeque<Due>,
     /// Jobs and changes of the cache that are still to come, the next one last.
     pub(crate) arrivals: Vec<(Time, usize)>,
     pub(crate) changes: Vec<(Time, Llc)>,
     pub(crate) alarm: Option<Time>,
     pub(crate) stop_at: Option<Time>,
-    stop_after: Option<usize>,
-    next_id: u32,
-    plan: Option<PlanId>,
-    partition: Partition,
+    pub(crate) stop_after: Option<usize>,
+    pub(crate) next_id: u32,
+    pub(crate) plan: Option<PlanId>,
+    pub(crate) partition: Partition,
     pub(crate) failure: Option<DemandError>,
     pub(crate) apps: Vec<App>,
     /// By app: its lines, and what it does in a second. `stale`: rates are to be computed again.
@@ -181,166 +145,7 @@ impl Model {
         &self.partition
     }
 
-    fn find(&self, app: AppId) -> Option<usize> {
+    pub(crate) fn find(&self, app: AppId) -> Option<usize> {
         self.apps.iter().position(|other| other.id == app)
-    }
-
-    fn start(&mut self, job: usize) -> Event {
-        let app = AppId(self.next_id);
-        self.next_id += 1;
-        let Job { phases, instructions, wish, profile, .. } = &self.jobs[job].job;
-        let instructions_of = |count: Option<u64>| count.map_or(f64::INFINITY, |n| n.max(1) as f64);
-        self.apps.push(App {
-            id: app,
-            job,
-            started: self.now,
-            mask: WayMask::full(self.settings.llc.ways),
-            phase: 0,
-            turned: self.now,
-            phase_left: instructions_of(phases[0].instructions),
-            run_left: instructions_of(*instructions),
-            totals: Totals::default(),
-            window: None,
-        });
-        self.lines.push(Lines::NONE);
-        let event = Event::Started { app, wish: *wish, profile: profile.clone() };
-        self.retarget();
-        event
-    }
-
-    fn exit(&mut self, app: AppId) {
-        if let Some(index) = self.find(app) {
-            self.apps.remove(index);
-            self.lines.remove(index);
-            self.retarget();
-        }
-    }
-
-    /// Finds what happens now: windows that end, then programs that do, then those that start,
-    /// then changes of the cache, then the alarm.
-    fn collect(&mut self) {
-        let mut turned = false;
-        for index in 0..self.apps.len() {
-            let held = self.lines[index].occupancy();
-            let app = &mut self.apps[index];
-            if let Some(window) = app.window
-                && window.ended(self.now, &app.totals)
-            {
-                app.window = Some(window.next(self.now, app.totals));
-                self.due.push_back(Due::Event(Event::Sampled(Sample {
-                    app: app.id,
-                    counters: self.observer.counters(&app.totals.since(&window.from)),
-                    occupancy: self.observer.occupancy(held),
-                    window: self.now.since(window.since),
-                    plan: self.plan,
-                    straddled: window.straddled,
-                })));
-            }
-            let phases = &self.jobs[app.job].job.phases;
-            while app.phase_left <= 0.0 {
-                app.phase = (app.phase + 1) % phases.len();
-                app.turned = self.now;
-                let length = phases[app.phase].instructions;
-                app.phase_left += length.map_or(f64::INFINITY, |n| n.max(1) as f64);
-                turned = true;
-            }
-        }
-        if turned {
-            self.retarget();
-        }
-        for app in &self.apps {
-            if app.run_left <= 0.0 {
-                self.due.push_back(Due::Exit(app.id));
-                let record = &mut self.jobs[app.job];
-                record.completions.push(self.now.since(app.started).as_secs_f64());
-                if record.job.then == Then::Restart {
-                    self.due.push_back(Due::Start(app.job));
-                }
-            }
-        }
-        while let Some((_, job)) = self.arrivals.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push_back(Due::Start(job));
-        }
-        while let Some((_, llc)) = self.changes.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push_back(Due::Event(Event::Machine(llc)));
-        }
-        // Until all else is told, it may still be set anew.
-        if self.due.is_empty() && self.alarm.is_some_and(|time| time <= self.now) {
-            self.alarm = None;
-            self.due.push_back(Due::Event(Event::Woke));
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.failure.is_some()
-            || self.stop_at.is_some_and(|time| time <= self.now)
-            || self.stop_after.is_some_and(|completions| {
-                self.jobs.iter().all(|record| record.completions.len() >= completions)
-            })
-            || (self.apps.is_empty() && self.arrivals.is_empty())
-    }
-}
-
-impl Machine for Model {
-    fn next_event(&mut self) -> Option<(Time, Event)> {
-        loop {
-            if let Some(due) = self.due.pop_front() {
-                let event = match due {
-                    Due::Event(event) => event,
-                    Due::Start(job) => self.start(job),
-                    Due::Exit(app) => {
-                        self.exit(app);
-                        Event::Exited { app }
-                    }
-                };
-                if let Event::Machine(llc) = &event {
-                    self.settings.llc = *llc;
-                }
-                return Some((self.now, event));
-            }
-            self.collect();
-            if self.due.is_empty() && (self.is_over() || !self.advance()) {
-                return None;
-            }
-        }
-    }
-
-    fn carry_out(&mut self, action: Action<'_>) {
-        match action {
-            Action::Partition { plan, partition, .. } => {
-                let clusters = u32::try_from(partition.masks().len()).unwrap_or(u32::MAX);
-                let mut checked =
-                    partition.check(&self.settings.llc, self.apps.iter().map(|app| app.id));
-                if checked.is_ok() && clusters > 1 && self.observer.refuses() {
-                    checked = Err(PartitionError::TooManyClusters { clusters, clos: clusters - 1 });
-                }
-                if let Err(why) = checked {
-                    // What became of a plan is known before anything else happens, save what became
-                    // of those before it.
-                    let is_refusal = |due: &&Due| matches!(due, Due::Event(Event::Refused { .. }));
-                    let place = self.due.iter().take_while(is_refusal).count();
-                    self.due.insert(place, Due::Event(Event::Refused { plan, why }));
-                    return;
-                }
-                self.plan = Some(plan);
-                self.partition.clone_from(partition);
-                for app in &mut self.apps {
-                    app.mask = partition.mask_of(app.id).unwrap_or_default();
-                    if let Some(window) = &mut app.window {
-                        window.straddled |= window.since < self.now;
-                    }
-                }
-                self.retarget();
-            }
-            Action::Watch { app, every } => {
-                let (now, overshoot) = (self.now, self.settings.overshoot);
-                if let Some(index) = self.find(app) {
-                    let app = &mut self.apps[index];
-                    app.window = Some(Window::new(every, overshoot, now, app.totals));
-                }
-            }
-            Action::Wake { at } => self.alarm = Some(at),
-            Action::Classified { .. } => {}
-        }
     }
 }

@@ -5,7 +5,6 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::settings::Settings;
-use crate::window::Counted;
 
 /// Everything random.
 #[derive(Clone, Debug)]
@@ -22,17 +21,19 @@ impl Observer {
         Self { rng: Pcg64Mcg::seed_from_u64(seed), noise, lost, refusals }
     }
 
-    pub(crate) fn counters(&mut self, counted: &Counted) -> Counters {
+    /// What is seen of these counters.
+    pub(crate) fn counters(&mut self, counted: &Counters) -> Counters {
         if self.happens(self.lost) {
             return Counters::default();
         }
+        let mut seen = |count: Option<u64>| count.map(|count| self.noisy(count));
         Counters {
-            instructions: Some(counted.instructions),
-            cycles: Some(self.noisy(counted.cycles)),
-            llc_references: Some(self.noisy(counted.llc_references)),
-            llc_misses: Some(self.noisy(counted.llc_misses)),
-            stalls_l2_miss: Some(self.noisy(counted.stalls_l2_miss)),
-            memory_bytes: Some(self.noisy(counted.memory_bytes)),
+            instructions: counted.instructions,
+            cycles: seen(counted.cycles),
+            llc_references: seen(counted.llc_references),
+            llc_misses: seen(counted.llc_misses),
+            stalls_l2_miss: seen(counted.stalls_l2_miss),
+            memory_bytes: seen(counted.memory_bytes),
         }
     }
 

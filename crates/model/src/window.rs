@@ -1,8 +1,7 @@
 //! What has been counted, and since when.
 
-use fairways_core::{Every, Time};
+use fairways_core::{Counters, Every, Time};
 
-use crate::advance::whole_nanos;
 use crate::rates::PerSecond;
 
 /// What a program did since it started.
@@ -25,9 +24,9 @@ impl Totals {
     }
 
     /// What whole counters count from `from` to here.
-    pub(crate) fn since(&self, from: &Self) -> Counted {
-        let count = |of: fn(&PerSecond) -> f64| whole(of(&self.0)) - whole(of(&from.0));
-        Counted {
+    pub(crate) fn since(&self, from: &Self) -> Counters {
+        let count = |of: fn(&PerSecond) -> f64| Some(whole(of(&self.0)) - whole(of(&from.0)));
+        Counters {
             instructions: count(|t| t.instructions),
             cycles: count(|t| t.cycles),
             llc_references: count(|t| t.llc_references),
@@ -36,17 +35,6 @@ impl Totals {
             memory_bytes: count(|t| t.memory_bytes),
         }
     }
-}
-
-/// What counters really counted in a window.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
-    pub(crate) instructions: u64,
-    pub(crate) cycles: u64,
-    pub(crate) llc_references: u64,
-    pub(crate) llc_misses: u64,
-    pub(crate) stalls_l2_miss: u64,
-    pub(crate) memory_bytes: u64,
 }
 
 #[expect(
@@ -98,4 +86,14 @@ impl Window {
             }
         }
     }
+}
+
+/// Nanoseconds, rounded up.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "seconds to the next event are not negative; as many as do not fit are forever"
+)]
+pub(crate) fn whole_nanos(seconds: f64) -> u64 {
+    (seconds * 1e9).ceil() as u64
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::phased::Programs;
+use crate::programs::Programs;
 use crate::read::read_table;
 use crate::read_phased::read_phased;
 use crate::table::Table;
