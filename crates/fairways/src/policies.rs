@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::BadInput;
 
+/// Parameters of `lfoc` that are spans: of no length, they would follow each other without end.
+const SPANS: [&str; 3] = ["normal_window", "sampling_window", "decision_period"];
+
 /// The policy with this name and these parameters, and all its parameters, those that were not
 /// named with their defaults.
 pub(crate) fn make(
@@ -38,6 +41,10 @@ fn lfoc(given: Map<String, Value>) -> Result<(Parameters, Value), BadInput> {
             let said = format!("parameters of lfoc: expected one of {known}, found {name:?}");
             return Err(BadInput(said));
         };
+        if SPANS.contains(&name.as_str()) && value == 0 {
+            let said = format!("parameter {name} of lfoc: expected at least 1, found 0");
+            return Err(BadInput(said));
+        }
         *slot = value;
         parameters = serde_json::from_value(all.clone())
             .map_err(|error| BadInput(format!("parameter {name} of lfoc: {error}")))?;
@@ -123,6 +130,8 @@ mod tests {
             (&["warm_up_intervals"], "NAME=VALUE"),
             (&["warm_up_intervals=1", "warm_up_intervals=2"], "twice"),
             (&["high_threshold=many"], "high_threshold"),
+            (&["normal_window=0"], "normal_window of lfoc: expected at least 1"),
+            (&["decision_period=0s"], "decision_period of lfoc: expected at least 1"),
         ] {
             let error = set(flags).unwrap_err().to_string();
             assert!(error.contains(said) && error.lines().count() == 1, "{flags:?}: {error}");
