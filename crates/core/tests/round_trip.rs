@@ -1,0 +1,126 @@
+//! Every event reads as it was written.
+
+#![cfg(feature = "serde")]
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_core::{
+    AppId, Counters, Curve, Event, Every, Llc, MaskError, PartitionError, PlanId, Profile, Q32,
+    Sample, Time, WayMask, Ways, Wish,
+};
+use proptest::option::of;
+use proptest::prelude::*;
+
+fn ways() -> impl Strategy<Value = Ways> {
+    (1u32..=32).prop_map(|count| Ways::new(count).unwrap())
+}
+
+fn curve() -> impl Strategy<Value = Curve> {
+    let value = (0..=Q32::MAX_IN_CURVE.raw()).prop_map(Q32::from_raw);
+    prop::collection::vec(value, 1..=32).prop_map(|values| Curve::new(values).unwrap())
+}
+
+fn profile() -> impl Strategy<Value = Arc<Profile>> {
+    (curve(), curve(), curve(), curve()).prop_map(|(ipc, llcmpki, llcmpkc, bandwidth_mbps)| {
+        Arc::new(Profile { ipc, llcmpki, llcmpkc, bandwidth_mbps })
+    })
+}
+
+fn refusal() -> impl Strategy<Value = PartitionError> {
+    let mask = any::<u32>().prop_map(WayMask::from_bits);
+    let why = prop_oneof![
+        Just(MaskError::Empty),
+        (mask.clone(), ways()).prop_map(|(mask, ways)| MaskError::TooWide { mask, ways }),
+        (mask.clone(), any::<u32>())
+            .prop_map(|(mask, min_bits)| MaskError::TooNarrow { mask, min_bits }),
+        mask.prop_map(|mask| MaskError::Split { mask }),
+    ];
+    let app = any::<u32>().prop_map(AppId);
+    prop_oneof![
+        any::<(u32, u32)>()
+            .prop_map(|(clusters, clos)| PartitionError::TooManyClusters { clusters, clos }),
+        (any::<u32>(), why).prop_map(|(cluster, why)| PartitionError::Mask { cluster, why }),
+        any::<u32>().prop_map(|cluster| PartitionError::NoMember { cluster }),
+        (app.clone(), any::<u32>())
+            .prop_map(|(app, cluster)| PartitionError::NoCluster { app, cluster }),
+        app.clone().prop_map(|app| PartitionError::PlacedTwice { app }),
+        app.clone().prop_map(|app| PartitionError::NotPlaced { app }),
+        app.prop_map(|app| PartitionError::NotRunning { app }),
+    ]
+}
+
+prop_compose! {
+    fn sample()(
+        app: u32,
+        counts in prop::array::uniform6(of(any::<u64>())),
+        occupancy in of(any::<u64>().prop_map(Q32::from_raw)),
+        window in any::<u64>().prop_map(Duration::from_nanos),
+        plan in of(any::<u32>().prop_map(PlanId)),
+        straddled: bool,
+    ) -> Sample {
+        let [instructions, cycles, llc_references, llc_misses, stalls_l2_miss, memory_bytes] = counts;
+        let counters = Counters {
+            instructions, cycles, llc_references, llc_misses, stalls_l2_miss, memory_bytes,
+        };
+        Sample { app: AppId(app), counters, occupancy, window, plan, straddled }
+    }
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let app = any::<u32>().prop_map(AppId);
+    let llc =
+        (ways(), any::<(u32, bool, u32)>()).prop_map(|(ways, (min_bits, contiguous, clos))| {
+            Event::Machine(Llc { ways, min_bits, contiguous, clos })
+        });
+    let started =
+        (app.clone(), of(any::<u32>()), of(profile())).prop_map(|(app, baseline_ways, profile)| {
+            Event::Started { app, wish: Wish { baseline_ways }, profile }
+        });
+    prop_oneof![
+        llc,
+        started,
+        app.prop_map(|app| Event::Exited { app }),
+        sample().prop_map(Event::Sampled),
+        Just(Event::Woke),
+        (any::<u32>(), refusal())
+            .prop_map(|(plan, why)| Event::Refused { plan: PlanId(plan), why }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn an_event_reads_as_it_was_written(event in event()) {
+        let text = serde_json::to_string(&event).unwrap();
+        let read: Event = serde_json::from_str(&text).unwrap();
+        // Events have no equality of their own; what they show leaves nothing out.
+        prop_assert_eq!(format!("{read:?}"), format!("{event:?}"));
+    }
+
+    #[test]
+    fn a_time_and_a_window_read_as_they_were_written(nanos: u64) {
+        let at = Time::from_nanos(nanos);
+        let text = serde_json::to_string(&at).unwrap();
+        prop_assert_eq!(&text, &nanos.to_string());
+        prop_assert_eq!(serde_json::from_str::<Time>(&text).unwrap(), at);
+        for every in [Every::Instructions(nanos), Every::Time(Duration::from_nanos(nanos))] {
+            let text = serde_json::to_string(&every).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Every>(&text).unwrap(), every);
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_is_null_and_what_is_unknown_is_refused() {
+    let sampled = |extra: &str| {
+        format!(
+            r#"{{"sampled":{{"app":0,"counters":{{"instructions":7,"cycles":null{extra}}},"occupancy":null,"window":5,"plan":null,"straddled":false}}}}"#
+        )
+    };
+    let Event::Sampled(sample) = serde_json::from_str(&sampled("")).unwrap() else { panic!() };
+    assert_eq!((sample.counters.instructions, sample.counters.cycles), (Some(7), None));
+    let text = serde_json::to_string(&Event::Sampled(sample)).unwrap();
+    assert!(text.contains(r#""cycles":null"#) && text.contains(r#""occupancy":null"#), "{text}");
+    assert!(serde_json::from_str::<Event>(&sampled(r#","branches":1"#)).is_err());
+}
