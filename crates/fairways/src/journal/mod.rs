@@ -3,6 +3,8 @@
 
 mod reader;
 mod replay;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use fairways_core::{Action, Event, Time};

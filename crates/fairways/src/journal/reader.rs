@@ -1,7 +1,7 @@
 //! Reading a journal, part after part and line by line.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -17,7 +17,8 @@ const LONGEST_LINE: u64 = 1 << 20;
 /// Reads the lines of all parts of a journal in order.
 pub(super) struct Reader {
     pub(super) header: Header,
-    /// Whether the last line was cut short: whoever wrote it was killed. It is passed over.
+    /// Whether the end was cut short, for whoever wrote it was killed: an incomplete last line, or
+    /// a last part without its header. It is passed over.
     pub(super) cut_short: bool,
     parts: std::vec::IntoIter<PathBuf>,
     file: BufReader<File>,
@@ -54,6 +55,10 @@ impl Reader {
         loop {
             let Some(text) = read_line(&mut self.file, &self.path, self.number + 1)? else {
                 let Some(next) = self.parts.next() else { return Ok(None) };
+                if self.parts.len() == 0 && !has_header(&next) {
+                    self.cut_short = true;
+                    return Ok(None);
+                }
                 self.turn(next)?;
                 continue;
             };
@@ -72,10 +77,13 @@ impl Reader {
         let (file, header) = begin(&path)?;
         let expected = Header { part: self.header.part + 1, ..self.header.clone() };
         if header != expected {
+            let found = match header.part {
+                part if part == expected.part => "that of another".to_owned(),
+                part => format!("part {part}"),
+            };
+            let (path, part) = (shown(&path), expected.part);
             return Err(BadInput(format!(
-                "{}:1: expected part {} of the same run, found another header",
-                shown(&path),
-                expected.part
+                "{path}:1: expected part {part} of the same run, found {found}"
             )));
         }
         (self.header, self.file, self.path, self.number) = (header, file, path, 1);
@@ -85,6 +93,16 @@ impl Reader {
     fn wrong(&self, error: &serde_json::Error) -> BadInput {
         let column = error.column();
         BadInput(format!("{}:{column}: expected a line of a journal: {error}", self.place()))
+    }
+}
+
+/// Whether a part begins with a whole line. It is said to if that can't be found out.
+fn has_header(path: &Path) -> bool {
+    let line = File::open(path).map(|file| read_line(&mut BufReader::new(file), path, 1));
+    match line {
+        Ok(Ok(line)) => line.is_some_and(|line| line.ends_with(b"\n")),
+        Ok(Err(_)) => true,
+        Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }
 

@@ -30,6 +30,7 @@ struct Found {
 struct Difference {
     /// File and line.
     place: String,
+    /// When the event happened that the policy answers.
     at: Time,
     journal: Option<Value>,
     now: Option<Value>,
@@ -56,7 +57,7 @@ pub(crate) fn replay(args: &Replay, out: &mut dyn Write) -> anyhow::Result<()> {
             }
         }
         if found.cut_short {
-            writeln!(out, "the last line is cut short, and was passed over")?;
+            writeln!(out, "the end is cut short, and was passed over")?;
         }
     }
     out.flush()?;
@@ -93,6 +94,12 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
             }
             // The journal goes on, and the policy has more to do.
             (Some(_), None) => None,
+            (None, Some(_)) if line.at != before => {
+                let (place, at) = (reader.place(), line.at.nanos());
+                let said =
+                    format!("expected the time of its event, {}, found {at}", before.nanos());
+                return Err(BadInput(format!("{place}: {said}")));
+            }
             (None, Some(action)) => {
                 actions += 1;
                 Some(action)
@@ -104,8 +111,8 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
         };
         let done = now.pop_front();
         if said != done {
-            let (place, at) = (reader.place(), line.at);
-            difference = Some(Difference { place, at, journal: said, now: done });
+            let place = reader.place();
+            difference = Some(Difference { place, at: before, journal: said, now: done });
             break;
         }
     }

@@ -18,8 +18,12 @@ pub(crate) struct Writer {
     path: PathBuf,
     out: BufWriter<File>,
     header: Header,
-    /// Bytes of the part at hand, and how many it may have.
+    /// An event and the actions that follow from it. They are written together, so that a journal
+    /// whose writer was killed does not look like one of a policy that did nothing.
+    held: Vec<u8>,
+    /// Bytes of the part at hand, those of its header, and how many it may have.
     written: u64,
+    begun: u64,
     limit: u64,
     /// How many finished parts are kept; `None`: all.
     keep: Option<u32>,
@@ -28,7 +32,8 @@ pub(crate) struct Writer {
 impl Writer {
     /// Begins a journal of a run of `policy` with these parameters on this machine.
     ///
-    /// A file that holds something already is bad input: journals are not overwritten.
+    /// A file that holds something already, or parts of another journal, are bad input: journals
+    /// are not overwritten.
     pub(crate) fn create(
         path: &Path,
         policy: &str,
@@ -36,9 +41,8 @@ impl Writer {
         machine: Value,
         (limit, keep): (u64, Option<u32>),
     ) -> anyhow::Result<Self> {
-        let taken = |path: &Path| path.metadata().is_ok_and(|file| file.len() > 0 || file.is_dir());
-        if let Some(taken) = [path.to_owned(), part(path, 0)].iter().find(|path| taken(path)) {
-            let said = format!("--journal: expected a new file, and {} exists", shown(taken));
+        if let Some(taken) = taken(path) {
+            let said = format!("--journal: expected a new file, and {} exists", shown(&taken));
             return Err(BadInput(said).into());
         }
         let fairways = env!("CARGO_PKG_VERSION").to_owned();
@@ -47,23 +51,21 @@ impl Writer {
         let out = open(path).map_err(|error| {
             BadInput(format!("--journal: {}: can't write it: {error}", shown(path)))
         })?;
-        let mut writer = Self { path: path.to_owned(), out, header, written: 0, limit, keep };
+        let (path, held, written, begun) = (path.to_owned(), Vec::new(), 0, 0);
+        let mut writer = Self { path, out, header, held, written, begun, limit, keep };
         writer.begin()?;
         Ok(writer)
     }
 
-    /// Writes what happened. Before it, if the part at hand has grown to its limit, the next one is
-    /// begun, so that an event and the actions that follow from it stand in one file.
+    /// Writes what happened.
     pub(crate) fn event(&mut self, at: Time, event: &Event) -> anyhow::Result<()> {
-        if self.written >= self.limit {
-            self.rotate()?;
-        }
-        self.line(&Said { at, what: What::Event(event) })
+        self.write()?;
+        self.hold(&Said { at, what: What::Event(event) })
     }
 
     /// Writes what is done about it.
     pub(crate) fn action(&mut self, at: Time, action: &Action<'_>) -> anyhow::Result<()> {
-        self.line(&Said { at, what: What::Action(action) })
+        self.hold(&Said { at, what: What::Action(action) })
     }
 
     /// Writes out what is still held back.
@@ -72,16 +74,33 @@ impl Writer {
     }
 
     fn flush(&mut self) -> anyhow::Result<()> {
+        self.write()?;
         self.out.flush().with_context(|| format!("{}: can't write it", shown(&self.path)))
     }
 
+    /// Begins a part. Its header does not wait in the buffer: without one it could not be read.
     fn begin(&mut self) -> anyhow::Result<()> {
-        let header = self.header.clone();
-        self.line(&header)
+        let mut header = serde_json::to_vec(&self.header)?;
+        header.push(b'\n');
+        self.begun = header.len() as u64;
+        self.written = self.begun;
+        let written = self.out.write_all(&header).and_then(|()| self.out.flush());
+        written.with_context(|| format!("{}: can't write it", shown(&self.path)))
+    }
+
+    /// Writes what is held, to a new part if the one at hand would grow beyond its limit.
+    fn write(&mut self) -> anyhow::Result<()> {
+        let held = std::mem::take(&mut self.held);
+        let length = held.len() as u64;
+        if self.written > self.begun && self.written.saturating_add(length) > self.limit {
+            self.rotate()?;
+        }
+        self.written += length;
+        self.out.write_all(&held).with_context(|| format!("{}: can't write it", shown(&self.path)))
     }
 
     fn rotate(&mut self) -> anyhow::Result<()> {
-        self.flush()?;
+        self.out.flush().with_context(|| format!("{}: can't write it", shown(&self.path)))?;
         let finished = part(&self.path, self.header.part);
         let said = || format!("{}: can't set it aside", shown(&self.path));
         std::fs::rename(&self.path, &finished).with_context(said)?;
@@ -93,15 +112,20 @@ impl Writer {
         self.out =
             open(&self.path).with_context(|| format!("{}: can't write it", shown(&self.path)))?;
         self.header.part += 1;
-        self.written = 0;
         self.begin()
     }
 
-    fn line(&mut self, line: &impl Serialize) -> anyhow::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.written += text.len() as u64;
-        self.out.write_all(&text).with_context(|| format!("{}: can't write it", shown(&self.path)))
+    fn hold(&mut self, line: &impl Serialize) -> anyhow::Result<()> {
+        serde_json::to_writer(&mut self.held, line)?;
+        self.held.push(b'\n');
+        Ok(())
+    }
+}
+
+impl Drop for Writer {
+    /// A run that ends in an error or a panic leaves the event that led there.
+    fn drop(&mut self) {
+        let _ = self.flush();
     }
 }
 
@@ -115,4 +139,21 @@ pub(super) fn part(path: &Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
     PathBuf::from(name)
+}
+
+/// What a new journal would overwrite or be mistaken for a part of.
+fn taken(path: &Path) -> Option<PathBuf> {
+    // What is no file, a device say, is not to be set aside as a part either.
+    if path.metadata().is_ok_and(|file| file.len() > 0 || !file.is_file()) {
+        return Some(path.to_owned());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = path.file_name()?.as_encoded_bytes();
+    let is_part = |other: &Path| {
+        let other = other.file_name().map_or(&[][..], |other| other.as_encoded_bytes());
+        let number = other.strip_prefix(name).and_then(|rest| rest.strip_prefix(b"."));
+        number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
+    };
+    let files = folder.unwrap_or(Path::new(".")).read_dir().ok()?.flatten();
+    files.map(|file| file.path()).filter(|file| is_part(file)).min()
 }
