@@ -75,8 +75,17 @@ impl Program {
         }
     }
 
-    pub(crate) fn slowdown(&self, x: f64) -> f64 {
+    /// How many times slower it runs than at its best while it occupies `x` ways.
+    #[must_use]
+    pub fn slowdown(&self, x: f64) -> f64 {
         self.slowdown.at(x)
+    }
+
+    /// How hard it presses on ways that it shares, while it occupies `x` of them: its LLC misses
+    /// per 1000 cycles, and those with one way where it occupies none.
+    #[must_use]
+    pub fn pressure(&self, x: f64) -> f64 {
+        self.pressure.pressure(x)
     }
 
     pub(crate) fn demand(&self, x: f64) -> Demand {
@@ -105,7 +114,7 @@ pub(crate) fn sweep<'a>(
         let mut total = 0.0;
         for (index, (program, mask)) in programs.clone().enumerate() {
             if mask.contains(way) {
-                let pressure = program.pressure.pressure(occupancy[index]);
+                let pressure = program.pressure(occupancy[index]);
                 total += pressure;
                 fillers.push((index, pressure));
             }

@@ -1,0 +1,104 @@
+//! Every partition, one after the other: the plain way, which the other is tested against.
+
+use fairways_core::WayMask;
+use fairways_profiles::Scorer;
+
+use crate::{Kind, Objective, Problem};
+
+/// The best value of a problem's objective, the STP of a partition that has it (the highest, where
+/// the objective breaks ties by it), and how many partitions there are.
+///
+/// Takes as long as there are partitions: [`crate::count`].
+#[must_use]
+pub fn enumerate(problem: &Problem<'_>) -> Option<(f64, f64, u64)> {
+    let Problem { profiles, mix, llc, .. } = *problem;
+    let mut all = All {
+        problem,
+        scorer: Scorer::new(profiles, mix, llc.ways, None),
+        cluster_of: vec![0; mix.len()],
+        ways_of: Vec::new(),
+        best: None,
+        count: 0,
+    };
+    all.cluster(0, 0);
+    all.best.map(|(value, stp)| (value, stp, all.count))
+}
+
+struct All<'a> {
+    problem: &'a Problem<'a>,
+    scorer: Scorer,
+    cluster_of: Vec<usize>,
+    ways_of: Vec<u32>,
+    best: Option<(f64, f64)>,
+    count: u64,
+}
+
+impl All<'_> {
+    /// Puts program `index` and those after it into each of `clusters` clusters, or into a new one.
+    fn cluster(&mut self, index: usize, clusters: usize) {
+        if index == self.cluster_of.len() {
+            self.divide(clusters, self.problem.llc.ways.get());
+            return;
+        }
+        let first = if self.problem.kind == Kind::Partitioning { clusters } else { 0 };
+        for cluster in first..=clusters {
+            if cluster < self.problem.llc.clos as usize {
+                self.cluster_of[index] = cluster;
+                self.cluster(index + 1, clusters.max(cluster + 1));
+            }
+        }
+    }
+
+    /// Gives `left` ways to the clusters that have none yet.
+    fn divide(&mut self, clusters: usize, left: u32) {
+        let least = self.problem.llc.min_ways();
+        let after = u32::try_from(clusters - self.ways_of.len() - 1).unwrap_or(u32::MAX);
+        if after == 0 {
+            if left >= least {
+                self.ways_of.push(left);
+                self.score();
+                self.ways_of.pop();
+            }
+            return;
+        }
+        for ways in least..=left.saturating_sub(after * least) {
+            self.ways_of.push(ways);
+            self.divide(clusters, left - ways);
+            self.ways_of.pop();
+        }
+    }
+
+    fn score(&mut self) {
+        self.count += 1;
+        let mut free = 0;
+        let clusters: Vec<WayMask> = self
+            .ways_of
+            .iter()
+            .map(|&ways| {
+                free += ways;
+                WayMask::span(free - ways, ways)
+            })
+            .collect();
+        let masks: Vec<WayMask> =
+            self.cluster_of.iter().map(|&cluster| clusters[cluster]).collect();
+        let slowdowns = self.scorer.score(&masks).expect("memory has no limit");
+        let most = slowdowns.iter().copied().fold(0.0, f64::max);
+        let least = slowdowns.iter().copied().fold(f64::INFINITY, f64::min);
+        let stp: f64 = slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum();
+        // Smaller is better of each.
+        let value = match self.problem.objective {
+            Objective::Unfairness => most / least,
+            Objective::Stp => -stp,
+            Objective::MaxSlowdown => most,
+            Objective::Antt => slowdowns.iter().sum::<f64>() / slowdowns.len() as f64,
+        };
+        let ties = matches!(self.problem.objective, Objective::Unfairness | Objective::MaxSlowdown);
+        let better = self.best.is_none_or(|(best, best_stp)| {
+            let equal = (value - best).abs() <= 1e-12 * best.abs();
+            if equal { ties && stp > best_stp } else { value < best }
+        });
+        if better {
+            self.best = Some((value, stp));
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Can the programs be clustered so that every slowdown lies within bounds?
+
+use rayon::prelude::*;
+
+use crate::table::{Set, Table};
+
+/// What a clustering may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The fewest ways of a cluster.
+    pub(crate) min_ways: usize,
+    /// The most clusters.
+    pub(crate) max_clusters: usize,
+}
+
+/// Answers by dynamic programming over sets of programs: which totals of ways can a set be
+/// clustered with? A total is a bit, so that adding a cluster is a shift.
+///
+/// A set's cluster that holds its highest program comes first, so that every clustering counts once,
+/// and sets with the same highest program depend only on sets without it: they are worked out side
+/// by side.
+#[derive(Debug)]
+pub(crate) struct Oracle<'a> {
+    table: &'a Table,
+    limits: Limits,
+    /// By set: the ways with which it may be a cluster, within the bounds of the last question.
+    admitted: Vec<u64>,
+    /// By highest program: the sets that may be clusters at all.
+    sets: Vec<Vec<Set>>,
+    /// By set and, where clusters are limited, their number: the totals of ways that it reaches.
+    reached: Vec<u64>,
+    layers: usize,
+    limited: bool,
+}
+
+/// A cluster: its programs and its ways.
+pub(crate) type Cluster = (Set, usize);
+
+impl<'a> Oracle<'a> {
+    pub(crate) fn new(table: &'a Table, limits: Limits) -> Self {
+        let sets = 1usize << table.programs;
+        // Nobody can have more clusters than programs or ways.
+        let most = table.programs.min(table.ways / limits.min_ways.max(1));
+        let limited = limits.max_clusters < most;
+        let layers = if limited { limits.max_clusters + 1 } else { 1 };
+        Self {
+            table,
+            limits,
+            admitted: vec![0; sets],
+            sets: vec![Vec::new(); table.programs],
+            reached: vec![0; sets / 2 * layers],
+            layers,
+            limited,
+        }
+    }
+
+    /// Whether there is a clustering whose slowdowns are all at least `low` and below `high`.
+    pub(crate) fn admits(&mut self, low: f64, high: f64) -> bool {
+        self.admit(low, high);
+        let all = self.sets_below();
+        self.reach();
+        let (table, mut whole) = (self.table, vec![0; self.layers]);
+        self.gather(table.programs - 1, all, &self.reached, &mut whole);
+        whole.iter().any(|totals| totals >> table.ways & 1 == 1)
+    }
+
+    /// All programs but the highest.
+    fn sets_below(&self) -> usize {
+        (1 << (self.table.programs - 1)) - 1
+    }
+
+    /// Marks the clusters that lie within the bounds.
+    pub(crate) fn admit(&mut self, low: f64, high: f64) {
+        let Self { table, limits, admitted, .. } = self;
+        admitted.par_iter_mut().enumerate().for_each(|(set, admitted)| {
+            let row = table.row(set);
+            let (lo, hi) = (&table.lo[row.clone()], &table.hi[row]);
+            let cells = (1u32..).zip(lo.iter().zip(hi)).skip(limits.min_ways.saturating_sub(1));
+            *admitted = cells.fold(0, |bits, (ways, (&lo, &hi))| {
+                bits | u64::from(lo >= low && hi < high) << ways
+            });
+        });
+        for (top, sets) in self.sets.iter_mut().enumerate() {
+            sets.clear();
+            let level = (1u32 << top)..(2u32 << top);
+            sets.extend(level.filter(|&set| self.admitted[set as usize] != 0));
+        }
+    }
+
+    /// Works out what every set without the highest program reaches.
+    fn reach(&mut self) {
+        let layers = self.layers;
+        let mut reached = std::mem::take(&mut self.reached);
+        reached[..layers].fill(0);
+        reached[0] = 1;
+        for top in 0..self.table.programs - 1 {
+            let (below, level) = reached.split_at_mut(layers << top);
+            let level = &mut level[..layers << top];
+            level.par_chunks_mut(layers).enumerate().for_each(|(rest, whole)| {
+                whole.fill(0);
+                self.gather(top, rest, below, whole);
+            });
+        }
+        self.reached = reached;
+    }
+
+    /// What the set of `top` and of `rest`, which are all lower, reaches.
+    fn gather(&self, top: usize, rest: usize, below: &[u64], whole: &mut [u64]) {
+        let within = (2u64 << self.table.ways) - 1;
+        self.each(top, rest, |set, left| {
+            let ways = self.admitted[set];
+            for layer in 0..self.layers - usize::from(self.limited) {
+                let totals = below[left * self.layers + layer];
+                whole[layer + usize::from(self.limited)] |= sums(ways, totals) & within;
+            }
+        });
+    }
+
+    /// Calls `of` with each admitted cluster of `top` and some of `rest`, and with what is left.
+    fn each(&self, top: usize, rest: usize, mut of: impl FnMut(usize, usize)) {
+        let head = 1usize << top;
+        if self.sets[top].len() < 1 << rest.count_ones() {
+            for &set in &self.sets[top] {
+                let others = set as usize ^ head;
+                if others & !rest == 0 {
+                    of(set as usize, rest ^ others);
+                }
+            }
+            return;
+        }
+        let mut others = rest;
+        loop {
+            if self.admitted[head | others] != 0 {
+                of(head | others, rest ^ others);
+            }
+            if others == 0 {
+                return;
+            }
+            others = (others - 1) & rest;
+        }
+    }
+
+    /// A clustering within the bounds that were last found to admit one.
+    pub(crate) fn clustering(&self) -> Vec<Cluster> {
+        let mut clusters = Vec::new();
+        let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
+        let mut layer = None;
+        while set != 0 {
+            let top = set.ilog2() as usize;
+            let rest = set ^ 1 << top;
+            let mut found = None;
+            self.each(top, rest, |cluster, left| {
+                if found.is_some() {
+                    return;
+                }
+                // Of the whole, any number of clusters will do.
+                let layers = match (self.limited, layer) {
+                    (false, _) => 0..1,
+                    (true, None) => 0..self.layers - 1,
+                    (true, Some(layer)) => layer - 1..layer,
+                };
+                for layer in layers {
+                    let totals = self.reached[left * self.layers + layer];
+                    let fits = |&w: &usize| {
+                        self.admitted[cluster] >> w & 1 == 1 && totals >> (ways - w) & 1 == 1
+                    };
+                    if let Some(w) = (1..=ways).find(fits) {
+                        found = Some((cluster, w, left, layer));
+                        return;
+                    }
+                }
+            });
+            let Some((cluster, w, left, next)) = found else {
+                unreachable!("the set reaches this total")
+            };
+            clusters.push((Set::try_from(cluster).unwrap_or(0), w));
+            (set, ways, layer) = (left, ways - w, Some(next));
+        }
+        clusters
+    }
+
+    /// Of all clusterings within the bounds last admitted, one with the largest sum, and that sum.
+    pub(crate) fn best(&self) -> Option<(f64, Vec<Cluster>)> {
+        let (table, layers) = (self.table, self.layers);
+        let stride = table.ways + 1;
+        let size = layers * stride;
+        let mut best = vec![f64::NEG_INFINITY; (1 << (table.programs - 1)) * size];
+        best[0] = 0.0;
+        for top in 0..table.programs - 1 {
+            let (below, level) = best.split_at_mut(size << top);
+            level[..size << top].par_chunks_mut(size).enumerate().for_each(|(rest, whole)| {
+                self.add(top, rest, below, whole);
+            });
+        }
+        let mut whole = vec![f64::NEG_INFINITY; size];
+        self.add(table.programs - 1, self.sets_below(), &best, &mut whole);
+        let layer = (0..layers).max_by(|&a, &b| {
+            let at = |layer: usize| whole[layer * stride + table.ways];
+            // The fewest clusters of equals.
+            at(a).total_cmp(&at(b)).then(b.cmp(&a))
+        })?;
+        let sum = whole[layer * stride + table.ways];
+        (sum > f64::NEG_INFINITY).then(|| (sum, self.trace(&best, layer, sum)))
+    }
+
+    /// Improves the sums of `whole` by each cluster of `top` and some of `rest`.
+    fn add(&self, top: usize, rest: usize, below: &[f64], whole: &mut [f64]) {
+        let (stride, shift) = (self.table.ways + 1, usize::from(self.limited));
+        self.each(top, rest, |set, left| {
+            let sums = &self.table.sum[self.table.row(set)];
+            for layer in 0..self.layers - shift {
+                let from = &below[(left * self.layers + layer) * stride..][..stride];
+                let to = &mut whole[(layer + shift) * stride..][..stride];
+                let mut ways = self.admitted[set];
+                while ways != 0 {
+                    let w = ways.trailing_zeros() as usize;
+                    ways &= ways - 1;
+                    for (to, from) in to[w..].iter_mut().zip(from) {
+                        *to = to.max(from + sums[w - 1]);
+                    }
+                }
+            }
+        });
+    }
+
+    /// The clusters that make up the best sum.
+    fn trace(&self, best: &[f64], layer: usize, sum: f64) -> Vec<Cluster> {
+        let (stride, shift) = (self.table.ways + 1, usize::from(self.limited));
+        let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
+        let (mut layer, mut sum, mut clusters) = (layer, sum, Vec::new());
+        while set != 0 {
+            let top = set.ilog2() as usize;
+            let mut found = None;
+            self.each(top, set ^ 1 << top, |cluster, left| {
+                let sums = &self.table.sum[self.table.row(cluster)];
+                for w in (1..=ways).filter(|w| self.admitted[cluster] >> w & 1 == 1) {
+                    let before = best[(left * self.layers + layer - shift) * stride + ways - w];
+                    // The very sum that was the largest.
+                    if found.is_none() && before + sums[w - 1] == sum {
+                        found = Some((cluster, w, left, before));
+                    }
+                }
+            });
+            let Some((cluster, w, left, before)) = found else {
+                unreachable!("the set has this sum")
+            };
+            clusters.push((Set::try_from(cluster).unwrap_or(0), w));
+            (set, ways, layer, sum) = (left, ways - w, layer - shift, before);
+        }
+        clusters
+    }
+}
+
+/// All sums of a bit of the one and a bit of the other.
+fn sums(mut few: u64, mut many: u64) -> u64 {
+    if few.count_ones() > many.count_ones() {
+        std::mem::swap(&mut few, &mut many);
+    }
+    let mut sums = 0;
+    while few != 0 {
+        sums |= many << few.trailing_zeros();
+        few &= few - 1;
+    }
+    sums
+}

@@ -1,0 +1,168 @@
+//! The least ratio of the largest slowdown to the smallest.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::oracle::{Cluster, Oracle};
+use crate::table::Table;
+
+/// Two ratios closer than this are equal.
+const EQUAL: f64 = 1e-12;
+
+/// What a search has found so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) clusters: Vec<Cluster>,
+    /// Their ratio.
+    pub(crate) value: f64,
+}
+
+/// Clusterings whose smallest slowdown is one of `lows[first..=last]`.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    first: usize,
+    last: usize,
+    /// With all slowdowns at least `lows[first]`, none is feasible whose largest is below this.
+    high: f64,
+    /// No ratio within is smaller.
+    bound: f64,
+}
+
+impl PartialEq for Interval {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Interval {}
+
+impl PartialOrd for Interval {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Interval {
+    /// The most promising is the largest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.bound.total_cmp(&self.bound).then(other.first.cmp(&self.first))
+    }
+}
+
+/// The search for the least ratio. A clustering of ratio r whose smallest slowdown is L lies in the
+/// window [L, rL], so intervals of L are asked whether they admit a clustering that is better than
+/// the best known: most admit none, those that do are cut in two.
+pub(crate) struct Search<'a> {
+    table: &'a Table,
+    oracle: Oracle<'a>,
+    /// Every slowdown that may be the smallest of a clustering, in order.
+    lows: Vec<f64>,
+    open: BinaryHeap<Interval>,
+    pub(crate) found: Option<Found>,
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(table: &'a Table, oracle: Oracle<'a>) -> Self {
+        let mut lows: Vec<f64> = table.lo.iter().copied().filter(|lo| lo.is_finite()).collect();
+        lows.sort_unstable_by(f64::total_cmp);
+        lows.dedup();
+        let mut open = BinaryHeap::new();
+        if !lows.is_empty() {
+            open.push(Interval { first: 0, last: lows.len() - 1, high: 0.0, bound: 1.0 });
+        }
+        Self { table, oracle, lows, open, found: None }
+    }
+
+    /// The ratio of these clusters.
+    fn ratio(&self, clusters: &[Cluster]) -> f64 {
+        let cell = |&(set, ways): &Cluster| set as usize * self.table.ways + ways - 1;
+        let lo = clusters.iter().map(|c| self.table.lo[cell(c)]).fold(f64::INFINITY, f64::min);
+        let hi = clusters.iter().map(|c| self.table.hi[cell(c)]).fold(0.0, f64::max);
+        hi / lo
+    }
+
+    /// Asks about the most promising interval; false once there is none that could be better.
+    pub(crate) fn step(&mut self) -> bool {
+        let best = self.found.as_ref().map_or(f64::INFINITY, |found| found.value);
+        let Some(interval) = self.open.pop().filter(|next| next.bound < best * (1.0 - EQUAL))
+        else {
+            self.open.clear();
+            return false;
+        };
+        let Interval { first, last, mut high, .. } = interval;
+        let (low, top) = (self.lows[first], self.lows[last]);
+        let limit = best * (1.0 - EQUAL) * top;
+        if !self.oracle.admits(low, limit) {
+            return true;
+        }
+        let clusters = self.oracle.clustering();
+        let value = self.ratio(&clusters);
+        if value < best {
+            self.found = Some(Found { clusters, value });
+        }
+        if first == last {
+            // It may admit a better one still.
+            self.push(Interval { first, last, high, bound: interval.bound });
+            return true;
+        }
+        // Half of what is between the known bounds on the largest slowdown is ruled out, or found.
+        let guess = (high.max(low) * limit.min(value * top)).sqrt();
+        if guess > high && guess < limit && !self.oracle.admits(low, guess) {
+            high = guess;
+        }
+        let middle = first + (last - first) / 2;
+        self.push(Interval { first, last: middle, high, bound: 1.0 });
+        self.push(Interval { first: middle + 1, last, high, bound: 1.0 });
+        true
+    }
+
+    fn push(&mut self, mut interval: Interval) {
+        interval.bound = (interval.high / self.lows[interval.last]).max(1.0);
+        self.open.push(interval);
+    }
+
+    /// A ratio below which there is none.
+    pub(crate) fn bound(&self) -> f64 {
+        let best = self.found.as_ref().map_or(f64::INFINITY, |found| found.value);
+        self.open.peek().map_or(best, |interval| interval.bound.min(best))
+    }
+
+    /// Of all clusterings with the least ratio, once it is known, one with the largest sum.
+    pub(crate) fn break_ties(&mut self) {
+        let Some(found) = self.found.take() else { return };
+        let within = found.value * (1.0 + EQUAL);
+        let mut best: Option<(f64, Vec<Cluster>)> = None;
+        let mut open = vec![(0, self.lows.len() - 1)];
+        while let Some((first, last)) = open.pop() {
+            let (low, top) = (self.lows[first], self.lows[last]);
+            // Below: the bound itself belongs to the window.
+            if !self.oracle.admits(low, (within * top).next_up()) {
+                continue;
+            }
+            if first < last {
+                let middle = first + (last - first) / 2;
+                open.push((first, middle));
+                open.push((middle + 1, last));
+                continue;
+            }
+            if let Some((sum, clusters)) = self.oracle.best()
+                && best.as_ref().is_none_or(|(known, _)| sum > *known)
+            {
+                best = Some((sum, clusters));
+            }
+        }
+        let clusters = best.map_or(found.clusters.clone(), |(_, clusters)| clusters);
+        let value = self.ratio(&clusters);
+        self.found = Some(Found { clusters, value });
+    }
+}
+
+/// Leaves the oracle with the clusterings admitted whose largest slowdown is the least there is.
+pub(crate) fn least_largest(table: &Table, oracle: &mut Oracle<'_>) {
+    let mut highs: Vec<f64> = table.hi.iter().copied().filter(|hi| hi.is_finite()).collect();
+    highs.sort_unstable_by(f64::total_cmp);
+    highs.dedup();
+    let least = highs.partition_point(|&high| !oracle.admits(0.0, high.next_up()));
+    let high = highs.get(least).copied().unwrap_or(f64::INFINITY);
+    oracle.admit(0.0, (high * (1.0 + EQUAL)).next_up());
+}

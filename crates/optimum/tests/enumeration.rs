@@ -1,0 +1,89 @@
+//! Against looking at every partition, on random programs: with plateaus, ties and curves that go
+//! up and down.
+
+#![allow(clippy::unwrap_used)]
+
+use fairways_core::{Llc, Ways};
+use fairways_optimum::enumerate::enumerate;
+use fairways_optimum::{Kind, Objective, Problem, count, solve};
+use fairways_profiles::{Table, read_table};
+use proptest::prelude::*;
+
+const METRICS: &str = "BENCH,NR_WAYS,ipc,llcrpki,llcmpki,llcrpkc,llcmpkc,llc_usage_kb,\
+                       bandwidth_mbps,llcm_bandwidth,stalls_l2_miss,stalls_l3_miss,stalls_total,\
+                       stalls_store_buf";
+
+/// A table of programs with these IPCs (in tenths) and LLCMPKCs, from a few levels each.
+fn table(programs: &[Vec<(u32, u32)>]) -> Table {
+    let mut text = format!("{METRICS}\n");
+    for (number, rows) in programs.iter().enumerate() {
+        for (ways, (ipc, llcmpkc)) in (1..).zip(rows) {
+            let ipc = f64::from(*ipc) / 10.0;
+            text += &format!("p{number},{ways},{ipc},9,9,9,{llcmpkc},9,9,9,0.1,0.1,0.1,0.1\n");
+        }
+    }
+    read_table(text.as_bytes(), "random").unwrap()
+}
+
+/// Programs, ways, the fewest ways of a cluster, and the most clusters.
+fn problems() -> impl Strategy<Value = (Table, usize, Llc)> {
+    (1usize..=6, 1u32..=8, 1u32..=3, 1u32..=7).prop_flat_map(|(count, ways, min_bits, clos)| {
+        let rows = prop::collection::vec((1u32..20, 0u32..6), ways as usize);
+        let llc = Llc { min_bits, clos, ..Llc::with_ways(Ways::new(ways).unwrap()) };
+        prop::collection::vec(rows, count).prop_map(move |programs| (table(&programs), count, llc))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None, cases: 600, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_best_of_all_partitions(problem in problems()) {
+        let (profiles, count, llc) = problem;
+        let mix: Vec<usize> = (0..count).collect();
+        for kind in [Kind::Partitioning, Kind::Clustering] {
+            for objective in
+                [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
+            {
+                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, objective };
+                let (found, expected) = (solve(&problem, None), enumerate(&problem));
+                let Ok(found) = found else {
+                    prop_assert!(expected.is_none(), "{kind:?}: {:?}", found.err());
+                    continue;
+                };
+                let (value, stp, _) = expected.unwrap();
+                let value = if objective == Objective::Stp { -value } else { value };
+                prop_assert!(found.proven && found.bound == found.value);
+                prop_assert!((found.value / value - 1.0).abs() < 1e-9, "{objective:?} {kind:?}: {} {value}", found.value);
+                if objective != Objective::Antt {
+                    prop_assert!((found.metrics.stp / stp - 1.0).abs() < 1e-9, "{objective:?} {kind:?} STP: {} {stp}", found.metrics.stp);
+                }
+                let apps = (0..).map(fairways_core::AppId).take(count);
+                prop_assert_eq!(found.partition.check(&llc, apps), Ok(()));
+                let given: u32 = found.partition.masks().iter().map(|mask| mask.count()).sum();
+                prop_assert_eq!(given, llc.ways.get());
+            }
+        }
+    }
+}
+
+#[test]
+fn enumeration_looks_at_every_partition() {
+    let rows = |seed: u32| (0..7).map(|w| (1 + (seed * 7 + w * 3) % 11, (seed + w) % 5)).collect();
+    let profiles = table(&(0..5).map(rows).collect::<Vec<_>>());
+    for (programs, ways) in [(1, 1), (3, 7), (5, 7), (4, 3)] {
+        let llc = Llc { clos: 32, ..Llc::with_ways(Ways::new(ways).unwrap()) };
+        let mix: Vec<usize> = (0..programs as usize).collect();
+        for (kind, expected) in [
+            (Kind::Partitioning, count::partitionings(programs, ways)),
+            (Kind::Clustering, count::clusterings(programs, ways)),
+        ] {
+            let objective = Objective::Stp;
+            let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, objective };
+            let counted = enumerate(&problem).map_or(0, |(.., count)| u128::from(count));
+            assert_eq!(counted, expected, "{programs} programs, {ways} ways, {kind:?}");
+        }
+    }
+}
