@@ -33,6 +33,9 @@ pub(crate) struct Oracle<'a> {
     limited: bool,
 }
 
+/// Fewer sets are not worth another thread.
+const FEW: usize = 512;
+
 /// A cluster: its programs and its ways.
 pub(crate) type Cluster = (Set, usize);
 
@@ -72,7 +75,7 @@ impl<'a> Oracle<'a> {
     /// Marks the clusters that lie within the bounds.
     pub(crate) fn admit(&mut self, low: f64, high: f64) {
         let Self { table, limits, admitted, .. } = self;
-        admitted.par_iter_mut().enumerate().for_each(|(set, admitted)| {
+        admitted.par_iter_mut().with_min_len(FEW).enumerate().for_each(|(set, admitted)| {
             let row = table.row(set);
             let (lo, hi) = (&table.lo[row.clone()], &table.hi[row]);
             let cells = (1u32..).zip(lo.iter().zip(hi)).skip(limits.min_ways.saturating_sub(1));
@@ -96,7 +99,7 @@ impl<'a> Oracle<'a> {
         for top in 0..self.table.programs - 1 {
             let (below, level) = reached.split_at_mut(layers << top);
             let level = &mut level[..layers << top];
-            level.par_chunks_mut(layers).enumerate().for_each(|(rest, whole)| {
+            level.par_chunks_mut(layers).with_min_len(FEW).enumerate().for_each(|(rest, whole)| {
                 whole.fill(0);
                 self.gather(top, rest, below, whole);
             });
@@ -107,11 +110,16 @@ impl<'a> Oracle<'a> {
     /// What the set of `top` and of `rest`, which are all lower, reaches.
     fn gather(&self, top: usize, rest: usize, below: &[u64], whole: &mut [u64]) {
         let within = (2u64 << self.table.ways) - 1;
+        if !self.limited {
+            let mut reached = 0;
+            self.each(top, rest, |set, left| reached |= sums(self.admitted[set], below[left]));
+            whole[0] = reached & within;
+            return;
+        }
         self.each(top, rest, |set, left| {
-            let ways = self.admitted[set];
-            for layer in 0..self.layers - usize::from(self.limited) {
-                let totals = below[left * self.layers + layer];
-                whole[layer + usize::from(self.limited)] |= sums(ways, totals) & within;
+            let below = &below[left * self.layers..][..self.layers - 1];
+            for (whole, &totals) in whole[1..].iter_mut().zip(below) {
+                *whole |= sums(self.admitted[set], totals) & within;
             }
         });
     }
@@ -188,9 +196,11 @@ impl<'a> Oracle<'a> {
         best[0] = 0.0;
         for top in 0..table.programs - 1 {
             let (below, level) = best.split_at_mut(size << top);
-            level[..size << top].par_chunks_mut(size).enumerate().for_each(|(rest, whole)| {
-                self.add(top, rest, below, whole);
-            });
+            level[..size << top].par_chunks_mut(size).with_min_len(FEW).enumerate().for_each(
+                |(rest, whole)| {
+                    self.add(top, rest, below, whole);
+                },
+            );
         }
         let mut whole = vec![f64::NEG_INFINITY; size];
         self.add(table.programs - 1, self.sets_below(), &best, &mut whole);
@@ -251,15 +261,28 @@ impl<'a> Oracle<'a> {
     }
 }
 
-/// All sums of a bit of the one and a bit of the other.
-fn sums(mut few: u64, mut many: u64) -> u64 {
-    if few.count_ones() > many.count_ones() {
-        std::mem::swap(&mut few, &mut many);
+/// All sums of a bit of `ways` and a bit of `totals`.
+fn sums(ways: u64, totals: u64) -> u64 {
+    if ways == 0 || totals == 0 {
+        return 0;
     }
-    let mut sums = 0;
-    while few != 0 {
-        sums |= many << few.trailing_zeros();
-        few &= few - 1;
+    let least = ways.trailing_zeros();
+    let run = ways >> least;
+    let mut sums = totals << least;
+    if run & (run + 1) == 0 {
+        // Nearly always one run of way counts: its shifts are doubled, not taken one by one.
+        let length = run.trailing_ones();
+        let mut done = 1;
+        while 2 * done <= length {
+            sums |= sums << done;
+            done *= 2;
+        }
+        return sums | sums << (length - done);
+    }
+    let mut rest = run & (run - 1);
+    while rest != 0 {
+        sums |= totals << (least + rest.trailing_zeros());
+        rest &= rest - 1;
     }
     sums
 }

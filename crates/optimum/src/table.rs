@@ -43,7 +43,7 @@ impl Table {
         };
         let Self { lo, hi, sum, .. } = &mut table;
         let rows = lo.par_chunks_mut(stride).zip(hi.par_chunks_mut(stride));
-        let rows = rows.zip(sum.par_chunks_mut(stride)).enumerate();
+        let rows = rows.zip(sum.par_chunks_mut(stride)).with_min_len(64).enumerate();
         rows.for_each_init(
             || (Vec::new(), Vec::new()),
             |(members, occupancy), (set, ((lo, hi), sum))| {
