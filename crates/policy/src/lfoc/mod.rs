@@ -30,6 +30,7 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use fairways_core::{Action, AppId, Event, Every, PlanId, Policy, Profile, Time};
@@ -55,7 +56,7 @@ pub struct Lfoc {
     learners: Learners,
     /// Who wants to be sampled, first come first served (decision LFOC 9).
     queue: VecDeque<AppId>,
-    session: Option<Session>,
+    session: Option<Box<Session>>,
     /// Whether an alarm has been asked for, and whether the next decision has something to do.
     awake: bool,
     overdue: bool,
@@ -115,10 +116,13 @@ impl Lfoc {
             }
             Change::Exited(app) => {
                 sets.forget(app);
-                learners.0.retain(|learner| learner.app != app);
-                self.queue.retain(|&waiting| waiting != app);
-                // Decision LFOC 9: a program that exits frees the mode at once.
-                self.session.take_if(|session| session.app == app);
+                // Where all profiles are known, nothing is learned.
+                if !learners.0.is_empty() {
+                    learners.0.retain(|learner| learner.app != app);
+                    self.queue.retain(|&waiting| waiting != app);
+                    // Decision LFOC 9: a program that exits frees the mode at once.
+                    self.session.take_if(|session| session.app == app);
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Between normal operation and sampling mode, and back (§4.2).
 
+use alloc::boxed::Box;
+
 use fairways_core::{Action, AppId, Every, Llc, PlanId, Sample, Time};
 
 use super::Lfoc;
@@ -84,7 +86,7 @@ impl Lfoc {
     /// Sampling can't go on. The program is what it was, and is tried again after another
     /// warm-up, twice as long each time (decision LFOC 18).
     fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(Session { app, .. }) = self.session.take() else { return };
+        let Some(app) = self.session.take().map(|session| session.app) else { return };
         if let Some(learner) = self.learners.get_mut(app) {
             let put_off = 1 << learner.given_up.min(MOST_PUT_OFF.ilog2());
             learner.warm_up = self.parameters.warm_up_intervals.max(1).saturating_mul(put_off);
@@ -124,8 +126,8 @@ impl Lfoc {
     /// Goes over to the next program that wants to be sampled, or to normal operation, and plans.
     pub(super) fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
-        if !Session::possible(&llc) {
-            // They wait until the machine changes.
+        // Nobody is to be sampled, or they wait until the machine changes.
+        if self.learners.0.is_empty() || !Session::possible(&llc) {
             self.replan(act);
             return;
         }
@@ -139,7 +141,7 @@ impl Lfoc {
             Some(_) => {}
             None => {
                 let next = self.queue.pop_front();
-                self.session = next.map(|app| Session::new(app, &llc));
+                self.session = next.map(|app| Box::new(Session::new(app, &llc)));
             }
         }
         self.replan(act);
