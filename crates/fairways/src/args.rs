@@ -21,6 +21,7 @@ pub(crate) enum Command {
     Simulate(Box<Simulate>),
     Run(Box<Run>),
     Replay(Replay),
+    Optimum(Box<Optimum>),
     /// Print a shell's completion script
     Completions {
         /// The shell
@@ -146,6 +147,81 @@ pub(crate) struct Run {
     /// Report only how the programs fared in the end
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
+}
+
+/// Find the best way to share the cache, exactly
+///
+/// By the static model that `simulate` scores with. Nothing is assumed of the profiles. A search that
+/// is cut short by --time-limit says what it found and how much better the best can be at most.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Optimum {
+    /// Profiles of programs, as CSV; the embedded ones without it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+
+    /// A mix: the names of its programs; may be given more than once
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) mix: Vec<String>,
+
+    /// Mixes, one a line: a name, then its programs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mixes: Option<PathBuf>,
+
+    /// Ways of the cache, at most as many as the profiles have [default: that many]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) ways: Option<String>,
+
+    /// Whether programs may share ways
+    #[arg(long, value_name = "KIND", default_value = "clustering")]
+    pub(crate) kind: Kind,
+
+    /// What is best
+    #[arg(long, value_name = "OBJECTIVE", default_value = "unfairness")]
+    pub(crate) objective: Objective,
+
+    /// The most clusters, such as the cache has classes of service
+    #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true)]
+    pub(crate) clusters_max: String,
+
+    /// The fewest ways a cluster may own
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) min_bits: String,
+
+    /// Seconds after which the best found has to do, a mix [default: none]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub(crate) time_limit: Option<String>,
+
+    /// Threads; the answer is the same [default: as many as there are processors]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) threads: Option<String>,
+
+    /// Draws the mixes where none are named; the same seed draws the same
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) seed: String,
+
+    /// Print one JSON object instead of tables (docs/optimum.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    /// Every program owns ways of its own
+    Partitioning,
+    /// Programs may share
+    Clustering,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Objective {
+    /// The least unfairness
+    Unfairness,
+    /// The highest STP
+    Stp,
+    /// The least largest slowdown
+    MaxSlowdown,
+    /// The least ANTT
+    Antt,
 }
 
 /// Feed a journal's events to its policy again, and say whether it does the same

@@ -5,6 +5,7 @@
 
 mod args;
 mod journal;
+mod optimum;
 mod partition;
 mod policies;
 mod run;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Simulate(simulate) => simulate::run(&simulate, &mut out),
         Command::Run(run) => run::run(&run, &mut out),
         Command::Replay(replay) => journal::replay(&replay, &mut out),
+        Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
             Ok(())

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::str::FromStr;
 
 use fairways_core::{Llc, Ways, Wish};
+use fairways_lab::{draw_mixes, draw_workloads};
 use fairways_profiles::{
-    Bandwidth, BandwidthModel, Mix, Programs, embedded_programs, read_phased, read_table,
+    Bandwidth, BandwidthModel, Mix, Programs, embedded_programs, read_mixes, read_phased,
+    read_table,
 };
 
 use crate::BadInput;
@@ -77,6 +79,46 @@ impl World {
             name: names.replace(char::is_control, "?"),
             programs: programs.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// The mixes that flags and a file name; without any, those that are drawn, of programs with
+    /// phases too if they are to run over time. Only there may a mix name such a program.
+    pub(crate) fn mixes(
+        &self,
+        names: &[String],
+        file: Option<&Path>,
+        over_time: bool,
+    ) -> Result<Vec<Mix>, BadInput> {
+        let programs = self.programs();
+        let mut mixes: Vec<Mix> =
+            names.iter().map(|names| self.mix(names)).collect::<Result<_, _>>()?;
+        if let Some(path) = file {
+            let read = read_mixes(&read(path)?, &shown(path), |name| programs.find(name));
+            mixes.extend(read.map_err(|error| BadInput(error.to_string()))?);
+        }
+        if let Some(twice) = repeated(mixes.iter().map(|mix| &mix.name)) {
+            return Err(BadInput(format!(
+                "--mix, --mixes: expected mixes of different names, found two {twice:?}"
+            )));
+        }
+        if mixes.is_empty() {
+            let (ways, seed) = (self.llc.ways, self.seed);
+            return Ok(if over_time {
+                draw_workloads(programs, ways, 2, seed)
+            } else {
+                draw_mixes(programs.table(), ways, seed)
+            });
+        }
+        let constant = programs.table().names().len();
+        let mut all = mixes.iter().flat_map(|mix| &mix.programs);
+        match all.find(|&&program| program >= constant) {
+            Some(&program) if !over_time => Err(BadInput(format!(
+                "--mix, --mixes: expected programs without phases, which {:?} has: they take \
+                 simulate --dynamic or run",
+                programs.name(program)
+            ))),
+            _ => Ok(mixes),
+        }
     }
 }
 

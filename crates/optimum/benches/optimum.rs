@@ -54,7 +54,7 @@ fn main() {
             let (kind, objective) = (Kind::Clustering, Objective::Unfairness);
             let problem = Problem { profiles, mix: &drawn, llc, kind, objective };
             let start = Instant::now();
-            let found = solve(&problem, None).expect("a partition");
+            let found = solve(&problem, None, |_, _| ()).expect("a partition");
             let seconds = start.elapsed().as_secs_f64();
             assert!(found.proven);
             let value = found.value;

@@ -118,13 +118,19 @@ pub enum Impossible {
     },
 }
 
-/// The best partition of a problem. If `deadline` comes first, the best found, and a bound.
+/// The best partition of a problem. If `deadline` comes first, the best found, and a bound (of a
+/// search for the least unfairness; the others are one pass).
 ///
-/// The same for any number of threads.
+/// `told` hears of the least unfairness found so far, if any is, and of the bound, as it goes. The
+/// answer is the same for any number of threads.
 ///
 /// # Errors
 /// If there is no partition at all, or the exact method can't take so many programs.
-pub fn solve(problem: &Problem<'_>, deadline: Option<Instant>) -> Result<Solution, Impossible> {
+pub fn solve(
+    problem: &Problem<'_>,
+    deadline: Option<Instant>,
+    mut told: impl FnMut(Option<f64>, f64),
+) -> Result<Solution, Impossible> {
     let Problem { profiles, mix, llc, kind, objective } = *problem;
     check(problem)?;
     let programs: Vec<Program> =
@@ -143,9 +149,11 @@ pub fn solve(problem: &Problem<'_>, deadline: Option<Instant>) -> Result<Solutio
             (oracle.best().map(|(_, clusters)| clusters), None)
         }
         Objective::Unfairness => {
-            let mut search = Search::new(&table, oracle);
+            let mut search = Search::new(&table, oracle, deadline.is_some());
             let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            while !(late() && search.found.is_some()) && search.step() {}
+            while !(late() && search.found.is_some()) && search.step() {
+                told(search.found.as_ref().map(|found| found.value), search.bound());
+            }
             let open = search.bound();
             let value = search.found.as_ref().map_or(f64::INFINITY, |found| found.value);
             if open < value {

@@ -59,10 +59,12 @@ pub(crate) struct Search<'a> {
     lows: Vec<f64>,
     open: BinaryHeap<Interval>,
     pub(crate) found: Option<Found>,
+    /// Whether a bound is wanted before the search ends; it costs questions.
+    bounding: bool,
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(table: &'a Table, oracle: Oracle<'a>) -> Self {
+    pub(crate) fn new(table: &'a Table, oracle: Oracle<'a>, bounding: bool) -> Self {
         let mut lows: Vec<f64> = table.lo.iter().copied().filter(|lo| lo.is_finite()).collect();
         lows.sort_unstable_by(f64::total_cmp);
         lows.dedup();
@@ -70,7 +72,7 @@ impl<'a> Search<'a> {
         if !lows.is_empty() {
             open.push(Interval { first: 0, last: lows.len() - 1, high: 0.0, bound: 1.0 });
         }
-        Self { table, oracle, lows, open, found: None }
+        Self { table, oracle, lows, open, found: None, bounding }
     }
 
     /// The ratio of these clusters.
@@ -107,7 +109,7 @@ impl<'a> Search<'a> {
         }
         // Half of what is between the known bounds on the largest slowdown is ruled out, or found.
         let guess = (high.max(low) * limit.min(value * top)).sqrt();
-        if guess > high && guess < limit && !self.oracle.admits(low, guess) {
+        if self.bounding && guess > high && guess < limit && !self.oracle.admits(low, guess) {
             high = guess;
         }
         let middle = first + (last - first) / 2;

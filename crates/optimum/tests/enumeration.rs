@@ -48,7 +48,7 @@ proptest! {
                 [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
             {
                 let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, objective };
-                let (found, expected) = (solve(&problem, None), enumerate(&problem));
+                let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let Ok(found) = found else {
                     prop_assert!(expected.is_none(), "{kind:?}: {:?}", found.err());
                     continue;

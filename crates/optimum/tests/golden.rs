@@ -47,7 +47,7 @@ fn every_golden_optimum() {
         };
         let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
         let problem = Problem { profiles: &table, mix: &mix.programs, llc, kind, objective };
-        let found = solve(&problem, None).unwrap();
+        let found = solve(&problem, None, |_, _| ()).unwrap();
         assert!(found.proven);
         let number = |column: usize| row[column].parse::<f64>().unwrap();
         let off = (found.metrics.unfairness - number(5)).abs();

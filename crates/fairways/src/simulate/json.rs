@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use fairways_core::{Partition, WayMask};
 use fairways_lab::{LiveOutcome, Outcome};
 use fairways_profiles::{Metrics, Mix};
 use serde::Serialize;
@@ -28,8 +29,9 @@ struct MixReport<'a> {
     policies: Vec<PolicyReport<'a>>,
 }
 
+/// How a mix fares under a policy.
 #[derive(Serialize)]
-struct PolicyReport<'a> {
+pub(crate) struct PolicyReport<'a> {
     policy: &'a str,
     unfairness: f64,
     stp: f64,
@@ -93,15 +95,25 @@ pub(super) fn write(
 }
 
 fn scored(outcome: &Outcome) -> PolicyReport<'_> {
-    let partition = &outcome.partition;
-    let cluster = |(cluster, mask): (u32, &fairways_core::WayMask)| {
+    let Outcome { policy, partition, reason, slowdowns, metrics } = outcome;
+    decided(policy, partition, reason, metrics, slowdowns)
+}
+
+/// What was decided on, and how the programs fare with it.
+pub(crate) fn decided<'a>(
+    name: &'a str,
+    partition: &Partition,
+    reason: &'a str,
+    metrics: &Metrics,
+    slowdowns: &'a [f64],
+) -> PolicyReport<'a> {
+    let cluster = |(cluster, mask): (u32, &WayMask)| {
         let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
         apps.sort_unstable();
         ClusterReport { apps, mask: mask.to_string(), ways: mask.count() }
     };
     let partition = (0..).zip(partition.masks()).map(cluster).collect();
-    let how = How::Scored { reason: outcome.reason, partition };
-    policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
+    policy(name, metrics, How::Scored { reason, partition }, slowdowns)
 }
 
 fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {

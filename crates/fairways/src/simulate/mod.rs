@@ -1,6 +1,6 @@
 //! `fairways simulate`: mixes under several policies, compared.
 
-mod json;
+pub(crate) mod json;
 mod settings;
 mod table;
 

@@ -1,12 +1,12 @@
 //! From flags to what is to be done, checked.
 
 use fairways_core::Ways;
-use fairways_lab::{Protocol, Settings, draw_mixes, draw_workloads};
-use fairways_profiles::{Mix, Programs, read_mixes};
+use fairways_lab::{Protocol, Settings};
+use fairways_profiles::{Mix, Programs};
 
 use crate::BadInput;
 use crate::args::Simulate;
-use crate::world::{self, World, number, policy, real, repeated, shown};
+use crate::world::{World, number, policy, real, repeated};
 
 /// A comparison that can be made.
 pub(super) struct Checked {
@@ -35,7 +35,7 @@ impl Checked {
             return Err(BadInput(said.to_owned()));
         }
         let how = how(args, &world)?;
-        let mixes = mixes(args, &world)?;
+        let mixes = world.mixes(&args.mix, args.mixes.as_deref(), args.dynamic)?;
         Ok(Self { world, mixes, policies, how })
     }
 
@@ -68,39 +68,6 @@ fn how(args: &Simulate, world: &World) -> Result<How, BadInput> {
         protocol.scale = real(text, "--time-scale", 1e-6, 1e6)?;
     }
     Ok(How::Live(Box::new(world.machine(&args.observation)?), protocol))
-}
-
-fn mixes(args: &Simulate, world: &World) -> Result<Vec<Mix>, BadInput> {
-    let programs = world.programs();
-    let mut mixes = Vec::new();
-    for names in &args.mix {
-        mixes.push(world.mix(names)?);
-    }
-    if let Some(path) = &args.mixes {
-        let read = read_mixes(&world::read(path)?, &shown(path), |name| programs.find(name));
-        mixes.extend(read.map_err(|error| BadInput(error.to_string()))?);
-    }
-    if let Some(twice) = repeated(mixes.iter().map(|mix| &mix.name)) {
-        return Err(BadInput(format!(
-            "--mix, --mixes: expected mixes of different names, found two {twice:?}"
-        )));
-    }
-    if mixes.is_empty() {
-        return Ok(if args.dynamic {
-            draw_workloads(programs, world.llc.ways, 2, world.seed)
-        } else {
-            draw_mixes(programs.table(), world.llc.ways, world.seed)
-        });
-    }
-    let constant = programs.table().names().len();
-    let phased = mixes.iter().flat_map(|mix| &mix.programs).find(|&&program| program >= constant);
-    match phased {
-        Some(&program) if !args.dynamic => Err(BadInput(format!(
-            "--mix, --mixes: expected --dynamic with {:?}, which has phases",
-            programs.name(program)
-        ))),
-        _ => Ok(mixes),
-    }
 }
 
 fn policies(names: &str) -> Result<Vec<&'static str>, BadInput> {

@@ -1,0 +1,101 @@
+//! `fairways optimum`: the best way to share the cache, exactly.
+
+mod output;
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use fairways_core::Llc;
+use fairways_optimum::{Problem, Solution, solve};
+use fairways_profiles::Mix;
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+
+use crate::BadInput;
+use crate::args::{self, Kind, Objective, Optimum};
+use crate::world::{World, number, real};
+
+/// A search that takes longer than this shows how far it is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A mix, what is best for it, and how long it took to find.
+pub(crate) struct Found {
+    mix: Mix,
+    solution: Solution,
+    seconds: f64,
+}
+
+/// Runs the command; everything is checked before anything is searched.
+pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
+    let world = world(args)?;
+    let llc = Llc { clos: number(&args.clusters_max, "--clusters-max", 1, u32::MAX)?, ..world.llc };
+    let limit = args.time_limit.as_ref();
+    let limit = limit.map(|text| real(text, "--time-limit", 0.0, 1e9)).transpose()?;
+    if let Some(text) = &args.threads {
+        let threads = number(text, "--threads", 1, 1024)?;
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    }
+    let mut found = Vec::new();
+    for mix in world.mixes(&args.mix, args.mixes.as_deref(), false)? {
+        let profiles = world.programs().table();
+        let (kind, objective) = (kind(args.kind), objective(args.objective));
+        let problem = Problem { profiles, mix: &mix.programs, llc, kind, objective };
+        let start = Instant::now();
+        let deadline = limit.map(|seconds| start + Duration::from_secs_f64(seconds));
+        let mut bar: Option<ProgressBar> = None;
+        let solution = solve(&problem, deadline, |best, bound| {
+            if start.elapsed() > PATIENCE {
+                let best = best.map_or("none".into(), |best| format!("{best:.6}"));
+                let bar = bar.get_or_insert_with(progress);
+                bar.set_message(format!("{}: best {best}, none below {bound:.6}", mix.name));
+                bar.tick();
+            }
+        });
+        drop(bar);
+        let solution = solution.map_err(|why| BadInput(format!("mix {}: {why}", mix.name)))?;
+        found.push(Found { mix, solution, seconds: start.elapsed().as_secs_f64() });
+    }
+    if args.json {
+        output::json(&world, llc.ways, &found, out)
+    } else {
+        output::table(&world, llc.ways, args.objective, &found, out)
+    }
+}
+
+/// The programs and the cache that the flags describe.
+fn world(args: &Optimum) -> Result<World, BadInput> {
+    World::new(&args::World {
+        profiles: args.profiles.clone(),
+        phases: None,
+        ways: args.ways.clone(),
+        clos: "16".into(),
+        min_bits: args.min_bits.clone(),
+        llc_mb: "27.5".into(),
+        bandwidth_mbps: None,
+        bandwidth_model: args::Model::Simple,
+        baselines: None,
+        seed: args.seed.clone(),
+    })
+}
+
+fn kind(kind: Kind) -> fairways_optimum::Kind {
+    match kind {
+        Kind::Partitioning => fairways_optimum::Kind::Partitioning,
+        Kind::Clustering => fairways_optimum::Kind::Clustering,
+    }
+}
+
+fn objective(objective: Objective) -> fairways_optimum::Objective {
+    match objective {
+        Objective::Unfairness => fairways_optimum::Objective::Unfairness,
+        Objective::Stp => fairways_optimum::Objective::Stp,
+        Objective::MaxSlowdown => fairways_optimum::Objective::MaxSlowdown,
+        Objective::Antt => fairways_optimum::Objective::Antt,
+    }
+}
+
+/// A line on standard error, if that is a terminal; it goes when it is dropped.
+fn progress() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::new_spinner().with_style(style).with_finish(ProgressFinish::AndClear)
+}
