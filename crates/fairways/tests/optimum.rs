@@ -1,0 +1,105 @@
+//! `fairways optimum` as a user runs it.
+
+#![allow(clippy::unwrap_used)]
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn optimum(args: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("fairways").unwrap().arg("optimum").args(args).assert()
+}
+
+fn json(args: &[&str]) -> Value {
+    let assert = optimum(&[args, &["--json"]].concat()).success();
+    serde_json::from_slice(&assert.get_output().stdout).unwrap()
+}
+
+/// The report with the times taken out.
+fn timeless(args: &[&str]) -> Value {
+    let mut report = json(args);
+    for mix in report["mixes"].as_array_mut().unwrap() {
+        mix["policies"][0]["seconds"] = 0.into();
+    }
+    report
+}
+
+#[test]
+fn nothing_that_a_policy_decides_is_fairer() {
+    let found = json(&[]);
+    let simulate = Command::cargo_bin("fairways").unwrap().args(["simulate", "--json"]).assert();
+    let decided: Value = serde_json::from_slice(&simulate.get_output().stdout).unwrap();
+    let mixes = |report: &Value| report["mixes"].as_array().unwrap().clone();
+    assert_eq!(mixes(&found).len(), 12);
+    for (best, decided) in mixes(&found).iter().zip(mixes(&decided)) {
+        assert_eq!((&best["mix"], &best["apps"]), (&decided["mix"], &decided["apps"]));
+        let best = &best["policies"][0];
+        assert_eq!((&best["policy"], &best["proven"]), (&"optimum".into(), &true.into()));
+        assert_eq!(best["bound"], best["unfairness"]);
+        for policy in decided["policies"].as_array().unwrap() {
+            let unfairness = |of: &Value| of["unfairness"].as_f64().unwrap();
+            assert!(unfairness(best) <= unfairness(policy) + 1e-12, "{best} {policy}");
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_finds_the_same() {
+    let at = |threads: &str| timeless(&["--threads", threads, "--ways", "11"]);
+    assert_eq!(at("1"), at("4"));
+}
+
+#[test]
+fn each_objective_is_at_its_best_under_its_own_name() {
+    let mix = ["--mix", "triad,hash-join,btree-lookup,graph-walk,chess", "--ways", "11"];
+    let best = |objective: &str| {
+        json(&[&mix[..], &["--objective", objective]].concat())["mixes"][0]["policies"][0].clone()
+    };
+    let all = ["unfairness", "stp", "max-slowdown", "antt"].map(best);
+    let most = |report: &Value| {
+        let slowdowns = report["slowdowns"].as_array().unwrap();
+        slowdowns.iter().map(|slowdown| slowdown.as_f64().unwrap()).fold(0.0, f64::max)
+    };
+    let number = |report: &Value, field: &str| report[field].as_f64().unwrap();
+    for other in &all {
+        assert!(number(&all[0], "unfairness") <= number(other, "unfairness") + 1e-12);
+        assert!(number(&all[1], "stp") >= number(other, "stp") - 1e-12);
+        assert!(most(&all[2]) <= most(other) + 1e-12);
+        assert!(number(&all[3], "antt") <= number(other, "antt") + 1e-12);
+    }
+    let apart = json(&[&mix[..], &["--kind", "partitioning"]].concat());
+    let apart = &apart["mixes"][0]["policies"][0];
+    assert_eq!(apart["partition"].as_array().unwrap().len(), 5);
+    assert!(number(apart, "unfairness") >= number(&all[0], "unfairness") - 1e-12);
+}
+
+#[test]
+fn a_search_cut_short_says_what_it_knows() {
+    let report = json(&["--mixes", "tests/data/fourteen.mixes", "--time-limit", "0"]);
+    let found = &report["mixes"][0]["policies"][0];
+    let number = |field: &str| found[field].as_f64().unwrap();
+    assert_eq!(found["proven"], false);
+    assert!(number("bound") >= 1.0 && number("bound") <= number("unfairness"));
+}
+
+#[test]
+fn what_is_impossible_is_told_in_one_line() {
+    let three = ["--mix", "triad,hash-join,chess"];
+    for (flags, said) in [
+        (&["--ways", "2", "--kind", "partitioning"][..], "do not fit into 2 ways"),
+        (&["--clusters-max", "2", "--kind", "partitioning"], "3 programs need a cluster each"),
+        (&["--kind", "partitioning", "--min-bits", "9"], "3 clusters of at least 9 ways each"),
+        (&["--time-limit", "-1"], "--time-limit: expected a number from 0"),
+        (&["--threads", "0"], "--threads: expected a whole number"),
+        (&["--clusters-max", "0"], "--clusters-max: expected a whole number"),
+        (&["--mix", "nonesuch"], "--mix: expected one of"),
+        (&["--mix", "field-solver"], "expected programs without phases"),
+    ] {
+        let assert = optimum(&[&three[..], flags].concat()).code(2).stdout("");
+        let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(told.contains(said) && told.lines().count() == 1, "{flags:?}: {told}");
+    }
+    let many = vec!["chess"; 21].join(",");
+    let assert = optimum(&["--mix", &many]).code(2);
+    let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(told.contains("expected at most 20 programs, found 21"), "{told}");
+}
