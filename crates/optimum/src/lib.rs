@@ -137,35 +137,54 @@ pub fn solve(
         mix.iter().map(|&index| Program::new(profiles, index, llc.ways)).collect();
     let summed = if objective == Objective::Antt { Summed::Slowdown } else { Summed::Progress };
     let table = Table::new(&programs, llc.ways, kind, summed);
-    let limits = Limits { min_ways: llc.min_ways() as usize, max_clusters: llc.clos as usize };
-    let mut oracle = Oracle::new(&table, limits);
-    let (clusters, bound) = match objective {
+    let allowed = llc.clos as usize;
+    let mut within = |max_clusters| {
+        let limits = Limits { min_ways: llc.min_ways() as usize, max_clusters };
+        best(&table, limits, objective, deadline, &mut told)
+    };
+    // Counting clusters costs as many times more as there may be. Most often the best of all has no
+    // more than are allowed, and is the best of those.
+    let (mut clusters, mut bound) = within(programs.len());
+    if clusters.len() > allowed {
+        (clusters, bound) = within(allowed);
+    }
+    Ok(solution(problem, &clusters, bound))
+}
+
+/// The clusters of the best partition within limits, and a bound if it is not proven to be.
+fn best(
+    table: &Table,
+    limits: Limits,
+    objective: Objective,
+    deadline: Option<Instant>,
+    told: &mut dyn FnMut(Option<f64>, f64),
+) -> (Vec<Cluster>, Option<f64>) {
+    let mut oracle = Oracle::new(table, limits);
+    let (found, bound) = match objective {
         Objective::Stp | Objective::Antt => {
             oracle.admit(0.0, f64::INFINITY);
             (oracle.best().map(|(_, clusters)| clusters), None)
         }
         Objective::MaxSlowdown => {
-            search::least_largest(&table, &mut oracle);
+            search::least_largest(table, &mut oracle);
             (oracle.best().map(|(_, clusters)| clusters), None)
         }
         Objective::Unfairness => {
-            let mut search = Search::new(&table, oracle, deadline.is_some());
+            let mut search = Search::new(table, oracle, deadline.is_some());
             let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
             while !(late() && search.found.is_some()) && search.step() {
                 told(search.found.as_ref().map(|found| found.value), search.bound());
             }
             let open = search.bound();
             let value = search.found.as_ref().map_or(f64::INFINITY, |found| found.value);
-            if open < value {
-                (search.found.map(|found| found.clusters), Some(open))
-            } else {
+            let bound = (open < value).then_some(open);
+            if bound.is_none() {
                 search.break_ties();
-                (search.found.map(|found| found.clusters), None)
             }
+            (search.found.map(|found| found.clusters), bound)
         }
     };
-    let clusters = clusters.expect("what was checked has a partition");
-    Ok(solution(problem, &clusters, bound))
+    (found.expect("what was checked has a partition"), bound)
 }
 
 fn check(problem: &Problem<'_>) -> Result<(), Impossible> {

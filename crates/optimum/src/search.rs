@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use rayon::prelude::*;
+
 use crate::oracle::{Cluster, Oracle};
 use crate::table::Table;
 
@@ -66,7 +68,7 @@ pub(crate) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(crate) fn new(table: &'a Table, oracle: Oracle<'a>, bounding: bool) -> Self {
         let mut lows: Vec<f64> = table.lo.iter().copied().filter(|lo| lo.is_finite()).collect();
-        lows.sort_unstable_by(f64::total_cmp);
+        lows.par_sort_unstable_by(f64::total_cmp);
         lows.dedup();
         let mut open = BinaryHeap::new();
         if !lows.is_empty() {
@@ -162,7 +164,7 @@ impl<'a> Search<'a> {
 /// Leaves the oracle with the clusterings admitted whose largest slowdown is the least there is.
 pub(crate) fn least_largest(table: &Table, oracle: &mut Oracle<'_>) {
     let mut highs: Vec<f64> = table.hi.iter().copied().filter(|hi| hi.is_finite()).collect();
-    highs.sort_unstable_by(f64::total_cmp);
+    highs.par_sort_unstable_by(f64::total_cmp);
     highs.dedup();
     let least = highs.partition_point(|&high| !oracle.admits(0.0, high.next_up()));
     let high = highs.get(least).copied().unwrap_or(f64::INFINITY);

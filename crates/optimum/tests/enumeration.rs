@@ -36,7 +36,7 @@ fn problems() -> impl Strategy<Value = (Table, usize, Llc)> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        failure_persistence: None, cases: 600, ..ProptestConfig::default()
+        failure_persistence: None, cases: 3000, ..ProptestConfig::default()
     })]
 
     #[test]
