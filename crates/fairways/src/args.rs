@@ -50,7 +50,8 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "FILE")]
     pub(crate) mixes: Option<PathBuf>,
 
-    /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov, lfoc
+    /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov,
+    /// lfoc, and optimum, the fairest partition there is
     #[arg(
         long,
         value_name = "A,B,C",

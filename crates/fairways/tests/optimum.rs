@@ -103,3 +103,29 @@ fn what_is_impossible_is_told_in_one_line() {
     let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(told.contains("expected at most 20 programs, found 21"), "{told}");
 }
+
+#[test]
+fn the_optimum_stands_among_policies() {
+    let simulate = |args: &[&str]| {
+        let all = [&["simulate", "--policies", "stock,optimum,lfoc"], args].concat();
+        Command::cargo_bin("fairways").unwrap().args(all).assert()
+    };
+    let mix = ["--mix", "triad,hash-join,btree-lookup,chess", "--json"];
+    for over_time in [&[][..], &["--dynamic"]] {
+        let assert = simulate(&[&mix[..], over_time].concat()).success();
+        let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+        let policies = report["mixes"][0]["policies"].as_array().unwrap();
+        let unfairness: Vec<f64> =
+            policies.iter().map(|policy| policy["unfairness"].as_f64().unwrap()).collect();
+        assert_eq!(policies[1]["policy"], "optimum");
+        assert!(unfairness[1] <= unfairness[0] && unfairness[1] <= unfairness[2], "{unfairness:?}");
+    }
+    for (args, said) in [
+        (&["--bandwidth-mbps", "20000"][..], "expected no optimum with --bandwidth-mbps"),
+        (&["--dynamic", "--mix", "triad,field-solver"], "found \"field-solver\""),
+    ] {
+        let assert = simulate(args).code(2).stdout("");
+        let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(told.contains(said) && told.lines().count() == 1, "{args:?}: {told}");
+    }
+}

@@ -4,12 +4,14 @@
 //! anywhere, and scores the partition that it decides on. [`draw_mixes`] makes mixes where the
 //! user names none.
 
+mod best_static;
 mod compare;
 mod draw;
 mod live;
 mod machine;
 mod online;
 
+pub use best_static::{BestStatic, OPTIMUM};
 pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
 pub use live::{

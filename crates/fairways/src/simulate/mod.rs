@@ -8,7 +8,6 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use fairways_lab::{CompareError, Comparison, LiveComparison, compare, compare_live};
-use fairways_policy::by_name;
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -37,14 +36,14 @@ pub(crate) fn run(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn compare_all(checked: &Checked) -> anyhow::Result<Results<'_>> {
-    let policies = || checked.policies.iter().filter_map(|name| by_name(name));
     let programs = checked.programs();
     Ok(match &checked.how {
         How::Score(settings) => Results::Scored(each(&checked.mixes, |mix| {
-            compare(programs.table(), mix, settings, policies()).map_err(told)
+            compare(programs.table(), mix, settings, checked.policies(mix)?).map_err(told)
         })?),
         How::Live(settings, protocol) => Results::Live(each(&checked.mixes, |mix| {
-            let comparison = compare_live(programs, mix, settings, protocol, policies());
+            let policies = checked.policies(mix)?;
+            let comparison = compare_live(programs, mix, settings, protocol, policies);
             comparison.map_err(|error| BadInput(error.to_string()).into())
         })?),
     })

@@ -1,7 +1,8 @@
 //! From flags to what is to be done, checked.
 
-use fairways_core::Ways;
-use fairways_lab::{Protocol, Settings};
+use fairways_core::{Policy, Ways};
+use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
+use fairways_policy::by_name;
 use fairways_profiles::{Mix, Programs};
 
 use crate::BadInput;
@@ -34,6 +35,11 @@ impl Checked {
                         heeds them";
             return Err(BadInput(said.to_owned()));
         }
+        if policies.contains(&OPTIMUM) && world.bandwidth.is_some() {
+            let said = "--policies: expected no optimum with --bandwidth-mbps: it is known for \
+                        memory without a limit";
+            return Err(BadInput(said.to_owned()));
+        }
         let how = how(args, &world)?;
         let mixes = world.mixes(&args.mix, args.mixes.as_deref(), args.dynamic)?;
         Ok(Self { world, mixes, policies, how })
@@ -41,6 +47,28 @@ impl Checked {
 
     pub(super) fn programs(&self) -> &Programs {
         self.world.programs()
+    }
+
+    /// The policies, which start afresh for this mix.
+    pub(super) fn policies(&self, mix: &Mix) -> anyhow::Result<Vec<Box<dyn Policy>>> {
+        let table = self.programs().table();
+        let policy = |&name: &&'static str| -> anyhow::Result<Box<dyn Policy>> {
+            if name != OPTIMUM {
+                return Ok(by_name(name).expect("a name that was looked up"));
+            }
+            let phased = mix.programs.iter().find(|&&program| program >= table.names().len());
+            if let Some(&program) = phased {
+                let name = self.programs().name(program);
+                let said = format!(
+                    "mix {}: expected programs without phases for the policy optimum, found {name:?}",
+                    mix.name
+                );
+                return Err(BadInput(said).into());
+            }
+            let best = BestStatic::new(table, &mix.programs, self.world.llc);
+            Ok(Box::new(best.map_err(|why| BadInput(format!("mix {}: {why}", mix.name)))?))
+        };
+        self.policies.iter().map(policy).collect()
     }
 
     pub(super) fn ways(&self) -> Ways {
@@ -71,7 +99,11 @@ fn how(args: &Simulate, world: &World) -> Result<How, BadInput> {
 }
 
 fn policies(names: &str) -> Result<Vec<&'static str>, BadInput> {
-    let policies = names.split(',').map(|name| policy(name.trim(), "--policies"));
+    let known = |name: &str| match name.trim() {
+        OPTIMUM => Ok(OPTIMUM),
+        name => policy(name, "--policies"),
+    };
+    let policies = names.split(',').map(known);
     let policies: Vec<_> = policies.collect::<Result<_, _>>()?;
     match repeated(&policies) {
         Some(twice) => {

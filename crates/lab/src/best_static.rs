@@ -1,0 +1,67 @@
+//! `optimum`: the fairest partition there is, kept whatever happens; the Best-Static of LFOC §5.1.
+
+use fairways_core::{Action, AppId, Event, Llc, Partition, PlanId, Policy, Time};
+use fairways_optimum::{Impossible, Kind, Objective, Problem, solve};
+use fairways_profiles::Table;
+
+/// The name by which it is compared with policies.
+pub const OPTIMUM: &str = "optimum";
+
+/// A policy that was told the programs and their profiles long before they start.
+#[derive(Clone, Debug)]
+pub struct BestStatic {
+    /// The partition; app `i` stands for the mix's program `i`.
+    best: Partition,
+    /// Which app each program is at the moment.
+    apps: Vec<Option<AppId>>,
+    plan: PlanId,
+}
+
+impl BestStatic {
+    /// The clustering of these programs of `table` with the least unfairness.
+    ///
+    /// # Errors
+    /// If it can't be found: [`Impossible`].
+    pub fn new(table: &Table, mix: &[usize], llc: Llc) -> Result<Self, Impossible> {
+        let (kind, objective) = (Kind::Clustering, Objective::Unfairness);
+        let problem = Problem { profiles: table, mix, llc, kind, objective };
+        let best = solve(&problem, None, |_, _| ())?.partition;
+        Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
+    }
+}
+
+impl Policy for BestStatic {
+    fn name(&self) -> &'static str {
+        OPTIMUM
+    }
+
+    /// Programs start in the order of the mix; one that starts later takes the place of one that
+    /// has ended.
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        match event {
+            Event::Started { app, .. } => {
+                if let Some(place) = self.apps.iter_mut().find(|place| place.is_none()) {
+                    *place = Some(*app);
+                }
+            }
+            Event::Exited { app } => {
+                for place in &mut self.apps {
+                    place.take_if(|other| other == app);
+                }
+                return;
+            }
+            _ => return,
+        }
+        let Some(apps) = self.apps.iter().copied().collect::<Option<Vec<AppId>>>() else { return };
+        let mut partition = Partition::default();
+        for &mask in self.best.masks() {
+            partition.add_cluster(mask);
+        }
+        for place in self.best.places() {
+            partition.place(apps[place.app.0 as usize], place.cluster);
+        }
+        let reason = "the least unfairness there is";
+        act(Action::Partition { plan: self.plan, partition: &partition, reason });
+        self.plan = self.plan.next();
+    }
+}
