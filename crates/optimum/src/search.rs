@@ -11,6 +11,9 @@ use crate::table::Table;
 /// Two ratios closer than this are equal.
 const EQUAL: f64 = 1e-12;
 
+/// Intervals of lows with a ratio below this are walked through, not cut any more.
+const NARROW: f64 = 1.001;
+
 /// What a search has found so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
@@ -53,12 +56,15 @@ impl Ord for Interval {
 
 /// The search for the least ratio. A clustering of ratio r whose smallest slowdown is L lies in the
 /// window [L, rL], so intervals of L are asked whether they admit a clustering that is better than
-/// the best known: most admit none, those that do are cut in two.
+/// the best known: most admit none, those that do are cut in two. The least largest slowdown H*(L)
+/// is a staircase in L, and the best ratio lies at one of its corners: intervals that are narrow are
+/// walked through, corner by corner.
 pub(crate) struct Search<'a> {
     table: &'a Table,
     oracle: Oracle<'a>,
-    /// Every slowdown that may be the smallest of a clustering, in order.
+    /// Every slowdown that may be the smallest of a clustering, or the largest, in order.
     lows: Vec<f64>,
+    highs: Vec<f64>,
     open: BinaryHeap<Interval>,
     pub(crate) found: Option<Found>,
     /// Whether a bound is wanted before the search ends; it costs questions.
@@ -67,22 +73,12 @@ pub(crate) struct Search<'a> {
 
 impl<'a> Search<'a> {
     pub(crate) fn new(table: &'a Table, oracle: Oracle<'a>, bounding: bool) -> Self {
-        let mut lows: Vec<f64> = table.lo.iter().copied().filter(|lo| lo.is_finite()).collect();
-        lows.par_sort_unstable_by(f64::total_cmp);
-        lows.dedup();
+        let (lows, highs) = (ordered(&table.lo), ordered(&table.hi));
         let mut open = BinaryHeap::new();
         if !lows.is_empty() {
             open.push(Interval { first: 0, last: lows.len() - 1, high: 0.0, bound: 1.0 });
         }
-        Self { table, oracle, lows, open, found: None, bounding }
-    }
-
-    /// The ratio of these clusters.
-    fn ratio(&self, clusters: &[Cluster]) -> f64 {
-        let cell = |&(set, ways): &Cluster| set as usize * self.table.ways + ways - 1;
-        let lo = clusters.iter().map(|c| self.table.lo[cell(c)]).fold(f64::INFINITY, f64::min);
-        let hi = clusters.iter().map(|c| self.table.hi[cell(c)]).fold(0.0, f64::max);
-        hi / lo
+        Self { table, oracle, lows, highs, open, found: None, bounding }
     }
 
     /// Asks about the most promising interval; false once there is none that could be better.
@@ -100,13 +96,9 @@ impl<'a> Search<'a> {
             return true;
         }
         let clusters = self.oracle.clustering();
-        let value = self.ratio(&clusters);
-        if value < best {
-            self.found = Some(Found { clusters, value });
-        }
-        if first == last {
-            // It may admit a better one still.
-            self.push(Interval { first, last, high, bound: interval.bound });
+        let value = self.hear(clusters);
+        if top <= low * NARROW {
+            self.walk(interval, limit);
             return true;
         }
         // Half of what is between the known bounds on the largest slowdown is ruled out, or found.
@@ -118,6 +110,61 @@ impl<'a> Search<'a> {
         self.push(Interval { first, last: middle, high, bound: 1.0 });
         self.push(Interval { first: middle + 1, last, high, bound: 1.0 });
         true
+    }
+
+    /// Goes one step up the staircase: the least largest slowdown over `lows[first]`, the highest low
+    /// that admits it, and the best ratio of all between; what is above that low is left.
+    fn walk(&mut self, Interval { first, last, high, .. }: Interval, limit: f64) {
+        let (mut none, mut some) = (below(&self.highs, high), below(&self.highs, limit));
+        while none < some {
+            let middle = none + (some - none) / 2;
+            if self.oracle.admits(self.lows[first], self.highs[middle].next_up()) {
+                let (_, most) = self.extremes(&self.oracle.clustering());
+                some = middle.min(below(&self.highs, most));
+            } else {
+                none = middle + 1;
+            }
+        }
+        let largest = self.highs[some.min(self.highs.len() - 1)];
+        let (mut yes, mut no) = (first, last + 1);
+        let mut corner = None;
+        while corner.is_none() || yes + 1 < no {
+            let middle = if corner.is_none() { first } else { yes + (no - yes) / 2 };
+            if self.oracle.admits(self.lows[middle], largest.next_up()) {
+                let clusters = self.oracle.clustering();
+                yes = middle.max(below(&self.lows, self.extremes(&clusters).0).min(last));
+                corner = Some(clusters);
+            } else if corner.is_none() {
+                // Nothing lies within the interval's window after all.
+                return;
+            } else {
+                no = middle;
+            }
+        }
+        if let Some(clusters) = corner {
+            self.hear(clusters);
+        }
+        if yes < last {
+            self.push(Interval { first: yes + 1, last, high: largest, bound: 1.0 });
+        }
+    }
+
+    /// The smallest and the largest slowdown of these clusters.
+    fn extremes(&self, clusters: &[Cluster]) -> (f64, f64) {
+        let cell = |&(set, ways): &Cluster| set as usize * self.table.ways + ways - 1;
+        let lo = clusters.iter().map(|c| self.table.lo[cell(c)]).fold(f64::INFINITY, f64::min);
+        let hi = clusters.iter().map(|c| self.table.hi[cell(c)]).fold(0.0, f64::max);
+        (lo, hi)
+    }
+
+    /// Keeps these clusters if they are better than the best known; returns their ratio.
+    fn hear(&mut self, clusters: Vec<Cluster>) -> f64 {
+        let (lo, hi) = self.extremes(&clusters);
+        let value = hi / lo;
+        if self.found.as_ref().is_none_or(|found| value < found.value) {
+            self.found = Some(Found { clusters, value });
+        }
+        value
     }
 
     fn push(&mut self, mut interval: Interval) {
@@ -156,17 +203,28 @@ impl<'a> Search<'a> {
             }
         }
         let clusters = best.map_or(found.clusters.clone(), |(_, clusters)| clusters);
-        let value = self.ratio(&clusters);
-        self.found = Some(Found { clusters, value });
+        let (lo, hi) = self.extremes(&clusters);
+        self.found = Some(Found { clusters, value: hi / lo });
     }
 }
 
 /// Leaves the oracle with the clusterings admitted whose largest slowdown is the least there is.
 pub(crate) fn least_largest(table: &Table, oracle: &mut Oracle<'_>) {
-    let mut highs: Vec<f64> = table.hi.iter().copied().filter(|hi| hi.is_finite()).collect();
-    highs.par_sort_unstable_by(f64::total_cmp);
-    highs.dedup();
+    let highs = ordered(&table.hi);
     let least = highs.partition_point(|&high| !oracle.admits(0.0, high.next_up()));
     let high = highs.get(least).copied().unwrap_or(f64::INFINITY);
     oracle.admit(0.0, (high * (1.0 + EQUAL)).next_up());
+}
+
+/// All different finite numbers of these, in order.
+fn ordered(values: &[f64]) -> Vec<f64> {
+    let mut ordered: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    ordered.par_sort_unstable_by(f64::total_cmp);
+    ordered.dedup();
+    ordered
+}
+
+/// How many of these are below a value.
+fn below(ordered: &[f64], value: f64) -> usize {
+    ordered.partition_point(|&other| other < value)
 }
