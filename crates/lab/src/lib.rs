@@ -4,6 +4,7 @@
 //! anywhere, and scores the partition that it decides on. [`draw_mixes`] makes mixes where the
 //! user names none.
 
+mod best;
 mod best_static;
 mod compare;
 mod draw;
@@ -11,6 +12,7 @@ mod live;
 mod machine;
 mod online;
 
+pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};
 pub use best_static::{BestStatic, OPTIMUM};
 pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
