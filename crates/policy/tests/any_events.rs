@@ -155,25 +155,26 @@ proptest! {
         tell(parameters, &events);
     }
 
-    /// The paper's parameters, and a machine and programs from the beginning, so that sampling mode
-    /// is reached.
+    /// A machine and programs from the beginning, so that sampling mode is reached.
     #[test]
     fn plans_are_legal_in_every_mode(
+        parameters in prop_oneof![Just(Parameters::default()), parameters()],
         llc in llcs(),
         events in prop::collection::vec(events(), 0..200),
     ) {
         let start = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
         let all: Vec<Event> =
             [Event::Machine(llc)].into_iter().chain((0..6).map(start)).chain(events).collect();
-        prop_assert!(tell(Parameters::default(), &all) >= 6);
+        prop_assert!(tell(parameters, &all) >= 6);
     }
 
     /// Even what no machine tells.
     #[test]
     fn a_damaged_journal_does_not_make_lfoc_panic(
+        parameters in prop_oneof![Just(Parameters::default()), parameters()],
         events in prop::collection::vec(events(), 0..200),
     ) {
-        let mut policy = Lfoc::default();
+        let mut policy = Lfoc::new(parameters);
         for event in &events {
             policy.handle(Time::ZERO, event, &mut |_| ());
         }

@@ -152,7 +152,7 @@ impl Persistence {
     /// Whether a signal that is there now, or is not, has lasted long enough.
     fn last(&mut self, on: bool, p: &Parameters) -> bool {
         if on {
-            (self.on, self.off) = (self.on + 1, 0);
+            (self.on, self.off) = (self.on.saturating_add(1), 0);
             self.on > self.needed
         } else {
             (self.on, self.off) = (0, self.off.saturating_add(1));
@@ -164,7 +164,7 @@ impl Persistence {
     }
 
     fn longer(&self, p: &Parameters) -> u32 {
-        (2 * self.needed.max(p.averaged_periods)).min(p.most_persistence)
+        self.needed.max(p.averaged_periods).saturating_mul(2).min(p.most_persistence)
     }
 }
 

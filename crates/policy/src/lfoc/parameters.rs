@@ -93,7 +93,8 @@ impl Parameters {
     /// `low_threshold`, misses per 1000 cycles.
     #[must_use]
     pub fn low_threshold(&self) -> Q32 {
-        Q32::from_raw(self.high_threshold.raw() / 100 * u64::from(self.low_threshold_percent))
+        let raw = u128::from(self.high_threshold.raw()) * u128::from(self.low_threshold_percent);
+        Q32::from_raw(u64::try_from(raw / 100).unwrap_or(u64::MAX))
     }
 }
 
@@ -129,5 +130,21 @@ impl Default for Parameters {
             sampling_patience: 4,
             most_persistence: 320,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_threshold_is_30_percent_of_high_threshold() {
+        let threshold = |high, low_threshold_percent| {
+            Parameters { high_threshold: high, low_threshold_percent, ..Parameters::default() }
+                .low_threshold()
+        };
+        assert_eq!(Parameters::default().low_threshold(), Q32::from_int(3));
+        assert_eq!(threshold(Q32::from_raw(199), 1), Q32::from_raw(1));
+        assert_eq!(threshold(Q32::from_raw(u64::MAX), 101), Q32::from_raw(u64::MAX));
     }
 }
