@@ -33,7 +33,7 @@ mod tests;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use fairways_core::{Action, AppId, Event, Every, PlanId, Policy, Profile, Time};
+use fairways_core::{Action, AppId, Event, PlanId, Policy, Profile, Time};
 
 use crate::running::{Change, Running};
 use classify::Known;
@@ -96,7 +96,7 @@ impl Lfoc {
                     let profile = program.profile.as_deref();
                     sets.learn(p, &llc, program.app, profile.map(|profile| given(p, profile)));
                 }
-                self.resample(&llc);
+                self.resample(&llc, act);
                 if !self.awake {
                     self.awake = true;
                     act(Action::Wake { at: at.after(self.parameters.decision_period) });
@@ -111,7 +111,7 @@ impl Lfoc {
                     act(Action::Classified { app, class: class.name(), reason });
                 } else {
                     learners.0.push(Learner::new(app, p));
-                    act(Action::Watch { app, every: Every::Instructions(p.normal_window) });
+                    self.watch(app, act);
                 }
             }
             Change::Exited(app) => {
@@ -121,7 +121,9 @@ impl Lfoc {
                     learners.0.retain(|learner| learner.app != app);
                     self.queue.retain(|&waiting| waiting != app);
                     // Decision LFOC 9: a program that exits frees the mode at once.
-                    self.session.take_if(|session| session.app == app);
+                    if self.sampling() == Some(app) {
+                        self.leave();
+                    }
                 }
             }
         }

@@ -95,7 +95,6 @@ impl Learner {
         self.class = Some(class);
         self.sampled = Some(Box::new(sampled));
         self.given_up = 0;
-        self.disturb(p);
         self.history.clear();
     }
 

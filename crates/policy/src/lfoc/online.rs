@@ -59,15 +59,16 @@ impl Lfoc {
 
     /// Sampling has found what there is to find.
     fn finish(&mut self, llc: &Llc, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(session) = self.leave() else { return };
         let p = &self.parameters;
-        let Some(session) = self.session.take() else { return };
         let (app, found) = (session.app, session.finish(p, llc));
         if let (Some((class, sampled)), Some(learner)) = (found, self.learners.get_mut(app)) {
             learner.classified(class, sampled, p);
             act(Action::Classified { app, class: class.name(), reason });
         }
         self.relearn(llc, app);
-        self.leave(app, act);
+        self.watch(app, act);
+        self.go_on(act);
     }
 
     /// Puts a program into the set that what was sampled of it says.
@@ -86,29 +87,36 @@ impl Lfoc {
     /// Sampling can't go on. The program is what it was, and is tried again after another
     /// warm-up, twice as long each time (decision LFOC 18).
     fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(app) = self.session.take().map(|session| session.app) else { return };
+        let Some(app) = self.leave().map(|session| session.app) else { return };
         if let Some(learner) = self.learners.get_mut(app) {
             let put_off = 1 << learner.given_up.min(MOST_PUT_OFF.ilog2());
             learner.warm_up = self.parameters.warm_up_intervals.max(1).saturating_mul(put_off);
             learner.given_up += 1;
         }
-        self.leave(app, act);
+        self.watch(app, act);
+        self.go_on(act);
     }
 
-    fn leave(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
-        let every = Every::Instructions(self.parameters.normal_window);
-        act(Action::Watch { app, every });
+    /// Leaves sampling mode, however it ends: the lines of all programs have moved.
+    pub(super) fn leave(&mut self) -> Option<Box<Session>> {
+        let session = self.session.take()?;
         for learner in &mut self.learners.0 {
-            // The lines of all of them have moved.
             learner.disturb(&self.parameters);
         }
-        self.go_on(act);
+        Some(session)
+    }
+
+    /// Watches a program as in normal operation.
+    pub(super) fn watch(&self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+        act(Action::Watch { app, every: Every::Instructions(self.parameters.normal_window) });
     }
 
     /// The cache is another one: what was sampled on it is void if its ways are others, and a
     /// sampling under way begins afresh.
-    pub(super) fn resample(&mut self, llc: &Llc) {
-        if let Some(session) = self.session.take() {
+    pub(super) fn resample(&mut self, llc: &Llc, act: &mut dyn FnMut(Action<'_>)) {
+        if let Some(session) = self.leave() {
+            // It may have to wait until this cache, too, is another one.
+            self.watch(session.app, act);
             self.queue.push_front(session.app);
         }
         for index in 0..self.learners.0.len() {

@@ -30,7 +30,7 @@ pub(crate) struct Session {
     /// Windows at this size that counted, and what they add up to.
     windows: u32,
     sum: Sum,
-    /// What each size showed, from the least up in steps of the least.
+    /// What each size showed, from the least up.
     points: [Point; MAX_WAYS],
     sizes: u32,
     /// Decision periods since the last usable window.
@@ -39,6 +39,7 @@ pub(crate) struct Session {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
+    ways: u32,
     ipc: Q32,
     llcmpkc: Q32,
 }
@@ -174,7 +175,8 @@ impl Session {
             return Next::Wait;
         };
         // Less than an instruction in 2^32 cycles has no place in a table.
-        self.points[self.sizes as usize] = Point { ipc: ipc.max(Q32::from_raw(1)), llcmpkc };
+        let ipc = ipc.max(Q32::from_raw(1));
+        self.points[self.sizes as usize] = Point { ways: self.ways, ipc, llcmpkc };
         self.sizes += 1;
         let settled = || self.is_settled(p, counters.stalls_l2_miss_share());
         if llcmpkc < p.low_threshold() && settled() {
@@ -210,11 +212,10 @@ impl Session {
         let points = &self.points[..self.sizes as usize];
         let (Some(last), one) = (points.last(), u128::from(Q32::ONE.raw())) else { return true };
         let busy = one.saturating_sub(u128::from(stalls.raw()));
-        // Table 1 asks from `sensitive_from_ways` on; before that, the sizes below bound it.
-        let from = p.sensitive_from_ways.div_ceil(self.least).saturating_sub(1);
-        let from = &points[(from as usize).min(points.len() - 1)..];
-        let slowest = from.iter().map(|point| u128::from(point.ipc.raw())).min().unwrap_or(0);
-        let last = u128::from(last.ipc.raw());
+        // Table 1 asks from `sensitive_from_ways` on; before that, the last size bounds it.
+        let asked = points.iter().filter(|point| point.ways >= p.sensitive_from_ways);
+        let slowest = asked.map(|point| point.ipc).min().unwrap_or(last.ipc);
+        let (slowest, last) = (u128::from(slowest.raw()), u128::from(last.ipc.raw()));
         let sensitive = u128::from(p.sensitive_slowdown_percent);
         let table = 100 * one < sensitive * busy;
         let class =
@@ -243,9 +244,10 @@ impl Session {
     ///
     /// Decision LFOC 12: sizes beyond the last one measured are taken to perform as that.
     pub(crate) fn finish(&self, p: &Parameters, llc: &Llc) -> Option<(Class, Sampled)> {
-        let last = self.sizes.checked_sub(1)?;
+        let points = &self.points[..self.sizes as usize];
+        let least = points.first()?;
         // Between the sizes of a cache with wide masks, the smaller one.
-        let at = |ways: u32| self.points[((ways / self.least).max(1) - 1).min(last) as usize];
+        let at = |ways| points.iter().rfind(|point| point.ways <= ways).unwrap_or(least);
         let ipc = Curve::from_fn(llc.ways, |ways| at(ways).ipc);
         let llcmpkc = Curve::from_fn(llc.ways, |ways| at(ways).llcmpkc);
         let known = Known { ipc: &ipc, llcmpkc: &llcmpkc, reference: p.sampled_reference };

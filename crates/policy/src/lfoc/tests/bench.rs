@@ -1,12 +1,13 @@
 //! A machine without time, on which a test says whose window ends next.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Event, Every, Llc, Partition, PartitionError, PlanId, Policy, Q32,
-    Sample, Time, WayMask, Ways, Wish,
+    Action, AppId, Counters, Curve, Event, Every, Llc, Partition, PartitionError, PlanId, Policy,
+    Profile, Q32, Sample, Time, WayMask, Ways, Wish,
 };
 
 use crate::lfoc::{Class, Lfoc, Parameters, SAMPLING};
@@ -88,6 +89,16 @@ impl Bench {
         self.tell(&Event::Started { app: AppId(app), wish, profile: None });
     }
 
+    /// The same, of which all is known.
+    pub(super) fn start_known(&mut self, app: u32, does: Behaviour) {
+        self.programs.insert(app, does);
+        let ipc = Curve::from_fn(LLC.ways, |ways| Q32::ratio(does(ways).ipc, 1000));
+        let llcmpkc = Curve::from_fn(LLC.ways, |ways| Q32::ratio(does(ways).llcmpkc, 1));
+        let profile = Profile { ipc, llcmpki: llcmpkc, llcmpkc, bandwidth_mbps: llcmpkc };
+        let (wish, profile) = (Wish::default(), Some(Arc::new(profile)));
+        self.tell(&Event::Started { app: AppId(app), wish, profile });
+    }
+
     pub(super) fn becomes(&mut self, app: u32, does: Behaviour) {
         self.programs.insert(app, does);
     }
@@ -151,6 +162,14 @@ impl Bench {
 
     pub(super) fn windows(&mut self, app: u32, count: u32) {
         (0..count).for_each(|_| self.window(app));
+    }
+
+    /// The same, and none of them leads to sampling mode.
+    pub(super) fn quiet(&mut self, app: u32, count: u32) {
+        for _ in 0..count {
+            self.window(app);
+            assert_eq!(self.sampled(), None);
+        }
     }
 
     /// The alarm rings.

@@ -2,6 +2,10 @@
 
 mod algorithm;
 mod bench;
+mod leaving;
+mod machines;
 mod monitor;
 mod online;
 mod sampling;
+mod stopping;
+mod tables;
