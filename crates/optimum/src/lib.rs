@@ -2,9 +2,9 @@
 //!
 //! LFOC §2.2 counts the clusterings of 8 programs on 20 ways: 9 788 801. They need not be looked at
 //! one by one. How a cluster fares depends on its programs and its ways alone, so there are only
-//! 2^n · k clusters to know ([`table`]), and whether the programs can be clustered so that every
+//! 2^n · k clusters to know (`table.rs`), and whether the programs can be clustered so that every
 //! slowdown lies within bounds is answered by dynamic programming over sets of programs
-//! ([`oracle`]). The least unfairness is the least ratio of two such bounds ([`search`]); a sum over
+//! (`oracle.rs`). The least unfairness is the least ratio of two such bounds (`search.rs`); a sum over
 //! programs is one more pass. Nothing is assumed of the curves: they need not be monotone.
 //!
 //! [`count`](mod@count) has the sizes of the search space, [`enumerate`](mod@enumerate) looks at every
