@@ -125,7 +125,7 @@ pub fn turns(table: &Table, ways: Ways, settings: &Settings, runs: u64) -> Turns
             before = at;
         });
         found.turns.extend(open.into_values().filter_map(|turn| turn.close(end)));
-        found.programs += 8;
+        found.programs += u32::try_from(PROGRAMS).unwrap_or(0);
     }
     found
 }

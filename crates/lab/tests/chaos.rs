@@ -168,10 +168,9 @@ fn check(model: &mut Model, settings: &Settings, parameters: Parameters, quiet: 
             model.carry_out(action);
         });
         assert_eq!(policy.sampling(), session.map(|(app, ..)| app), "{at}");
-        // A size takes so many windows, or is given up once no window was usable for so long.
+        // A size takes a few windows, or is given up once no window was usable for so long.
         if let Some((app, ways, since)) = session {
-            let periods = (parameters.sampling_patience + 2) * (parameters.windows_per_size + 4);
-            let longest = parameters.decision_period * periods;
+            let longest = parameters.decision_period * (parameters.sampling_patience + 4);
             assert!(
                 at.since(since) < longest,
                 "{at}: {app} is sampled at {ways} ways since {since}"

@@ -9,7 +9,7 @@ use fairways_core::{
     Action, AppId, Event, Every, Llc, Machine, Partition, PlanId, Sample, Time, WayMask, Ways,
 };
 use fairways_model::{Job, Model, Phase, Settings, Then};
-use fairways_profiles::{Bandwidth, BandwidthModel, Program, embedded};
+use fairways_profiles::{Bandwidth, BandwidthModel, Metric, Program, embedded};
 
 const WAYS: Ways = Ways::new(20).unwrap();
 
@@ -179,6 +179,64 @@ fn counters_are_those_of_the_phase() {
             assert_eq!(streams, index % 10 < 4, "window {index}: {sample:?}");
         }
     }
+}
+
+/// Every counter of a program alone that has filled the cache is what its profile has with every
+/// way, and what the definitions of the metrics make of that.
+#[test]
+fn counters_are_those_of_the_profile() {
+    for name in ["triad", "hash-join", "interpreter"] {
+        let mut model = model(vec![constant(name)]);
+        // What fills slowly is there by then.
+        run_to(&mut model, at(600_000));
+        watch(&mut model, 0, Every::Time(Duration::from_millis(500)));
+        let events = run_to(&mut model, at(600_500));
+        let counters = samples(&events, 0)[0].counters;
+        let index = embedded().find(name).unwrap();
+        let of = |metric| embedded().values(index, metric).last().unwrap();
+        let cycles = 1e9;
+        let expected = [
+            (counters.cycles, cycles),
+            (counters.instructions, cycles * of(Metric::Ipc)),
+            (counters.llc_references, cycles / 1000.0 * of(Metric::Llcrpkc)),
+            (counters.llc_misses, cycles / 1000.0 * of(Metric::Llcmpkc)),
+            (counters.stalls_l2_miss, cycles * of(Metric::StallsL2Miss)),
+            (counters.memory_bytes, 0.5 * 1e6 * of(Metric::BandwidthMbps)),
+        ];
+        for (place, (counted, expected)) in expected.into_iter().enumerate() {
+            let off = (counted.unwrap() as f64 - expected).abs();
+            assert!(
+                off <= 2.0 + 1e-6 * expected,
+                "{name}, counter {place}: {counted:?} {expected}"
+            );
+        }
+    }
+}
+
+/// Memory that is short makes a program slower and its counters rarer; what it waits for is memory.
+#[test]
+fn a_full_memory_slows_every_counter_alike() {
+    let sample = |limit| {
+        let bandwidth = Bandwidth::new(limit, BandwidthModel::Stalls);
+        let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
+        let mut model = Model::new(settings, vec![constant("triad"), constant("copy-large")]);
+        run_to(&mut model, at(1000));
+        watch(&mut model, 0, Every::Time(Duration::from_millis(500)));
+        samples(&run_to(&mut model, at(1500)), 0)[0].counters
+    };
+    let (wide, narrow) = (sample(1e9), sample(12_000.0));
+    let ratio = |of: fn(&fairways_core::Counters) -> Option<u64>| {
+        of(&wide).unwrap() as f64 / of(&narrow).unwrap() as f64
+    };
+    let longer = ratio(|c| c.instructions);
+    assert!(longer > 1.1, "{longer}");
+    assert!((ratio(|c| c.cycles) - 1.0).abs() < 1e-6);
+    for of in [ratio(|c| c.llc_references), ratio(|c| c.llc_misses), ratio(|c| c.memory_bytes)] {
+        assert!((of / longer - 1.0).abs() < 1e-4, "{of} {longer}");
+    }
+    // Of each cycle that was busy before, as many are busy per instruction now.
+    let busy = |c: &fairways_core::Counters| (c.cycles.unwrap() - c.stalls_l2_miss.unwrap()) as f64;
+    assert!((busy(&wide) / busy(&narrow) / longer - 1.0).abs() < 1e-4);
 }
 
 #[test]

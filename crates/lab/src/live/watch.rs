@@ -9,13 +9,13 @@ use fairways_policy::lfoc::SAMPLING;
 pub struct Activity {
     /// Events told.
     pub events: u64,
-    /// Plans carried out, and those that the machine refused.
+    /// Plans made, those among them that the machine refused.
     pub plans: u64,
     /// Plans that the machine refused.
     pub refused: u64,
     /// How often a program was sampled.
     pub samplings: u64,
-    /// Nanoseconds in sampling mode.
+    /// Nanoseconds in sampling mode, as far as the policy's plans say.
     pub sampling_nanos: u64,
     /// When the machine stopped.
     pub end: Time,

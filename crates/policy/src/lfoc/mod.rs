@@ -60,6 +60,8 @@ pub struct Lfoc {
     /// Whether an alarm has been asked for, and whether the next decision has something to do.
     awake: bool,
     overdue: bool,
+    /// Whether a sampling partition may be in force.
+    divided: bool,
     plan: Option<PlanId>,
 }
 
@@ -141,6 +143,10 @@ impl Policy for Lfoc {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        // What became of a plan is told first: whatever else is told, it was not refused.
+        if self.session.is_none() && !matches!(event, Event::Refused { .. }) {
+            self.divided = false;
+        }
         match event {
             Event::Sampled(sample) => self.sampled(sample, act),
             Event::Woke => self.decide(at, act),

@@ -7,6 +7,7 @@ use fairways_core::{Action, AppId, Every, Llc, PlanId, Sample, Time};
 use super::Lfoc;
 use super::classify::Known;
 use super::sampling::{Next, Session};
+use crate::running::everybody;
 
 /// No sampling that had to be given up is put off for more than this many warm-ups.
 const MOST_PUT_OFF: u32 = 32;
@@ -169,6 +170,7 @@ impl Lfoc {
                 return;
             }
             session.plan = self.plan;
+            self.divided = true;
             let every = Every::Instructions(p.sampling_window);
             act(Action::Watch { app: session.app, every });
             return;
@@ -209,9 +211,20 @@ impl Lfoc {
         }
         if self.session.is_some() {
             self.give_up(act);
-        } else {
-            // It is tried again at the next decision.
-            self.overdue = true;
+            return;
         }
+        for learner in &mut self.learners.0 {
+            learner.disturb(&self.parameters);
+        }
+        if core::mem::take(&mut self.divided) {
+            // Nobody is to be left with what a sampling partition had to spare. One cluster asks
+            // for the least that a machine can have.
+            self.plan = self.running.plan(act, |llc, programs, partition| {
+                everybody(llc, programs, partition);
+                "one cluster with every way until a plan after sampling is accepted"
+            });
+        }
+        // It is tried again at the next decision.
+        self.overdue = true;
     }
 }

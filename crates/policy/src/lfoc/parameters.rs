@@ -44,7 +44,7 @@ pub struct Parameters {
     pub normal_window: u64,
     /// Length of a window in sampling mode, in instructions (§5.2).
     pub sampling_window: u64,
-    /// How often Algorithm 1 is activated (§4.1, §5.2).
+    /// How often Algorithm 1 is activated (§4.1, §5.2). Decision LFOC 20: where something has changed.
     #[cfg_attr(feature = "serde", serde(with = "fairways_core::nanos"))]
     pub decision_period: Duration,
 

@@ -135,3 +135,26 @@ fn known_and_sampled_programs_mix() {
     }
     assert_eq!(bench.partition.masks().len(), 3);
 }
+
+/// A machine whose classes of service have run out refuses the plan after sampling, too.
+#[test]
+fn nobody_is_left_with_what_a_sampling_partition_had_to_spare() {
+    let mut bench = Bench::settled(&[streaming, sensitive]);
+    bench.start(2, sensitive);
+    bench.windows(2, 3);
+    while bench.ways(2) < 10 {
+        bench.window(2);
+    }
+    bench.refuses = true;
+    while bench.sampled().is_some() {
+        bench.window(2);
+    }
+    assert_eq!([0, 1, 2].map(|app| bench.ways(app)), [11, 11, 11]);
+    // The plan that was refused is tried again, and nothing else is done meanwhile.
+    let plans = bench.plans;
+    bench.wake();
+    assert_eq!(bench.plans, plans);
+    bench.refuses = false;
+    bench.wake();
+    assert_eq!((bench.ways(0), bench.ways(1) + bench.ways(2)), (1, 10));
+}
