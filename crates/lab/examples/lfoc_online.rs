@@ -39,7 +39,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     classes_found(programs, ways);
     unfairness(programs, ways)?;
     changes_caught(&turns(programs.table(), ways, &settings(ways), 500));
-    Ok(())
+    few_programs(programs, ways);
+    short_programs(programs, ways)
 }
 
 fn settings(ways: Ways) -> Settings {
@@ -121,6 +122,54 @@ fn unfairness(programs: &Programs, ways: Ways) -> Result<(), Box<dyn std::error:
         );
     }
     println!("  (published: unfairness -16.7 % on S and P, LFOC §5.2)");
+    Ok(())
+}
+
+fn few_programs(programs: &Programs, ways: Ways) {
+    println!("\nRight classes after 20 s where there are few programs:");
+    let table = programs.table();
+    let alone = (0..table.names().len())
+        .map(|program| Mix { name: String::new(), programs: vec![program] })
+        .collect();
+    let few = |size| random_mixes(table, &[size], 120, SEED);
+    for (what, mixes) in [("alone", alone), ("2", few(2)), ("3", few(3)), ("4", few(4))] {
+        let mixes: Vec<Mix> = mixes;
+        let one = Parameters::default();
+        let found = accuracy(programs, &mixes, &settings(ways), one, Duration::from_secs(20));
+        let missed = |of: &str| -> u32 {
+            found.wrong.iter().filter(|((_, is, _), _)| *is == of).map(|(_, count)| count).sum()
+        };
+        println!(
+            "  {what:6} {:5.1} %   {} of {}; {} sensitive ones are taken for something else",
+            percent(found.right.into(), found.all.into()),
+            found.right,
+            found.all,
+            missed("sensitive"),
+        );
+    }
+}
+
+fn short_programs(programs: &Programs, ways: Ways) -> Result<(), Box<dyn std::error::Error>> {
+    println!("\nUnfairness against stock by the length of runs, three S workloads, ten runs each:");
+    let mixes = draw_workloads(programs, ways, 1, SEED);
+    for billions in [1, 3, 10, 30, 150] {
+        let instructions = billions * 1_000_000_000;
+        let protocol = Protocol { instructions, completions: 10, ..Protocol::default() };
+        let (mut ratio, mut share, mut count) = (0.0, 0.0, 0.0);
+        for mix in mixes.iter().filter(|mix| mix.name.starts_with('S')) {
+            let run =
+                |policy: &mut dyn Policy| live(programs, mix, &settings(ways), &protocol, policy);
+            let (stock, online) = (run(&mut Stock::default())?, run(&mut Lfoc::default())?);
+            ratio += online.metrics.unfairness / stock.metrics.unfairness;
+            share += online.activity.sampling_share();
+            count += 1.0;
+        }
+        println!(
+            "  {billions:4} G instructions {:+6.1} %, {:5.1} % of the time in sampling mode",
+            100.0 * (ratio / count - 1.0),
+            100.0 * share / count,
+        );
+    }
     Ok(())
 }
 
