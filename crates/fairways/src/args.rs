@@ -188,7 +188,16 @@ pub(crate) struct Optimum {
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
     pub(crate) min_bits: String,
 
-    /// Seconds after which the best found has to do, a mix [default: none]
+    /// Memory bandwidth, MB/s [default: no limit]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub(crate) bandwidth_mbps: Option<String>,
+
+    /// What happens when programs want more bandwidth than there is
+    #[arg(long, value_name = "MODEL", default_value = "simple", requires = "bandwidth_mbps")]
+    pub(crate) bandwidth_model: Model,
+
+    /// Seconds after which the best found has to do, a mix; more programs than can be searched
+    /// exactly need one [default: none]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) time_limit: Option<String>,
 

@@ -90,6 +90,7 @@ fn best(
     kind: Kind,
 ) -> Result<fairways_optimum::Solution, Impossible> {
     let objective = Objective::Unfairness;
-    let problem = Problem { profiles: table, mix: &mix.programs, llc, kind, objective };
+    let problem =
+        Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth: None, objective };
     solve(&problem, None, |_, _| ())
 }

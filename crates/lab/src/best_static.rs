@@ -2,7 +2,7 @@
 
 use fairways_core::{Action, AppId, Event, Llc, Partition, PlanId, Policy, Time};
 use fairways_optimum::{Impossible, Kind, Objective, Problem, solve};
-use fairways_profiles::Table;
+use fairways_profiles::{Bandwidth, Table};
 
 /// The name by which it is compared with policies.
 pub const OPTIMUM: &str = "optimum";
@@ -18,13 +18,19 @@ pub struct BestStatic {
 }
 
 impl BestStatic {
-    /// The clustering of these programs of `table` with the least unfairness.
+    /// The clustering of these programs of `table` with the least unfairness, on this cache and
+    /// with this memory.
     ///
     /// # Errors
     /// If it can't be found: [`Impossible`].
-    pub fn new(table: &Table, mix: &[usize], llc: Llc) -> Result<Self, Impossible> {
+    pub fn new(
+        table: &Table,
+        mix: &[usize],
+        llc: Llc,
+        bandwidth: Option<Bandwidth>,
+    ) -> Result<Self, Impossible> {
         let (kind, objective) = (Kind::Clustering, Objective::Unfairness);
-        let problem = Problem { profiles: table, mix, llc, kind, objective };
+        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, objective };
         let best = solve(&problem, None, |_, _| ())?.partition;
         Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
     }

@@ -1,7 +1,8 @@
 //! What the exact optimum costs, by programs and ways.
 //!
 //! Mixes of different embedded programs, drawn by a seed; clustering for the least unfairness. Prints
-//! CSV: a row a mix, seconds. `--threads N` (1 unless said).
+//! CSV: a row a mix, seconds. `--threads N` (1 unless said); `--programs N`, the most (16); `--mbps X`,
+//! with each model of a memory of so many MB/s.
 
 #![allow(clippy::print_stdout)]
 
@@ -9,7 +10,7 @@ use std::time::Instant;
 
 use fairways_core::{Llc, Ways};
 use fairways_optimum::{Kind, Objective, Problem, solve};
-use fairways_profiles::embedded;
+use fairways_profiles::{Bandwidth, BandwidthModel, embedded};
 
 /// The next number of a multiplicative generator: enough to draw mixes.
 fn next(state: &mut u64) -> usize {
@@ -26,6 +27,12 @@ fn main() {
     let most = number("--programs").unwrap_or(16);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().expect("threads");
     let profiles = embedded();
+    let mbps = after("--mbps").and_then(|text| text.parse().ok());
+    let memories = mbps.map_or(vec![("optimum", None)], |mbps| {
+        [("simple", BandwidthModel::Simple), ("stalls", BandwidthModel::Stalls)]
+            .map(|(name, model)| (name, Bandwidth::new(mbps, model)))
+            .to_vec()
+    });
     println!("bench,programs,ways,threads,mix,value,seconds");
     for (programs, ways, mixes) in [
         (4, 11, 9),
@@ -52,13 +59,15 @@ fn main() {
             let drawn: Vec<usize> =
                 (0..programs).map(|_| left.swap_remove(next(&mut state) % left.len())).collect();
             let (kind, objective) = (Kind::Clustering, Objective::Unfairness);
-            let problem = Problem { profiles, mix: &drawn, llc, kind, objective };
-            let start = Instant::now();
-            let found = solve(&problem, None, |_, _| ()).expect("a partition");
-            let seconds = start.elapsed().as_secs_f64();
-            assert!(found.proven);
-            let value = found.value;
-            println!("optimum,{programs},{ways},{threads},{mix},{value:.6},{seconds:.6}");
+            for &(bench, bandwidth) in &memories {
+                let problem = Problem { profiles, mix: &drawn, llc, kind, bandwidth, objective };
+                let start = Instant::now();
+                let found = solve(&problem, None, |_, _| ()).expect("a partition");
+                let seconds = start.elapsed().as_secs_f64();
+                assert!(found.proven);
+                let value = found.value;
+                println!("{bench},{programs},{ways},{threads},{mix},{value:.6},{seconds:.6}");
+            }
         }
     }
 }

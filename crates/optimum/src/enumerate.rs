@@ -11,10 +11,10 @@ use crate::{Kind, Objective, Problem};
 /// Takes as long as there are partitions: [`crate::count`].
 #[must_use]
 pub fn enumerate(problem: &Problem<'_>) -> Option<(f64, f64, u64)> {
-    let Problem { profiles, mix, llc, .. } = *problem;
+    let Problem { profiles, mix, llc, bandwidth, .. } = *problem;
     let mut all = All {
         problem,
-        scorer: Scorer::new(profiles, mix, llc.ways, None),
+        scorer: Scorer::new(profiles, mix, llc.ways, bandwidth),
         cluster_of: vec![0; mix.len()],
         ways_of: Vec::new(),
         best: None,
@@ -81,7 +81,8 @@ impl All<'_> {
             .collect();
         let masks: Vec<WayMask> =
             self.cluster_of.iter().map(|&cluster| clusters[cluster]).collect();
-        let slowdowns = self.scorer.score(&masks).expect("memory has no limit");
+        // What memory can't serve is no partition.
+        let Ok(slowdowns) = self.scorer.score(&masks) else { return };
         let most = slowdowns.iter().copied().fold(0.0, f64::max);
         let least = slowdowns.iter().copied().fold(f64::INFINITY, f64::min);
         let stp: f64 = slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum();

@@ -7,67 +7,33 @@
 //! (`oracle.rs`). The least unfairness is the least ratio of two such bounds (`search.rs`); a sum over
 //! programs is one more pass. Nothing is assumed of the curves: they need not be monotone.
 //!
+//! Where memory has a limit, clusters are coupled, but by one number only, over which there is a
+//! search around all this (`contended`). What is too large for the exact method is searched nearby
+//! good partitions for as long as one likes, beside a bound (`rough`).
+//!
 //! [`count`](mod@count) has the sizes of the search space, [`enumerate`](mod@enumerate) looks at every
 //! clustering all the same: slow, plain, and what the rest is tested against.
 
 pub mod count;
 pub mod enumerate;
 
+mod contended;
 mod oracle;
+mod problem;
+mod rough;
 mod search;
 mod table;
 
 use std::time::Instant;
 
 use fairways_core::{AppId, Llc, Partition, WayMask};
-use fairways_profiles::{Metrics, Program, Scorer, Table as Profiles};
-use thiserror::Error;
+use fairways_profiles::{Metrics, Program, Scorer};
 
+use contended::{Cells, Contended};
 use oracle::{Cluster, Limits, Oracle};
+pub use problem::{Impossible, Kind, Objective, Problem};
 use search::Search;
 use table::{Summed, Table};
-
-/// What a partition is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Every program owns ways of its own.
-    Partitioning,
-    /// Programs may share.
-    Clustering,
-}
-
-/// What is best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Objective {
-    /// The least unfairness: the largest slowdown over the smallest (LFOC equation 3). Of equals, the
-    /// highest STP.
-    Unfairness,
-    /// The highest STP: the sum of 1 / slowdown (LFOC equation 4).
-    Stp,
-    /// The least largest slowdown. Of equals, the highest STP.
-    MaxSlowdown,
-    /// The least ANTT: the mean slowdown.
-    Antt,
-}
-
-/// A mix on a cache, and what is asked of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Problem<'a> {
-    /// The profiles.
-    pub profiles: &'a Profiles,
-    /// The programs of the mix: their indices.
-    pub mix: &'a [usize],
-    /// The cache: its ways, the fewest of a mask, and the most clusters. Every way is given to
-    /// somebody.
-    pub llc: Llc,
-    /// What a partition is made of.
-    pub kind: Kind,
-    /// What is best.
-    pub objective: Objective,
-}
-
-/// The most programs for which every cluster fits into memory: a GiB for 20 ways.
-pub const MOST_PROGRAMS: usize = 20;
 
 /// A best partition, or the best that was found in time.
 #[derive(Clone, Debug)]
@@ -86,69 +52,62 @@ pub struct Solution {
     pub proven: bool,
 }
 
-/// Why there is no answer.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum Impossible {
-    /// There is no program.
-    #[error("expected at least one program")]
-    NoProgram,
-    /// More programs than the exact method takes.
-    #[error("expected at most {MOST_PROGRAMS} programs, found {programs}")]
-    TooManyPrograms {
-        /// How many there are.
-        programs: usize,
-    },
-    /// Clusters can't all have the ways that they must have.
-    #[error("{clusters} clusters of at least {min_ways} ways each do not fit into {ways} ways")]
-    TooFewWays {
-        /// The fewest clusters there can be.
-        clusters: usize,
-        /// The fewest ways of each.
-        min_ways: u32,
-        /// The ways of the cache.
-        ways: u32,
-    },
-    /// Every program needs a cluster, and there are fewer.
-    #[error("{programs} programs need a cluster each, and there can be {clusters}")]
-    TooFewClusters {
-        /// How many programs there are.
-        programs: usize,
-        /// The most clusters.
-        clusters: u32,
-    },
-}
-
 /// The best partition of a problem. If `deadline` comes first, the best found, and a bound (of a
-/// search for the least unfairness; the others are one pass).
+/// search for the least unfairness or under a memory limit; the others are one pass). Where memory
+/// has a limit, no partition's value is better by more than 10^-9 of it.
 ///
-/// `told` hears of the least unfairness found so far, if any is, and of the bound, as it goes. The
-/// answer is the same for any number of threads.
+/// More programs than [`Problem::most_programs`] are searched by trial until the deadline.
+///
+/// `told` hears of the best value found so far, if any is, and of the bound, as it goes. The answer is
+/// the same for any number of threads, if it is proven.
 ///
 /// # Errors
-/// If there is no partition at all, or the exact method can't take so many programs.
+/// If there is no partition at all, or too many programs and no deadline.
 pub fn solve(
     problem: &Problem<'_>,
     deadline: Option<Instant>,
     mut told: impl FnMut(Option<f64>, f64),
 ) -> Result<Solution, Impossible> {
-    let Problem { profiles, mix, llc, kind, objective } = *problem;
-    check(problem)?;
+    let Problem { profiles, mix, llc, kind, bandwidth, objective } = *problem;
+    problem::check(problem, deadline.is_some())?;
     let programs: Vec<Program> =
         mix.iter().map(|&index| Program::new(profiles, index, llc.ways)).collect();
-    let summed = if objective == Objective::Antt { Summed::Slowdown } else { Summed::Progress };
-    let table = Table::new(&programs, llc.ways, kind, summed);
-    let allowed = llc.clos as usize;
-    let mut within = |max_clusters| {
-        let limits = Limits { min_ways: llc.min_ways() as usize, max_clusters };
-        best(&table, limits, objective, deadline, &mut told)
-    };
-    // Counting clusters costs as many times more as there may be. Most often the best of all has no
-    // more than are allowed, and is the best of those.
-    let (mut clusters, mut bound) = within(programs.len());
-    if clusters.len() > allowed {
-        (clusters, bound) = within(allowed);
+    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    if mix.len() > problem.most_programs() {
+        let found = rough::search(problem, &programs, &late, &mut told);
+        let found = found.map(|(masks, bound)| solution(problem, &masks, bound));
+        return found.ok_or(Impossible::TooLittleBandwidth { programs: mix.len() });
     }
-    Ok(solution(problem, &clusters, bound))
+    let limits = |max_clusters| Limits { min_ways: llc.min_ways() as usize, max_clusters };
+    let allowed = llc.clos as usize;
+    let found = if let Some(bandwidth) = bandwidth {
+        let cells = Cells::new(&programs, llc.ways, kind, bandwidth, objective);
+        let value = |cost| objective.value(cost, mix.len());
+        lazily(allowed, mix.len(), |most| {
+            let search = Contended::new(&cells, limits(most), objective, &late);
+            search.run(&mut |best, bound| told(best.map(value), value(bound)))
+        })
+    } else {
+        let summed = if objective == Objective::Antt { Summed::Slowdown } else { Summed::Progress };
+        let table = Table::new(&programs, llc.ways, kind, summed);
+        lazily(allowed, mix.len(), |most| {
+            best(&table, limits(most), objective, deadline, &mut told)
+        })
+    };
+    let (clusters, bound) = found.ok_or(Impossible::TooLittleBandwidth { programs: mix.len() })?;
+    let bound = bound.map(|bound| objective.value(bound, mix.len()));
+    Ok(solution(problem, &masks(&clusters, llc, mix.len()), bound))
+}
+
+/// What is best of at most `allowed` clusters. Counting clusters costs as many times more as there
+/// may be, and most often the best of all has no more than are allowed, and is the best of those.
+fn lazily(
+    allowed: usize,
+    programs: usize,
+    mut best: impl FnMut(usize) -> Option<(Vec<Cluster>, Option<f64>)>,
+) -> Option<(Vec<Cluster>, Option<f64>)> {
+    best(programs)
+        .and_then(|found| if found.0.len() > allowed { best(allowed) } else { Some(found) })
 }
 
 /// The clusters of the best partition within limits, and a bound if it is not proven to be.
@@ -158,17 +117,11 @@ fn best(
     objective: Objective,
     deadline: Option<Instant>,
     told: &mut dyn FnMut(Option<f64>, f64),
-) -> (Vec<Cluster>, Option<f64>) {
+) -> Option<(Vec<Cluster>, Option<f64>)> {
     let mut oracle = Oracle::new(table, limits);
-    let (found, bound) = match objective {
-        Objective::Stp | Objective::Antt => {
-            oracle.admit(0.0, f64::INFINITY);
-            (oracle.best().map(|(_, clusters)| clusters), None)
-        }
-        Objective::MaxSlowdown => {
-            search::least_largest(table, &mut oracle);
-            (oracle.best().map(|(_, clusters)| clusters), None)
-        }
+    match objective {
+        Objective::Stp | Objective::Antt => oracle.admit(0.0, f64::INFINITY),
+        Objective::MaxSlowdown => search::least_largest(table, &mut oracle),
         Objective::Unfairness => {
             let mut search = Search::new(table, oracle, deadline.is_some());
             let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -181,62 +134,44 @@ fn best(
             if bound.is_none() {
                 search.break_ties();
             }
-            (search.found.map(|found| found.clusters), bound)
+            return search.found.map(|found| (found.clusters, bound));
         }
-    };
-    (found.expect("what was checked has a partition"), bound)
+    }
+    oracle.best(&table.sum).map(|(_, clusters)| (clusters, None))
 }
 
-fn check(problem: &Problem<'_>) -> Result<(), Impossible> {
-    let Problem { mix, llc, kind, .. } = *problem;
-    let programs = mix.len();
-    if programs == 0 {
-        return Err(Impossible::NoProgram);
-    }
-    if programs > MOST_PROGRAMS {
-        return Err(Impossible::TooManyPrograms { programs });
-    }
-    let clusters = if kind == Kind::Partitioning { programs } else { 1 };
-    let (ways, min_ways) = (llc.ways.get(), llc.min_ways());
-    if clusters > (ways / min_ways) as usize {
-        return Err(Impossible::TooFewWays { clusters, min_ways, ways });
-    }
-    if clusters > llc.clos as usize {
-        return Err(Impossible::TooFewClusters { programs, clusters: llc.clos });
-    }
-    Ok(())
-}
-
-/// Scores what was found as everything else is scored.
-fn solution(problem: &Problem<'_>, clusters: &[Cluster], bound: Option<f64>) -> Solution {
-    let Problem { profiles, mix, llc, objective, .. } = *problem;
-    // The cluster of the first program first.
+/// The masks of the programs: the cluster of the first at the top.
+fn masks(clusters: &[Cluster], llc: Llc, programs: usize) -> Vec<WayMask> {
     let mut clusters = clusters.to_vec();
     clusters.sort_unstable_by_key(|(set, _)| set.trailing_zeros());
-    let mut partition = Partition::default();
     let mut free = llc.ways.get();
-    let mut masks = vec![WayMask::default(); mix.len()];
+    let mut masks = vec![WayMask::default(); programs];
     for (set, ways) in clusters {
         let ways = u32::try_from(ways).unwrap_or(0);
         free -= ways;
-        let mask = WayMask::span(free, ways);
-        let cluster = partition.add_cluster(mask);
-        for (app, place) in (0..).zip(&mut masks) {
-            if set >> app & 1 == 1 {
-                partition.place(AppId(app), cluster);
-                *place = mask;
+        for (index, mask) in masks.iter_mut().enumerate() {
+            if set >> index & 1 == 1 {
+                *mask = WayMask::span(free, ways);
             }
         }
     }
-    let mut scorer = Scorer::new(profiles, mix, llc.ways, None);
-    let slowdowns = scorer.score(&masks).expect("memory has no limit").to_vec();
+    masks
+}
+
+/// Scores what was found as everything else is scored.
+fn solution(problem: &Problem<'_>, masks: &[WayMask], bound: Option<f64>) -> Solution {
+    let Problem { profiles, mix, llc, bandwidth, objective, .. } = *problem;
+    let mut partition = Partition::default();
+    for (app, &mask) in (0..).zip(masks) {
+        let known = (0..).zip(partition.masks()).find(|(_, other)| **other == mask);
+        let known = known.map(|(cluster, _)| cluster);
+        let cluster = known.unwrap_or_else(|| partition.add_cluster(mask));
+        partition.place(AppId(app), cluster);
+    }
+    let mut scorer = Scorer::new(profiles, mix, llc.ways, bandwidth);
+    let slowdowns = scorer.score(masks).expect("it was served before").to_vec();
     let metrics = Metrics::of(&slowdowns);
-    let value = match objective {
-        Objective::Unfairness => metrics.unfairness,
-        Objective::Stp => metrics.stp,
-        Objective::MaxSlowdown => slowdowns.iter().copied().fold(0.0, f64::max),
-        Objective::Antt => metrics.antt,
-    };
+    let value = objective.value(objective.cost(&slowdowns), mix.len());
     let proven = bound.is_none();
     Solution { partition, slowdowns, metrics, value, bound: bound.unwrap_or(value), proven }
 }

@@ -125,7 +125,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// Calls `of` with each admitted cluster of `top` and some of `rest`, and with what is left.
-    fn each(&self, top: usize, rest: usize, mut of: impl FnMut(usize, usize)) {
+    pub(crate) fn each(&self, top: usize, rest: usize, mut of: impl FnMut(usize, usize)) {
         let head = 1usize << top;
         if self.sets[top].len() < 1 << rest.count_ones() {
             for &set in &self.sets[top] {
@@ -187,8 +187,20 @@ impl<'a> Oracle<'a> {
         clusters
     }
 
-    /// Of all clusterings within the bounds last admitted, one with the largest sum, and that sum.
-    pub(crate) fn best(&self) -> Option<(f64, Vec<Cluster>)> {
+    /// Of all clusterings within the bounds last admitted, one whose `cells` have the largest sum, and
+    /// that sum. A cell belongs to a set and its ways, as in [`Table`].
+    pub(crate) fn best(&self, cells: &[f64]) -> Option<(f64, Vec<Cluster>)> {
+        let largest = self.largest(cells);
+        let layer = (0..self.layers).max_by(|&a, &b| {
+            // The fewest clusters of equals.
+            largest.whole(a).total_cmp(&largest.whole(b)).then(b.cmp(&a))
+        })?;
+        let sum = largest.whole(layer);
+        (sum > f64::NEG_INFINITY).then(|| (sum, self.trace(cells, &largest, layer)))
+    }
+
+    /// The largest sums of `cells` that sets of programs come to, within the bounds last admitted.
+    pub(crate) fn largest(&self, cells: &[f64]) -> Largest {
         let (table, layers) = (self.table, self.layers);
         let stride = table.ways + 1;
         let size = layers * stride;
@@ -198,26 +210,35 @@ impl<'a> Oracle<'a> {
             let (below, level) = best.split_at_mut(size << top);
             level[..size << top].par_chunks_mut(size).with_min_len(FEW).enumerate().for_each(
                 |(rest, whole)| {
-                    self.add(top, rest, below, whole);
+                    self.add(cells, top, rest, below, whole);
                 },
             );
         }
         let mut whole = vec![f64::NEG_INFINITY; size];
-        self.add(table.programs - 1, self.sets_below(), &best, &mut whole);
-        let layer = (0..layers).max_by(|&a, &b| {
-            let at = |layer: usize| whole[layer * stride + table.ways];
-            // The fewest clusters of equals.
-            at(a).total_cmp(&at(b)).then(b.cmp(&a))
-        })?;
-        let sum = whole[layer * stride + table.ways];
-        (sum > f64::NEG_INFINITY).then(|| (sum, self.trace(&best, layer, sum)))
+        self.add(cells, table.programs - 1, self.sets_below(), &best, &mut whole);
+        Largest { best, whole, layers, stride }
+    }
+
+    /// How many numbers of clusters are told apart: 1 if any number will do.
+    pub(crate) fn layers(&self) -> usize {
+        self.layers
+    }
+
+    /// The layer of what a cluster leaves to the others, of a set in this layer.
+    pub(crate) fn layer_below(&self, layer: usize) -> Option<usize> {
+        layer.checked_sub(usize::from(self.limited))
+    }
+
+    /// The ways with which a set may be a cluster, as bits.
+    pub(crate) fn admitted(&self, set: usize) -> u64 {
+        self.admitted[set]
     }
 
     /// Improves the sums of `whole` by each cluster of `top` and some of `rest`.
-    fn add(&self, top: usize, rest: usize, below: &[f64], whole: &mut [f64]) {
+    fn add(&self, cells: &[f64], top: usize, rest: usize, below: &[f64], whole: &mut [f64]) {
         let (stride, shift) = (self.table.ways + 1, usize::from(self.limited));
         self.each(top, rest, |set, left| {
-            let sums = &self.table.sum[self.table.row(set)];
+            let sums = &cells[self.table.row(set)];
             for layer in 0..self.layers - shift {
                 let from = &below[(left * self.layers + layer) * stride..][..stride];
                 let to = &mut whole[(layer + shift) * stride..][..stride];
@@ -233,18 +254,18 @@ impl<'a> Oracle<'a> {
         });
     }
 
-    /// The clusters that make up the best sum.
-    fn trace(&self, best: &[f64], layer: usize, sum: f64) -> Vec<Cluster> {
-        let (stride, shift) = (self.table.ways + 1, usize::from(self.limited));
+    /// The clusters that make up the largest sum of everybody in a layer.
+    fn trace(&self, cells: &[f64], largest: &Largest, mut layer: usize) -> Vec<Cluster> {
+        let shift = usize::from(self.limited);
         let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
-        let (mut layer, mut sum, mut clusters) = (layer, sum, Vec::new());
+        let (mut sum, mut clusters) = (largest.whole(layer), Vec::new());
         while set != 0 {
             let top = set.ilog2() as usize;
             let mut found = None;
             self.each(top, set ^ 1 << top, |cluster, left| {
-                let sums = &self.table.sum[self.table.row(cluster)];
+                let sums = &cells[self.table.row(cluster)];
                 for w in (1..=ways).filter(|w| self.admitted[cluster] >> w & 1 == 1) {
-                    let before = best[(left * self.layers + layer - shift) * stride + ways - w];
+                    let before = largest.of(left, layer - shift, ways - w);
                     // The very sum that was the largest.
                     if found.is_none() && before + sums[w - 1] == sum {
                         found = Some((cluster, w, left, before));
@@ -258,6 +279,29 @@ impl<'a> Oracle<'a> {
             (set, ways, layer, sum) = (left, ways - w, layer - shift, before);
         }
         clusters
+    }
+}
+
+/// The largest sums that sets of programs come to; minus infinity where there is no clustering.
+#[derive(Clone, Debug)]
+pub(crate) struct Largest {
+    /// By set without the highest program, layer and total of ways.
+    best: Vec<f64>,
+    /// Of everybody, by layer and total of ways.
+    whole: Vec<f64>,
+    layers: usize,
+    stride: usize,
+}
+
+impl Largest {
+    /// That of a set without the highest program, in a layer, with this total of ways.
+    pub(crate) fn of(&self, set: usize, layer: usize, ways: usize) -> f64 {
+        self.best[(set * self.layers + layer) * self.stride + ways]
+    }
+
+    /// That of everybody in a layer, with all ways.
+    pub(crate) fn whole(&self, layer: usize) -> f64 {
+        self.whole[(layer + 1) * self.stride - 1]
     }
 }
 

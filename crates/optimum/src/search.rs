@@ -67,6 +67,8 @@ pub(crate) struct Search<'a> {
     highs: Vec<f64>,
     open: BinaryHeap<Interval>,
     pub(crate) found: Option<Found>,
+    /// Only ratios below this are of use.
+    limit: f64,
     /// Whether a bound is wanted before the search ends; it costs questions.
     bounding: bool,
 }
@@ -78,12 +80,22 @@ impl<'a> Search<'a> {
         if !lows.is_empty() {
             open.push(Interval { first: 0, last: lows.len() - 1, high: 0.0, bound: 1.0 });
         }
-        Self { table, oracle, lows, highs, open, found: None, bounding }
+        Self { table, oracle, lows, highs, open, found: None, limit: f64::INFINITY, bounding }
+    }
+
+    /// A search for ratios below a limit only.
+    pub(crate) fn below(table: &'a Table, oracle: Oracle<'a>, limit: f64) -> Self {
+        Self { limit, ..Self::new(table, oracle, false) }
+    }
+
+    /// What has answered the search's questions.
+    pub(crate) fn into_oracle(self) -> Oracle<'a> {
+        self.oracle
     }
 
     /// Asks about the most promising interval; false once there is none that could be better.
     pub(crate) fn step(&mut self) -> bool {
-        let best = self.found.as_ref().map_or(f64::INFINITY, |found| found.value);
+        let best = self.best();
         let Some(interval) = self.open.pop().filter(|next| next.bound < best * (1.0 - EQUAL))
         else {
             self.open.clear();
@@ -172,9 +184,13 @@ impl<'a> Search<'a> {
         self.open.push(interval);
     }
 
+    fn best(&self) -> f64 {
+        self.found.as_ref().map_or(self.limit, |found| found.value)
+    }
+
     /// A ratio below which there is none.
     pub(crate) fn bound(&self) -> f64 {
-        let best = self.found.as_ref().map_or(f64::INFINITY, |found| found.value);
+        let best = self.best();
         self.open.peek().map_or(best, |interval| interval.bound.min(best))
     }
 
@@ -196,7 +212,7 @@ impl<'a> Search<'a> {
                 open.push((middle + 1, last));
                 continue;
             }
-            if let Some((sum, clusters)) = self.oracle.best()
+            if let Some((sum, clusters)) = self.oracle.best(&self.table.sum)
                 && best.as_ref().is_none_or(|(known, _)| sum > *known)
             {
                 best = Some((sum, clusters));
@@ -217,7 +233,7 @@ pub(crate) fn least_largest(table: &Table, oracle: &mut Oracle<'_>) {
 }
 
 /// All different finite numbers of these, in order.
-fn ordered(values: &[f64]) -> Vec<f64> {
+pub(crate) fn ordered(values: &[f64]) -> Vec<f64> {
     let mut ordered: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     ordered.par_sort_unstable_by(f64::total_cmp);
     ordered.dedup();

@@ -30,6 +30,15 @@ pub(crate) enum Summed {
     Slowdown,
 }
 
+impl Summed {
+    pub(crate) fn of(self, slowdown: f64) -> f64 {
+        match self {
+            Self::Progress => 1.0 / slowdown,
+            Self::Slowdown => -slowdown,
+        }
+    }
+}
+
 impl Table {
     pub(crate) fn new(programs: &[Program], ways: Ways, kind: Kind, summed: Summed) -> Self {
         let (count, stride) = (programs.len(), ways.get() as usize);
@@ -44,24 +53,12 @@ impl Table {
         let Self { lo, hi, sum, .. } = &mut table;
         let rows = lo.par_chunks_mut(stride).zip(hi.par_chunks_mut(stride));
         let rows = rows.zip(sum.par_chunks_mut(stride)).with_min_len(64).enumerate();
-        rows.for_each_init(
-            || (Vec::new(), Vec::new()),
-            |(members, occupancy), (set, ((lo, hi), sum))| {
-                if set == 0 || (kind == Kind::Partitioning && !set.is_power_of_two()) {
-                    return;
-                }
-                members.clear();
-                members.extend(
-                    programs
-                        .iter()
-                        .enumerate()
-                        .filter_map(|(index, program)| (set >> index & 1 == 1).then_some(program)),
-                );
-                occupancy.clear();
-                occupancy.resize(members.len(), 0.0);
-                sweep(members, occupancy, summed, lo, hi, sum);
-            },
-        );
+        rows.for_each_init(Members::default, |members, (set, ((lo, hi), sum))| {
+            if kind.clusters(set) {
+                members.read(programs, set);
+                members.fill(summed, lo, hi, sum);
+            }
+        });
         table
     }
 
@@ -71,34 +68,60 @@ impl Table {
     }
 }
 
-/// The occupancy sweep of the static model, and after each way what the cluster is with so many.
-fn sweep(
-    members: &[&Program],
-    occupancy: &mut [f64],
-    summed: Summed,
-    lo: &mut [f64],
-    hi: &mut [f64],
-    sum: &mut [f64],
-) {
-    let even = 1.0 / members.len() as f64;
-    let mut pressures = [0.0; Set::BITS as usize];
-    for way in 0..lo.len() {
+impl Kind {
+    /// Whether a set of programs may be a cluster.
+    pub(crate) fn clusters(self, set: usize) -> bool {
+        set != 0 && (self == Kind::Clustering || set.is_power_of_two())
+    }
+}
+
+/// The programs of a set, and the ways that each occupies.
+#[derive(Debug, Default)]
+pub(crate) struct Members<'a> {
+    programs: Vec<&'a Program>,
+    occupancy: Vec<f64>,
+}
+
+impl<'a> Members<'a> {
+    /// Those of a set, none of whom occupies anything yet.
+    pub(crate) fn read(&mut self, programs: &'a [Program], set: usize) {
+        let members = programs.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1);
+        self.programs.clear();
+        self.programs.extend(members.map(|(_, program)| program));
+        self.occupancy.clear();
+        self.occupancy.resize(self.programs.len(), 0.0);
+    }
+
+    /// The occupancy sweep of the static model: divides one more way, and tells each member's
+    /// occupancy.
+    pub(crate) fn sweep(&mut self, mut told: impl FnMut(&'a Program, f64)) {
+        let mut pressures = [0.0; Set::BITS as usize];
         let mut total = 0.0;
-        for ((pressure, program), &x) in pressures.iter_mut().zip(members).zip(&*occupancy) {
+        for ((pressure, program), &x) in
+            pressures.iter_mut().zip(&self.programs).zip(&self.occupancy)
+        {
             *pressure = program.pressure(x);
             total += *pressure;
         }
-        let (mut least, mut most, mut added) = (f64::INFINITY, 0.0f64, 0.0);
-        for ((x, program), pressure) in occupancy.iter_mut().zip(members).zip(pressures) {
+        let even = 1.0 / self.programs.len() as f64;
+        for ((x, program), pressure) in self.occupancy.iter_mut().zip(&self.programs).zip(pressures)
+        {
             *x += if total > 0.0 { pressure / total } else { even };
-            let slowdown = program.slowdown(*x);
-            least = least.min(slowdown);
-            most = most.max(slowdown);
-            added += match summed {
-                Summed::Progress => 1.0 / slowdown,
-                Summed::Slowdown => -slowdown,
-            };
+            told(program, *x);
         }
-        (lo[way], hi[way], sum[way]) = (least, most, added);
+    }
+
+    /// What the cluster is with one way, two, and so on.
+    fn fill(&mut self, summed: Summed, lo: &mut [f64], hi: &mut [f64], sum: &mut [f64]) {
+        for ((lo, hi), sum) in lo.iter_mut().zip(hi).zip(sum) {
+            let (mut least, mut most, mut added) = (f64::INFINITY, 0.0f64, 0.0);
+            self.sweep(|program, x| {
+                let slowdown = program.slowdown(x);
+                least = least.min(slowdown);
+                most = most.max(slowdown);
+                added += summed.of(slowdown);
+            });
+            (*lo, *hi, *sum) = (least, most, added);
+        }
     }
 }

@@ -6,7 +6,7 @@
 use fairways_core::{Llc, Ways};
 use fairways_optimum::enumerate::enumerate;
 use fairways_optimum::{Kind, Objective, Problem, count, solve};
-use fairways_profiles::{Table, read_table};
+use fairways_profiles::{Bandwidth, BandwidthModel, Table, embedded, read_table};
 use proptest::prelude::*;
 
 const METRICS: &str = "BENCH,NR_WAYS,ipc,llcrpki,llcmpki,llcrpkc,llcmpkc,llc_usage_kb,\
@@ -47,7 +47,7 @@ proptest! {
             for objective in
                 [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
             {
-                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, objective };
+                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, objective };
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let Ok(found) = found else {
                     prop_assert!(expected.is_none(), "{kind:?}: {:?}", found.err());
@@ -69,6 +69,100 @@ proptest! {
     }
 }
 
+/// Programs whose bandwidth and stalls differ too, and a memory of this many MB/s, from plenty to
+/// next to nothing.
+fn contended() -> impl Strategy<Value = (Table, usize, Llc, f64)> {
+    (1usize..=5, 1u32..=7, 1u32..=2, 1u32..=6, 20.0..3000.0).prop_flat_map(
+        |(count, ways, min_bits, clos, limit)| {
+            let row = (1u32..20, 0u32..6, 0u32..8, 0u32..=5, 0u32..=5);
+            let rows = prop::collection::vec(row, ways as usize);
+            let llc = Llc { min_bits, clos, ..Llc::with_ways(Ways::new(ways).unwrap()) };
+            prop::collection::vec(rows, count).prop_map(move |programs| {
+                let mut text = format!("{METRICS}\n");
+                for (number, rows) in programs.iter().enumerate() {
+                    for (ways, (ipc, llcmpkc, bandwidth, stalls, waits)) in (1..).zip(rows) {
+                        let ipc = f64::from(*ipc) / 10.0;
+                        let (mbps, stalls) = (100 * bandwidth, f64::from(*stalls) / 10.0);
+                        let waits = f64::from(*waits) / 20.0;
+                        text += &format!(
+                            "p{number},{ways},{ipc},9,9,9,{llcmpkc},9,{mbps},9,0.1,{waits},\
+                             {stalls},{waits}\n"
+                        );
+                    }
+                }
+                (read_table(text.as_bytes(), "random").unwrap(), count, llc, limit)
+            })
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None, cases: 1000, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_best_of_all_partitions_where_memory_has_a_limit(problem in contended()) {
+        let (profiles, count, llc, limit) = problem;
+        let mix: Vec<usize> = (0..count).collect();
+        for model in [BandwidthModel::Simple, BandwidthModel::Stalls] {
+            let bandwidth = Bandwidth::new(limit, model);
+            for kind in [Kind::Partitioning, Kind::Clustering] {
+                for objective in
+                    [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
+                {
+                    let problem =
+                        Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, objective };
+                    let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
+                    let Ok(found) = found else {
+                        prop_assert!(expected.is_none(), "{model:?} {kind:?}: {:?}", found.err());
+                        continue;
+                    };
+                    let (value, ..) = expected.unwrap();
+                    let value = if objective == Objective::Stp { -value } else { value };
+                    prop_assert!(found.proven && found.bound == found.value);
+                    prop_assert!((found.value / value - 1.0).abs() < 2e-9, "{model:?} {objective:?} {kind:?}: {} {value}", found.value);
+                    let apps = (0..).map(fairways_core::AppId).take(count);
+                    prop_assert_eq!(found.partition.check(&llc, apps), Ok(()));
+                }
+            }
+        }
+    }
+}
+
+/// Programs as they are: 26 thousand clusterings of each mix.
+#[test]
+fn the_best_of_embedded_programs_where_memory_has_a_limit() {
+    let profiles = embedded();
+    let llc = Llc { clos: 16, ..Llc::with_ways(Ways::new(11).unwrap()) };
+    for (mix, limit) in [
+        ([0, 4, 8, 12, 16, 20], 6_000.0),
+        ([1, 2, 3, 5, 7, 11], 9_000.0),
+        ([1, 3, 6, 9, 13, 29], 12_000.0),
+    ] {
+        for model in [BandwidthModel::Simple, BandwidthModel::Stalls] {
+            for objective in
+                [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
+            {
+                let (kind, bandwidth) = (Kind::Clustering, Bandwidth::new(limit, model));
+                let problem = Problem { profiles, mix: &mix, llc, kind, bandwidth, objective };
+                let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
+                let (found, (value, ..)) = (found.unwrap().value, expected.unwrap());
+                let plenty =
+                    solve(&Problem { bandwidth: None, ..problem }, None, |_, _| ()).unwrap();
+                assert!(
+                    (found - plenty.value).abs() > 1e-3,
+                    "{model:?} {objective:?}: no contention"
+                );
+                assert!(
+                    (found / value.abs() - 1.0).abs() < 2e-9,
+                    "{model:?} {objective:?}: {found} {value}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn enumeration_looks_at_every_partition() {
     let rows = |seed: u32| (0..7).map(|w| (1 + (seed * 7 + w * 3) % 11, (seed + w) % 5)).collect();
@@ -81,7 +175,8 @@ fn enumeration_looks_at_every_partition() {
             (Kind::Clustering, count::clusterings(programs, ways)),
         ] {
             let objective = Objective::Stp;
-            let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, objective };
+            let problem =
+                Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, objective };
             let counted = enumerate(&problem).map_or(0, |(.., count)| u128::from(count));
             assert_eq!(counted, expected, "{programs} programs, {ways} ways, {kind:?}");
         }

@@ -46,7 +46,8 @@ fn every_golden_optimum() {
             other => panic!("{other}"),
         };
         let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
-        let problem = Problem { profiles: &table, mix: &mix.programs, llc, kind, objective };
+        let problem =
+            Problem { profiles: &table, mix: &mix.programs, llc, kind, bandwidth: None, objective };
         let found = solve(&problem, None, |_, _| ()).unwrap();
         assert!(found.proven);
         let number = |column: usize| row[column].parse::<f64>().unwrap();

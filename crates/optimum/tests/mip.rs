@@ -107,7 +107,8 @@ fn an_integer_program_finds_no_better() {
         let columns = columns(&mix, ways);
         let best = |objective| {
             let (llc, kind) = (Llc::with_ways(ways), Kind::Clustering);
-            let problem = Problem { profiles: embedded(), mix: &mix, llc, kind, objective };
+            let problem =
+                Problem { profiles: embedded(), mix: &mix, llc, kind, bandwidth: None, objective };
             solve(&problem, None, |_, _| ()).unwrap().value
         };
         let close = |found: f64, expected: f64| {

@@ -37,7 +37,7 @@ mod series;
 mod table;
 mod write;
 
-pub use bandwidth::{Bandwidth, BandwidthModel, DemandError};
+pub use bandwidth::{Bandwidth, BandwidthModel, Demand, DemandError};
 pub use embedded::{EMBEDDED_CSV, embedded, embedded_programs};
 pub use error::InputError;
 pub use metrics::Metrics;

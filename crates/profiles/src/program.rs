@@ -88,7 +88,9 @@ impl Program {
         self.pressure.pressure(x)
     }
 
-    pub(crate) fn demand(&self, x: f64) -> Demand {
+    /// What the program asks of memory while it occupies `x` ways.
+    #[must_use]
+    pub fn demand(&self, x: f64) -> Demand {
         let stalls = self.stalls_total.at(x);
         let waits = self.stalls_l3_miss.at(x) + self.stalls_store_buf.at(x);
         let mbps = self.bandwidth_mbps.at(x);

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use fairways_core::Llc;
-use fairways_optimum::{Problem, Solution, solve};
+use fairways_optimum::{Impossible, Problem, Solution, solve};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -38,7 +38,14 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
     for mix in world.mixes(&args.mix, args.mixes.as_deref(), false)? {
         let profiles = world.programs().table();
         let (kind, objective) = (kind(args.kind), objective(args.objective));
-        let problem = Problem { profiles, mix: &mix.programs, llc, kind, objective };
+        let problem = Problem {
+            profiles,
+            mix: &mix.programs,
+            llc,
+            kind,
+            bandwidth: world.bandwidth,
+            objective,
+        };
         let start = Instant::now();
         let deadline = limit.map(|seconds| start + Duration::from_secs_f64(seconds));
         let mut bar: Option<ProgressBar> = None;
@@ -51,7 +58,13 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
             }
         });
         drop(bar);
-        let solution = solution.map_err(|why| BadInput(format!("mix {}: {why}", mix.name)))?;
+        let solution = solution.map_err(|why| {
+            let hint = match why {
+                Impossible::TooManyPrograms { .. } => "; --time-limit S searches for S seconds",
+                _ => "",
+            };
+            BadInput(format!("mix {}: {why}{hint}", mix.name))
+        })?;
         found.push(Found { mix, solution, seconds: start.elapsed().as_secs_f64() });
     }
     if args.json {
@@ -70,8 +83,8 @@ fn world(args: &Optimum) -> Result<World, BadInput> {
         clos: "16".into(),
         min_bits: args.min_bits.clone(),
         llc_mb: "27.5".into(),
-        bandwidth_mbps: None,
-        bandwidth_model: args::Model::Simple,
+        bandwidth_mbps: args.bandwidth_mbps.clone(),
+        bandwidth_model: args.bandwidth_model,
         baselines: None,
         seed: args.seed.clone(),
     })

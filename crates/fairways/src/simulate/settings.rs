@@ -35,11 +35,6 @@ impl Checked {
                         heeds them";
             return Err(BadInput(said.to_owned()));
         }
-        if policies.contains(&OPTIMUM) && world.bandwidth.is_some() {
-            let said = "--policies: expected no optimum with --bandwidth-mbps: it is known for \
-                        memory without a limit";
-            return Err(BadInput(said.to_owned()));
-        }
         let how = how(args, &world)?;
         let mixes = world.mixes(&args.mix, args.mixes.as_deref(), args.dynamic)?;
         Ok(Self { world, mixes, policies, how })
@@ -65,7 +60,8 @@ impl Checked {
                 );
                 return Err(BadInput(said).into());
             }
-            let best = BestStatic::new(table, &mix.programs, self.world.llc);
+            let World { llc, bandwidth, .. } = self.world;
+            let best = BestStatic::new(table, &mix.programs, llc, bandwidth);
             Ok(Box::new(best.map_err(|why| BadInput(format!("mix {}: {why}", mix.name)))?))
         };
         self.policies.iter().map(policy).collect()

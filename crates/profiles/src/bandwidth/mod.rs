@@ -25,13 +25,14 @@ pub enum BandwidthModel {
 }
 
 /// What a program asks of memory at what it occupies.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Demand {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Demand {
     /// Memory bandwidth, MB/s.
-    pub(crate) mbps: f64,
+    pub mbps: f64,
     /// Share of cycles stalled, and of those that wait for memory.
-    pub(crate) stalls: f64,
-    pub(crate) memory_stalls: f64,
+    pub stalls: f64,
+    /// Share of cycles stalled for memory, at most `stalls`.
+    pub memory_stalls: f64,
 }
 
 impl Bandwidth {
@@ -41,12 +42,53 @@ impl Bandwidth {
         (limit_mbps.is_finite() && limit_mbps > 0.0).then_some(Self { limit_mbps, model })
     }
 
+    /// How many times slower a program with this demand runs at a contention of `contention`, from 0
+    /// up; infinite where memory leaves it nothing.
+    ///
+    /// Contention is the one number through which programs slow each other down: the least at which
+    /// what they [use](Self::used) adds up to no more than is [served](Self::served). The more there
+    /// is, the slower everybody runs, and the less room is left.
+    #[must_use]
+    pub fn growth(self, demand: &Demand, contention: f64) -> f64 {
+        match self.model {
+            BandwidthModel::Simple => simple::growth(self.limit_mbps, demand, contention),
+            BandwidthModel::Stalls => stalls::growth(self.limit_mbps, demand, (-contention).exp()),
+        }
+    }
+
+    /// What a program with this demand uses of memory at some contention, as a share of the limit.
+    #[must_use]
+    pub fn used(self, demand: &Demand, contention: f64) -> f64 {
+        match self.model {
+            BandwidthModel::Simple => simple::used(self.limit_mbps, demand, contention),
+            BandwidthModel::Stalls => stalls::used(self.limit_mbps, demand, (-contention).exp()),
+        }
+    }
+
+    /// What memory serves at some contention, as a share of the limit.
+    #[must_use]
+    pub fn served(self, contention: f64) -> f64 {
+        match self.model {
+            BandwidthModel::Simple => 1.0,
+            BandwidthModel::Stalls => -(-contention).exp_m1(),
+        }
+    }
+
+    /// More contention than programs can come to if one of them never asks for less than
+    /// `mbps` MB/s; may be infinite.
+    #[must_use]
+    pub fn most_contention(self, mbps: f64) -> f64 {
+        match self.model {
+            BandwidthModel::Simple => self.limit_mbps / mbps,
+            BandwidthModel::Stalls => -stalls::LEAST_IDLE.ln(),
+        }
+    }
+
     /// Multiplies each program's slowdown by what the others' demands cost it.
-    pub(crate) fn slow_down(
-        self,
-        demands: &[Demand],
-        slowdowns: &mut [f64],
-    ) -> Result<(), DemandError> {
+    ///
+    /// # Errors
+    /// If memory can't serve them at all: [`DemandError`].
+    pub fn slow_down(self, demands: &[Demand], slowdowns: &mut [f64]) -> Result<(), DemandError> {
         let extreme = |program: usize| DemandError {
             program,
             demand_mbps: demands[program].mbps,

@@ -15,15 +15,27 @@ pub(super) fn slow_down(
         return Ok(());
     }
     let squares: f64 = demands.iter().map(|d| d.mbps * d.mbps).sum();
-    let mu = (sum - limit_mbps) / squares;
+    let contention = (sum - limit_mbps) / squares * limit_mbps;
     for (index, (demand, slowdown)) in demands.iter().zip(slowdowns).enumerate() {
-        let left = 1.0 - mu * demand.mbps;
-        if left <= 0.0 {
+        let growth = growth(limit_mbps, demand, contention);
+        if growth == f64::INFINITY {
             return Err(index);
         }
-        *slowdown /= left;
+        *slowdown *= growth;
     }
     Ok(())
+}
+
+/// `1 / (1 - mu b)`, where contention is mu in units of 1 / limit.
+pub(super) fn growth(limit_mbps: f64, demand: &Demand, contention: f64) -> f64 {
+    let left = 1.0 - contention * (demand.mbps / limit_mbps);
+    if left > 0.0 { 1.0 / left } else { f64::INFINITY }
+}
+
+/// `b (1 - mu b)`, in units of the limit.
+pub(super) fn used(limit_mbps: f64, demand: &Demand, contention: f64) -> f64 {
+    let share = demand.mbps / limit_mbps;
+    share * (1.0 - contention * share)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::Demand;
 
 /// The least idle part of memory that is sought. With a demand one rounding below the limit and 10^6
 /// programs like it, a part of 10^-28 is idle.
-const LEAST_IDLE: f64 = 1e-40;
+pub(super) const LEAST_IDLE: f64 = 1e-40;
 
 /// Halvings of the interval in which the idle part is sought, on a logarithmic scale: more bits than
 /// a number has.
@@ -26,13 +26,11 @@ pub(super) fn slow_down(
     if let Some(index) = demands.iter().position(|d| d.mbps >= limit_mbps) {
         return Err(index);
     }
-    let used = |idle: f64| {
-        demands.iter().map(|d| d.mbps / limit_mbps / growth(d.mbps, limit_mbps, idle)).sum::<f64>()
-    };
+    let all_used = |idle: f64| demands.iter().map(|d| used(limit_mbps, d, idle)).sum::<f64>();
     let (mut low, mut high) = (LEAST_IDLE, 1.0_f64);
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
-        if used(middle) < 1.0 - middle {
+        if all_used(middle) < 1.0 - middle {
             low = middle;
         } else {
             high = middle;
@@ -40,17 +38,34 @@ pub(super) fn slow_down(
     }
     let idle = (low * high).sqrt();
     for (demand, slowdown) in demands.iter().zip(slowdowns) {
-        if demand.stalls > 0.0 {
-            let growth = growth(demand.mbps, limit_mbps, idle);
-            *slowdown *= (demand.stalls + demand.memory_stalls * (growth - 1.0)) / demand.stalls;
-        }
+        *slowdown *= growth(limit_mbps, demand, idle);
     }
     Ok(())
 }
 
+/// By how much a program's slowdown grows when `idle` of memory is not used.
+pub(super) fn growth(limit_mbps: f64, demand: &Demand, idle: f64) -> f64 {
+    if demand.mbps >= limit_mbps {
+        return f64::INFINITY;
+    }
+    if demand.stalls <= 0.0 {
+        return 1.0;
+    }
+    let longer = longer(demand.mbps, limit_mbps, idle);
+    (demand.stalls + demand.memory_stalls * (longer - 1.0)) / demand.stalls
+}
+
+/// u, the part of memory that a program uses when `idle` of it is not used.
+pub(super) fn used(limit_mbps: f64, demand: &Demand, idle: f64) -> f64 {
+    if demand.mbps >= limit_mbps {
+        return 1.0;
+    }
+    demand.mbps / limit_mbps / longer(demand.mbps, limit_mbps, idle)
+}
+
 /// `b / u`, by how much a program's misses take longer when `idle` of memory is not used: the root of
 /// the equation above, solved for it. It keeps its digits for any demand below the limit.
-fn growth(mbps: f64, limit_mbps: f64, idle: f64) -> f64 {
+fn longer(mbps: f64, limit_mbps: f64, idle: f64) -> f64 {
     let left = (limit_mbps - mbps) / limit_mbps;
     (left + (left * left + 4.0 * left * (mbps / limit_mbps) / idle).sqrt()) / 2.0
 }
@@ -67,7 +82,7 @@ mod tests {
     fn a_part_is_the_root_of_its_equation() {
         for share in [1e-9, 0.01, 0.3, 0.9] {
             for total in [0.01, 0.5, 0.99] {
-                let u = share / growth(share, 1.0, 1.0 - total);
+                let u = share / longer(share, 1.0, 1.0 - total);
                 let left = (u * u + u * (1.0 - total)) * (1.0 - 1.0 / share) + 1.0 - total;
                 assert!(u > 0.0 && left.abs() < 1e-9, "share {share}, total {total}: {left}");
             }

@@ -1,0 +1,123 @@
+//! What no partition can be better than, of any number of programs.
+//!
+//! Every partition divides the cache: what the programs occupy adds up to its ways. Bounds are what
+//! the programs could be at best if they could be given any such occupancies.
+
+use fairways_core::Ways;
+use fairways_profiles::Program;
+
+use crate::Objective;
+
+/// Neighbouring lows that are looked at have this ratio: a bound on a ratio is that much too low.
+const STEP: f64 = 1.0005;
+
+/// Halvings, or thirds, of an interval in which a number is sought.
+const STEPS: u32 = 100;
+
+/// The programs' slowdowns at 0, 1, ... ways, between which they are lines.
+struct Relaxed {
+    ways: f64,
+    slowdowns: Vec<Vec<f64>>,
+}
+
+/// A bound on the objective's value for these programs, whatever memory does; with a memory limit the
+/// largest slowdown may be any multiple of the smallest.
+pub(super) fn bound(programs: &[Program], ways: Ways, objective: Objective, limited: bool) -> f64 {
+    let knots = |program: &Program| {
+        (0..=ways.get()).map(|x| program.slowdown(f64::from(x))).collect::<Vec<_>>()
+    };
+    let relaxed =
+        Relaxed { ways: f64::from(ways.get()), slowdowns: programs.iter().map(knots).collect() };
+    match objective {
+        Objective::Unfairness if limited => 1.0,
+        Objective::Unfairness => relaxed.ratio(),
+        Objective::MaxSlowdown => relaxed.largest(0.0),
+        Objective::Stp => relaxed.sum(|slowdown| 1.0 / slowdown),
+        Objective::Antt => -relaxed.sum(|slowdown| -slowdown) / programs.len() as f64,
+    }
+}
+
+impl Relaxed {
+    /// The least ways that a program can occupy with a slowdown from `low` to `high`; infinite if it
+    /// can't.
+    fn least(slowdowns: &[f64], low: f64, high: f64) -> f64 {
+        if (low..=high).contains(&slowdowns[0]) {
+            return 0.0;
+        }
+        for (x, pair) in (0u32..).zip(slowdowns.windows(2)) {
+            let enters = if pair[0] > high && pair[1] <= high {
+                high
+            } else if pair[0] < low && pair[1] >= low {
+                low
+            } else {
+                continue;
+            };
+            return f64::from(x) + (pair[0] - enters) / (pair[0] - pair[1]);
+        }
+        f64::INFINITY
+    }
+
+    /// The least that the largest slowdown can be while none is below `low`; infinite if one must be.
+    fn largest(&self, low: f64) -> f64 {
+        let fits = |high: f64| {
+            let least = self.slowdowns.iter().map(|one| Self::least(one, low, high));
+            least.sum::<f64>() <= self.ways * (1.0 + 1e-12)
+        };
+        let most = self.slowdowns.iter().flatten().copied().fold(low, f64::max);
+        if !fits(most) {
+            return f64::INFINITY;
+        }
+        let (mut no, mut yes) = (low, most);
+        for _ in 0..STEPS {
+            let middle = f64::midpoint(no, yes);
+            if fits(middle) {
+                yes = middle;
+            } else {
+                no = middle;
+            }
+        }
+        no
+    }
+
+    /// The least ratio of the largest slowdown to the smallest.
+    fn ratio(&self) -> f64 {
+        let all = || self.slowdowns.iter().flatten().copied();
+        let (mut low, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        let mut least = f64::INFINITY;
+        while low <= most {
+            // Of all with a smallest slowdown from here to a step further.
+            least = least.min(self.largest(low) / (low * STEP));
+            low *= STEP;
+        }
+        least.max(1.0)
+    }
+
+    /// The most that the programs' values, of slowdowns, add up to, each way at the price that makes
+    /// them want as many as there are (Lagrange's bound). Between two numbers of ways no program
+    /// has more than it has at one of them.
+    fn sum(&self, value: impl Fn(f64) -> f64) -> f64 {
+        let values: Vec<Vec<f64>> =
+            self.slowdowns.iter().map(|one| one.iter().map(|&s| value(s)).collect()).collect();
+        let at = |price: f64| {
+            let best = |one: &Vec<f64>| {
+                let net = (0u32..).zip(one).map(|(x, value)| value - price * f64::from(x));
+                net.fold(f64::NEG_INFINITY, f64::max)
+            };
+            values.iter().map(best).sum::<f64>() + price * self.ways
+        };
+        let steepest = values
+            .iter()
+            .flat_map(|one| one.windows(2).map(|pair| (pair[1] - pair[0]).abs()))
+            .fold(0.0, f64::max);
+        let (mut low, mut high) = (-steepest, steepest);
+        for _ in 0..STEPS {
+            let third = (high - low) / 3.0;
+            if at(low + third) < at(high - third) {
+                high -= third;
+            } else {
+                low += third;
+            }
+        }
+        at(f64::midpoint(low, high))
+    }
+}
