@@ -108,7 +108,7 @@ fn what_is_impossible_is_told_in_one_line() {
 #[test]
 fn more_programs_than_can_be_known_are_searched_for_a_while() {
     let names = "triad,hash-join,btree-lookup,graph-walk,chess,copy-large";
-    let many = vec![names; 4].join(",");
+    let many = [names; 4].join(",");
     let mix = ["--mix", &many, "--ways", "11", "--time-limit", "0.5"];
     for (objective, field, sign) in
         [("unfairness", "unfairness", 1.0), ("stp", "stp", -1.0), ("antt", "antt", 1.0)]
