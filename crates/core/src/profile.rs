@@ -17,4 +17,7 @@ pub struct Profile {
     pub llcmpkc: Curve,
     /// Memory bandwidth, MB/s.
     pub bandwidth_mbps: Curve,
+    /// Share of cycles stalled while an L2 miss is outstanding, 0 to 1
+    /// ([`crate::Counters::stalls_l2_miss_share`]).
+    pub stalls_l2_miss: Curve,
 }

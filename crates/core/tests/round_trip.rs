@@ -23,9 +23,11 @@ fn curve() -> impl Strategy<Value = Curve> {
 }
 
 fn profile() -> impl Strategy<Value = Arc<Profile>> {
-    (curve(), curve(), curve(), curve()).prop_map(|(ipc, llcmpki, llcmpkc, bandwidth_mbps)| {
-        Arc::new(Profile { ipc, llcmpki, llcmpkc, bandwidth_mbps })
-    })
+    (curve(), curve(), curve(), curve(), curve()).prop_map(
+        |(ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_l2_miss)| {
+            Arc::new(Profile { ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_l2_miss })
+        },
+    )
 }
 
 fn refusal() -> impl Strategy<Value = PartitionError> {

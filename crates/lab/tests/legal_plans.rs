@@ -27,8 +27,14 @@ fn curves(levels: std::ops::Range<u32>) -> impl Strategy<Value = Curve> {
 }
 
 fn profiles() -> impl Strategy<Value = Profile> {
-    (curves(1..12), curves(0..50), curves(0..50), curves(0..9000)).prop_map(
-        |(ipc, llcmpki, llcmpkc, bandwidth_mbps)| Profile { ipc, llcmpki, llcmpkc, bandwidth_mbps },
+    (curves(1..12), curves(0..50), curves(0..50), curves(0..9000), curves(0..2)).prop_map(
+        |(ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_l2_miss)| Profile {
+            ipc,
+            llcmpki,
+            llcmpkc,
+            bandwidth_mbps,
+            stalls_l2_miss,
+        },
     )
 }
 

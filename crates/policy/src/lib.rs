@@ -11,6 +11,7 @@
 //! | `ucp` | [`ucp`] | the fewest misses (Qureshi and Patt's lookahead on MPKI) |
 //! | `ucp-slowdown` | [`ucp`] | the same on slowdown tables (LFOC §2.3.1) |
 //! | `yu-petrov` | [`ucp`] | the same on memory bandwidth (Yu and Petrov) |
+//! | `dunn` | [`dunn`] | programs clustered by their stalls, in partitions that overlap |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
 //!
 //! Whatever the machine and the mix (more programs than ways, fewer classes of service than
@@ -20,6 +21,7 @@
 
 extern crate alloc;
 
+pub mod dunn;
 pub mod equal;
 pub mod fixed;
 pub mod lfoc;
@@ -41,8 +43,8 @@ pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 7] =
-    ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "lfoc"];
+pub const NAMES: [&str; 8] =
+    ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "dunn", "lfoc"];
 
 /// The policy with this name and its published parameters; `None` if there is none.
 #[must_use]
@@ -54,6 +56,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
         "ucp" => Box::new(ucp::Ucp::new(ucp::Minimise::Misses)),
         "ucp-slowdown" => Box::new(ucp::Ucp::new(ucp::Minimise::Slowdown)),
         "yu-petrov" => Box::new(ucp::Ucp::new(ucp::Minimise::Bandwidth)),
+        "dunn" => Box::new(dunn::Dunn::new(dunn::Parameters::default())),
         "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),
         _ => return None,
     })

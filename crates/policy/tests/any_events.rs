@@ -61,7 +61,13 @@ fn profiles() -> impl Strategy<Value = Option<Arc<Profile>>> {
     let curve = prop::collection::vec(0u64..=Q32::MAX_IN_CURVE.raw(), 1..=32)
         .prop_map(|raw| Curve::new(raw.into_iter().map(Q32::from_raw)).unwrap());
     let profile = (curve.clone(), curve).prop_map(|(ipc, llcmpkc)| {
-        Arc::new(Profile { ipc, llcmpki: llcmpkc, llcmpkc, bandwidth_mbps: llcmpkc })
+        Arc::new(Profile {
+            ipc,
+            llcmpki: llcmpkc,
+            llcmpkc,
+            bandwidth_mbps: llcmpkc,
+            stalls_l2_miss: llcmpkc,
+        })
     });
     prop::option::weighted(0.2, profile)
 }

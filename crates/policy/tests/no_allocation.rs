@@ -17,7 +17,7 @@ fn profile(number: u32, ways: Ways) -> Arc<Profile> {
         _ => (curve(&|_| 4096 + number), curve(&|_| number)),
     };
     let flat = curve(&|_| 1);
-    Arc::new(Profile { ipc, llcmpki: llcmpkc, llcmpkc, bandwidth_mbps: flat })
+    Arc::new(Profile { ipc, llcmpki: llcmpkc, llcmpkc, bandwidth_mbps: flat, stalls_l2_miss: flat })
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub(crate) fn average(table: &Table, phases: &[Phase], instructions: u64) -> Pro
         llcmpki: mean(Metric::Llcmpki, |instructions, _| instructions),
         llcmpkc: mean(Metric::Llcmpkc, cycles),
         bandwidth_mbps: mean(Metric::BandwidthMbps, cycles),
+        stalls_l2_miss: mean(Metric::StallsL2Miss, cycles),
     }
 }
 

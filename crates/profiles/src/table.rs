@@ -162,6 +162,7 @@ impl Table {
             llcmpki: curve(Metric::Llcmpki),
             llcmpkc: curve(Metric::Llcmpkc),
             bandwidth_mbps: curve(Metric::BandwidthMbps),
+            stalls_l2_miss: curve(Metric::StallsL2Miss),
         }
     }
 }

@@ -85,6 +85,7 @@ mod tests {
             llcmpkc: Curve::new(llcmpkc.map(Q32::from_int)).unwrap(),
             llcmpki: flat,
             bandwidth_mbps: flat,
+            stalls_l2_miss: flat,
         };
         classify(&profile, Ways::new(4).unwrap(), &Parameters::default())
     }

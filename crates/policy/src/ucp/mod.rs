@@ -169,6 +169,7 @@ mod tests {
             llcmpki: curve(llcmpki),
             llcmpkc: curve([1; 4]),
             bandwidth_mbps: curve(bandwidth),
+            stalls_l2_miss: curve([0; 4]),
         };
         let mut policy = Ucp::new(minimise);
         let mut clusters = Vec::new();

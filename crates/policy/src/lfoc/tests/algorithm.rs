@@ -31,7 +31,13 @@ fn profile(is: Is) -> Option<Arc<Profile>> {
         Unknown => return None,
     };
     let flat = curve(&|_| 0);
-    Some(Arc::new(Profile { ipc, llcmpki: flat, llcmpkc, bandwidth_mbps: flat }))
+    Some(Arc::new(Profile {
+        ipc,
+        llcmpki: flat,
+        llcmpkc,
+        bandwidth_mbps: flat,
+        stalls_l2_miss: flat,
+    }))
 }
 
 /// The clusters that LFOC makes of these programs: their ways, and their members in order.

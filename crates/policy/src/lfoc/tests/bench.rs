@@ -94,7 +94,13 @@ impl Bench {
         self.programs.insert(app, does);
         let ipc = Curve::from_fn(LLC.ways, |ways| Q32::ratio(does(ways).ipc, 1000));
         let llcmpkc = Curve::from_fn(LLC.ways, |ways| Q32::ratio(does(ways).llcmpkc, 1));
-        let profile = Profile { ipc, llcmpki: llcmpkc, llcmpkc, bandwidth_mbps: llcmpkc };
+        let profile = Profile {
+            ipc,
+            llcmpki: llcmpkc,
+            llcmpkc,
+            bandwidth_mbps: llcmpkc,
+            stalls_l2_miss: llcmpkc,
+        };
         let (wish, profile) = (Wish::default(), Some(Arc::new(profile)));
         self.tell(&Event::Started { app: AppId(app), wish, profile });
     }

@@ -1,0 +1,123 @@
+//! k-means of numbers, exactly.
+
+use alloc::vec::Vec;
+
+use fairways_core::Q32;
+
+/// Numbers in order, cut into runs whose squared distances from their means add up to the least.
+///
+/// The published code draws centroids and lets them move for at most 100 rounds; what it finds
+/// depends on the draw. Of numbers in a row, clusters are runs, and the best runs are found by
+/// dynamic programming (Wang and Song, The R Journal 2011): the same ones every time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Runs {
+    /// The sums of the first so many numbers, and of their squares.
+    sums: Vec<(u128, u128)>,
+    /// By number of clusters (from 1) and how many numbers: the least cost, and where the last run
+    /// begins.
+    best: Vec<Vec<(u128, usize)>>,
+}
+
+impl Runs {
+    /// The best runs of `values`, which are in order, for every number of clusters up to `most`.
+    pub(crate) fn new(values: &[Q32], most: usize) -> Self {
+        let mut runs = Self { sums: Vec::from([(0, 0)]), best: Vec::new() };
+        let (mut sum, mut squares) = (0, 0);
+        for value in values {
+            let raw = u128::from(value.raw());
+            (sum, squares) = (sum + raw, squares + raw * raw);
+            runs.sums.push((sum, squares));
+        }
+        let one = (0..=values.len()).map(|end| (runs.cost(0, end), 0)).collect();
+        runs.best.push(one);
+        for k in 2..=most {
+            let before = &runs.best[k - 2];
+            let last = |end: usize| {
+                let costs =
+                    (k - 1..end).map(|begin| (before[begin].0 + runs.cost(begin, end), begin));
+                costs.min().unwrap_or((u128::MAX / 2, 0))
+            };
+            let row = (0..=values.len()).map(last).collect();
+            runs.best.push(row);
+        }
+        runs
+    }
+
+    /// The squared distances of the numbers of a run from their mean, times 2^80.
+    fn cost(&self, begin: usize, end: usize) -> u128 {
+        let count = (end - begin) as u128;
+        if count == 0 {
+            return 0;
+        }
+        let ((sum, squares), (to, squares_to)) = (self.sums[begin], self.sums[end]);
+        let (sum, squares) = (to - sum, squares_to - squares);
+        // Shares are at most 1, 2^32 raw: squares of 2^15 programs leave 2^16 for the fraction.
+        ((count * squares - sum * sum) << 16) / count
+    }
+
+    /// Where each of `k` runs begins and ends.
+    pub(crate) fn of(&self, k: usize) -> Vec<(usize, usize)> {
+        let mut end = self.sums.len() - 1;
+        let mut runs: Vec<(usize, usize)> = (1..=k)
+            .rev()
+            .map(|k| {
+                let begin = self.best[k - 1][end].1;
+                let run = (begin, end);
+                end = begin;
+                run
+            })
+            .collect();
+        runs.reverse();
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn values(values: &[u32]) -> Vec<Q32> {
+        values.iter().map(|&v| Q32::from_raw(u64::from(v) << 24)).collect()
+    }
+
+    #[test]
+    fn neighbours_are_together() {
+        let runs = Runs::new(&values(&[1, 2, 50, 51, 52, 200]), 3);
+        assert_eq!(runs.of(1), [(0, 6)]);
+        assert_eq!(runs.of(2), [(0, 5), (5, 6)]);
+        assert_eq!(runs.of(3), [(0, 2), (2, 5), (5, 6)]);
+    }
+
+    proptest! {
+        /// Against every way to cut.
+        #[test]
+        fn no_cut_is_better(mut numbers in prop::collection::vec(0u32..60, 3..8), k in 2usize..4) {
+            numbers.sort_unstable();
+            let cost = |begin: usize, end: usize| {
+                let run = &numbers[begin..end];
+                let mean = f64::from(run.iter().sum::<u32>()) / run.len() as f64;
+                run.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>()
+            };
+            let total = |cuts: &[usize]| {
+                cuts.windows(2).map(|pair| cost(pair[0], pair[1])).sum::<f64>()
+            };
+            let n = numbers.len();
+            let mut least = f64::INFINITY;
+            for first in 1..n {
+                if k == 2 {
+                    least = least.min(total(&[0, first, n]));
+                    continue;
+                }
+                for second in first + 1..n {
+                    least = least.min(total(&[0, first, second, n]));
+                }
+            }
+            let found = Runs::new(&values(&numbers), k).of(k);
+            prop_assert!(found.iter().all(|(begin, end)| begin < end));
+            let found: f64 = found.iter().map(|&(begin, end)| cost(begin, end)).sum();
+            prop_assert!((found - least).abs() < 1e-6, "{found} {least}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! How many ways a cluster gets.
+
+/// The ways of a cluster whose centroid is `part` / `whole` of the largest, in a cache of `ways`:
+/// round(1 + (ways - 1)^x), the exponential model of Dunn's manager, which it has for 20 ways. At
+/// least 2 ways, if there are as many, and all for x = 1.
+///
+/// Every number of ways w from 3 up is reached where x log(ways - 1) >= log(w - 1.5).
+pub(crate) fn ways_for(part: u128, whole: u128, ways: u32) -> u32 {
+    if whole == 0 || part >= whole {
+        return ways;
+    }
+    let most = i128::from(log2(u64::from(ways.max(2) - 1) << 32));
+    let reached = |w: &u32| {
+        let needed = i128::from(log2((u64::from(*w) << 32) - (3 << 31)));
+        i128::try_from(part).unwrap_or(0) * most >= needed * i128::try_from(whole).unwrap_or(1)
+    };
+    (3..=ways).rev().find(reached).unwrap_or(2).min(ways)
+}
+
+/// The logarithm to the base 2 of `raw` / 2^32, which is above 0, times 2^32.
+fn log2(raw: u64) -> i64 {
+    let whole = 63 - i64::from(raw.leading_zeros()) - 32;
+    // From 1 up to 2, times 2^63.
+    let mut rest = raw << raw.leading_zeros();
+    let mut log = whole << 32;
+    for bit in (0..32).rev() {
+        let square = u128::from(rest) * u128::from(rest);
+        if square >> 127 == 1 {
+            log += 1 << bit;
+            rest = (square >> 64) as u64;
+        } else {
+            rest = (square >> 63) as u64;
+        }
+    }
+    log
+}
+
+#[cfg(test)]
+#[allow(clippy::float_arithmetic)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms() {
+        for raw in [1, 77, 1 << 31, 1 << 32, 3 << 31, 9 << 32, (19 << 32) + 5, u64::MAX] {
+            let exact = (raw as f64 / (1u64 << 32) as f64).log2();
+            let found = log2(raw) as f64 / (1u64 << 32) as f64;
+            assert!((found - exact).abs() < 1e-8, "{raw}: {found} {exact}");
+        }
+    }
+
+    #[test]
+    fn the_managers_model_at_20_ways_and_its_like_at_others() {
+        for ways in [2_u32, 4, 11, 20, 32] {
+            for x in 0..=100 {
+                let exact = 1.0 + (f64::from(ways) - 1.0).powf(f64::from(x) / 100.0);
+                let expected = (exact.round() as u32).clamp(2, ways);
+                // Halves may fall to either side.
+                if (exact.fract() - 0.5).abs() > 1e-6 {
+                    assert_eq!(ways_for(x.try_into().unwrap(), 100, ways), expected, "{ways} {x}");
+                }
+            }
+        }
+        // The exponents that the manager prints: 1 + exp(x ln 19).
+        assert_eq!([0, 50, 100].map(|x| ways_for(x, 100, 20)), [2, 5, 20]);
+        assert_eq!((ways_for(1, 2, 1), ways_for(0, 0, 11)), (1, 11));
+    }
+}
