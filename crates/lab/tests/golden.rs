@@ -108,6 +108,7 @@ fn policies_decide_as_the_simulator_does() {
         ("ucp", "ucp"),
         ("ucp-slowdown", "ucp-slowdown"),
         ("lfoc", "lfoc"),
+        ("lfoc+", "lfoc-plus"),
     ];
     for (theirs, ours) in pairs {
         for mix in &mixes {

@@ -13,6 +13,7 @@
 //! | `yu-petrov` | [`ucp`] | the same on memory bandwidth (Yu and Petrov) |
 //! | `dunn` | [`dunn`] | programs clustered by their stalls, in partitions that overlap |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
+//! | `lfoc-plus` | [`lfoc`] | LFOC+: the same, sensitive ones in pairs where that is fairer |
 //!
 //! Whatever the machine and the mix (more programs than ways, fewer classes of service than
 //! clusters, one program, none), the plan is one that [`fairways_core::Partition::check`] accepts.
@@ -43,8 +44,8 @@ pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 8] =
-    ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "dunn", "lfoc"];
+pub const NAMES: [&str; 9] =
+    ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "dunn", "lfoc", "lfoc-plus"];
 
 /// The policy with this name and its published parameters; `None` if there is none.
 #[must_use]
@@ -58,6 +59,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
         "yu-petrov" => Box::new(ucp::Ucp::new(ucp::Minimise::Bandwidth)),
         "dunn" => Box::new(dunn::Dunn::new(dunn::Parameters::default())),
         "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),
+        "lfoc-plus" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::plus())),
         _ => return None,
     })
 }

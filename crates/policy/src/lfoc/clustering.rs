@@ -6,6 +6,7 @@ use fairways_core::{AppId, Curve, Llc, Partition};
 
 use super::Parameters;
 use super::monitor::Learners;
+use super::pairing::Pairing;
 use super::sets::Sets;
 use crate::lookahead::Lookahead;
 use crate::running::{Program, everybody};
@@ -18,7 +19,19 @@ use crate::split::Stack;
 pub(crate) struct Clustering {
     lookahead: Lookahead,
     sharing: Sharing,
+    pairing: Pairing,
     pressures: Vec<Curve>,
+}
+
+/// Which cluster of its own each sensitive program has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sensitive {
+    /// The one at its place.
+    Alone,
+    /// More than there can be clusters: some share one.
+    Crowded,
+    /// As LFOC+ pairs them.
+    Paired,
 }
 
 /// The clusters of streaming programs, which come first.
@@ -114,34 +127,62 @@ impl Clustering {
         let ways = llc.ways.get() - streaming.ways();
         let room = if llc.min_ways() == 1 { ways } else { ways / llc.min_ways() };
         let limit = (llc.max_clusters() - streaming.clusters).min(room);
-        let crowded = sets.sensitive.len() > limit as usize;
-        if crowded {
-            self.share(llc, programs, sets, learners, limit);
+        let sensitive = if sets.sensitive.len() > limit as usize {
+            Sensitive::Crowded
+        } else if p.pair_clustering && sets.sensitive.len() > 1 && llc.min_ways() == 1 {
+            Sensitive::Paired
+        } else {
+            Sensitive::Alone
+        };
+        if sensitive != Sensitive::Alone {
+            self.read_pressures(llc, programs, sets, learners);
+        }
+        if sensitive == Sensitive::Crowded {
+            self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
             self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
         } else {
             self.lookahead.divide(&sets.slowdowns, ways, llc.min_ways());
         }
-        for &ways in self.lookahead.owned() {
+        if sensitive == Sensitive::Paired {
+            let owned = self.lookahead.owned();
+            self.pairing.divide(p, &sets.slowdowns, &self.pressures, owned);
+        }
+        for &ways in self.ways(sensitive) {
             partition.add_cluster(stack.next(ways));
         }
 
-        self.place(p, streaming, crowded, sets, partition);
-        match (crowded, streaming.count) {
-            (true, _) => "more sensitive programs than clusters: the flattest share one",
-            (false, 0) => "sensitive programs own ways by lookahead; none streams",
-            (false, _) => "streaming programs confined, sensitive ones own ways by lookahead",
+        self.place(p, streaming, sensitive, sets, partition);
+        match (sensitive, streaming.count) {
+            (Sensitive::Paired, _) => {
+                "streaming programs confined, sensitive ones paired where fairer"
+            }
+            (Sensitive::Crowded, _) => {
+                "more sensitive programs than clusters: the flattest share one"
+            }
+            (Sensitive::Alone, 0) => "sensitive programs own ways by lookahead; none streams",
+            (Sensitive::Alone, _) => {
+                "streaming programs confined, sensitive ones own ways by lookahead"
+            }
         }
     }
 
-    /// Decision LFOC 7: where there are more sensitive programs than clusters, those with the
-    /// flattest tables share one, and the rest is as printed.
-    fn share(
+    /// The ways of the clusters of sensitive programs.
+    fn ways(&self, sensitive: Sensitive) -> &[u32] {
+        match sensitive {
+            Sensitive::Alone | Sensitive::Crowded => self.lookahead.owned(),
+            Sensitive::Paired => &self.pairing.ways,
+        }
+    }
+
+    /// How hard each sensitive program presses on ways that it shares. Decision LFOC 7: where there
+    /// are more of them than clusters, those with the flattest tables share one, and the rest is as
+    /// printed.
+    fn read_pressures(
         &mut self,
         llc: &Llc,
         programs: &[Program],
         sets: &Sets,
         learners: &Learners,
-        limit: u32,
     ) {
         let given = |app: AppId| {
             let program = programs.iter().find(|program| program.app == app)?;
@@ -151,7 +192,6 @@ impl Clustering {
         self.pressures.clear();
         let pressures = sets.sensitive.iter().filter_map(known);
         self.pressures.extend(pressures.map(|curve| curve.resized(llc.ways)));
-        self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
     }
 
     /// Puts every program into its cluster: the streaming clusters come first.
@@ -159,7 +199,7 @@ impl Clustering {
         &self,
         p: &Parameters,
         streaming: Streaming,
-        crowded: bool,
+        sensitive: Sensitive,
         sets: &Sets,
         partition: &mut Partition,
     ) {
@@ -168,8 +208,13 @@ impl Clustering {
         for (cluster, members) in (0..).zip(sets.streaming.chunks(streaming.each.max(1) as usize)) {
             partition.place_all(members.iter().copied(), cluster..=cluster);
         }
-        if crowded {
-            for (&app, cluster) in sets.sensitive.iter().zip(&self.sharing.cluster_of) {
+        let shared = match sensitive {
+            Sensitive::Alone => None,
+            Sensitive::Crowded => Some(&self.sharing.cluster_of),
+            Sensitive::Paired => Some(&self.pairing.cluster_of),
+        };
+        if let Some(cluster_of) = shared {
+            for (&app, cluster) in sets.sensitive.iter().zip(cluster_of) {
                 partition.place(app, first + cluster);
             }
         } else {
@@ -187,7 +232,7 @@ impl Clustering {
         // Decision LFOC 8: a program of unknown class joins the largest cluster that does not
         // stream (the first of equals), and owns none.
         if !sets.unknown.is_empty() {
-            let largest = first + largest(self.lookahead.owned());
+            let largest = first + largest(self.ways(sensitive));
             partition.place_all(sets.unknown.iter().copied(), largest..=largest);
         }
     }

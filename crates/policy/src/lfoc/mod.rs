@@ -15,6 +15,8 @@
 //! occupancy say when it has probably become something else (`monitor.rs`), and it is sampled
 //! again. One program is sampled at a time.
 //!
+//! LFOC+, `lfoc-plus`, lets sensitive programs share in pairs (`pairing.rs`).
+//!
 //! Integers only, as in the authors' kernel module (§2.3.2), and a decision allocates
 //! nothing once it has seen as many programs of each class.
 //! What the paper leaves open is settled in docs/decisions.md, point by point, and named beside the
@@ -24,6 +26,7 @@ mod classify;
 mod clustering;
 mod monitor;
 mod online;
+mod pairing;
 mod parameters;
 mod sampling;
 mod sets;
@@ -139,7 +142,7 @@ fn given<'a>(p: &Parameters, profile: &'a Profile) -> Known<'a> {
 
 impl Policy for Lfoc {
     fn name(&self) -> &'static str {
-        "lfoc"
+        if self.parameters.pair_clustering { "lfoc-plus" } else { "lfoc" }
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {

@@ -38,6 +38,12 @@ pub struct Parameters {
     /// the paper has it (§2.1).
     pub sampled_reference: Reference,
 
+    /// LFOC+: whether sensitive programs may share ways in pairs where that is fairer.
+    pub pair_clustering: bool,
+    /// LFOC+: how much more the others may lose than the slowest program gains by a way, in hundredths of
+    /// a slowdown.
+    pub help_cost_percent: u32,
+
     /// Windows of a new program that tell nothing of it, for it starts cold (§4.1).
     pub warm_up_intervals: u32,
     /// Length of a window in normal operation, in instructions (§5.2).
@@ -90,6 +96,12 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// Those of LFOC+: LFOC's, with pair clustering.
+    #[must_use]
+    pub fn plus() -> Self {
+        Self { pair_clustering: true, ..Self::default() }
+    }
+
     /// `low_threshold`, misses per 1000 cycles.
     #[must_use]
     pub fn low_threshold(&self) -> Q32 {
@@ -111,6 +123,8 @@ impl Default for Parameters {
             sensitive_from_ways: 2,
             reference: Reference::Best,
             sampled_reference: Reference::WholeCache,
+            pair_clustering: false,
+            help_cost_percent: 7,
             warm_up_intervals: 3,
             normal_window: 100_000_000,
             sampling_window: 10_000_000,

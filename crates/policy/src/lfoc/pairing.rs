@@ -1,0 +1,253 @@
+//! LFOC+: sensitive programs in pairs where that is fairer (Saez, Castro, Garcia-Garcia and
+//! Prieto-Matias, IEEE Transactions on Computers 71(8), 2022).
+//!
+//! Lookahead's division is first made fairer: the slowest program gets a way of one that can spare it.
+//! Then the programs are visited, the slowest first. Each may share its ways with another, or "steal":
+//! two programs of a way each share one, and it gets the other. Of all divisions on the way, the fairest
+//! is taken.
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use fairways_core::{Curve, Q32};
+
+use super::Parameters;
+
+/// A division of ways among sensitive programs, and the memory that it is found in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pairing {
+    /// By cluster: its ways.
+    pub(crate) ways: Vec<u32>,
+    /// By program: its cluster.
+    pub(crate) cluster_of: Vec<u32>,
+    best: State,
+    at: State,
+    /// Who has been given a way.
+    helped: Vec<bool>,
+    order: Vec<usize>,
+}
+
+/// A division, and how its programs fare.
+#[derive(Clone, Debug, Default)]
+struct State {
+    programs: Vec<Member>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    /// The ways of its cluster.
+    ways: u32,
+    mate: Option<usize>,
+    /// Raw.
+    slowdown: u64,
+}
+
+/// The programs' slowdown tables, and how hard each presses on ways that it shares (LLCMPKC).
+#[derive(Clone, Copy)]
+struct Tables<'a> {
+    slowdowns: &'a [Curve],
+    pressures: &'a [Curve],
+}
+
+impl Pairing {
+    /// Divides among programs with these tables what lookahead gave each.
+    pub(crate) fn divide(
+        &mut self,
+        p: &Parameters,
+        slowdowns: &[Curve],
+        pressures: &[Curve],
+        owned: &[u32],
+    ) {
+        let tables = Tables { slowdowns, pressures };
+        let Self { ways, cluster_of, best, at, helped, order } = self;
+        at.programs.clear();
+        at.programs.extend(owned.iter().zip(slowdowns).map(|(&ways, curve)| Member {
+            ways,
+            mate: None,
+            slowdown: curve.at(ways).raw(),
+        }));
+        helped.clear();
+        helped.resize(owned.len(), false);
+        at.help_the_slowest(p, tables, helped);
+        best.programs.clone_from(&at.programs);
+        order.clear();
+        order.extend(0..owned.len());
+        order.sort_unstable_by_key(|&index| {
+            (core::cmp::Reverse(at.programs[index].slowdown), index)
+        });
+        for &index in &*order {
+            if at.programs[index].mate.is_none() && at.act(tables, index) && at.is_fairer(best) {
+                best.programs.clone_from(&at.programs);
+            }
+        }
+        ways.clear();
+        cluster_of.clear();
+        for (index, member) in best.programs.iter().enumerate() {
+            let cluster = match member.mate {
+                Some(mate) if mate < index => cluster_of[mate],
+                _ => {
+                    ways.push(member.ways);
+                    u32::try_from(ways.len() - 1).unwrap_or(u32::MAX)
+                }
+            };
+            cluster_of.push(cluster);
+        }
+    }
+}
+
+impl State {
+    /// Moves ways to the slowest from programs that stay faster than it was, as long as it gains
+    /// about as much as they lose.
+    fn help_the_slowest(&mut self, p: &Parameters, tables: Tables<'_>, helped: &mut [bool]) {
+        let at = |index: usize, ways| signed(tables.slowdowns[index].at(ways).raw());
+        let most_cost = i128::from(Q32::ONE.raw()) * i128::from(p.help_cost_percent) / 100;
+        for _ in 0..self.programs.len() {
+            let slowdown = |index: &usize| self.programs[*index].slowdown;
+            let slower = |a: &usize, b: &usize| slowdown(a).cmp(&slowdown(b)).then(b.cmp(a));
+            let Some(slowest) = (0..self.programs.len()).max_by(slower) else { return };
+            if helped[slowest] {
+                return;
+            }
+            let Member { ways, slowdown, .. } = self.programs[slowest];
+            let gain = signed(slowdown) - at(slowest, ways + 1);
+            let mut giver: Option<(i128, usize)> = None;
+            for (index, member) in self.programs.iter().enumerate() {
+                if index == slowest || helped[index] || member.ways < 2 {
+                    continue;
+                }
+                let after = at(index, member.ways - 1);
+                let cost = after - signed(member.slowdown) - gain;
+                if after < signed(slowdown) && giver.is_none_or(|(least, _)| cost < least) {
+                    giver = Some((cost, index));
+                }
+            }
+            let Some((cost, giver)) = giver else { return };
+            if cost > most_cost {
+                return;
+            }
+            helped[slowest] = true;
+            self.give(tables, giver, -1);
+            self.give(tables, slowest, 1);
+        }
+    }
+
+    /// Changes the ways of a program that shares them with nobody.
+    fn give(&mut self, tables: Tables<'_>, index: usize, more: i32) {
+        let member = &mut self.programs[index];
+        member.ways = member.ways.saturating_add_signed(more);
+        member.slowdown = tables.slowdowns[index].at(member.ways).raw();
+    }
+
+    /// Lets a program share, or steal a way, whichever lessens the sum of slowdowns most; whether it
+    /// did either.
+    fn act(&mut self, tables: Tables<'_>, index: usize) -> bool {
+        let own = self.programs[index];
+        let alone = |other: usize| other != index && self.programs[other].mate.is_none();
+        let mut best: Option<(i128, Act)> = None;
+        let mut consider = |change: i128, act: Act| {
+            if change < best.map_or(0, |(least, _)| least) {
+                best = Some((change, act));
+            }
+        };
+        for (other, member) in self.programs.iter().enumerate().filter(|(other, _)| alone(*other)) {
+            let [a, b] = tables.shared([index, other], own.ways + member.ways);
+            let before = signed(own.slowdown) + signed(member.slowdown);
+            consider(signed(a) + signed(b) - before, Act::Share(other));
+        }
+        let longer = tables.slowdowns[index].at(own.ways + 1).raw();
+        let one_way = |other: &usize| alone(*other) && self.programs[*other].ways == 1;
+        for first in (0..self.programs.len()).filter(one_way) {
+            for second in (first + 1..self.programs.len()).filter(one_way) {
+                let [a, b] = tables.shared([first, second], 1);
+                let before = self.programs[first].slowdown + self.programs[second].slowdown;
+                let change = signed(a) + signed(b) - signed(before);
+                consider(signed(longer) - signed(own.slowdown) + change, Act::Steal(first, second));
+            }
+        }
+        match best {
+            None => return false,
+            Some((_, Act::Share(other))) => {
+                let ways = own.ways + self.programs[other].ways;
+                self.pair(tables, [index, other], ways);
+            }
+            Some((_, Act::Steal(first, second))) => {
+                self.pair(tables, [first, second], 1);
+                self.give(tables, index, 1);
+            }
+        }
+        true
+    }
+
+    fn pair(&mut self, tables: Tables<'_>, pair: [usize; 2], ways: u32) {
+        let slowdowns = tables.shared(pair, ways);
+        for (place, slowdown) in slowdowns.into_iter().enumerate() {
+            self.programs[pair[place]] = Member { ways, mate: Some(pair[1 - place]), slowdown };
+        }
+    }
+
+    /// Whether unfairness is less than another's, or equal and the STP higher.
+    fn is_fairer(&self, other: &Self) -> bool {
+        let extremes = |state: &Self| {
+            let slowdowns = || state.programs.iter().map(|member| u128::from(member.slowdown));
+            (slowdowns().max().unwrap_or(0), slowdowns().min().unwrap_or(0))
+        };
+        let stp = |state: &Self| {
+            let one = Q32::ONE.raw();
+            let progress = |member: &Member| Q32::ratio(one, member.slowdown).raw();
+            state.programs.iter().map(progress).fold(0, u64::saturating_add)
+        };
+        let ((most, least), (other_most, other_least)) = (extremes(self), extremes(other));
+        match (most * other_least).cmp(&(other_most * least)) {
+            Ordering::Less => true,
+            Ordering::Equal => stp(self) > stp(other),
+            Ordering::Greater => false,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Act {
+    Share(usize),
+    Steal(usize, usize),
+}
+
+fn signed(raw: u64) -> i128 {
+    i128::from(raw)
+}
+
+impl Tables<'_> {
+    /// The slowdowns of two programs that share these ways: the occupancy sweep of the static model,
+    /// with as many bits as one division holds.
+    fn shared(self, pair: [usize; 2], ways: u32) -> [u64; 2] {
+        let mut occupancy = [0u64; 2];
+        for _ in 0..ways {
+            let pressure = |place: usize| {
+                between(&self.pressures[pair[place]], occupancy[place], 1, |curve, ways| {
+                    curve.at(ways).raw()
+                })
+            };
+            let [a, b] = [pressure(0), pressure(1)];
+            let spare = 33u32.saturating_sub((a | b).leading_zeros());
+            let (a, b) = (a >> spare, b >> spare);
+            let part = (a << 32).checked_div(a + b).unwrap_or(1 << 31);
+            occupancy[0] += part;
+            occupancy[1] += (1 << 32) - part;
+        }
+        [0, 1].map(|place| {
+            between(&self.slowdowns[pair[place]], occupancy[place], 0, |curve, ways| match ways {
+                // On the line through one way and two.
+                0 => (2 * curve.at(1).raw()).saturating_sub(curve.at(2).raw()).max(1),
+                _ => curve.at(ways).raw(),
+            })
+        })
+    }
+}
+
+/// A curve at an occupancy with 32 bits after the point, from its entry `first` on.
+fn between(curve: &Curve, occupancy: u64, first: u32, at: impl Fn(&Curve, u32) -> u64) -> u64 {
+    let whole = u32::try_from(occupancy >> 32).unwrap_or(u32::MAX) + first;
+    let rest = u128::from(occupancy & 0xffff_ffff);
+    let [here, next] = [whole, whole + 1].map(|ways| u128::from(at(curve, ways)));
+    let value = (here * ((1 << 32) - rest) + next * rest) >> 32;
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
