@@ -107,6 +107,7 @@ fn policies_decide_as_the_simulator_does() {
         ("equal-part", "equal"),
         ("ucp", "ucp"),
         ("ucp-slowdown", "ucp-slowdown"),
+        ("kpart", "kpart"),
         ("lfoc", "lfoc"),
         ("lfoc+", "lfoc-plus"),
     ];

@@ -12,6 +12,7 @@
 //! | `ucp-slowdown` | [`ucp`] | the same on slowdown tables (LFOC §2.3.1) |
 //! | `yu-petrov` | [`ucp`] | the same on memory bandwidth (Yu and Petrov) |
 //! | `dunn` | [`dunn`] | programs clustered by their stalls, in partitions that overlap |
+//! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
 //! | `lfoc-plus` | [`lfoc`] | LFOC+: the same, sensitive ones in pairs where that is fairer |
 //!
@@ -25,6 +26,7 @@ extern crate alloc;
 pub mod dunn;
 pub mod equal;
 pub mod fixed;
+pub mod kpart;
 pub mod lfoc;
 pub mod stock;
 pub mod ucp;
@@ -44,8 +46,18 @@ pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 9] =
-    ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "dunn", "lfoc", "lfoc-plus"];
+pub const NAMES: [&str; 10] = [
+    "stock",
+    "equal",
+    "static",
+    "ucp",
+    "ucp-slowdown",
+    "yu-petrov",
+    "dunn",
+    "kpart",
+    "lfoc",
+    "lfoc-plus",
+];
 
 /// The policy with this name and its published parameters; `None` if there is none.
 #[must_use]
@@ -58,6 +70,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
         "ucp-slowdown" => Box::new(ucp::Ucp::new(ucp::Minimise::Slowdown)),
         "yu-petrov" => Box::new(ucp::Ucp::new(ucp::Minimise::Bandwidth)),
         "dunn" => Box::new(dunn::Dunn::new(dunn::Parameters::default())),
+        "kpart" => Box::new(kpart::KPart::new(kpart::Parameters::default())),
         "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),
         "lfoc-plus" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::plus())),
         _ => return None,

@@ -1,6 +1,8 @@
 //! How programs that share ways divide them: the occupancy sweep of the PBBCache model
 //! (LFOC §3), in integers.
 
+use alloc::vec::Vec;
+
 use fairways_core::{Curve, Q32};
 
 /// Ways that a program occupies, with 56 bits after the binary point.
@@ -76,6 +78,70 @@ const FLOOR: Q32 = Q32::from_raw(4295);
 fn below_one(curve: &Curve) -> Q32 {
     let value = (2 * curve.at(1).raw()).saturating_sub(curve.at(2).raw());
     if value == 0 { FLOOR } else { Q32::from_raw(value) }
+}
+
+/// The same sweep with 32 bits after the binary point, where one division of 64 bits suffices: for
+/// decisions that compare many clusters, none of which is reported.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Quick {
+    occupancy: Vec<u64>,
+    pressures: Vec<u64>,
+}
+
+impl Quick {
+    /// A sweep of so many members.
+    pub(crate) fn new(members: usize) -> Self {
+        let mut quick = Self::default();
+        quick.restart(members);
+        quick
+    }
+
+    /// Begins again, with so many members.
+    pub(crate) fn restart(&mut self, members: usize) {
+        self.occupancy.clear();
+        self.occupancy.resize(members, 0);
+    }
+
+    /// Divides one more way among members with these pressures.
+    pub(crate) fn step<'a>(&mut self, curves: impl Iterator<Item = &'a Curve>) {
+        let Self { occupancy, pressures } = self;
+        pressures.clear();
+        pressures.extend(curves.zip(&*occupancy).map(|(curve, &x)| read(curve, x, 1)));
+        // Sums of 2^15 members, and 32 bits more, fit.
+        let largest = pressures.iter().copied().fold(0, |bits, pressure| bits | pressure);
+        let spare = (u64::BITS - largest.leading_zeros()).saturating_sub(31);
+        let total: u64 = pressures.iter().map(|pressure| pressure >> spare).sum();
+        let even = (1 << 32) / pressures.len().max(1) as u64;
+        for (x, pressure) in occupancy.iter_mut().zip(&*pressures) {
+            *x += ((pressure >> spare) << 32).checked_div(total).unwrap_or(even);
+        }
+    }
+
+    /// The ways that each member occupies, times 2^32.
+    pub(crate) fn occupancy(&self) -> &[u64] {
+        &self.occupancy
+    }
+}
+
+/// A quantity of a program that occupies `x` / 2^32 ways: [`interpolate`] for a [`Quick`] sweep.
+pub(crate) fn between(curve: &Curve, x: u64) -> u64 {
+    read(curve, x, 0)
+}
+
+/// A curve read at `x` / 2^32 ways, or so many further.
+fn read(curve: &Curve, x: u64, further: u32) -> u64 {
+    let whole = u32::try_from(x >> 32).unwrap_or(u32::MAX - 2) + further;
+    let here = if whole == 0 { below_one(curve) } else { curve.at(whole) };
+    let [here, next] = [here, curve.at(whole + 1)].map(Q32::raw);
+    let rest = x & 0xffff_ffff;
+    if (here | next) >> 40 == 0 {
+        // 24 bits of the rest are plenty for values below 2^8.
+        let rest = rest >> 8;
+        return (here * ((1 << 24) - rest) + next * rest) >> 24;
+    }
+    let (here, next, rest) = (u128::from(here), u128::from(next), u128::from(rest));
+    let value = (here * ((1 << 32) - rest) + next * rest) >> 32;
+    u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

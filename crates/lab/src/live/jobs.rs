@@ -32,5 +32,5 @@ pub(crate) fn scaled(instructions: u64, scale: f64) -> u64 {
 /// The others rest on profiles measured before, and are told them.
 #[must_use]
 pub fn learns(policy: &str) -> bool {
-    matches!(policy, "dunn" | "lfoc" | "lfoc-plus")
+    matches!(policy, "dunn" | "kpart" | "lfoc" | "lfoc-plus")
 }

@@ -2,7 +2,7 @@
 
 use fairways_core::{Action, AppId, Event, Machine, Policy, Time};
 use fairways_model::Model;
-use fairways_policy::lfoc::SAMPLING;
+use fairways_policy::{kpart, lfoc};
 
 /// What a policy did on a machine over time, apart from how the programs fared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn watch<P: Policy + ?Sized>(
                 activity.plans += 1;
                 let app = partition.places().first().map(|place| place.app);
                 let before = sampling.take();
-                if reason == SAMPLING {
+                if [lfoc::SAMPLING, kpart::SAMPLING].contains(&reason) {
                     let (since, previous) = before.unwrap_or((at, None));
                     activity.samplings += u64::from(previous != app);
                     sampling = Some((since, app));

@@ -12,6 +12,7 @@ use core::cmp::Ordering;
 use fairways_core::{Curve, Q32};
 
 use super::Parameters;
+use crate::occupancy::{Quick, between};
 
 /// A division of ways among sensitive programs, and the memory that it is found in.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,7 @@ pub(crate) struct Pairing {
     at: State,
     /// Who has been given a way.
     helped: Vec<bool>,
+    sweep: Quick,
     order: Vec<usize>,
 }
 
@@ -59,7 +61,7 @@ impl Pairing {
         owned: &[u32],
     ) {
         let tables = Tables { slowdowns, pressures };
-        let Self { ways, cluster_of, best, at, helped, order } = self;
+        let Self { ways, cluster_of, best, at, helped, sweep, order } = self;
         at.programs.clear();
         at.programs.extend(owned.iter().zip(slowdowns).map(|(&ways, curve)| Member {
             ways,
@@ -76,7 +78,10 @@ impl Pairing {
             (core::cmp::Reverse(at.programs[index].slowdown), index)
         });
         for &index in &*order {
-            if at.programs[index].mate.is_none() && at.act(tables, index) && at.is_fairer(best) {
+            if at.programs[index].mate.is_none()
+                && at.act(tables, index, sweep)
+                && at.is_fairer(best)
+            {
                 best.programs.clone_from(&at.programs);
             }
         }
@@ -140,7 +145,7 @@ impl State {
 
     /// Lets a program share, or steal a way, whichever lessens the sum of slowdowns most; whether it
     /// did either.
-    fn act(&mut self, tables: Tables<'_>, index: usize) -> bool {
+    fn act(&mut self, tables: Tables<'_>, index: usize, sweep: &mut Quick) -> bool {
         let own = self.programs[index];
         let alone = |other: usize| other != index && self.programs[other].mate.is_none();
         let mut best: Option<(i128, Act)> = None;
@@ -150,7 +155,7 @@ impl State {
             }
         };
         for (other, member) in self.programs.iter().enumerate().filter(|(other, _)| alone(*other)) {
-            let [a, b] = tables.shared([index, other], own.ways + member.ways);
+            let [a, b] = tables.shared([index, other], own.ways + member.ways, sweep);
             let before = signed(own.slowdown) + signed(member.slowdown);
             consider(signed(a) + signed(b) - before, Act::Share(other));
         }
@@ -158,7 +163,7 @@ impl State {
         let one_way = |other: &usize| alone(*other) && self.programs[*other].ways == 1;
         for first in (0..self.programs.len()).filter(one_way) {
             for second in (first + 1..self.programs.len()).filter(one_way) {
-                let [a, b] = tables.shared([first, second], 1);
+                let [a, b] = tables.shared([first, second], 1, sweep);
                 let before = self.programs[first].slowdown + self.programs[second].slowdown;
                 let change = signed(a) + signed(b) - signed(before);
                 consider(signed(longer) - signed(own.slowdown) + change, Act::Steal(first, second));
@@ -168,18 +173,18 @@ impl State {
             None => return false,
             Some((_, Act::Share(other))) => {
                 let ways = own.ways + self.programs[other].ways;
-                self.pair(tables, [index, other], ways);
+                self.pair(tables, [index, other], ways, sweep);
             }
             Some((_, Act::Steal(first, second))) => {
-                self.pair(tables, [first, second], 1);
+                self.pair(tables, [first, second], 1, sweep);
                 self.give(tables, index, 1);
             }
         }
         true
     }
 
-    fn pair(&mut self, tables: Tables<'_>, pair: [usize; 2], ways: u32) {
-        let slowdowns = tables.shared(pair, ways);
+    fn pair(&mut self, tables: Tables<'_>, pair: [usize; 2], ways: u32, sweep: &mut Quick) {
+        let slowdowns = tables.shared(pair, ways, sweep);
         for (place, slowdown) in slowdowns.into_iter().enumerate() {
             self.programs[pair[place]] = Member { ways, mate: Some(pair[1 - place]), slowdown };
         }
@@ -216,38 +221,12 @@ fn signed(raw: u64) -> i128 {
 }
 
 impl Tables<'_> {
-    /// The slowdowns of two programs that share these ways: the occupancy sweep of the static model,
-    /// with as many bits as one division holds.
-    fn shared(self, pair: [usize; 2], ways: u32) -> [u64; 2] {
-        let mut occupancy = [0u64; 2];
+    /// The slowdowns of two programs that share these ways.
+    fn shared(self, pair: [usize; 2], ways: u32, sweep: &mut Quick) -> [u64; 2] {
+        sweep.restart(2);
         for _ in 0..ways {
-            let pressure = |place: usize| {
-                between(&self.pressures[pair[place]], occupancy[place], 1, |curve, ways| {
-                    curve.at(ways).raw()
-                })
-            };
-            let [a, b] = [pressure(0), pressure(1)];
-            let spare = 33u32.saturating_sub((a | b).leading_zeros());
-            let (a, b) = (a >> spare, b >> spare);
-            let part = (a << 32).checked_div(a + b).unwrap_or(1 << 31);
-            occupancy[0] += part;
-            occupancy[1] += (1 << 32) - part;
+            sweep.step(pair.iter().map(|&index| &self.pressures[index]));
         }
-        [0, 1].map(|place| {
-            between(&self.slowdowns[pair[place]], occupancy[place], 0, |curve, ways| match ways {
-                // On the line through one way and two.
-                0 => (2 * curve.at(1).raw()).saturating_sub(curve.at(2).raw()).max(1),
-                _ => curve.at(ways).raw(),
-            })
-        })
+        [0, 1].map(|place| between(&self.slowdowns[pair[place]], sweep.occupancy()[place]))
     }
-}
-
-/// A curve at an occupancy with 32 bits after the point, from its entry `first` on.
-fn between(curve: &Curve, occupancy: u64, first: u32, at: impl Fn(&Curve, u32) -> u64) -> u64 {
-    let whole = u32::try_from(occupancy >> 32).unwrap_or(u32::MAX) + first;
-    let rest = u128::from(occupancy & 0xffff_ffff);
-    let [here, next] = [whole, whole + 1].map(|ways| u128::from(at(curve, ways)));
-    let value = (here * ((1 << 32) - rest) + next * rest) >> 32;
-    u64::try_from(value).unwrap_or(u64::MAX)
 }

@@ -1,0 +1,207 @@
+//! DynaWay: measuring a program at some sizes, from nearly the whole cache down.
+
+use alloc::vec::Vec;
+
+use fairways_core::{AppId, Curve, Llc, Partition, PlanId, Q32, Sample};
+
+use crate::running::Program;
+use crate::split::Stack;
+
+/// The reason of every plan while a program is measured.
+pub const SAMPLING: &str = "DynaWay: one program is measured, the others share the rest";
+
+/// The sizes at which a program is measured, largest first: as the published code has them for 8, 11
+/// and 12 ways, and for other numbers in the proportions of those for 12.
+pub(crate) fn sizes(llc: &Llc) -> Vec<u32> {
+    let ways = llc.ways.get();
+    let mut sizes: Vec<u32> = match ways {
+        8 => [7, 6, 4, 3, 2, 1].into(),
+        11 => [10, 8, 6, 4, 2, 1].into(),
+        _ => {
+            let part = |twelfths: u32| (2 * ways * twelfths + 12) / 24;
+            [ways - 1, part(8), part(6), part(4), part(2), 1].into()
+        }
+    };
+    // Somebody else needs ways too.
+    let least = llc.min_ways();
+    let fits = |size: &mut u32| *size = (*size).clamp(least, ways - least);
+    sizes.iter_mut().for_each(fits);
+    sizes.dedup();
+    sizes
+}
+
+/// A program that is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) app: AppId,
+    sizes: Vec<u32>,
+    /// Which size is in force, and since which plan.
+    place: usize,
+    pub(crate) plan: Option<PlanId>,
+    /// Whether others came or went since the last window; the sampled program's ways stay.
+    pub(crate) joined: bool,
+    /// Windows to discard: the first of a session, after which lines have moved.
+    warm_up: u32,
+    /// What each size showed: LLC misses per 1000 instructions, and IPC.
+    points: Vec<(Q32, Q32)>,
+    /// Decision periods without a usable window.
+    pub(crate) silent: u32,
+}
+
+/// What a window leads to.
+#[derive(Clone, Debug)]
+pub(crate) enum Next {
+    Wait,
+    /// The next size, or the same again.
+    Shrink,
+    /// The program's MPKI and IPC by ways.
+    Done(Curve, Curve),
+}
+
+impl Session {
+    pub(crate) fn new(app: AppId, llc: &Llc) -> Self {
+        Self {
+            app,
+            sizes: sizes(llc),
+            place: 0,
+            plan: None,
+            joined: false,
+            warm_up: 1,
+            points: Vec::new(),
+            silent: 0,
+        }
+    }
+
+    /// The program alone with the size at hand, all others on the rest.
+    pub(crate) fn plan(
+        &self,
+        llc: &Llc,
+        programs: &[Program],
+        partition: &mut Partition,
+    ) -> &'static str {
+        let mut stack = Stack::new(llc);
+        let size = self.sizes[self.place];
+        let own = partition.add_cluster(stack.next(size));
+        partition.place(self.app, own);
+        let others = || programs.iter().map(|program| program.app).filter(|app| *app != self.app);
+        if others().next().is_some() {
+            let rest = partition.add_cluster(stack.next(llc.ways.get() - size));
+            partition.place_all(others(), rest..=rest);
+        }
+        SAMPLING
+    }
+
+    /// Takes in a window of the program.
+    pub(crate) fn take(&mut self, llc: &Llc, sample: &Sample) -> Next {
+        let joined = core::mem::take(&mut self.joined);
+        if sample.plan < self.plan || (sample.straddled && !joined) {
+            return Next::Wait;
+        }
+        let counters = &sample.counters;
+        let (Some(instructions @ 1..), Some(misses), Some(ipc)) =
+            (counters.instructions, counters.llc_misses, counters.ipc())
+        else {
+            return Next::Wait;
+        };
+        self.silent = 0;
+        if self.warm_up > 0 {
+            self.warm_up -= 1;
+            return Next::Wait;
+        }
+        let llcmpki = Q32::ratio(misses.saturating_mul(1000), instructions);
+        self.points.push((llcmpki, ipc.max(Q32::from_raw(1))));
+        self.place += 1;
+        if self.place < self.sizes.len() {
+            self.plan = None;
+            return Next::Shrink;
+        }
+        self.place = 0;
+        let (llcmpki, ipc) = self.tables(llc);
+        Next::Done(llcmpki, ipc)
+    }
+
+    /// The measured points, with lines between them; made monotone: misses never rise with ways, nor
+    /// does IPC fall. The whole cache is as the largest size.
+    fn tables(&self, llc: &Llc) -> (Curve, Curve) {
+        let (mut fewest, mut fastest) = (Q32::MAX_IN_CURVE, Q32::default());
+        let mut smooth = |ways: u32| {
+            let (llcmpki, ipc) = (self.at(ways, |point| point.0), self.at(ways, |point| point.1));
+            fewest = fewest.min(llcmpki);
+            fastest = fastest.max(ipc);
+            (fewest, fastest)
+        };
+        let points: Vec<(Q32, Q32)> = (1..=llc.ways.get()).map(&mut smooth).collect();
+        let curve = |part: fn(&(Q32, Q32)) -> Q32| {
+            Curve::from_fn(llc.ways, |ways| part(&points[ways as usize - 1]))
+        };
+        (curve(|point| point.0), curve(|point| point.1))
+    }
+
+    fn at(&self, ways: u32, part: impl Fn(&(Q32, Q32)) -> Q32) -> Q32 {
+        let value = |place: usize| u128::from(part(&self.points[place]).raw());
+        // Largest sizes first.
+        let above = self.sizes.iter().rposition(|&size| size >= ways).unwrap_or(0);
+        let below = self.sizes.iter().position(|&size| size <= ways).unwrap_or(above);
+        let (high, low) = (self.sizes[above], self.sizes[below]);
+        let value = if high <= low {
+            value(above)
+        } else {
+            let (up, down) = (u128::from(ways - low), u128::from(high - ways));
+            (value(above) * up + value(below) * down) / (up + down)
+        };
+        Q32::from_raw(u64::try_from(value).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use fairways_core::{Counters, Ways};
+
+    use super::*;
+
+    fn llc(ways: u32) -> Llc {
+        Llc::with_ways(Ways::new(ways).unwrap())
+    }
+
+    #[test]
+    fn the_published_sizes_and_their_like() {
+        assert_eq!(sizes(&llc(12)), [11, 8, 6, 4, 2, 1]);
+        assert_eq!(sizes(&llc(11)), [10, 8, 6, 4, 2, 1]);
+        assert_eq!(sizes(&llc(8)), [7, 6, 4, 3, 2, 1]);
+        assert_eq!(sizes(&llc(20)), [19, 13, 10, 7, 3, 1]);
+        assert_eq!((sizes(&llc(3)), sizes(&llc(2))), ([2, 1].into(), [1].into()));
+        assert_eq!(sizes(&Llc { min_bits: 3, ..llc(11) }), [8, 6, 4, 3]);
+    }
+
+    #[test]
+    fn lines_between_the_sizes_and_no_way_back() {
+        let llc = llc(12);
+        let mut session = Session::new(AppId(0), &llc);
+        let window = |misses: u64, cycles: u64| Sample {
+            app: AppId(0),
+            counters: Counters {
+                instructions: Some(1000),
+                cycles: Some(cycles),
+                llc_misses: Some(misses),
+                ..Counters::default()
+            },
+            occupancy: None,
+            window: Duration::ZERO,
+            plan: None,
+            straddled: false,
+        };
+        assert!(matches!(session.take(&llc, &window(99, 9000)), Next::Wait));
+        for (misses, cycles) in [(2, 500), (8, 1000), (6, 500), (10, 2000), (18, 2000)] {
+            assert!(matches!(session.take(&llc, &window(misses, cycles)), Next::Shrink));
+        }
+        let Next::Done(llcmpki, ipc) = session.take(&llc, &window(30, 4000)) else { panic!() };
+        let whole =
+            |curve: &Curve| curve.values().iter().map(|v| v.raw() >> 32).collect::<Vec<_>>();
+        // At 11, 8, 6, 4, 2 and 1 ways: 2, 8, 6, 10, 18 and 30.
+        assert_eq!(whole(&llcmpki), [30, 18, 14, 10, 8, 6, 6, 6, 6, 4, 2, 2]);
+        assert_eq!(ipc.at(1), Q32::from_raw(1 << 30));
+        assert_eq!([4, 6, 8, 11].map(|ways| ipc.at(ways).raw() >> 31), [1, 4, 4, 4]);
+    }
+}

@@ -1,0 +1,141 @@
+//! Which clusters to merge, and what a cluster does with some ways.
+
+use alloc::vec::Vec;
+
+use fairways_core::{Curve, Q32, Ways};
+
+use super::split::Split;
+use crate::occupancy::{Quick, between};
+
+/// A program's tables: what it misses, and how fast it is relative to an equal share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tables {
+    /// LLC misses per 1000 instructions.
+    pub(crate) llcmpki: Curve,
+    /// IPC over the IPC with an equal share of the ways.
+    pub(crate) speedup: Curve,
+}
+
+impl Tables {
+    /// Of a program with these curves, one of `programs` in a cache of `ways` ways.
+    pub(crate) fn new(llcmpki: &Curve, ipc: &Curve, ways: Ways, programs: usize) -> Self {
+        let programs = u32::try_from(programs).unwrap_or(u32::MAX).max(1);
+        // Rounded to the nearest.
+        let share = (2 * ways.get() + programs) / (2 * programs);
+        let equal = ipc.at(share.max(1)).raw();
+        Self {
+            llcmpki: llcmpki.resized(ways),
+            speedup: Curve::from_fn(ways, |ways| Q32::ratio(ipc.at(ways).raw(), equal)),
+        }
+    }
+}
+
+/// Programs that share ways, and what they do with each number of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Cluster {
+    /// The programs, by index.
+    pub(crate) members: Vec<usize>,
+    /// What they miss together.
+    llcmpki: Curve,
+    /// 1 over the sum of their speedups: what lookahead makes fall.
+    pub(crate) slowness: Curve,
+}
+
+impl Cluster {
+    /// The cluster of these programs. Its curves follow from the occupancy sweep of the static model,
+    /// with MPKI for a pressure (Whirlpool's combination of miss curves).
+    pub(crate) fn new(members: Vec<usize>, tables: &[Tables], ways: Ways) -> Self {
+        let mut sweep = Quick::new(members.len());
+        let mut slowness = Vec::new();
+        let llcmpki = Curve::from_fn(ways, |_| {
+            sweep.step(members.iter().map(|&index| &tables[index].llcmpki));
+            let at = |curve: fn(&Tables) -> &Curve| {
+                let parts = members.iter().zip(sweep.occupancy());
+                parts.map(|(&index, &x)| between(curve(&tables[index]), x)).sum::<u64>()
+            };
+            let speedup = at(|tables| &tables.speedup);
+            slowness.push(Q32::ratio(Q32::ONE.raw(), speedup).min(Q32::MAX_IN_CURVE));
+            Q32::from_raw(at(|tables| &tables.llcmpki))
+        });
+        let slowness = Curve::from_fn(ways, |ways| slowness[ways as usize - 1]);
+        Self { members, llcmpki, slowness }
+    }
+
+    /// How much more two clusters miss when they share ways than when these are divided between them,
+    /// added up over every number of ways.
+    fn distance(&self, other: &Self, tables: &[Tables], ways: Ways, scratch: &mut Scratch) -> u64 {
+        let Scratch { sweep, split } = scratch;
+        let members = || self.members.iter().chain(&other.members);
+        sweep.restart(members().count());
+        split.start(&self.llcmpki, &other.llcmpki);
+        let mut sum = 0u64;
+        for size in 1..=ways.get() {
+            sweep.step(members().map(|&index| &tables[index].llcmpki));
+            let parts = members().zip(sweep.occupancy());
+            let combined: u64 = parts.map(|(&index, &x)| between(&tables[index].llcmpki, x)).sum();
+            // One way can't be divided.
+            if size > 1 {
+                sum = sum.saturating_add(combined.abs_diff(split.of(size)));
+            }
+        }
+        sum
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    sweep: Quick,
+    split: Split,
+}
+
+/// Clusters that are merged one by one: the two nearest, and of equals the first.
+#[derive(Clone, Debug)]
+pub(crate) struct Merging<'a> {
+    tables: &'a [Tables],
+    ways: Ways,
+    pub(crate) clusters: Vec<Cluster>,
+    /// By cluster: its distance to each after it.
+    distances: Vec<Vec<u64>>,
+    scratch: Scratch,
+}
+
+impl<'a> Merging<'a> {
+    /// Every program alone.
+    pub(crate) fn new(tables: &'a [Tables], ways: Ways) -> Self {
+        let alone = |index| Cluster::new([index].into(), tables, ways);
+        let clusters: Vec<Cluster> = (0..tables.len()).map(alone).collect();
+        let mut merging =
+            Self { tables, ways, clusters, distances: Vec::new(), scratch: Scratch::default() };
+        for index in 0..merging.clusters.len() {
+            let distances = merging.distances_from(index);
+            merging.distances.push(distances);
+        }
+        merging
+    }
+
+    fn distances_from(&mut self, index: usize) -> Vec<u64> {
+        let Self { tables, ways, clusters, scratch, .. } = self;
+        let (one, rest) = (&clusters[index], &clusters[index + 1..]);
+        rest.iter().map(|other| one.distance(other, tables, *ways, scratch)).collect()
+    }
+
+    /// Merges the two nearest clusters, if there are two; the merged one comes first.
+    pub(crate) fn merge(&mut self) {
+        let pairs = self.distances.iter().enumerate().flat_map(|(one, distances)| {
+            (one + 1..).zip(distances).map(move |(other, &distance)| (distance, one, other))
+        });
+        let Some((_, one, other)) = pairs.min() else { return };
+        let mut members = self.clusters[one].members.clone();
+        members.extend(&self.clusters[other].members);
+        for gone in [other, one] {
+            self.clusters.remove(gone);
+            self.distances.remove(gone);
+            for (before, distances) in self.distances[..gone].iter_mut().enumerate() {
+                distances.remove(gone - before - 1);
+            }
+        }
+        self.clusters.insert(0, Cluster::new(members, self.tables, self.ways));
+        let distances = self.distances_from(0);
+        self.distances.insert(0, distances);
+    }
+}

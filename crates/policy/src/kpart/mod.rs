@@ -1,0 +1,281 @@
+//! `kpart`: programs that harm each other least share clusters (El-Sayed, Mukkara, Tsai, Kasture, Ma
+//! and Sanchez, HPCA 2018; LFOC §2.3.2).
+//!
+//! How much more two clusters would miss if they shared ways than if these were divided between them is
+//! their distance. The nearest are merged, again and again (`merge.rs`); of all numbers of clusters that
+//! come about, that is taken at which the programs, with ways divided by lookahead, go fastest
+//! together (`levels.rs`). It looks at throughput alone.
+//!
+//! Online, DynaWay measures each program at a handful of sizes, from nearly the whole cache down, and
+//! again every [`Parameters::profile_period`] instructions (`dynaway.rs`). Until every program has been
+//! measured there is one cluster.
+//!
+//! The authors' program and the simulator of LFOC's authors differ. From the simulator: clusters of three
+//! programs and more are swept as what they are, not as nested pairs; every level is looked at, from
+//! all programs alone to all together; ways go between clusters by lookahead on 1 / speedup, where the
+//! authors climb by single ways; the equal share that speedups refer to is W / n ways. From the
+//! authors: the sizes, the monotone tables, the mean of the last four measurements. MPKI is not cut
+//! off to whole numbers.
+
+mod dynaway;
+mod levels;
+mod merge;
+mod split;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use fairways_core::{
+    Action, AppId, Curve, Event, Every, Llc, Partition, PlanId, Policy, Q32, Sample, Time,
+};
+
+use crate::lookahead::Lookahead;
+use crate::running::{Change, Program, Running, everybody};
+use crate::split::Stack;
+pub use dynaway::SAMPLING;
+use dynaway::{Next, Session};
+use merge::Tables;
+
+/// The parameters of KPart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct Parameters {
+    /// Length of a window while a program is measured, in instructions; LFOC's (§5.2), so that the
+    /// two are compared by how many windows they need.
+    pub sampling_window: u64,
+    /// Instructions after which a program is measured again (`profile_period_B` of the authors'
+    /// program, which has no default).
+    pub profile_period: u64,
+    /// Measurements of a program that are averaged.
+    pub averaged_profiles: u32,
+    /// How often it is seen to that a measurement goes on.
+    #[cfg_attr(feature = "serde", serde(with = "fairways_core::nanos"))]
+    pub decision_period: Duration,
+    /// Decision periods without a usable window after which a measurement is given up.
+    pub sampling_patience: u32,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            sampling_window: 10_000_000,
+            profile_period: 20_000_000_000,
+            averaged_profiles: 4,
+            decision_period: Duration::from_millis(500),
+            sampling_patience: 4,
+        }
+    }
+}
+
+/// The `kpart` policy.
+#[derive(Clone, Debug, Default)]
+pub struct KPart {
+    parameters: Parameters,
+    running: Running,
+    lookahead: Lookahead,
+    learners: Vec<Learner>,
+    /// Who is to be measured.
+    queue: VecDeque<AppId>,
+    session: Option<Session>,
+    plan: Option<PlanId>,
+    awake: bool,
+}
+
+/// What was measured of a program that started without a profile.
+#[derive(Clone, Debug)]
+struct Learner {
+    app: AppId,
+    /// MPKI and IPC, the latest first.
+    measured: VecDeque<(Curve, Curve)>,
+}
+
+impl Learner {
+    /// The mean of what was measured.
+    fn tables(&self, llc: &Llc) -> Option<(Curve, Curve)> {
+        let count = self.measured.len() as u64;
+        let mean = |part: fn(&(Curve, Curve)) -> &Curve| {
+            Curve::from_fn(llc.ways, |ways| {
+                let sum: u64 = self.measured.iter().map(|both| part(both).at(ways).raw()).sum();
+                Q32::from_raw(sum / count)
+            })
+        };
+        (count > 0).then(|| (mean(|both| &both.0), mean(|both| &both.1)))
+    }
+}
+
+impl KPart {
+    /// The policy with these parameters; [`Parameters::default`] is what was published.
+    #[must_use]
+    pub fn new(parameters: Parameters) -> Self {
+        Self { parameters, ..Self::default() }
+    }
+
+    fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
+        match change {
+            Change::Machine => {
+                if let Some(session) = self.session.take() {
+                    self.queue.push_front(session.app);
+                }
+            }
+            Change::Started => {
+                let Some(program) = self.running.programs().last() else { return };
+                if program.profile.is_none() {
+                    self.learners.push(Learner { app: program.app, measured: VecDeque::new() });
+                    self.queue.push_back(program.app);
+                    if !self.awake {
+                        self.awake = true;
+                        act(Action::Wake { at: at.after(self.parameters.decision_period) });
+                    }
+                }
+            }
+            Change::Exited(app) => {
+                self.learners.retain(|learner| learner.app != app);
+                self.queue.retain(|&waiting| waiting != app);
+                self.session.take_if(|session| session.app == app);
+            }
+        }
+    }
+
+    /// A window ended: of a measurement, or it is time for another.
+    fn sampled(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        let (Some(llc), Some(session)) = (self.running.llc(), &mut self.session) else {
+            self.again(sample.app, act);
+            return;
+        };
+        if session.app != sample.app {
+            self.again(sample.app, act);
+            return;
+        }
+        match session.take(&llc, sample) {
+            Next::Wait => {}
+            Next::Shrink => self.go_on(act),
+            Next::Done(llcmpki, ipc) => {
+                let learner = self.learners.iter_mut().find(|one| one.app == sample.app);
+                if let Some(learner) = learner {
+                    learner.measured.push_front((llcmpki, ipc));
+                    learner.measured.truncate(self.parameters.averaged_profiles.max(1) as usize);
+                }
+                self.leave(act);
+                self.go_on(act);
+            }
+        }
+    }
+
+    /// A program is to be measured once more.
+    fn again(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+        let known = self.learners.iter().any(|one| one.app == app && !one.measured.is_empty());
+        if known && !self.queue.contains(&app) {
+            self.queue.push_back(app);
+            if self.session.is_none() {
+                self.go_on(act);
+            }
+        }
+    }
+
+    /// Ends a measurement; the next one is a period away.
+    fn leave(&mut self, act: &mut dyn FnMut(Action<'_>)) -> Option<AppId> {
+        let app = self.session.take()?.app;
+        let every = Every::Instructions(self.parameters.profile_period.max(1));
+        act(Action::Watch { app, every });
+        Some(app)
+    }
+
+    /// A measurement can't go on: others come first.
+    fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        if let Some(app) = self.leave(act) {
+            self.queue.push_back(app);
+        }
+    }
+
+    /// Measures whoever is next, or clusters.
+    fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(llc) = self.running.llc() else { return };
+        if self.session.is_none() && llc.max_clusters() >= 2 {
+            self.session = self.queue.pop_front().map(|app| Session::new(app, &llc));
+            if let Some(session) = &self.session {
+                let every = Every::Instructions(self.parameters.sampling_window.max(1));
+                act(Action::Watch { app: session.app, every });
+            }
+        }
+        let Self { running, lookahead, learners, session, plan, .. } = self;
+        if let Some(session) = session {
+            let made = running
+                .plan(act, |llc, programs, partition| session.plan(llc, programs, partition));
+            session.joined = session.plan.is_some();
+            session.plan = session.plan.or(made);
+            *plan = made;
+            return;
+        }
+        *plan = running.plan(act, |llc, programs, partition| {
+            cluster(llc, programs, learners, lookahead, partition)
+        });
+    }
+}
+
+impl Policy for KPart {
+    fn name(&self) -> &'static str {
+        "kpart"
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        match event {
+            Event::Sampled(sample) => self.sampled(sample, act),
+            Event::Woke => {
+                self.awake = !self.learners.is_empty();
+                if !self.awake {
+                    return;
+                }
+                act(Action::Wake { at: at.after(self.parameters.decision_period) });
+                let patience = self.parameters.sampling_patience;
+                let Some(session) = &mut self.session else { return };
+                session.silent += 1;
+                if session.silent > patience {
+                    self.give_up(act);
+                    self.go_on(act);
+                }
+            }
+            Event::Refused { plan, .. } => {
+                // The plan before it is in force; a measurement without its partition is none.
+                if self.plan == Some(*plan) && self.session.is_some() {
+                    self.give_up(act);
+                }
+            }
+            Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
+                let Some(change) = self.running.take(event) else { return };
+                self.follow(at, change, act);
+                self.go_on(act);
+            }
+        }
+    }
+}
+
+/// Clusters programs of which everything is known; others wait together.
+fn cluster(
+    llc: &Llc,
+    programs: &[Program],
+    learners: &[Learner],
+    lookahead: &mut Lookahead,
+    partition: &mut Partition,
+) -> &'static str {
+    let tables = |program: &Program| {
+        if let Some(profile) = &program.profile {
+            return Some(Tables::new(&profile.llcmpki, &profile.ipc, llc.ways, programs.len()));
+        }
+        let (llcmpki, ipc) = learners.iter().find(|one| one.app == program.app)?.tables(llc)?;
+        Some(Tables::new(&llcmpki, &ipc, llc.ways, programs.len()))
+    };
+    let Some(tables) = programs.iter().map(tables).collect::<Option<Vec<_>>>() else {
+        everybody(llc, programs, partition);
+        return "not every program has been measured: no partitioning";
+    };
+    let level = levels::best(llc, &tables, lookahead);
+    let mut stack = Stack::new(llc);
+    for (members, &ways) in level.clusters.iter().zip(&level.ways) {
+        let cluster = partition.add_cluster(stack.next(ways));
+        let members = members.iter().map(|&index| programs[index].app);
+        partition.place_all(members, cluster..=cluster);
+    }
+    "the clusters and ways at which speedups over an equal share add up to the most"
+}
