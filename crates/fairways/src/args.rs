@@ -22,6 +22,7 @@ pub(crate) enum Command {
     Run(Box<Run>),
     Replay(Replay),
     Optimum(Box<Optimum>),
+    Paper(Paper),
     /// Print a shell's completion script
     Completions {
         /// The shell
@@ -51,7 +52,7 @@ pub(crate) struct Simulate {
     pub(crate) mixes: Option<PathBuf>,
 
     /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov,
-    /// lfoc, and optimum, the fairest partition there is
+    /// dunn, kpart, lfoc, lfoc-plus, and optimum, the fairest partition there is
     #[arg(
         long,
         value_name = "A,B,C",
@@ -325,6 +326,52 @@ impl Observation {
             .into_iter()
             .find_map(|(flag, value)| value.is_some().then_some(flag))
     }
+}
+
+/// Repeat a paper's experiments, and compare what comes out with what it claims
+///
+/// Each of its figures, tables and numbers is a row: the published value, the band within which a value
+/// counts as the same (set before anything was measured), ours, and whether ours lies within.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Paper {
+    /// The paper
+    pub(crate) name: Name,
+
+    /// Profiles of programs, as CSV; the embedded ones without it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+
+    /// Programs with phases made of the profiles, as CSV (docs/profiles.md); without --profiles and
+    /// this there are embedded ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) phases: Option<PathBuf>,
+
+    /// Fewer mixes and shorter runs
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Write the figures to this folder, as SVG
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) threads: Option<String>,
+
+    /// Draws the mixes; the same seed draws the same
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) seed: String,
+
+    /// Print one JSON object instead of a table (docs/paper.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The papers whose experiments are here.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Name {
+    /// Garcia-Garcia et al., ICPP 2019
+    Lfoc,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

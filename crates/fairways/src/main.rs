@@ -6,6 +6,7 @@
 mod args;
 mod journal;
 mod optimum;
+mod paper;
 mod partition;
 mod policies;
 mod run;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run, &mut out),
         Command::Replay(replay) => journal::replay(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
+        Command::Paper(paper) => paper::run(&paper, &mut out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
             Ok(())

@@ -11,6 +11,7 @@ mod draw;
 mod live;
 mod machine;
 mod online;
+pub mod paper;
 
 pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};
 pub use best_static::{BestStatic, OPTIMUM};

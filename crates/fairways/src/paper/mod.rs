@@ -1,0 +1,83 @@
+//! `fairways paper`: a paper's claims, row by row.
+
+mod output;
+
+use std::io::Write;
+use std::time::Instant;
+
+use anyhow::Context;
+use fairways_lab::paper::{self, Lfoc, Row, Setting, claims, rows};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+
+use crate::BadInput;
+use crate::args::{self, Name, Paper};
+use crate::world::{World, number};
+
+/// A paper's claims and what came out.
+pub(crate) struct Report {
+    paper: &'static str,
+    title: &'static str,
+    seconds: f64,
+    rows: Vec<Row>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Paper, out: &mut dyn Write) -> anyhow::Result<()> {
+    let world = world(args)?;
+    if let Some(text) = &args.threads {
+        let threads = number(text, "--threads", 1, 1024)?;
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    }
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| BadInput(format!("--out: {}: {error}", folder.display())))?;
+    }
+    let report = match args.name {
+        Name::Lfoc => lfoc(args, &world)?,
+    };
+    if args.json { output::json(&report, out) } else { output::table(&report, out) }
+}
+
+fn lfoc(args: &Paper, world: &World) -> anyhow::Result<Report> {
+    let start = Instant::now();
+    let setting =
+        Setting { seed: world.seed, ..Setting::new(world.programs().table(), args.quick) };
+    let bar = progress();
+    let told = |what: &str, done: usize, count: usize| {
+        bar.set_length(count as u64);
+        bar.set_position(done as u64);
+        bar.set_message(what.to_owned());
+    };
+    let (findings, figures) = Lfoc::new(world.programs(), setting).run(&told)?;
+    bar.finish_and_clear();
+    if let Some(folder) = &args.out {
+        figures.draw(folder)?;
+    }
+    let claims = claims(paper::LFOC).context("the claims of LFOC's paper")?;
+    let rows = rows(claims, findings);
+    let title = "LFOC: a lightweight fairness-oriented cache clustering policy (ICPP 2019)";
+    Ok(Report { paper: "lfoc", title, seconds: start.elapsed().as_secs_f64(), rows })
+}
+
+/// The programs that the flags describe.
+fn world(args: &Paper) -> Result<World, BadInput> {
+    World::new(&args::World {
+        profiles: args.profiles.clone(),
+        phases: args.phases.clone(),
+        ways: None,
+        clos: "16".into(),
+        min_bits: "1".into(),
+        llc_mb: "27.5".into(),
+        bandwidth_mbps: None,
+        bandwidth_model: args::Model::Simple,
+        baselines: None,
+        seed: args.seed.clone(),
+    })
+}
+
+/// A line on standard error, if that is a terminal; it goes when it is dropped.
+fn progress() -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {msg}: {pos} of {len}, {elapsed}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(1).with_style(style).with_finish(ProgressFinish::AndClear)
+}

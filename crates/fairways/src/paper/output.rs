@@ -1,0 +1,139 @@
+//! Claims and findings, as a table and as JSON.
+
+use std::io::Write;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use fairways_lab::paper::{Claim, Kind, Row, Value};
+use serde::Serialize;
+
+use super::Report;
+use crate::table::STYLE;
+
+#[derive(Serialize)]
+struct Json<'a> {
+    paper: &'a str,
+    seconds: f64,
+    rows: Vec<JsonRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    item: &'a str,
+    case: &'a str,
+    unit: &'a str,
+    published: &'a str,
+    measured: Option<Measured<'a>>,
+    low: Option<Measured<'a>>,
+    high: Option<Measured<'a>>,
+    kind: &'static str,
+    in_band: Option<bool>,
+}
+
+/// A number if it is one.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Measured<'a> {
+    Number(f64),
+    Text(&'a str),
+}
+
+impl<'a> Measured<'a> {
+    fn of(value: &'a Value) -> Self {
+        match value {
+            Value::Number(number) => Self::Number(*number),
+            Value::Text(text) => Self::Text(text),
+        }
+    }
+
+    fn read(text: &'a str) -> Option<Self> {
+        let number = text.parse().map(Self::Number);
+        (!text.is_empty()).then(|| number.unwrap_or(Self::Text(text)))
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Yes => "yes",
+        Kind::Shape => "shape",
+        Kind::No => "no",
+        Kind::Calibration => "calibration",
+    }
+}
+
+impl<'a> JsonRow<'a> {
+    fn of(row: &'a Row) -> Self {
+        let Claim { item, case, unit, published, low, high, reproducible, .. } = &row.claim;
+        Self {
+            item,
+            case,
+            unit,
+            published,
+            measured: row.measured.as_ref().map(Measured::of),
+            low: Measured::read(low),
+            high: Measured::read(high),
+            kind: kind(*reproducible),
+            in_band: row.in_band(),
+        }
+    }
+}
+
+/// Writes one object and a newline.
+pub(super) fn json(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+    let rows = report.rows.iter().map(JsonRow::of).collect();
+    let json = Json { paper: report.paper, seconds: report.seconds, rows };
+    serde_json::to_writer(&mut *out, &json)?;
+    Ok(writeln!(out)?)
+}
+
+/// Writes a table for people.
+pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut table = Table::new();
+    let header = ["item", "case", "unit", "published", "band", "ours", ""];
+    table.load_style(STYLE).set_header(header);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    for column in table.column_iter_mut().skip(3).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for row in &report.rows {
+        let Claim { item, case, unit, published, low, high, .. } = &row.claim;
+        let band = match (low.is_empty(), low == high) {
+            (true, _) => String::new(),
+            (_, true) => low.clone(),
+            _ => format!("{low} to {high}"),
+        };
+        let ours = match &row.measured {
+            None => "-".to_owned(),
+            Some(Value::Text(text)) => text.clone(),
+            Some(Value::Number(number)) => digits(*number),
+        };
+        let verdict = match row.in_band() {
+            None => "",
+            Some(true) => "within",
+            Some(false) => "MISSES",
+        };
+        table.add_row([item, case, unit, published, &band, &ours, verdict]);
+    }
+    writeln!(out, "{}\n\n{}\n", report.title, table.trim_fmt())?;
+    let count = |wanted| report.rows.iter().filter(|row| row.in_band() == Some(wanted)).count();
+    let (within, missed) = (count(true), count(false));
+    let open = report.rows.len() - within - missed;
+    writeln!(
+        out,
+        "{within} within their bands, {missed} not, {open} not judged; {:.1} s",
+        report.seconds
+    )?;
+    Ok(())
+}
+
+/// Enough digits to tell it from its neighbours.
+fn digits(number: f64) -> String {
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        format!("{number:.0}")
+    } else if number.abs() >= 100.0 {
+        format!("{number:.0}")
+    } else if number.abs() >= 0.1 {
+        format!("{number:.3}")
+    } else {
+        format!("{number:.5}")
+    }
+}

@@ -1,0 +1,69 @@
+//! Table 2: what a decision costs.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fairways_core::{Action, AppId, Event, Llc, Time, Wish};
+use fairways_policy::by_name;
+use fairways_profiles::Table;
+
+use super::Findings;
+use crate::draw::random_mixes;
+
+/// The numbers of programs in the table.
+pub(super) const PROGRAMS: std::ops::RangeInclusive<usize> = 4..=11;
+
+/// Mixes that a number is the mean of.
+const MIXES: usize = 200;
+
+/// Milliseconds that a decision of a policy takes for mixes of so many programs: a program has
+/// ended, and the partition of those that are left is handed over. The mean over mixes of the least
+/// of three.
+fn milliseconds(policy: &str, table: &Table, llc: Llc, programs: usize, seed: u64) -> f64 {
+    let mixes = random_mixes(table, &[programs + 1], MIXES, seed);
+    let once = |mix: &[usize]| {
+        let mut policy = by_name(policy).expect("a policy's name");
+        let mut handle = |event: &Event| {
+            policy.handle(Time::ZERO, event, &mut |action: Action<'_>| {
+                black_box(&action);
+            });
+        };
+        handle(&Event::Machine(llc));
+        for (app, &program) in (0..).map(AppId).zip(mix) {
+            let profile = Some(Arc::new(table.profile(program)));
+            handle(&Event::Started { app, wish: Wish::default(), profile });
+        }
+        let exit = Event::Exited { app: AppId(0) };
+        let start = Instant::now();
+        handle(black_box(&exit));
+        start.elapsed().as_secs_f64()
+    };
+    let least = |mix: &[usize]| (0..3).map(|_| once(mix)).fold(f64::INFINITY, f64::min);
+    let sum: f64 = mixes.iter().map(|mix| least(&mix.programs)).sum();
+    1e3 * sum / mixes.len() as f64
+}
+
+/// By number of programs, the milliseconds of LFOC, of KPart and of LFOC+.
+pub(super) fn measure(table: &Table, llc: Llc, seed: u64) -> Vec<[f64; 3]> {
+    let cost = |programs| {
+        ["lfoc", "kpart", "lfoc-plus"]
+            .map(|policy| milliseconds(policy, table, llc, programs, seed))
+    };
+    PROGRAMS.map(cost).collect()
+}
+
+pub(super) fn findings(costs: &[[f64; 3]], findings: &mut Findings) {
+    const ITEM: &str = "Table 2";
+    for (programs, [lfoc, kpart, plus]) in PROGRAMS.zip(costs) {
+        findings.add(ITEM, &format!("LFOC, {programs} programs"), *lfoc);
+        findings.add(ITEM, &format!("KPart, {programs} programs"), *kpart);
+        findings.add(ITEM, &format!("LFOC+, {programs} programs, ms"), *plus);
+    }
+    if let ([first, ..], [.., last]) = (costs, costs) {
+        findings.add(ITEM, "KPart over LFOC, 4 programs", first[1] / first[0]);
+        findings.add(ITEM, "KPart over LFOC, 11 programs", last[1] / last[0]);
+        findings.add(ITEM, "KPart growth 4 to 11 programs", last[1] / first[1]);
+        findings.add(ITEM, "LFOC growth 4 to 11 programs", last[0] / first[0]);
+    }
+}

@@ -1,0 +1,146 @@
+//! A paper's claims, row by row, beside what comes out here.
+//!
+//! The claims and the bands within which a value counts as theirs are data (`claims/`), set before
+//! anything was measured.
+
+mod cost;
+mod figures;
+mod lfoc;
+mod over_time;
+mod statically;
+
+use serde::Deserialize;
+
+pub use figures::{Bars, FigureError, Line, bars, lines};
+pub use lfoc::{Figures, Lfoc, Setting};
+pub use statically::Scored;
+
+/// The claims of LFOC's paper.
+pub const LFOC: &str = include_str!("../../claims/lfoc.csv");
+
+/// A claim: what, where, and the band within which a value counts as the same.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Claim {
+    /// Section, figure or table.
+    pub item: String,
+    /// What of it.
+    pub case: String,
+    /// The value's unit.
+    pub unit: String,
+    /// As printed; empty where the paper has an image only.
+    pub published: String,
+    /// The band's ends; empty if there is none.
+    pub low: String,
+    /// The largest value within the band.
+    pub high: String,
+    /// What can be expected of it.
+    pub reproducible: Kind,
+}
+
+/// What can be expected of a claim on other hardware, with other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The value.
+    Yes,
+    /// Sign, order, or a wide band.
+    Shape,
+    /// Nothing: a figure of the authors' machine, or one that they do not have.
+    No,
+    /// Nothing: what was measured with was made from it.
+    Calibration,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number in the claim's unit.
+    Number(f64),
+    /// Several numbers.
+    Text(String),
+}
+
+/// A claim, and what came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The claim.
+    pub claim: Claim,
+    /// What was measured; `None` if nothing was.
+    pub measured: Option<Value>,
+}
+
+impl Row {
+    /// Whether what was measured lies in the band; `None` if nothing was, or there is no band.
+    #[must_use]
+    pub fn in_band(&self) -> Option<bool> {
+        let Claim { low, high, reproducible, .. } = &self.claim;
+        if matches!(reproducible, Kind::No | Kind::Calibration) || low.is_empty() {
+            return None;
+        }
+        Some(match self.measured.as_ref()? {
+            Value::Text(text) => text == low,
+            Value::Number(number) => {
+                let (low, high): (f64, f64) = (low.parse().ok()?, high.parse().ok()?);
+                // Published values have few digits; a band's ends belong to it.
+                let slack = 1e-9 * high.abs();
+                (low - slack..=high + slack).contains(number)
+            }
+        })
+    }
+}
+
+/// What was measured of a paper: by item and case.
+#[derive(Clone, Debug, Default)]
+pub struct Findings(Vec<(String, String, Value)>);
+
+impl Findings {
+    fn add(&mut self, item: &str, case: &str, value: f64) {
+        self.0.push((item.to_owned(), case.to_owned(), Value::Number(value)));
+    }
+
+    fn add_text(&mut self, item: &str, case: &str, value: impl Into<String>) {
+        self.0.push((item.to_owned(), case.to_owned(), Value::Text(value.into())));
+    }
+
+    fn add_if(&mut self, item: &str, case: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.add(item, case, value);
+        }
+    }
+}
+
+/// The claims of a file such as [`LFOC`], in order.
+///
+/// # Errors
+/// If it is not one.
+pub fn claims(text: &str) -> Result<Vec<Claim>, csv::Error> {
+    csv::Reader::from_reader(text.as_bytes()).deserialize().collect()
+}
+
+/// Every claim with what was measured of it, and after them what was measured besides.
+#[must_use]
+pub fn rows(claims: Vec<Claim>, Findings(mut findings): Findings) -> Vec<Row> {
+    let mut rows: Vec<Row> = claims
+        .into_iter()
+        .map(|claim| {
+            let same = |(item, case, _): &(String, String, Value)| {
+                *item == claim.item && *case == claim.case
+            };
+            let measured = findings.iter().position(same).map(|place| findings.remove(place).2);
+            Row { claim, measured }
+        })
+        .collect();
+    rows.extend(findings.into_iter().map(|(item, case, value)| Row {
+        claim: Claim {
+            item,
+            case,
+            unit: String::new(),
+            published: String::new(),
+            low: String::new(),
+            high: String::new(),
+            reproducible: Kind::No,
+        },
+        measured: Some(value),
+    }));
+    rows
+}

@@ -1,0 +1,96 @@
+//! Figure 7: policies that learn, on the machine over time.
+
+use fairways_policy::by_name;
+use fairways_profiles::{Mix, Programs};
+use rayon::prelude::*;
+
+use super::{Findings, Scored, Setting};
+use crate::live::{LiveError, Protocol, compare_live};
+
+/// The policies that run, told nothing of the programs.
+pub(super) const POLICIES: [&str; 4] = ["dunn", "kpart", "lfoc", "lfoc-plus"];
+
+/// Mixes that ran: how each policy did relative to stock, and the share of its time in which it
+/// measured programs.
+pub(super) type Ran = Vec<(Scored, Vec<f64>)>;
+
+/// Runs every mix under each policy; `done` hears of each mix.
+pub(super) fn run(
+    programs: &Programs,
+    mixes: &[Mix],
+    setting: &Setting,
+    done: &(dyn Fn() + Sync),
+) -> Result<Ran, LiveError> {
+    let protocol = Protocol { scale: setting.time_scale, ..Protocol::default() };
+    let machine = fairways_model::Settings { llc: setting.llc, ..setting.machine };
+    let run = |mix: &Mix| {
+        let policies = POLICIES.map(|name| by_name(name).expect("a policy's name"));
+        let found = compare_live(programs, mix, &machine, &protocol, policies)?;
+        let over = found.outcomes.iter().map(|outcome| {
+            let metrics = &outcome.metrics;
+            let unfairness = metrics.unfairness / found.stock.unfairness;
+            (outcome.policy, unfairness, metrics.stp / found.stock.stp)
+        });
+        let sampling = found.outcomes.iter().map(|outcome| outcome.activity.sampling_share());
+        let ran = Scored { mix: mix.name.clone(), policies: over.collect() };
+        let ran = (ran, sampling.collect());
+        done();
+        Ok(ran)
+    };
+    mixes.par_iter().map(run).collect()
+}
+
+pub(super) fn findings(ran: &Ran, findings: &mut Findings) {
+    const ITEM: &str = "Figure 7";
+    let mean = |values: &[f64]| {
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let phased = |mix: &Scored| mix.mix.starts_with('P');
+    let each = |value: &dyn Fn(&Scored) -> f64| -> Vec<f64> {
+        ran.iter().map(|(mix, _)| value(mix)).collect()
+    };
+    let over_dunn = each(&|mix| 100.0 * (1.0 - mix.of("lfoc").0 / mix.of("dunn").0));
+    findings.add(
+        ITEM,
+        "LFOC over Dunn, best (P4), unfairness reduction",
+        over_dunn.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    );
+    findings.add_if(ITEM, "LFOC over Dunn, mean unfairness reduction, S and P", mean(&over_dunn));
+    let better = over_dunn.iter().filter(|reduction| **reduction > 0.0).count() as f64;
+    findings.add(
+        ITEM,
+        "mixes where LFOC unfairness is below Dunn",
+        100.0 * better / ran.len() as f64,
+    );
+    findings.add_if(
+        ITEM,
+        "LFOC over stock, mean unfairness reduction, S and P",
+        mean(&each(&|mix| 100.0 * (1.0 - mix.of("lfoc").0))),
+    );
+    let stp = |policy| mean(&each(&|mix| mix.of(policy).1));
+    let ratio = stp("lfoc").zip(stp("dunn")).map(|(lfoc, dunn)| lfoc / dunn);
+    findings.add_if(ITEM, "LFOC mean STP over Dunn mean STP", ratio);
+    let dunn = |wanted: bool| {
+        let of_kind = ran.iter().filter(|(mix, _)| phased(mix) == wanted);
+        mean(&of_kind.map(|(mix, _)| mix.of("dunn").0).collect::<Vec<_>>())
+    };
+    findings.add_if(
+        ITEM,
+        "Dunn mean unfairness over stock on P minus the same on S",
+        dunn(true).zip(dunn(false)).map(|(p, s)| p - s),
+    );
+    findings.add_if(ITEM, "KPart-DynaWay online", mean(&each(&|mix| mix.of("kpart").0)));
+    for (place, (policy, name)) in
+        POLICIES.into_iter().zip(["Dunn", "KPart-DynaWay", "LFOC", "LFOC+"]).enumerate()
+    {
+        let unfairness = mean(&each(&|mix| mix.of(policy).0));
+        findings.add_if(ITEM, &format!("{name} online, mean unfairness over stock"), unfairness);
+        let stp = mean(&each(&|mix| mix.of(policy).1));
+        findings.add_if(ITEM, &format!("{name} online, mean STP over stock"), stp);
+        let sampling: Vec<f64> = ran.iter().map(|(_, shares)| 100.0 * shares[place]).collect();
+        if policy != "dunn" {
+            let case = format!("{name} online, time spent measuring programs, percent");
+            findings.add_if(ITEM, &case, mean(&sampling));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Figure 6: what policies decide, scored by the static model.
+
+use fairways_core::Policy;
+use fairways_policy::by_name;
+use fairways_profiles::{Mix, Table};
+use rayon::prelude::*;
+
+use super::{Findings, Setting};
+use crate::best_static::{BestStatic, OPTIMUM};
+use crate::compare::{Settings, compare};
+
+/// The policies that are scored.
+pub(super) const POLICIES: [&str; 5] = ["dunn", "kpart", "lfoc", "lfoc-plus", OPTIMUM];
+
+/// A mix, and how each of the policies does on it, relative to no partitioning.
+#[derive(Clone, Debug)]
+pub struct Scored {
+    /// The mix's name.
+    pub mix: String,
+    /// By policy: its name, its unfairness and its STP over those of stock.
+    pub policies: Vec<(&'static str, f64, f64)>,
+}
+
+impl Scored {
+    /// Unfairness and STP of a policy over those of stock.
+    pub(super) fn of(&self, policy: &str) -> (f64, f64) {
+        let found = self.policies.iter().find(|(name, ..)| *name == policy);
+        found.map_or((f64::NAN, f64::NAN), |&(_, unfairness, stp)| (unfairness, stp))
+    }
+}
+
+/// Scores the policies on each mix; `done` hears of each.
+pub(super) fn score(
+    table: &Table,
+    mixes: &[Mix],
+    setting: &Setting,
+    done: &(dyn Fn() + Sync),
+) -> Vec<Scored> {
+    let settings = Settings { llc: setting.llc, bandwidth: None, wishes: Vec::new() };
+    let score = |mix: &Mix| {
+        let policy = |name: &&str| -> Box<dyn Policy> {
+            if *name != OPTIMUM {
+                return by_name(name).expect("a policy's name");
+            }
+            let best = BestStatic::new(table, &mix.programs, setting.llc, None);
+            Box::new(best.expect("at most 16 programs have a best partition"))
+        };
+        let found = compare(table, mix, &settings, POLICIES.iter().map(policy));
+        let found = found.expect("memory has no limit, and every policy plans");
+        let over = |metrics: fairways_profiles::Metrics| {
+            (metrics.unfairness / found.stock.unfairness, metrics.stp / found.stock.stp)
+        };
+        let policies = found.outcomes.iter().map(|outcome| {
+            let (unfairness, stp) = over(outcome.metrics);
+            (outcome.policy, unfairness, stp)
+        });
+        let scored = Scored { mix: mix.name.clone(), policies: policies.collect() };
+        done();
+        scored
+    };
+    mixes.par_iter().map(score).collect()
+}
+
+pub(super) fn findings(scored: &[Scored], findings: &mut Findings) {
+    const ITEM: &str = "Figure 6";
+    let unfairness = |policy| scored.iter().map(move |mix| mix.of(policy).0);
+    let stp = |policy| scored.iter().map(move |mix| mix.of(policy).1);
+    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+    let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / scored.len() as f64;
+    let share = |holds: &dyn Fn(&Scored) -> bool| {
+        100.0 * scored.iter().filter(|mix| holds(mix)).count() as f64 / scored.len() as f64
+    };
+    let mut add = |case, value| findings.add(ITEM, case, value);
+    add("Dunn, best mix, unfairness over stock", least(&mut unfairness("dunn")));
+    add("Dunn, worst mix, unfairness over stock", most(&mut unfairness("dunn")));
+    add("KPart, mean unfairness over stock", mean(&mut unfairness("kpart")));
+    add("KPart, best STP over stock", most(&mut stp("kpart")));
+    add("LFOC, mean unfairness over stock", mean(&mut unfairness("lfoc")));
+    add("LFOC, best mix, unfairness over stock", least(&mut unfairness("lfoc")));
+    add(
+        "mixes where LFOC STP is at least KPart STP",
+        share(&|mix| mix.of("lfoc").1 >= mix.of("kpart").1),
+    );
+    add(
+        "mixes where LFOC unfairness is below KPart",
+        share(&|mix| mix.of("lfoc").0 < mix.of("kpart").0),
+    );
+    // The larger gap of the two: the paper does not say which it means.
+    let gap = |part: fn((f64, f64)) -> f64| {
+        100.0
+            * (mean(&mut scored.iter().map(|mix| part(mix.of("lfoc")) / part(mix.of(OPTIMUM))))
+                - 1.0)
+    };
+    let (unfairness_gap, stp_gap) = (gap(|both| both.0), -gap(|both| both.1));
+    add(
+        "LFOC against Best-Static, mean gap (state metric: STP and unfairness both)",
+        unfairness_gap.max(stp_gap),
+    );
+    let beaten = |mix: &&Scored| {
+        let best = mix.of(OPTIMUM).0;
+        mix.policies.iter().any(|(_, unfairness, _)| *unfairness < best * (1.0 - 1e-9))
+    };
+    add(
+        "Best-Static unfairness never above any static policy (violations)",
+        scored.iter().filter(beaten).count() as f64,
+    );
+    add("LFOC against Best-Static, mean gap in unfairness, percent", unfairness_gap);
+    add("LFOC against Best-Static, mean gap in STP, percent", stp_gap);
+    add("KPart, mean STP over stock", mean(&mut stp("kpart")));
+    add("LFOC, mean STP over stock", mean(&mut stp("lfoc")));
+    add("LFOC+, mean unfairness over stock", mean(&mut unfairness("lfoc-plus")));
+    add("LFOC+, mean STP over stock", mean(&mut stp("lfoc-plus")));
+    add("Best-Static, mean unfairness over stock", mean(&mut unfairness(OPTIMUM)));
+}
