@@ -83,44 +83,62 @@ fn below_one(curve: &Curve) -> Q32 {
 /// The same sweep with 32 bits after the binary point, where one division of 64 bits suffices: for
 /// decisions that compare many clusters, none of which is reported.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Quick {
-    occupancy: Vec<u64>,
-    pressures: Vec<u64>,
+pub(crate) struct Quick<'a> {
+    members: Vec<Member<'a>>,
 }
 
-impl Quick {
-    /// A sweep of so many members.
-    pub(crate) fn new(members: usize) -> Self {
-        let mut quick = Self::default();
-        quick.restart(members);
-        quick
+#[derive(Clone, Debug)]
+struct Member<'a> {
+    curve: &'a Curve,
+    /// The ways that it occupies, times 2^32.
+    occupancy: u64,
+    pressure: u64,
+}
+
+impl<'a> Quick<'a> {
+    /// Begins, or begins again, with members that press like this.
+    pub(crate) fn restart(&mut self, curves: impl Iterator<Item = &'a Curve>) {
+        let member = |curve| Member { curve, occupancy: 0, pressure: 0 };
+        self.members.clear();
+        self.members.extend(curves.map(member));
     }
 
-    /// Begins again, with so many members.
-    pub(crate) fn restart(&mut self, members: usize) {
-        self.occupancy.clear();
-        self.occupancy.resize(members, 0);
-    }
-
-    /// Divides one more way among members with these pressures.
-    pub(crate) fn step<'a>(&mut self, curves: impl Iterator<Item = &'a Curve>) {
-        let Self { occupancy, pressures } = self;
-        pressures.clear();
-        pressures.extend(curves.zip(&*occupancy).map(|(curve, &x)| read(curve, x, 1)));
-        // Sums of 2^15 members, and 32 bits more, fit.
-        let largest = pressures.iter().copied().fold(0, |bits, pressure| bits | pressure);
-        let spare = (u64::BITS - largest.leading_zeros()).saturating_sub(31);
-        let total: u64 = pressures.iter().map(|pressure| pressure >> spare).sum();
-        let even = (1 << 32) / pressures.len().max(1) as u64;
-        for (x, pressure) in occupancy.iter_mut().zip(&*pressures) {
-            *x += ((pressure >> spare) << 32).checked_div(total).unwrap_or(even);
+    /// Divides one more way.
+    pub(crate) fn step(&mut self) {
+        let mut bits = 0;
+        for Member { curve, occupancy, pressure } in &mut self.members {
+            *pressure = read(curve, *occupancy, 1);
+            bits |= *pressure;
+        }
+        // Each has 31 bits: sums of 2^15 members, and 32 bits more for one, fit.
+        let spare = (u64::BITS - bits.leading_zeros()).saturating_sub(31);
+        let total: u64 = self.members.iter().map(|member| member.pressure >> spare).sum();
+        let even = (1 << 32) / self.members.len().max(1) as u64;
+        for Member { occupancy, pressure, .. } in &mut self.members {
+            *occupancy += ((*pressure >> spare) << 32).checked_div(total).unwrap_or(even);
         }
     }
 
     /// The ways that each member occupies, times 2^32.
-    pub(crate) fn occupancy(&self) -> &[u64] {
-        &self.occupancy
+    pub(crate) fn occupancy(&self) -> impl Iterator<Item = u64> {
+        self.members.iter().map(|member| member.occupancy)
     }
+
+    /// The sum of the members' curves at what they occupy.
+    pub(crate) fn pressure(&self) -> u64 {
+        let at = |member: &Member<'_>| between(member.curve, member.occupancy);
+        self.members.iter().map(at).sum()
+    }
+}
+
+/// One step of a [`Quick`] sweep of two members.
+pub(crate) fn divide_way(curves: [&Curve; 2], occupancy: &mut [u64; 2]) {
+    let [a, b] = [0, 1].map(|place| read(curves[place], occupancy[place], 1));
+    let spare = (u64::BITS - (a | b).leading_zeros()).saturating_sub(31);
+    let (a, b) = (a >> spare, b >> spare);
+    let part = (a << 32).checked_div(a + b).unwrap_or(1 << 31);
+    occupancy[0] += part;
+    occupancy[1] += (1 << 32) - part;
 }
 
 /// A quantity of a program that occupies `x` / 2^32 ways: [`interpolate`] for a [`Quick`] sweep.

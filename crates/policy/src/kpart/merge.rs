@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Curve, Q32, Ways};
+use fairways_core::{Curve, MAX_WAYS, Q32, Ways};
 
 use super::split::Split;
 use crate::occupancy::{Quick, between};
@@ -45,17 +45,22 @@ impl Cluster {
     /// The cluster of these programs. Its curves follow from the occupancy sweep of the static model,
     /// with MPKI for a pressure (Whirlpool's combination of miss curves).
     pub(crate) fn new(members: Vec<usize>, tables: &[Tables], ways: Ways) -> Self {
-        let mut sweep = Quick::new(members.len());
-        let mut slowness = Vec::new();
-        let llcmpki = Curve::from_fn(ways, |_| {
-            sweep.step(members.iter().map(|&index| &tables[index].llcmpki));
-            let at = |curve: fn(&Tables) -> &Curve| {
-                let parts = members.iter().zip(sweep.occupancy());
-                parts.map(|(&index, &x)| between(curve(&tables[index]), x)).sum::<u64>()
-            };
-            let speedup = at(|tables| &tables.speedup);
-            slowness.push(Q32::ratio(Q32::ONE.raw(), speedup).min(Q32::MAX_IN_CURVE));
-            Q32::from_raw(at(|tables| &tables.llcmpki))
+        let one = Q32::ONE.raw();
+        if let [index] = *members {
+            // It occupies every way.
+            let Tables { llcmpki, speedup } = tables[index];
+            let slowness = Curve::from_fn(ways, |ways| Q32::ratio(one, speedup.at(ways).raw()));
+            return Self { members, llcmpki, slowness };
+        }
+        let mut sweep = Quick::default();
+        sweep.restart(members.iter().map(|&index| &tables[index].llcmpki));
+        let mut slowness = [Q32::default(); MAX_WAYS];
+        let llcmpki = Curve::from_fn(ways, |ways| {
+            sweep.step();
+            let parts = members.iter().zip(sweep.occupancy());
+            let speedup = parts.map(|(&index, x)| between(&tables[index].speedup, x)).sum();
+            slowness[ways as usize - 1] = Q32::ratio(one, speedup);
+            Q32::from_raw(sweep.pressure())
         });
         let slowness = Curve::from_fn(ways, |ways| slowness[ways as usize - 1]);
         Self { members, llcmpki, slowness }
@@ -63,29 +68,28 @@ impl Cluster {
 
     /// How much more two clusters miss when they share ways than when these are divided between them,
     /// added up over every number of ways.
-    fn distance(&self, other: &Self, tables: &[Tables], ways: Ways, scratch: &mut Scratch) -> u64 {
-        let Scratch { sweep, split } = scratch;
-        let members = || self.members.iter().chain(&other.members);
-        sweep.restart(members().count());
-        split.start(&self.llcmpki, &other.llcmpki);
+    fn distance<'a>(
+        &self,
+        other: &Self,
+        tables: &'a [Tables],
+        ways: Ways,
+        sweep: &mut Quick<'a>,
+    ) -> u64 {
+        let members = self.members.iter().chain(&other.members);
+        sweep.restart(members.map(|&index| &tables[index].llcmpki));
+        // One way can't be divided.
+        if ways.get() < 2 {
+            return 0;
+        }
+        sweep.step();
+        let mut split = Split::new([&self.llcmpki, &other.llcmpki], ways.get());
         let mut sum = 0u64;
-        for size in 1..=ways.get() {
-            sweep.step(members().map(|&index| &tables[index].llcmpki));
-            let parts = members().zip(sweep.occupancy());
-            let combined: u64 = parts.map(|(&index, &x)| between(&tables[index].llcmpki, x)).sum();
-            // One way can't be divided.
-            if size > 1 {
-                sum = sum.saturating_add(combined.abs_diff(split.of(size)));
-            }
+        for size in 2..=ways.get() {
+            sweep.step();
+            sum = sum.saturating_add(sweep.pressure().abs_diff(split.of(size)));
         }
         sum
     }
-}
-
-#[derive(Clone, Debug, Default)]
-struct Scratch {
-    sweep: Quick,
-    split: Split,
 }
 
 /// Clusters that are merged one by one: the two nearest, and of equals the first.
@@ -96,7 +100,7 @@ pub(crate) struct Merging<'a> {
     pub(crate) clusters: Vec<Cluster>,
     /// By cluster: its distance to each after it.
     distances: Vec<Vec<u64>>,
-    scratch: Scratch,
+    sweep: Quick<'a>,
 }
 
 impl<'a> Merging<'a> {
@@ -105,7 +109,7 @@ impl<'a> Merging<'a> {
         let alone = |index| Cluster::new([index].into(), tables, ways);
         let clusters: Vec<Cluster> = (0..tables.len()).map(alone).collect();
         let mut merging =
-            Self { tables, ways, clusters, distances: Vec::new(), scratch: Scratch::default() };
+            Self { tables, ways, clusters, distances: Vec::new(), sweep: Quick::default() };
         for index in 0..merging.clusters.len() {
             let distances = merging.distances_from(index);
             merging.distances.push(distances);
@@ -114,9 +118,9 @@ impl<'a> Merging<'a> {
     }
 
     fn distances_from(&mut self, index: usize) -> Vec<u64> {
-        let Self { tables, ways, clusters, scratch, .. } = self;
+        let Self { tables, ways, clusters, sweep, .. } = self;
         let (one, rest) = (&clusters[index], &clusters[index + 1..]);
-        rest.iter().map(|other| one.distance(other, tables, *ways, scratch)).collect()
+        rest.iter().map(|other| one.distance(other, tables, *ways, sweep)).collect()
     }
 
     /// Merges the two nearest clusters, if there are two; the merged one comes first.

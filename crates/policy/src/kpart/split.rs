@@ -1,55 +1,125 @@
 //! What two clusters miss when ways are divided between them.
 
+use core::hint::select_unpredictable;
+
 use fairways_core::Curve;
 
-/// Two miss curves, among which lookahead divides any number of ways, at least one each.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Split {
-    curves: [Option<Curve>; 2],
+/// Two miss curves, among which lookahead divides more and more ways, at least one each.
+///
+/// With fewer ways, lookahead takes the same steps as with more, for as long as they fit: the steepest
+/// step of all is the steepest of those that fit too. So steps are taken once for all numbers of ways,
+/// and only those that come up against the end are looked for again.
+#[derive(Clone, Debug)]
+pub(crate) struct Split<'a> {
+    curves: [&'a Curve; 2],
+    /// What each has after the steps that fit so far, and how many ways all may have.
+    owned: [u32; 2],
+    most: u32,
+    /// The step that each would take next.
+    next: [Step; 2],
 }
 
-impl Split {
-    pub(crate) fn start(&mut self, one: &Curve, other: &Curve) {
-        self.curves = [Some(*one), Some(*other)];
+/// How far a curve falls, and within how many ways, where it falls most a way.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    fall: u64,
+    ways: u32,
+}
+
+impl<'a> Split<'a> {
+    /// For up to `most` ways, at least 2.
+    pub(crate) fn new(curves: [&'a Curve; 2], most: u32) -> Self {
+        let next = curves.map(|curve| Step::of(curve, 1, most - 2));
+        Self { curves, owned: [1; 2], most, next }
     }
 
-    /// What both miss with `ways` ways, at least 2, divided by lookahead.
-    pub(crate) fn of(&self, ways: u32) -> u64 {
-        let [Some(one), Some(other)] = &self.curves else { return 0 };
-        let curves = [one, other];
-        let mut owned = [1; 2];
-        let mut free = ways - 2;
+    /// What both miss with `ways` ways, 2 to the most; not fewer than asked for before.
+    pub(crate) fn of(&mut self, ways: u32) -> u64 {
+        loop {
+            let winner = winner(self.next);
+            let Step { fall, ways: more } = self.next[winner];
+            if fall == 0 || self.owned[0] + self.owned[1] + more > ways {
+                break;
+            }
+            self.owned[winner] += more;
+            let free = self.most - self.owned[0] - self.owned[1];
+            for place in [0, 1] {
+                if place == winner || self.next[place].ways > free {
+                    self.next[place] = Step::of(self.curves[place], self.owned[place], free);
+                }
+            }
+        }
+        self.rest(ways)
+    }
+
+    /// The same, from where the next step does not fit any more.
+    fn rest(&self, ways: u32) -> u64 {
+        let mut owned = self.owned;
+        let mut free = ways - owned[0] - owned[1];
         while free > 0 {
-            let steps = [0, 1].map(|place| steepest(curves[place], owned[place], free));
-            // The first of equals.
-            let [(fall, more), (other_fall, other_more)] = steps;
-            let second = u128::from(other_fall) * u128::from(more)
-                > u128::from(fall) * u128::from(other_more);
-            let (fall, more) = steps[usize::from(second)];
+            let steps = [0, 1].map(|place| Step::of(self.curves[place], owned[place], free));
+            let winner = winner(steps);
+            let Step { fall, ways } = steps[winner];
             if fall == 0 {
                 break;
             }
-            owned[usize::from(second)] += more;
-            free -= more;
+            owned[winner] += ways;
+            free -= ways;
         }
         // What no curve falls for is split evenly; the odd way is the first's.
         owned[0] += free.div_ceil(2);
         owned[1] += free / 2;
-        one.at(owned[0]).raw() + other.at(owned[1]).raw()
+        self.curves[0].at(owned[0]).raw() + self.curves[1].at(owned[1]).raw()
     }
 }
 
-/// How far a curve falls within the next ways, and how many, where it falls most a way.
-fn steepest(curve: &Curve, owned: u32, free: u32) -> (u64, u32) {
-    let values = &curve.values()[owned as usize - 1..];
-    let here = values[0].raw();
-    let mut best = (0, 1);
-    for (more, value) in (1..=free).zip(&values[1..]) {
-        let fall = here.saturating_sub(value.raw());
-        // Values are below 2^56 and ways below 2^6.
-        if fall * u64::from(best.1) > best.0 * u64::from(more) {
-            best = (fall, more);
+/// Whose step is steeper; the first of equals.
+fn winner([one, other]: [Step; 2]) -> usize {
+    usize::from(other.fall * u64::from(one.ways) > one.fall * u64::from(other.ways))
+}
+
+impl Step {
+    /// The steepest within `free` ways; the shortest of those.
+    fn of(curve: &Curve, owned: u32, free: u32) -> Self {
+        let reach = &curve.values()[owned as usize - 1..(owned + free) as usize];
+        let Some((here, there)) = reach.split_first() else { return Self { fall: 0, ways: 1 } };
+        let mut best = Self { fall: 0, ways: 1 };
+        for (ways, value) in (1..).zip(there) {
+            let fall = here.raw().saturating_sub(value.raw());
+            // Values are below 2^56 and ways below 2^6.
+            let better = fall * u64::from(best.ways) > best.fall * u64::from(ways);
+            best.fall = select_unpredictable(better, fall, best.fall);
+            best.ways = select_unpredictable(better, ways, best.ways);
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+    use fairways_core::Q32;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::lookahead::Lookahead;
+
+    proptest! {
+        /// Against lookahead for each number of ways on its own.
+        #[test]
+        fn every_number_of_ways_is_divided_as_lookahead_does(
+            tables in prop::array::uniform2(prop::collection::vec(0u32..30, 12)),
+        ) {
+            let curves = tables.map(|table| {
+                Curve::new(table.into_iter().map(Q32::from_int)).unwrap()
+            });
+            let mut split = Split::new([&curves[0], &curves[1]], 12);
+            for ways in 2..=12 {
+                let owned = Lookahead::default().divide(&curves, ways, 1).to_vec();
+                let parts = curves.iter().zip(&owned).map(|(curve, &ways)| curve.at(ways).raw());
+                let expected: u64 = parts.collect::<Vec<_>>().iter().sum();
+                prop_assert_eq!(split.of(ways), expected, "{} {:?}", ways, owned);
+            }
         }
     }
-    best
 }

@@ -12,7 +12,7 @@ use core::cmp::Ordering;
 use fairways_core::{Curve, Q32};
 
 use super::Parameters;
-use crate::occupancy::{Quick, between};
+use crate::occupancy::{between, divide_way};
 
 /// A division of ways among sensitive programs, and the memory that it is found in.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,6 @@ pub(crate) struct Pairing {
     at: State,
     /// Who has been given a way.
     helped: Vec<bool>,
-    sweep: Quick,
     order: Vec<usize>,
 }
 
@@ -61,7 +60,7 @@ impl Pairing {
         owned: &[u32],
     ) {
         let tables = Tables { slowdowns, pressures };
-        let Self { ways, cluster_of, best, at, helped, sweep, order } = self;
+        let Self { ways, cluster_of, best, at, helped, order } = self;
         at.programs.clear();
         at.programs.extend(owned.iter().zip(slowdowns).map(|(&ways, curve)| Member {
             ways,
@@ -78,10 +77,7 @@ impl Pairing {
             (core::cmp::Reverse(at.programs[index].slowdown), index)
         });
         for &index in &*order {
-            if at.programs[index].mate.is_none()
-                && at.act(tables, index, sweep)
-                && at.is_fairer(best)
-            {
+            if at.programs[index].mate.is_none() && at.act(tables, index) && at.is_fairer(best) {
                 best.programs.clone_from(&at.programs);
             }
         }
@@ -145,7 +141,7 @@ impl State {
 
     /// Lets a program share, or steal a way, whichever lessens the sum of slowdowns most; whether it
     /// did either.
-    fn act(&mut self, tables: Tables<'_>, index: usize, sweep: &mut Quick) -> bool {
+    fn act(&mut self, tables: Tables<'_>, index: usize) -> bool {
         let own = self.programs[index];
         let alone = |other: usize| other != index && self.programs[other].mate.is_none();
         let mut best: Option<(i128, Act)> = None;
@@ -155,7 +151,7 @@ impl State {
             }
         };
         for (other, member) in self.programs.iter().enumerate().filter(|(other, _)| alone(*other)) {
-            let [a, b] = tables.shared([index, other], own.ways + member.ways, sweep);
+            let [a, b] = tables.shared([index, other], own.ways + member.ways);
             let before = signed(own.slowdown) + signed(member.slowdown);
             consider(signed(a) + signed(b) - before, Act::Share(other));
         }
@@ -163,7 +159,7 @@ impl State {
         let one_way = |other: &usize| alone(*other) && self.programs[*other].ways == 1;
         for first in (0..self.programs.len()).filter(one_way) {
             for second in (first + 1..self.programs.len()).filter(one_way) {
-                let [a, b] = tables.shared([first, second], 1, sweep);
+                let [a, b] = tables.shared([first, second], 1);
                 let before = self.programs[first].slowdown + self.programs[second].slowdown;
                 let change = signed(a) + signed(b) - signed(before);
                 consider(signed(longer) - signed(own.slowdown) + change, Act::Steal(first, second));
@@ -173,18 +169,18 @@ impl State {
             None => return false,
             Some((_, Act::Share(other))) => {
                 let ways = own.ways + self.programs[other].ways;
-                self.pair(tables, [index, other], ways, sweep);
+                self.pair(tables, [index, other], ways);
             }
             Some((_, Act::Steal(first, second))) => {
-                self.pair(tables, [first, second], 1, sweep);
+                self.pair(tables, [first, second], 1);
                 self.give(tables, index, 1);
             }
         }
         true
     }
 
-    fn pair(&mut self, tables: Tables<'_>, pair: [usize; 2], ways: u32, sweep: &mut Quick) {
-        let slowdowns = tables.shared(pair, ways, sweep);
+    fn pair(&mut self, tables: Tables<'_>, pair: [usize; 2], ways: u32) {
+        let slowdowns = tables.shared(pair, ways);
         for (place, slowdown) in slowdowns.into_iter().enumerate() {
             self.programs[pair[place]] = Member { ways, mate: Some(pair[1 - place]), slowdown };
         }
@@ -222,11 +218,12 @@ fn signed(raw: u64) -> i128 {
 
 impl Tables<'_> {
     /// The slowdowns of two programs that share these ways.
-    fn shared(self, pair: [usize; 2], ways: u32, sweep: &mut Quick) -> [u64; 2] {
-        sweep.restart(2);
+    fn shared(self, pair: [usize; 2], ways: u32) -> [u64; 2] {
+        let pressures = pair.map(|index| &self.pressures[index]);
+        let mut occupancy = [0; 2];
         for _ in 0..ways {
-            sweep.step(pair.iter().map(|&index| &self.pressures[index]));
+            divide_way(pressures, &mut occupancy);
         }
-        [0, 1].map(|place| between(&self.slowdowns[pair[place]], sweep.occupancy()[place]))
+        [0, 1].map(|place| between(&self.slowdowns[pair[place]], occupancy[place]))
     }
 }

@@ -1,7 +1,7 @@
-//! What one LFOC decision costs, from the event to the actions.
+//! What one decision of LFOC, LFOC+ and KPart costs, from the event to the actions (LFOC, Table 2).
 //!
 //! The event:
-//! - `exit`: a light program ends, and LFOC decides for those that are left, whose classes and
+//! - `exit`: a light program ends, and the policy decides for those that are left, whose classes and
 //!   tables it has: Algorithm 1, which is what the authors' Table 2 times.
 //! - `start`: the last program of the mix starts. Its profile is taken in, it is classified and its
 //!   slowdown table computed; then the same.
@@ -17,10 +17,12 @@
 //!
 //! The mix: `drawn` at random, new at every decision, the classes as frequent as among the 55 SPEC
 //! programs that the LFOC authors measured (12 streaming, 28 light, 15 sensitive); `third` has a
-//! third sensitive and a quarter streaming; `sensitive` has nothing else. The sensitive ones start
+//! third sensitive and a quarter streaming; `half` has half sensitive and a quarter streaming;
+//! `sensitive` has nothing else. The sensitive ones start
 //! last.
 //!
-//! Prints CSV: of a warm round the mean, of the others the median, ns.
+//! Prints CSV: of a warm round the mean, of the others the median, ns. KPart, a thousand times slower,
+//! is timed warm only. An argument names the one policy to time.
 
 #![allow(clippy::print_stdout)]
 
@@ -29,7 +31,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Event, Llc, Policy, Profile, Time, Ways, Wish};
-use fairways_policy::lfoc::{Class, Lfoc, Parameters, classify};
+use fairways_policy::by_name;
+use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_profiles::generate::{Behaviour, Kind, Platform};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -39,6 +42,7 @@ const ROUNDS: usize = 11;
 /// fewer leave the first-level cache to each.
 const TOGETHER: usize = 16;
 const WARM_BATCHES: usize = 400;
+const WARM_BATCHES_KPART: usize = 10;
 const COLD_POLICIES: usize = 20_000;
 const EVICTED_DECISIONS: usize = 25;
 const EVICTION_BYTES: usize = 64 << 20;
@@ -46,24 +50,17 @@ const EVICTION_BYTES: usize = 64 << 20;
 fn main() {
     println!("bench,event,state,mix,programs,ways,round,ns");
     let mut memory = vec![1u8; EVICTION_BYTES];
+    let only = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
+    let policies = ["lfoc", "lfoc-plus", "kpart"];
+    let wanted = |policy: &&str| only.as_ref().is_none_or(|only| only == policy);
     for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11]), (20, vec![64])] {
         let ways = Ways::new(ways).expect("from 1 to 32");
         let mut lab = Lab { llc: Llc::with_ways(ways), pool: Pool::new(ways) };
         for programs in sizes {
-            for mix in ["drawn", "third", "sensitive"] {
-                for event in ["exit", "start"] {
-                    let case = Case { mix, event, programs };
-                    for round in 1..=ROUNDS {
-                        let row = |state: &str, ns: f64| {
-                            println!(
-                                "lfoc,{event},{state},{mix},{programs},{ways},{round},{ns:.1}"
-                            );
-                        };
-                        row("warm", lab.warm(case));
-                        row("evicted", lab.evicted(case, &mut memory));
-                    }
-                    for (round, ns) in (1..).zip(lab.cold(case)) {
-                        println!("lfoc,{event},cold,{mix},{programs},{ways},{round},{ns:.1}");
+            for policy in policies.into_iter().filter(wanted) {
+                for mix in ["drawn", "third", "half", "sensitive"] {
+                    for event in ["exit", "start"] {
+                        lab.measure(Case { policy, mix, event, programs }, &mut memory);
                     }
                 }
             }
@@ -73,6 +70,7 @@ fn main() {
 
 #[derive(Clone, Copy)]
 struct Case {
+    policy: &'static str,
     mix: &'static str,
     event: &'static str,
     programs: usize,
@@ -84,10 +82,34 @@ struct Lab {
 }
 
 impl Lab {
+    fn measure(&mut self, case: Case, memory: &mut [u8]) {
+        let Case { policy, mix, event, programs } = case;
+        let ways = self.llc.ways;
+        let row = |state: &str, round: usize, ns: f64| {
+            println!("{policy},{event},{state},{mix},{programs},{ways},{round},{ns:.1}");
+        };
+        let slow = policy == "kpart";
+        if slow && programs > 16 {
+            return;
+        }
+        for round in 1..=ROUNDS {
+            row("warm", round, self.warm(case));
+            if !slow {
+                row("evicted", round, self.evicted(case, memory));
+            }
+        }
+        if !slow {
+            for (round, ns) in (1..).zip(self.cold(case)) {
+                row("cold", round, ns);
+            }
+        }
+    }
+
     fn warm(&mut self, case: Case) -> f64 {
-        let mut subjects: Vec<_> = (0..TOGETHER).map(|_| Subject::new(self.llc)).collect();
+        let mut subjects: Vec<_> = (0..TOGETHER).map(|_| Subject::new(self.llc, case)).collect();
         let mut spent = Duration::ZERO;
-        for _ in 0..WARM_BATCHES {
+        let batches = if case.policy == "kpart" { WARM_BATCHES_KPART } else { WARM_BATCHES };
+        for _ in 0..batches {
             let events: Vec<_> =
                 subjects.iter_mut().map(|subject| subject.prepare(&mut self.pool, case)).collect();
             events.iter().for_each(read);
@@ -97,12 +119,13 @@ impl Lab {
             }
             spent += start.elapsed();
         }
-        spent.as_nanos() as f64 / (WARM_BATCHES * TOGETHER) as f64
+        spent.as_nanos() as f64 / (batches * TOGETHER) as f64
     }
 
     /// The medians of [`ROUNDS`] rounds over different policies.
     fn cold(&mut self, case: Case) -> Vec<f64> {
-        let mut subjects: Vec<_> = (0..COLD_POLICIES).map(|_| Subject::new(self.llc)).collect();
+        let mut subjects: Vec<_> =
+            (0..COLD_POLICIES).map(|_| Subject::new(self.llc, case)).collect();
         for subject in &mut subjects {
             subject.grow(&mut self.pool, case.programs);
         }
@@ -122,7 +145,7 @@ impl Lab {
     }
 
     fn evicted(&mut self, case: Case, memory: &mut [u8]) -> f64 {
-        let mut subject = Subject::new(self.llc);
+        let mut subject = Subject::new(self.llc, case);
         subject.grow(&mut self.pool, case.programs);
         let mut decide = || {
             let event = subject.prepare(&mut self.pool, case);
@@ -152,14 +175,14 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 /// A policy and the programs that it manages.
 struct Subject {
-    policy: Lfoc,
+    policy: Box<dyn Policy>,
     next: u32,
     running: Vec<AppId>,
 }
 
 impl Subject {
-    fn new(llc: Llc) -> Self {
-        let policy = Lfoc::new(Parameters::default());
+    fn new(llc: Llc, case: Case) -> Self {
+        let policy = by_name(case.policy).expect("a policy's name");
         let mut subject = Self { policy, next: 0, running: Vec::new() };
         subject.handle(&Event::Machine(llc));
         subject
@@ -281,6 +304,10 @@ impl Pool {
             }
             "third" => {
                 let (streaming, sensitive) = (programs.div_ceil(4), programs.div_ceil(3));
+                counts = [streaming, programs - streaming - sensitive, sensitive];
+            }
+            "half" => {
+                let (streaming, sensitive) = (programs.div_ceil(4), programs / 2);
                 counts = [streaming, programs - streaming - sensitive, sensitive];
             }
             _ => counts[SENSITIVE] = programs,
