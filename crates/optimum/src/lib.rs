@@ -1,4 +1,5 @@
-//! The exact best way to share a cache, by the static model of `fairways-profiles`.
+//! The best way to share a cache, by the static model of `fairways-profiles`: the exact one of as many
+//! programs as an operator has, a good one beside a bound of more.
 //!
 //! LFOC §2.2 counts the clusterings of 8 programs on 20 ways: 9 788 801. They need not be looked at
 //! one by one. How a cluster fares depends on its programs and its ways alone, so there are only
@@ -54,7 +55,7 @@ pub struct Solution {
 
 /// The best partition of a problem. If `deadline` comes first, the best found, and a bound (of a
 /// search for the least unfairness or under a memory limit; the others are one pass). Where memory
-/// has a limit, no partition's value is better by more than 10^-9 of it.
+/// has a limit, no partition's value is better by more than 10^-9 of it, and of equals it is any.
 ///
 /// More programs than [`Problem::most_programs`] are searched by trial until the deadline.
 ///
@@ -62,7 +63,8 @@ pub struct Solution {
 /// the same for any number of threads, if it is proven.
 ///
 /// # Errors
-/// If there is no partition at all, or too many programs and no deadline.
+/// If there is no partition at all, none is found in time, or there are too many programs and no
+/// deadline.
 pub fn solve(
     problem: &Problem<'_>,
     deadline: Option<Instant>,
@@ -74,29 +76,30 @@ pub fn solve(
         mix.iter().map(|&index| Program::new(profiles, index, llc.ways)).collect();
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     if mix.len() > problem.most_programs() {
-        let found = rough::search(problem, &programs, &late, &mut told);
-        let found = found.map(|(masks, bound)| solution(problem, &masks, bound));
-        return found.ok_or(Impossible::TooLittleBandwidth { programs: mix.len() });
+        let (masks, bound) = rough::search(problem, &programs, &late, &mut told)?;
+        return solution(problem, &masks, bound);
     }
     let limits = |max_clusters| Limits { min_ways: llc.min_ways() as usize, max_clusters };
     let allowed = llc.clos as usize;
-    let found = if let Some(bandwidth) = bandwidth {
+    let (clusters, bound) = if let Some(bandwidth) = bandwidth {
         let cells = Cells::new(&programs, llc.ways, kind, bandwidth, objective);
         let value = |cost| objective.value(cost, mix.len());
+        let least = rough::relaxed::bound(&programs, llc.ways, objective, true);
+        let least = objective.cost_of(least, mix.len());
         lazily(allowed, mix.len(), |most| {
             let search = Contended::new(&cells, limits(most), objective, &late);
-            search.run(&mut |best, bound| told(best.map(value), value(bound)))
-        })
+            search.run(least, &mut |best, bound| told(best.map(value), value(bound)))
+        })?
     } else {
         let summed = if objective == Objective::Antt { Summed::Slowdown } else { Summed::Progress };
         let table = Table::new(&programs, llc.ways, kind, summed);
         lazily(allowed, mix.len(), |most| {
-            best(&table, limits(most), objective, deadline, &mut told)
-        })
+            let found = best(&table, limits(most), objective, deadline, &mut told);
+            Ok(found.expect("a partition, since one was checked to fit"))
+        })?
     };
-    let (clusters, bound) = found.ok_or(Impossible::TooLittleBandwidth { programs: mix.len() })?;
     let bound = bound.map(|bound| objective.value(bound, mix.len()));
-    Ok(solution(problem, &masks(&clusters, llc, mix.len()), bound))
+    solution(problem, &masks(&clusters, llc, mix.len()), bound)
 }
 
 /// What is best of at most `allowed` clusters. Counting clusters costs as many times more as there
@@ -104,11 +107,13 @@ pub fn solve(
 fn lazily(
     allowed: usize,
     programs: usize,
-    mut best: impl FnMut(usize) -> Option<(Vec<Cluster>, Option<f64>)>,
-) -> Option<(Vec<Cluster>, Option<f64>)> {
-    best(programs)
-        .and_then(|found| if found.0.len() > allowed { best(allowed) } else { Some(found) })
+    mut best: impl FnMut(usize) -> Result<Found, Impossible>,
+) -> Result<Found, Impossible> {
+    best(programs).and_then(|found| if found.0.len() > allowed { best(allowed) } else { Ok(found) })
 }
+
+/// Clusters, and a bound on what any cost if these are not proven to be the best.
+type Found = (Vec<Cluster>, Option<f64>);
 
 /// The clusters of the best partition within limits, and a bound if it is not proven to be.
 fn best(
@@ -117,7 +122,7 @@ fn best(
     objective: Objective,
     deadline: Option<Instant>,
     told: &mut dyn FnMut(Option<f64>, f64),
-) -> Option<(Vec<Cluster>, Option<f64>)> {
+) -> Option<Found> {
     let mut oracle = Oracle::new(table, limits);
     match objective {
         Objective::Stp | Objective::Antt => oracle.admit(0.0, f64::INFINITY),
@@ -159,7 +164,11 @@ fn masks(clusters: &[Cluster], llc: Llc, programs: usize) -> Vec<WayMask> {
 }
 
 /// Scores what was found as everything else is scored.
-fn solution(problem: &Problem<'_>, masks: &[WayMask], bound: Option<f64>) -> Solution {
+fn solution(
+    problem: &Problem<'_>,
+    masks: &[WayMask],
+    bound: Option<f64>,
+) -> Result<Solution, Impossible> {
     let Problem { profiles, mix, llc, bandwidth, objective, .. } = *problem;
     let mut partition = Partition::default();
     for (app, &mask) in (0..).zip(masks) {
@@ -169,9 +178,11 @@ fn solution(problem: &Problem<'_>, masks: &[WayMask], bound: Option<f64>) -> Sol
         partition.place(AppId(app), cluster);
     }
     let mut scorer = Scorer::new(profiles, mix, llc.ways, bandwidth);
-    let slowdowns = scorer.score(masks).expect("it was served before").to_vec();
+    let slowdowns = scorer.score(masks);
+    let slowdowns =
+        slowdowns.map_err(|_| Impossible::TooLittleBandwidth { programs: mix.len() })?.to_vec();
     let metrics = Metrics::of(&slowdowns);
     let value = objective.value(objective.cost(&slowdowns), mix.len());
     let proven = bound.is_none();
-    Solution { partition, slowdowns, metrics, value, bound: bound.unwrap_or(value), proven }
+    Ok(Solution { partition, slowdowns, metrics, value, bound: bound.unwrap_or(value), proven })
 }

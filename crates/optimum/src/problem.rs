@@ -17,11 +17,11 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
     /// The least unfairness: the largest slowdown over the smallest (LFOC equation 3). Of equals, the
-    /// highest STP.
+    /// highest STP, unless memory has a limit.
     Unfairness,
     /// The highest STP: the sum of 1 / slowdown (LFOC equation 4).
     Stp,
-    /// The least largest slowdown. Of equals, the highest STP.
+    /// The least largest slowdown. Of equals, the highest STP, unless memory has a limit.
     MaxSlowdown,
     /// The least ANTT: the mean slowdown.
     Antt,
@@ -47,7 +47,7 @@ pub struct Problem<'a> {
 
 impl Problem<'_> {
     /// The most programs for which every cluster fits into memory, within a GiB for 20 ways: 20, and
-    /// where memory has a limit 16, since then every cluster's programs must be known.
+    /// where memory has a limit 16, since then every cluster is looked at under many contentions.
     #[must_use]
     pub fn most_programs(&self) -> usize {
         if self.bandwidth.is_some() { 16 } else { 20 }
@@ -61,7 +61,7 @@ pub enum Impossible {
     #[error("expected at least one program")]
     NoProgram,
     /// More programs than the exact method takes, and no deadline for another.
-    #[error("expected at most {most} programs without a time limit, found {programs}")]
+    #[error("expected at most {most} programs, found {programs}")]
     TooManyPrograms {
         /// How many there may be.
         most: usize,
@@ -71,6 +71,14 @@ pub enum Impossible {
     /// Memory leaves somebody nothing, however the cache is shared.
     #[error("expected memory that can serve {programs} programs, however they share the cache")]
     TooLittleBandwidth {
+        /// How many there are.
+        programs: usize,
+    },
+    /// The deadline came before a partition that memory can serve was found; there may be one.
+    #[error(
+        "found no partition of {programs} programs that memory can serve in the time there was"
+    )]
+    NoneInTime {
         /// How many there are.
         programs: usize,
     },
@@ -113,6 +121,15 @@ impl Objective {
             Self::Unfairness | Self::MaxSlowdown => cost,
             Self::Stp => -cost,
             Self::Antt => cost / programs as f64,
+        }
+    }
+
+    /// What costs as much as this value says.
+    pub(crate) fn cost_of(self, value: f64, programs: usize) -> f64 {
+        match self {
+            Self::Unfairness | Self::MaxSlowdown => value,
+            Self::Stp => -value,
+            Self::Antt => value * programs as f64,
         }
     }
 }

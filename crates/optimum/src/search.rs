@@ -66,6 +66,8 @@ pub(crate) struct Search<'a> {
     lows: Vec<f64>,
     highs: Vec<f64>,
     open: BinaryHeap<Interval>,
+    /// No ratio is below this.
+    floor: f64,
     pub(crate) found: Option<Found>,
     /// Only ratios below this are of use.
     limit: f64,
@@ -80,12 +82,15 @@ impl<'a> Search<'a> {
         if !lows.is_empty() {
             open.push(Interval { first: 0, last: lows.len() - 1, high: 0.0, bound: 1.0 });
         }
-        Self { table, oracle, lows, highs, open, found: None, limit: f64::INFINITY, bounding }
+        let (floor, limit) = (1.0, f64::INFINITY);
+        Self { table, oracle, lows, highs, open, floor, found: None, limit, bounding }
     }
 
-    /// A search for ratios below a limit only.
-    pub(crate) fn below(table: &'a Table, oracle: Oracle<'a>, limit: f64) -> Self {
-        Self { limit, ..Self::new(table, oracle, false) }
+    /// A search for ratios below a limit only, where none is below `floor`.
+    pub(crate) fn below(table: &'a Table, oracle: Oracle<'a>, floor: f64, limit: f64) -> Self {
+        let search = Self::new(table, oracle, false);
+        let open = search.open.into_iter().map(|all| Interval { bound: floor, ..all }).collect();
+        Self { open, floor, limit, ..search }
     }
 
     /// What has answered the search's questions.
@@ -119,8 +124,8 @@ impl<'a> Search<'a> {
             high = guess;
         }
         let middle = first + (last - first) / 2;
-        self.push(Interval { first, last: middle, high, bound: 1.0 });
-        self.push(Interval { first: middle + 1, last, high, bound: 1.0 });
+        self.push(first, middle, high);
+        self.push(middle + 1, last, high);
         true
     }
 
@@ -157,7 +162,7 @@ impl<'a> Search<'a> {
             self.hear(clusters);
         }
         if yes < last {
-            self.push(Interval { first: yes + 1, last, high: largest, bound: 1.0 });
+            self.push(yes + 1, last, largest);
         }
     }
 
@@ -179,9 +184,9 @@ impl<'a> Search<'a> {
         value
     }
 
-    fn push(&mut self, mut interval: Interval) {
-        interval.bound = (interval.high / self.lows[interval.last]).max(1.0);
-        self.open.push(interval);
+    fn push(&mut self, first: usize, last: usize, high: f64) {
+        let bound = (high / self.lows[last]).max(self.floor);
+        self.open.push(Interval { first, last, high, bound });
     }
 
     fn best(&self) -> f64 {

@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::time::Instant;
+
 use fairways_core::{Llc, Ways};
 use fairways_optimum::enumerate::enumerate;
-use fairways_optimum::{Kind, Objective, Problem, count, solve};
+use fairways_optimum::{Impossible, Kind, Objective, Problem, count, solve};
 use fairways_profiles::{Bandwidth, BandwidthModel, Table, embedded, read_table};
 use proptest::prelude::*;
 
@@ -69,31 +71,54 @@ proptest! {
     }
 }
 
+/// IPC, LLCMPKC, MB/s, stalls, and those that wait for memory.
+type Row = (f64, u32, f64, f64, f64);
+
+fn demanding(programs: &[Vec<Row>]) -> Table {
+    let mut text = format!("{METRICS}\n");
+    for (number, rows) in programs.iter().enumerate() {
+        for (ways, (ipc, llcmpkc, mbps, stalls, waits)) in (1..).zip(rows) {
+            text += &format!(
+                "p{number},{ways},{ipc},9,9,9,{llcmpkc},9,{mbps},9,0.1,{waits},{stalls},{waits}\n"
+            );
+        }
+    }
+    read_table(text.as_bytes(), "random").unwrap()
+}
+
 /// Programs whose bandwidth and stalls differ too, and a memory of this many MB/s, from plenty to
 /// next to nothing.
 fn contended() -> impl Strategy<Value = (Table, usize, Llc, f64)> {
     (1usize..=5, 1u32..=7, 1u32..=2, 1u32..=6, 20.0..3000.0).prop_flat_map(
         |(count, ways, min_bits, clos, limit)| {
             let row = (1u32..20, 0u32..6, 0u32..8, 0u32..=5, 0u32..=5);
+            let row = row.prop_map(|(ipc, llcmpkc, bandwidth, stalls, waits)| {
+                let [ipc, stalls, waits] = [ipc, stalls, waits].map(f64::from);
+                (ipc / 10.0, llcmpkc, f64::from(100 * bandwidth), stalls / 10.0, waits / 20.0)
+            });
             let rows = prop::collection::vec(row, ways as usize);
             let llc = Llc { min_bits, clos, ..Llc::with_ways(Ways::new(ways).unwrap()) };
-            prop::collection::vec(rows, count).prop_map(move |programs| {
-                let mut text = format!("{METRICS}\n");
-                for (number, rows) in programs.iter().enumerate() {
-                    for (ways, (ipc, llcmpkc, bandwidth, stalls, waits)) in (1..).zip(rows) {
-                        let ipc = f64::from(*ipc) / 10.0;
-                        let (mbps, stalls) = (100 * bandwidth, f64::from(*stalls) / 10.0);
-                        let waits = f64::from(*waits) / 20.0;
-                        text += &format!(
-                            "p{number},{ways},{ipc},9,9,9,{llcmpkc},9,{mbps},9,0.1,{waits},\
-                             {stalls},{waits}\n"
-                        );
-                    }
-                }
-                (read_table(text.as_bytes(), "random").unwrap(), count, llc, limit)
-            })
+            prop::collection::vec(rows, count)
+                .prop_map(move |programs| (demanding(&programs), count, llc, limit))
         },
     )
+}
+
+/// Programs that are slower the more ways they have: crowded, all are faster than at their best way
+/// count, and the largest slowdown may be below 1.
+fn falling() -> impl Strategy<Value = (Table, usize, Llc, f64)> {
+    (7usize..=8, 2u32..=4, 600.0..4000.0).prop_flat_map(|(count, ways, limit)| {
+        let rows = (0.02..0.32, prop::collection::vec((1u32..6, 100.0..200.0), ways as usize));
+        let rows = rows.prop_map(|(steep, rows): (f64, Vec<(u32, f64)>)| {
+            let at = |(way, (llcmpkc, mbps))| {
+                (2.0 * (1.0 - steep * f64::from(way)), llcmpkc, mbps, 0.5, 0.2)
+            };
+            (0u32..).zip(rows).map(at).collect()
+        });
+        let llc = Llc { clos: 16, ..Llc::with_ways(Ways::new(ways).unwrap()) };
+        prop::collection::vec(rows, count)
+            .prop_map(move |programs: Vec<Vec<Row>>| (demanding(&programs), count, llc, limit))
+    })
 }
 
 proptest! {
@@ -102,7 +127,9 @@ proptest! {
     })]
 
     #[test]
-    fn the_best_of_all_partitions_where_memory_has_a_limit(problem in contended()) {
+    fn the_best_of_all_partitions_where_memory_has_a_limit(
+        problem in prop_oneof![9 => contended().boxed(), 1 => falling().boxed()]
+    ) {
         let (profiles, count, llc, limit) = problem;
         let mix: Vec<usize> = (0..count).collect();
         for model in [BandwidthModel::Simple, BandwidthModel::Stalls] {
@@ -126,6 +153,53 @@ proptest! {
                     prop_assert_eq!(found.partition.check(&llc, apps), Ok(()));
                 }
             }
+        }
+    }
+}
+
+/// A partition that memory can just serve, or just not: of demands b, one that gets nothing when
+/// sum b - B is sum b² over it.
+#[test]
+fn what_is_found_is_served_at_the_very_edge() {
+    let llc = Llc::with_ways(Ways::new(3).unwrap());
+    let mut served = 0;
+    for case in 0..1000u32 {
+        let part = |n: u32| f64::from((case * 2_654_435 + n * 40_503) % 1009) / 1009.0;
+        let mut demands =
+            [20.0 + 100.0 * part(0), 20.0 + 100.0 * part(1), 20.0 + 100.0 * part(2), 0.0];
+        let most = 400.0 * (1.0 + part(3));
+        demands[3] = most;
+        demands.rotate_left(case as usize % 4);
+        let limit = demands.iter().map(|demand| demand * (1.0 - demand / most)).sum();
+        let profiles = demanding(&demands.map(|mbps| vec![(1.0, 1, mbps, 0.1, 0.1); 3]));
+        let bandwidth = Bandwidth::new(limit, BandwidthModel::Simple);
+        let (mix, kind, objective) = ([0, 1, 2, 3], Kind::Clustering, Objective::Stp);
+        let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, objective };
+        match solve(&problem, None, |_, _| ()) {
+            Ok(found) => served += u32::from(found.value.is_finite()),
+            Err(why) => assert_eq!(why, Impossible::TooLittleBandwidth { programs: 4 }),
+        }
+    }
+    assert!(served > 0, "none of 1000 is served");
+}
+
+/// Whether in time or too late, a search that finds nothing ends.
+#[test]
+fn a_memory_that_serves_nobody_is_told() {
+    let llc = Llc { clos: 16, ..Llc::with_ways(Ways::new(11).unwrap()) };
+    let bandwidth = Bandwidth::new(500.0, BandwidthModel::Simple);
+    let mix: Vec<usize> = (0..20).collect();
+    for (programs, deadline) in [(10, None), (10, Some(Instant::now())), (20, Some(Instant::now()))]
+    {
+        for objective in
+            [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
+        {
+            let (profiles, mix, kind) = (embedded(), &mix[..programs], Kind::Clustering);
+            let problem = Problem { profiles, mix, llc, kind, bandwidth, objective };
+            let why = solve(&problem, deadline, |_, _| ()).expect_err("500 MB/s for everybody");
+            let none_in_time = Impossible::NoneInTime { programs };
+            let known = why == Impossible::TooLittleBandwidth { programs };
+            assert!(known || (deadline.is_some() && why == none_in_time), "{objective:?}: {why}");
         }
     }
 }

@@ -68,6 +68,12 @@ impl Scorer {
         Ok(&self.slowdowns)
     }
 
+    /// What the programs asked of memory in the last score, MB/s; 0 where memory has no limit.
+    #[must_use]
+    pub fn demand_mbps(&self) -> f64 {
+        self.demands.iter().map(|demand| demand.mbps).sum()
+    }
+
     /// The ways that each program occupied in the last score.
     #[must_use]
     pub fn occupancy(&self) -> &[f64] {

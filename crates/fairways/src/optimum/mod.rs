@@ -1,4 +1,4 @@
-//! `fairways optimum`: the best way to share the cache, exactly.
+//! `fairways optimum`: the best way to share the cache.
 
 mod output;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
             if start.elapsed() > PATIENCE {
                 let best = best.map_or("none".into(), |best| format!("{best:.6}"));
                 let bar = bar.get_or_insert_with(progress);
-                bar.set_message(format!("{}: best {best}, none below {bound:.6}", mix.name));
+                bar.set_message(format!("{}: best {best}, none better than {bound:.6}", mix.name));
                 bar.tick();
             }
         });
@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
         let solution = solution.map_err(|why| {
             let hint = match why {
                 Impossible::TooManyPrograms { .. } => "; --time-limit S searches for S seconds",
+                Impossible::NoneInTime { .. } => "; a longer --time-limit may find one",
                 _ => "",
             };
             BadInput(format!("mix {}: {why}{hint}", mix.name))

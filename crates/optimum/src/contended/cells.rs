@@ -86,7 +86,7 @@ impl Cells {
         }
         // Whoever asks for the most at its least.
         let least = least.into_iter().fold(0.0, f64::max);
-        let most_contention = bandwidth.most_contention(least).min(f64::MAX);
+        let most_contention = bandwidth.most_contention(programs.len(), least);
         Self {
             programs: programs.len(),
             ways: count,
@@ -143,14 +143,17 @@ impl Cells {
 
     /// What a clustering costs, less being better, and its STP; none if memory can't serve it.
     pub(crate) fn cost(&self, clusters: &[Cluster]) -> Option<(f64, f64)> {
-        let (mut demands, mut slowdowns) = (Vec::new(), Vec::new());
+        // In the order of the programs: sums are then the same as a scorer's, to the last digit.
+        let mut members: Vec<(usize, Member)> = Vec::with_capacity(self.programs);
         for &(set, ways) in clusters {
             let count = set.count_ones() as usize;
-            for member in &self.members[set as usize][(ways - 1) * count..ways * count] {
-                demands.push(member.demand);
-                slowdowns.push(member.slowdown);
-            }
+            let indices = (0..self.programs).filter(|index| set >> index & 1 == 1);
+            let cell = &self.members[set as usize][(ways - 1) * count..ways * count];
+            members.extend(indices.zip(cell.iter().copied()));
         }
+        members.sort_unstable_by_key(|&(index, _)| index);
+        let demands: Vec<Demand> = members.iter().map(|(_, member)| member.demand).collect();
+        let mut slowdowns: Vec<f64> = members.iter().map(|(_, member)| member.slowdown).collect();
         self.bandwidth.slow_down(&demands, &mut slowdowns).ok()?;
         let stp = slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum::<f64>();
         Some((self.objective.cost(&slowdowns), stp))

@@ -17,9 +17,9 @@ mod listing;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::Objective;
 use crate::oracle::{Cluster, Limits, Oracle};
 use crate::search::{Search, ordered};
+use crate::{Found, Impossible, Objective};
 pub(crate) use cells::Cells;
 use cells::View;
 use listing::{Listing, Wanted};
@@ -36,6 +36,9 @@ const BUDGET: u64 = 2;
 
 /// An interval of contention that is relatively narrower is not cut any more.
 const NARROWEST: f64 = 1e-10;
+
+/// Contentions below this part of the most are as narrow as those at it.
+const NEARLY_NONE: f64 = 1e-3;
 
 /// Lows of a ratio below this are listed together.
 const TOGETHER: f64 = 1.01;
@@ -85,8 +88,8 @@ impl Interval {
         [Self { to: middle, budget, ..self }, Self { from: middle, budget, ..self }]
     }
 
-    fn is_narrow(self) -> bool {
-        self.to - self.from <= NARROWEST * self.to.max(1e-3)
+    fn is_narrow(self, most: f64) -> bool {
+        self.to - self.from <= NARROWEST * self.to.max(NEARLY_NONE * most)
     }
 }
 
@@ -96,6 +99,8 @@ pub(crate) struct Contended<'a> {
     limits: Limits,
     objective: Objective,
     late: &'a dyn Fn() -> bool,
+    /// Whether the whole range of contention has been looked at once, however late it was.
+    begun: bool,
     best: Option<Best>,
 }
 
@@ -113,26 +118,31 @@ impl<'a> Contended<'a> {
         objective: Objective,
         late: &'a dyn Fn() -> bool,
     ) -> Self {
-        Self { cells, limits, objective, late, best: None }
+        Self { cells, limits, objective, late, begun: false, best: None }
     }
 
-    /// The best clusters, and what none costs less than if they are not proven to be; none if memory
-    /// can serve no clustering. `told` hears of the least cost so far and of the bound.
+    /// The best clusters, and what none costs less than if they are not proven to be. None costs less
+    /// than `least`. `told` hears of the least cost so far and of the bound.
+    ///
+    /// # Errors
+    /// If memory can serve no clustering, or none is found in time.
     pub(crate) fn run(
         mut self,
+        least: f64,
         told: &mut dyn FnMut(Option<f64>, f64),
-    ) -> Option<(Vec<Cluster>, Option<f64>)> {
+    ) -> Result<Found, Impossible> {
+        let programs = self.cells.programs;
         let all = Interval {
             from: 0.0,
             to: self.cells.most_contention,
-            bound: f64::NEG_INFINITY,
-            budget: BUDGET << self.cells.programs,
+            bound: least,
+            budget: BUDGET << programs,
         };
         let mut open = BinaryHeap::from([all]);
         let mut bound = None;
         while let Some(interval) = open.pop().filter(|next| next.bound < self.limit()) {
             told(self.best.as_ref().map(|best| best.cost), interval.bound);
-            if (self.late)() && self.best.is_some() {
+            if self.must_stop() {
                 bound = Some(interval.bound);
                 break;
             }
@@ -140,8 +150,18 @@ impl<'a> Contended<'a> {
                 let bound = bound.max(interval.bound);
                 open.extend(interval.halves().map(|half| Interval { bound, ..half }));
             }
+            self.begun = true;
         }
-        self.best.map(|best| (best.clusters, bound))
+        match self.best {
+            Some(best) => Ok((best.clusters, bound)),
+            None if bound.is_some() => Err(Impossible::NoneInTime { programs }),
+            None => Err(Impossible::TooLittleBandwidth { programs }),
+        }
+    }
+
+    /// Whether it is late, and there is something to tell.
+    fn must_stop(&self) -> bool {
+        (self.begun || self.best.is_some()) && (self.late)()
     }
 
     /// What costs less than this is better than the best known.
@@ -171,9 +191,7 @@ impl<'a> Contended<'a> {
         if from > 0.0 {
             sums.push((&view.used_at_least, self.cells.served(from) - SLACK));
         }
-        if to < self.cells.most_contention {
-            sums.push((&view.room_at_most, -self.cells.served(to) - SLACK));
-        }
+        sums.push((&view.room_at_most, -self.cells.served(to) - SLACK));
         for &(cells, least) in &sums {
             let (sum, clusters) = oracle.best(cells)?;
             self.hear(&clusters);
@@ -181,7 +199,8 @@ impl<'a> Contended<'a> {
                 return None;
             }
         }
-        let budget = if interval.is_narrow() { u64::MAX } else { interval.budget };
+        let narrow = interval.is_narrow(self.cells.most_contention);
+        let budget = if narrow { u64::MAX } else { interval.budget };
         match self.objective {
             Objective::Unfairness | Objective::MaxSlowdown => {
                 self.look_for_ratio(&view, oracle, &sums, budget)
@@ -197,10 +216,11 @@ impl<'a> Contended<'a> {
         sums: &[(&[f64], f64)],
         budget: u64,
     ) -> Option<f64> {
-        let mut search = Search::below(&view.table, oracle, self.limit());
+        let floor = if self.objective == Objective::Unfairness { 1.0 } else { 0.0 };
+        let mut search = Search::below(&view.table, oracle, floor, self.limit());
         while search.step() {
-            if (self.late)() && self.best.is_some() {
-                return Some(f64::NEG_INFINITY);
+            if self.must_stop() {
+                return Some(floor);
             }
         }
         let found = search.found.take()?;
@@ -209,6 +229,9 @@ impl<'a> Contended<'a> {
         let lows = ordered(&view.table.lo);
         let mut open = vec![(0, lows.len() - 1)];
         while let Some((first, last)) = open.pop() {
+            if self.must_stop() {
+                return Some(found.value);
+            }
             let (low, top) = (lows[first], lows[last]);
             if !oracle.admits(low, self.limit() * top) {
                 continue;
@@ -253,6 +276,9 @@ impl<'a> Contended<'a> {
                 if bound >= self.limit() {
                     return None;
                 }
+                if self.must_stop() {
+                    return Some(bound);
+                }
                 let trial: Vec<f64> =
                     gain.iter().zip(cells).map(|(gain, cell)| gain + price * cell).collect();
                 let (sum, clusters) = oracle.best(&trial)?;
@@ -286,8 +312,9 @@ impl<'a> Contended<'a> {
         wanted: &[Wanted<'_>],
         budget: u64,
     ) -> bool {
-        let late = self.late;
-        let listing = Listing { oracle, table: &view.table, wanted, budget, late };
+        let (late, may_stop) = (self.late, self.begun || self.best.is_some());
+        let late = || may_stop && late();
+        let listing = Listing { oracle, table: &view.table, wanted, budget, late: &late };
         listing.run(&mut |clusters| self.hear(clusters))
     }
 }

@@ -14,7 +14,8 @@ struct Clusters {
     ways: Vec<u32>,
 }
 
-/// What a partition costs, less being better: the objective's value, then minus the STP.
+/// What a partition costs, less being better: the objective's value, then minus the STP. One that
+/// memory can't serve costs infinitely much, then what it asks of memory.
 pub(super) type Cost = (f64, f64);
 
 /// A change of a partition.
@@ -178,7 +179,7 @@ impl<'a> Climb<'a> {
 
     fn score(&mut self, clusters: &Clusters) -> Cost {
         let Ok(slowdowns) = self.scorer.score(&masks(clusters)) else {
-            return (f64::INFINITY, 0.0);
+            return (f64::INFINITY, self.scorer.demand_mbps());
         };
         let stp = slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum::<f64>();
         (self.problem.objective.cost(slowdowns), -stp)

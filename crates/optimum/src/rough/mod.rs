@@ -1,7 +1,7 @@
 //! A good partition of more programs than the exact method takes, and how much better one could be.
 
 mod climb;
-mod relaxed;
+pub(crate) mod relaxed;
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
 
-use crate::Problem;
+use crate::{Impossible, Problem};
 use climb::{Climb, Cost};
 
 /// Steps of each walk between two looks at what the others have found.
@@ -21,16 +21,19 @@ const ROUND: usize = 8;
 const REACHED: f64 = 1e-9;
 
 /// The programs' masks in the best partition that walks from partition to partition come upon until it
-/// is `late`, and a bound on the value if it is not reached; none if they come upon none that memory can serve.
+/// is `late`, and a bound on the value if it is not reached.
 ///
 /// Each walk climbs until nothing nearby is better, and goes on from the best it knows, changed a
 /// little (iterated local search).
+///
+/// # Errors
+/// If they come upon none that memory can serve.
 pub(crate) fn search(
     problem: &Problem<'_>,
     programs: &[Program],
     late: &(dyn Fn() -> bool + Sync),
     told: &mut dyn FnMut(Option<f64>, f64),
-) -> Option<(Vec<WayMask>, Option<f64>)> {
+) -> Result<(Vec<WayMask>, Option<f64>), Impossible> {
     let objective = problem.objective;
     let bound = relaxed::bound(programs, problem.llc.ways, objective, problem.bandwidth.is_some());
     let mut walks: Vec<(Cost, Vec<WayMask>, Climb<'_>)> = (0..rayon::current_num_threads() as u64)
@@ -53,12 +56,14 @@ pub(crate) fn search(
                 climb.kick();
             }
         });
-        let best = walks.iter().min_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal))?;
-        told(Some(value(best.0.0)).filter(|best| best.is_finite()), bound);
-        let reached = (value(best.0.0) - bound).abs() <= REACHED * bound;
+        let best = walks.iter().min_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
+        let served = best.filter(|best| best.0.0.is_finite());
+        let best_value = served.map(|best| value(best.0.0));
+        told(best_value, bound);
+        let reached = best_value.is_some_and(|best| (best - bound).abs() <= REACHED * bound);
         if reached || late() {
-            let bound = (!reached).then_some(bound);
-            return best.0.0.is_finite().then(|| (best.1.clone(), bound));
+            let found = served.map(|best| (best.1.clone(), (!reached).then_some(bound)));
+            return found.ok_or(Impossible::NoneInTime { programs: programs.len() });
         }
     }
 }

@@ -22,7 +22,7 @@ struct Relaxed {
 
 /// A bound on the objective's value for these programs, whatever memory does; with a memory limit the
 /// largest slowdown may be any multiple of the smallest.
-pub(super) fn bound(programs: &[Program], ways: Ways, objective: Objective, limited: bool) -> f64 {
+pub(crate) fn bound(programs: &[Program], ways: Ways, objective: Objective, limited: bool) -> f64 {
     let knots = |program: &Program| {
         (0..=ways.get()).map(|x| program.slowdown(f64::from(x))).collect::<Vec<_>>()
     };
@@ -57,20 +57,22 @@ impl Relaxed {
         f64::INFINITY
     }
 
+    /// Whether all slowdowns can be from `low` to `high`.
+    fn fits(&self, low: f64, high: f64) -> bool {
+        let least = self.slowdowns.iter().map(|one| Self::least(one, low, high));
+        least.sum::<f64>() <= self.ways * (1.0 + 1e-12)
+    }
+
     /// The least that the largest slowdown can be while none is below `low`; infinite if one must be.
     fn largest(&self, low: f64) -> f64 {
-        let fits = |high: f64| {
-            let least = self.slowdowns.iter().map(|one| Self::least(one, low, high));
-            least.sum::<f64>() <= self.ways * (1.0 + 1e-12)
-        };
         let most = self.slowdowns.iter().flatten().copied().fold(low, f64::max);
-        if !fits(most) {
+        if !self.fits(low, most) {
             return f64::INFINITY;
         }
         let (mut no, mut yes) = (low, most);
         for _ in 0..STEPS {
             let middle = f64::midpoint(no, yes);
-            if fits(middle) {
+            if self.fits(low, middle) {
                 yes = middle;
             } else {
                 no = middle;
@@ -86,8 +88,11 @@ impl Relaxed {
         let mut least = f64::INFINITY;
         while low <= most {
             // Of all with a smallest slowdown from here to a step further.
-            least = least.min(self.largest(low) / (low * STEP));
-            low *= STEP;
+            let next = low * STEP;
+            if self.fits(low, least * next) {
+                least = least.min(self.largest(low) / next);
+            }
+            low = next;
         }
         least.max(1.0)
     }

@@ -74,12 +74,13 @@ impl Bandwidth {
         }
     }
 
-    /// More contention than programs can come to if one of them never asks for less than
-    /// `mbps` MB/s; may be infinite.
+    /// More contention than so many programs can come to if one of them never asks for less than
+    /// `mbps` MB/s.
     #[must_use]
-    pub fn most_contention(self, mbps: f64) -> f64 {
+    pub fn most_contention(self, programs: usize, mbps: f64) -> f64 {
         match self.model {
-            BandwidthModel::Simple => self.limit_mbps / mbps,
+            // (sum b - B) B / sum b² with sum b² at least (sum b)² / n, which is most at sum b = 2 B.
+            BandwidthModel::Simple => (self.limit_mbps / mbps).min(programs as f64 / 4.0),
             BandwidthModel::Stalls => -stalls::LEAST_IDLE.ln(),
         }
     }
