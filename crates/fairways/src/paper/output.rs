@@ -127,9 +127,7 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
 
 /// Enough digits to tell it from its neighbours.
 fn digits(number: f64) -> String {
-    if number.fract() == 0.0 && number.abs() < 1e15 {
-        format!("{number:.0}")
-    } else if number.abs() >= 100.0 {
+    if number.fract() == 0.0 || number.abs() >= 100.0 {
         format!("{number:.0}")
     } else if number.abs() >= 0.1 {
         format!("{number:.3}")

@@ -73,6 +73,7 @@ impl Runs {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_arithmetic)]
 mod tests {
     use proptest::prelude::*;
 

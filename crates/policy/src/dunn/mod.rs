@@ -204,7 +204,7 @@ fn best_runs(values: &[Q32], most: usize, textbook: bool) -> Vec<(usize, usize)>
     let found = Runs::new(values, most);
     // Two programs are a cluster each; of more, no more clusters than one less.
     let most = if values.len() == 2 { 2 } else { most.min(values.len() - 1) };
-    let mut best: Option<((u128, u128), Vec<(usize, usize)>)> = None;
+    let mut best = None;
     for k in 2..=most {
         let runs = found.of(k);
         let raw = |index: usize| u128::from(values[index].raw());
@@ -217,12 +217,15 @@ fn best_runs(values: &[Q32], most: usize, textbook: bool) -> Vec<(usize, usize)>
             (_, 0) => true,
             _ => a.0 * b.1 < b.0 * a.1,
         };
-        let better = best.as_ref().is_none_or(|(known, _)| {
-            if textbook { less(*known, index) } else { less(index, *known) }
-        });
+        let better =
+            best.is_none_or(
+                |(known, _)| {
+                    if textbook { less(known, index) } else { less(index, known) }
+                },
+            );
         if better {
-            best = Some((index, runs));
+            best = Some((index, k));
         }
     }
-    best.map_or_else(|| found.of(most), |(_, runs)| runs)
+    found.of(best.map_or(most, |(_, k)| k))
 }

@@ -54,8 +54,8 @@ pub(crate) enum Next {
     Wait,
     /// The next size, or the same again.
     Shrink,
-    /// The program's MPKI and IPC by ways.
-    Done(Curve, Curve),
+    /// Nothing: all sizes have been seen.
+    Done,
 }
 
 impl Session {
@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// Takes in a window of the program.
-    pub(crate) fn take(&mut self, llc: &Llc, sample: &Sample) -> Next {
+    pub(crate) fn take(&mut self, sample: &Sample) -> Next {
         let joined = core::mem::take(&mut self.joined);
         if sample.plan < self.plan || (sample.straddled && !joined) {
             return Next::Wait;
@@ -116,13 +116,12 @@ impl Session {
             return Next::Shrink;
         }
         self.place = 0;
-        let (llcmpki, ipc) = self.tables(llc);
-        Next::Done(llcmpki, ipc)
+        Next::Done
     }
 
-    /// The measured points, with lines between them; made monotone: misses never rise with ways, nor
+    /// MPKI and IPC by ways: the measured points, with lines between them; made monotone: misses never rise with ways, nor
     /// does IPC fall. The whole cache is as the largest size.
-    fn tables(&self, llc: &Llc) -> (Curve, Curve) {
+    pub(crate) fn tables(&self, llc: &Llc) -> (Curve, Curve) {
         let (mut fewest, mut fastest) = (Q32::MAX_IN_CURVE, Q32::default());
         let mut smooth = |ways: u32| {
             let (llcmpki, ipc) = (self.at(ways, |point| point.0), self.at(ways, |point| point.1));
@@ -192,11 +191,12 @@ mod tests {
             plan: None,
             straddled: false,
         };
-        assert!(matches!(session.take(&llc, &window(99, 9000)), Next::Wait));
+        assert!(matches!(session.take(&window(99, 9000)), Next::Wait));
         for (misses, cycles) in [(2, 500), (8, 1000), (6, 500), (10, 2000), (18, 2000)] {
-            assert!(matches!(session.take(&llc, &window(misses, cycles)), Next::Shrink));
+            assert!(matches!(session.take(&window(misses, cycles)), Next::Shrink));
         }
-        let Next::Done(llcmpki, ipc) = session.take(&llc, &window(30, 4000)) else { panic!() };
+        assert!(matches!(session.take(&window(30, 4000)), Next::Done));
+        let (llcmpki, ipc) = session.tables(&llc);
         let whole =
             |curve: &Curve| curve.values().iter().map(|v| v.raw() >> 32).collect::<Vec<_>>();
         // At 11, 8, 6, 4, 2 and 1 ways: 2, 8, 6, 10, 18 and 30.

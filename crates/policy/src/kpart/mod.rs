@@ -148,13 +148,14 @@ impl KPart {
             self.again(sample.app, act);
             return;
         }
-        match session.take(&llc, sample) {
+        match session.take(sample) {
             Next::Wait => {}
             Next::Shrink => self.go_on(act),
-            Next::Done(llcmpki, ipc) => {
+            Next::Done => {
+                let tables = session.tables(&llc);
                 let learner = self.learners.iter_mut().find(|one| one.app == sample.app);
                 if let Some(learner) = learner {
-                    learner.measured.push_front((llcmpki, ipc));
+                    learner.measured.push_front(tables);
                     learner.measured.truncate(self.parameters.averaged_profiles.max(1) as usize);
                 }
                 self.leave(act);
