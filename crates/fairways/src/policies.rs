@@ -2,13 +2,17 @@
 
 use fairways_core::Policy;
 use fairways_policy::by_name;
-use fairways_policy::lfoc::{Lfoc, Parameters};
+use fairways_policy::dunn::{self, Dunn};
+use fairways_policy::kpart::{self, KPart};
+use fairways_policy::lfoc::{self, Lfoc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::BadInput;
 
-/// Parameters of `lfoc` that are spans: of no length, they would follow each other without end.
-const SPANS: [&str; 3] = ["normal_window", "sampling_window", "decision_period"];
+/// Parameters that are spans: of no length, they would follow each other without end.
+const SPANS: [&str; 4] = ["normal_window", "sampling_window", "decision_period", "profile_period"];
 
 /// The policy with this name and these parameters, and all its parameters, those that were not
 /// named with their defaults.
@@ -16,9 +20,19 @@ pub(crate) fn make(
     name: &str,
     parameters: Map<String, Value>,
 ) -> Result<(Box<dyn Policy>, Value), BadInput> {
-    if name == "lfoc" {
-        let (parameters, all) = lfoc(parameters)?;
+    if let "lfoc" | "lfoc-plus" = name {
+        let plus = name == "lfoc-plus";
+        let default = if plus { lfoc::Parameters::plus() } else { lfoc::Parameters::default() };
+        let (parameters, all) = set(name, default, parameters)?;
         return Ok((Box::new(Lfoc::new(parameters)), all));
+    }
+    if name == "dunn" {
+        let (parameters, all) = set(name, dunn::Parameters::default(), parameters)?;
+        return Ok((Box::new(Dunn::new(parameters)), all));
+    }
+    if name == "kpart" {
+        let (parameters, all) = set(name, kpart::Parameters::default(), parameters)?;
+        return Ok((Box::new(KPart::new(parameters)), all));
     }
     if let Some(parameter) = parameters.keys().next() {
         let said = format!("parameters of {name}: expected none, found {parameter:?}");
@@ -31,23 +45,27 @@ pub(crate) fn make(
     Ok((policy, Value::Object(parameters)))
 }
 
-fn lfoc(given: Map<String, Value>) -> Result<(Parameters, Value), BadInput> {
-    let mut parameters = Parameters::default();
+/// The parameters of the policy `policy`: those `given`, the others as they are.
+fn set<P: Copy + Serialize + DeserializeOwned>(
+    policy: &str,
+    mut parameters: P,
+    given: Map<String, Value>,
+) -> Result<(P, Value), BadInput> {
     let mut all = serde_json::to_value(parameters).map_err(|error| BadInput(error.to_string()))?;
     for (name, value) in given {
         let Some(slot) = all.get_mut(&name) else {
             let known = all.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
             let known = known.collect::<Vec<_>>().join(", ");
-            let said = format!("parameters of lfoc: expected one of {known}, found {name:?}");
+            let said = format!("parameters of {policy}: expected one of {known}, found {name:?}");
             return Err(BadInput(said));
         };
         if SPANS.contains(&name.as_str()) && value == 0 {
-            let said = format!("parameter {name} of lfoc: expected at least 1, found 0");
+            let said = format!("parameter {name} of {policy}: expected at least 1, found 0");
             return Err(BadInput(said));
         }
         *slot = value;
         parameters = serde_json::from_value(all.clone())
-            .map_err(|error| BadInput(format!("parameter {name} of lfoc: {error}")))?;
+            .map_err(|error| BadInput(format!("parameter {name} of {policy}: {error}")))?;
     }
     // As it is understood, not as it was written.
     let all = serde_json::to_value(parameters).map_err(|error| BadInput(error.to_string()))?;
@@ -86,9 +104,13 @@ fn value(text: &str) -> Value {
 mod tests {
     use super::*;
 
-    fn set(flags: &[&str]) -> Result<Value, BadInput> {
+    fn all_of(policy: &str, flags: &[&str]) -> Result<Value, BadInput> {
         let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
-        make("lfoc", parse(&flags)?).map(|(_, all)| all)
+        make(policy, parse(&flags)?).map(|(_, all)| all)
+    }
+
+    fn set(flags: &[&str]) -> Result<Value, BadInput> {
+        all_of("lfoc", flags)
     }
 
     #[test]
@@ -102,14 +124,32 @@ mod tests {
     #[test]
     fn every_parameter_stands_in_the_documentation_with_its_default() {
         let text = include_str!("../../../docs/run.md");
-        for (name, value) in set(&[]).unwrap().as_object().unwrap() {
-            let value = match (name.as_str(), value.as_str()) {
-                ("decision_period", _) => "500ms".to_owned(),
-                (_, Some(text)) => text.to_owned(),
-                (_, None) => value.to_string(),
-            };
-            assert!(text.contains(&format!("| `{name}` | {value} |")), "{name}: {value}");
+        for (policy, heading) in [("lfoc", "of LFOC"), ("dunn", "of Dunn"), ("kpart", "of KPart")] {
+            let start = text.find(&format!("## Parameters {heading}\n")).unwrap();
+            let section = text[start + 3..].split("\n## ").next().unwrap();
+            for (name, value) in all_of(policy, &[]).unwrap().as_object().unwrap() {
+                let value = match (name.as_str(), value.as_str()) {
+                    ("decision_period", _) => "500ms".to_owned(),
+                    (_, Some(text)) => text.to_owned(),
+                    (_, None) => value.to_string(),
+                };
+                let row = format!("| `{name}` | {value} |");
+                assert!(section.contains(&row), "{policy}: {name}: {value}");
+            }
         }
+    }
+
+    #[test]
+    fn every_policy_that_has_parameters_takes_them() {
+        assert_eq!(all_of("lfoc-plus", &[]).unwrap()["pair_clustering"], true);
+        assert_eq!(all_of("dunn", &["textbook_index=true"]).unwrap()["textbook_index"], true);
+        let kpart = all_of("kpart", &["profile_period=1000000"]).unwrap();
+        assert_eq!(
+            (&kpart["profile_period"], &kpart["averaged_profiles"]),
+            (&1_000_000.into(), &4.into())
+        );
+        let error = all_of("kpart", &["profile_period=0"]).unwrap_err().to_string();
+        assert!(error.contains("profile_period of kpart: expected at least 1"), "{error}");
     }
 
     #[test]

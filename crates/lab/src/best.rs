@@ -1,14 +1,14 @@
 //! What the best partitions look like (LFOC §3, Figures 2 and 3).
 
-use fairways_core::Llc;
-use fairways_optimum::{Impossible, Kind, Objective, Problem, solve};
+use fairways_core::{AppId, Llc, WayMask};
+use fairways_optimum::{Impossible, Kind, Objective, Problem, Solution, solve};
 use fairways_policy::lfoc::Class;
-use fairways_profiles::{Mix, Table};
+use fairways_profiles::{Metrics, Mix, Scorer, Table};
 
 use crate::draw::classes;
 
 /// Programs of each class in the fairest clusterings of mixes, by the ways of their clusters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Composition {
     /// At `ways - 1`: streaming, sensitive and light programs in clusters of so many ways.
     pub programs: Vec<[u32; 3]>,
@@ -16,6 +16,9 @@ pub struct Composition {
     pub clusters: Vec<u32>,
     /// By mix: the ways of all clusters that hold a streaming program and no sensitive one.
     pub streaming_ways: Vec<u32>,
+    /// Of the programs of each class: by how much unfairness rises, as a share, if one of them is in
+    /// another cluster.
+    pub moves: [Vec<f64>; 3],
 }
 
 /// The classes in the order of [`Composition::programs`].
@@ -46,9 +49,29 @@ pub fn composition(table: &Table, mixes: &[Mix], llc: Llc) -> Result<Composition
         programs: vec![[0; 3]; sizes],
         clusters: vec![0; sizes],
         streaming_ways: Vec::new(),
+        moves: Default::default(),
     };
     for mix in mixes {
-        let best = best(table, mix, llc, Kind::Clustering)?.partition;
+        let Solution { partition: best, value, .. } = best(table, mix, llc, Kind::Clustering)?;
+        let app = |index: usize| AppId(u32::try_from(index).unwrap_or(u32::MAX));
+        let of = |index| best.mask_of(app(index)).expect("every program is placed");
+        let mut masks: Vec<WayMask> = (0..mix.programs.len()).map(of).collect();
+        let mut scorer = Scorer::new(table, &mix.programs, llc.ways, None);
+        for (index, &program) in mix.programs.iter().enumerate() {
+            let own = masks[index];
+            // If it was alone, its ways are nobody's.
+            if masks.iter().filter(|mask| **mask == own).count() == 1 {
+                continue;
+            }
+            let class = CLASSES.iter().position(|class| *class == classes[program]);
+            let moves = &mut found.moves[class.expect("one of three")];
+            for &other in best.masks().iter().filter(|mask| **mask != own) {
+                masks[index] = other;
+                let slowdowns = scorer.score(&masks).expect("memory has no limit");
+                moves.push(Metrics::of(slowdowns).unfairness / value - 1.0);
+            }
+            masks[index] = own;
+        }
         let mut streaming_ways = 0;
         for (cluster, mask) in (0..).zip(best.masks()) {
             let size = mask.count() as usize - 1;
@@ -83,12 +106,7 @@ pub fn partitioning_over_clustering(
     mixes.iter().map(ratio).collect()
 }
 
-fn best(
-    table: &Table,
-    mix: &Mix,
-    llc: Llc,
-    kind: Kind,
-) -> Result<fairways_optimum::Solution, Impossible> {
+fn best(table: &Table, mix: &Mix, llc: Llc, kind: Kind) -> Result<Solution, Impossible> {
     let objective = Objective::Unfairness;
     let problem =
         Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth: None, objective };

@@ -39,6 +39,9 @@ pub fn draw_mixes(table: &Table, ways: Ways, seed: u64) -> Vec<Mix> {
     mixes
 }
 
+/// Programs in a mix like those of LFOC's Figure 5.
+pub(crate) const WORKLOAD_SIZES: [usize; 3] = [8, 12, 16];
+
 /// Mixes like the workloads of LFOC's Figure 5: of 8, 12 and 16 programs, `count` of each size and
 /// kind; the same seed gives the same mixes.
 ///
@@ -51,7 +54,7 @@ pub fn draw_workloads(programs: &Programs, ways: Ways, count: usize, seed: u64) 
     let mut mixes = Vec::new();
     for kind in ["S", "P"] {
         let mut number = 0;
-        for size in [8, 12, 16] {
+        for size in WORKLOAD_SIZES {
             for _ in 0..count {
                 number += 1;
                 let mut phased: Vec<usize> = (classes.len()..programs.len()).collect();

@@ -128,7 +128,8 @@ impl Model {
             let record = &mut self.jobs[app.job];
             let best = record.job.phases[app.phase].program.best_ipc() * mhz * 1e6;
             record.ran += seconds;
-            record.at_best += done / best;
+            record.work.instructions += done;
+            record.work.at_best += done / best;
         }
         true
     }

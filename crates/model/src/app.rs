@@ -28,7 +28,16 @@ pub(crate) struct Record {
     pub(crate) job: Job,
     pub(crate) completions: Vec<f64>,
     pub(crate) ran: f64,
-    pub(crate) at_best: f64,
+    pub(crate) work: Work,
+}
+
+/// What programs have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Instructions.
+    pub instructions: f64,
+    /// The seconds that they would have taken at their best (slowdown 1).
+    pub at_best: f64,
 }
 
 /// Something that happens now, and is still to be told.

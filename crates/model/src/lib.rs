@@ -31,6 +31,7 @@ mod rates;
 mod settings;
 mod window;
 
+pub use app::Work;
 pub use job::{Job, Phase, Then};
 pub use machine::Model;
 pub use settings::Settings;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fairways_core::{AppId, Event, Llc, Partition, PlanId, Time};
 use fairways_profiles::DemandError;
 
-use crate::app::{App, Due, Record};
+use crate::app::{App, Due, Record, Work};
 use crate::cache::Lines;
 use crate::job::Job;
 use crate::observe::Observer;
@@ -45,7 +45,7 @@ impl Model {
     /// in this order.
     #[must_use]
     pub fn new(settings: Settings, jobs: impl IntoIterator<Item = Job>) -> Self {
-        let record = |job| Record { job, completions: Vec::new(), ran: 0.0, at_best: 0.0 };
+        let record = |job| Record { job, completions: Vec::new(), ran: 0.0, work: Work::default() };
         let jobs: Vec<Record> = jobs.into_iter().map(record).collect();
         let mut arrivals: Vec<_> =
             jobs.iter().enumerate().map(|(index, record)| (record.job.at, index)).collect();
@@ -119,7 +119,16 @@ impl Model {
     /// (slowdown 1) for the same work.
     #[must_use]
     pub fn progress(&self, job: usize) -> (f64, f64) {
-        (self.jobs[job].ran, self.jobs[job].at_best)
+        (self.jobs[job].ran, self.jobs[job].work.at_best)
+    }
+
+    /// What all jobs together have done so far.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        self.jobs.iter().fold(Work::default(), |sum, record| Work {
+            instructions: sum.instructions + record.work.instructions,
+            at_best: sum.at_best + record.work.at_best,
+        })
     }
 
     /// The job that a program runs; `None` if it does not run.

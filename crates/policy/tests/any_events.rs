@@ -1,5 +1,5 @@
-//! Whatever LFOC is told, in whatever order, under whatever parameters: it does not panic, and its
-//! plans are ones that the machine it was told of accepts.
+//! Whatever policies that learn are told, in whatever order, under whatever parameters: they do not
+//! panic, and their plans are ones that the machine they were told of accepts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,9 @@ use fairways_core::{
     Action, AppId, Counters, Curve, Event, Llc, PartitionError, PlanId, Policy, Profile, Q32,
     Sample, Time, Ways, Wish,
 };
-use fairways_policy::lfoc::{Lfoc, Parameters};
+use fairways_policy::dunn::{self, Dunn};
+use fairways_policy::kpart::{self, KPart};
+use fairways_policy::lfoc::{self, Lfoc};
 use proptest::prelude::*;
 
 fn llcs() -> impl Strategy<Value = Llc> {
@@ -90,9 +92,51 @@ fn numbers() -> impl Strategy<Value = u32> {
     prop_oneof![4 => 0u32..8, 2 => 90u32..120, 1 => Just(u32::MAX)]
 }
 
-fn parameters() -> impl Strategy<Value = Parameters> {
-    (prop::array::uniform20(numbers()), any::<[u64; 4]>(), any::<bool>()).prop_map(
-        |(n, long, early_stop_heeds_stalls)| Parameters {
+/// A policy and its parameters.
+#[derive(Clone, Debug)]
+enum Made {
+    Lfoc(lfoc::Parameters),
+    Dunn(dunn::Parameters),
+    KPart(kpart::Parameters),
+}
+
+impl Made {
+    fn policy(&self) -> Box<dyn Policy> {
+        match self {
+            Self::Lfoc(parameters) => Box::new(Lfoc::new(*parameters)),
+            Self::Dunn(parameters) => Box::new(Dunn::new(*parameters)),
+            Self::KPart(parameters) => Box::new(KPart::new(*parameters)),
+        }
+    }
+}
+
+/// Half with the published parameters.
+fn policies() -> impl Strategy<Value = Made> {
+    prop_oneof![
+        1 => Just(Made::Lfoc(lfoc::Parameters::default())),
+        1 => Just(Made::Lfoc(lfoc::Parameters::plus())),
+        1 => Just(Made::Dunn(dunn::Parameters::default())),
+        1 => Just(Made::KPart(kpart::Parameters::default())),
+        2 => lfoc_parameters().prop_map(Made::Lfoc),
+        1 => (any::<u64>(), any::<bool>()).prop_map(|(nanos, textbook_index)| {
+            let decision_period = Duration::from_nanos(nanos);
+            Made::Dunn(dunn::Parameters { decision_period, textbook_index })
+        }),
+        1 => (any::<[u64; 3]>(), numbers(), numbers()).prop_map(|(long, averaged, patience)| {
+            Made::KPart(kpart::Parameters {
+                sampling_window: long[0],
+                profile_period: long[1],
+                averaged_profiles: averaged,
+                decision_period: Duration::from_nanos(long[2]),
+                sampling_patience: patience,
+            })
+        }),
+    ]
+}
+
+fn lfoc_parameters() -> impl Strategy<Value = lfoc::Parameters> {
+    (prop::array::uniform21(numbers()), any::<[u64; 4]>(), any::<[bool; 2]>()).prop_map(
+        |(n, long, [early_stop_heeds_stalls, pair_clustering])| lfoc::Parameters {
             max_streaming_way: n[0],
             gaps_per_streaming: n[1],
             max_ways_streaming: n[2],
@@ -113,21 +157,23 @@ fn parameters() -> impl Strategy<Value = Parameters> {
             windows_per_size: n[17],
             sampling_patience: n[18],
             most_persistence: n[19],
+            help_cost_percent: n[20],
             normal_window: long[0],
             sampling_window: long[1],
             high_threshold: Q32::from_raw(long[2]),
             streaming_llcmpkc: Q32::from_raw(long[2]),
             decision_period: Duration::from_nanos(long[3]),
             early_stop_heeds_stalls,
-            ..Parameters::default()
+            pair_clustering,
+            ..lfoc::Parameters::default()
         },
     )
 }
 
 /// Tells the events, but for those that no machine tells: a start of what runs, an exit of what
 /// does not.
-fn tell(parameters: Parameters, events: &[Event]) -> u32 {
-    let mut policy = Lfoc::new(parameters);
+fn tell(made: &Made, events: &[Event]) -> u32 {
+    let mut policy = made.policy();
     let (mut llc, mut running, mut plans) = (None, Vec::new(), 0);
     for (nanos, event) in (0..).zip(events) {
         match event {
@@ -150,37 +196,37 @@ fn tell(parameters: Parameters, events: &[Event]) -> u32 {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        failure_persistence: None, cases: 600, ..ProptestConfig::default()
+        failure_persistence: None, cases: 1200, ..ProptestConfig::default()
     })]
 
     #[test]
-    fn nothing_makes_lfoc_panic(
-        parameters in parameters(),
+    fn nothing_makes_a_policy_panic(
+        made in policies(),
         events in prop::collection::vec(events(), 0..120),
     ) {
-        tell(parameters, &events);
+        tell(&made, &events);
     }
 
     /// A machine and programs from the beginning, so that sampling mode is reached.
     #[test]
     fn plans_are_legal_in_every_mode(
-        parameters in prop_oneof![Just(Parameters::default()), parameters()],
+        made in policies(),
         llc in llcs(),
         events in prop::collection::vec(events(), 0..200),
     ) {
         let start = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
         let all: Vec<Event> =
             [Event::Machine(llc)].into_iter().chain((0..6).map(start)).chain(events).collect();
-        prop_assert!(tell(parameters, &all) >= 6);
+        prop_assert!(tell(&made, &all) >= 6);
     }
 
     /// Even what no machine tells.
     #[test]
-    fn a_damaged_journal_does_not_make_lfoc_panic(
-        parameters in prop_oneof![Just(Parameters::default()), parameters()],
+    fn a_damaged_journal_does_not_make_a_policy_panic(
+        made in policies(),
         events in prop::collection::vec(events(), 0..200),
     ) {
-        let mut policy = Lfoc::new(parameters);
+        let mut policy = made.policy();
         for event in &events {
             policy.handle(Time::ZERO, event, &mut |_| ());
         }

@@ -56,6 +56,8 @@ struct Activity {
     refused: u64,
     samplings: u64,
     sampling_share: f64,
+    sampling_instructions_share: f64,
+    sampling_loss: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -124,6 +126,8 @@ fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {
         refused: activity.refused,
         samplings: activity.samplings,
         sampling_share: activity.sampling_share(),
+        sampling_instructions_share: activity.sampling_instructions_share(),
+        sampling_loss: activity.sampling_loss(),
     });
     policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
 }

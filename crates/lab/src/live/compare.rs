@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairways_core::{Policy, Time, Wish};
+use fairways_core::{Policy, Wish};
 use fairways_model::{Job, Model, Settings, Then};
 use fairways_profiles::{DemandError, Metrics, Mix, Programs};
 use thiserror::Error;
@@ -137,15 +137,4 @@ pub fn compare_live(
 
 fn geometric_mean(values: &[f64]) -> f64 {
     (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
-}
-
-impl Activity {
-    /// The share of time in sampling mode, 0 to 1.
-    #[must_use]
-    pub fn sampling_share(&self) -> f64 {
-        if self.end == Time::ZERO {
-            return 0.0;
-        }
-        self.sampling_nanos as f64 / self.end.nanos() as f64
-    }
 }

@@ -1,11 +1,11 @@
 //! A mix on the machine over time, under one policy.
 
 use fairways_core::{Action, AppId, Event, Machine, Policy, Time};
-use fairways_model::Model;
+use fairways_model::{Model, Work};
 use fairways_policy::{kpart, lfoc};
 
 /// What a policy did on a machine over time, apart from how the programs fared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
     /// Events told.
     pub events: u64,
@@ -17,8 +17,52 @@ pub struct Activity {
     pub samplings: u64,
     /// Nanoseconds in sampling mode, as far as the policy's plans say.
     pub sampling_nanos: u64,
+    /// What all programs did in sampling mode.
+    pub sampling_work: Work,
+    /// What all programs did.
+    pub work: Work,
     /// When the machine stopped.
     pub end: Time,
+}
+
+impl Activity {
+    /// The share of time in sampling mode, 0 to 1.
+    #[must_use]
+    pub fn sampling_share(&self) -> f64 {
+        if self.end == Time::ZERO {
+            return 0.0;
+        }
+        self.sampling_nanos as f64 / self.end.nanos() as f64
+    }
+
+    fn sampled(&mut self, since: Time, before: Work, until: Time, after: Work) {
+        self.sampling_nanos += until.nanos() - since.nanos();
+        self.sampling_work.instructions += after.instructions - before.instructions;
+        self.sampling_work.at_best += after.at_best - before.at_best;
+    }
+
+    /// The share of all instructions that ran in sampling mode, 0 to 1.
+    #[must_use]
+    pub fn sampling_instructions_share(&self) -> f64 {
+        if self.work.instructions > 0.0 {
+            self.sampling_work.instructions / self.work.instructions
+        } else {
+            0.0
+        }
+    }
+
+    /// The share of what programs could have done that sampling mode cost them: how much more they
+    /// would have, had they been as fast in it as out of it (as fast: STP, LFOC equation 4). `None`
+    /// if they were never out of it.
+    #[must_use]
+    pub fn sampling_loss(&self) -> Option<f64> {
+        let share = self.sampling_share();
+        let outside = self.work.at_best - self.sampling_work.at_best;
+        (share < 1.0 && outside > 0.0).then(|| {
+            let all = outside / (1.0 - share);
+            1.0 - self.work.at_best / all
+        })
+    }
 }
 
 /// Runs a machine under a policy until it has no more to tell, and after each event lets `look`
@@ -30,7 +74,7 @@ pub fn watch<P: Policy + ?Sized>(
 ) -> Activity {
     let mut activity = Activity::default();
     // Since when, and for whom: the first program of a plan of sampling mode is the sampled one.
-    let mut sampling: Option<(Time, Option<AppId>)> = None;
+    let mut sampling: Option<(Time, Option<AppId>, Work)> = None;
     while let Some((at, event)) = model.next_event() {
         activity.events += 1;
         activity.refused += u64::from(matches!(event, Event::Refused { .. }));
@@ -40,11 +84,11 @@ pub fn watch<P: Policy + ?Sized>(
                 let app = partition.places().first().map(|place| place.app);
                 let before = sampling.take();
                 if [lfoc::SAMPLING, kpart::SAMPLING].contains(&reason) {
-                    let (since, previous) = before.unwrap_or((at, None));
+                    let (since, previous, work) = before.unwrap_or((at, None, model.work()));
                     activity.samplings += u64::from(previous != app);
-                    sampling = Some((since, app));
-                } else if let Some((since, _)) = before {
-                    activity.sampling_nanos += at.nanos() - since.nanos();
+                    sampling = Some((since, app, work));
+                } else if let Some((since, _, work)) = before {
+                    activity.sampled(since, work, at, model.work());
                 }
             }
             model.carry_out(action);
@@ -52,8 +96,9 @@ pub fn watch<P: Policy + ?Sized>(
         look(at, &event, model, policy);
         activity.end = at;
     }
-    if let Some((since, _)) = sampling {
-        activity.sampling_nanos += activity.end.nanos() - since.nanos();
+    activity.work = model.work();
+    if let Some((since, _, work)) = sampling {
+        activity.sampled(since, work, activity.end, activity.work);
     }
     activity
 }

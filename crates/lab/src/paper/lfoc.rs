@@ -12,7 +12,7 @@ use super::figures::{Bars, FigureError, Line, bars, lines};
 use super::over_time::Ran;
 use super::{Findings, Scored, cost, over_time, statically};
 use crate::best::{CLASSES, Composition, composition, partitioning_over_clustering};
-use crate::draw::{classes, draw_workloads, random_mixes};
+use crate::draw::{WORKLOAD_SIZES, classes, draw_workloads, random_mixes};
 use crate::live::{LiveError, Protocol};
 
 /// How the paper's experiments are repeated.
@@ -56,6 +56,7 @@ impl Setting {
 #[derive(Clone, Debug)]
 pub struct Figures {
     curves: Vec<Line>,
+    phased: Option<Line>,
     composition: Composition,
     ratios: Vec<(f64, f64)>,
     scored: Vec<Scored>,
@@ -90,20 +91,19 @@ impl<'a> Lfoc<'a> {
         let mut findings = Findings::default();
         search_space(&mut findings);
         parameters(table, setting, &mut findings);
-        phases(programs, setting.llc.ways, &mut findings);
+        let phased = phases(programs, setting.llc.ways, &mut findings);
         let curves = self.curves(&mut findings);
         let composition = self.composition(&mut findings, told);
         let ratios = self.ratios(&mut findings, told);
 
         let workloads = draw_workloads(programs, setting.llc.ways, setting.workloads, setting.seed);
-        let phased = programs.len() > table.names().len();
         let of_kind = |kind: &'static str| {
             let mixes = workloads.iter().filter(move |mix| mix.name.starts_with(kind));
             mixes.cloned().collect::<Vec<_>>()
         };
         let (one_class, mut all) = (of_kind("S"), of_kind("S"));
         // Without phased programs, a P mix is another S mix.
-        if phased {
+        if programs.len() > table.names().len() {
             all.extend(of_kind("P"));
         }
         let done = AtomicUsize::new(0);
@@ -124,7 +124,7 @@ impl<'a> Lfoc<'a> {
         told("Table 2: decisions timed", 0, 1);
         let costs = cost::measure(table, setting.llc, setting.seed);
         cost::findings(&costs, &mut findings);
-        Ok((findings, Figures { curves, composition, ratios, scored, ran, costs }))
+        Ok((findings, Figures { curves, phased, composition, ratios, scored, ran, costs }))
     }
 
     /// Figure 1.
@@ -184,6 +184,13 @@ impl<'a> Lfoc<'a> {
         findings.add("§3", case, f64::from(most));
         let median = ways.get(ways.len() / 2).copied().unwrap_or(0);
         findings.add("§3", "ways given to streaming clusters, the median mix", f64::from(median));
+        for (class, changes) in CLASSES.into_iter().zip(&found.moves) {
+            let mut changes = changes.clone();
+            changes.sort_unstable_by(f64::total_cmp);
+            let case = format!("one {} program to another cluster, median change", class.name());
+            let median = changes.get(changes.len() / 2).map(|change| 100.0 * change);
+            findings.add_if("§3", &format!("{case} of unfairness, percent"), median);
+        }
         found
     }
 
@@ -273,7 +280,11 @@ fn parameters(table: &Table, setting: &Setting, findings: &mut Findings) {
     add("§5", "LLC size", megabytes);
     add("§5", "core clock", setting.machine.mhz / 1000.0);
     add("§5", "smallest partition", setting.machine.way_bytes / 1024.0 / 1024.0);
-    findings.add_text("§5", "workload sizes", "8/12/16");
+    findings.add_text(
+        "§5",
+        "workload sizes",
+        WORKLOAD_SIZES.map(|size| size.to_string()).join("/"),
+    );
     let classes = classes(table, setting.llc.ways);
     let count = |class| classes.iter().filter(|&&other| other == class).count().to_string();
     let counts = CLASSES.map(count).join("/");
@@ -283,11 +294,11 @@ fn parameters(table: &Table, setting: &Setting, findings: &mut Findings) {
 
 /// Figure 4: a program that is light at first, and then streams. Of those with phases, whether there is
 /// one whose LLCMPKC goes up through the threshold once, and never down.
-fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) {
+fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -> Option<Line> {
     let table = programs.table();
     let threshold = Parameters::default().high_threshold;
     let phased = table.names().len()..programs.len();
-    let streams = |index| {
+    let streams = |&index: &usize| {
         let phases = programs.phases(index);
         let busy = phases
             .iter()
@@ -296,10 +307,25 @@ fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) {
         let first = busy.iter().position(|&busy| busy);
         first.is_some_and(|first| first > 0 && busy[first..].iter().all(|&busy| busy))
     };
-    if !phased.is_empty() {
-        let case = "fotonik3d: light at first, then LLCMPKC above 10 for the rest";
-        findings.add("Figure 4", case, f64::from(u8::from(phased.into_iter().any(streams))));
+    if phased.is_empty() {
+        return None;
     }
+    let found = phased.clone().find(streams);
+    let case = "fotonik3d: light at first, then LLCMPKC above 10 for the rest";
+    findings.add("Figure 4", case, f64::from(u8::from(found.is_some())));
+    let index = found?;
+    let mut points = Vec::new();
+    let mut ran = 0.0;
+    for phase in programs.phases(index) {
+        let program = Program::new(table, phase.program, ways);
+        let llcmpkc = program.rates(f64::from(ways.get())).llcmpkc;
+        points.push((ran, llcmpkc));
+        // The last may have no end.
+        let instructions = phase.instructions.unwrap_or(Protocol::default().instructions);
+        ran += instructions as f64 / 1e9;
+        points.push((ran, llcmpkc));
+    }
+    Some(Line { name: programs.name(index).to_owned(), points })
 }
 
 impl Figures {
@@ -308,7 +334,7 @@ impl Figures {
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let Self { curves, composition, ratios, scored, ran, costs } = self;
+        let Self { curves, phased, composition, ratios, scored, ran, costs } = self;
         let file = |name: &str| folder.join(name);
         if !curves.is_empty() {
             lines(&file("figure1.svg"), "Figure 1: slowdown", ["ways", "slowdown"], curves)?;
@@ -327,6 +353,11 @@ impl Figures {
         let title = "Figure 3: best partitioning over best clustering, unfairness";
         let line = Line { name: "mean".into(), points: ratios.clone() };
         lines(&file("figure3.svg"), title, ["programs", "ratio"], &[line])?;
+        if let Some(line) = phased {
+            let axes = ["10^9 instructions", "LLC misses per 1000 cycles"];
+            let title = "Figure 4: a program that is light at first, and then streams";
+            lines(&file("figure4.svg"), title, axes, std::slice::from_ref(line))?;
+        }
         let ran: Vec<Scored> = ran.iter().map(|(mix, _)| mix.clone()).collect();
         for (number, mixes, names) in
             [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]

@@ -5,14 +5,13 @@ use fairways_profiles::{Mix, Programs};
 use rayon::prelude::*;
 
 use super::{Findings, Scored, Setting};
-use crate::live::{LiveError, Protocol, compare_live};
+use crate::live::{Activity, LiveError, Protocol, compare_live};
 
 /// The policies that run, told nothing of the programs.
 pub(super) const POLICIES: [&str; 4] = ["dunn", "kpart", "lfoc", "lfoc-plus"];
 
-/// Mixes that ran: how each policy did relative to stock, and the share of its time in which it
-/// measured programs.
-pub(super) type Ran = Vec<(Scored, Vec<f64>)>;
+/// Mixes that ran: how each policy did relative to stock, and what it did.
+pub(super) type Ran = Vec<(Scored, Vec<Activity>)>;
 
 /// Runs every mix under each policy; `done` hears of each mix.
 pub(super) fn run(
@@ -31,9 +30,8 @@ pub(super) fn run(
             let unfairness = metrics.unfairness / found.stock.unfairness;
             (outcome.policy, unfairness, metrics.stp / found.stock.stp)
         });
-        let sampling = found.outcomes.iter().map(|outcome| outcome.activity.sampling_share());
-        let ran = Scored { mix: mix.name.clone(), policies: over.collect() };
-        let ran = (ran, sampling.collect());
+        let scored = Scored { mix: mix.name.clone(), policies: over.collect() };
+        let ran = (scored, found.outcomes.into_iter().map(|outcome| outcome.activity).collect());
         done();
         Ok(ran)
     };
@@ -87,10 +85,16 @@ pub(super) fn findings(ran: &Ran, findings: &mut Findings) {
         findings.add_if(ITEM, &format!("{name} online, mean unfairness over stock"), unfairness);
         let stp = mean(&each(&|mix| mix.of(policy).1));
         findings.add_if(ITEM, &format!("{name} online, mean STP over stock"), stp);
-        let sampling: Vec<f64> = ran.iter().map(|(_, shares)| 100.0 * shares[place]).collect();
-        if policy != "dunn" {
-            let case = format!("{name} online, time spent measuring programs, percent");
-            findings.add_if(ITEM, &case, mean(&sampling));
+        if policy == "dunn" {
+            continue;
         }
+        let mut spent = |what: &str, share: &dyn Fn(&Activity) -> Option<f64>| {
+            let shares = ran.iter().filter_map(|(_, all)| Some(100.0 * share(&all[place])?));
+            let case = format!("{name} online, {what} in sampling mode, percent");
+            findings.add_if(ITEM, &case, mean(&shares.collect::<Vec<_>>()));
+        };
+        spent("time", &|one| Some(one.sampling_share()));
+        spent("instructions", &|one| Some(one.sampling_instructions_share()));
+        spent("throughput (STP) lost", &Activity::sampling_loss);
     }
 }

@@ -24,6 +24,9 @@
 mod kmeans;
 mod ways;
 
+#[cfg(test)]
+mod tests;
+
 use alloc::vec::Vec;
 use core::time::Duration;
 

@@ -83,11 +83,9 @@ impl Session {
         let size = self.sizes[self.place];
         let own = partition.add_cluster(stack.next(size));
         partition.place(self.app, own);
-        let others = || programs.iter().map(|program| program.app).filter(|app| *app != self.app);
-        if others().next().is_some() {
-            let rest = partition.add_cluster(stack.next(llc.ways.get() - size));
-            partition.place_all(others(), rest..=rest);
-        }
+        let others = programs.iter().map(|program| program.app).filter(|app| *app != self.app);
+        let rest = partition.add_cluster(stack.next(llc.ways.get() - size));
+        partition.place_all(others, rest..=rest);
         SAMPLING
     }
 

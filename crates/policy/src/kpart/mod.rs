@@ -190,10 +190,18 @@ impl KPart {
         }
     }
 
+    /// Whether somebody can be measured: there are others for the rest of the ways.
+    fn can_measure(&self) -> bool {
+        let clusters = self.running.llc().map_or(0, |llc| llc.max_clusters());
+        clusters >= 2 && self.running.programs().len() >= 2
+    }
+
     /// Measures whoever is next, or clusters.
     fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
-        if self.session.is_none() && llc.max_clusters() >= 2 {
+        if !self.can_measure() {
+            self.give_up(act);
+        } else if self.session.is_none() {
             self.session = self.queue.pop_front().map(|app| Session::new(app, &llc));
             if let Some(session) = &self.session {
                 let every = Every::Instructions(self.parameters.sampling_window.max(1));
@@ -230,9 +238,12 @@ impl Policy for KPart {
                 }
                 act(Action::Wake { at: at.after(self.parameters.decision_period) });
                 let patience = self.parameters.sampling_patience;
-                let Some(session) = &mut self.session else { return };
-                session.silent += 1;
-                if session.silent > patience {
+                let waits = !self.queue.is_empty() && self.can_measure();
+                let stuck = self.session.as_mut().map_or(waits, |session| {
+                    session.silent += 1;
+                    session.silent > patience
+                });
+                if stuck {
                     self.give_up(act);
                     self.go_on(act);
                 }

@@ -227,3 +227,74 @@ impl Tables<'_> {
         [0, 1].map(|place| between(&self.slowdowns[pair[place]], occupancy[place]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use fairways_core::Ways;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A curve of tenths.
+    fn tenths(values: &[u64]) -> Curve {
+        Curve::new(values.iter().map(|&value| Q32::ratio(value, 10))).unwrap()
+    }
+
+    fn flat(value: u32) -> Curve {
+        Curve::from_fn(Ways::new(4).unwrap(), |_| Q32::from_int(value))
+    }
+
+    /// The ways of each cluster, and the cluster of each program.
+    fn divide(slowdowns: &[Curve], pressures: &[Curve], owned: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let mut pairing = Pairing::default();
+        pairing.divide(&Parameters::plus(), slowdowns, pressures, owned);
+        (pairing.ways, pairing.cluster_of)
+    }
+
+    #[test]
+    fn the_slowest_gets_a_way_that_another_can_spare() {
+        let slowdowns = [tenths(&[30, 10, 10, 10]), tenths(&[13, 12, 11, 10])];
+        assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 3]), (vec![2, 2], vec![0, 1]));
+        // Not where the other would become as slow as it is.
+        let slowdowns = [tenths(&[30, 10, 10, 10]), tenths(&[99, 30, 11, 10])];
+        assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 3]), (vec![1, 3], vec![0, 1]));
+    }
+
+    #[test]
+    fn who_presses_little_shares_with_who_gains() {
+        let slowdowns = [tenths(&[20, 10, 10, 10]), tenths(&[10, 10, 10, 10])];
+        assert_eq!(divide(&slowdowns, &[flat(100), flat(1)], &[1, 1]), (vec![2], vec![0, 0]));
+        // Were it to press as hard, nobody would gain.
+        assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 1]), (vec![1, 1], vec![0, 1]));
+    }
+
+    #[test]
+    fn two_of_a_way_share_one_and_the_other_is_stolen() {
+        let slowdowns = [tenths(&[30, 20, 10, 10]), tenths(&[10; 4]), tenths(&[10; 4])];
+        let pressures = [flat(10), flat(10), flat(10)];
+        assert_eq!(divide(&slowdowns, &pressures, &[2, 1, 1]), (vec![3, 1], vec![0, 1, 1]));
+    }
+
+    proptest! {
+        #[test]
+        fn every_way_stays_with_one_or_two(
+            programs in prop::collection::vec(
+                (prop::collection::vec(10u64..40, 8), prop::collection::vec(0u64..300, 8), 1u32..5),
+                1..10,
+            ),
+        ) {
+            let slowdowns: Vec<Curve> = programs.iter().map(|(s, ..)| tenths(s)).collect();
+            let pressures: Vec<Curve> = programs.iter().map(|(_, p, _)| tenths(p)).collect();
+            let owned: Vec<u32> = programs.iter().map(|(.., owned)| *owned).collect();
+            let (ways, cluster_of) = divide(&slowdowns, &pressures, &owned);
+            prop_assert_eq!(ways.iter().sum::<u32>(), owned.iter().sum::<u32>());
+            prop_assert_eq!(cluster_of.len(), owned.len());
+            for (cluster, &ways) in (0..).zip(&ways) {
+                let members = cluster_of.iter().filter(|&&of| of == cluster).count();
+                prop_assert!((1..=2).contains(&members) && ways >= 1);
+            }
+        }
+    }
+}

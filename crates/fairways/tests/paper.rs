@@ -1,0 +1,111 @@
+//! `fairways paper` as a user runs it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+
+fn paper(args: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("fairways").unwrap().arg("paper").args(args).assert()
+}
+
+fn report(args: &[&str]) -> Value {
+    serde_json::from_slice(&paper(args).success().get_output().stdout).unwrap()
+}
+
+const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/claims/lfoc.csv");
+
+/// A number if it reads as one, `null` if it is empty.
+fn number_or_text(text: &str) -> Value {
+    match text.parse::<f64>() {
+        _ if text.is_empty() => Value::Null,
+        Ok(number) => json!(number),
+        Err(_) => json!(text),
+    }
+}
+
+#[test]
+fn every_claim_is_a_row_and_every_figure_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("made/on/the/way");
+    let flags = ["lfoc", "--quick", "--json", "--threads"];
+    let found = report(&[&flags[..], &["2", "--out", out.to_str().unwrap()]].concat());
+    assert_eq!(found["paper"], "lfoc");
+    assert!(found["seconds"].as_f64().unwrap() > 0.0);
+    let rows = found["rows"].as_array().unwrap();
+    let mut claims = 0;
+    for (row, claim) in rows.iter().zip(csv::Reader::from_path(CLAIMS).unwrap().records()) {
+        let claim = claim.unwrap();
+        claims += 1;
+        let fields: Vec<&String> = row.as_object().unwrap().keys().collect();
+        let mut all =
+            ["item", "case", "unit", "published", "measured", "low", "high", "kind", "in_band"];
+        all.sort_unstable();
+        assert_eq!(fields, all);
+        for (field, column) in [("item", 0), ("case", 1), ("unit", 2), ("published", 3), ("kind", 6)]
+        {
+            assert_eq!(row[field], claim[column], "{row}");
+        }
+        assert_eq!(row["low"], number_or_text(&claim[4]), "{row}");
+        assert_eq!(row["high"], number_or_text(&claim[5]), "{row}");
+        let in_band = match (&row["measured"], &row["low"], &row["high"]) {
+            (Value::Null, ..) | (_, Value::Null, _) => Value::Null,
+            (Value::String(measured), low, _) => json!(low == measured),
+            (measured, low, high) => {
+                let [x, low, high] = [measured, low, high].map(|value| value.as_f64().unwrap());
+                json!(low <= x * (1.0 + 1e-9) && x <= high * (1.0 + 1e-9))
+            }
+        };
+        assert_eq!(row["in_band"], if row["kind"] == "no" { Value::Null } else { in_band }, "{row}");
+    }
+    assert_eq!(claims, 82);
+    let row = |case: &str| rows.iter().find(|row| row["case"] == case).unwrap();
+    assert_eq!(row("clusterings of 11 programs on 20 ways")["measured"], 5_616_700_277_f64);
+    // A quick run is shorter, and has fewer mixes.
+    assert_eq!(row("instructions per run")["measured"], Value::Null);
+    let without_claim = &rows[claims..];
+    assert!(!without_claim.is_empty());
+    assert!(without_claim.iter().all(|row| row["published"] == "" && row["in_band"].is_null()));
+    for figure in ["1", "2", "3", "4", "6-unfairness", "6-stp", "7-unfairness", "7-stp"] {
+        let svg = std::fs::read_to_string(out.join(format!("figure{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{figure}");
+    }
+    assert!(out.join("table2.svg").is_file());
+
+    // The same for any number of threads, but for what is timed.
+    let again = report(&[&flags[..], &["1"]].concat());
+    let untimed = |report: &Value| {
+        let rows = report["rows"].as_array().unwrap().iter();
+        rows.filter(|row| row["item"] != "Table 2").cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(untimed(&found), untimed(&again));
+}
+
+/// The project's claims are those that were set before anything was measured.
+#[test]
+fn the_bands_are_those_set_beforehand() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, Into::into);
+    let Ok(given) = std::fs::read(folder.join("claims/lfoc.csv")) else {
+        assert!(std::env::var_os("FAIRWAYS_REQUIRE_SHARED").is_none(), "no claims in {folder:?}");
+        return;
+    };
+    assert!(std::fs::read(CLAIMS).unwrap() == given, "{CLAIMS} is not claims/lfoc.csv");
+}
+
+#[test]
+fn bad_input_is_told_in_one_line_before_anything_runs() {
+    for (args, said) in [
+        (&["lfoc", "--profiles", "nonesuch.csv"][..], "nonesuch.csv"),
+        (&["lfoc", "--threads", "0"], "--threads: expected a whole number"),
+        (&["lfoc", "--out", "/dev/null/x"], "--out: /dev/null/x"),
+        (&["lfoc", "--seed", "x"], "--seed"),
+    ] {
+        let assert = paper(args).code(2).stdout("");
+        let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(told.contains(said) && told.lines().count() == 1, "{args:?}: {told}");
+    }
+    paper(&["nonesuch"]).code(2).stdout("");
+}

@@ -1,0 +1,100 @@
+//! Dunn's decisions, by hand.
+
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use fairways_core::{Counters, Curve, PartitionError, PlanId, Profile, Ways, Wish};
+
+use super::*;
+
+const LLC: Llc = Llc::with_ways(Ways::new(11).unwrap());
+
+fn start(app: u32, stalls_percent: Option<u64>) -> Event {
+    let zero = Curve::from_fn(LLC.ways, |_| Q32::default());
+    let profile = stalls_percent.map(|percent| {
+        Arc::new(Profile {
+            ipc: zero,
+            llcmpki: zero,
+            llcmpkc: zero,
+            bandwidth_mbps: zero,
+            // Only the first way counts.
+            stalls_l2_miss: Curve::from_fn(LLC.ways, |ways| {
+                if ways == 1 { Q32::ratio(percent, 100) } else { Q32::ONE }
+            }),
+        })
+    });
+    Event::Started { app: AppId(app), wish: Wish::default(), profile }
+}
+
+fn sampled(app: u32, cycles: Option<u64>, stalls: Option<u64>) -> Event {
+    let counters = Counters { cycles, stalls_l2_miss: stalls, ..Counters::default() };
+    let (app, window) = (AppId(app), Duration::ZERO);
+    let sample = Sample { app, counters, occupancy: None, window, plan: None, straddled: false };
+    Event::Sampled(sample)
+}
+
+/// The clusters of each plan that the event leads to: the mask and who is in it.
+fn tell(policy: &mut Dunn, event: &Event) -> Vec<Vec<(u32, Vec<u32>)>> {
+    let mut plans = Vec::new();
+    policy.handle(Time::ZERO, event, &mut |action| {
+        let Action::Partition { partition, .. } = action else { return };
+        let cluster = |(cluster, mask): (u32, &WayMask)| {
+            let mut members: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
+            members.sort_unstable();
+            (mask.bits(), members)
+        };
+        plans.push((0..).zip(partition.masks()).map(cluster).collect());
+    });
+    plans
+}
+
+fn known(parameters: Parameters, stalls: &[u64]) -> Vec<(u32, Vec<u32>)> {
+    let mut policy = Dunn::new(parameters);
+    tell(&mut policy, &Event::Machine(LLC));
+    let plans =
+        (0..).zip(stalls).map(|(app, &stalls)| tell(&mut policy, &start(app, Some(stalls))));
+    plans.last().unwrap().remove(0)
+}
+
+#[test]
+fn clusters_by_stalls_from_one_end_and_the_other() {
+    let stalls = [20, 80, 2, 78];
+    // Of two clusters the index is 58/18, of three 18/2. The mean of 2 and 20 is 0.14 of that of 78
+    // and 80: 1 + 10^0.14 = 2.4 ways.
+    let published = vec![(0x7ff, vec![1, 3]), (0x600, vec![0, 2])];
+    assert_eq!(known(Parameters::default(), &stalls), published);
+    // 1 + 10^(20/79) = 2.8, 1 + 10^(2/79) = 2.1.
+    let textbook = Parameters { textbook_index: true, ..Parameters::default() };
+    assert_eq!(known(textbook, &stalls), [(0x7ff, vec![1, 3]), (0x700, vec![0]), (0x3, vec![2])]);
+}
+
+#[test]
+fn two_are_a_cluster_each_and_those_alike_are_one() {
+    let two = known(Parameters::default(), &[40, 80]);
+    assert_eq!(two, [(0x7ff, vec![1]), (0x780, vec![0])]);
+    assert_eq!(known(Parameters::default(), &[40, 40, 40]), [(0x7ff, vec![0, 1, 2])]);
+}
+
+#[test]
+fn readings_add_up_and_a_period_later_there_is_a_plan_if_it_is_another() {
+    let mut policy = Dunn::default();
+    tell(&mut policy, &Event::Machine(LLC));
+    for app in 0..4 {
+        let everybody = vec![(0x7ff, (0..=app).collect::<Vec<u32>>())];
+        assert_eq!(tell(&mut policy, &start(app, None)), [everybody]);
+    }
+    assert_eq!(tell(&mut policy, &Event::Woke), <[Vec<_>; 0]>::default());
+    // Half of 0's cycles, a tenth of 1's; 2's counters are missing; 3 is not read at all.
+    for (app, cycles, stalls) in [(0, 600, 200), (0, 400, 300), (1, 500, 50)] {
+        assert!(tell(&mut policy, &sampled(app, Some(cycles), Some(stalls))).is_empty());
+    }
+    assert!(tell(&mut policy, &sampled(2, Some(900), None)).is_empty());
+    // 1 + 10^(0.1/0.5) = 2.6 ways.
+    let plan = vec![(0x7ff, vec![0, 2, 3]), (0x700, vec![1])];
+    assert_eq!(tell(&mut policy, &Event::Woke), core::slice::from_ref(&plan));
+    assert!(tell(&mut policy, &Event::Woke).is_empty());
+    let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
+    tell(&mut policy, &Event::Refused { plan: PlanId::default(), why });
+    assert_eq!(tell(&mut policy, &Event::Woke), [plan]);
+}
