@@ -1,0 +1,73 @@
+//! What the chip executes in a second, on one thread: LLC accesses, instructions and simulated time.
+//!
+//! - `hits`: a region of 8 MB in all 20 ways of a Xeon E5 v4, behind the private caches: everything hits.
+//! - `misses`: a stream, behind the private caches: everything misses.
+//! - `mlr`: dCat's random reader of 8 MB, and `mload`, its sequential reader of 60 MB, through the private
+//!   caches.
+//! - `mix`: six programs, as in dCat's evaluation: an MLR, two MLOADs and three lookbusy.
+//!
+//! Prints CSV. An argument `--sampling N` simulates one of N sets.
+
+#![allow(clippy::print_stdout)]
+
+use std::time::{Duration, Instant};
+
+use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
+use fairways_chip::{Chip, Job, Program, Settings, preset};
+use fairways_core::{Machine, Time};
+
+const ROUNDS: usize = 7;
+const MB: u32 = 1 << 14;
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let sampling = args.iter().position(|arg| arg == "--sampling");
+    let sampling = sampling.and_then(|place| args.get(place + 1)?.parse().ok()).unwrap_or(1);
+    let chip = preset::preset("xeon-e5").expect("a preset");
+    let settings = Settings { set_sampling: sampling, ..Settings::new(chip) };
+    println!("bench,sampling,round,llc_accesses_per_s,instructions_per_s,seconds_per_simulated_s");
+    let missed = |lines| {
+        let parts = vec![Part { share: 1.0, lines }];
+        let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
+        Program { accesses: Accesses::Mixture(mixture), base_cpi: 0.5, overlap: 4.0 }
+    };
+    let pattern =
+        |pattern, overlap| Program { accesses: Accesses::Pattern(pattern), base_cpi: 0.5, overlap };
+    let mlr = pattern(Pattern::Random { lines: 8 * MB }, 1.0);
+    let mload = pattern(Pattern::Sequential { lines: 60 * MB }, 8.0);
+    let busy = pattern(Pattern::Busy, 1.0);
+    let mix = [&mlr, &mload, &mload, &busy, &busy, &busy].map(Clone::clone).to_vec();
+    let subjects = [
+        ("hits", vec![missed(8 * MB)]),
+        ("misses", vec![missed(0)]),
+        ("mlr", vec![mlr]),
+        ("mload", vec![mload]),
+        ("mix", mix),
+    ];
+    for (name, programs) in subjects {
+        for round in 1..=ROUNDS {
+            let jobs = programs.iter().cloned().map(Job::new);
+            let mut chip = Chip::new(settings, jobs).expect("a chip");
+            let mut to = |millis: u64| {
+                chip.stop_at(Time::ZERO.after(Duration::from_millis(millis)));
+                while chip.next_event().is_some() {}
+                (0..programs.len()).fold((0, 0), |(accesses, instructions), job| {
+                    let account = chip.account(job);
+                    (accesses + account.llc_references, instructions + account.instructions)
+                })
+            };
+            // Until caches are warm.
+            let before = to(20);
+            let start = Instant::now();
+            let after = to(60);
+            let seconds = start.elapsed().as_secs_f64();
+            let per_second = |after: u64, before: u64| (after - before) as f64 / seconds;
+            println!(
+                "{name},{sampling},{round},{:.3e},{:.3e},{:.1}",
+                per_second(after.0, before.0),
+                per_second(after.1, before.1),
+                seconds / 0.04
+            );
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The account of cycles.
+//!
+//! A program's instructions take `base_cpi` cycles each while everything hits the L1. To that comes, for
+//! each access that misses the L1:
+//!
+//! | where it hits | cycles |
+//! |---|---|
+//! | L2 | `latency.l2` / `overlap` |
+//! | last-level cache | `latency.llc` / `overlap` |
+//! | memory | (`latency.memory` + the wait for the bus) / `overlap` |
+//!
+//! `overlap` is the program's: how many misses it has under way at the same time, by itself or by
+//! prefetching. Stores cost what loads do. A line that is written back takes the bus, but nobody waits
+//! for it. Cycles that wait for what missed the L2 (for the last-level cache and for memory) are also
+//! counted as stalls, as `CYCLE_ACTIVITY.STALLS_L2_MISS` does.
+//!
+//! Time is kept in ticks, 1024 to a cycle.
+
+use fairways_core::Counters;
+
+use crate::geometry::Latency;
+use crate::program::{LINE, Program};
+
+/// Ticks of a cycle.
+pub(crate) const TICKS: u64 = 1024;
+
+/// What a program has counted since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Instructions.
+    pub instructions: u64,
+    /// Ticks, 1024 to a cycle.
+    pub ticks: u64,
+    /// Loads and stores.
+    pub l1_references: u64,
+    /// Those among them that missed the L1.
+    pub l1_misses: u64,
+    /// Those that came to the last-level cache.
+    pub llc_references: u64,
+    /// Those that missed it.
+    pub llc_misses: u64,
+    /// Ticks of waiting for what missed the L2.
+    pub stall_ticks: u64,
+    /// Lines that were moved over the bus.
+    pub lines: u64,
+}
+
+impl Account {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.ticks += other.ticks;
+        self.l1_references += other.l1_references;
+        self.l1_misses += other.l1_misses;
+        self.llc_references += other.llc_references;
+        self.llc_misses += other.llc_misses;
+        self.stall_ticks += other.stall_ticks;
+        self.lines += other.lines;
+    }
+
+    /// Cycles in which it ran.
+    #[must_use]
+    pub fn cycles(&self) -> f64 {
+        self.ticks as f64 / TICKS as f64
+    }
+
+    /// What counters show of what was counted from `from` to here, each a number of times.
+    pub(crate) fn since(&self, from: &Self, times: u64) -> Counters {
+        let count = |to: u64, from: u64| Some((to - from) * times);
+        // Whole counters: what is told adds up.
+        let cycles = |of: fn(&Self) -> u64| count(of(self) / TICKS, of(from) / TICKS);
+        Counters {
+            instructions: count(self.instructions, from.instructions),
+            cycles: cycles(|account| account.ticks),
+            llc_references: count(self.llc_references, from.llc_references),
+            llc_misses: count(self.llc_misses, from.llc_misses),
+            stalls_l2_miss: cycles(|account| account.stall_ticks),
+            memory_bytes: count(self.lines * LINE, from.lines * LINE),
+        }
+    }
+}
+
+/// What things cost a program, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    pub(crate) instruction: u64,
+    pub(crate) l2: u64,
+    pub(crate) llc: u64,
+    pub(crate) memory: u64,
+    /// Of a tick of waiting for the bus, in 1024ths.
+    pub(crate) wait: u64,
+}
+
+impl Cost {
+    /// Nothing runs.
+    pub(crate) const NONE: Self = Self { instruction: 0, l2: 0, llc: 0, memory: 0, wait: 0 };
+
+    pub(crate) fn new(program: &Program, latency: Latency) -> Self {
+        let overlap = program.overlap.max(1.0);
+        let exposed = |cycles: u32| ticks(f64::from(cycles) / overlap);
+        Self {
+            instruction: ticks(program.base_cpi).max(1),
+            l2: exposed(latency.l2),
+            llc: exposed(latency.llc),
+            memory: exposed(latency.memory),
+            wait: ticks(1.0 / overlap),
+        }
+    }
+}
+
+/// Cycles in ticks.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "cycles are not negative; the cast saturates"
+)]
+pub(crate) fn ticks(cycles: f64) -> u64 {
+    (cycles * TICKS as f64).round() as u64
+}

@@ -1,0 +1,26 @@
+//! Caches.
+
+mod private;
+mod shared;
+
+pub(crate) use private::Private;
+pub(crate) use shared::{Fill, Shared};
+
+/// A line in a cache: which, and in the lowest bit whether memory has an older copy of it.
+pub(crate) type Tag = u32;
+
+/// No line.
+pub(crate) const NONE: Tag = Tag::MAX;
+
+/// The bit of a [`Tag`] that says so.
+pub(crate) const DIRTY: Tag = 1;
+
+/// Which line makes room for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replacement {
+    /// The one that was used longest ago.
+    Lru,
+    /// One that was not used since all others were (bit-PLRU, also called MRU): a bit a line, set when
+    /// it is used; when all are set, all others are cleared.
+    BitPlru,
+}

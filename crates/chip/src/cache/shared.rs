@@ -1,0 +1,353 @@
+//! The last-level cache, whose ways masks divide.
+//!
+//! A mask says where a miss may fill, as with Intel's CAT (SDM volume 3, 18.19.1): a line is hit in any
+//! way, and one outside a shrunk mask stays until somebody who may fill its way evicts it.
+
+use fairways_core::WayMask;
+
+use super::{DIRTY, NONE, Replacement, Tag};
+
+/// The most ways of a set.
+const MOST: usize = 32;
+
+/// The ways that a program may fill: all bits of their bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fill([u8; MOST]);
+
+impl Fill {
+    pub(crate) fn new(mask: WayMask) -> Self {
+        let mut fill = [0; MOST];
+        for (way, byte) in (0..).zip(&mut fill) {
+            *byte = if mask.contains(way) { u8::MAX } else { 0 };
+        }
+        Self(fill)
+    }
+}
+
+/// A set of at most `N` ways, padded so that loops over it have a length that is known.
+#[derive(Clone, Debug)]
+struct Set<const N: usize> {
+    lines: [Tag; N],
+    /// [`Replacement::Lru`]: how many lines were used since, of each; a line that is none is the oldest.
+    /// [`Replacement::BitPlru`]: whether it was used.
+    ages: [u8; N],
+}
+
+/// How many ways there are room for.
+#[derive(Clone, Debug)]
+enum Sets {
+    UpTo16(Vec<Set<16>>),
+    UpTo24(Vec<Set<24>>),
+    UpTo32(Vec<Set<32>>),
+}
+
+/// The last-level cache.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    sets: Sets,
+    ways: usize,
+    replacement: Replacement,
+}
+
+/// The ages of a set without lines.
+fn first_ages<const N: usize>(ways: usize, replacement: Replacement) -> [u8; N] {
+    let age = |way: usize| match replacement {
+        // Ways that there are not are younger than any: they are never shifted.
+        Replacement::Lru if way < ways => u8::try_from(way).unwrap_or(u8::MAX),
+        Replacement::Lru => u8::MAX,
+        // ... and as good as used, but never cleared.
+        Replacement::BitPlru if way < ways => 0,
+        Replacement::BitPlru => 2,
+    };
+    core::array::from_fn(age)
+}
+
+impl<const N: usize> Set<N> {
+    fn all(sets: usize, ways: usize, replacement: Replacement) -> Vec<Self> {
+        vec![Self { lines: [NONE; N], ages: first_ages(ways, replacement) }; sets]
+    }
+
+    /// Where a line is.
+    fn find(&self, line: Tag) -> Option<usize> {
+        let mut found = 0;
+        for (place, &here) in (1_u32..).zip(&self.lines) {
+            // At most one is: alternatives that are all looked at cost less than a way out.
+            found |= u32::from(here | DIRTY == line | DIRTY).wrapping_neg() & place;
+        }
+        (found != 0).then(|| found as usize - 1)
+    }
+
+    fn touch(&mut self, way: usize, replacement: Replacement) {
+        match replacement {
+            Replacement::Lru => {
+                let age = self.ages[way];
+                for other in &mut self.ages {
+                    *other += u8::from(*other < age);
+                }
+                self.ages[way] = 0;
+            }
+            Replacement::BitPlru => {
+                self.ages[way] = 1;
+                if self.ages.iter().all(|&used| used > 0) {
+                    for used in &mut self.ages {
+                        *used &= 2;
+                    }
+                    self.ages[way] = 1;
+                }
+            }
+        }
+    }
+
+    /// The way of `fill` whose line makes room.
+    fn victim(&self, fill: &Fill, replacement: Replacement) -> usize {
+        let fill = &fill.0[..N];
+        match replacement {
+            Replacement::Lru => {
+                let mut oldest = 0;
+                for (age, fill) in self.ages.iter().zip(fill) {
+                    oldest = oldest.max(age.wrapping_add(1) & fill);
+                }
+                let is_oldest = |(age, fill): (&u8, &u8)| age.wrapping_add(1) & fill == oldest;
+                self.ages.iter().zip(fill).position(is_oldest).unwrap_or(0)
+            }
+            Replacement::BitPlru => {
+                let allowed = || (0..N).filter(|&way| fill[way] != 0);
+                let free = allowed().find(|&way| self.lines[way] == NONE);
+                let unused = || allowed().find(|&way| self.ages[way] == 0);
+                free.or_else(unused).or_else(|| allowed().next()).unwrap_or(0)
+            }
+        }
+    }
+
+    fn access(&mut self, line: Tag, fill: &Fill, replacement: Replacement) -> Option<Tag> {
+        if let Some(way) = self.find(line) {
+            self.lines[way] |= line & DIRTY;
+            self.touch(way, replacement);
+            return None;
+        }
+        let way = self.victim(fill, replacement);
+        let evicted = core::mem::replace(&mut self.lines[way], line);
+        self.touch(way, replacement);
+        Some(evicted)
+    }
+
+    /// Takes out the lines that are `out`.
+    fn remove(&mut self, ways: usize, replacement: Replacement, out: &dyn Fn(Tag) -> bool) {
+        for way in 0..ways {
+            if self.lines[way] == NONE || !out(self.lines[way]) {
+                continue;
+            }
+            self.lines[way] = NONE;
+            match replacement {
+                Replacement::Lru => {
+                    let age = self.ages[way];
+                    for other in &mut self.ages[..ways] {
+                        *other -= u8::from(*other > age);
+                    }
+                    self.ages[way] = u8::try_from(ways - 1).unwrap_or(u8::MAX);
+                }
+                Replacement::BitPlru => self.ages[way] = 0,
+            }
+        }
+    }
+}
+
+/// The same for sets of any size.
+macro_rules! of_any_size {
+    ($sets:expr, $all:ident => $body:expr) => {
+        match $sets {
+            Sets::UpTo16($all) => $body,
+            Sets::UpTo24($all) => $body,
+            Sets::UpTo32($all) => $body,
+        }
+    };
+}
+
+impl Shared {
+    /// An empty cache of 1 to 32 ways.
+    pub(crate) fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
+        let sets = match ways {
+            0..=16 => Sets::UpTo16(Set::all(sets, ways, replacement)),
+            17..=24 => Sets::UpTo24(Set::all(sets, ways, replacement)),
+            _ => Sets::UpTo32(Set::all(sets, ways, replacement)),
+        };
+        Self { sets, ways, replacement }
+    }
+
+    /// Uses a line, which is brought in if it is not there, in a way of `fill`: then, the line that made
+    /// room.
+    pub(crate) fn access(&mut self, set: usize, line: Tag, fill: &Fill) -> Option<Tag> {
+        let replacement = self.replacement;
+        of_any_size!(&mut self.sets, all => all[set].access(line, fill, replacement))
+    }
+
+    /// Marks a line as newer than memory's copy, if it is there.
+    pub(crate) fn write_back(&mut self, set: usize, line: Tag) -> bool {
+        of_any_size!(&mut self.sets, all => {
+            let way = all[set].find(line);
+            if let Some(way) = way {
+                all[set].lines[way] |= DIRTY;
+            }
+            way.is_some()
+        })
+    }
+
+    /// Takes out every line that is `out`.
+    pub(crate) fn remove(&mut self, out: &dyn Fn(Tag) -> bool) {
+        let (ways, replacement) = (self.ways, self.replacement);
+        of_any_size!(&mut self.sets, all => {
+            all.iter_mut().for_each(|set| set.remove(ways, replacement, out));
+        });
+    }
+
+    /// The lines of a set, by way.
+    #[cfg(test)]
+    fn lines(&self, set: usize) -> Vec<Tag> {
+        of_any_size!(&self.sets, all => all[set].lines[..self.ways].to_vec())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A set, the plain way: what each way holds, and the ways in the order of their last use.
+    struct Naive {
+        lines: Vec<Option<(Tag, bool)>>,
+        recent: Vec<usize>,
+        used: Vec<bool>,
+    }
+
+    impl Naive {
+        fn new(ways: usize) -> Self {
+            Self { lines: vec![None; ways], recent: (0..ways).collect(), used: vec![false; ways] }
+        }
+
+        fn access(
+            &mut self,
+            line: Tag,
+            dirty: bool,
+            mask: WayMask,
+            replacement: Replacement,
+        ) -> (bool, Option<(Tag, bool)>) {
+            let hit = self.lines.iter().position(|here| here.is_some_and(|here| here.0 == line));
+            let allowed = |way: &usize| mask.contains(u32::try_from(*way).unwrap());
+            let way = hit.unwrap_or_else(|| match replacement {
+                Replacement::Lru => {
+                    let free = self.recent.iter().rev().copied().filter(allowed);
+                    let free = free.clone().find(|&way| self.lines[way].is_none());
+                    free.unwrap_or(*self.recent.iter().rev().find(|way| allowed(way)).unwrap())
+                }
+                Replacement::BitPlru => {
+                    let ways: Vec<usize> = (0..self.lines.len()).filter(allowed).collect();
+                    let free = ways.iter().find(|&&way| self.lines[way].is_none());
+                    let unused = ways.iter().find(|&&way| !self.used[way]);
+                    *free.or(unused).unwrap_or(&ways[0])
+                }
+            });
+            let before = self.lines[way];
+            let dirty = dirty || (hit.is_some() && before.unwrap().1);
+            self.lines[way] = Some((line, dirty));
+            self.recent.retain(|&other| other != way);
+            self.recent.insert(0, way);
+            self.used[way] = true;
+            if self.used.iter().all(|&used| used) {
+                self.used.fill(false);
+                self.used[way] = true;
+            }
+            (hit.is_some(), if hit.is_some() { None } else { before })
+        }
+    }
+
+    /// A use of a line by a program, a change of a program's mask, or an exit.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Use { program: usize, line: u32, dirty: bool },
+        Mask { program: usize, first: u32, count: u32 },
+        Exit { program: usize },
+    }
+
+    fn steps() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            40 => (0usize..3, 0u32..40, any::<bool>())
+                .prop_map(|(program, line, dirty)| Step::Use { program, line, dirty }),
+            2 => (0usize..3, 0u32..32, 1u32..=32)
+                .prop_map(|(program, first, count)| Step::Mask { program, first, count }),
+            1 => (0usize..3).prop_map(|program| Step::Exit { program }),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None, cases: 400, ..ProptestConfig::default()
+        })]
+
+        /// Line by line, way by way.
+        #[test]
+        fn a_set_does_as_a_plain_one(
+            ways in 1u32..=32,
+            plru in any::<bool>(),
+            steps in prop::collection::vec(steps(), 0..600),
+        ) {
+            let replacement = if plru { Replacement::BitPlru } else { Replacement::Lru };
+            let mut cache = Shared::new(2, ways as usize, replacement);
+            let mut naive = [Naive::new(ways as usize), Naive::new(ways as usize)];
+            let mut masks = [WayMask::span(0, ways); 3];
+            for step in steps {
+                match step {
+                    Step::Use { program, line, dirty } => {
+                        let set = line as usize % 2;
+                        let tag = (u32::try_from(program).unwrap() << 26) | line << 1;
+                        let fill = Fill::new(masks[program]);
+                        let made = cache.access(set, tag | u32::from(dirty), &fill);
+                        let (hit, evicted) =
+                            naive[set].access(tag, dirty, masks[program], replacement);
+                        let evicted = evicted.map_or(NONE, |(tag, dirty)| tag | u32::from(dirty));
+                        prop_assert_eq!(made, (!hit).then_some(evicted));
+                        let lines = naive[set].lines.iter();
+                        let lines = lines.map(|here| here.map_or(NONE, |(t, d)| t | u32::from(d)));
+                        prop_assert_eq!(cache.lines(set), lines.collect::<Vec<_>>());
+                    }
+                    Step::Mask { program, first, count } => {
+                        let first = first % ways;
+                        masks[program] = WayMask::span(first, count.min(ways - first));
+                    }
+                    Step::Exit { program } => {
+                        let of = |tag: Tag| (tag >> 26) as usize == program;
+                        cache.remove(&of);
+                        for set in &mut naive {
+                            for way in 0..set.lines.len() {
+                                if set.lines[way].is_some_and(|(tag, _)| of(tag)) {
+                                    set.lines[way] = None;
+                                    set.used[way] = false;
+                                    // A way without a line is the oldest.
+                                    set.recent.retain(|&other| other != way);
+                                    set.recent.push(way);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_outside_a_shrunk_mask_stay_and_hit() {
+        let mut cache = Shared::new(1, 4, Replacement::Lru);
+        let [all, low] = [WayMask::span(0, 4), WayMask::span(0, 1)].map(Fill::new);
+        for line in 0..4 {
+            assert_eq!(cache.access(0, line << 1, &all), Some(NONE));
+        }
+        let alone: Vec<Option<Tag>> = (4..8).map(|line| cache.access(0, line << 1, &low)).collect();
+        assert!(alone[1..].iter().zip(4u32..).all(|(out, line)| *out == Some(line << 1)));
+        let stayed = (0..4).filter(|line| cache.lines(0).contains(&(line << 1)));
+        for line in stayed.collect::<Vec<u32>>() {
+            assert_eq!(cache.access(0, line << 1, &low), None);
+        }
+        assert!(cache.write_back(0, 7 << 1) && !cache.write_back(0, 9 << 1));
+    }
+}

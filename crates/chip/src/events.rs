@@ -1,0 +1,143 @@
+//! What happens, and what is done about it.
+
+use fairways_core::{Action, Event, Every, Machine, Sample, Time};
+
+use crate::app::Window;
+use crate::machine::{Chip, Due};
+
+impl Chip {
+    /// When a window ends, if that is a matter of time.
+    pub(crate) fn window_ends(&self, window: &Window) -> Option<Time> {
+        match window.every {
+            Every::Time(span) => Some(window.since.after(self.span(span))),
+            Every::Instructions(_) => None,
+        }
+    }
+
+    fn has_ended(&self, window: &Window, instructions: u64) -> bool {
+        match window.every {
+            Every::Instructions(asked) => {
+                instructions - window.from.instructions >= self.instructions(asked)
+            }
+            Every::Time(_) => self.window_ends(window).is_some_and(|end| end <= self.now),
+        }
+    }
+
+    /// Finds what happens now: windows that end, then programs that do, then those that start, then the
+    /// alarm.
+    fn collect(&mut self) {
+        for index in 0..self.apps.len() {
+            let app = &self.apps[index];
+            let account = app.counted(self.clock(self.now));
+            if let Some(window) = app.window
+                && self.has_ended(&window, account.instructions)
+            {
+                let times = u64::from(self.settings.time_scale);
+                self.due.push_back(Due::Event(Event::Sampled(Sample {
+                    app: app.id,
+                    counters: account.since(&window.from, times),
+                    occupancy: Some(self.held(app)),
+                    window: self.told(self.now).since(self.told(window.since)),
+                    plan: self.plan,
+                    straddled: window.straddled,
+                })));
+                let next = Window { since: self.now, from: account, straddled: false, ..window };
+                self.apps[index].window = Some(next);
+            }
+            let app = &self.apps[index];
+            let in_time = self.phase_ends(app).is_some_and(|end| end <= self.now);
+            if in_time || account.instructions >= app.phase_end {
+                let phases = self.jobs[app.job].job.phases.len();
+                self.apps[index].phase = (app.phase + 1) % phases;
+                self.begin_phase(index);
+            }
+        }
+        let ended = self.apps.iter().filter(|app| app.account.instructions >= app.run_end);
+        for (id, job, started) in
+            ended.map(|app| (app.id, app.job, app.started)).collect::<Vec<_>>()
+        {
+            self.due.push_back(Due::Exit(id));
+            let seconds = self.told(self.now).since(self.told(started)).as_secs_f64();
+            self.jobs[job].completions.push(seconds);
+            if self.restarts(job) {
+                self.due.push_back(Due::Start(job));
+            }
+        }
+        while let Some((_, job)) = self.arrivals.pop_if(|(time, _)| *time <= self.now) {
+            self.due.push_back(Due::Start(job));
+        }
+        // Until all else is told, it may still be set anew.
+        if self.due.is_empty() && self.alarm.is_some_and(|time| self.here(time) <= self.now) {
+            self.alarm = None;
+            self.due.push_back(Due::Event(Event::Woke));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop_at.is_some_and(|time| self.here(time) <= self.now)
+            || self.stop_after.is_some_and(|completions| {
+                self.jobs.iter().all(|record| record.completions.len() >= completions)
+            })
+            || (self.apps.is_empty() && self.arrivals.is_empty())
+    }
+}
+
+impl Machine for Chip {
+    fn next_event(&mut self) -> Option<(Time, Event)> {
+        loop {
+            if let Some(due) = self.due.pop_front() {
+                let event = match due {
+                    Due::Event(event) => event,
+                    Due::Start(job) => self.start(job),
+                    Due::Exit(app) => {
+                        if let Some(index) = self.find(app) {
+                            self.remove(index);
+                        }
+                        Event::Exited { app }
+                    }
+                };
+                return Some((self.told(self.now), event));
+            }
+            self.collect();
+            if self.due.is_empty() && (self.is_over() || !self.advance()) {
+                return None;
+            }
+        }
+    }
+
+    fn carry_out(&mut self, action: Action<'_>) {
+        match action {
+            Action::Partition { plan, partition, .. } => {
+                let llc = &self.settings.chip.llc;
+                if let Err(why) = partition.check(llc, self.apps.iter().map(|app| app.id)) {
+                    // What became of a plan is known before anything else happens, save what became
+                    // of those before it.
+                    let is_refusal = |due: &&Due| matches!(due, Due::Event(Event::Refused { .. }));
+                    let place = self.due.iter().take_while(is_refusal).count();
+                    self.due.insert(place, Due::Event(Event::Refused { plan, why }));
+                    return;
+                }
+                self.plan = Some(plan);
+                self.partition.clone_from(partition);
+                for index in 0..self.apps.len() {
+                    let fill = self.fill_of(self.apps[index].id);
+                    let app = &mut self.apps[index];
+                    app.runner.fill = fill;
+                    if let Some(window) = &mut app.window {
+                        window.straddled |= window.since < self.now;
+                    }
+                }
+            }
+            Action::Watch { app, every } => {
+                let (since, clock) = (self.now, self.clock(self.now));
+                if let Some(index) = self.find(app) {
+                    let app = &mut self.apps[index];
+                    let from = app.counted(clock);
+                    app.window = Some(Window { every, since, from, straddled: false });
+                }
+            }
+            Action::Wake { at } => self.alarm = Some(at),
+            Action::Classified { .. } => {}
+        }
+    }
+}

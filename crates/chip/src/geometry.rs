@@ -1,0 +1,127 @@
+//! What the chip is made of.
+
+use fairways_core::{Llc, MAX_WAYS};
+use thiserror::Error;
+
+use crate::cache::Replacement;
+use crate::program::LINE;
+
+/// A chip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Geometry {
+    /// Cores; a program runs on each.
+    pub cores: u32,
+    /// Core clock, MHz.
+    pub mhz: u32,
+    /// The first private cache of each core, of data.
+    pub l1: Shape,
+    /// The second, if there is one.
+    pub l2: Option<Shape>,
+    /// Sets of the last-level cache, at most 2^20.
+    pub sets: u32,
+    /// Its ways, and the rules for masks.
+    pub llc: Llc,
+    /// Whether a line that leaves the last-level cache leaves the private caches too.
+    pub inclusive: bool,
+    /// Which line of the last-level cache makes room.
+    pub replacement: Replacement,
+    /// How long what misses the L1 takes.
+    pub latency: Latency,
+    /// What the memory bus moves, MB/s.
+    pub bandwidth_mbps: f64,
+}
+
+/// The size of a private cache of lines of 64 bytes; the line used longest ago makes room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Sets, a power of two of at most 2^20.
+    pub sets: u32,
+    /// Lines of a set, at most 32.
+    pub ways: u32,
+}
+
+/// Cycles from a load to its value, where nothing else is in the way; what hits the L1 is part of a
+/// program's base CPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// From the L2.
+    pub l2: u32,
+    /// From the last-level cache.
+    pub llc: u32,
+    /// From memory.
+    pub memory: u32,
+}
+
+/// A chip that there can't be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("{what}: expected {expected}, found {found}")]
+pub struct GeometryError {
+    what: &'static str,
+    expected: &'static str,
+    found: String,
+}
+
+impl Shape {
+    /// A cache of so many KB.
+    #[must_use]
+    pub const fn of_kb(kb: u32, ways: u32) -> Self {
+        Self { sets: kb * 1024 / 64 / ways, ways }
+    }
+}
+
+impl Geometry {
+    /// Bytes of a way of the last-level cache.
+    #[must_use]
+    pub fn way_bytes(&self) -> u64 {
+        u64::from(self.sets) * LINE
+    }
+
+    /// Whether there can be such a chip.
+    ///
+    /// # Errors
+    /// If not, with what is wrong: [`GeometryError`].
+    pub fn check(&self) -> Result<(), GeometryError> {
+        let refused = |what, expected, found: &dyn ToString| {
+            Err(GeometryError { what, expected, found: found.to_string() })
+        };
+        if !(1..=MOST_CORES).contains(&self.cores) {
+            return refused("cores", "1 to 63", &self.cores);
+        }
+        if !(1..=100_000).contains(&self.mhz) {
+            return refused("clock", "1 to 100000 MHz", &self.mhz);
+        }
+        for shape in [Some(self.l1), self.l2].into_iter().flatten() {
+            if !shape.sets.is_power_of_two() || shape.sets > MOST_SETS {
+                return refused(
+                    "sets of a private cache",
+                    "a power of two up to 2^20",
+                    &shape.sets,
+                );
+            }
+            if !(1..=MAX_WAYS).contains(&(shape.ways as usize)) {
+                return refused("ways of a private cache", "1 to 32", &shape.ways);
+            }
+        }
+        if !(1..=MOST_SETS).contains(&self.sets) {
+            return refused("sets of the last-level cache", "1 to 2^20", &self.sets);
+        }
+        let Latency { l2, llc, memory } = self.latency;
+        if l2 > llc || llc > memory || memory > 100_000 {
+            let found = format!("{l2}, {llc} and {memory} cycles");
+            return refused(
+                "latencies of L2, LLC and memory",
+                "each at least the one before",
+                &found,
+            );
+        }
+        if !(self.bandwidth_mbps.is_finite() && self.bandwidth_mbps > 0.0) {
+            return refused("bandwidth", "more than 0 MB/s", &self.bandwidth_mbps);
+        }
+        Ok(())
+    }
+}
+
+/// The most cores: lines carry theirs.
+const MOST_CORES: u32 = 63;
+
+const MOST_SETS: u32 = 1 << 20;

@@ -1,0 +1,68 @@
+//! What is to run on the chip.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_core::{Profile, Time, Wish};
+
+use crate::program::Program;
+
+/// A stretch of a program.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// What runs; `None`: nothing does, the core is idle.
+    pub program: Option<Arc<Program>>,
+    /// How long; `None`: to the end of the run.
+    pub length: Option<Length>,
+}
+
+/// How long a phase is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Instructions, at least 1; an idle phase runs none, and never ends.
+    Instructions(u64),
+    /// Time.
+    Time(Duration),
+}
+
+/// What happens when a program has run its instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It is gone.
+    Exit,
+    /// It starts again at once, as another program (another id).
+    Restart,
+}
+
+/// A program that is to run.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its phases in order; after the last comes the first again. There is at least one.
+    pub phases: Vec<Phase>,
+    /// How many instructions a run is, at least 1; `None`: it runs on.
+    pub instructions: Option<u64>,
+    /// What happens after a run.
+    pub then: Then,
+    /// When it starts.
+    pub at: Time,
+    /// What its owner asks for.
+    pub wish: Wish,
+    /// What the policy is told of it.
+    pub profile: Option<Arc<Profile>>,
+}
+
+impl Job {
+    /// A program that starts at once and runs on, of which nothing is known.
+    #[must_use]
+    pub fn new(program: Program) -> Self {
+        let phase = Phase { program: Some(Arc::new(program)), length: None };
+        Self {
+            phases: vec![phase],
+            instructions: None,
+            then: Then::Exit,
+            at: Time::ZERO,
+            wish: Wish::default(),
+            profile: None,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A chip that executes addresses.
+//!
+//! [`Chip`] is a [`fairways_core::Machine`]. Programs are sources of memory accesses; each goes through the
+//! private caches of its core, the last-level cache and the memory bus, so that conflict misses, caches
+//! that warm up, streams that evict others' lines and a bus that saturates come about by themselves.
+//!
+//! - **The last-level cache** has sets and ways of any number. A mask says where a program may *fill*: it hits
+//!   anywhere, and lines outside a shrunk mask stay until somebody evicts them, as with Intel's CAT.
+//! - **Pages** of 4 KB or 2 MB lie in random frames, or in a row. A line's set is its physical number
+//!   modulo the number of sets, without a hash: which is what dCat's Figure 3 counts.
+//! - **Cycles** are accounted for as `account.rs` says, on one page.
+//! - **Time** passes in turns of a thousand cycles, in which one core after the other runs. Windows by
+//!   instructions, phases and runs end with the turn in which they are complete.
+//! - A program has a core to itself. One that starts holds nothing; the lines of one that exits are free.
+//!
+//! Everything random comes from one seed: the same settings, jobs and actions give the same events, to
+//! the last bit.
+
+mod account;
+mod app;
+mod bus;
+mod cache;
+mod events;
+mod geometry;
+mod job;
+mod machine;
+mod pages;
+pub mod preset;
+pub mod program;
+mod run;
+mod settings;
+
+pub use account::Account;
+pub use cache::Replacement;
+pub use geometry::{Geometry, GeometryError, Latency, Shape};
+pub use job::{Job, Length, Phase, Then};
+pub use machine::{Chip, ChipError};
+pub use pages::{PageSize, Placement};
+pub use program::Program;
+pub use settings::Settings;

@@ -1,0 +1,345 @@
+//! The machine: all of its state, and what can be asked about it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use fairways_core::{AppId, Event, Partition, PlanId, Q32, Time, WayMask};
+use thiserror::Error;
+
+use crate::account::{Account, TICKS, ticks};
+use crate::app::{App, Caches, Runner};
+use crate::bus::Bus;
+use crate::cache::{Fill, Private, Shared};
+use crate::geometry::{GeometryError, Shape};
+use crate::job::{Job, Length, Then};
+use crate::program::LINE;
+use crate::run::{TURN, Turn, Uncore};
+use crate::settings::Settings;
+
+/// A chip on which programs run; the crate's documentation says how it behaves.
+pub struct Chip {
+    pub(crate) settings: Settings,
+    pub(crate) jobs: Vec<Record>,
+    /// On the chip's clock, like all times within.
+    pub(crate) now: Time,
+    pub(crate) due: VecDeque<Due>,
+    /// Jobs that are still to come, the next one last.
+    pub(crate) arrivals: Vec<(Time, usize)>,
+    /// On the policy's clock.
+    pub(crate) alarm: Option<Time>,
+    pub(crate) stop_at: Option<Time>,
+    pub(crate) stop_after: Option<usize>,
+    pub(crate) next_id: u32,
+    pub(crate) plan: Option<PlanId>,
+    pub(crate) partition: Partition,
+    pub(crate) apps: Vec<App>,
+    pub(crate) caches: Vec<Caches>,
+    pub(crate) uncore: Uncore,
+    /// How long a turn is.
+    pub(crate) turn: Duration,
+}
+
+/// What is known of a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) job: Job,
+    pub(crate) completions: Vec<f64>,
+    /// What its runs that have ended have counted.
+    pub(crate) before: Account,
+}
+
+/// Something that happens now, and is still to be told.
+#[derive(Clone, Debug)]
+pub(crate) enum Due {
+    Event(Event),
+    Exit(AppId),
+    Start(usize),
+}
+
+/// Programs that can't run on a chip, or a chip that can't be.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ChipError {
+    /// The chip.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+    /// Every program has a core.
+    #[error("expected at most {cores} programs, one for each core, found {programs}")]
+    TooManyPrograms {
+        /// The cores.
+        cores: u32,
+        /// The programs.
+        programs: usize,
+    },
+    /// A share of sets or of time.
+    #[error("{what}: expected 1 to {most}, found {found}")]
+    Share {
+        /// Which.
+        what: &'static str,
+        /// At most.
+        most: u32,
+        /// What was asked for.
+        found: u32,
+    },
+}
+
+impl Chip {
+    /// A chip on which these jobs run; job `i` is named so below. Jobs that start together do so in this
+    /// order.
+    ///
+    /// # Errors
+    /// If there can't be such a chip, or it has fewer cores than there are jobs: [`ChipError`].
+    pub fn new(settings: Settings, jobs: impl IntoIterator<Item = Job>) -> Result<Self, ChipError> {
+        let Settings { chip, set_sampling, time_scale, .. } = settings;
+        chip.check()?;
+        let record = |job| Record { job, completions: Vec::new(), before: Account::default() };
+        let jobs: Vec<Record> = jobs.into_iter().map(record).collect();
+        if jobs.len() > chip.cores as usize {
+            return Err(ChipError::TooManyPrograms { cores: chip.cores, programs: jobs.len() });
+        }
+        for (what, found, most) in
+            [("set sampling", set_sampling, chip.sets), ("time scale", time_scale, MOST_SCALE)]
+        {
+            if !(1..=most).contains(&found) {
+                return Err(ChipError::Share { what, most, found });
+            }
+        }
+        let private = |shape: Shape| Private::new(shape.sets as usize, shape.ways as usize);
+        let caches = Caches { l1: private(chip.l1), l2: chip.l2.map(private) };
+        let sets = chip.sets.div_ceil(set_sampling) as usize;
+        let turn_nanos = (TURN * 1000).div_ceil(u64::from(chip.mhz));
+        let cycles_of_a_line = f64::from(chip.mhz) * LINE as f64 / chip.bandwidth_mbps;
+        let turn_ticks = turn_nanos * u64::from(chip.mhz) * TICKS / 1000;
+        let mut arrivals: Vec<(Time, usize)> = Vec::new();
+        for (index, record) in jobs.iter().enumerate() {
+            let nanos = record.job.at.nanos().div_ceil(u64::from(time_scale));
+            arrivals.push((Time::from_nanos(nanos), index));
+        }
+        arrivals.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(Self {
+            jobs,
+            now: Time::ZERO,
+            due: VecDeque::from([Due::Event(Event::Machine(chip.llc))]),
+            arrivals,
+            alarm: None,
+            stop_at: None,
+            stop_after: None,
+            next_id: 0,
+            plan: None,
+            partition: Partition::default(),
+            apps: Vec::new(),
+            caches: vec![caches; chip.cores as usize],
+            uncore: Uncore {
+                llc: Shared::new(sets, chip.llc.ways.get() as usize, chip.replacement),
+                bus: Bus::new(ticks(cycles_of_a_line), turn_ticks),
+                held: vec![0; chip.cores as usize],
+                sampling: set_sampling as usize,
+                inclusive: chip.inclusive,
+            },
+            turn: Duration::from_nanos(turn_nanos),
+            settings,
+        })
+    }
+
+    /// Nothing more is told after `time`.
+    pub fn stop_at(&mut self, time: Time) {
+        self.stop_at = Some(time);
+    }
+
+    /// Nothing more is told once every job has run its instructions so many times.
+    pub fn stop_after(&mut self, completions: usize) {
+        self.stop_after = Some(completions);
+    }
+
+    /// The time of the last event told.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.told(self.now)
+    }
+
+    /// The seconds that each completed run of a job took.
+    #[must_use]
+    pub fn completions(&self, job: usize) -> &[f64] {
+        &self.jobs[job].completions
+    }
+
+    /// What a job has counted so far, over all its runs, on the chip itself: not scaled.
+    #[must_use]
+    pub fn account(&self, job: usize) -> Account {
+        let mut all = self.jobs[job].before;
+        for app in self.apps.iter().filter(|app| app.job == job) {
+            all.add(&app.account);
+        }
+        all
+    }
+
+    /// The job that a program runs; `None` if it does not run.
+    #[must_use]
+    pub fn job(&self, app: AppId) -> Option<usize> {
+        Some(self.apps[self.find(app)?].job)
+    }
+
+    /// The ways' worth of lines that a program holds; `None` if it does not run.
+    #[must_use]
+    pub fn occupancy(&self, app: AppId) -> Option<Q32> {
+        Some(self.held(&self.apps[self.find(app)?]))
+    }
+
+    /// The partition in force; without a cluster before the first.
+    #[must_use]
+    pub fn partition(&self) -> &Partition {
+        &self.partition
+    }
+
+    pub(crate) fn held(&self, app: &App) -> Q32 {
+        let Settings { chip, set_sampling, .. } = &self.settings;
+        let lines = u64::from(self.uncore.held[app.core]) * u64::from(*set_sampling);
+        Q32::ratio(lines, u64::from(chip.sets))
+    }
+
+    pub(crate) fn find(&self, app: AppId) -> Option<usize> {
+        self.apps.iter().position(|other| other.id == app)
+    }
+
+    /// A time, as the policy is told it.
+    pub(crate) fn told(&self, time: Time) -> Time {
+        Time::from_nanos(time.nanos().saturating_mul(u64::from(self.settings.time_scale)))
+    }
+
+    /// The first time that is told as this one or later.
+    pub(crate) fn here(&self, time: Time) -> Time {
+        Time::from_nanos(time.nanos().div_ceil(u64::from(self.settings.time_scale)))
+    }
+
+    /// The same of a span, which is not nothing.
+    pub(crate) fn span(&self, span: Duration) -> Duration {
+        let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos(nanos.div_ceil(u64::from(self.settings.time_scale)).max(1))
+    }
+
+    /// The same of instructions.
+    pub(crate) fn instructions(&self, count: u64) -> u64 {
+        count.div_ceil(u64::from(self.settings.time_scale)).max(1)
+    }
+
+    /// A core's clock at this time.
+    pub(crate) fn clock(&self, time: Time) -> u64 {
+        let ticks = u128::from(time.nanos()) * u128::from(self.settings.chip.mhz);
+        u64::try_from(ticks * u128::from(TICKS) / 1000).unwrap_or(u64::MAX)
+    }
+
+    /// Whose ways a program may fill.
+    pub(crate) fn fill_of(&self, app: AppId) -> Fill {
+        let all = WayMask::full(self.settings.chip.llc.ways);
+        Fill::new(self.partition.mask_of(app).unwrap_or(all))
+    }
+
+    /// Lets a program begin its phase.
+    pub(crate) fn begin_phase(&mut self, index: usize) {
+        let app = &self.apps[index];
+        let phases = &self.jobs[app.job].job.phases;
+        let phase = phases[app.phase].clone();
+        let end = match phase.length {
+            Some(Length::Instructions(count)) => {
+                app.account.instructions.saturating_add(self.instructions(count))
+            }
+            Some(Length::Time(_)) | None => u64::MAX,
+        };
+        let (now, settings) = (self.now, self.settings);
+        let app = &mut self.apps[index];
+        (app.turned, app.phase_end) = (now, end);
+        let seed = crate::pages::mix(settings.seed ^ u64::from(app.id.0));
+        app.runner.turn(&settings, &phase, seed);
+    }
+
+    /// When a program's phase ends, if that is a matter of time.
+    pub(crate) fn phase_ends(&self, app: &App) -> Option<Time> {
+        match self.jobs[app.job].job.phases[app.phase].length {
+            Some(Length::Time(span)) => Some(app.turned.after(self.span(span))),
+            _ => None,
+        }
+    }
+
+    /// The next time at which something happens that is a matter of time.
+    fn next_time(&self) -> Option<Time> {
+        let times = [
+            self.alarm.map(|time| self.here(time)),
+            self.stop_at.map(|time| self.here(time)),
+            self.arrivals.last().map(|&(time, _)| time),
+        ];
+        let windows = self.apps.iter().filter_map(|app| self.window_ends(app.window.as_ref()?));
+        let phases = self.apps.iter().filter_map(|app| self.phase_ends(app));
+        times.into_iter().flatten().chain(windows).chain(phases).min()
+    }
+
+    /// Lets a turn pass; false if nothing will ever happen.
+    pub(crate) fn advance(&mut self) -> bool {
+        let next = self.next_time();
+        if self.apps.is_empty() {
+            let Some(next) = next else { return false };
+            self.now = next.max(self.now);
+            return true;
+        }
+        let from = self.clock(self.now);
+        let end = self.now.after(self.turn);
+        self.now = next.map_or(end, |next| next.clamp(self.now, end));
+        let until = self.clock(self.now);
+        for app in &mut self.apps {
+            let App { core, account, runner, run_end, phase_end, .. } = app;
+            let core = *core;
+            let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
+            let mut turn = Turn { core, runner, account, caches, uncore };
+            turn.run(until, (*run_end).min(*phase_end));
+        }
+        self.uncore.bus.turn(until - from);
+        true
+    }
+
+    /// Takes a program off its core, and its lines out of the caches.
+    pub(crate) fn remove(&mut self, index: usize) {
+        let app = self.apps.remove(index);
+        self.jobs[app.job].before.add(&app.account);
+        let caches = &mut self.caches[app.core];
+        caches.l1.clear();
+        if let Some(l2) = &mut caches.l2 {
+            l2.clear();
+        }
+        self.uncore.llc.remove(&|tag| crate::app::owner(tag) == app.core);
+        self.uncore.held[app.core] = 0;
+    }
+
+    /// Starts a job on a core that is free.
+    pub(crate) fn start(&mut self, job: usize) -> Event {
+        let id = AppId(self.next_id);
+        self.next_id += 1;
+        let busy = |core: &usize| self.apps.iter().any(|app| app.core == *core);
+        let core = (0..self.caches.len()).find(|core| !busy(core)).unwrap_or(0);
+        let Job { instructions, wish, profile, .. } = &self.jobs[job].job;
+        let run_end = instructions.map_or(u64::MAX, |count| self.instructions(count));
+        let event = Event::Started { app: id, wish: *wish, profile: profile.clone() };
+        let all = Fill::new(WayMask::full(self.settings.chip.llc.ways));
+        let runner = Runner::new(&self.settings, core, id, all, self.clock(self.now));
+        self.apps.push(App {
+            id,
+            job,
+            core,
+            started: self.now,
+            phase: 0,
+            turned: self.now,
+            phase_end: u64::MAX,
+            run_end,
+            account: Account::default(),
+            window: None,
+            runner,
+        });
+        self.begin_phase(self.apps.len() - 1);
+        event
+    }
+
+    /// Whether a job starts again when its run ends.
+    pub(crate) fn restarts(&self, job: usize) -> bool {
+        self.jobs[job].job.then == Then::Restart
+    }
+}
+
+/// A second is at least a microsecond.
+const MOST_SCALE: u32 = 1_000_000;

@@ -1,0 +1,132 @@
+//! Records of which some are wanted more often than others.
+
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+
+use super::{Access, AccessKind, BATCH, Generate, below};
+
+/// A store of records, read one after the other; the one that is n-th in favour is read in proportion to
+/// n to the power of minus the exponent. Records in favour are anywhere in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Zipf {
+    /// How many records there are.
+    pub records: u32,
+    /// Lines of a record, all of which are read.
+    pub lines: u32,
+    /// The exponent; YCSB's is 0.99.
+    pub exponent: f64,
+    /// Instructions to find and to read a record.
+    pub instructions: u32,
+}
+
+impl Zipf {
+    pub(super) fn source(self) -> Source {
+        let weights = (1..=self.records).map(|rank| f64::from(rank).powf(-self.exponent));
+        Source { zipf: self, alias: Alias::new(&weights.collect::<Vec<_>>()) }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    zipf: Zipf,
+    alias: Alias,
+}
+
+impl Generate for Source {
+    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) {
+        let Zipf { records, lines, instructions, .. } = self.zipf;
+        let each = (instructions / lines).max(1);
+        while accesses.len() < BATCH {
+            let rank = self.alias.draw(random);
+            // Where it is: an order without a pattern, the same every time.
+            let place = u64::from(rank) * 2_654_435_761 % u64::from(records);
+            let first = u32::try_from(place).unwrap_or(0) * lines;
+            accesses.extend((first..first + lines).map(|line| Access {
+                line,
+                instructions: each,
+                references: 1,
+                kind: AccessKind::Load,
+            }));
+        }
+    }
+}
+
+/// Draws by weight in two looks (Walker; Vose).
+#[derive(Clone, Debug)]
+pub(super) struct Alias {
+    /// By column: up to what, of 2^32, it is itself, and what it is beyond.
+    columns: Vec<(u32, u32)>,
+}
+
+impl Alias {
+    /// Of weights that are not all 0; their sum need not be 1.
+    pub(super) fn new(weights: &[f64]) -> Self {
+        let mean = weights.iter().sum::<f64>() / weights.len() as f64;
+        let mut left: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
+        let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let mut columns: Vec<(u32, u32)> =
+            (0..weights.len()).map(|column| (u32::MAX, index(column))).collect();
+        let (mut less, mut more): (Vec<usize>, Vec<usize>) =
+            (0..left.len()).partition(|&column| left[column] < 1.0);
+        while let (Some(small), Some(&large)) = (less.pop(), more.last()) {
+            columns[small] = (share(left[small]), index(large));
+            left[large] -= 1.0 - left[small];
+            if left[large] < 1.0 {
+                more.pop();
+                less.push(large);
+            }
+        }
+        Self { columns }
+    }
+
+    pub(super) fn draw(&self, random: &mut Pcg64Mcg) -> u32 {
+        let count = u32::try_from(self.columns.len()).unwrap_or(u32::MAX);
+        let column = below(random, count);
+        let (own, other) = self.columns[column as usize];
+        if random.next_u32() <= own { column } else { other }
+    }
+}
+
+/// A share of 2^32.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share is from 0 to 1; the cast saturates"
+)]
+fn share(share: f64) -> u32 {
+    (share * (f64::from(u32::MAX) + 1.0)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn as_often_as_weights_say() {
+        let mut random = Pcg64Mcg::seed_from_u64(1);
+        let weights: [f64; 6] = [5.0, 0.0, 1.0, 0.5, 3.0, 0.5];
+        let alias = Alias::new(&weights);
+        let mut counts = [0u32; 6];
+        (0..100_000).for_each(|_| counts[alias.draw(&mut random) as usize] += 1);
+        for (count, weight) in counts.into_iter().zip(weights) {
+            assert!((f64::from(count) / 10_000.0 - weight).abs() < 0.08, "{counts:?}");
+        }
+        assert_eq!(counts[1], 0);
+    }
+
+    #[test]
+    fn all_lines_of_a_record() {
+        let zipf = Zipf { records: 1000, lines: 3, exponent: 0.99, instructions: 300 };
+        let mut accesses = Vec::new();
+        zipf.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
+        for record in accesses.chunks(3) {
+            let lines: Vec<u32> = record.iter().map(|access| access.line).collect();
+            assert!(
+                lines[0].is_multiple_of(3) && lines[1] == lines[0] + 1 && lines[2] == lines[0] + 2
+            );
+            assert!(lines[0] < 3000 && record[0].instructions == 100);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! How a core runs its program for a turn.
+//!
+//! Time is cut into turns of about [`TURN`] cycles. In a turn one core after the other runs until the
+//! turn's end; what they do to the last-level cache is in order only from turn to turn.
+
+use crate::account::{Account, TICKS};
+use crate::app::{Caches, Runner, owner};
+use crate::bus::Bus;
+use crate::cache::{DIRTY, NONE, Shared, Tag};
+use crate::program::AccessKind;
+
+/// Cycles of a turn.
+pub(crate) const TURN: u64 = 1000;
+
+/// Uses of simulated sets after which older ones weigh half.
+const SEEN: u32 = 1 << 14;
+
+/// What all cores share.
+pub(crate) struct Uncore {
+    pub(crate) llc: Shared,
+    pub(crate) bus: Bus,
+    /// Lines that each core's program holds, of the sets that are simulated.
+    pub(crate) held: Vec<u32>,
+    /// One of so many sets is simulated.
+    pub(crate) sampling: usize,
+    pub(crate) inclusive: bool,
+}
+
+/// A program on its core, with all that it needs.
+pub(crate) struct Turn<'a> {
+    pub(crate) core: usize,
+    pub(crate) runner: &'a mut Runner,
+    pub(crate) account: &'a mut Account,
+    pub(crate) caches: &'a mut [Caches],
+    pub(crate) uncore: &'a mut Uncore,
+}
+
+impl Turn<'_> {
+    /// Runs until the core's clock is at `until`, or so many instructions have been run.
+    pub(crate) fn run(&mut self, until: u64, instructions: u64) {
+        while self.runner.clock < until && self.account.instructions < instructions {
+            if self.runner.next == self.runner.accesses.len() {
+                let Runner { source, accesses, next, random, .. } = &mut *self.runner;
+                let Some(source) = source else {
+                    self.runner.clock = until;
+                    return;
+                };
+                accesses.clear();
+                *next = 0;
+                source.generate(random, accesses);
+            }
+            let access = self.runner.accesses[self.runner.next];
+            self.runner.next += 1;
+            self.account.instructions += u64::from(access.instructions);
+            self.account.l1_references += u64::from(access.references);
+            let stalled = self.account.stall_ticks;
+            let mut ticks = u64::from(access.instructions) * self.runner.cost.instruction;
+            let tag = self.runner.tag(access.line);
+            ticks += match access.kind {
+                AccessKind::None => 0,
+                AccessKind::Load => self.access(access.line, tag),
+                AccessKind::Store => self.access(access.line, tag | DIRTY),
+                AccessKind::Missed => {
+                    self.account.l1_misses += 1;
+                    let set = self.runner.pages.set(access.line);
+                    self.shared(set, tag)
+                }
+            };
+            self.runner.clock += ticks;
+            self.account.ticks += ticks;
+            self.runner.last_stall = self.account.stall_ticks - stalled;
+        }
+        if self.runner.seen.0 > SEEN {
+            self.runner.seen = (self.runner.seen.0 / 2, self.runner.seen.1 / 2);
+        }
+    }
+
+    /// Goes to the private caches first; the ticks that it takes.
+    fn access(&mut self, line: u32, tag: Tag) -> u64 {
+        let set = self.runner.pages.set(line);
+        let caches = &mut self.caches[self.core];
+        let Some(evicted) = caches.l1.access(set, tag) else { return 0 };
+        self.account.l1_misses += 1;
+        let Some(l2) = &mut caches.l2 else {
+            if evicted != NONE && evicted & DIRTY != 0 {
+                self.write_back(evicted);
+            }
+            return self.shared(set, tag & !DIRTY);
+        };
+        if evicted != NONE && evicted & DIRTY != 0 {
+            let index = self.runner.pages.set(Runner::line(evicted));
+            if let Some(out) = l2.access(index, evicted)
+                && out != NONE
+                && out & DIRTY != 0
+            {
+                self.write_back(out);
+            }
+        }
+        let Some(l2) = &mut self.caches[self.core].l2 else { return 0 };
+        let Some(evicted) = l2.access(set, tag & !DIRTY) else { return self.runner.cost.l2 };
+        if evicted != NONE && evicted & DIRTY != 0 {
+            self.write_back(evicted);
+        }
+        self.shared(set, tag & !DIRTY)
+    }
+
+    /// A dirty line leaves the private caches.
+    fn write_back(&mut self, tag: Tag) {
+        let set = self.runner.pages.set(Runner::line(tag));
+        let Uncore { llc, sampling, .. } = &mut *self.uncore;
+        let there = if *sampling == 1 {
+            llc.write_back(set, tag)
+        } else if set.is_multiple_of(*sampling) {
+            llc.write_back(set / *sampling, tag)
+        } else {
+            // Whether it is there is known in the mean only; it was when it was brought in.
+            true
+        };
+        if !there {
+            self.post_write();
+        }
+    }
+
+    /// A line goes to memory, and nobody waits for it.
+    fn post_write(&mut self) {
+        self.uncore.bus.take();
+        self.account.lines += 1;
+    }
+
+    /// Goes to the last-level cache; the ticks that it takes.
+    fn shared(&mut self, set: usize, tag: Tag) -> u64 {
+        self.account.llc_references += 1;
+        let sampling = self.uncore.sampling;
+        let ticks = if sampling == 1 {
+            self.look_up(set, set, tag)
+        } else if set.is_multiple_of(sampling) {
+            let misses = self.account.llc_misses;
+            let ticks = self.look_up(set / sampling, set, tag);
+            let hit = self.account.llc_misses == misses;
+            let (uses, hits) = &mut self.runner.seen;
+            *uses += 1;
+            *hits += u32::from(hit);
+            ticks
+        } else {
+            let (uses, hits) = self.runner.seen;
+            self.runner.owed += (hits << 10).checked_div(uses).unwrap_or(0);
+            if self.runner.owed >= 1 << 10 {
+                self.runner.owed -= 1 << 10;
+                self.runner.cost.llc
+            } else {
+                self.fetch()
+            }
+        };
+        self.account.stall_ticks += ticks;
+        ticks
+    }
+
+    fn look_up(&mut self, index: usize, set: usize, tag: Tag) -> u64 {
+        let Some(evicted) = self.uncore.llc.access(index, tag, &self.runner.fill) else {
+            return self.runner.cost.llc;
+        };
+        self.uncore.held[self.core] += 1;
+        if evicted != NONE {
+            let owner = owner(evicted);
+            self.uncore.held[owner] -= 1;
+            let mut dirty = evicted & DIRTY != 0;
+            if self.uncore.inclusive {
+                let Caches { l1, l2 } = &mut self.caches[owner];
+                for cache in [Some(l1), l2.as_mut()].into_iter().flatten() {
+                    let out = cache.invalidate(set, evicted);
+                    dirty |= out.is_some_and(|out| out & DIRTY != 0);
+                }
+            }
+            if dirty {
+                self.post_write();
+            }
+        }
+        self.fetch()
+    }
+
+    /// Brings a line from memory.
+    fn fetch(&mut self) -> u64 {
+        self.account.llc_misses += 1;
+        self.account.lines += 1;
+        let wait = self.uncore.bus.take();
+        self.runner.cost.memory + ((wait * self.runner.cost.wait) / TICKS)
+    }
+}

@@ -1,0 +1,120 @@
+//! What comes of sets, ways, masks and pages: against exact values.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use fairways_chip::program::{Accesses, Curve, Mixture, Part};
+use fairways_chip::{Account, Chip, Job, Program, Settings, preset};
+use fairways_core::{Action, AppId, Event, Partition, PlanId, Policy, Time, WayMask, run};
+
+const MB: u32 = 1 << 14;
+
+/// A region of which every line is as likely, behind the private caches.
+fn region(lines: u32) -> Program {
+    let parts = vec![Part { share: 1.0, lines }];
+    let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
+    Program { accesses: Accesses::Mixture(mixture), base_cpi: 0.5, overlap: 4.0 }
+}
+
+/// Gives the first program so many ways, and the others the rest, whenever one starts.
+struct First(u32);
+
+impl Policy for First {
+    fn name(&self) -> &'static str {
+        "first"
+    }
+
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        let Event::Started { app: AppId(last), .. } = event else { return };
+        let mut partition = Partition::default();
+        let own = partition.add_cluster(WayMask::span(0, self.0));
+        partition.place(AppId(0), own);
+        if *last > 0 {
+            let rest = partition.add_cluster(WayMask::span(self.0, 20 - self.0));
+            partition.place_all((1..=*last).map(AppId), rest..=rest);
+        }
+        let plan = PlanId::default();
+        act(Action::Partition { plan, partition: &partition, reason: "" });
+    }
+}
+
+/// What is counted from `from` to `to`, in ms, of the first job.
+fn counted(settings: Settings, jobs: Vec<Job>, ways: u32, from: u64, to: u64) -> Account {
+    let at = |end: u64| {
+        let mut chip = Chip::new(settings, jobs.clone()).unwrap();
+        chip.stop_at(Time::ZERO.after(Duration::from_millis(end)));
+        run(&mut chip, &mut First(ways));
+        chip.account(0)
+    };
+    let (before, after) = (at(from), at(to));
+    Account {
+        instructions: after.instructions - before.instructions,
+        ticks: after.ticks - before.ticks,
+        llc_references: after.llc_references - before.llc_references,
+        llc_misses: after.llc_misses - before.llc_misses,
+        ..Account::default()
+    }
+}
+
+fn hit_ratio(account: &Account) -> f64 {
+    1.0 - account.llc_misses as f64 / account.llc_references as f64
+}
+
+/// E[min(K, w)] / lambda, where K, the lines of a set, is binomial: 576 colours of pages of 4 KB.
+fn exact(mb: u32, ways: u32) -> f64 {
+    let (pages, colours) = (mb * 256, 576.0);
+    let mean = f64::from(pages) / colours;
+    let mut likely = (1.0_f64 - 1.0 / colours).powi(i32::try_from(pages).unwrap());
+    let mut held = 0.0;
+    let mut beyond = 1.0;
+    for lines in 0..ways {
+        held += f64::from(lines) * likely;
+        beyond -= likely;
+        likely *= f64::from(pages - lines) / f64::from(lines + 1) / (colours - 1.0);
+    }
+    (held + f64::from(ways) * beyond) / mean
+}
+
+/// A random reader of 4 to 16 MB in 1 to 12 ways of a Xeon E5 v4.
+#[test]
+fn random_readers_hit_as_the_binomial_says() {
+    // Some of the values that are known beforehand, to three digits.
+    for (mb, ways, known) in [(4, 2, 0.766), (8, 4, 0.845), (8, 7, 0.987), (16, 10, 0.969)] {
+        assert!((exact(mb, ways) - known).abs() < 6e-4, "{mb} MB, {ways} ways");
+    }
+    let chip = preset::preset("xeon-e5").unwrap();
+    for mb in [4, 6, 8, 12, 16] {
+        for ways in [1, 2, 4, 7, 12] {
+            let settings = Settings { seed: u64::from(mb), ..Settings::new(chip) };
+            let account = counted(settings, vec![Job::new(region(mb * MB))], ways, 30, 50);
+            let (found, exact) = (hit_ratio(&account), exact(mb, ways));
+            // The placement of pages is one of many: of 576 colours, each filled at random.
+            let off = found - exact;
+            println!("{mb} MB, {ways} ways: {found:.3}, {exact:.3}");
+            assert!(off.abs() < 0.02, "{mb} MB, {ways} ways: {found} {exact}");
+        }
+    }
+}
+
+/// A program that is to miss as a curve says does, with any number of ways, and whatever the sets.
+#[test]
+fn a_curve_is_followed() {
+    let mpki = [40.0, 22.0, 22.0, 15.0, 9.0, 8.5, 6.0, 3.0, 2.5, 2.0, 1.0];
+    for (name, ways) in [("xeon-e5", [1, 2, 3, 5, 8, 11, 20]), ("xeon-d", [1, 2, 4, 6, 7, 9, 11])] {
+        let mut chip = preset::preset(name).unwrap();
+        // Fewer sets are as good, and warm sooner.
+        chip.sets = 4096;
+        for ways in ways {
+            let accesses = Accesses::Curve(Curve::new(50.0, &mpki).unwrap());
+            let job = Job::new(Program { accesses, base_cpi: 0.5, overlap: 4.0 });
+            let account = counted(Settings::new(chip), vec![job], ways, 40, 60);
+            let per_kilo = |count: u64| 1000.0 * count as f64 / account.instructions as f64;
+            let misses = per_kilo(account.llc_misses);
+            let asked = mpki[(ways as usize).min(11) - 1];
+            println!("{name}, {ways} ways: {misses:.2} of {asked}");
+            assert!((per_kilo(account.llc_references) - 50.0).abs() < 0.01);
+            assert!((misses - asked).abs() < 0.02 * 50.0, "{name}, {ways}: {misses}, {asked}");
+        }
+    }
+}

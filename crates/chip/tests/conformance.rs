@@ -1,0 +1,70 @@
+//! The chip keeps to what every machine does.
+
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use fairways_chip::program::{Accesses, Pattern};
+use fairways_chip::{Chip, Job, Program, Replacement, Settings, preset};
+use fairways_conformance::{Kind, Program as Asked, Scale, Subject, check_all};
+use fairways_core::{Llc, Machine, Ways};
+
+struct Executing(Settings);
+
+impl Executing {
+    fn new() -> Self {
+        let mut chip = preset::preset("skylake").unwrap();
+        // Small, so that caches fill within a check.
+        chip.sets = 1024;
+        chip.l2 = None;
+        chip.cores = 40;
+        chip.llc = Llc { clos: 6, ..Llc::with_ways(Ways::new(11).unwrap()) };
+        Self(Settings::new(chip))
+    }
+}
+
+impl Subject for Executing {
+    fn llc(&self) -> Llc {
+        self.0.chip.llc
+    }
+
+    fn scale(&self) -> Scale {
+        let time_scale = self.0.time_scale;
+        let instructions = 40_000 * u64::from(time_scale);
+        Scale { instructions, time: Duration::from_micros(20) * time_scale }
+    }
+
+    fn machine(&self, programs: &[Asked]) -> Box<dyn Machine + '_> {
+        let jobs = programs.iter().map(|asked| {
+            let pattern = match asked.kind {
+                Kind::Light => Pattern::Busy,
+                Kind::Streaming => Pattern::Sequential { lines: 1 << 16 },
+                Kind::Sensitive => Pattern::Random { lines: 1 << 13 },
+            };
+            let accesses = Accesses::Pattern(pattern);
+            let job = Job::new(Program { accesses, base_cpi: 0.5, overlap: 4.0 });
+            let (at, instructions) = (asked.at(self.scale()), asked.instructions(self.scale()));
+            Job { at, instructions, ..job }
+        });
+        Box::new(Chip::new(self.0, jobs).unwrap())
+    }
+}
+
+#[test]
+fn as_it_is() {
+    check_all(&Executing::new());
+}
+
+#[test]
+fn with_another_replacement_and_inclusive() {
+    let Executing(mut settings) = Executing::new();
+    settings.chip.replacement = Replacement::BitPlru;
+    settings.chip.inclusive = true;
+    check_all(&Executing(settings));
+}
+
+#[test]
+fn scaled() {
+    let Executing(settings) = Executing::new();
+    check_all(&Executing(Settings { set_sampling: 8, time_scale: 10, ..settings }));
+}
