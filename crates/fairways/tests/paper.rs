@@ -44,7 +44,8 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
             ["item", "case", "unit", "published", "measured", "low", "high", "kind", "in_band"];
         all.sort_unstable();
         assert_eq!(fields, all);
-        for (field, column) in [("item", 0), ("case", 1), ("unit", 2), ("published", 3), ("kind", 6)]
+        for (field, column) in
+            [("item", 0), ("case", 1), ("unit", 2), ("published", 3), ("kind", 6)]
         {
             assert_eq!(row[field], claim[column], "{row}");
         }
@@ -58,7 +59,11 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
                 json!(low <= x * (1.0 + 1e-9) && x <= high * (1.0 + 1e-9))
             }
         };
-        assert_eq!(row["in_band"], if row["kind"] == "no" { Value::Null } else { in_band }, "{row}");
+        assert_eq!(
+            row["in_band"],
+            if row["kind"] == "no" { Value::Null } else { in_band },
+            "{row}"
+        );
     }
     assert_eq!(claims, 82);
     let row = |case: &str| rows.iter().find(|row| row["case"] == case).unwrap();

@@ -31,8 +31,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Event, Llc, Policy, Profile, Time, Ways, Wish};
-use fairways_policy::by_name;
-use fairways_policy::lfoc::{Class, Parameters, classify};
+use fairways_policy::kpart::KPart;
+use fairways_policy::lfoc::{Class, Lfoc, Parameters, classify};
 use fairways_profiles::generate::{Behaviour, Kind, Platform};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -60,7 +60,15 @@ fn main() {
             for policy in policies.into_iter().filter(wanted) {
                 for mix in ["drawn", "third", "half", "sensitive"] {
                     for event in ["exit", "start"] {
-                        lab.measure(Case { policy, mix, event, programs }, &mut memory);
+                        let case = Case { policy, mix, event, programs };
+                        match policy {
+                            "lfoc" => lab.measure(case, Lfoc::default, &mut memory),
+                            "lfoc-plus" => {
+                                let plus = || Lfoc::new(Parameters::plus());
+                                lab.measure(case, plus, &mut memory);
+                            }
+                            _ => lab.measure(case, KPart::default, &mut memory),
+                        }
                     }
                 }
             }
@@ -82,7 +90,7 @@ struct Lab {
 }
 
 impl Lab {
-    fn measure(&mut self, case: Case, memory: &mut [u8]) {
+    fn measure<P: Policy>(&mut self, case: Case, make: impl Fn() -> P, memory: &mut [u8]) {
         let Case { policy, mix, event, programs } = case;
         let ways = self.llc.ways;
         let row = |state: &str, round: usize, ns: f64| {
@@ -93,20 +101,20 @@ impl Lab {
             return;
         }
         for round in 1..=ROUNDS {
-            row("warm", round, self.warm(case));
+            row("warm", round, self.warm(case, &make));
             if !slow {
-                row("evicted", round, self.evicted(case, memory));
+                row("evicted", round, self.evicted(case, &make, memory));
             }
         }
         if !slow {
-            for (round, ns) in (1..).zip(self.cold(case)) {
+            for (round, ns) in (1..).zip(self.cold(case, &make)) {
                 row("cold", round, ns);
             }
         }
     }
 
-    fn warm(&mut self, case: Case) -> f64 {
-        let mut subjects: Vec<_> = (0..TOGETHER).map(|_| Subject::new(self.llc, case)).collect();
+    fn warm<P: Policy>(&mut self, case: Case, make: impl Fn() -> P) -> f64 {
+        let mut subjects: Vec<_> = (0..TOGETHER).map(|_| Subject::new(self.llc, make())).collect();
         let mut spent = Duration::ZERO;
         let batches = if case.policy == "kpart" { WARM_BATCHES_KPART } else { WARM_BATCHES };
         for _ in 0..batches {
@@ -123,9 +131,9 @@ impl Lab {
     }
 
     /// The medians of [`ROUNDS`] rounds over different policies.
-    fn cold(&mut self, case: Case) -> Vec<f64> {
+    fn cold<P: Policy>(&mut self, case: Case, make: impl Fn() -> P) -> Vec<f64> {
         let mut subjects: Vec<_> =
-            (0..COLD_POLICIES).map(|_| Subject::new(self.llc, case)).collect();
+            (0..COLD_POLICIES).map(|_| Subject::new(self.llc, make())).collect();
         for subject in &mut subjects {
             subject.grow(&mut self.pool, case.programs);
         }
@@ -144,8 +152,8 @@ impl Lab {
         (0..ROUNDS).map(|_| round()).collect()
     }
 
-    fn evicted(&mut self, case: Case, memory: &mut [u8]) -> f64 {
-        let mut subject = Subject::new(self.llc, case);
+    fn evicted<P: Policy>(&mut self, case: Case, make: impl Fn() -> P, memory: &mut [u8]) -> f64 {
+        let mut subject = Subject::new(self.llc, make());
         subject.grow(&mut self.pool, case.programs);
         let mut decide = || {
             let event = subject.prepare(&mut self.pool, case);
@@ -174,15 +182,14 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 /// A policy and the programs that it manages.
-struct Subject {
-    policy: Box<dyn Policy>,
+struct Subject<P> {
+    policy: P,
     next: u32,
     running: Vec<AppId>,
 }
 
-impl Subject {
-    fn new(llc: Llc, case: Case) -> Self {
-        let policy = by_name(case.policy).expect("a policy's name");
+impl<P: Policy> Subject<P> {
+    fn new(llc: Llc, policy: P) -> Self {
         let mut subject = Self { policy, next: 0, running: Vec::new() };
         subject.handle(&Event::Machine(llc));
         subject

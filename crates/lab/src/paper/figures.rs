@@ -14,6 +14,9 @@ const COLOURS: [RGBColor; 5] = [
     RGBColor(90, 90, 90),
 ];
 
+/// So many times as high as the highest bar is the plot: the names stand above it.
+const HEADROOM: f64 = 1.35;
+
 /// A plot could not be drawn or written.
 #[derive(Debug, Error)]
 #[error("{path}: {why}")]
@@ -65,7 +68,10 @@ pub fn lines(
             .x_label_area_size(36)
             .y_label_area_size(56)
             .build_cartesian_2d(left..right, low - room..high + room)?;
-        chart.configure_mesh().x_desc(x).y_desc(y).draw()?;
+        let plain = |x: &f64| format!("{}", (x * 1e6).round() / 1e6);
+        let mesh = &mut chart.configure_mesh();
+        mesh.max_light_lines(1).x_label_formatter(&plain).y_label_formatter(&plain);
+        mesh.x_desc(x).y_desc(y).draw()?;
         for (line, colour) in lines.iter().zip(COLOURS) {
             chart
                 .draw_series(LineSeries::new(line.points.clone(), colour.stroke_width(2)))?
@@ -90,7 +96,7 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
         let heights = bars.series.iter().map(|(_, heights)| heights[index]);
         if bars.stacked { heights.sum() } else { heights.fold(0.0, f64::max) }
     };
-    let top = (0..groups).map(group).fold(1e-3, f64::max) * 1.05;
+    let top = (0..groups).map(group).fold(1e-3, f64::max) * HEADROOM;
     let draw = || -> Result<(), Box<dyn std::error::Error>> {
         let root = SVGBackend::new(path, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
@@ -105,7 +111,7 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
             place.map_or(String::new(), |place| bars.labels[place].clone())
         };
         let mesh = &mut chart.configure_mesh();
-        mesh.disable_x_mesh().x_labels(2 * groups).x_label_formatter(&label);
+        mesh.max_light_lines(1).disable_x_mesh().x_labels(2 * groups).x_label_formatter(&label);
         mesh.x_desc(x).y_desc(y).draw()?;
         let width = if bars.stacked { 0.7 } else { 0.8 / bars.series.len() as f64 };
         for (index, ((name, heights), colour)) in bars.series.iter().zip(COLOURS).enumerate() {
@@ -123,7 +129,9 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
                 move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()),
             );
         }
-        chart.configure_series_labels().background_style(WHITE).border_style(BLACK).draw()?;
+        let names = &mut chart.configure_series_labels();
+        names.position(SeriesLabelPosition::UpperRight);
+        names.background_style(WHITE).border_style(BLACK).draw()?;
         Ok(root.present()?)
     };
     draw().map_err(|why| FigureError { path: path.display().to_string(), why: why.to_string() })

@@ -8,18 +8,8 @@
 //! streams and what is sensitive may stall alike, and then shares a cluster; that is what LFOC's
 //! authors hold against it (§5.1).
 //!
-//! Where the published code leaves a choice, or differs from what it says it does:
-//!
-//! - The index is the smallest distance between programs of different clusters over the largest within
-//!   one. Dunn's is the larger the better; the code takes the number of clusters with the *smallest*.
-//!   So does this, unless [`Parameters::textbook_index`] is set.
-//! - Programs whose readings are equal are always together: no more clusters than different readings.
-//! - Two programs are a cluster each; one has the whole cache.
-//! - The manager's exponential model, 1 + exp(x ln 19), is for 20 ways; for W it is 1 + (W - 1)^x. The
-//!   simulator's two formulas (11 and 20 ways) differ from it and exist for no other number.
-//! - Readings are stalls since a program started, as the manager's are. A program of which nothing is
-//!   read yet may use the whole cache. The simulator reads the profile at one way, and so does this if
-//!   it is given one.
+//! What the published code leaves open, and where it differs from what it says it does, is settled in
+//! docs/decisions.md.
 
 mod kmeans;
 mod ways;

@@ -10,12 +10,8 @@
 //! again every [`Parameters::profile_period`] instructions (`dynaway.rs`). Until every program has been
 //! measured there is one cluster.
 //!
-//! The authors' program and the simulator of LFOC's authors differ. From the simulator: clusters of three
-//! programs and more are swept as what they are, not as nested pairs; every level is looked at, from
-//! all programs alone to all together; ways go between clusters by lookahead on 1 / speedup, where the
-//! authors climb by single ways; the equal share that speedups refer to is W / n ways. From the
-//! authors: the sizes, the monotone tables, the mean of the last four measurements. MPKI is not cut
-//! off to whole numbers.
+//! The authors' program and the simulator of LFOC's authors differ; docs/decisions.md says which is
+//! followed where.
 
 mod dynaway;
 mod levels;

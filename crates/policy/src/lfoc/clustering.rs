@@ -134,18 +134,18 @@ impl Clustering {
         } else {
             Sensitive::Alone
         };
-        if sensitive != Sensitive::Alone {
-            self.read_pressures(llc, programs, sets, learners);
-        }
-        if sensitive == Sensitive::Crowded {
-            self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
-            self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
-        } else {
+        if sensitive != Sensitive::Crowded {
             self.lookahead.divide(&sets.slowdowns, ways, llc.min_ways());
         }
-        if sensitive == Sensitive::Paired {
-            let owned = self.lookahead.owned();
-            self.pairing.divide(p, &sets.slowdowns, &self.pressures, owned);
+        if sensitive != Sensitive::Alone {
+            self.read_pressures(llc, programs, sets, learners);
+            if sensitive == Sensitive::Crowded {
+                self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
+                self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
+            } else {
+                let owned = self.lookahead.owned();
+                self.pairing.divide(p, &sets.slowdowns, &self.pressures, owned);
+            }
         }
         for &ways in self.ways(sensitive) {
             partition.add_cluster(stack.next(ways));
@@ -177,6 +177,7 @@ impl Clustering {
     /// How hard each sensitive program presses on ways that it shares. Decision LFOC 7: where there
     /// are more of them than clusters, those with the flattest tables share one, and the rest is as
     /// printed.
+    #[inline(never)]
     fn read_pressures(
         &mut self,
         llc: &Llc,

@@ -52,6 +52,7 @@ struct Tables<'a> {
 
 impl Pairing {
     /// Divides among programs with these tables what lookahead gave each.
+    #[inline(never)]
     pub(crate) fn divide(
         &mut self,
         p: &Parameters,
