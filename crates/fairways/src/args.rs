@@ -107,7 +107,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) mix: Option<String>,
 
-    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov or lfoc
+    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dunn, kpart, lfoc or lfoc-plus
     #[arg(long, value_name = "NAME", default_value = "lfoc")]
     pub(crate) policy: String,
 
