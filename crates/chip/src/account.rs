@@ -63,6 +63,12 @@ impl Account {
         self.ticks as f64 / TICKS as f64
     }
 
+    /// Cycles of waiting for what missed the L2.
+    #[must_use]
+    pub fn stall_cycles(&self) -> f64 {
+        self.stall_ticks as f64 / TICKS as f64
+    }
+
     /// What counters show of what was counted from `from` to here, each a number of times.
     pub(crate) fn since(&self, from: &Self, times: u64) -> Counters {
         let count = |to: u64, from: u64| Some((to - from) * times);

@@ -51,18 +51,25 @@ pub struct Job {
     pub profile: Option<Arc<Profile>>,
 }
 
-impl Job {
-    /// A program that starts at once and runs on, of which nothing is known.
-    #[must_use]
-    pub fn new(program: Program) -> Self {
-        let phase = Phase { program: Some(Arc::new(program)), length: None };
+impl Default for Job {
+    /// Nothing, at once, without end.
+    fn default() -> Self {
         Self {
-            phases: vec![phase],
+            phases: vec![Phase { program: None, length: None }],
             instructions: None,
             then: Then::Exit,
             at: Time::ZERO,
             wish: Wish::default(),
             profile: None,
         }
+    }
+}
+
+impl Job {
+    /// A program that starts at once and runs on, of which nothing is known.
+    #[must_use]
+    pub fn new(program: Program) -> Self {
+        let phase = Phase { program: Some(Arc::new(program)), length: None };
+        Self { phases: vec![phase], ..Self::default() }
     }
 }

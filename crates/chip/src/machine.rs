@@ -172,6 +172,13 @@ impl Chip {
         all
     }
 
+    /// The ways' worth of lines that a job's program holds; 0 if it does not run.
+    #[must_use]
+    pub fn occupancy_of(&self, job: usize) -> Q32 {
+        let app = self.apps.iter().find(|app| app.job == job);
+        app.map_or(Q32::default(), |app| self.held(app))
+    }
+
     /// The job that a program runs; `None` if it does not run.
     #[must_use]
     pub fn job(&self, app: AppId) -> Option<usize> {

@@ -43,6 +43,18 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) world: World,
 
+    /// The machine: the analytic model, from profiles, or a chip that executes programs
+    /// (chip:xeon-e5, say; docs/chip.md) [default: model]
+    #[arg(long, value_name = "MACHINE", value_parser = machine)]
+    pub(crate) machine: Option<Machine>,
+
+    #[command(flatten)]
+    pub(crate) chip: ChipFlags,
+
+    /// How long to count, on the policy's clock
+    #[arg(long, value_name = "TIME", default_value = "4s", help_heading = "On a chip")]
+    pub(crate) duration: String,
+
     /// A mix: the names of its programs; may be given more than once
     #[arg(long, value_name = "A,B,C")]
     pub(crate) mix: Vec<String>,
@@ -73,12 +85,13 @@ pub(crate) struct Simulate {
     pub(crate) completions: Option<String>,
 
     /// Make runs and phases so many times as long: 0.1 is quick, and sampling then weighs ten
-    /// times as much [default: 1]
-    #[arg(long, value_name = "X", help_heading = "Over time", requires = "dynamic")]
+    /// times as much; on a chip, everything the policy knows takes a tenth of the time
+    /// [default: 1]
+    #[arg(long, value_name = "X", help_heading = "Over time")]
     pub(crate) time_scale: Option<String>,
 
     /// Tell policies that can learn the profiles too
-    #[arg(long, help_heading = "Over time", requires = "dynamic")]
+    #[arg(long, help_heading = "Over time")]
     pub(crate) known_profiles: bool,
 
     #[command(flatten)]
@@ -97,7 +110,7 @@ pub(crate) struct Simulate {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
     /// The machine
-    #[arg(long, value_name = "MACHINE")]
+    #[arg(long, value_name = "MACHINE", value_parser = machine)]
     pub(crate) machine: Machine,
 
     #[command(flatten)]
@@ -250,10 +263,69 @@ pub(crate) struct Replay {
     pub(crate) json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+/// A machine.
+#[derive(Clone, Debug)]
 pub(crate) enum Machine {
-    /// The analytic model over time
+    /// The analytic model over time.
     Model,
+    /// A chip, by the name of its preset.
+    Chip(String),
+}
+
+fn machine(text: &str) -> Result<Machine, String> {
+    match text.split_once(':') {
+        None if text == "model" => Ok(Machine::Model),
+        Some(("chip", preset)) => Ok(Machine::Chip(preset.to_owned())),
+        _ => Err("expected model, or chip: and a preset".to_owned()),
+    }
+}
+
+/// A chip, and what runs on it.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "On a chip")]
+pub(crate) struct ChipFlags {
+    /// Programs: mlr:8M, mload:60M, lookbusy, and more (docs/chip.md), or names of profiles, whose
+    /// miss curves they then follow
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) programs: Option<String>,
+
+    /// How long programs run before anything is counted, on the policy's clock
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub(crate) warm_up: String,
+
+    /// How long a program is profiled with each number of ways, for policies that must be told
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    pub(crate) profile_time: String,
+
+    /// Simulate one of so many sets of the last-level cache
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) set_sampling: String,
+
+    /// The size of pages
+    #[arg(long, value_name = "SIZE", default_value = "4K")]
+    pub(crate) pages: Pages,
+
+    /// Where pages are
+    #[arg(long, value_name = "HOW", default_value = "random")]
+    pub(crate) placement: Placement,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Pages {
+    /// 4 KB
+    #[value(name = "4K")]
+    Small,
+    /// 2 MB
+    #[value(name = "2M")]
+    Huge,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Placement {
+    /// Each anywhere, as in memory that has been in use
+    Random,
+    /// One after the other
+    Sequential,
 }
 
 /// Programs, and the machine on which they run.

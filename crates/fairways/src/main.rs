@@ -4,6 +4,7 @@
 //! interrupted.
 
 mod args;
+mod chip;
 mod journal;
 mod optimum;
 mod paper;

@@ -122,6 +122,11 @@ impl World {
     }
 }
 
+/// The programs of files; else the embedded ones.
+pub(crate) fn profiles(args: &Args) -> Result<Programs, BadInput> {
+    Ok(read_programs(args)?.unwrap_or_else(|| embedded_programs().clone()))
+}
+
 /// A path on one line, whatever is in it.
 pub(crate) fn shown(path: &Path) -> String {
     path.display().to_string().replace(char::is_control, "?")

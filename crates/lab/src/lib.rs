@@ -8,6 +8,7 @@ mod best;
 mod best_static;
 mod compare;
 mod draw;
+mod executed;
 mod live;
 mod machine;
 mod online;
@@ -17,9 +18,12 @@ pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};
 pub use best_static::{BestStatic, OPTIMUM};
 pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
+pub use executed::{
+    ChipComparison, ChipOutcome, ChipProtocol, Fare, Rate, compare_on_chip, measure, profile,
+};
 pub use live::{
-    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, compare_live, job, learns, live,
-    watch,
+    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live, job, learns,
+    live, watch,
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, Turn, Turns, accuracy, turns};

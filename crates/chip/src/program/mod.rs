@@ -3,6 +3,8 @@
 mod curve;
 mod mixture;
 mod pattern;
+mod profiled;
+mod text;
 mod zipf;
 
 use rand_pcg::Pcg64Mcg;
@@ -10,6 +12,8 @@ use rand_pcg::Pcg64Mcg;
 pub use curve::{Curve, CurveError};
 pub use mixture::{Mixture, Part};
 pub use pattern::Pattern;
+pub use profiled::profiled;
+pub use text::{FORMS, TextError, Written, parse};
 pub use zipf::Zipf;
 
 /// Bytes of a line.

@@ -32,7 +32,9 @@ pub(super) struct Checked {
 impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(args: &Run) -> Result<Self, BadInput> {
-        let Machine::Model = args.machine;
+        let Machine::Model = args.machine else {
+            return Err(BadInput("--machine: expected model".to_owned()));
+        };
         let world = World::new(&args.world)?;
         let name = policy(&args.policy, "--policy")?;
         if args.world.baselines.is_some() && name != "static" {

@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::Results;
 use super::settings::Checked;
+use crate::chip::Did;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -44,13 +45,21 @@ pub(crate) struct PolicyReport<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum How<'a> {
-    Scored { reason: &'a str, partition: Vec<ClusterReport> },
+pub(crate) enum How<'a> {
+    Scored {
+        reason: &'a str,
+        partition: Vec<ClusterReport>,
+    },
     Live(Activity),
+    Chip {
+        #[serde(flatten)]
+        activity: Activity,
+        programs: Vec<Did>,
+    },
 }
 
 #[derive(Serialize)]
-struct Activity {
+pub(crate) struct Activity {
     seconds: f64,
     plans: u64,
     refused: u64,
@@ -119,8 +128,13 @@ pub(crate) fn decided<'a>(
 }
 
 fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {
-    let activity = &outcome.activity;
-    let how = How::Live(Activity {
+    let how = How::Live(lived(&outcome.activity));
+    policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
+}
+
+/// What a policy did over time.
+pub(crate) fn lived(activity: &fairways_lab::Activity) -> Activity {
+    Activity {
         seconds: activity.end.nanos() as f64 / 1e9,
         plans: activity.plans,
         refused: activity.refused,
@@ -128,11 +142,10 @@ fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {
         sampling_share: activity.sampling_share(),
         sampling_instructions_share: activity.sampling_instructions_share(),
         sampling_loss: activity.sampling_loss(),
-    });
-    policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
+    }
 }
 
-fn policy<'a>(
+pub(crate) fn policy<'a>(
     policy: &'a str,
     metrics: &Metrics,
     how: How<'a>,

@@ -2,7 +2,7 @@
 
 pub(crate) mod json;
 mod settings;
-mod table;
+pub(crate) mod table;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -12,7 +12,9 @@ use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::BadInput;
-use crate::args::Simulate;
+use crate::args::{Machine, Simulate};
+use crate::chip;
+pub(crate) use settings::policies;
 use settings::{Checked, How};
 
 /// A run that takes longer than this shows how far it is.
@@ -26,6 +28,9 @@ enum Results<'a> {
 
 /// Runs the command; everything is checked before anything is written.
 pub(crate) fn run(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
+    if matches!(args.machine, Some(Machine::Chip(_))) {
+        return chip::simulate(args, out);
+    }
     let checked = Checked::new(args)?;
     let results = compare_all(&checked)?;
     if args.json {

@@ -28,6 +28,10 @@ pub(super) enum How {
 impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(args: &Simulate) -> Result<Self, BadInput> {
+        if args.chip.programs.is_some() {
+            let said = "--programs: expected --machine chip: and a preset with it";
+            return Err(BadInput(said.to_owned()));
+        }
         let world = World::new(&args.world)?;
         let policies = policies(&args.policies)?;
         if args.world.baselines.is_some() && !policies.contains(&"static") {
@@ -74,7 +78,12 @@ impl Checked {
 
 fn how(args: &Simulate, world: &World) -> Result<How, BadInput> {
     if !args.dynamic {
-        if let Some(flag) = args.observation.given() {
+        let over_time = [
+            ("--time-scale", args.time_scale.is_some()),
+            ("--known-profiles", args.known_profiles),
+        ];
+        let given = over_time.iter().find(|(_, given)| *given).map(|(flag, _)| *flag);
+        if let Some(flag) = given.or(args.observation.given()) {
             return Err(BadInput(format!("{flag}: expected --dynamic with it")));
         }
         let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
@@ -94,7 +103,7 @@ fn how(args: &Simulate, world: &World) -> Result<How, BadInput> {
     Ok(How::Live(Box::new(world.machine(&args.observation)?), protocol))
 }
 
-fn policies(names: &str) -> Result<Vec<&'static str>, BadInput> {
+pub(crate) fn policies(names: &str) -> Result<Vec<&'static str>, BadInput> {
     let known = |name: &str| match name.trim() {
         OPTIMUM => Ok(OPTIMUM),
         name => policy(name, "--policies"),

@@ -39,10 +39,10 @@ struct Block<'a> {
 }
 
 /// A policy's metrics, and what stands beside them.
-struct Row<'a> {
-    policy: &'a str,
-    metrics: &'a Metrics,
-    beside: Vec<String>,
+pub(crate) struct Row<'a> {
+    pub(crate) policy: &'a str,
+    pub(crate) metrics: Metrics,
+    pub(crate) beside: Vec<String>,
 }
 
 /// Writes a table a mix, and for several mixes a summary.
@@ -79,7 +79,7 @@ pub(super) fn write(
         };
         let mix: Vec<_> = block.mix.programs.iter().enumerate().map(program).collect();
         writeln!(out, "{}: {}", block.mix.name, mix.join(", "))?;
-        writeln!(out, "{}\n", block_table(block, beside).trim_fmt())?;
+        writeln!(out, "{}\n", metrics_table(&block.rows, block.stock, beside).trim_fmt())?;
     }
     if blocks.len() > 1 {
         writeln!(out, "All {} mixes, geometric means:", blocks.len())?;
@@ -92,7 +92,7 @@ pub(super) fn write(
 
 fn scored(outcome: &Outcome, ways: Ways) -> Row<'_> {
     let beside = vec![bar(&outcome.partition, ways), members(&outcome.partition)];
-    Row { policy: outcome.policy, metrics: &outcome.metrics, beside }
+    Row { policy: outcome.policy, metrics: outcome.metrics, beside }
 }
 
 fn live(outcome: &LiveOutcome) -> Row<'_> {
@@ -103,7 +103,7 @@ fn live(outcome: &LiveOutcome) -> Row<'_> {
     };
     let samplings = activity.samplings.to_string();
     let beside = vec![activity.plans.to_string(), samplings, sampling];
-    Row { policy: outcome.policy, metrics: &outcome.metrics, beside }
+    Row { policy: outcome.policy, metrics: outcome.metrics, beside }
 }
 
 /// A table whose columns of numbers are right-aligned: all but the first and those from `text` on.
@@ -116,11 +116,17 @@ fn table(header: &[&str], text: usize) -> Table {
     table
 }
 
-fn block_table(block: &Block<'_>, (beside, numbers): (&[&str], usize)) -> Table {
+/// Policies, one a row, against stock; `beside` names what stands beside the metrics, and how many of
+/// its columns hold numbers.
+pub(crate) fn metrics_table(
+    rows: &[Row<'_>],
+    stock: &Metrics,
+    (beside, numbers): (&[&str], usize),
+) -> Table {
     let header = [&["policy", "unfairness", "%", "STP", "%", "ANTT", "%"], beside].concat();
     let mut table = table(&header, 7 + numbers);
-    for row in &block.rows {
-        let (ours, stock) = (row.metrics, block.stock);
+    for row in rows {
+        let ours = &row.metrics;
         let mut cells = vec![row.policy.to_owned()];
         for (value, stock) in
             [(ours.unfairness, stock.unfairness), (ours.stp, stock.stp), (ours.antt, stock.antt)]
@@ -144,7 +150,7 @@ fn summary(checked: &Checked, blocks: &[Block<'_>]) -> Table {
     let header = ["policy", "unfairness", "%", "STP", "%", "ANTT", "%", "fairer than stock"];
     let mut table = table(&header, 8);
     for (index, policy) in checked.policies.iter().enumerate() {
-        let pairs = || blocks.iter().map(|block| (block.rows[index].metrics, block.stock));
+        let pairs = || blocks.iter().map(|block| (&block.rows[index].metrics, block.stock));
         let mut row = vec![(*policy).to_owned()];
         for metric in [
             (|m: &Metrics| m.unfairness) as fn(&Metrics) -> f64,

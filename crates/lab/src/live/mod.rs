@@ -6,4 +6,4 @@ mod watch;
 
 pub use compare::{LiveComparison, LiveError, LiveOutcome, Protocol, compare_live, live};
 pub use jobs::{job, learns};
-pub use watch::{Activity, watch};
+pub use watch::{Activity, Working, watch};

@@ -65,12 +65,24 @@ impl Activity {
     }
 }
 
+/// A machine that knows what its programs have done.
+pub trait Working: Machine {
+    /// What all programs have done so far.
+    fn work(&self) -> Work;
+}
+
+impl Working for Model {
+    fn work(&self) -> Work {
+        Self::work(self)
+    }
+}
+
 /// Runs a machine under a policy until it has no more to tell, and after each event lets `look`
 /// see what happened and how both are.
-pub fn watch<P: Policy + ?Sized>(
-    model: &mut Model,
+pub fn watch<M: Working, P: Policy + ?Sized>(
+    model: &mut M,
     policy: &mut P,
-    mut look: impl FnMut(Time, &Event, &Model, &P),
+    mut look: impl FnMut(Time, &Event, &M, &P),
 ) -> Activity {
     let mut activity = Activity::default();
     // Since when, and for whom: the first program of a plan of sampling mode is the sampled one.

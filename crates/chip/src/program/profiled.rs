@@ -1,0 +1,53 @@
+//! A program that was profiled, as the LLC references of its curves.
+
+use fairways_core::Ways;
+use fairways_profiles::{Metric, Table};
+
+use super::{Accesses, Curve, CurveError, Program};
+use crate::geometry::Latency;
+
+/// Less than this many cycles per instruction is left to nothing but misses.
+const LEAST_CPI: f64 = 0.1;
+
+/// More misses under way at once than this are as many as one likes.
+const MOST_OVERLAP: f64 = 1000.0;
+
+/// A program of a table, which references and misses the last-level cache as it was measured to, with
+/// each number of ways up to `ways`, and as nearly as fast as the [account](crate::Account) of cycles lets
+/// it be: its CPI without misses and their overlap are fitted to its IPC (least squares).
+///
+/// # Errors
+/// If it never references the last-level cache: [`CurveError`].
+pub fn profiled(
+    table: &Table,
+    index: usize,
+    ways: Ways,
+    latency: Latency,
+) -> Result<Program, CurveError> {
+    let count = ways.get() as usize;
+    let series = |metric| table.values(index, metric).take(count).collect::<Vec<f64>>();
+    let (ipc, llcrpki, llcmpki) =
+        (series(Metric::Ipc), series(Metric::Llcrpki), series(Metric::Llcmpki));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let references = mean(&llcrpki).max(llcmpki.first().copied().unwrap_or(0.0));
+    let curve = Curve::new(references, &llcmpki)?;
+    // CPI is a line over the cycles that misses would take one after the other.
+    let latencies: Vec<f64> = llcmpki
+        .iter()
+        .map(|&misses| {
+            let misses = misses.clamp(0.0, references);
+            let hits = (references - misses) * f64::from(latency.llc);
+            (hits + misses * f64::from(latency.memory)) / 1000.0
+        })
+        .collect();
+    let cpi: Vec<f64> = ipc.iter().map(|ipc| 1.0 / ipc).collect();
+    let (mean_x, mean_y) = (mean(&latencies), mean(&cpi));
+    let spread: f64 = latencies.iter().map(|x| (x - mean_x).powi(2)).sum();
+    let both: f64 = latencies.iter().zip(&cpi).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let slope = if spread > 1e-12 { both / spread } else { 0.0 };
+    // What misses take may not be more than there is.
+    let most = ((mean_y - LEAST_CPI) / mean_x.max(1e-12)).clamp(0.0, 1.0);
+    let slope = slope.clamp(0.0, most).max(1.0 / MOST_OVERLAP);
+    let base_cpi = (mean_y - slope * mean_x).max(LEAST_CPI);
+    Ok(Program { accesses: Accesses::Curve(curve), base_cpi, overlap: 1.0 / slope })
+}

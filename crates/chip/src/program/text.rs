@@ -1,0 +1,282 @@
+//! Programs as users write them: `mlr:8M`, `mload:60M@2s+idle@1s`.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::{Accesses, LINE, MOST_LINES, Mixture, Part, Pattern, Program, Zipf};
+use crate::job::Length;
+
+/// A phase of a program, as it is written: `None` runs nothing.
+pub type Written = Vec<(Option<Program>, Option<Length>)>;
+
+/// A text that is no program.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("program {program:?}: {what}")]
+pub struct TextError {
+    program: String,
+    what: String,
+}
+
+/// What can be written, for people.
+pub const FORMS: &str = "mlr:SIZE, mload:SIZE, chase:SIZE, blocked:SIZE:BLOCK:SWEEPS, \
+                         zipf:SIZE:RECORD:EXPONENT, regions:REFERENCES:SHARE%SIZE:..., lookbusy, idle";
+
+/// The program that a text names: phases with `+` between them, each with `@` and a length, in time
+/// (`2s`) or in instructions (`5G`), where it does not go on to the end. `other` knows names that are not
+/// among the [forms](FORMS).
+///
+/// # Errors
+/// If it names none: [`TextError`].
+pub fn parse(text: &str, other: impl Fn(&str) -> Option<Program>) -> Result<Written, TextError> {
+    let refused = |what| TextError { program: text.to_owned(), what };
+    let phases: Vec<&str> = text.split('+').collect();
+    let phase = |phase: &&str| {
+        let (what, length) = phase.split_once('@').unzip();
+        let length = length.map(length_of).transpose().map_err(refused)?;
+        let what = what.unwrap_or(phase).trim();
+        let program = if what == "idle" { None } else { Some(program(what, &other)) };
+        let program = program.transpose().map_err(refused)?;
+        if program.is_none() && matches!(length, Some(Length::Instructions(_))) {
+            return Err(refused("idle runs no instructions: expected a length in time".to_owned()));
+        }
+        Ok((program, length))
+    };
+    let written = phases.iter().map(phase).collect::<Result<Written, TextError>>()?;
+    if let [first @ .., _] = &written[..]
+        && first.iter().any(|(_, length)| length.is_none())
+    {
+        let what = "expected a length (@2s, @5G) of every phase but the last";
+        return Err(refused(what.to_owned()));
+    }
+    Ok(written)
+}
+
+fn program(text: &str, other: &impl Fn(&str) -> Option<Program>) -> Result<Program, String> {
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default();
+    let (options, arguments): (Vec<&str>, Vec<&str>) = parts.partition(|part| part.contains('='));
+    let mut program = match form(name, &arguments)? {
+        Some(program) => program,
+        None if arguments.is_empty() => {
+            other(name).ok_or_else(|| format!("expected one of {FORMS}, or a profile's name"))?
+        }
+        None => return Err(format!("expected one of {FORMS}")),
+    };
+    for option in options {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let number: f64 = number(value)?;
+        match name {
+            "cpi" if number > 0.0 => program.base_cpi = number,
+            "overlap" if number >= 1.0 => program.overlap = number,
+            "cpi" => return Err(format!("expected cpi above 0, found {value}")),
+            "overlap" => return Err(format!("expected overlap from 1, found {value}")),
+            _ => return Err(format!("expected cpi=X or overlap=X, found {option:?}")),
+        }
+    }
+    Ok(program)
+}
+
+/// A program of one of the [forms](FORMS).
+fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
+    let some = |accesses, overlap| Ok(Some(Program { accesses, base_cpi: CPI, overlap }));
+    let pattern = |pattern, overlap| some(Accesses::Pattern(pattern), overlap);
+    match (name, arguments) {
+        // The latency of each load is what MLR measures.
+        ("mlr", [size]) => pattern(Pattern::Random { lines: lines(size)? }, 1.0),
+        ("mload", [size]) => pattern(Pattern::Sequential { lines: lines(size)? }, PREFETCHED),
+        ("chase", [size]) => pattern(Pattern::Chase { lines: lines(size)? }, 1.0),
+        ("lookbusy", []) => pattern(Pattern::Busy, 1.0),
+        ("blocked", [size, block, sweeps]) => {
+            let (lines, block) = (lines(size)?, lines(block)?);
+            pattern(Pattern::Blocked { lines, block, sweeps: count(sweeps)? }, PREFETCHED)
+        }
+        ("zipf", [size, more @ ..]) if more.len() <= 2 => {
+            let record = lines(more.first().unwrap_or(&"1K"))?;
+            let exponent = more.get(1).map_or(Ok(YCSB), |text| number(text))?;
+            let records = lines(size)? / record;
+            if records == 0 || !(0.0..=10.0).contains(&exponent) {
+                return Err("expected at least a record, and an exponent from 0 to 10".to_owned());
+            }
+            let instructions = record.saturating_mul(PER_LINE);
+            some(Accesses::Zipf(Zipf { records, lines: record, exponent, instructions }), 2.0)
+        }
+        ("regions", [references, parts @ ..]) if !parts.is_empty() => {
+            let per_kilo_instructions = number(references)?;
+            if !(per_kilo_instructions > 0.0 && per_kilo_instructions <= 1000.0) {
+                let found = format!("found {references}");
+                return Err(format!("expected references per 1000 instructions to 1000, {found}"));
+            }
+            let parts = parts.iter().map(|text| part(text)).collect::<Result<Vec<Part>, _>>()?;
+            let all: u64 = parts.iter().map(|part| u64::from(part.lines)).sum();
+            if all >= MOST_LINES {
+                return Err("expected regions of less than 2G together".to_owned());
+            }
+            let mixture = Mixture { parts, per_kilo_instructions, stores: 0.0, missed: true };
+            some(Accesses::Mixture(mixture), 4.0)
+        }
+        ("mlr" | "mload" | "chase" | "blocked" | "zipf" | "regions" | "lookbusy", _) => {
+            Err(format!("expected one of {FORMS}"))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Cycles per instruction of simple loops on a core that retires four at a time.
+const CPI: f64 = 0.5;
+
+/// Lines that a hardware prefetcher has under way.
+const PREFETCHED: f64 = 8.0;
+
+/// The exponent of YCSB.
+const YCSB: f64 = 0.99;
+
+/// Instructions for a line of a record.
+const PER_LINE: u32 = 64;
+
+/// `25%10M`, `75%stream`.
+fn part(text: &str) -> Result<Part, String> {
+    let (share, region) = text
+        .split_once('%')
+        .ok_or_else(|| format!("expected SHARE%SIZE or SHARE%stream, found {text:?}"))?;
+    let share = number(share)?;
+    if share <= 0.0 {
+        return Err(format!("expected a share above 0, found {text:?}"));
+    }
+    Ok(Part { share, lines: if region == "stream" { 0 } else { lines(region)? } })
+}
+
+/// The lines of a size such as `8M` or `4.5M`: at least one, and at most 2G.
+fn lines(text: &str) -> Result<u32, String> {
+    let (digits, unit) = match text.chars().last() {
+        Some('k' | 'K') => (&text[..text.len() - 1], 1u64 << 10),
+        Some('m' | 'M') => (&text[..text.len() - 1], 1 << 20),
+        Some('g' | 'G') => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1),
+    };
+    let refused = || format!("expected a size from 64 to 2G, such as 8M, found {text:?}");
+    let size = number::<f64>(digits).map_err(|_| refused())? * unit as f64;
+    let lines = size / LINE as f64;
+    if !(lines >= 1.0 && lines <= MOST_LINES as f64) {
+        return Err(refused());
+    }
+    Ok(super::mixture::whole(lines))
+}
+
+/// `2s`, `100ms`; `5G`, `100M` instructions.
+fn length_of(text: &str) -> Result<Length, String> {
+    let units = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    for (unit, seconds) in units {
+        if let Some(digits) = text.strip_suffix(unit)
+            && let Ok(number) = digits.parse::<f64>()
+            && let Ok(span) = Duration::try_from_secs_f64(number * seconds)
+            && !span.is_zero()
+        {
+            return Ok(Length::Time(span));
+        }
+    }
+    for (unit, times) in [("k", 1e3), ("M", 1e6), ("G", 1e9), ("", 1.0)] {
+        if let Some(digits) = text.strip_suffix(unit)
+            && let Ok(number) = digits.parse::<f64>()
+            && (1.0..=1e18).contains(&(number * times))
+        {
+            return Ok(Length::Instructions(instructions(number * times)));
+        }
+    }
+    Err(format!("expected a length such as 2s, 100ms or 5G instructions, found {text:?}"))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "from 1 to 10^18, as was checked"
+)]
+fn instructions(count: f64) -> u64 {
+    count as u64
+}
+
+fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("expected a number, found {text:?}"))
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    let count: u32 = number(text)?;
+    if count == 0 { Err("expected at least 1 sweep".to_owned()) } else { Ok(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Program {
+        let mut phases = parse(text, |_| None).unwrap();
+        assert_eq!(phases.len(), 1);
+        phases.remove(0).0.unwrap()
+    }
+
+    #[test]
+    fn every_form() {
+        let pattern = |text| match one(text).accesses {
+            Accesses::Pattern(pattern) => pattern,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(pattern("mlr:8M"), Pattern::Random { lines: 1 << 17 });
+        assert_eq!(pattern("mload:4.5M"), Pattern::Sequential { lines: 73_728 });
+        assert_eq!(pattern("chase:64"), Pattern::Chase { lines: 1 });
+        let blocked = Pattern::Blocked { lines: 1 << 14, block: 1 << 9, sweeps: 10 };
+        assert_eq!(pattern("blocked:1m:32k:10"), blocked);
+        assert_eq!(pattern("lookbusy"), Pattern::Busy);
+        let program = one("mlr:1M:overlap=3:cpi=0.7");
+        assert_eq!((program.overlap, program.base_cpi), (3.0, 0.7));
+        let Accesses::Zipf(zipf) = one("zipf:100M:2K:0.8").accesses else { panic!() };
+        assert_eq!((zipf.records, zipf.lines, zipf.exponent), (51_200, 32, 0.8));
+        let Accesses::Mixture(mixture) = one("regions:30:25%10M:75%stream").accesses else {
+            panic!()
+        };
+        let parts = [Part { share: 25.0, lines: 163_840 }, Part { share: 75.0, lines: 0 }];
+        assert_eq!((mixture.per_kilo_instructions, &mixture.parts[..]), (30.0, &parts[..]));
+    }
+
+    #[test]
+    fn phases_have_lengths() {
+        let phases = parse("idle@1.5s+mlr:8M@2G+lookbusy", |_| None).unwrap();
+        let lengths: Vec<Option<Length>> = phases.iter().map(|phase| phase.1).collect();
+        let time = Length::Time(Duration::from_millis(1500));
+        assert_eq!(lengths, [Some(time), Some(Length::Instructions(2_000_000_000)), None]);
+        assert!(phases[0].0.is_none() && phases[2].0.is_some());
+        assert_eq!(
+            parse("chess", |name| (name == "chess").then(|| one("lookbusy"))).unwrap().len(),
+            1
+        );
+    }
+
+    #[test]
+    fn what_is_none_is_told_in_a_line() {
+        for (text, said) in [
+            ("mlr:8X", "expected a size from 64 to 2G, such as 8M, found \"8X\""),
+            ("mlr:", "expected a size"),
+            ("mlr:3G", "expected a size"),
+            ("mlr:-1M", "expected a size"),
+            ("mlr:nan", "expected a size"),
+            ("mlr", "expected one of"),
+            ("nonesuch", "or a profile's name"),
+            ("", "or a profile's name"),
+            ("mlr:8M:overlap=0.5", "expected overlap from 1"),
+            ("mlr:8M:colour=red", "expected a number"),
+            ("mlr:8M:colour=1", "expected cpi=X or overlap=X"),
+            ("mlr:8M@2x", "expected a length such as"),
+            ("mlr:8M@0s", "expected a length such as"),
+            ("mlr:8M+lookbusy", "every phase but the last"),
+            ("idle@5G", "expected a length in time"),
+            ("zipf:1K:2K", "at least a record"),
+            ("blocked:1M:4K:0", "at least 1 sweep"),
+            ("regions:0:100%1M", "references per 1000 instructions"),
+            ("regions:10:1M", "SHARE%SIZE"),
+            ("regions:10:50%1G:50%1.5G", "less than 2G"),
+        ] {
+            let error = parse(text, |_| None).unwrap_err().to_string();
+            assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+        }
+    }
+}

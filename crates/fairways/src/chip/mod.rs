@@ -1,0 +1,53 @@
+//! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
+
+mod output;
+mod settings;
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use fairways_lab::{ChipComparison, compare_on_chip};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+
+use crate::BadInput;
+use crate::args::Simulate;
+pub(crate) use output::Did;
+use settings::Checked;
+pub(crate) use settings::{World, span};
+
+/// A run that takes longer than this shows how far it is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Runs the command; everything is checked before anything is run.
+pub(crate) fn simulate(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
+    let checked = Checked::new(args)?;
+    let found = compare(&checked)?;
+    if args.json {
+        output::json(&checked, &found, out)
+    } else {
+        output::table(&checked, &found, out)
+    }
+}
+
+fn compare(checked: &Checked) -> Result<ChipComparison, BadInput> {
+    let Checked { world, protocol, policies } = checked;
+    // Each program by itself, then stock and each policy.
+    let runs = (world.jobs.len() + policies.len() + 1) as u64;
+    let (start, ended) = (Instant::now(), AtomicU64::new(0));
+    let bar = ProgressBar::hidden();
+    let done = || {
+        let ended = 1 + ended.fetch_add(1, Ordering::Relaxed);
+        if start.elapsed() > PATIENCE && bar.is_hidden() {
+            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+        }
+        bar.set_position(ended);
+    };
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} runs, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_length(runs);
+    let bar = bar.clone().with_finish(ProgressFinish::AndClear);
+    let found = compare_on_chip(world.settings, &world.jobs, protocol, policies, &done);
+    bar.finish_and_clear();
+    found.map_err(|why| BadInput(why.to_string()))
+}

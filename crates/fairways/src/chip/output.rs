@@ -1,0 +1,130 @@
+//! The comparison on a chip, as tables and as JSON.
+
+use std::io::Write;
+
+use comfy_table::{CellAlignment, Table};
+use fairways_lab::{ChipComparison, ChipOutcome, Rate};
+use serde::Serialize;
+
+use super::Checked;
+use crate::simulate::json::{How, PolicyReport, SCHEMA, lived, policy};
+use crate::simulate::table::{Row, metrics_table};
+use crate::table::STYLE;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    machine: String,
+    ways: u32,
+    set_sampling: u32,
+    time_scale: f64,
+    seconds: f64,
+    programs: Vec<Alone<'a>>,
+    policies: Vec<PolicyReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct Alone<'a> {
+    program: &'a str,
+    #[serde(flatten)]
+    alone: Did,
+}
+
+/// What a program did.
+#[derive(Serialize)]
+pub(crate) struct Did {
+    ipc: f64,
+    llcrpki: f64,
+    llcmpki: f64,
+    bandwidth_mbps: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occupancy_ways: Option<f64>,
+}
+
+impl Did {
+    fn of(rate: &Rate, occupancy_ways: Option<f64>) -> Self {
+        let Rate { ipc, llcrpki, llcmpki, bandwidth_mbps, .. } = *rate;
+        Self { ipc, llcrpki, llcmpki, bandwidth_mbps, occupancy_ways }
+    }
+}
+
+/// Writes one object and a newline.
+pub(super) fn json(
+    checked: &Checked,
+    found: &ChipComparison,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let Checked { world, protocol, .. } = checked;
+    let programs = world.names.iter().zip(&found.alone);
+    let report = Report {
+        schema: SCHEMA,
+        machine: format!("chip:{}", world.preset),
+        ways: world.settings.chip.llc.ways.get(),
+        set_sampling: world.settings.set_sampling,
+        time_scale: 1.0 / f64::from(world.settings.time_scale),
+        seconds: protocol.span.as_secs_f64(),
+        programs: programs
+            .map(|(program, rate)| Alone { program, alone: Did::of(rate, None) })
+            .collect(),
+        policies: found.outcomes.iter().map(outcome).collect(),
+    };
+    serde_json::to_writer(&mut *out, &report)?;
+    Ok(writeln!(out)?)
+}
+
+fn outcome(outcome: &ChipOutcome) -> PolicyReport<'_> {
+    let fares = outcome.fares.iter().map(|fare| Did::of(&fare.rate, Some(fare.occupancy)));
+    let how = How::Chip { activity: lived(&outcome.activity), programs: fares.collect() };
+    policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
+}
+
+/// Writes tables for people.
+pub(super) fn table(
+    checked: &Checked,
+    found: &ChipComparison,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let Checked { world, protocol, .. } = checked;
+    let (settings, scale) = (&world.settings, 1.0 / f64::from(world.settings.time_scale));
+    writeln!(
+        out,
+        "chip:{}, {} ways; {} s after {} s; one of {} sets simulated, time scale {scale}",
+        world.preset,
+        settings.chip.llc.ways,
+        protocol.span.as_secs_f64(),
+        protocol.warm_up.as_secs_f64(),
+        settings.set_sampling,
+    )?;
+    let row = |outcome: &'_ ChipOutcome| {
+        let activity = &outcome.activity;
+        let beside = vec![activity.plans.to_string(), activity.samplings.to_string()];
+        Row { policy: outcome.policy, metrics: outcome.metrics, beside }
+    };
+    let rows: Vec<Row<'_>> = found.outcomes.iter().map(row).collect();
+    let beside = (&["plans", "samplings"][..], 2);
+    writeln!(out, "{}\n", metrics_table(&rows, &found.stock, beside).trim_fmt())?;
+    let mut table = Table::new();
+    let mut header = vec!["program", "IPC alone", "MPKI alone"];
+    header.extend(found.outcomes.iter().map(|outcome| outcome.policy));
+    table.load_style(STYLE).set_header(header);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for (job, (name, alone)) in world.names.iter().zip(&found.alone).enumerate() {
+        let mut cells =
+            vec![name.clone(), format!("{:.3}", alone.ipc), format!("{:.2}", alone.llcmpki)];
+        cells.extend(found.outcomes.iter().map(|outcome| {
+            format!("{:.3} ({:.1})", outcome.slowdowns[job], outcome.fares[job].occupancy)
+        }));
+        table.add_row(cells);
+    }
+    writeln!(out, "Slowdowns, and in brackets the ways held in the end:\n{}\n", table.trim_fmt())?;
+    out.write_all(LEGEND.as_bytes())?;
+    Ok(())
+}
+
+const LEGEND: &str = "\
+slowdown    the instructions a program runs by itself in the same time, over those it ran
+unfairness  largest slowdown over smallest, 1 at best     STP   sum of 1 / slowdown, higher is better
+ANTT        mean slowdown, lower is better                 %    change against stock (no partitioning)
+";

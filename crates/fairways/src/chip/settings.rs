@@ -1,0 +1,177 @@
+//! From flags to a chip and what runs on it, checked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_chip::preset::{PRESETS, preset};
+use fairways_chip::program::{Written, parse, profiled};
+use fairways_chip::{Chip, Job, PageSize, Phase, Placement, Settings, Then};
+use fairways_core::Wish;
+use fairways_lab::ChipProtocol;
+
+use crate::BadInput;
+use crate::args::{self, ChipFlags, Machine, Pages, Simulate};
+use crate::simulate::policies;
+use crate::world::{number, profiles, real};
+
+/// A chip, and the programs on it.
+pub(crate) struct World {
+    pub(crate) preset: String,
+    pub(crate) settings: Settings,
+    /// As they were written.
+    pub(crate) names: Vec<String>,
+    pub(crate) jobs: Vec<Job>,
+}
+
+/// A comparison that can be made.
+pub(super) struct Checked {
+    pub(super) world: World,
+    pub(super) protocol: ChipProtocol,
+    pub(super) policies: Vec<&'static str>,
+}
+
+impl World {
+    /// Reads the files and checks every flag.
+    pub(crate) fn new(
+        name: &str,
+        flags: &ChipFlags,
+        time_scale: Option<&String>,
+        world: &args::World,
+    ) -> Result<Self, BadInput> {
+        for (flag, given) in [
+            ("--ways", world.ways.is_some()),
+            ("--phases", world.phases.is_some()),
+            ("--bandwidth-mbps", world.bandwidth_mbps.is_some()),
+        ] {
+            if given {
+                return Err(BadInput(format!("{flag}: expected --machine model with it")));
+            }
+        }
+        let mut chip = preset(name).ok_or_else(|| {
+            let known: Vec<&str> = PRESETS.iter().map(|(name, ..)| *name).collect();
+            let known = known.join(", ");
+            BadInput(format!("--machine: expected chip: and one of {known}, found {name:?}"))
+        })?;
+        chip.llc.clos = number(&world.clos, "--clos", 1, u32::MAX)?;
+        chip.llc.min_bits = number(&world.min_bits, "--min-bits", 1, chip.llc.ways.get())?;
+        let settings = Settings {
+            pages: match flags.pages {
+                Pages::Small => PageSize::Small,
+                Pages::Huge => PageSize::Huge,
+            },
+            placement: match flags.placement {
+                args::Placement::Random => Placement::Random,
+                args::Placement::Sequential => Placement::Sequential,
+            },
+            set_sampling: number(&flags.set_sampling, "--set-sampling", 1, chip.sets)?,
+            time_scale: scale(time_scale)?,
+            seed: number(&world.seed, "--seed", 0, u64::MAX)?,
+            ..Settings::new(chip)
+        };
+        let table = profiles(world)?;
+        let profile = |name: &str| {
+            let index = table.table().find(name)?;
+            let ways = table.table().ways().min(chip.llc.ways);
+            profiled(table.table(), index, ways, chip.latency).ok()
+        };
+        let text = flags.programs.as_deref().ok_or_else(|| {
+            BadInput("--programs: expected programs to run on the chip, such as mlr:8M".to_owned())
+        })?;
+        let names: Vec<String> =
+            text.split(',').map(|name| name.trim().replace(char::is_control, "?")).collect();
+        let written = names
+            .iter()
+            .map(|name| parse(name, profile).map_err(|why| BadInput(format!("--programs: {why}"))));
+        let jobs = written.map(|written| written.map(job)).collect::<Result<Vec<Job>, _>>()?;
+        let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
+        if let Some(baselines) = &world.baselines {
+            world_of.promise(baselines)?;
+        }
+        // Whether there can be such a chip with so many programs.
+        let tried = Chip::new(settings, world_of.jobs.iter().cloned());
+        tried.map_err(|why| BadInput(format!("--programs: {why}")))?;
+        Ok(world_of)
+    }
+
+    /// Ways promised to programs, as they were written.
+    fn promise(&mut self, baselines: &str) -> Result<(), BadInput> {
+        for promise in baselines.split(',').map(str::trim) {
+            let (name, text) = promise.rsplit_once('=').ok_or_else(|| {
+                BadInput(format!("--baselines: expected PROGRAM=WAYS, found {promise:?}"))
+            })?;
+            let most = self.settings.chip.llc.ways.get();
+            let ways = number(text, &format!("--baselines, {name}"), 1, most)?;
+            let mut found = false;
+            for (_, job) in
+                self.names.iter().zip(&mut self.jobs).filter(|(other, _)| *other == name)
+            {
+                job.wish = Wish { baseline_ways: Some(ways) };
+                found = true;
+            }
+            if !found {
+                let names = self.names.join(", ");
+                return Err(BadInput(format!(
+                    "--baselines: expected one of the programs {names}, found {name:?}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn job(written: Written) -> Job {
+    let phases = written
+        .into_iter()
+        .map(|(program, length)| Phase { program: program.map(Arc::new), length });
+    Job { phases: phases.collect(), then: Then::Restart, ..Job::default() }
+}
+
+/// How many times shorter things take than is told, from the scale of time, 0.1 say.
+fn scale(text: Option<&String>) -> Result<u32, BadInput> {
+    let Some(text) = text else { return Ok(1) };
+    let scale = real(text, "--time-scale", 1e-6, 1.0)?;
+    let whole = (1.0 / scale).round();
+    if (1.0 / scale - whole).abs() > 1e-6 * whole {
+        let said = "a chip's scale is one over a whole number, such as 0.1 or 0.01";
+        return Err(BadInput(format!("--time-scale: {said}, found {text:?}")));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 10^6")]
+    Ok(whole as u32)
+}
+
+/// A span of time.
+pub(crate) fn span(text: &str, flag: &str) -> Result<Duration, BadInput> {
+    let span = humantime::parse_duration(text.trim()).ok();
+    span.filter(|span| !span.is_zero()).ok_or_else(|| {
+        BadInput(format!("{flag}: expected a time such as 500ms, 60s or 2m, found {text:?}"))
+    })
+}
+
+impl Checked {
+    pub(super) fn new(args: &Simulate) -> Result<Self, BadInput> {
+        let Some(Machine::Chip(name)) = &args.machine else { unreachable!("a chip was asked for") };
+        let flag = [
+            ("--mix", !args.mix.is_empty()),
+            ("--mixes", args.mixes.is_some()),
+            ("--instructions", args.instructions.is_some()),
+            ("--completions", args.completions.is_some()),
+        ];
+        let given = flag.iter().find(|(_, given)| *given).map(|(flag, _)| *flag);
+        if let Some(flag) = given.or(args.observation.given()) {
+            return Err(BadInput(format!("{flag}: expected --machine model with it")));
+        }
+        let world = World::new(name, &args.chip, args.time_scale.as_ref(), &args.world)?;
+        let policies = policies(&args.policies)?;
+        if policies.contains(&fairways_lab::OPTIMUM) {
+            let said = "--policies: optimum is for profiles, expected others on a chip";
+            return Err(BadInput(said.to_owned()));
+        }
+        let protocol = ChipProtocol {
+            warm_up: span(&args.chip.warm_up, "--warm-up")?,
+            span: span(&args.duration, "--duration")?,
+            profile: span(&args.chip.profile_time, "--profile-time")?,
+            known: args.known_profiles,
+        };
+        Ok(Self { world, protocol, policies })
+    }
+}

@@ -1,0 +1,176 @@
+//! One mix under several policies on the chip.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_chip::{Account, Chip, ChipError, Job, Settings, Then};
+use fairways_core::{Action, Event, Machine, Policy, Profile, Time};
+use fairways_model::Work;
+use fairways_policy::by_name;
+use fairways_profiles::Metrics;
+use rayon::prelude::*;
+
+use super::measure::{Rate, measure, profile};
+use crate::live::{Activity, Working, learns, watch};
+
+/// How long a mix runs, on the policy's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChipProtocol {
+    /// Before anything is counted.
+    pub warm_up: Duration,
+    /// While it is.
+    pub span: Duration,
+    /// For each number of ways, where a program is profiled: half of it is to warm up.
+    pub profile: Duration,
+    /// Whether policies that learn are told profiles too: then they decide at once.
+    pub known: bool,
+}
+
+/// How a program fared.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fare {
+    /// What it did.
+    pub rate: Rate,
+    /// The ways' worth of lines that it held in the end.
+    pub occupancy: f64,
+}
+
+/// How one policy did.
+#[derive(Clone, Debug)]
+pub struct ChipOutcome {
+    /// The policy's name.
+    pub policy: &'static str,
+    /// The slowdown of each program, in order: the instructions that it ran by itself with the whole
+    /// cache in the same time, over those that it ran here.
+    pub slowdowns: Vec<f64>,
+    /// What they sum up to.
+    pub metrics: Metrics,
+    /// What each program did.
+    pub fares: Vec<Fare>,
+    /// What the policy did.
+    pub activity: Activity,
+}
+
+/// How several policies did on one mix.
+#[derive(Clone, Debug)]
+pub struct ChipComparison {
+    /// Each program by itself, with the whole cache.
+    pub alone: Vec<Rate>,
+    /// Without partitioning: what the others are compared against.
+    pub stock: Metrics,
+    /// Each policy, in the order asked for.
+    pub outcomes: Vec<ChipOutcome>,
+}
+
+/// A chip whose programs' work is known.
+struct Worked<'a> {
+    chip: Chip,
+    alone: &'a [Rate],
+}
+
+impl Machine for Worked<'_> {
+    fn next_event(&mut self) -> Option<(Time, Event)> {
+        self.chip.next_event()
+    }
+
+    fn carry_out(&mut self, action: Action<'_>) {
+        self.chip.carry_out(action);
+    }
+}
+
+impl Working for Worked<'_> {
+    fn work(&self) -> Work {
+        let each = self.alone.iter().enumerate().map(|(job, alone)| {
+            let instructions = self.chip.account(job).instructions as f64;
+            let at_best = instructions / alone.instructions_per_second;
+            Work { instructions, at_best: if at_best.is_finite() { at_best } else { 0.0 } }
+        });
+        each.fold(Work::default(), |sum, one| Work {
+            instructions: sum.instructions + one.instructions,
+            at_best: sum.at_best + one.at_best,
+        })
+    }
+}
+
+/// Runs programs by themselves, then together under each of these policies, by name. Programs that end start
+/// again. `done` hears of each run that has ended.
+///
+/// # Errors
+/// If there can't be such a chip, or it has too few cores: [`ChipError`].
+pub fn compare_on_chip(
+    settings: Settings,
+    jobs: &[Job],
+    protocol: &ChipProtocol,
+    policies: &[&'static str],
+    done: &(dyn Fn() + Sync),
+) -> Result<ChipComparison, ChipError> {
+    let ChipProtocol { warm_up, span, .. } = *protocol;
+    let ways = settings.chip.llc.ways.get();
+    let alone = |job: &Job| {
+        let rate = measure(settings, job, ways, warm_up, span);
+        done();
+        rate
+    };
+    // First whether they can run together at all.
+    Chip::new(settings, jobs.iter().cloned())?;
+    let alone: Vec<Rate> = jobs.par_iter().map(alone).collect::<Result<_, ChipError>>()?;
+    let told = |policy: &str| protocol.known || !learns(policy);
+    let profiles: Vec<Option<Arc<Profile>>> = if policies.iter().any(|policy| told(policy)) {
+        let half = protocol.profile / 2;
+        let profiled =
+            jobs.par_iter().map(|job| Ok(Some(Arc::new(profile(settings, job, half, half)?))));
+        profiled.collect::<Result<_, ChipError>>()?
+    } else {
+        vec![None; jobs.len()]
+    };
+    let run = |name: &str| {
+        let told = told(name);
+        let mut policy = by_name(name).expect("a policy's name");
+        let jobs = jobs.iter().zip(&profiles).map(|(job, profile)| Job {
+            then: Then::Restart,
+            profile: profile.clone().filter(|_| told),
+            ..job.clone()
+        });
+        let outcome = together(settings, jobs, protocol, &alone, policy.as_mut());
+        done();
+        outcome
+    };
+    let all: Vec<&str> = std::iter::once("stock").chain(policies.iter().copied()).collect();
+    let mut outcomes: Vec<ChipOutcome> =
+        all.into_par_iter().map(run).collect::<Result<_, ChipError>>()?;
+    let stock = outcomes.remove(0).metrics;
+    Ok(ChipComparison { alone, stock, outcomes })
+}
+
+fn together(
+    settings: Settings,
+    jobs: impl Iterator<Item = Job>,
+    protocol: &ChipProtocol,
+    alone: &[Rate],
+    policy: &mut dyn Policy,
+) -> Result<ChipOutcome, ChipError> {
+    let mut machine = Worked { chip: Chip::new(settings, jobs)?, alone };
+    let accounts =
+        |chip: &Chip| -> Vec<Account> { (0..alone.len()).map(|job| chip.account(job)).collect() };
+    let warm = Time::ZERO.after(protocol.warm_up);
+    machine.chip.stop_at(warm);
+    watch(&mut machine, policy, |_, _, _, _| ());
+    let before = accounts(&machine.chip);
+    machine.chip.stop_at(warm.after(protocol.span));
+    let activity = watch(&mut machine, policy, |_, _, _, _| ());
+    let after = accounts(&machine.chip);
+    let seconds = protocol.span.as_secs_f64() / f64::from(settings.time_scale);
+    let fare = |(job, (before, after)): (usize, (&Account, &Account))| {
+        let held = machine.chip.occupancy_of(job).raw() as f64 / (1u64 << 32) as f64;
+        Fare { rate: Rate::between(before, after, seconds), occupancy: held }
+    };
+    let fares: Vec<Fare> = before.iter().zip(&after).enumerate().map(fare).collect();
+    let slowdown = |(alone, fare): (&Rate, &Fare)| {
+        let (alone, here) = (alone.instructions_per_second, fare.rate.instructions_per_second);
+        // One that runs nothing even by itself is not slowed down.
+        if alone == 0.0 { 1.0 } else { alone / here }
+    };
+    let slowdowns: Vec<f64> = alone.iter().zip(&fares).map(slowdown).collect();
+    let metrics = Metrics::of(&slowdowns);
+    Ok(ChipOutcome { policy: policy.name(), slowdowns, metrics, fares, activity })
+}

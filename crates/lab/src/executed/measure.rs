@@ -1,0 +1,109 @@
+//! What a program does by itself.
+
+use std::time::Duration;
+
+use fairways_chip::{Account, Chip, ChipError, Job, Settings};
+use fairways_core::{
+    Action, Curve, Event, Machine, Partition, PlanId, Profile, Q32, Time, WayMask,
+};
+use rayon::prelude::*;
+
+/// What a program does in some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rate {
+    /// Instructions per cycle.
+    pub ipc: f64,
+    /// LLC references per 1000 instructions.
+    pub llcrpki: f64,
+    /// LLC misses per 1000 instructions.
+    pub llcmpki: f64,
+    /// Memory bandwidth, MB/s.
+    pub bandwidth_mbps: f64,
+    /// Share of cycles stalled for what missed the L2, 0 to 1.
+    pub stalls_l2_miss: f64,
+    /// Instructions per second.
+    pub instructions_per_second: f64,
+}
+
+impl Rate {
+    /// Of what was counted in so many seconds on a chip of this clock; all 0 where nothing ran.
+    pub(super) fn between(from: &Account, to: &Account, seconds: f64) -> Self {
+        let count = |of: fn(&Account) -> u64| (of(to) - of(from)) as f64;
+        let (instructions, cycles) = (count(|a| a.instructions), to.cycles() - from.cycles());
+        if instructions == 0.0 || cycles == 0.0 {
+            return Self::default();
+        }
+        Self {
+            ipc: instructions / cycles,
+            llcrpki: 1000.0 * count(|a| a.llc_references) / instructions,
+            llcmpki: 1000.0 * count(|a| a.llc_misses) / instructions,
+            bandwidth_mbps: 64.0 * count(|a| a.lines) / seconds / 1e6,
+            stalls_l2_miss: (to.stall_cycles() - from.stall_cycles()) / cycles,
+            instructions_per_second: instructions / seconds,
+        }
+    }
+}
+
+/// What a program does by itself in so many ways, in the `span` after `warm_up`; times are the policy's.
+///
+/// # Errors
+/// If there can't be such a chip: [`ChipError`].
+pub fn measure(
+    settings: Settings,
+    job: &Job,
+    ways: u32,
+    warm_up: Duration,
+    span: Duration,
+) -> Result<Rate, ChipError> {
+    let mut chip = Chip::new(settings, [Job { at: Time::ZERO, ..job.clone() }])?;
+    let mut until = |end: Time| {
+        chip.stop_at(end);
+        while let Some((_, event)) = chip.next_event() {
+            let Event::Started { app, .. } = event else { continue };
+            let mut partition = Partition::default();
+            let own = partition.add_cluster(WayMask::span(0, ways));
+            partition.place(app, own);
+            let (plan, reason) = (PlanId::default(), "so many ways");
+            chip.carry_out(Action::Partition { plan, partition: &partition, reason });
+        }
+        chip.account(0)
+    };
+    let warm = Time::ZERO.after(warm_up);
+    let (before, after) = (until(warm), until(warm.after(span)));
+    let seconds = span.as_secs_f64() / f64::from(settings.time_scale);
+    Ok(Rate::between(&before, &after, seconds))
+}
+
+/// A program's profile, measured with every number of ways.
+///
+/// # Errors
+/// If there can't be such a chip: [`ChipError`].
+pub fn profile(
+    settings: Settings,
+    job: &Job,
+    warm_up: Duration,
+    span: Duration,
+) -> Result<Profile, ChipError> {
+    let ways = settings.chip.llc.ways;
+    let at = |ways| measure(settings, job, ways, warm_up, span);
+    let rates: Vec<Rate> =
+        (1..=ways.get()).into_par_iter().map(at).collect::<Result<_, ChipError>>()?;
+    let curve =
+        |of: &dyn Fn(&Rate) -> f64| Curve::from_fn(ways, |ways| q32(of(&rates[ways as usize - 1])));
+    Ok(Profile {
+        ipc: curve(&|rate| rate.ipc),
+        llcmpki: curve(&|rate| rate.llcmpki),
+        llcmpkc: curve(&|rate| rate.llcmpki * rate.ipc),
+        bandwidth_mbps: curve(&|rate| rate.bandwidth_mbps),
+        stalls_l2_miss: curve(&|rate| rate.stalls_l2_miss.min(1.0)),
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rates are not negative; the cast saturates"
+)]
+fn q32(value: f64) -> Q32 {
+    Q32::from_raw((value * (1u64 << 32) as f64) as u64).min(Q32::MAX_IN_CURVE)
+}

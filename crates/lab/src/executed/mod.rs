@@ -1,0 +1,7 @@
+//! Programs on the chip that executes addresses.
+
+mod compare;
+mod measure;
+
+pub use compare::{ChipComparison, ChipOutcome, ChipProtocol, Fare, compare_on_chip};
+pub use measure::{Rate, measure, profile};
