@@ -51,6 +51,10 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) chip: ChipFlags,
 
+    /// How long programs run before anything is counted, on the policy's clock
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "On a chip")]
+    pub(crate) warm_up: String,
+
     /// How long to count, on the policy's clock
     #[arg(long, value_name = "TIME", default_value = "4s", help_heading = "On a chip")]
     pub(crate) duration: String,
@@ -109,12 +113,21 @@ pub(crate) struct Simulate {
 /// how they fared in the end, beside the same without partitioning.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
-    /// The machine
+    /// The machine: the analytic model, or a chip that executes programs (chip:xeon-e5, say;
+    /// docs/chip.md)
     #[arg(long, value_name = "MACHINE", value_parser = machine)]
     pub(crate) machine: Machine,
 
     #[command(flatten)]
     pub(crate) world: World,
+
+    #[command(flatten)]
+    pub(crate) chip: ChipFlags,
+
+    /// On a chip, everything that the policy knows takes so much less time: 0.1, a tenth
+    /// [default: 1]
+    #[arg(long, value_name = "X", help_heading = "On a chip")]
+    pub(crate) time_scale: Option<String>,
 
     /// The programs, by name [default: eight, drawn by --seed]
     #[arg(long, value_name = "A,B,C")]
@@ -288,10 +301,6 @@ pub(crate) struct ChipFlags {
     /// miss curves they then follow
     #[arg(long, value_name = "A,B,C")]
     pub(crate) programs: Option<String>,
-
-    /// How long programs run before anything is counted, on the policy's clock
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    pub(crate) warm_up: String,
 
     /// How long a program is profiled with each number of ways, for policies that must be told
     #[arg(long, value_name = "TIME", default_value = "200ms")]

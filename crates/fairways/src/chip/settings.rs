@@ -167,7 +167,7 @@ impl Checked {
             return Err(BadInput(said.to_owned()));
         }
         let protocol = ChipProtocol {
-            warm_up: span(&args.chip.warm_up, "--warm-up")?,
+            warm_up: span(&args.warm_up, "--warm-up")?,
             span: span(&args.duration, "--duration")?,
             profile: span(&args.chip.profile_time, "--profile-time")?,
             known: args.known_profiles,

@@ -1,5 +1,6 @@
 //! `fairways run`: programs under a policy, reported as it goes.
 
+mod machine;
 mod report;
 mod settings;
 mod summary;
@@ -9,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_core::Machine;
-use fairways_model::Model;
 
 use crate::args::Run;
 use crate::journal::Writer;
 use crate::{BadInput, Interrupted};
+use machine::Running;
 use report::Report;
 use settings::Checked;
 use summary::Summary;
@@ -26,18 +27,18 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     let mut journal = args.journal.as_ref().map(|path| checked.journal(path)).transpose()?;
-    let mut model = checked.model();
+    let mut machine = checked.machine();
     let mut report = (!args.json && !args.quiet).then(|| Report::new(&checked, out));
-    let told = follow(&mut model, &mut checked, &stop, &mut report, &mut journal);
+    let told = follow(&mut machine, &mut checked, &stop, &mut report, &mut journal);
     drop(report);
     let kept = journal.map_or(Ok(()), Writer::finish);
     told.and(kept)?;
-    let end = model.now();
-    if let Some(why) = model.failure() {
+    let end = machine.now();
+    if let Some(why) = machine.failure() {
         return Err(BadInput(format!("after {end}: {why}")).into());
     }
     let interrupted = stop.load(Ordering::Relaxed);
-    let summary = Summary::new(&checked, &model, end, interrupted);
+    let summary = Summary::new(&checked, &machine, end, interrupted);
     if args.json {
         summary.json(out)?
     } else {
@@ -49,19 +50,19 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// Runs the machine to its end, or until the user has seen enough.
 fn follow(
-    model: &mut Model,
+    machine: &mut Running,
     checked: &mut Checked,
     stop: &AtomicBool,
     report: &mut Option<Report<'_>>,
     journal: &mut Option<Writer>,
 ) -> anyhow::Result<()> {
     while !stop.load(Ordering::Relaxed) {
-        let Some((at, event)) = model.next_event() else { break };
+        let Some((at, event)) = machine.next_event() else { break };
         if let Some(journal) = journal {
             journal.event(at, &event)?;
         }
         if let Some(report) = report {
-            report.event(at, &event, model)?;
+            report.event(at, &event, machine)?;
         }
         let mut said = Ok(());
         checked.policy.handle(at, &event, &mut |action| {
@@ -77,7 +78,7 @@ fn follow(
             if said.is_ok() {
                 said = say();
             }
-            model.carry_out(action);
+            machine.carry_out(action);
         });
         said?;
     }

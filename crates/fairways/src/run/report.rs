@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use fairways_core::{Action, AppId, Event, Time, Ways};
-use fairways_model::Model;
-use fairways_policy::lfoc::SAMPLING;
+use fairways_policy::{kpart, lfoc};
 
+use super::machine::Running;
 use super::settings::Checked;
 use crate::partition::{bar, members};
 
@@ -24,12 +24,10 @@ pub(super) struct Report<'a> {
 
 impl<'a> Report<'a> {
     pub(super) fn new(checked: &Checked, out: &'a mut dyn Write) -> Self {
-        let programs = checked.programs();
-        let names = checked.mix.programs.iter().map(|&index| programs.name(index).to_owned());
         Self {
             out,
-            ways: checked.settings.llc.ways,
-            names: names.collect(),
+            ways: checked.ways(),
+            names: checked.names(),
             programs: HashMap::new(),
             sampled: None,
         }
@@ -41,7 +39,7 @@ impl<'a> Report<'a> {
         format!("{} {}", app.0, program.map_or("", String::as_str))
     }
 
-    pub(super) fn event(&mut self, at: Time, event: &Event, model: &Model) -> io::Result<()> {
+    pub(super) fn event(&mut self, at: Time, event: &Event, machine: &Running) -> io::Result<()> {
         match event {
             Event::Machine(llc) => {
                 let (ways, least, clos) = (llc.ways, llc.min_ways(), llc.clos);
@@ -51,7 +49,7 @@ impl<'a> Report<'a> {
                 )
             }
             Event::Started { app, .. } => {
-                self.programs.extend(model.job(*app).map(|job| (*app, job)));
+                self.programs.extend(machine.job(*app).map(|job| (*app, job)));
                 writeln!(self.out, "{at:>11}  {} starts", self.name(*app))
             }
             Event::Exited { app } => {
@@ -66,7 +64,9 @@ impl<'a> Report<'a> {
 
     pub(super) fn action(&mut self, at: Time, action: &Action<'_>) -> io::Result<()> {
         match action {
-            Action::Partition { partition, reason, .. } if *reason == SAMPLING => {
+            Action::Partition { partition, reason, .. }
+                if [lfoc::SAMPLING, kpart::SAMPLING].contains(reason) =>
+            {
                 let app = partition.places().first().map(|place| place.app);
                 if self.sampled == app {
                     return Ok(());

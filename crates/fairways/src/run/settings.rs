@@ -4,114 +4,188 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_core::{Policy, Time};
-use fairways_lab::{draw_workloads, job, learns};
+use fairways_chip::Chip;
+use fairways_core::{Policy, Time, Ways};
+use fairways_lab::{draw_workloads, job, learns, profile};
 use fairways_model::{Job, Model, Settings, Then};
-use fairways_profiles::{Mix, Programs};
-
+use fairways_profiles::Mix;
 use serde_json::{Value, json};
 
+use super::machine::Running;
 use crate::args::{Machine, Run};
+use crate::chip::{self, span};
 use crate::journal::Writer;
 use crate::world::{World, number, policy};
 use crate::{BadInput, policies};
 
 /// A run that can be made.
 pub(super) struct Checked {
-    world: World,
-    pub(super) mix: Mix,
+    pub(super) on: On,
     pub(super) policy: Box<dyn Policy>,
     parameters: Value,
-    pub(super) settings: Settings,
     duration: Duration,
     instructions: u64,
     known: bool,
     journal_limits: (u64, Option<u32>),
 }
 
+/// What it runs on.
+pub(super) enum On {
+    /// The analytic model, a mix of profiles.
+    Model { world: Box<World>, mix: Mix, settings: Box<Settings> },
+    /// A chip; the jobs know what they are told.
+    Chip(Box<chip::World>),
+}
+
 impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(args: &Run) -> Result<Self, BadInput> {
-        let Machine::Model = args.machine else {
-            return Err(BadInput("--machine: expected model".to_owned()));
-        };
-        let world = World::new(&args.world)?;
         let name = policy(&args.policy, "--policy")?;
         if args.world.baselines.is_some() && name != "static" {
             let said = "--baselines: expected --policy static, which alone heeds them";
             return Err(BadInput(said.to_owned()));
         }
-        let mix = match &args.mix {
-            Some(names) => world.mix(names)?,
-            None => draw_workloads(world.programs(), world.llc.ways, 1, world.seed).swap_remove(0),
-        };
-        let duration = humantime::parse_duration(args.duration.trim()).ok();
-        let duration = duration.filter(|duration| !duration.is_zero()).ok_or_else(|| {
-            let found = &args.duration;
-            BadInput(format!(
-                "--duration: expected a time such as 500ms, 60s or 2m, found {found:?}"
-            ))
-        })?;
+        let duration = span(&args.duration, "--duration")?;
         let most = 1_000_000_000_000_000;
         let instructions = number(&args.instructions, "--instructions", 1, most)?;
-        let settings = world.machine(&args.observation)?;
         let (policy, parameters) = policies::make(name, policies::parse(&args.set)?)?;
         let known = args.known_profiles || !learns(name);
+        let on = match &args.machine {
+            Machine::Model => on_model(args)?,
+            Machine::Chip(preset) => On::Chip(Box::new(on_chip(args, preset, known)?)),
+        };
         let journal_size = size(&args.journal_size)?;
         let parts = args.journal_parts.as_ref();
         let journal_parts =
             parts.map(|text| number(text, "--journal-parts", 0, u32::MAX)).transpose()?;
-        Ok(Self {
-            world,
-            mix,
-            policy,
-            parameters,
-            settings,
-            duration,
-            instructions,
-            known,
-            journal_limits: (journal_size, journal_parts),
-        })
+        let journal_limits = (journal_size, journal_parts);
+        Ok(Self { on, policy, parameters, duration, instructions, known, journal_limits })
     }
 
-    pub(super) fn programs(&self) -> &Programs {
-        self.world.programs()
+    /// The programs' names, in order.
+    pub(super) fn names(&self) -> Vec<String> {
+        match &self.on {
+            On::Model { world, mix, .. } => {
+                let name = |&index: &usize| world.programs().name(index).to_owned();
+                mix.programs.iter().map(name).collect()
+            }
+            On::Chip(world) => world.names.clone(),
+        }
+    }
+
+    pub(super) fn ways(&self) -> Ways {
+        match &self.on {
+            On::Model { settings, .. } => settings.llc.ways,
+            On::Chip(world) => world.settings.chip.llc.ways,
+        }
     }
 
     /// A new journal of the run.
     pub(super) fn journal(&self, path: &Path) -> anyhow::Result<Writer> {
-        let Settings { llc, way_bytes, mhz, noise, lost, overshoot, seed, .. } = self.settings;
-        let programs: Vec<&str> =
-            self.mix.programs.iter().map(|&index| self.programs().name(index)).collect();
-        let machine = json!({
-            "kind": "model",
-            "llc": llc,
-            "way_bytes": way_bytes,
-            "mhz": mhz,
-            "noise": noise,
-            "lost": lost,
-            "overshoot": overshoot,
-            "seed": seed,
-            "programs": programs,
-        });
+        let machine = match &self.on {
+            On::Model { settings, .. } => {
+                let Settings { llc, way_bytes, mhz, noise, lost, overshoot, seed, .. } = **settings;
+                json!({
+                    "kind": "model",
+                    "llc": llc,
+                    "way_bytes": way_bytes,
+                    "mhz": mhz,
+                    "noise": noise,
+                    "lost": lost,
+                    "overshoot": overshoot,
+                    "seed": seed,
+                    "programs": self.names(),
+                })
+            }
+            On::Chip(world) => {
+                let fairways_chip::Settings { chip, set_sampling, time_scale, seed, .. } =
+                    world.settings;
+                json!({
+                    "kind": format!("chip:{}", world.preset),
+                    "llc": chip.llc,
+                    "way_bytes": chip.way_bytes(),
+                    "mhz": chip.mhz,
+                    "set_sampling": set_sampling,
+                    "time_scale": 1.0 / f64::from(time_scale),
+                    "seed": seed,
+                    "programs": world.names,
+                })
+            }
+        };
         let parameters = self.parameters.clone();
         Writer::create(path, self.policy.name(), parameters, machine, self.journal_limits)
     }
 
-    /// The machine, with the mix's programs on it: job `i` is the mix's program `i`.
-    pub(super) fn model(&self) -> Model {
-        let programs = self.programs();
-        let jobs = self.mix.programs.iter().map(|&index| Job {
-            instructions: Some(self.instructions),
-            then: Then::Restart,
-            wish: self.world.wishes.get(index).copied().unwrap_or_default(),
-            profile: self.known.then(|| Arc::new(programs.profile(index, self.instructions))),
-            ..job(programs, index, self.settings.llc.ways, 1.0)
-        });
-        let mut model = Model::new(self.settings, jobs);
-        model.stop_at(Time::ZERO.after(self.duration));
-        model
+    /// The machine, with the programs on it: job `i` is program `i`.
+    pub(super) fn machine(&self) -> Running {
+        let end = Time::ZERO.after(self.duration);
+        let mut machine = match &self.on {
+            On::Model { world, mix, settings } => {
+                let programs = world.programs();
+                let jobs = mix.programs.iter().map(|&index| Job {
+                    instructions: Some(self.instructions),
+                    then: Then::Restart,
+                    wish: world.wishes.get(index).copied().unwrap_or_default(),
+                    profile: self
+                        .known
+                        .then(|| Arc::new(programs.profile(index, self.instructions))),
+                    ..job(programs, index, settings.llc.ways, 1.0)
+                });
+                Running::Model(Box::new(Model::new(**settings, jobs)))
+            }
+            On::Chip(world) => {
+                let chip = Chip::new(world.settings, self.chip_jobs());
+                Running::Chip(Box::new(chip.expect("a chip that was tried")))
+            }
+        };
+        machine.stop_at(end);
+        machine
     }
+
+    /// What runs on a chip; nothing on another machine.
+    pub(super) fn chip_jobs(&self) -> Vec<fairways_chip::Job> {
+        let On::Chip(world) = &self.on else { return Vec::new() };
+        let job = |job: &fairways_chip::Job| fairways_chip::Job {
+            instructions: Some(self.instructions),
+            ..job.clone()
+        };
+        world.jobs.iter().map(job).collect()
+    }
+}
+
+fn on_model(args: &Run) -> Result<On, BadInput> {
+    if args.chip.programs.is_some() {
+        let said = "--programs: expected --machine chip: and a preset with it";
+        return Err(BadInput(said.to_owned()));
+    }
+    if args.time_scale.is_some() {
+        let said = "--time-scale: expected --machine chip: and a preset with it";
+        return Err(BadInput(said.to_owned()));
+    }
+    let world = Box::new(World::new(&args.world)?);
+    let mix = match &args.mix {
+        Some(names) => world.mix(names)?,
+        None => draw_workloads(world.programs(), world.llc.ways, 1, world.seed).swap_remove(0),
+    };
+    let settings = Box::new(world.machine(&args.observation)?);
+    Ok(On::Model { world, mix, settings })
+}
+
+/// Where the policy is told profiles, they are measured first.
+fn on_chip(args: &Run, preset: &str, known: bool) -> Result<chip::World, BadInput> {
+    let given = args.mix.is_some().then_some("--mix").or(args.observation.given());
+    if let Some(flag) = given {
+        return Err(BadInput(format!("{flag}: expected --machine model with it")));
+    }
+    let mut world = chip::World::new(preset, &args.chip, args.time_scale.as_ref(), &args.world)?;
+    if known {
+        let half = span(&args.chip.profile_time, "--profile-time")? / 2;
+        for job in &mut world.jobs {
+            let measured = profile(world.settings, job, half, half);
+            job.profile = Some(Arc::new(measured.map_err(|why| BadInput(why.to_string()))?));
+        }
+    }
+    Ok(world)
 }
 
 /// So many bytes: a number, and K, M or G behind it.

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_core::{Time, run};
-use fairways_model::Model;
 use fairways_policy::stock::Stock;
 use fairways_profiles::Metrics;
 use serde::Serialize;
 
+use super::machine::{Best, Running};
 use super::settings::Checked;
 use crate::table::STYLE;
 
@@ -47,25 +47,22 @@ struct Program {
 
 impl Summary {
     /// Of a run that ended at `end`. Unless it was interrupted, the same under `stock` is run for it.
-    pub(super) fn new(checked: &Checked, model: &Model, end: Time, interrupted: bool) -> Self {
-        let slowdowns = |model: &Model| -> Vec<f64> {
-            let jobs = 0..checked.mix.programs.len();
-            jobs.map(|job| model.progress(job)).map(|(ran, best)| ran / best).collect()
-        };
-        let ours = slowdowns(model);
+    pub(super) fn new(checked: &Checked, machine: &Running, end: Time, interrupted: bool) -> Self {
+        let (names, best) = (checked.names(), Best::new(checked, end, interrupted));
+        let ours = best.slowdowns(machine, names.len());
         let theirs = (!interrupted).then(|| {
-            let mut stock = checked.model();
+            let mut stock = checked.machine();
             stock.stop_at(end);
             run(&mut stock, &mut Stock::default());
-            slowdowns(&stock)
+            best.slowdowns(&stock, names.len())
         });
-        let program = |(job, &index): (usize, &usize)| Program {
-            program: checked.programs().name(index).to_owned(),
-            runs: model.completions(job).len(),
+        let program = |(job, program): (usize, String)| Program {
+            program,
+            runs: machine.runs(job),
             slowdown: ours[job],
             stock_slowdown: theirs.as_ref().map(|theirs| theirs[job]),
         };
-        let programs = checked.mix.programs.iter().enumerate().map(program).collect();
+        let programs = names.into_iter().enumerate().map(program).collect();
         let compared = |slowdowns: &Vec<f64>| {
             let Metrics { unfairness, stp, antt, .. } = Metrics::of(slowdowns);
             Compared { unfairness, stp, antt }
@@ -98,7 +95,9 @@ impl Summary {
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        let number = |value: f64| format!("{value:.3}");
+        let number = |value: f64| {
+            if value.is_nan() { "-".to_owned() } else { format!("{value:.3}") }
+        };
         for program in &self.programs {
             table.add_row([
                 program.program.clone(),
@@ -113,7 +112,7 @@ impl Summary {
             ("STP", self.stp, self.stock.map(|stock| stock.stp)),
             ("ANTT", self.antt, self.stock.map(|stock| stock.antt)),
         ] {
-            write!(out, "{name:10}  {ours:.3}")?;
+            write!(out, "{name:10}  {}", number(ours))?;
             if let Some(stock) = stock {
                 let change = 100.0 * (ours / stock - 1.0);
                 write!(out, ", {change:+.1} % against stock ({stock:.3})")?;

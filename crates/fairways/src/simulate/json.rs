@@ -70,7 +70,7 @@ pub(crate) struct Activity {
 }
 
 #[derive(Serialize)]
-struct ClusterReport {
+pub(crate) struct ClusterReport {
     apps: Vec<u32>,
     mask: String,
     ways: u32,
