@@ -5,6 +5,7 @@ mod mixture;
 mod pattern;
 mod profiled;
 mod text;
+mod trace;
 mod zipf;
 
 use rand_pcg::Pcg64Mcg;
@@ -14,6 +15,7 @@ pub use mixture::{Mixture, Part};
 pub use pattern::Pattern;
 pub use profiled::profiled;
 pub use text::{FORMS, TextError, Written, parse};
+pub use trace::{Trace, TraceError};
 pub use zipf::Zipf;
 
 /// Bytes of a line.
@@ -27,7 +29,8 @@ pub const MOST_LINES: u64 = 1 << 25;
 pub struct Access {
     /// The line, counted from the program's first; below [`MOST_LINES`].
     pub line: u32,
-    /// Instructions from the access before up to these, themselves included; at least 1.
+    /// Instructions from the access before up to these, themselves included; none for a further access of
+    /// the same instruction.
     pub instructions: u32,
     /// Loads and stores among them.
     pub references: u16,
@@ -77,6 +80,8 @@ pub enum Accesses {
     Mixture(Mixture),
     /// What makes a miss curve.
     Curve(Curve),
+    /// A recorded program.
+    Trace(Trace),
 }
 
 impl Accesses {
@@ -87,6 +92,7 @@ impl Accesses {
             Self::Zipf(zipf) => Box::new(zipf.source()),
             Self::Mixture(mixture) => Box::new(mixture.source()),
             Self::Curve(curve) => Box::new(curve.source(sets)),
+            Self::Trace(trace) => Box::new(trace.source()),
         }
     }
 

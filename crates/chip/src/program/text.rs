@@ -1,11 +1,12 @@
 //! Programs as users write them: `mlr:8M`, `mload:60M@2s+idle@1s`.
 
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{Accesses, LINE, MOST_LINES, Mixture, Part, Pattern, Program, Zipf};
+use super::{Accesses, LINE, MOST_LINES, Mixture, Part, Pattern, Program, Trace, Zipf};
 use crate::job::Length;
 
 /// A phase of a program, as it is written: `None` runs nothing.
@@ -21,14 +22,15 @@ pub struct TextError {
 
 /// What can be written, for people.
 pub const FORMS: &str = "mlr:SIZE, mload:SIZE, chase:SIZE, blocked:SIZE:BLOCK:SWEEPS, \
-                         zipf:SIZE:RECORD:EXPONENT, regions:REFERENCES:SHARE%SIZE:..., lookbusy, idle";
+                         zipf:SIZE:RECORD:EXPONENT, regions:REFERENCES:SHARE%SIZE:..., \
+                         trace:FILE:INSTRUCTIONS, lookbusy, idle";
 
 /// The program that a text names: phases with `+` between them, each with `@` and a length, in time
 /// (`2s`) or in instructions (`5G`), where it does not go on to the end. `other` knows names that are not
 /// among the [forms](FORMS).
 ///
 /// # Errors
-/// If it names none: [`TextError`].
+/// If it names none, or a trace that can't be read: [`TextError`].
 pub fn parse(text: &str, other: impl Fn(&str) -> Option<Program>) -> Result<Written, TextError> {
     let refused = |what| TextError { program: text.to_owned(), what };
     let phases: Vec<&str> = text.split('+').collect();
@@ -83,6 +85,14 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
     let some = |accesses, overlap| Ok(Some(Program { accesses, base_cpi: CPI, overlap }));
     let pattern = |pattern, overlap| some(Accesses::Pattern(pattern), overlap);
     match (name, arguments) {
+        ("trace", [path, more @ ..]) if more.len() <= 1 => {
+            let most = more.first().map_or(Ok(TRACED), |text| match length_of(text)? {
+                Length::Instructions(count) if count <= MOST_TRACED => Ok(count),
+                _ => Err(format!("expected up to 1G instructions of a trace, found {text:?}")),
+            })?;
+            let trace = Trace::open(Path::new(path), most).map_err(|why| why.to_string())?;
+            some(Accesses::Trace(trace), 4.0)
+        }
         // The latency of each load is what MLR measures.
         ("mlr", [size]) => pattern(Pattern::Random { lines: lines(size)? }, 1.0),
         ("mload", [size]) => pattern(Pattern::Sequential { lines: lines(size)? }, PREFETCHED),
@@ -116,7 +126,7 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
             let mixture = Mixture { parts, per_kilo_instructions, stores: 0.0, missed: true };
             some(Accesses::Mixture(mixture), 4.0)
         }
-        ("mlr" | "mload" | "chase" | "blocked" | "zipf" | "regions" | "lookbusy", _) => {
+        ("mlr" | "mload" | "chase" | "blocked" | "zipf" | "regions" | "trace" | "lookbusy", _) => {
             Err(format!("expected one of {FORMS}"))
         }
         _ => Ok(None),
@@ -134,6 +144,10 @@ const YCSB: f64 = 0.99;
 
 /// Instructions for a line of a record.
 const PER_LINE: u32 = 64;
+
+/// Instructions of a trace that are read: some 100 MB of memory.
+const TRACED: u64 = 20_000_000;
+const MOST_TRACED: u64 = 1_000_000_000;
 
 /// `25%10M`, `75%stream`.
 fn part(text: &str) -> Result<Part, String> {
@@ -269,6 +283,8 @@ mod tests {
             ("mlr:8M@0s", "expected a length such as"),
             ("mlr:8M+lookbusy", "every phase but the last"),
             ("idle@5G", "expected a length in time"),
+            ("trace:/nonesuch", "/nonesuch: can't read it"),
+            ("trace:/nonesuch:2s", "instructions of a trace"),
             ("zipf:1K:2K", "at least a record"),
             ("blocked:1M:4K:0", "at least 1 sweep"),
             ("regions:0:100%1M", "references per 1000 instructions"),
