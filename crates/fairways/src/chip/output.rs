@@ -125,6 +125,7 @@ pub(super) fn table(
 
 const LEGEND: &str = "\
 slowdown    the instructions a program runs by itself in the same time, over those it ran
+plans, samplings   while it was counted, after the warm-up
 unfairness  largest slowdown over smallest, 1 at best     STP   sum of 1 / slowdown, higher is better
 ANTT        mean slowdown, lower is better                 %    change against stock (no partitioning)
 ";
