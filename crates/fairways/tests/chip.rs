@@ -103,7 +103,7 @@ fn bad_input_is_told_in_one_line() {
         ),
         (&[&chip[..], &["--policies", "optimum"]].concat(), "optimum is for profiles"),
         (
-            &["--machine", "chip:xeon-d", "--programs", &vec!["lookbusy"; 9].join(",")],
+            &["--machine", "chip:xeon-d", "--programs", &["lookbusy"; 9].join(",")],
             "at most 8 programs",
         ),
     ] {
