@@ -1,4 +1,4 @@
-//! Random runs of LFOC on the machine over time: programs come, go, restart and change phase,
+//! Random runs of LFOC, KPart and Dunn on the machine over time: programs come, go, restart and change phase,
 //! plans are refused, samples are lost, counters are off. No panic, no illegal plan, no sampling
 //! mode that does not end. A failure is one seed: `FAIRWAYS_SEED=n cargo test --test chaos`.
 //!
@@ -12,7 +12,9 @@ use std::time::Duration;
 use fairways_core::{Action, AppId, Event, Llc, Machine, Policy, Time, Ways, Wish};
 use fairways_lab::job;
 use fairways_model::{Job, Model, Settings, Then};
-use fairways_policy::lfoc::{Lfoc, Parameters, SAMPLING};
+use fairways_policy::dunn::Dunn;
+use fairways_policy::kpart::{self, KPart};
+use fairways_policy::lfoc::{self, Lfoc, Parameters};
 use fairways_profiles::{Bandwidth, BandwidthModel, Programs, embedded_programs};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -120,12 +122,63 @@ fn run(seed: u64) -> Done {
         windows_per_size: dice.from(1, 3),
         ..Parameters::default()
     };
-    let quiet = settings.lost == 0.0 && settings.refusals == 0.0;
-    check(&mut model, &settings, parameters, quiet)
+    // A size takes a few windows, or is given up once no window was usable for so long.
+    let longest = parameters.decision_period * (parameters.sampling_patience + 4);
+    match seed % 4 {
+        0 => {
+            let published = kpart::Parameters::default();
+            let profile_period = 1_000_000_000;
+            let mut policy = KPart::new(kpart::Parameters { profile_period, ..published });
+            check(&mut model, &settings, &mut policy, kpart::SAMPLING, longest, |_, _, _| ()).0
+        }
+        1 if dice.one_in(2) => {
+            check(&mut model, &settings, &mut Dunn::default(), "", longest, |_, _, _| ()).0
+        }
+        _ => {
+            let mut policy = Lfoc::new(parameters);
+            let told = |policy: &Lfoc, at: Time, sampled: Option<AppId>| {
+                assert_eq!(policy.sampling(), sampled, "{at}");
+            };
+            let (done, state) =
+                check(&mut model, &settings, &mut policy, lfoc::SAMPLING, longest, told);
+            if settings.lost == 0.0 && settings.refusals == 0.0 {
+                everybody_is_known(&model, &policy, &state);
+            }
+            done
+        }
+    }
 }
 
-fn check(model: &mut Model, settings: &Settings, parameters: Parameters, quiet: bool) -> Done {
-    let mut policy = Lfoc::new(parameters);
+/// How the machine is in the end.
+struct State {
+    llc: Llc,
+    running: Vec<(AppId, Time)>,
+    last_change: Time,
+}
+
+/// Where nothing is lost or refused, everybody is known in the end, or it is somebody's turn.
+fn everybody_is_known(model: &Model, policy: &Lfoc, state: &State) {
+    let (end, settled) = (model.now(), Duration::from_secs(15));
+    let waiting = policy.sampling().is_some();
+    if waiting || state.llc.max_clusters() < 2 || end.since(state.last_change) <= settled {
+        return;
+    }
+    for &(app, since) in &state.running {
+        let known = policy.class(app).is_some() || end.since(since) < settled;
+        assert!(known, "{app} runs since {since} and is unknown at {end}");
+    }
+}
+
+/// Runs a policy whose plans for this reason sample a program, with one number of ways not longer than
+/// `longest`, and lets `told` see after each event who is sampled.
+fn check<P: Policy>(
+    model: &mut Model,
+    settings: &Settings,
+    policy: &mut P,
+    sampling: &str,
+    longest: Duration,
+    mut told: impl FnMut(&P, Time, Option<AppId>),
+) -> (Done, State) {
     let mut llc = settings.llc;
     let mut running: Vec<(AppId, Time)> = Vec::new();
     let mut done = Done::default();
@@ -151,7 +204,7 @@ fn check(model: &mut Model, settings: &Settings, parameters: Parameters, quiet: 
                 Action::Partition { partition, reason, .. } => {
                     let legal = partition.check(&llc, running.iter().map(|&(app, _)| app));
                     assert_eq!(legal, Ok(()), "{at}: {partition:?}");
-                    if *reason == SAMPLING {
+                    if *reason == sampling {
                         let app = partition.places()[0].app;
                         let own = partition.mask_of(app).unwrap().count();
                         if session.is_none_or(|(who, ways, _)| (who, ways) != (app, own)) {
@@ -167,10 +220,8 @@ fn check(model: &mut Model, settings: &Settings, parameters: Parameters, quiet: 
             }
             model.carry_out(action);
         });
-        assert_eq!(policy.sampling(), session.map(|(app, ..)| app), "{at}");
-        // A size takes a few windows, or is given up once no window was usable for so long.
+        told(policy, at, session.map(|(app, ..)| app));
         if let Some((app, ways, since)) = session {
-            let longest = parameters.decision_period * (parameters.sampling_patience + 4);
             assert!(
                 at.since(since) < longest,
                 "{at}: {app} is sampled at {ways} ways since {since}"
@@ -178,17 +229,7 @@ fn check(model: &mut Model, settings: &Settings, parameters: Parameters, quiet: 
         }
     }
     assert_eq!(model.failure(), None);
-    // Where nothing is lost or refused, everybody is known in the end, or it is somebody's turn.
-    let end = model.now();
-    let settled = Duration::from_secs(15);
-    let waiting = policy.sampling().is_some();
-    if quiet && !waiting && llc.max_clusters() >= 2 && end.since(last_change) > settled {
-        for &(app, since) in &running {
-            let known = policy.class(app).is_some() || end.since(since) < settled;
-            assert!(known, "{app} runs since {since} and is unknown at {end}");
-        }
-    }
-    done
+    (done, State { llc, running, last_change })
 }
 
 #[test]
@@ -198,7 +239,7 @@ fn random_runs() {
         run(seed);
         return;
     }
-    let runs = number("FAIRWAYS_RUNS").unwrap_or(300);
+    let runs = number("FAIRWAYS_RUNS").unwrap_or(400);
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let share = |first: u64| {
         (first..runs).step_by(usize::try_from(threads).unwrap()).fold(

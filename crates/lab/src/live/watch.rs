@@ -87,17 +87,37 @@ pub fn watch<M: Working, P: Policy + ?Sized>(
     let mut activity = Activity::default();
     // Since when, and for whom: the first program of a plan of sampling mode is the sampled one.
     let mut sampling: Option<(Time, Option<AppId>, Work)> = None;
+    // The same before the last plan, which may be refused, and whether that began a sampling.
+    let mut before_last: (Option<Option<AppId>>, bool) = (None, false);
+    let mut last = None;
     while let Some((at, event)) = model.next_event() {
         activity.events += 1;
-        activity.refused += u64::from(matches!(event, Event::Refused { .. }));
+        if let Event::Refused { plan, .. } = &event {
+            activity.refused += 1;
+            if last == Some(*plan) {
+                let (app, began) = before_last;
+                if let (Some((since, _, work)), None) = (sampling, app) {
+                    activity.sampled(since, work, at, model.work());
+                }
+                sampling = app.map(|app| match sampling {
+                    Some((since, _, work)) => (since, app, work),
+                    None => (at, app, model.work()),
+                });
+                activity.samplings -= u64::from(began);
+                last = None;
+            }
+        }
         policy.handle(at, &event, &mut |action| {
-            if let Action::Partition { reason, partition, .. } = action {
+            if let Action::Partition { plan, reason, partition } = action {
                 activity.plans += 1;
                 let app = partition.places().first().map(|place| place.app);
                 let before = sampling.take();
+                before_last = (before.map(|(_, app, _)| app), false);
+                last = Some(plan);
                 if [lfoc::SAMPLING, kpart::SAMPLING].contains(&reason) {
                     let (since, previous, work) = before.unwrap_or((at, None, model.work()));
                     activity.samplings += u64::from(previous != app);
+                    before_last.1 = previous != app;
                     sampling = Some((since, app, work));
                 } else if let Some((since, _, work)) = before {
                     activity.sampled(since, work, at, model.work());

@@ -18,8 +18,12 @@ mod levels;
 mod merge;
 mod split;
 
+#[cfg(test)]
+mod tests;
+
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::time::Duration;
 
 use fairways_core::{
@@ -77,6 +81,8 @@ pub struct KPart {
     session: Option<Session>,
     plan: Option<PlanId>,
     awake: bool,
+    /// Whether a plan was refused, and is to be made again.
+    overdue: bool,
 }
 
 /// What was measured of a program that started without a profile.
@@ -85,9 +91,20 @@ struct Learner {
     app: AppId,
     /// MPKI and IPC, the latest first.
     measured: VecDeque<(Curve, Curve)>,
+    /// Measurements that were given up since one succeeded.
+    failures: u32,
+    /// Decision periods until it is tried again.
+    wait: u32,
 }
 
+/// After this many measurements that were given up, waiting grows no more.
+const MOST_FAILURES: u32 = 6;
+
 impl Learner {
+    fn new(app: AppId) -> Self {
+        Self { app, measured: VecDeque::new(), failures: 0, wait: 0 }
+    }
+
     /// The mean of what was measured.
     fn tables(&self, llc: &Llc) -> Option<(Curve, Curve)> {
         let count = self.measured.len() as u64;
@@ -111,14 +128,24 @@ impl KPart {
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         match change {
             Change::Machine => {
-                if let Some(session) = self.session.take() {
-                    self.queue.push_front(session.app);
+                self.postpone(act);
+                // What was measured on another cache tells nothing of this one.
+                let ways = self.running.llc().map_or(0, |llc| llc.ways.get() as usize);
+                for learner in &mut self.learners {
+                    let stale = |tables: &(Curve, Curve)| tables.0.values().len() != ways;
+                    let stale = learner.measured.front().is_some_and(stale);
+                    if stale {
+                        learner.measured.clear();
+                        if !self.queue.contains(&learner.app) {
+                            self.queue.push_back(learner.app);
+                        }
+                    }
                 }
             }
             Change::Started => {
                 let Some(program) = self.running.programs().last() else { return };
                 if program.profile.is_none() {
-                    self.learners.push(Learner { app: program.app, measured: VecDeque::new() });
+                    self.learners.push(Learner::new(program.app));
                     self.queue.push_back(program.app);
                     if !self.awake {
                         self.awake = true;
@@ -152,6 +179,7 @@ impl KPart {
                 let learner = self.learners.iter_mut().find(|one| one.app == sample.app);
                 if let Some(learner) = learner {
                     learner.measured.push_front(tables);
+                    learner.failures = 0;
                     learner.measured.truncate(self.parameters.averaged_profiles.max(1) as usize);
                 }
                 self.leave(act);
@@ -179,11 +207,33 @@ impl KPart {
         Some(app)
     }
 
-    /// A measurement can't go on: others come first.
-    fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+    /// A measurement has to begin anew.
+    fn postpone(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         if let Some(app) = self.leave(act) {
-            self.queue.push_back(app);
+            self.queue.push_front(app);
         }
+    }
+
+    /// A measurement came to nothing: it is tried again later, and later each time.
+    fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(app) = self.leave(act) else { return };
+        if let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == app) {
+            learner.failures = (learner.failures + 1).min(MOST_FAILURES);
+            learner.wait = 1 << (learner.failures - 1);
+        }
+    }
+
+    /// Queues those whose time it is to be tried again; whether there are any.
+    fn retry(&mut self) -> bool {
+        let mut any = false;
+        for learner in self.learners.iter_mut().filter(|learner| learner.wait > 0) {
+            learner.wait -= 1;
+            if learner.wait == 0 && !self.queue.contains(&learner.app) {
+                self.queue.push_back(learner.app);
+                any = true;
+            }
+        }
+        any
     }
 
     /// Whether somebody can be measured: there are others for the rest of the ways.
@@ -195,8 +245,9 @@ impl KPart {
     /// Measures whoever is next, or clusters.
     fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
+        self.overdue = false;
         if !self.can_measure() {
-            self.give_up(act);
+            self.postpone(act);
         } else if self.session.is_none() {
             self.session = self.queue.pop_front().map(|app| Session::new(app, &llc));
             if let Some(session) = &self.session {
@@ -228,26 +279,39 @@ impl Policy for KPart {
         match event {
             Event::Sampled(sample) => self.sampled(sample, act),
             Event::Woke => {
-                self.awake = !self.learners.is_empty();
+                self.awake = !self.learners.is_empty() || self.overdue;
                 if !self.awake {
                     return;
                 }
                 act(Action::Wake { at: at.after(self.parameters.decision_period) });
                 let patience = self.parameters.sampling_patience;
-                let waits = !self.queue.is_empty() && self.can_measure();
-                let stuck = self.session.as_mut().map_or(waits, |session| {
+                let retries = self.retry() && self.can_measure();
+                let silent = self.session.as_mut().map(|session| {
                     session.silent += 1;
                     session.silent > patience
                 });
-                if stuck {
+                if silent == Some(true) {
                     self.give_up(act);
+                }
+                if silent.unwrap_or(retries || self.overdue) {
                     self.go_on(act);
                 }
             }
             Event::Refused { plan, .. } => {
-                // The plan before it is in force; a measurement without its partition is none.
-                if self.plan == Some(*plan) && self.session.is_some() {
+                if self.plan != Some(*plan) {
+                    return;
+                }
+                // The plan before it is in force: perhaps that of a measurement.
+                if self.session.is_some() {
                     self.give_up(act);
+                    self.go_on(act);
+                } else if !self.overdue {
+                    self.plan = self.running.plan(act, everybody_for_now);
+                    self.overdue = true;
+                    if !self.awake {
+                        self.awake = true;
+                        act(Action::Wake { at: at.after(self.parameters.decision_period) });
+                    }
                 }
             }
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
@@ -259,7 +323,13 @@ impl Policy for KPart {
     }
 }
 
-/// Clusters programs of which everything is known; others wait together.
+fn everybody_for_now(llc: &Llc, programs: &[Program], partition: &mut Partition) -> &'static str {
+    everybody(llc, programs, partition);
+    "a plan was refused: no partitioning until it is made again"
+}
+
+/// Clusters programs of which everything is known, once all others have been tried in vain: those join the
+/// largest cluster.
 fn cluster(
     llc: &Llc,
     programs: &[Program],
@@ -267,23 +337,40 @@ fn cluster(
     lookahead: &mut Lookahead,
     partition: &mut Partition,
 ) -> &'static str {
+    let learner = |program: &Program| learners.iter().find(|one| one.app == program.app);
     let tables = |program: &Program| {
         if let Some(profile) = &program.profile {
             return Some(Tables::new(&profile.llcmpki, &profile.ipc, llc.ways, programs.len()));
         }
-        let (llcmpki, ipc) = learners.iter().find(|one| one.app == program.app)?.tables(llc)?;
+        let (llcmpki, ipc) = learner(program)?.tables(llc)?;
         Some(Tables::new(&llcmpki, &ipc, llc.ways, programs.len()))
     };
-    let Some(tables) = programs.iter().map(tables).collect::<Option<Vec<_>>>() else {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    let mut waiting = false;
+    for program in programs {
+        if let Some(tables) = tables(program) {
+            known.push(program.app);
+            all.push(tables);
+        } else {
+            unknown.push(program.app);
+            waiting |= learner(program).is_none_or(|one| one.failures == 0);
+        }
+    }
+    if waiting || known.is_empty() {
         everybody(llc, programs, partition);
         return "not every program has been measured: no partitioning";
-    };
+    }
+    let tables = all;
     let level = levels::best(llc, &tables, lookahead);
     let mut stack = Stack::new(llc);
     for (members, &ways) in level.clusters.iter().zip(&level.ways) {
         let cluster = partition.add_cluster(stack.next(ways));
-        let members = members.iter().map(|&index| programs[index].app);
+        let members = members.iter().map(|&index| known[index]);
         partition.place_all(members, cluster..=cluster);
     }
+    let largest = (0..).zip(&level.ways).max_by_key(|&(cluster, ways)| (ways, Reverse(cluster)));
+    let largest = largest.map_or(0, |(cluster, _)| cluster);
+    partition.place_all(unknown, largest..=largest);
     "the clusters and ways at which speedups over an equal share add up to the most"
 }

@@ -1,0 +1,163 @@
+//! DynaWay while things go wrong.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use fairways_core::{Counters, PartitionError, Ways, Wish};
+
+use super::*;
+
+const fn llc(ways: u32) -> Llc {
+    match Ways::new(ways) {
+        Some(ways) => Llc::with_ways(ways),
+        None => panic!("1 to 32 ways"),
+    }
+}
+
+/// A machine without time: a test says what happens.
+#[derive(Default)]
+struct Bench {
+    policy: KPart,
+    partition: Partition,
+    reason: &'static str,
+    plan: Option<PlanId>,
+    plans: u32,
+    watched: BTreeMap<u32, u64>,
+}
+
+impl Bench {
+    fn with(programs: u32) -> Self {
+        let mut bench = Self::default();
+        bench.tell(&Event::Machine(llc(11)));
+        for app in (0..programs).map(AppId) {
+            bench.tell(&Event::Started { app, wish: Wish::default(), profile: None });
+        }
+        bench
+    }
+
+    fn tell(&mut self, event: &Event) {
+        let Self { policy, partition, reason, plan, plans, watched } = self;
+        policy.handle(Time::ZERO, event, &mut |action| match action {
+            Action::Partition { plan: made, partition: made_of, reason: why } => {
+                partition.clone_from(made_of);
+                (*plan, *reason) = (Some(made), why);
+                *plans += 1;
+            }
+            Action::Watch { app, every: Every::Instructions(window) } => {
+                watched.insert(app.0, window);
+            }
+            _ => {}
+        });
+    }
+
+    /// Who is measured, and with how many ways.
+    fn measured(&self) -> Option<(AppId, u32)> {
+        let app = self.partition.places().first()?.app;
+        let ways = self.partition.mask_of(app)?.count();
+        (self.reason == SAMPLING).then_some((app, ways))
+    }
+
+    /// A window of a program that gains by every way.
+    fn sampled(&mut self, app: AppId, ways: u32) {
+        let counters = Counters {
+            instructions: Some(10_000_000),
+            cycles: Some(30_000_000 / u64::from(ways + app.0)),
+            llc_misses: Some(1_000_000 / u64::from(ways)),
+            ..Counters::default()
+        };
+        let (plan, window) = (self.plan, Duration::ZERO);
+        let sample = Sample { app, counters, occupancy: None, window, plan, straddled: false };
+        self.tell(&Event::Sampled(sample));
+    }
+
+    /// Lets windows end until nobody but those that are `silent` is measured.
+    fn measure(&mut self, silent: &[u32]) {
+        while let Some((app, ways)) = self.measured().filter(|(app, _)| !silent.contains(&app.0)) {
+            self.sampled(app, ways);
+        }
+    }
+
+    fn refuse(&mut self) {
+        let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
+        self.tell(&Event::Refused { plan: self.plan.unwrap(), why });
+    }
+
+    fn clusters(&self) -> Vec<u32> {
+        self.partition.masks().iter().map(|mask| mask.count()).collect()
+    }
+}
+
+#[test]
+fn who_gives_no_window_waits_longer_each_time_and_holds_up_nobody() {
+    let mut bench = Bench::with(4);
+    let mut measuring = 0;
+    for _ in 0..200 {
+        bench.measure(&[0]);
+        measuring += u32::from(bench.measured().is_some());
+        bench.tell(&Event::Woke);
+    }
+    // Five periods each, after 1, 2, 4, 8, 16 and then always 32.
+    assert!((25..60).contains(&measuring), "{measuring} of 200 periods");
+    bench.measure(&[0]);
+    // The others are clustered; it is in the largest cluster.
+    let own = bench.partition.mask_of(AppId(0)).unwrap().count();
+    if bench.measured().is_none() {
+        assert!(bench.clusters().len() > 1 && Some(&own) == bench.clusters().iter().max());
+    }
+}
+
+#[test]
+fn a_refused_plan_is_made_again_and_meanwhile_there_is_none() {
+    let mut bench = Bench::with(2);
+    bench.measure(&[]);
+    let decided = bench.clusters();
+    assert_eq!((decided.len(), bench.measured()), (2, None));
+    bench.refuse();
+    assert_eq!(bench.clusters(), [11]);
+    bench.tell(&Event::Woke);
+    assert_eq!(bench.clusters(), decided);
+    let plans = bench.plans;
+    bench.tell(&Event::Woke);
+    assert_eq!(bench.plans, plans);
+}
+
+#[test]
+fn a_measurement_whose_plan_is_refused_is_left_at_once() {
+    let mut bench = Bench::with(2);
+    let (first, _) = bench.measured().unwrap();
+    bench.sampled(first, 10);
+    bench.refuse();
+    // The next one, as long as there is one; then there is no partitioning.
+    let (second, ways) = bench.measured().unwrap();
+    assert!(second != first && ways == 10);
+    bench.refuse();
+    assert_eq!((bench.measured(), bench.clusters()), (None, [11].into()));
+    bench.tell(&Event::Woke);
+    assert!(bench.measured().is_some());
+}
+
+#[test]
+fn another_cache_is_measured_anew() {
+    let mut bench = Bench::with(2);
+    bench.measure(&[]);
+    bench.tell(&Event::Machine(llc(20)));
+    assert_eq!(bench.measured(), Some((AppId(0), 19)));
+    bench.measure(&[]);
+    assert_eq!(bench.clusters().iter().sum::<u32>(), 20);
+    // With fewer classes of service it is the same cache.
+    bench.tell(&Event::Machine(Llc { clos: 2, ..llc(20) }));
+    assert_eq!(bench.measured(), None);
+}
+
+#[test]
+fn a_measurement_that_cannot_go_on_is_not_watched_any_more() {
+    let mut bench = Bench::with(2);
+    assert_eq!(bench.watched[&0], 10_000_000);
+    bench.tell(&Event::Machine(llc(1)));
+    assert_eq!((bench.watched[&0], bench.measured()), (20_000_000_000, None));
+    bench.tell(&Event::Machine(llc(11)));
+    assert_eq!(bench.measured(), Some((AppId(0), 10)));
+    // Who remains alone is left in peace.
+    bench.tell(&Event::Exited { app: AppId(1) });
+    assert_eq!((bench.measured(), bench.clusters()), (None, [11].into()));
+}
