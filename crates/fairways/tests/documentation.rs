@@ -1,4 +1,33 @@
-//! The examples of the documentation, run. `TRYCMD=overwrite` writes what they print.
+//! The documentation: its links, and its examples, run. `TRYCMD=overwrite` writes what they print.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+/// What `](...)` points at in the project is there.
+#[test]
+fn links_lead_somewhere() {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = ["docs", "crates/lab/benches/results", "crates/optimum/benches/results", "."];
+    let mut links = 0;
+    for page in pages.iter().flat_map(|folder| std::fs::read_dir(project.join(folder)).unwrap()) {
+        let page = page.unwrap().path();
+        if page.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let link = link.split('#').next().unwrap();
+            if link.is_empty() || link.contains("://") {
+                continue;
+            }
+            links += 1;
+            let there = page.parent().unwrap().join(link);
+            assert!(there.exists(), "{}: {link}", page.display());
+        }
+    }
+    assert!(links > 20);
+}
 
 #[test]
 fn examples_print_what_they_show() {

@@ -28,7 +28,9 @@ fn curves(levels: std::ops::Range<u32>) -> impl Strategy<Value = Curve> {
 }
 
 fn profiles() -> impl Strategy<Value = Profile> {
-    (curves(1..12), curves(0..50), curves(0..50), curves(0..9000), curves(0..2)).prop_map(
+    let shares = prop::collection::vec(0u64..=50, 1..=MAX_WAYS)
+        .prop_map(|values| Curve::new(values.into_iter().map(|v| Q32::ratio(v, 50))).unwrap());
+    (curves(1..12), curves(0..50), curves(0..50), curves(0..9000), shares).prop_map(
         |(ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_l2_miss)| Profile {
             ipc,
             llcmpki,

@@ -62,13 +62,16 @@ fn samples() -> impl Strategy<Value = Sample> {
 fn profiles() -> impl Strategy<Value = Option<Arc<Profile>>> {
     let curve = prop::collection::vec(0u64..=Q32::MAX_IN_CURVE.raw(), 1..=32)
         .prop_map(|raw| Curve::new(raw.into_iter().map(Q32::from_raw)).unwrap());
-    let profile = (curve.clone(), curve).prop_map(|(ipc, llcmpkc)| {
+    let share = prop::collection::vec(0u64..=Q32::ONE.raw(), 1..=32)
+        .prop_map(|raw| Curve::new(raw.into_iter().map(Q32::from_raw)).unwrap());
+    let shares = prop_oneof![share, curve.clone()];
+    let profile = (curve.clone(), curve, shares).prop_map(|(ipc, llcmpkc, stalls_l2_miss)| {
         Arc::new(Profile {
             ipc,
             llcmpki: llcmpkc,
             llcmpkc,
             bandwidth_mbps: llcmpkc,
-            stalls_l2_miss: llcmpkc,
+            stalls_l2_miss,
         })
     });
     prop::option::weighted(0.2, profile)

@@ -58,7 +58,7 @@ pub(super) fn findings(costs: &[[f64; 3]], findings: &mut Findings) {
     for (programs, [lfoc, kpart, plus]) in PROGRAMS.zip(costs) {
         findings.add(ITEM, &format!("LFOC, {programs} programs"), *lfoc);
         findings.add(ITEM, &format!("KPart, {programs} programs"), *kpart);
-        findings.add(ITEM, &format!("LFOC+, {programs} programs, ms"), *plus);
+        findings.add_beside(ITEM, &format!("LFOC+, {programs} programs"), "ms", Some(*plus));
     }
     if let ([first, ..], [.., last]) = (costs, costs) {
         findings.add(ITEM, "KPart over LFOC, 4 programs", first[1] / first[0]);

@@ -91,15 +91,35 @@ impl Row {
 
 /// What was measured of a paper: by item and case.
 #[derive(Clone, Debug, Default)]
-pub struct Findings(Vec<(String, String, Value)>);
+pub struct Findings(Vec<Finding>);
+
+/// A value that was measured, and its unit where no claim says it.
+#[derive(Clone, Debug)]
+struct Finding {
+    item: String,
+    case: String,
+    unit: &'static str,
+    value: Value,
+}
 
 impl Findings {
+    fn push(&mut self, item: &str, case: &str, unit: &'static str, value: Value) {
+        self.0.push(Finding { item: item.to_owned(), case: case.to_owned(), unit, value });
+    }
+
     fn add(&mut self, item: &str, case: &str, value: f64) {
-        self.0.push((item.to_owned(), case.to_owned(), Value::Number(value)));
+        self.push(item, case, "", Value::Number(value));
     }
 
     fn add_text(&mut self, item: &str, case: &str, value: impl Into<String>) {
-        self.0.push((item.to_owned(), case.to_owned(), Value::Text(value.into())));
+        self.push(item, case, "", Value::Text(value.into()));
+    }
+
+    /// What the paper has no value of.
+    fn add_beside(&mut self, item: &str, case: &str, unit: &'static str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.push(item, case, unit, Value::Number(value));
+        }
     }
 
     fn add_if(&mut self, item: &str, case: &str, value: Option<f64>) {
@@ -123,18 +143,16 @@ pub fn rows(claims: Vec<Claim>, Findings(mut findings): Findings) -> Vec<Row> {
     let mut rows: Vec<Row> = claims
         .into_iter()
         .map(|claim| {
-            let same = |(item, case, _): &(String, String, Value)| {
-                *item == claim.item && *case == claim.case
-            };
-            let measured = findings.iter().position(same).map(|place| findings.remove(place).2);
+            let same = |found: &Finding| found.item == claim.item && found.case == claim.case;
+            let measured = findings.iter().position(same).map(|place| findings.remove(place).value);
             Row { claim, measured }
         })
         .collect();
-    rows.extend(findings.into_iter().map(|(item, case, value)| Row {
+    rows.extend(findings.into_iter().map(|Finding { item, case, unit, value }| Row {
         claim: Claim {
             item,
             case,
-            unit: String::new(),
+            unit: unit.to_owned(),
             published: String::new(),
             low: String::new(),
             high: String::new(),

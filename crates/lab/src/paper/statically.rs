@@ -105,11 +105,12 @@ pub(super) fn findings(scored: &[Scored], findings: &mut Findings) {
         "Best-Static unfairness never above any static policy (violations)",
         scored.iter().filter(beaten).count() as f64,
     );
-    add("LFOC against Best-Static, mean gap in unfairness, percent", unfairness_gap);
-    add("LFOC against Best-Static, mean gap in STP, percent", stp_gap);
-    add("KPart, mean STP over stock", mean(&mut stp("kpart")));
-    add("LFOC, mean STP over stock", mean(&mut stp("lfoc")));
-    add("LFOC+, mean unfairness over stock", mean(&mut unfairness("lfoc-plus")));
-    add("LFOC+, mean STP over stock", mean(&mut stp("lfoc-plus")));
-    add("Best-Static, mean unfairness over stock", mean(&mut unfairness(OPTIMUM)));
+    let mut beside = |case, unit, value| findings.add_beside(ITEM, case, unit, Some(value));
+    beside("LFOC against Best-Static, mean gap in unfairness", "percent", unfairness_gap);
+    beside("LFOC against Best-Static, mean gap in STP", "percent", stp_gap);
+    beside("KPart, mean STP over stock", "ratio", mean(&mut stp("kpart")));
+    beside("LFOC, mean STP over stock", "ratio", mean(&mut stp("lfoc")));
+    beside("LFOC+, mean unfairness over stock", "ratio", mean(&mut unfairness("lfoc-plus")));
+    beside("LFOC+, mean STP over stock", "ratio", mean(&mut stp("lfoc-plus")));
+    beside("Best-Static, mean unfairness over stock", "ratio", mean(&mut unfairness(OPTIMUM)));
 }

@@ -40,7 +40,7 @@ pub(crate) struct Session {
     pub(crate) plan: Option<PlanId>,
     /// Whether others came or went since the last window; the sampled program's ways stay.
     pub(crate) joined: bool,
-    /// Windows to discard: the first of a session, after which lines have moved.
+    /// Windows still to discard: the first of a session, while lines move.
     warm_up: u32,
     /// What each size showed: LLC misses per 1000 instructions, and IPC.
     points: Vec<(Q32, Q32)>,
