@@ -102,6 +102,15 @@ impl Geometry {
                 return refused("ways of a private cache", "1 to 32", &shape.ways);
             }
         }
+        let most = [Some(self.l1), self.l2].into_iter().flatten().map(|shape| shape.sets).max();
+        if (1..=MOST_SETS).contains(&self.sets) && most > Some(self.sets) {
+            let expected = "no more sets than the last-level cache";
+            return refused(
+                "a private cache of more sets than the last-level cache",
+                expected,
+                &self.sets,
+            );
+        }
         if !(1..=MOST_SETS).contains(&self.sets) {
             return refused("sets of the last-level cache", "1 to 2^20", &self.sets);
         }

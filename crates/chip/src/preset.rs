@@ -5,6 +5,7 @@
 //! four fifths of what the memory channels could move, which is what reads come to.
 
 use fairways_core::{Llc, Ways};
+use thiserror::Error;
 
 use crate::cache::Replacement;
 use crate::geometry::{Geometry, Latency, Shape};
@@ -114,9 +115,136 @@ pub fn preset(name: &str) -> Option<Geometry> {
     PRESETS.iter().find(|(other, ..)| *other == name).map(|&(.., chip)| chip)
 }
 
+/// A text that is no chip.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("chip {text:?}: {what}")]
+pub struct PresetError {
+    text: String,
+    what: String,
+}
+
+/// The chip of a text: a preset's name, and what of it is otherwise, such as `xeon-e5:ways=8:sets=4096`.
+///
+/// Known are `cores`, `mhz`, `sets` and `ways` of the last-level cache, `l1` and `l2` as KB and ways (`l2=256/8`,
+/// `l2=none`), `latency` of L2, last-level cache and memory in cycles (`latency=12/47/219`), `mbps`,
+/// `inclusive` (`true`, `false`) and `replacement` (`lru`, `bit-plru`).
+///
+/// # Errors
+/// If there is no such preset, or there can be no such chip: [`PresetError`].
+pub fn parse(text: &str) -> Result<Geometry, PresetError> {
+    let refused = |what: String| PresetError { text: text.to_owned(), what };
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default();
+    let mut chip = preset(name).ok_or_else(|| {
+        let known: Vec<&str> = PRESETS.iter().map(|(name, ..)| *name).collect();
+        refused(format!("expected one of {}", known.join(", ")))
+    })?;
+    for part in parts {
+        change(&mut chip, part).map_err(refused)?;
+    }
+    chip.check().map_err(|why| refused(why.to_string()))?;
+    Ok(chip)
+}
+
+fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
+    let number = |text: &str| {
+        text.parse::<u32>().map_err(|_| format!("{part}: expected a whole number, found {text:?}"))
+    };
+    let shape = |text: &str| {
+        let (kb, ways) = text
+            .split_once('/')
+            .ok_or_else(|| format!("{part}: expected KB and ways, such as 256/8"))?;
+        let (kb, ways) = (number(kb)?, number(ways)?);
+        let lines = kb.checked_mul(1024 / 64).filter(|_| ways > 0);
+        let lines = lines.filter(|lines| lines.is_multiple_of(ways) && *lines > 0);
+        let lines = lines.ok_or_else(|| format!("{part}: expected sets of {ways} lines each"))?;
+        Ok::<_, String>(Shape { sets: lines / ways, ways })
+    };
+    let (key, value) = part.split_once('=').unwrap_or((part, ""));
+    match key {
+        "cores" => chip.cores = number(value)?,
+        "mhz" => chip.mhz = number(value)?,
+        "sets" => chip.sets = number(value)?,
+        "ways" => {
+            let ways = Ways::new(number(value)?);
+            chip.llc.ways = ways.ok_or_else(|| format!("{part}: expected 1 to 32 ways"))?;
+        }
+        "l1" => chip.l1 = shape(value)?,
+        "l2" => chip.l2 = if value == "none" { None } else { Some(shape(value)?) },
+        "latency" => {
+            let cycles: Vec<u32> = value.split('/').map(number).collect::<Result<_, _>>()?;
+            let [l2, llc, memory] = cycles[..] else {
+                return Err(format!("{part}: expected three numbers, such as 12/47/219"));
+            };
+            chip.latency = Latency { l2, llc, memory };
+        }
+        "mbps" => {
+            let refused = |_| format!("{part}: expected a number, found {value:?}");
+            chip.bandwidth_mbps = value.parse().map_err(refused)?;
+        }
+        "inclusive" => {
+            let refused = |_| format!("{part}: expected true or false, found {value:?}");
+            chip.inclusive = value.parse().map_err(refused)?;
+        }
+        "replacement" => {
+            chip.replacement = match value {
+                "lru" => Replacement::Lru,
+                "bit-plru" => Replacement::BitPlru,
+                _ => return Err(format!("{part}: expected lru or bit-plru, found {value:?}")),
+            };
+        }
+        _ => {
+            let known = "cores, mhz, sets, ways, l1, l2, latency, mbps, inclusive or replacement";
+            return Err(format!("expected {known}, found {part:?}"));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_otherwise_is_so() {
+        let text = "xeon-e5:cores=4:ways=8:sets=4096:l1=16/4:l2=none:latency=1/2/3:mbps=1000.5\
+                    :inclusive=false:replacement=bit-plru:mhz=1000";
+        let chip = parse(text).expect("a chip");
+        let caches = (chip.cores, chip.llc.ways.get(), chip.sets, chip.l1, chip.l2);
+        assert_eq!(caches, (4, 8, 4096, Shape::of_kb(16, 4), None));
+        assert_eq!(chip.latency, Latency { l2: 1, llc: 2, memory: 3 });
+        let rest = (chip.mhz, chip.bandwidth_mbps, chip.inclusive, chip.replacement);
+        assert_eq!(rest, (1000, 1000.5, false, Replacement::BitPlru));
+        assert_eq!(parse("t1"), Ok(preset("t1").expect("a preset")));
+    }
+
+    #[test]
+    fn what_can_be_no_chip_is_told_in_a_line() {
+        for (text, said) in [
+            ("nonesuch", "expected one of xeon-d, "),
+            ("t1:ways=33", "ways=33: expected 1 to 32 ways"),
+            ("t1:ways=0", "1 to 32 ways"),
+            ("t1:ways=many", "expected a whole number, found \"many\""),
+            ("t1:sets=0", "sets of the last-level cache: expected 1 to 2^20, found 0"),
+            ("t1:sets=9999999", "sets of the last-level cache"),
+            ("t1:cores=64", "cores: expected 1 to 63, found 64"),
+            ("t1:mhz=0", "clock"),
+            ("t1:l1=32", "such as 256/8"),
+            ("t1:l1=32/0", "sets of 0 lines"),
+            ("t1:l1=48/8", "sets of a private cache: expected a power of two"),
+            ("t1:l1=4096/2", "more sets than the last-level cache"),
+            ("t1:latency=9/8/7", "each at least the one before"),
+            ("t1:latency=9", "three numbers"),
+            ("t1:mbps=0", "more than 0 MB/s"),
+            ("t1:mbps=inf", "more than 0 MB/s"),
+            ("t1:inclusive=perhaps", "true or false"),
+            ("t1:replacement=fifo", "lru or bit-plru"),
+            ("t1:colour=red", "found \"colour=red\""),
+        ] {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+        }
+    }
 
     #[test]
     fn presets_are_as_large_as_they_say_and_can_be() {

@@ -73,7 +73,11 @@ fn bad_input_is_told_in_one_line() {
     for (args, said) in [
         (
             &["--machine", "chip:nonesuch", "--programs", "mlr:1M"][..],
-            "--machine: expected chip: and one of",
+            "--machine: chip \"nonesuch\": expected one of xeon-d",
+        ),
+        (
+            &["--machine", "chip:xeon-d:ways=40", "--programs", "mlr:1M"],
+            "--machine: chip \"xeon-d:ways=40\": ways=40: expected 1 to 32 ways",
         ),
         (&["--machine", "nonesuch"], "expected model, or chip: and a preset"),
         (&["--machine", "chip:xeon-d"], "--programs: expected programs"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::preset::{PRESETS, preset};
+use fairways_chip::preset;
 use fairways_chip::program::{Written, parse, profiled};
 use fairways_chip::{Chip, Job, PageSize, Phase, Placement, Settings, Then};
 use fairways_core::Wish;
@@ -47,11 +47,7 @@ impl World {
                 return Err(BadInput(format!("{flag}: expected --machine model with it")));
             }
         }
-        let mut chip = preset(name).ok_or_else(|| {
-            let known: Vec<&str> = PRESETS.iter().map(|(name, ..)| *name).collect();
-            let known = known.join(", ");
-            BadInput(format!("--machine: expected chip: and one of {known}, found {name:?}"))
-        })?;
+        let mut chip = preset::parse(name).map_err(|why| BadInput(format!("--machine: {why}")))?;
         chip.llc.clos = number(&world.clos, "--clos", 1, u32::MAX)?;
         chip.llc.min_bits = number(&world.min_bits, "--min-bits", 1, chip.llc.ways.get())?;
         let settings = Settings {
