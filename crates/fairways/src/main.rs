@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use args::{Args, Command, one_line};
+use args::{Args, Command, Machine, one_line};
 
 /// The user has seen enough (SIGINT or SIGTERM): exit code 130, after all is put in order.
 #[derive(Debug)]
@@ -64,7 +64,10 @@ fn main() -> ExitCode {
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match args.command {
-        Command::Simulate(simulate) => simulate::run(&simulate, &mut out),
+        Command::Simulate(simulate) => match simulate.machine {
+            Some(Machine::Chip(_)) => chip::simulate(&simulate, &mut out),
+            _ => simulate::run(&simulate, &mut out),
+        },
         Command::Run(run) => run::run(&run, &mut out),
         Command::Replay(replay) => journal::replay(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),

@@ -12,7 +12,6 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::BadInput;
 use crate::args::Simulate;
-pub(crate) use output::Did;
 use settings::Checked;
 pub(crate) use settings::{World, span};
 

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_lab::{ChipComparison, ChipOutcome, Rate};
+use fairways_lab::{ChipComparison, ChipOutcome};
 use serde::Serialize;
 
 use super::Checked;
-use crate::simulate::json::{How, PolicyReport, SCHEMA, lived, policy};
+use crate::simulate::json::{Did, How, PolicyReport, SCHEMA, lived, policy};
 use crate::simulate::table::{Row, metrics_table};
 use crate::table::STYLE;
 
@@ -28,24 +28,6 @@ struct Alone<'a> {
     program: &'a str,
     #[serde(flatten)]
     alone: Did,
-}
-
-/// What a program did.
-#[derive(Serialize)]
-pub(crate) struct Did {
-    ipc: f64,
-    llcrpki: f64,
-    llcmpki: f64,
-    bandwidth_mbps: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    occupancy_ways: Option<f64>,
-}
-
-impl Did {
-    fn of(rate: &Rate, occupancy_ways: Option<f64>) -> Self {
-        let Rate { ipc, llcrpki, llcmpki, bandwidth_mbps, .. } = *rate;
-        Self { ipc, llcrpki, llcmpki, bandwidth_mbps, occupancy_ways }
-    }
 }
 
 /// Writes one object and a newline.

@@ -1,5 +1,6 @@
 //! `fairways run`: programs under a policy, reported as it goes.
 
+mod best;
 mod machine;
 mod report;
 mod settings;

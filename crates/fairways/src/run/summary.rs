@@ -8,7 +8,8 @@ use fairways_policy::stock::Stock;
 use fairways_profiles::Metrics;
 use serde::Serialize;
 
-use super::machine::{Best, Running};
+use super::best::Best;
+use super::machine::Running;
 use super::settings::Checked;
 use crate::table::STYLE;
 

@@ -3,13 +3,12 @@
 use std::io::Write;
 
 use fairways_core::{Partition, WayMask};
-use fairways_lab::{LiveOutcome, Outcome};
+use fairways_lab::{LiveOutcome, Outcome, Rate};
 use fairways_profiles::{Metrics, Mix};
 use serde::Serialize;
 
 use super::Results;
 use super::settings::Checked;
-use crate::chip::Did;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 pub(crate) const SCHEMA: u32 = 1;
@@ -74,6 +73,24 @@ pub(crate) struct ClusterReport {
     apps: Vec<u32>,
     mask: String,
     ways: u32,
+}
+
+/// What a program did.
+#[derive(Serialize)]
+pub(crate) struct Did {
+    ipc: f64,
+    llcrpki: f64,
+    llcmpki: f64,
+    bandwidth_mbps: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occupancy_ways: Option<f64>,
+}
+
+impl Did {
+    pub(crate) fn of(rate: &Rate, occupancy_ways: Option<f64>) -> Self {
+        let Rate { ipc, llcrpki, llcmpki, bandwidth_mbps, .. } = *rate;
+        Self { ipc, llcrpki, llcmpki, bandwidth_mbps, occupancy_ways }
+    }
 }
 
 /// Writes one object and a newline.

@@ -12,8 +12,7 @@ use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::BadInput;
-use crate::args::{Machine, Simulate};
-use crate::chip;
+use crate::args::Simulate;
 pub(crate) use settings::policies;
 use settings::{Checked, How};
 
@@ -28,9 +27,6 @@ enum Results<'a> {
 
 /// Runs the command; everything is checked before anything is written.
 pub(crate) fn run(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
-    if matches!(args.machine, Some(Machine::Chip(_))) {
-        return chip::simulate(args, out);
-    }
     let checked = Checked::new(args)?;
     let results = compare_all(&checked)?;
     if args.json {

@@ -1,19 +1,18 @@
 //! LFOC (Garcia-Garcia et al., ICPP 2019): its figures and tables.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairways_core::{Llc, Ways};
-use fairways_optimum::count::{clusterings, partitionings};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_profiles::{Program, Programs, Table};
 
-use super::figures::{Bars, FigureError, Line, bars, lines};
-use super::over_time::Ran;
-use super::{Findings, Scored, cost, over_time, statically};
+use super::figures::Line;
+use super::numbers::{parameters, phases, search_space};
+use super::plots::Figures;
+use super::{Findings, cost, over_time, statically};
 use crate::best::{CLASSES, Composition, composition, partitioning_over_clustering};
-use crate::draw::{WORKLOAD_SIZES, classes, draw_workloads, random_mixes};
-use crate::live::{LiveError, Protocol};
+use crate::draw::{draw_workloads, random_mixes};
+use crate::live::LiveError;
 
 /// How the paper's experiments are repeated.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +30,6 @@ pub struct Setting {
     /// The seed of every mix.
     pub seed: u64,
 }
-
-/// Programs that the authors profiled.
-const PROFILED: usize = 55;
 
 /// Ways of the paper's cache (§5).
 const WAYS: u32 = 11;
@@ -53,18 +49,6 @@ impl Setting {
             seed: 1,
         }
     }
-}
-
-/// What is plotted.
-#[derive(Clone, Debug)]
-pub struct Figures {
-    curves: Vec<Line>,
-    phased: Option<Line>,
-    composition: Composition,
-    ratios: Vec<(f64, f64)>,
-    scored: Vec<Scored>,
-    ran: Ran,
-    costs: Vec<[f64; 3]>,
 }
 
 /// The paper's experiments, one after the other.
@@ -235,178 +219,5 @@ impl<'a> Lfoc<'a> {
             );
         }
         line
-    }
-}
-
-/// §2.2.
-fn search_space(findings: &mut Findings) {
-    let mut add = |case: &str, count: u128| findings.add("§2.2", case, count as f64);
-    add("partitionings of 8 programs on 11 ways", partitionings(8, 11));
-    add("partitionings of 8 programs on 20 ways", partitionings(8, 20));
-    add("clusterings of 8 programs on 20 ways", clusterings(8, 20));
-    add("clusterings of 11 programs on 20 ways", clusterings(11, 20));
-}
-
-/// The parameters, as they are by default, and the machine.
-fn parameters(table: &Table, setting: &Setting, findings: &mut Findings) {
-    let (p, protocol) = (Parameters::default(), Protocol::default());
-    let q32 = |value: fairways_core::Q32| value.raw() as f64 / (1u64 << 32) as f64;
-    let percent = |value: u32| f64::from(value) / 100.0;
-    let mut add = |item: &str, case: &str, value: f64| findings.add(item, case, value);
-    let one = percent(p.streaming_slowdown_percent);
-    add("Table 1", "streaming: slowdown at most, in one allocation", one);
-    add("Table 1", "streaming: LLCMPKC at least, same allocation", q32(p.streaming_llcmpkc));
-    let all = percent(p.streaming_slowdown_bound_percent);
-    add("Table 1", "streaming: slowdown below, in all allocations", all);
-    add("Table 1", "sensitive: slowdown at least", percent(p.sensitive_slowdown_percent));
-    add("Table 1", "sensitive: from this many ways", f64::from(p.sensitive_from_ways));
-    add("Algorithm 1", "max_streaming_way", f64::from(p.max_streaming_way));
-    add("Algorithm 1", "gaps_per_streaming", f64::from(p.gaps_per_streaming));
-    add("Algorithm 1", "ways reserved for streaming at most", f64::from(p.max_ways_streaming));
-    add("§4.1", "warm-up", f64::from(p.warm_up_intervals));
-    add("§4.2", "high_threshold", q32(p.high_threshold));
-    add("§4.2", "low_threshold over high_threshold", f64::from(p.low_threshold_percent));
-    add("§4.2", "long-latency stall fraction", f64::from(p.stalls_percent));
-    add("§4.2", "averaging window (light rule)", f64::from(p.averaged_periods));
-    let critical = f64::from(p.critical_slowdown_percent) - 100.0;
-    add("§4.2", "critical size: slowdown below", critical);
-    add("§5.2", "sampling window, normal mode", p.normal_window as f64);
-    add("§5.2", "sampling window, sampling mode", p.sampling_window as f64);
-    let dunn = fairways_policy::dunn::Parameters::default();
-    if dunn.decision_period == p.decision_period {
-        let period = p.decision_period.as_secs_f64() * 1e3;
-        add("§5.2", "decision period, LFOC and Dunn", period);
-    }
-    // A quick run is not the paper's.
-    if setting.time_scale >= 1.0 {
-        add("§5", "instructions per run", protocol.instructions as f64);
-    }
-    add("§5", "completions of the longest program", f64::from(protocol.completions));
-    let megabytes = setting.machine.way_bytes * f64::from(setting.llc.ways.get()) / 1024.0 / 1024.0;
-    add("§5", "LLC ways", f64::from(setting.llc.ways.get()));
-    add("§5", "LLC size", megabytes);
-    add("§5", "core clock", setting.machine.mhz / 1000.0);
-    add("§5", "smallest partition", setting.machine.way_bytes / 1024.0 / 1024.0);
-    findings.add_text(
-        "§5",
-        "workload sizes",
-        WORKLOAD_SIZES.map(|size| size.to_string()).join("/"),
-    );
-    let classes = classes(table, setting.llc.ways);
-    let count = |class| classes.iter().filter(|&&other| other == class).count().to_string();
-    let counts = CLASSES.map(count).join("/");
-    if table.names().len() == PROFILED {
-        let case = "class counts of the 55 profiled programs (streaming/sensitive/light)";
-        findings.add_text("Table 1", case, counts);
-    }
-}
-
-/// Figure 4: a program that is light at first, and then streams. Of those with phases, whether there is
-/// one whose LLCMPKC goes up through the threshold once, and never down.
-fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -> Option<Line> {
-    let table = programs.table();
-    let threshold = Parameters::default().high_threshold;
-    let phased = table.names().len()..programs.len();
-    let streams = |&index: &usize| {
-        let phases = programs.phases(index);
-        let light = |phase: &fairways_profiles::Phase| {
-            classify(&table.profile(phase.program), ways, &Parameters::default()) == Class::Light
-        };
-        if !phases.first().is_some_and(light) {
-            return false;
-        }
-        let busy = phases
-            .iter()
-            .map(|phase| table.profile(phase.program).llcmpkc.at(ways.get()) > threshold);
-        let busy: Vec<bool> = busy.collect();
-        let first = busy.iter().position(|&busy| busy);
-        first.is_some_and(|first| first > 0 && busy[first..].iter().all(|&busy| busy))
-    };
-    if phased.is_empty() {
-        return None;
-    }
-    let found = phased.clone().find(streams);
-    let case = "fotonik3d: light at first, then LLCMPKC above 10 for the rest";
-    findings.add("Figure 4", case, f64::from(u8::from(found.is_some())));
-    let index = found?;
-    let mut points = Vec::new();
-    let mut ran = 0.0;
-    for phase in programs.phases(index) {
-        let program = Program::new(table, phase.program, ways);
-        let llcmpkc = program.rates(f64::from(ways.get())).llcmpkc;
-        points.push((ran, llcmpkc));
-        // The last may have no end.
-        let instructions = phase.instructions.unwrap_or(Protocol::default().instructions);
-        ran += instructions as f64 / 1e9;
-        points.push((ran, llcmpkc));
-    }
-    Some(Line { name: programs.name(index).to_owned(), points })
-}
-
-impl Figures {
-    /// Draws them all into a folder: `figure1.svg` and so on.
-    ///
-    /// # Errors
-    /// If a file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let Self { curves, phased, composition, ratios, scored, ran, costs } = self;
-        let file = |name: &str| folder.join(name);
-        if !curves.is_empty() {
-            lines(&file("figure1.svg"), "Figure 1: slowdown", ["ways", "slowdown"], curves)?;
-        }
-        let classes = CLASSES.iter().enumerate().map(|(index, class)| {
-            let heights = composition.programs.iter().map(|programs| f64::from(programs[index]));
-            (class.name().to_owned(), heights.collect())
-        });
-        let sizes = Bars {
-            labels: (1..=composition.programs.len()).map(|ways| ways.to_string()).collect(),
-            series: classes.collect(),
-            stacked: true,
-        };
-        let title = "Figure 2: programs by the ways of their clusters";
-        bars(&file("figure2.svg"), title, ["ways of the cluster", "programs"], &sizes)?;
-        let title = "Figure 3: best partitioning over best clustering, unfairness";
-        let line = Line { name: "mean".into(), points: ratios.clone() };
-        // There is none on fewer ways than the fewest programs.
-        if !line.points.is_empty() {
-            lines(&file("figure3.svg"), title, ["programs", "ratio"], &[line])?;
-        }
-        if let Some(line) = phased {
-            let axes = ["10^9 instructions", "LLC misses per 1000 cycles"];
-            let title = "Figure 4: a program that is light at first, and then streams";
-            lines(&file("figure4.svg"), title, axes, std::slice::from_ref(line))?;
-        }
-        let ran: Vec<Scored> = ran.iter().map(|(mix, _)| mix.clone()).collect();
-        for (number, mixes, names) in
-            [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]
-        {
-            for (what, part) in [("unfairness", 0), ("STP", 1)] {
-                let heights = |policy: &&str| {
-                    let of = |mix: &Scored| {
-                        let (unfairness, stp) = mix.of(policy);
-                        [unfairness, stp][part]
-                    };
-                    ((*policy).to_owned(), mixes.iter().map(of).collect())
-                };
-                let plot = Bars {
-                    labels: mixes.iter().map(|mix| mix.mix.clone()).collect(),
-                    series: names.iter().map(heights).collect(),
-                    stacked: false,
-                };
-                let name = format!("figure{number}-{}.svg", what.to_lowercase());
-                let title = format!("Figure {number}: {what} over stock");
-                bars(&file(&name), &title, ["mix", what], &plot)?;
-            }
-        }
-        let cost = |(index, name): (usize, &str)| {
-            let points = cost::PROGRAMS
-                .zip(costs)
-                .map(|(programs, cost)| (programs as f64, cost[index].log10()));
-            Line { name: name.to_owned(), points: points.collect() }
-        };
-        let costs: Vec<Line> =
-            ["LFOC", "KPart", "LFOC+"].into_iter().enumerate().map(cost).collect();
-        let title = "Table 2: what a decision costs";
-        lines(&file("table2.svg"), title, ["programs", "log10 of milliseconds"], &costs)
     }
 }

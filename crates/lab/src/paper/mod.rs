@@ -6,13 +6,16 @@
 mod cost;
 mod figures;
 mod lfoc;
+mod numbers;
 mod over_time;
+mod plots;
 mod statically;
 
 use serde::Deserialize;
 
 pub use figures::{Bars, FigureError, Line, bars, lines};
-pub use lfoc::{Figures, Lfoc, Setting};
+pub use lfoc::{Lfoc, Setting};
+pub use plots::Figures;
 pub use statically::Scored;
 
 /// The claims of LFOC's paper.

@@ -13,7 +13,9 @@
 //! The authors' program and the simulator of LFOC's authors differ; docs/decisions.md says which is
 //! followed where.
 
+mod clustering;
 mod dynaway;
+mod learner;
 mod levels;
 mod merge;
 mod split;
@@ -23,19 +25,16 @@ mod tests;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::time::Duration;
 
-use fairways_core::{
-    Action, AppId, Curve, Event, Every, Llc, Partition, PlanId, Policy, Q32, Sample, Time,
-};
+use fairways_core::{Action, AppId, Curve, Event, Every, PlanId, Policy, Sample, Time};
 
 use crate::lookahead::Lookahead;
-use crate::running::{Change, Program, Running, everybody};
-use crate::split::Stack;
+use crate::running::{Change, Running};
+use clustering::{cluster, everybody_for_now};
 pub use dynaway::SAMPLING;
 use dynaway::{Next, Session};
-use merge::Tables;
+use learner::{Learner, MOST_FAILURES};
 
 /// The parameters of KPart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,39 +82,6 @@ pub struct KPart {
     awake: bool,
     /// Whether a plan was refused, and is to be made again.
     overdue: bool,
-}
-
-/// What was measured of a program that started without a profile.
-#[derive(Clone, Debug)]
-struct Learner {
-    app: AppId,
-    /// MPKI and IPC, the latest first.
-    measured: VecDeque<(Curve, Curve)>,
-    /// Measurements that were given up since one succeeded.
-    failures: u32,
-    /// Decision periods until it is tried again.
-    wait: u32,
-}
-
-/// After this many measurements that were given up, waiting grows no more.
-const MOST_FAILURES: u32 = 6;
-
-impl Learner {
-    fn new(app: AppId) -> Self {
-        Self { app, measured: VecDeque::new(), failures: 0, wait: 0 }
-    }
-
-    /// The mean of what was measured.
-    fn tables(&self, llc: &Llc) -> Option<(Curve, Curve)> {
-        let count = self.measured.len() as u64;
-        let mean = |part: fn(&(Curve, Curve)) -> &Curve| {
-            Curve::from_fn(llc.ways, |ways| {
-                let sum: u64 = self.measured.iter().map(|both| part(both).at(ways).raw()).sum();
-                Q32::from_raw(sum / count)
-            })
-        };
-        (count > 0).then(|| (mean(|both| &both.0), mean(|both| &both.1)))
-    }
 }
 
 impl KPart {
@@ -321,56 +287,4 @@ impl Policy for KPart {
             }
         }
     }
-}
-
-fn everybody_for_now(llc: &Llc, programs: &[Program], partition: &mut Partition) -> &'static str {
-    everybody(llc, programs, partition);
-    "a plan was refused: no partitioning until it is made again"
-}
-
-/// Clusters programs of which everything is known, once all others have been tried in vain: those join the
-/// largest cluster.
-fn cluster(
-    llc: &Llc,
-    programs: &[Program],
-    learners: &[Learner],
-    lookahead: &mut Lookahead,
-    partition: &mut Partition,
-) -> &'static str {
-    let learner = |program: &Program| learners.iter().find(|one| one.app == program.app);
-    let tables = |program: &Program| {
-        if let Some(profile) = &program.profile {
-            return Some(Tables::new(&profile.llcmpki, &profile.ipc, llc.ways, programs.len()));
-        }
-        let (llcmpki, ipc) = learner(program)?.tables(llc)?;
-        Some(Tables::new(&llcmpki, &ipc, llc.ways, programs.len()))
-    };
-    let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    let mut all = Vec::new();
-    let mut waiting = false;
-    for program in programs {
-        if let Some(tables) = tables(program) {
-            known.push(program.app);
-            all.push(tables);
-        } else {
-            unknown.push(program.app);
-            waiting |= learner(program).is_none_or(|one| one.failures == 0);
-        }
-    }
-    if waiting || known.is_empty() {
-        everybody(llc, programs, partition);
-        return "not every program has been measured: no partitioning";
-    }
-    let tables = all;
-    let level = levels::best(llc, &tables, lookahead);
-    let mut stack = Stack::new(llc);
-    for (members, &ways) in level.clusters.iter().zip(&level.ways) {
-        let cluster = partition.add_cluster(stack.next(ways));
-        let members = members.iter().map(|&index| known[index]);
-        partition.place_all(members, cluster..=cluster);
-    }
-    let largest = (0..).zip(&level.ways).max_by_key(|&(cluster, ways)| (ways, Reverse(cluster)));
-    let largest = largest.map_or(0, |(cluster, _)| cluster);
-    partition.place_all(unknown, largest..=largest);
-    "the clusters and ways at which speedups over an equal share add up to the most"
 }

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use fairways_core::{Counters, PartitionError, Ways, Wish};
+use fairways_core::{Counters, Llc, Partition, PartitionError, Ways, Wish};
 
 use super::*;
 

@@ -1,0 +1,121 @@
+//! The numbers in LFOC's text: sizes, parameters, the machine, and Figure 4.
+
+use fairways_core::Ways;
+use fairways_optimum::count::{clusterings, partitionings};
+use fairways_policy::lfoc::{Class, Parameters, classify};
+use fairways_profiles::{Program, Programs, Table};
+
+use super::Findings;
+use super::figures::Line;
+use super::lfoc::Setting;
+use crate::best::CLASSES;
+use crate::draw::{WORKLOAD_SIZES, classes};
+use crate::live::Protocol;
+
+/// Programs that the authors profiled.
+const PROFILED: usize = 55;
+
+/// §2.2.
+pub(super) fn search_space(findings: &mut Findings) {
+    let mut add = |case: &str, count: u128| findings.add("§2.2", case, count as f64);
+    add("partitionings of 8 programs on 11 ways", partitionings(8, 11));
+    add("partitionings of 8 programs on 20 ways", partitionings(8, 20));
+    add("clusterings of 8 programs on 20 ways", clusterings(8, 20));
+    add("clusterings of 11 programs on 20 ways", clusterings(11, 20));
+}
+
+/// The parameters, as they are by default, and the machine.
+pub(super) fn parameters(table: &Table, setting: &Setting, findings: &mut Findings) {
+    let (p, protocol) = (Parameters::default(), Protocol::default());
+    let q32 = |value: fairways_core::Q32| value.raw() as f64 / (1u64 << 32) as f64;
+    let percent = |value: u32| f64::from(value) / 100.0;
+    let mut add = |item: &str, case: &str, value: f64| findings.add(item, case, value);
+    let one = percent(p.streaming_slowdown_percent);
+    add("Table 1", "streaming: slowdown at most, in one allocation", one);
+    add("Table 1", "streaming: LLCMPKC at least, same allocation", q32(p.streaming_llcmpkc));
+    let all = percent(p.streaming_slowdown_bound_percent);
+    add("Table 1", "streaming: slowdown below, in all allocations", all);
+    add("Table 1", "sensitive: slowdown at least", percent(p.sensitive_slowdown_percent));
+    add("Table 1", "sensitive: from this many ways", f64::from(p.sensitive_from_ways));
+    add("Algorithm 1", "max_streaming_way", f64::from(p.max_streaming_way));
+    add("Algorithm 1", "gaps_per_streaming", f64::from(p.gaps_per_streaming));
+    add("Algorithm 1", "ways reserved for streaming at most", f64::from(p.max_ways_streaming));
+    add("§4.1", "warm-up", f64::from(p.warm_up_intervals));
+    add("§4.2", "high_threshold", q32(p.high_threshold));
+    add("§4.2", "low_threshold over high_threshold", f64::from(p.low_threshold_percent));
+    add("§4.2", "long-latency stall fraction", f64::from(p.stalls_percent));
+    add("§4.2", "averaging window (light rule)", f64::from(p.averaged_periods));
+    let critical = f64::from(p.critical_slowdown_percent) - 100.0;
+    add("§4.2", "critical size: slowdown below", critical);
+    add("§5.2", "sampling window, normal mode", p.normal_window as f64);
+    add("§5.2", "sampling window, sampling mode", p.sampling_window as f64);
+    let dunn = fairways_policy::dunn::Parameters::default();
+    if dunn.decision_period == p.decision_period {
+        let period = p.decision_period.as_secs_f64() * 1e3;
+        add("§5.2", "decision period, LFOC and Dunn", period);
+    }
+    // A quick run is not the paper's.
+    if setting.time_scale >= 1.0 {
+        add("§5", "instructions per run", protocol.instructions as f64);
+    }
+    add("§5", "completions of the longest program", f64::from(protocol.completions));
+    let megabytes = setting.machine.way_bytes * f64::from(setting.llc.ways.get()) / 1024.0 / 1024.0;
+    add("§5", "LLC ways", f64::from(setting.llc.ways.get()));
+    add("§5", "LLC size", megabytes);
+    add("§5", "core clock", setting.machine.mhz / 1000.0);
+    add("§5", "smallest partition", setting.machine.way_bytes / 1024.0 / 1024.0);
+    findings.add_text(
+        "§5",
+        "workload sizes",
+        WORKLOAD_SIZES.map(|size| size.to_string()).join("/"),
+    );
+    let classes = classes(table, setting.llc.ways);
+    let count = |class| classes.iter().filter(|&&other| other == class).count().to_string();
+    let counts = CLASSES.map(count).join("/");
+    if table.names().len() == PROFILED {
+        let case = "class counts of the 55 profiled programs (streaming/sensitive/light)";
+        findings.add_text("Table 1", case, counts);
+    }
+}
+
+/// Figure 4: a program that is light at first, and then streams. Of those with phases, whether there is
+/// one whose LLCMPKC goes up through the threshold once, and never down.
+pub(super) fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -> Option<Line> {
+    let table = programs.table();
+    let threshold = Parameters::default().high_threshold;
+    let phased = table.names().len()..programs.len();
+    let streams = |&index: &usize| {
+        let phases = programs.phases(index);
+        let light = |phase: &fairways_profiles::Phase| {
+            classify(&table.profile(phase.program), ways, &Parameters::default()) == Class::Light
+        };
+        if !phases.first().is_some_and(light) {
+            return false;
+        }
+        let busy = phases
+            .iter()
+            .map(|phase| table.profile(phase.program).llcmpkc.at(ways.get()) > threshold);
+        let busy: Vec<bool> = busy.collect();
+        let first = busy.iter().position(|&busy| busy);
+        first.is_some_and(|first| first > 0 && busy[first..].iter().all(|&busy| busy))
+    };
+    if phased.is_empty() {
+        return None;
+    }
+    let found = phased.clone().find(streams);
+    let case = "fotonik3d: light at first, then LLCMPKC above 10 for the rest";
+    findings.add("Figure 4", case, f64::from(u8::from(found.is_some())));
+    let index = found?;
+    let mut points = Vec::new();
+    let mut ran = 0.0;
+    for phase in programs.phases(index) {
+        let program = Program::new(table, phase.program, ways);
+        let llcmpkc = program.rates(f64::from(ways.get())).llcmpkc;
+        points.push((ran, llcmpkc));
+        // The last may have no end.
+        let instructions = phase.instructions.unwrap_or(Protocol::default().instructions);
+        ran += instructions as f64 / 1e9;
+        points.push((ran, llcmpkc));
+    }
+    Some(Line { name: programs.name(index).to_owned(), points })
+}

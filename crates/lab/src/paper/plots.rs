@@ -1,0 +1,88 @@
+//! LFOC's figures, drawn.
+
+use std::path::Path;
+
+use super::figures::{Bars, FigureError, Line, bars, lines};
+use super::over_time::Ran;
+use super::{Scored, cost, over_time, statically};
+use crate::best::{CLASSES, Composition};
+
+/// What is plotted.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    pub(super) curves: Vec<Line>,
+    pub(super) phased: Option<Line>,
+    pub(super) composition: Composition,
+    pub(super) ratios: Vec<(f64, f64)>,
+    pub(super) scored: Vec<Scored>,
+    pub(super) ran: Ran,
+    pub(super) costs: Vec<[f64; 3]>,
+}
+
+impl Figures {
+    /// Draws them all into a folder: `figure1.svg` and so on.
+    ///
+    /// # Errors
+    /// If a file can't be written.
+    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+        let Self { curves, phased, composition, ratios, scored, ran, costs } = self;
+        let file = |name: &str| folder.join(name);
+        if !curves.is_empty() {
+            lines(&file("figure1.svg"), "Figure 1: slowdown", ["ways", "slowdown"], curves)?;
+        }
+        let classes = CLASSES.iter().enumerate().map(|(index, class)| {
+            let heights = composition.programs.iter().map(|programs| f64::from(programs[index]));
+            (class.name().to_owned(), heights.collect())
+        });
+        let sizes = Bars {
+            labels: (1..=composition.programs.len()).map(|ways| ways.to_string()).collect(),
+            series: classes.collect(),
+            stacked: true,
+        };
+        let title = "Figure 2: programs by the ways of their clusters";
+        bars(&file("figure2.svg"), title, ["ways of the cluster", "programs"], &sizes)?;
+        let title = "Figure 3: best partitioning over best clustering, unfairness";
+        let line = Line { name: "mean".into(), points: ratios.clone() };
+        // There is none on fewer ways than the fewest programs.
+        if !line.points.is_empty() {
+            lines(&file("figure3.svg"), title, ["programs", "ratio"], &[line])?;
+        }
+        if let Some(line) = phased {
+            let axes = ["10^9 instructions", "LLC misses per 1000 cycles"];
+            let title = "Figure 4: a program that is light at first, and then streams";
+            lines(&file("figure4.svg"), title, axes, std::slice::from_ref(line))?;
+        }
+        let ran: Vec<Scored> = ran.iter().map(|(mix, _)| mix.clone()).collect();
+        for (number, mixes, names) in
+            [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]
+        {
+            for (what, part) in [("unfairness", 0), ("STP", 1)] {
+                let heights = |policy: &&str| {
+                    let of = |mix: &Scored| {
+                        let (unfairness, stp) = mix.of(policy);
+                        [unfairness, stp][part]
+                    };
+                    ((*policy).to_owned(), mixes.iter().map(of).collect())
+                };
+                let plot = Bars {
+                    labels: mixes.iter().map(|mix| mix.mix.clone()).collect(),
+                    series: names.iter().map(heights).collect(),
+                    stacked: false,
+                };
+                let name = format!("figure{number}-{}.svg", what.to_lowercase());
+                let title = format!("Figure {number}: {what} over stock");
+                bars(&file(&name), &title, ["mix", what], &plot)?;
+            }
+        }
+        let cost = |(index, name): (usize, &str)| {
+            let points = cost::PROGRAMS
+                .zip(costs)
+                .map(|(programs, cost)| (programs as f64, cost[index].log10()));
+            Line { name: name.to_owned(), points: points.collect() }
+        };
+        let costs: Vec<Line> =
+            ["LFOC", "KPart", "LFOC+"].into_iter().enumerate().map(cost).collect();
+        let title = "Table 2: what a decision costs";
+        lines(&file("table2.svg"), title, ["programs", "log10 of milliseconds"], &costs)
+    }
+}
