@@ -85,6 +85,9 @@ impl Account {
     }
 }
 
+/// More misses under way at once than this no core has.
+pub(crate) const MOST_OVERLAP: f64 = 64.0;
+
 /// What things cost a program, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
@@ -92,23 +95,23 @@ pub(crate) struct Cost {
     pub(crate) l2: u64,
     pub(crate) llc: u64,
     pub(crate) memory: u64,
-    /// Of a tick of waiting for the bus, in 1024ths.
-    pub(crate) wait: u64,
+    /// How many misses are under way at once, in 1024ths.
+    pub(crate) overlap: u64,
 }
 
 impl Cost {
     /// Nothing runs.
-    pub(crate) const NONE: Self = Self { instruction: 0, l2: 0, llc: 0, memory: 0, wait: 0 };
+    pub(crate) const NONE: Self = Self { instruction: 0, l2: 0, llc: 0, memory: 0, overlap: TICKS };
 
     pub(crate) fn new(program: &Program, latency: Latency) -> Self {
-        let overlap = program.overlap.max(1.0);
+        let overlap = program.overlap.clamp(1.0, MOST_OVERLAP);
         let exposed = |cycles: u32| ticks(f64::from(cycles) / overlap);
         Self {
             instruction: ticks(program.base_cpi).max(1),
             l2: exposed(latency.l2),
             llc: exposed(latency.llc),
             memory: exposed(latency.memory),
-            wait: ticks(1.0 / overlap),
+            overlap: ticks(overlap),
         }
     }
 }

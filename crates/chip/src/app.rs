@@ -55,13 +55,12 @@ pub(crate) struct Window {
 pub(crate) struct Runner {
     /// In ticks: how far its core is.
     pub(crate) clock: u64,
-    /// What runs; `None`: it is idle.
-    pub(crate) source: Option<Box<dyn Generate>>,
-    pub(crate) accesses: Vec<Access>,
-    pub(crate) next: usize,
+    /// The phase that runs, and by number those that have run and will go on.
+    pub(crate) now: Stretch,
+    phase: usize,
+    others: Vec<Option<Stretch>>,
     pub(crate) random: Pcg64Mcg,
-    pub(crate) pages: Pages,
-    pub(crate) cost: Cost,
+    placed: u64,
     pub(crate) fill: Fill,
     /// The bits of its tags that say whose lines they are.
     pub(crate) owner: Tag,
@@ -71,6 +70,16 @@ pub(crate) struct Runner {
     pub(crate) seen: (u32, u32),
     /// Of a hit in the others, in 1024ths.
     pub(crate) owed: u32,
+}
+
+/// A phase, and how far it has come.
+pub(crate) struct Stretch {
+    /// What runs; `None`: the core is idle.
+    pub(crate) source: Option<Box<dyn Generate>>,
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) next: usize,
+    pub(crate) pages: Pages,
+    pub(crate) cost: Cost,
 }
 
 /// The private caches of a core.
@@ -88,24 +97,40 @@ pub(crate) fn owner(tag: Tag) -> usize {
     (tag >> OWNER) as usize
 }
 
+impl Stretch {
+    fn new(settings: &Settings, phase: &Phase, placed: u64) -> Self {
+        let Settings { pages, mut placement, chip, .. } = *settings;
+        let program = phase.program.as_deref();
+        if program.is_some_and(|program| program.accesses.picks_sets()) {
+            placement = Placement::Sequential;
+        }
+        Self {
+            source: program.map(|program| program.accesses.source(chip.sets)),
+            accesses: Vec::with_capacity(2 * BATCH),
+            next: 0,
+            pages: Pages::new(pages, placement, chip.sets, placed),
+            cost: program.map_or(Cost::NONE, |program| Cost::new(program, chip.latency)),
+        }
+    }
+}
+
 impl Runner {
+    /// `key` says where its pages are.
     pub(crate) fn new(
         settings: &Settings,
         core: usize,
-        app: AppId,
+        (app, key): (AppId, u64),
         fill: Fill,
         clock: u64,
     ) -> Self {
-        let seed = mix(settings.seed ^ mix(u64::from(app.0)));
-        let Settings { pages, placement, chip, .. } = *settings;
+        let placed = mix(settings.seed ^ mix(key));
         Self {
             clock,
-            source: None,
-            accesses: Vec::with_capacity(2 * BATCH),
-            next: 0,
-            random: Pcg64Mcg::seed_from_u64(seed),
-            pages: Pages::new(pages, placement, chip.sets, seed),
-            cost: Cost::NONE,
+            now: Stretch::new(settings, &Phase { program: None, length: None }, placed),
+            phase: usize::MAX,
+            others: Vec::new(),
+            random: Pcg64Mcg::seed_from_u64(mix(placed ^ mix(u64::from(app.0)))),
+            placed,
             fill,
             owner: Tag::try_from(core).unwrap_or(0) << OWNER,
             last_stall: 0,
@@ -114,20 +139,19 @@ impl Runner {
         }
     }
 
-    /// Goes on with another phase.
-    pub(crate) fn turn(&mut self, settings: &Settings, phase: &Phase, seed: u64) {
-        self.accesses.clear();
-        self.next = 0;
-        let Some(program) = &phase.program else {
-            self.source = None;
+    /// Goes on with another phase, from where it was left.
+    pub(crate) fn turn(&mut self, settings: &Settings, phases: &[Phase], phase: usize) {
+        if phase == self.phase {
             return;
-        };
-        let picks_sets = program.accesses.picks_sets();
-        let placement = if picks_sets { Placement::Sequential } else { settings.placement };
-        let sets = settings.chip.sets;
-        self.pages = Pages::new(settings.pages, placement, sets, seed);
-        self.cost = Cost::new(program, settings.chip.latency);
-        self.source = Some(program.accesses.source(sets));
+        }
+        self.others.resize_with(phases.len(), || None);
+        let next = self.others[phase].take();
+        let next = next.unwrap_or_else(|| Stretch::new(settings, &phases[phase], self.placed));
+        let before = core::mem::replace(&mut self.now, next);
+        if let Some(place) = self.others.get_mut(self.phase) {
+            *place = Some(before);
+        }
+        self.phase = phase;
     }
 
     /// The tag of a line.
@@ -138,5 +162,26 @@ impl Runner {
     /// The line of a tag.
     pub(crate) fn line(tag: Tag) -> u32 {
         (tag & ((1 << OWNER) - 1)) >> DIRTY
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Of a few seeds and a few programs, no two have their pages in the same places.
+    #[test]
+    fn every_seed_places_every_program_elsewhere() {
+        let chip = crate::preset::preset("t1").expect("a preset");
+        let all = Fill::new(fairways_core::WayMask::full(chip.llc.ways));
+        let placed = |seed, key| {
+            let settings = Settings { seed, ..Settings::new(chip) };
+            Runner::new(&settings, 0, (AppId(0), key), all, 0).placed
+        };
+        let pairs = (0..16).flat_map(|seed| (0..16).map(move |key| (seed, key)));
+        let different: BTreeSet<u64> = pairs.map(|(seed, key)| placed(seed, key)).collect();
+        assert_eq!(different.len(), 256);
     }
 }

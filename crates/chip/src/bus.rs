@@ -36,6 +36,11 @@ impl Bus {
         self.wait
     }
 
+    /// Nobody has used it for a while.
+    pub(crate) fn rest(&mut self) {
+        (self.lines, self.left_over, self.used, self.wait) = (0, 0, 0, 0);
+    }
+
     /// Ends a turn of this length.
     pub(crate) fn turn(&mut self, turn: u64) {
         let asked = self.lines * self.line + self.left_over;

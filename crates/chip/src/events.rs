@@ -47,9 +47,7 @@ impl Chip {
             let app = &self.apps[index];
             let in_time = self.phase_ends(app).is_some_and(|end| end <= self.now);
             if in_time || account.instructions >= app.phase_end {
-                let phases = self.jobs[app.job].job.phases.len();
-                self.apps[index].phase = (app.phase + 1) % phases;
-                self.begin_phase(index);
+                self.next_phase(index);
             }
         }
         let ended = self.apps.iter().filter(|app| app.account.instructions >= app.run_end);
@@ -74,7 +72,7 @@ impl Chip {
     }
 
     fn is_over(&self) -> bool {
-        self.stop_at.is_some_and(|time| self.here(time) <= self.now)
+        self.stop_at.is_some_and(|time| self.not_after(time) <= self.now)
             || self.stop_after.is_some_and(|completions| {
                 self.jobs.iter().all(|record| record.completions.len() >= completions)
             })

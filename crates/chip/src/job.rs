@@ -49,6 +49,9 @@ pub struct Job {
     pub wish: Wish,
     /// What the policy is told of it.
     pub profile: Option<Arc<Profile>>,
+    /// Where its pages are, together with the seed: the same wherever it runs; `None`: by its place among
+    /// the jobs.
+    pub key: Option<u64>,
 }
 
 impl Default for Job {
@@ -61,6 +64,7 @@ impl Default for Job {
             at: Time::ZERO,
             wish: Wish::default(),
             profile: None,
+            key: None,
         }
     }
 }

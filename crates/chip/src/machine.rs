@@ -199,8 +199,8 @@ impl Chip {
 
     pub(crate) fn held(&self, app: &App) -> Q32 {
         let Settings { chip, set_sampling, .. } = &self.settings;
-        let lines = u64::from(self.uncore.held[app.core]) * u64::from(*set_sampling);
-        Q32::ratio(lines, u64::from(chip.sets))
+        let simulated = chip.sets.div_ceil(*set_sampling);
+        Q32::ratio(u64::from(self.uncore.held[app.core]), u64::from(simulated))
     }
 
     pub(crate) fn find(&self, app: AppId) -> Option<usize> {
@@ -215,6 +215,11 @@ impl Chip {
     /// The first time that is told as this one or later.
     pub(crate) fn here(&self, time: Time) -> Time {
         Time::from_nanos(time.nanos().div_ceil(u64::from(self.settings.time_scale)))
+    }
+
+    /// The last time that is told as this one or earlier.
+    pub(crate) fn not_after(&self, time: Time) -> Time {
+        Time::from_nanos(time.nanos() / u64::from(self.settings.time_scale))
     }
 
     /// The same of a span, which is not nothing.
@@ -244,18 +249,22 @@ impl Chip {
     pub(crate) fn begin_phase(&mut self, index: usize) {
         let app = &self.apps[index];
         let phases = &self.jobs[app.job].job.phases;
-        let phase = phases[app.phase].clone();
-        let end = match phase.length {
+        let end = match phases[app.phase].length {
             Some(Length::Instructions(count)) => {
                 app.account.instructions.saturating_add(self.instructions(count))
             }
             Some(Length::Time(_)) | None => u64::MAX,
         };
-        let (now, settings) = (self.now, self.settings);
         let app = &mut self.apps[index];
-        (app.turned, app.phase_end) = (now, end);
-        let seed = crate::pages::mix(settings.seed ^ u64::from(app.id.0));
-        app.runner.turn(&settings, &phase, seed);
+        (app.turned, app.phase_end) = (self.now, end);
+        app.runner.turn(&self.settings, phases, app.phase);
+    }
+
+    /// Lets a program go on with its next phase.
+    pub(crate) fn next_phase(&mut self, index: usize) {
+        let app = &mut self.apps[index];
+        app.phase = (app.phase + 1) % self.jobs[app.job].job.phases.len();
+        self.begin_phase(index);
     }
 
     /// When a program's phase ends, if that is a matter of time.
@@ -270,7 +279,7 @@ impl Chip {
     fn next_time(&self) -> Option<Time> {
         let times = [
             self.alarm.map(|time| self.here(time)),
-            self.stop_at.map(|time| self.here(time)),
+            self.stop_at.map(|time| self.not_after(time)),
             self.arrivals.last().map(|&(time, _)| time),
         ];
         let windows = self.apps.iter().filter_map(|app| self.window_ends(app.window.as_ref()?));
@@ -284,18 +293,26 @@ impl Chip {
         if self.apps.is_empty() {
             let Some(next) = next else { return false };
             self.now = next.max(self.now);
+            self.uncore.bus.rest();
             return true;
         }
         let from = self.clock(self.now);
         let end = self.now.after(self.turn);
         self.now = next.map_or(end, |next| next.clamp(self.now, end));
         let until = self.clock(self.now);
-        for app in &mut self.apps {
-            let App { core, account, runner, run_end, phase_end, .. } = app;
-            let core = *core;
-            let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
-            let mut turn = Turn { core, runner, account, caches, uncore };
-            turn.run(until, (*run_end).min(*phase_end));
+        for index in 0..self.apps.len() {
+            loop {
+                let App { core, account, runner, run_end, phase_end, .. } = &mut self.apps[index];
+                let (core, run_end, phase_end) = (*core, *run_end, *phase_end);
+                let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
+                let mut turn = Turn { core, runner, account, caches, uncore };
+                turn.run(until, run_end.min(phase_end));
+                let ran = account.instructions;
+                if runner.clock >= until || ran < phase_end || ran >= run_end {
+                    break;
+                }
+                self.next_phase(index);
+            }
         }
         self.uncore.bus.turn(until - from);
         true
@@ -320,11 +337,12 @@ impl Chip {
         self.next_id += 1;
         let busy = |core: &usize| self.apps.iter().any(|app| app.core == *core);
         let core = (0..self.caches.len()).find(|core| !busy(core)).unwrap_or(0);
-        let Job { instructions, wish, profile, .. } = &self.jobs[job].job;
+        let Job { instructions, wish, profile, key, .. } = &self.jobs[job].job;
+        let key = key.unwrap_or(job as u64);
         let run_end = instructions.map_or(u64::MAX, |count| self.instructions(count));
         let event = Event::Started { app: id, wish: *wish, profile: profile.clone() };
         let all = Fill::new(WayMask::full(self.settings.chip.llc.ways));
-        let runner = Runner::new(&self.settings, core, id, all, self.clock(self.now));
+        let runner = Runner::new(&self.settings, core, (id, key), all, self.clock(self.now));
         self.apps.push(App {
             id,
             job,

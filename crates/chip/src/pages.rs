@@ -43,6 +43,9 @@ pub(crate) struct Pages {
 /// likely as any other.
 const FRAMES: u32 = 32;
 
+/// How far apart programs' pages may begin, where they lie in a row.
+const APART: u64 = 0xffff;
+
 impl Pages {
     pub(crate) fn new(size: PageSize, placement: Placement, sets: u32, seed: u64) -> Self {
         Self { first_sets: Vec::new(), shift: size.shift(), sets, placement, seed }
@@ -65,7 +68,8 @@ impl Pages {
         for page in self.first_sets.len()..=page {
             let frame = match self.placement {
                 Placement::Random => mix(self.seed ^ mix(page as u64)) >> (64 - FRAMES),
-                Placement::Sequential => page as u64,
+                // Not all programs from the first.
+                Placement::Sequential => page as u64 + (self.seed & APART),
             };
             let first = (frame << self.shift) % u64::from(self.sets);
             self.first_sets.push(u32::try_from(first).unwrap_or(0));

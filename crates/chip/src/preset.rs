@@ -103,7 +103,8 @@ pub const PRESETS: [Preset; 5] = [
             inclusive: false,
             replacement: Replacement::Lru,
             latency: Latency { l2: 23, llc: 23, memory: 110 },
-            // Cache-fair: 4 GB/s.
+            // Lines of 64 bytes in the L1 too, which is written back: the T1's are of 16, and written
+            // through. Cache-fair: 4 GB/s.
             bandwidth_mbps: 4000.0,
         },
     ),

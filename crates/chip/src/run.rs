@@ -4,13 +4,16 @@
 //! turn's end; what they do to the last-level cache is in order only from turn to turn.
 
 use crate::account::{Account, TICKS};
-use crate::app::{Caches, Runner, owner};
+use crate::app::{Caches, Runner, Stretch, owner};
 use crate::bus::Bus;
 use crate::cache::{DIRTY, NONE, Shared, Tag};
 use crate::program::AccessKind;
 
 /// Cycles of a turn.
 pub(crate) const TURN: u64 = 1000;
+
+/// Instructions that are told at once.
+const STRETCH: u64 = 1000;
 
 /// Uses of simulated sets after which older ones weigh half.
 const SEEN: u32 = 1 << 14;
@@ -39,22 +42,34 @@ impl Turn<'_> {
     /// Runs until the core's clock is at `until`, or so many instructions have been run.
     pub(crate) fn run(&mut self, until: u64, instructions: u64) {
         while self.runner.clock < until && self.account.instructions < instructions {
-            if self.runner.next == self.runner.accesses.len() {
-                let Runner { source, accesses, next, random, .. } = &mut *self.runner;
+            let Stretch { source, accesses, next, cost, .. } = &mut self.runner.now;
+            if *next == accesses.len() {
                 let Some(source) = source else {
                     self.runner.clock = until;
                     return;
                 };
                 accesses.clear();
                 *next = 0;
-                source.generate(random, accesses);
+                source.generate(&mut self.runner.random, accesses);
             }
-            let access = self.runner.accesses[self.runner.next];
-            self.runner.next += 1;
+            let access = &mut accesses[*next];
+            // What comes before an access is told in pieces, and not beyond the end.
+            let most = STRETCH.min(instructions - self.account.instructions);
+            if u64::from(access.instructions) > most {
+                access.instructions -= u32::try_from(most).unwrap_or(u32::MAX);
+                self.account.instructions += most;
+                let ticks = most * cost.instruction;
+                self.runner.clock += ticks;
+                self.account.ticks += ticks;
+                self.runner.last_stall = 0;
+                continue;
+            }
+            let access = *access;
+            *next += 1;
             self.account.instructions += u64::from(access.instructions);
             self.account.l1_references += u64::from(access.references);
             let stalled = self.account.stall_ticks;
-            let mut ticks = u64::from(access.instructions) * self.runner.cost.instruction;
+            let mut ticks = u64::from(access.instructions) * cost.instruction;
             let tag = self.runner.tag(access.line);
             ticks += match access.kind {
                 AccessKind::None => 0,
@@ -62,7 +77,7 @@ impl Turn<'_> {
                 AccessKind::Store => self.access(access.line, tag | DIRTY),
                 AccessKind::Missed => {
                     self.account.l1_misses += 1;
-                    let set = self.runner.pages.set(access.line);
+                    let set = self.runner.now.pages.set(access.line);
                     self.shared(set, tag)
                 }
             };
@@ -77,7 +92,7 @@ impl Turn<'_> {
 
     /// Goes to the private caches first; the ticks that it takes.
     fn access(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.pages.set(line);
+        let set = self.runner.now.pages.set(line);
         let caches = &mut self.caches[self.core];
         let Some(evicted) = caches.l1.access(set, tag) else { return 0 };
         self.account.l1_misses += 1;
@@ -88,7 +103,7 @@ impl Turn<'_> {
             return self.shared(set, tag & !DIRTY);
         };
         if evicted != NONE && evicted & DIRTY != 0 {
-            let index = self.runner.pages.set(Runner::line(evicted));
+            let index = self.runner.now.pages.set(Runner::line(evicted));
             if let Some(out) = l2.access(index, evicted)
                 && out != NONE
                 && out & DIRTY != 0
@@ -97,7 +112,7 @@ impl Turn<'_> {
             }
         }
         let Some(l2) = &mut self.caches[self.core].l2 else { return 0 };
-        let Some(evicted) = l2.access(set, tag & !DIRTY) else { return self.runner.cost.l2 };
+        let Some(evicted) = l2.access(set, tag & !DIRTY) else { return self.runner.now.cost.l2 };
         if evicted != NONE && evicted & DIRTY != 0 {
             self.write_back(evicted);
         }
@@ -106,7 +121,7 @@ impl Turn<'_> {
 
     /// A dirty line leaves the private caches.
     fn write_back(&mut self, tag: Tag) {
-        let set = self.runner.pages.set(Runner::line(tag));
+        let set = self.runner.now.pages.set(Runner::line(tag));
         let Uncore { llc, sampling, .. } = &mut *self.uncore;
         let there = if *sampling == 1 {
             llc.write_back(set, tag)
@@ -146,7 +161,7 @@ impl Turn<'_> {
             self.runner.owed += (hits << 10).checked_div(uses).unwrap_or(0);
             if self.runner.owed >= 1 << 10 {
                 self.runner.owed -= 1 << 10;
-                self.runner.cost.llc
+                self.runner.now.cost.llc
             } else {
                 self.fetch()
             }
@@ -157,7 +172,7 @@ impl Turn<'_> {
 
     fn look_up(&mut self, index: usize, set: usize, tag: Tag) -> u64 {
         let Some(evicted) = self.uncore.llc.access(index, tag, &self.runner.fill) else {
-            return self.runner.cost.llc;
+            return self.runner.now.cost.llc;
         };
         self.uncore.held[self.core] += 1;
         if evicted != NONE {
@@ -183,6 +198,6 @@ impl Turn<'_> {
         self.account.llc_misses += 1;
         self.account.lines += 1;
         let wait = self.uncore.bus.take();
-        self.runner.cost.memory + ((wait * self.runner.cost.wait) / TICKS)
+        self.runner.now.cost.memory + wait * TICKS / self.runner.now.cost.overlap
     }
 }

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, Curve, Mixture, Part};
-use fairways_chip::{Account, Chip, Job, Length, Phase, Program, Settings, preset};
-use fairways_core::{Action, AppId, Event, Partition, PlanId, Policy, Time, WayMask, run};
+use fairways_chip::program::{Accesses, Curve, Mixture, Part, Pattern};
+use fairways_chip::{Account, Chip, Job, Length, Phase, Program, Settings, Shape, preset};
+use fairways_core::{Action, AppId, Event, Machine, Partition, PlanId, Policy, Time, WayMask, run};
 
 const MB: u32 = 1 << 14;
 
@@ -117,6 +117,99 @@ fn phases_end_by_time_and_by_instructions() {
     let late = at(60_000);
     assert!((2_000_000..2_010_000).contains(&late.instructions), "{late:?}");
     assert_eq!(late, at(90_000));
+}
+
+/// An array that is read from end to end.
+fn stream(lines: u32, overlap: f64) -> Program {
+    let accesses = Accesses::Pattern(Pattern::Sequential { lines });
+    Program { accesses, base_cpi: 0.5, overlap }
+}
+
+/// What jobs count in so many ms.
+fn after(settings: Settings, jobs: &[Job], millis: u64) -> Vec<Account> {
+    let mut chip = Chip::new(settings, jobs.iter().cloned()).unwrap();
+    chip.stop_at(Time::ZERO.after(Duration::from_millis(millis)));
+    run(&mut chip, &mut First(20));
+    (0..jobs.len()).map(|job| chip.account(job)).collect()
+}
+
+/// Phases of one program and another, in turn.
+fn in_turn(programs: [Program; 2], lengths: [Length; 2]) -> Job {
+    let phase =
+        |(program, length)| Phase { program: Some(Arc::new(program)), length: Some(length) };
+    Job { phases: programs.into_iter().zip(lengths).map(phase).collect(), ..Job::default() }
+}
+
+const BUSY: Program =
+    Program { accesses: Accesses::Pattern(Pattern::Busy), base_cpi: 0.5, overlap: 1.0 };
+
+/// A stream that is interrupted goes on where it was, and does not come to lines that it knows.
+#[test]
+fn a_phase_goes_on_where_it_was_left() {
+    let settings = Settings::new(preset::preset("xeon-e5").unwrap());
+    let lengths = [Length::Time(Duration::from_millis(1)), Length::Time(Duration::from_micros(10))];
+    let job = in_turn([stream(60 * MB, 8.0), BUSY], lengths);
+    let account = &after(settings, &[job], 16)[0];
+    let ratio = account.llc_misses as f64 / account.llc_references as f64;
+    assert!(ratio > 0.98, "{ratio}");
+}
+
+/// However short phases are, no time is lost between them.
+#[test]
+fn short_phases_fill_the_time() {
+    let settings = Settings::new(preset::preset("xeon-e5").unwrap());
+    let whole = after(settings, &[Job::new(BUSY)], 5)[0];
+    for count in [1, 10, 1000, 12_345] {
+        let job = in_turn([BUSY, BUSY], [Length::Instructions(count); 2]);
+        let parts = after(settings, &[job], 5)[0];
+        let off = parts.instructions as f64 / whole.instructions as f64 - 1.0;
+        assert!(off.abs() < 1e-3, "{count}: {parts:?} {whole:?}");
+    }
+}
+
+/// A program that hardly accesses memory is not ahead of its time.
+#[test]
+fn instructions_are_counted_when_they_run() {
+    let settings = Settings::new(preset::preset("xeon-e5").unwrap());
+    let parts = vec![Part { share: 1.0, lines: MB }];
+    let mixture = Mixture { parts, per_kilo_instructions: 0.001, stores: 0.0, missed: true };
+    let rare = Program { accesses: Accesses::Mixture(mixture), base_cpi: 0.5, overlap: 1.0 };
+    for millis in [1, 2, 3] {
+        let account = after(settings, &[Job::new(rare.clone())], millis)[0];
+        let expected = millis as f64 * 2.3e6 / 0.5;
+        let off = account.instructions as f64 / expected - 1.0;
+        assert!(off.abs() < 0.01, "{millis} ms: {account:?}");
+    }
+}
+
+/// Whoever waits, and however many misses they have under way, no more goes over the bus than it can take.
+#[test]
+fn nothing_exceeds_the_bus() {
+    let chip = preset::preset("xeon-e5").unwrap();
+    for (count, overlap) in [(4, 8.0), (18, 8.0), (18, 64.0)] {
+        let jobs: Vec<Job> = (0..count).map(|_| Job::new(stream(60 * MB, overlap))).collect();
+        let lines: u64 = after(Settings::new(chip), &jobs, 4).iter().map(|all| all.lines).sum();
+        let mbps = lines as f64 * 64.0 / 4e-3 / 1e6;
+        println!("{count} streams, overlap {overlap}: {mbps:.0} MB/s");
+        assert!(mbps < 1.01 * chip.bandwidth_mbps, "{mbps}");
+        assert!(count < 18 || mbps > 0.85 * chip.bandwidth_mbps, "{mbps}");
+    }
+}
+
+/// Sets that are sampled are as full as they can be, and no fuller.
+#[test]
+fn occupancy_is_at_most_all_ways() {
+    let mut chip = preset::preset("t1").unwrap();
+    (chip.sets, chip.l1) = (100, Shape { sets: 1, ways: 1 });
+    for set_sampling in [1, 3, 7, 64, 100] {
+        let settings = Settings { set_sampling, ..Settings::new(chip) };
+        let mut chip = Chip::new(settings, [Job::new(region(MB)), Job::new(region(MB))]).unwrap();
+        chip.stop_at(Time::ZERO.after(Duration::from_millis(2)));
+        while chip.next_event().is_some() {}
+        let held: f64 = (0..2).map(|job| chip.occupancy_of(job).raw() as f64).sum();
+        let ways = held / (1u64 << 32) as f64;
+        assert!((11.5..=12.0 + 1e-6).contains(&ways), "one of {set_sampling}: {ways}");
+    }
 }
 
 /// What is counted from `from` to `to`, in ms, of the first job.

@@ -23,7 +23,7 @@ pub use executed::{
 };
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live, job, learns,
-    live, watch,
+    live, needs_profiles, watch,
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, Turn, Turns, accuracy, turns};

@@ -4,13 +4,11 @@ use fairways_core::Ways;
 use fairways_profiles::{Metric, Table};
 
 use super::{Accesses, Curve, CurveError, Program};
+use crate::account::MOST_OVERLAP;
 use crate::geometry::Latency;
 
 /// Less than this many cycles per instruction is left to nothing but misses.
 const LEAST_CPI: f64 = 0.1;
-
-/// More misses under way at once than this are as many as one likes.
-const MOST_OVERLAP: f64 = 1000.0;
 
 /// A program of a table, which references and misses the last-level cache as it was measured to, with
 /// each number of ways up to `ways`, and as nearly as fast as the [account](crate::Account) of cycles lets

@@ -7,6 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::{Accesses, LINE, MOST_LINES, Mixture, Part, Pattern, Program, Trace, Zipf};
+use crate::account::MOST_OVERLAP;
 use crate::job::Length;
 
 /// A phase of a program, as it is written: `None` runs nothing.
@@ -70,10 +71,12 @@ fn program(text: &str, other: &impl Fn(&str) -> Option<Program>) -> Result<Progr
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         let number: f64 = number(value)?;
         match name {
-            "cpi" if number > 0.0 => program.base_cpi = number,
-            "overlap" if number >= 1.0 => program.overlap = number,
-            "cpi" => return Err(format!("expected cpi above 0, found {value}")),
-            "overlap" => return Err(format!("expected overlap from 1, found {value}")),
+            "cpi" if (0.05..=1000.0).contains(&number) => program.base_cpi = number,
+            "overlap" if (1.0..=MOST_OVERLAP).contains(&number) => program.overlap = number,
+            "cpi" => return Err(format!("expected cpi from 0.05 to 1000, found {value}")),
+            "overlap" => {
+                return Err(format!("expected overlap from 1 to {MOST_OVERLAP}, found {value}"));
+            }
             _ => return Err(format!("expected cpi=X or overlap=X, found {option:?}")),
         }
     }
@@ -109,8 +112,10 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
             if records == 0 || !(0.0..=10.0).contains(&exponent) {
                 return Err("expected at least a record, and an exponent from 0 to 10".to_owned());
             }
-            let instructions = record.saturating_mul(PER_LINE);
-            some(Accesses::Zipf(Zipf { records, lines: record, exponent, instructions }), 2.0)
+            if records > MOST_RECORDS {
+                return Err(format!("expected at most {MOST_RECORDS} records, found {records}"));
+            }
+            some(Accesses::Zipf(Zipf::new(records, record, exponent, PER_LINE)), 2.0)
         }
         ("regions", [references, parts @ ..]) if !parts.is_empty() => {
             let per_kilo_instructions = number(references)?;
@@ -142,6 +147,9 @@ const PREFETCHED: f64 = 8.0;
 /// The exponent of YCSB.
 const YCSB: f64 = 0.99;
 
+/// Their table takes 8 bytes each.
+const MOST_RECORDS: u32 = 1 << 22;
+
 /// Instructions for a line of a record.
 const PER_LINE: u32 = 64;
 
@@ -155,7 +163,7 @@ fn part(text: &str) -> Result<Part, String> {
         .split_once('%')
         .ok_or_else(|| format!("expected SHARE%SIZE or SHARE%stream, found {text:?}"))?;
     let share = number(share)?;
-    if share <= 0.0 {
+    if !(share > 0.0 && share <= 1e9) {
         return Err(format!("expected a share above 0, found {text:?}"));
     }
     Ok(Part { share, lines: if region == "stream" { 0 } else { lines(region)? } })
@@ -244,7 +252,7 @@ mod tests {
         let program = one("mlr:1M:overlap=3:cpi=0.7");
         assert_eq!((program.overlap, program.base_cpi), (3.0, 0.7));
         let Accesses::Zipf(zipf) = one("zipf:100M:2K:0.8").accesses else { panic!() };
-        assert_eq!((zipf.records, zipf.lines, zipf.exponent), (51_200, 32, 0.8));
+        assert_eq!((zipf.records(), zipf.lines(), zipf.exponent()), (51_200, 32, 0.8));
         let Accesses::Mixture(mixture) = one("regions:30:25%10M:75%stream").accesses else {
             panic!()
         };
@@ -276,7 +284,14 @@ mod tests {
             ("mlr", "expected one of"),
             ("nonesuch", "or a profile's name"),
             ("", "or a profile's name"),
-            ("mlr:8M:overlap=0.5", "expected overlap from 1"),
+            ("mlr:8M:overlap=0.5", "expected overlap from 1 to 64"),
+            ("mlr:8M:overlap=1e300", "expected overlap from 1 to 64"),
+            ("lookbusy:cpi=inf", "expected cpi from 0.05 to 1000"),
+            ("lookbusy:cpi=nan", "expected cpi from 0.05 to 1000"),
+            ("regions:10:nan%1M:1%2M", "expected a share above 0"),
+            ("regions:10:inf%1M", "expected a share above 0"),
+            ("regions:nan:1%1M", "references per 1000 instructions"),
+            ("zipf:2G:64", "at most 4194304 records"),
             ("mlr:8M:colour=red", "expected a number"),
             ("mlr:8M:colour=1", "expected cpi=X or overlap=X"),
             ("mlr:8M@2x", "expected a length such as"),

@@ -1,5 +1,7 @@
 //! Records of which some are wanted more often than others.
 
+use std::sync::Arc;
+
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -7,52 +9,77 @@ use super::{Access, AccessKind, BATCH, Generate, below};
 
 /// A store of records, read one after the other; the one that is n-th in favour is read in proportion to
 /// n to the power of minus the exponent. Records in favour are anywhere in it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Zipf {
-    /// How many records there are.
-    pub records: u32,
-    /// Lines of a record, all of which are read.
-    pub lines: u32,
-    /// The exponent; YCSB's is 0.99.
-    pub exponent: f64,
-    /// Instructions to find and to read a record.
-    pub instructions: u32,
+    records: u32,
+    lines: u32,
+    exponent: f64,
+    per_line: u32,
+    alias: Arc<Alias>,
 }
 
 impl Zipf {
-    pub(super) fn source(self) -> Source {
-        let weights = (1..=self.records).map(|rank| f64::from(rank).powf(-self.exponent));
-        Source { zipf: self, alias: Alias::new(&weights.collect::<Vec<_>>()) }
+    /// So many records, at least one, of so many lines, all of which are read, with so many instructions a
+    /// line. YCSB's exponent is 0.99.
+    #[must_use]
+    pub fn new(records: u32, lines: u32, exponent: f64, per_line: u32) -> Self {
+        let weights = (1..=records).map(|rank| f64::from(rank).powf(-exponent));
+        let alias = Arc::new(Alias::new(&weights.collect::<Vec<_>>()));
+        Self { records, lines, exponent, per_line, alias }
+    }
+
+    /// How many records there are.
+    #[must_use]
+    pub fn records(&self) -> u32 {
+        self.records
+    }
+
+    /// Lines of a record.
+    #[must_use]
+    pub fn lines(&self) -> u32 {
+        self.lines
+    }
+
+    /// The exponent.
+    #[must_use]
+    pub fn exponent(&self) -> f64 {
+        self.exponent
+    }
+
+    pub(super) fn source(&self) -> Source {
+        Source { zipf: self.clone(), first: 0, read: self.lines }
     }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     zipf: Zipf,
-    alias: Alias,
+    /// The record at hand: its first line, and how many have been read.
+    first: u32,
+    read: u32,
 }
 
 impl Generate for Source {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) {
-        let Zipf { records, lines, instructions, .. } = self.zipf;
-        let each = (instructions / lines).max(1);
-        while accesses.len() < BATCH {
-            let rank = self.alias.draw(random);
-            // Where it is: an order without a pattern, the same every time.
-            let place = u64::from(rank) * 2_654_435_761 % u64::from(records);
-            let first = u32::try_from(place).unwrap_or(0) * lines;
-            accesses.extend((first..first + lines).map(|line| Access {
-                line,
-                instructions: each,
-                references: 1,
-                kind: AccessKind::Load,
-            }));
+        let Zipf { records, lines, per_line, .. } = self.zipf;
+        for _ in 0..BATCH {
+            if self.read == lines {
+                let rank = self.zipf.alias.draw(random);
+                // Where it is: an order without a pattern, the same every time.
+                let place = u64::from(rank) * 2_654_435_761 % u64::from(records);
+                self.first = u32::try_from(place).unwrap_or(0) * lines;
+                self.read = 0;
+            }
+            let line = self.first + self.read;
+            self.read += 1;
+            let (instructions, references, kind) = (per_line, 1, AccessKind::Load);
+            accesses.push(Access { line, instructions, references, kind });
         }
     }
 }
 
 /// Draws by weight in two looks (Walker; Vose).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alias {
     /// By column: up to what, of 2^32, it is itself, and what it is beyond.
     columns: Vec<(u32, u32)>,
@@ -118,10 +145,10 @@ mod tests {
 
     #[test]
     fn all_lines_of_a_record() {
-        let zipf = Zipf { records: 1000, lines: 3, exponent: 0.99, instructions: 300 };
+        let zipf = Zipf::new(1000, 3, 0.99, 100);
         let mut accesses = Vec::new();
         zipf.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
-        for record in accesses.chunks(3) {
+        for record in accesses.chunks_exact(3) {
             let lines: Vec<u32> = record.iter().map(|access| access.line).collect();
             assert!(
                 lines[0].is_multiple_of(3) && lines[1] == lines[0] + 1 && lines[2] == lines[0] + 2

@@ -31,8 +31,7 @@ pub(crate) fn simulate(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<(
 
 fn compare(checked: &Checked) -> Result<ChipComparison, BadInput> {
     let Checked { world, protocol, policies } = checked;
-    // Each program by itself, then stock and each policy.
-    let runs = (world.jobs.len() + policies.len() + 1) as u64;
+    let runs = protocol.runs(world.jobs.len(), policies) as u64;
     let (start, ended) = (Instant::now(), AtomicU64::new(0));
     let bar = ProgressBar::hidden();
     let done = || {

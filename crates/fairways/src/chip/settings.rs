@@ -78,7 +78,8 @@ impl World {
         let written = names
             .iter()
             .map(|name| parse(name, profile).map_err(|why| BadInput(format!("--programs: {why}"))));
-        let jobs = written.map(|written| written.map(job)).collect::<Result<Vec<Job>, _>>()?;
+        let keyed = |(key, written): (u64, Result<Written, BadInput>)| Ok(job(written?, key));
+        let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
         let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
         if let Some(baselines) = &world.baselines {
             world_of.promise(baselines)?;
@@ -115,11 +116,12 @@ impl World {
     }
 }
 
-fn job(written: Written) -> Job {
+/// Its pages are in the same places by itself and together with others.
+fn job(written: Written, key: u64) -> Job {
     let phases = written
         .into_iter()
         .map(|(program, length)| Phase { program: program.map(Arc::new), length });
-    Job { phases: phases.collect(), then: Then::Restart, ..Job::default() }
+    Job { phases: phases.collect(), then: Then::Restart, key: Some(key), ..Job::default() }
 }
 
 /// How many times shorter things take than is told, from the scale of time, 0.1 say.

@@ -1,5 +1,7 @@
 //! What programs do at their best, which slowdowns refer to.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use fairways_chip::Chip;
 use fairways_core::{Action, Event, Policy, Time, run};
 use rayon::prelude::*;
@@ -18,21 +20,23 @@ pub(super) enum Best {
 }
 
 impl Best {
-    /// For a run that ended at `end`. On a chip every program is run by itself for it, unless the user
-    /// has seen enough.
-    pub(super) fn new(checked: &Checked, end: Time, interrupted: bool) -> Self {
+    /// For a run that ended at `end`. On a chip every program is run by itself for it, until the user has
+    /// seen enough.
+    pub(super) fn new(checked: &Checked, end: Time, stop: &AtomicBool) -> Self {
         match &checked.on {
             On::Model { .. } => Self::Known,
-            On::Chip(_) if interrupted => Self::Unknown,
             On::Chip(world) => {
                 let alone = |job: &fairways_chip::Job| {
                     let chip = Chip::new(world.settings, [job.clone()]);
-                    let mut chip = chip.expect("a chip on which they run together");
-                    chip.stop_at(end);
-                    run(&mut chip, &mut Nothing);
-                    chip.account(0).instructions
+                    let chip = chip.expect("a chip on which they run together");
+                    let mut machine = Running::Chip(Box::new(chip));
+                    run_until(&mut machine, &mut Nothing, end, stop).then(|| match &machine {
+                        Running::Chip(chip) => chip.account(0).instructions,
+                        Running::Model(_) => 0,
+                    })
                 };
-                Self::Alone(checked.chip_jobs().par_iter().map(alone).collect())
+                let alone = checked.chip_jobs().par_iter().map(alone).collect::<Option<Vec<u64>>>();
+                alone.map_or(Self::Unknown, Self::Alone)
             }
         }
     }
@@ -53,6 +57,29 @@ impl Best {
         };
         (0..jobs).map(slowdown).collect()
     }
+}
+
+/// Looks at whether the user has seen enough so many times in a run.
+const LOOKS: u32 = 50;
+
+/// Runs a machine under a policy; false if the user has seen enough before it was over.
+pub(super) fn run_until(
+    machine: &mut Running,
+    policy: &mut dyn Policy,
+    end: Time,
+    stop: &AtomicBool,
+) -> bool {
+    // The model is quick, and steps of time end where it is stopped.
+    let looks = if matches!(machine, Running::Model(_)) { 1 } else { LOOKS };
+    for look in 1..=looks {
+        let nanos = u128::from(end.nanos()) * u128::from(look) / u128::from(looks);
+        machine.stop_at(Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)));
+        run(machine, policy);
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+    }
+    true
 }
 
 /// A policy that does nothing.

@@ -38,15 +38,14 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     if let Some(why) = machine.failure() {
         return Err(BadInput(format!("after {end}: {why}")).into());
     }
-    let interrupted = stop.load(Ordering::Relaxed);
-    let summary = Summary::new(&checked, &machine, end, interrupted);
+    let summary = Summary::new(&checked, &machine, end, &stop);
     if args.json {
         summary.json(out)?
     } else {
         summary.table(out)?
     }
     out.flush()?;
-    if interrupted { Err(Interrupted.into()) } else { Ok(()) }
+    if stop.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
 }
 
 /// Runs the machine to its end, or until the user has seen enough.

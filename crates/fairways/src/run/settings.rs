@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_chip::Chip;
 use fairways_core::{Policy, Time, Ways};
-use fairways_lab::{draw_workloads, job, learns, profile};
+use fairways_lab::{draw_workloads, job, learns, needs_profiles, profile};
 use fairways_model::{Job, Model, Settings, Then};
 use fairways_profiles::Mix;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl Checked {
         let known = args.known_profiles || !learns(name);
         let on = match &args.machine {
             Machine::Model => on_model(args)?,
-            Machine::Chip(preset) => On::Chip(Box::new(on_chip(args, preset, known)?)),
+            Machine::Chip(preset) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
         };
         let journal_size = size(&args.journal_size)?;
         let parts = args.journal_parts.as_ref();
@@ -172,13 +172,13 @@ fn on_model(args: &Run) -> Result<On, BadInput> {
 }
 
 /// Where the policy is told profiles, they are measured first.
-fn on_chip(args: &Run, preset: &str, known: bool) -> Result<chip::World, BadInput> {
+fn on_chip(args: &Run, preset: &str, name: &str, known: bool) -> Result<chip::World, BadInput> {
     let given = args.mix.is_some().then_some("--mix").or(args.observation.given());
     if let Some(flag) = given {
         return Err(BadInput(format!("{flag}: expected --machine model with it")));
     }
     let mut world = chip::World::new(preset, &args.chip, args.time_scale.as_ref(), &args.world)?;
-    if known {
+    if known && (learns(name) || needs_profiles(name)) {
         let half = span(&args.chip.profile_time, "--profile-time")? / 2;
         for job in &mut world.jobs {
             let measured = profile(world.settings, job, half, half);

@@ -1,14 +1,15 @@
 //! How the programs fared in the end.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use comfy_table::{CellAlignment, Table};
-use fairways_core::{Time, run};
+use fairways_core::Time;
 use fairways_policy::stock::Stock;
 use fairways_profiles::Metrics;
 use serde::Serialize;
 
-use super::best::Best;
+use super::best::{Best, run_until};
 use super::machine::Running;
 use super::settings::Checked;
 use crate::table::STYLE;
@@ -48,15 +49,14 @@ struct Program {
 
 impl Summary {
     /// Of a run that ended at `end`. Unless it was interrupted, the same under `stock` is run for it.
-    pub(super) fn new(checked: &Checked, machine: &Running, end: Time, interrupted: bool) -> Self {
-        let (names, best) = (checked.names(), Best::new(checked, end, interrupted));
+    pub(super) fn new(checked: &Checked, machine: &Running, end: Time, stop: &AtomicBool) -> Self {
+        let (names, best) = (checked.names(), Best::new(checked, end, stop));
         let ours = best.slowdowns(machine, names.len());
-        let theirs = (!interrupted).then(|| {
-            let mut stock = checked.machine();
-            stock.stop_at(end);
-            run(&mut stock, &mut Stock::default());
-            best.slowdowns(&stock, names.len())
-        });
+        let mut stock = checked.machine();
+        let compared = !stop.load(Ordering::Relaxed)
+            && run_until(&mut stock, &mut Stock::default(), end, stop);
+        let theirs = compared.then(|| best.slowdowns(&stock, names.len()));
+        let interrupted = stop.load(Ordering::Relaxed);
         let program = |(job, program): (usize, String)| Program {
             program,
             runs: machine.runs(job),

@@ -11,7 +11,7 @@ use fairways_profiles::Metrics;
 use rayon::prelude::*;
 
 use super::measure::{Rate, measure, profile};
-use crate::live::{Activity, Working, learns, watch};
+use crate::live::{Activity, Working, learns, needs_profiles, watch};
 
 /// How long a mix runs, on the policy's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +24,21 @@ pub struct ChipProtocol {
     pub profile: Duration,
     /// Whether policies that learn are told profiles too: then they decide at once.
     pub known: bool,
+}
+
+impl ChipProtocol {
+    /// How many runs a comparison takes: each program by itself, and profiled where a policy is to be told;
+    /// stock, and each policy.
+    #[must_use]
+    pub fn runs(&self, programs: usize, policies: &[&str]) -> usize {
+        let told = policies.iter().any(|policy| self.tells(policy));
+        programs * (1 + usize::from(told)) + 1 + policies.len()
+    }
+
+    /// Whether a policy is told profiles.
+    fn tells(&self, policy: &str) -> bool {
+        needs_profiles(policy) || (self.known && learns(policy))
+    }
 }
 
 /// How a program fared.
@@ -93,7 +108,7 @@ impl Working for Worked<'_> {
 }
 
 /// Runs programs by themselves, then together under each of these policies, by name. Programs that end start
-/// again. `done` hears of each run that has ended.
+/// again. `done` hears of each run that has ended: of [`ChipProtocol::runs`].
 ///
 /// # Errors
 /// If there can't be such a chip, or it has too few cores: [`ChipError`].
@@ -114,11 +129,14 @@ pub fn compare_on_chip(
     // First whether they can run together at all.
     Chip::new(settings, jobs.iter().cloned())?;
     let alone: Vec<Rate> = jobs.par_iter().map(alone).collect::<Result<_, ChipError>>()?;
-    let told = |policy: &str| protocol.known || !learns(policy);
+    let told = |policy: &str| protocol.tells(policy);
     let profiles: Vec<Option<Arc<Profile>>> = if policies.iter().any(|policy| told(policy)) {
         let half = protocol.profile / 2;
-        let profiled =
-            jobs.par_iter().map(|job| Ok(Some(Arc::new(profile(settings, job, half, half)?))));
+        let profiled = jobs.par_iter().map(|job| {
+            let profile = profile(settings, job, half, half)?;
+            done();
+            Ok(Some(Arc::new(profile)))
+        });
         profiled.collect::<Result<_, ChipError>>()?
     } else {
         vec![None; jobs.len()]

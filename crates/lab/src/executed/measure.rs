@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Account, Chip, ChipError, Job, Settings};
+use fairways_chip::{Account, Chip, ChipError, Job, Settings, Then};
 use fairways_core::{
     Action, Curve, Event, Machine, Partition, PlanId, Profile, Q32, Time, WayMask,
 };
@@ -55,7 +55,8 @@ pub fn measure(
     warm_up: Duration,
     span: Duration,
 ) -> Result<Rate, ChipError> {
-    let mut chip = Chip::new(settings, [Job { at: Time::ZERO, ..job.clone() }])?;
+    let mut chip =
+        Chip::new(settings, [Job { at: Time::ZERO, then: Then::Restart, ..job.clone() }])?;
     let mut until = |end: Time| {
         chip.stop_at(end);
         while let Some((_, event)) = chip.next_event() {

@@ -27,6 +27,12 @@ pub(crate) fn scaled(instructions: u64, scale: f64) -> u64 {
     ((instructions as f64 * scale) as u64).max(1)
 }
 
+/// Whether a policy decides by profiles that were measured before.
+#[must_use]
+pub fn needs_profiles(policy: &str) -> bool {
+    matches!(policy, "ucp" | "ucp-slowdown" | "yu-petrov")
+}
+
 /// Whether a policy finds out for itself what it must know of a program.
 ///
 /// The others rest on profiles measured before, and are told them.
