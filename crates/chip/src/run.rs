@@ -13,7 +13,7 @@ use crate::program::AccessKind;
 pub(crate) const TURN: u64 = 1000;
 
 /// Instructions that are told at once.
-const STRETCH: u64 = 1000;
+const STRETCH: u32 = 1000;
 
 /// Uses of simulated sets after which older ones weigh half.
 const SEEN: u32 = 1 << 14;
@@ -41,6 +41,7 @@ pub(crate) struct Turn<'a> {
 impl Turn<'_> {
     /// Runs until the core's clock is at `until`, or so many instructions have been run.
     pub(crate) fn run(&mut self, until: u64, instructions: u64) {
+        let near_the_end = instructions.saturating_sub(u64::from(STRETCH));
         while self.runner.clock < until && self.account.instructions < instructions {
             let Stretch { source, accesses, next, cost, .. } = &mut self.runner.now;
             if *next == accesses.len() {
@@ -54,15 +55,18 @@ impl Turn<'_> {
             }
             let access = &mut accesses[*next];
             // What comes before an access is told in pieces, and not beyond the end.
-            let most = STRETCH.min(instructions - self.account.instructions);
-            if u64::from(access.instructions) > most {
-                access.instructions -= u32::try_from(most).unwrap_or(u32::MAX);
-                self.account.instructions += most;
-                let ticks = most * cost.instruction;
-                self.runner.clock += ticks;
-                self.account.ticks += ticks;
-                self.runner.last_stall = 0;
-                continue;
+            if access.instructions > STRETCH || self.account.instructions > near_the_end {
+                let left = instructions - self.account.instructions;
+                let most = u32::try_from(left).map_or(STRETCH, |left| left.min(STRETCH));
+                if access.instructions > most {
+                    access.instructions -= most;
+                    self.account.instructions += u64::from(most);
+                    let ticks = u64::from(most) * cost.instruction;
+                    self.runner.clock += ticks;
+                    self.account.ticks += ticks;
+                    self.runner.last_stall = 0;
+                    continue;
+                }
             }
             let access = *access;
             *next += 1;
