@@ -10,7 +10,8 @@
 //!   modulo the number of sets, without a hash: which is what dCat's Figure 3 counts.
 //! - **Cycles** are accounted for as `account.rs` says, on one page.
 //! - **Time** passes in turns of a thousand cycles, in which one core after the other runs. Windows by
-//!   instructions, phases and runs end with the turn in which they are complete.
+//!   instructions and runs are told of with the turn in which they are complete; phases by instructions change
+//!   within it.
 //! - A program has a core to itself. One that starts holds nothing; the lines of one that exits are free.
 //!
 //! Everything random comes from one seed: the same settings, jobs and actions give the same events, to
