@@ -1,9 +1,14 @@
 //! The flags, and what they must be.
 
+mod chip;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+use chip::machine;
+pub(crate) use chip::{ChipFlags, Machine, Pages, Placement};
 
 /// Fair shares of the last-level cache.
 ///
@@ -274,67 +279,6 @@ pub(crate) struct Replay {
     /// Print one JSON object (docs/journal.md)
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// A machine.
-#[derive(Clone, Debug)]
-pub(crate) enum Machine {
-    /// The analytic model over time.
-    Model,
-    /// A chip, by the name of its preset.
-    Chip(String),
-}
-
-fn machine(text: &str) -> Result<Machine, String> {
-    match text.split_once(':') {
-        None if text == "model" => Ok(Machine::Model),
-        Some(("chip", preset)) => Ok(Machine::Chip(preset.to_owned())),
-        _ => Err("expected model, or chip: and a preset".to_owned()),
-    }
-}
-
-/// A chip, and what runs on it.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "On a chip")]
-pub(crate) struct ChipFlags {
-    /// Programs: mlr:8M, mload:60M, lookbusy, and more (docs/chip.md), or names of profiles, whose
-    /// miss curves they then follow
-    #[arg(long, value_name = "A,B,C")]
-    pub(crate) programs: Option<String>,
-
-    /// How long a program is profiled with each number of ways, for policies that must be told
-    #[arg(long, value_name = "TIME", default_value = "200ms")]
-    pub(crate) profile_time: String,
-
-    /// Simulate one of so many sets of the last-level cache
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) set_sampling: String,
-
-    /// The size of pages
-    #[arg(long, value_name = "SIZE", default_value = "4K")]
-    pub(crate) pages: Pages,
-
-    /// Where pages are
-    #[arg(long, value_name = "HOW", default_value = "random")]
-    pub(crate) placement: Placement,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Pages {
-    /// 4 KB
-    #[value(name = "4K")]
-    Small,
-    /// 2 MB
-    #[value(name = "2M")]
-    Huge,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Placement {
-    /// Each anywhere, as in memory that has been in use
-    Random,
-    /// One after the other
-    Sequential,
 }
 
 /// Programs, and the machine on which they run.

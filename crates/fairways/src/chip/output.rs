@@ -107,7 +107,7 @@ pub(super) fn table(
 
 const LEGEND: &str = "\
 slowdown    the instructions a program runs by itself in the same time, over those it ran
-plans, samplings   while it was counted, after the warm-up
+plans, samplings   of the whole run, the warm-up included
 unfairness  largest slowdown over smallest, 1 at best     STP   sum of 1 / slowdown, higher is better
 ANTT        mean slowdown, lower is better                 %    change against stock (no partitioning)
 ";

@@ -62,7 +62,7 @@ pub struct ChipOutcome {
     pub metrics: Metrics,
     /// What each program did.
     pub fares: Vec<Fare>,
-    /// What the policy did.
+    /// What the policy did, from the beginning of the warm-up on.
     pub activity: Activity,
 }
 
@@ -77,14 +77,28 @@ pub struct ChipComparison {
     pub outcomes: Vec<ChipOutcome>,
 }
 
-/// A chip whose programs' work is known.
+/// A chip whose programs' work is known, and what they had counted after the warm-up.
 struct Worked<'a> {
     chip: Chip,
     alone: &'a [Rate],
+    end: Time,
+    warm: Option<Vec<Account>>,
+}
+
+impl Worked<'_> {
+    fn accounts(&self) -> Vec<Account> {
+        (0..self.alone.len()).map(|job| self.chip.account(job)).collect()
+    }
 }
 
 impl Machine for Worked<'_> {
     fn next_event(&mut self) -> Option<(Time, Event)> {
+        let event = self.chip.next_event();
+        if event.is_some() || self.warm.is_some() {
+            return event;
+        }
+        self.warm = Some(self.accounts());
+        self.chip.stop_at(self.end);
         self.chip.next_event()
     }
 
@@ -104,6 +118,10 @@ impl Working for Worked<'_> {
             instructions: sum.instructions + one.instructions,
             at_best: sum.at_best + one.at_best,
         })
+    }
+
+    fn now(&self) -> Time {
+        self.chip.now()
     }
 }
 
@@ -167,16 +185,13 @@ fn together(
     alone: &[Rate],
     policy: &mut dyn Policy,
 ) -> Result<ChipOutcome, ChipError> {
-    let mut machine = Worked { chip: Chip::new(settings, jobs)?, alone };
-    let accounts =
-        |chip: &Chip| -> Vec<Account> { (0..alone.len()).map(|job| chip.account(job)).collect() };
     let warm = Time::ZERO.after(protocol.warm_up);
-    machine.chip.stop_at(warm);
-    watch(&mut machine, policy, |_, _, _, _| ());
-    let before = accounts(&machine.chip);
-    machine.chip.stop_at(warm.after(protocol.span));
+    let mut chip = Chip::new(settings, jobs)?;
+    chip.stop_at(warm);
+    let mut machine = Worked { chip, alone, end: warm.after(protocol.span), warm: None };
     let activity = watch(&mut machine, policy, |_, _, _, _| ());
-    let after = accounts(&machine.chip);
+    let after = machine.accounts();
+    let before = machine.warm.take().unwrap_or_default();
     let seconds = protocol.span.as_secs_f64() / f64::from(settings.time_scale);
     let fare = |(job, (before, after)): (usize, (&Account, &Account))| {
         let held = machine.chip.occupancy_of(job).raw() as f64 / (1u64 << 32) as f64;

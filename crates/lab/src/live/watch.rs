@@ -69,11 +69,18 @@ impl Activity {
 pub trait Working: Machine {
     /// What all programs have done so far.
     fn work(&self) -> Work;
+
+    /// How far it has come.
+    fn now(&self) -> Time;
 }
 
 impl Working for Model {
     fn work(&self) -> Work {
         Self::work(self)
+    }
+
+    fn now(&self) -> Time {
+        Self::now(self)
     }
 }
 
@@ -96,9 +103,7 @@ pub fn watch<M: Working, P: Policy + ?Sized>(
             activity.refused += 1;
             if last == Some(*plan) {
                 let (app, began) = before_last;
-                if let (Some((since, _, work)), None) = (sampling, app) {
-                    activity.sampled(since, work, at, model.work());
-                }
+                // It was made at this very instant: what it ended goes on, what it began never was.
                 sampling = app.map(|app| match sampling {
                     Some((since, _, work)) => (since, app, work),
                     None => (at, app, model.work()),
@@ -126,8 +131,8 @@ pub fn watch<M: Working, P: Policy + ?Sized>(
             model.carry_out(action);
         });
         look(at, &event, model, policy);
-        activity.end = at;
     }
+    activity.end = model.now();
     activity.work = model.work();
     if let Some((since, _, work)) = sampling {
         activity.sampled(since, work, activity.end, activity.work);
