@@ -57,6 +57,21 @@ impl Account {
         self.lines += other.lines;
     }
 
+    /// What was counted from `from` to here.
+    #[must_use]
+    pub fn less(&self, from: &Self) -> Self {
+        Self {
+            instructions: self.instructions - from.instructions,
+            ticks: self.ticks - from.ticks,
+            l1_references: self.l1_references - from.l1_references,
+            l1_misses: self.l1_misses - from.l1_misses,
+            llc_references: self.llc_references - from.llc_references,
+            llc_misses: self.llc_misses - from.llc_misses,
+            stall_ticks: self.stall_ticks - from.stall_ticks,
+            lines: self.lines - from.lines,
+        }
+    }
+
     /// Cycles in which it ran.
     #[must_use]
     pub fn cycles(&self) -> f64 {
@@ -77,6 +92,7 @@ impl Account {
         Counters {
             instructions: count(self.instructions, from.instructions),
             cycles: cycles(|account| account.ticks),
+            l1_references: count(self.l1_references, from.l1_references),
             llc_references: count(self.llc_references, from.llc_references),
             llc_misses: count(self.llc_misses, from.llc_misses),
             stalls_l2_miss: cycles(|account| account.stall_ticks),

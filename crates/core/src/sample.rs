@@ -45,6 +45,9 @@ pub struct Counters {
     pub instructions: Option<u64>,
     /// Core cycles that the program ran.
     pub cycles: Option<u64>,
+    /// References to the first-level cache: loads and stores, or the nearest that can be counted (dCat
+    /// Table 2: hits and misses of loads).
+    pub l1_references: Option<u64>,
     /// References to the last-level cache.
     pub llc_references: Option<u64>,
     /// Misses of the last-level cache.

@@ -30,6 +30,7 @@ impl Observer {
         Counters {
             instructions: counted.instructions,
             cycles: seen(counted.cycles),
+            l1_references: seen(counted.l1_references),
             llc_references: seen(counted.llc_references),
             llc_misses: seen(counted.llc_misses),
             stalls_l2_miss: seen(counted.stalls_l2_miss),

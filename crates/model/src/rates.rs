@@ -7,6 +7,8 @@ use fairways_profiles::{Bandwidth, DemandError, Program, contend};
 pub(crate) struct PerSecond {
     pub(crate) instructions: f64,
     pub(crate) cycles: f64,
+    /// Not a number where the profile does not say.
+    pub(crate) l1_references: f64,
     pub(crate) llc_references: f64,
     pub(crate) llc_misses: f64,
     pub(crate) stalls_l2_miss: f64,
@@ -32,9 +34,11 @@ pub(crate) fn rates<'a>(
         let alone = program.rates(x);
         let longer = longer.get(index).copied().unwrap_or(1.0);
         let misses = cycles / 1000.0 * alone.llcmpkc / longer;
+        let instructions = cycles * program.best_ipc() / (alone.slowdown * longer);
         PerSecond {
-            instructions: cycles * program.best_ipc() / (alone.slowdown * longer),
+            instructions,
             cycles,
+            l1_references: program.l1rpki().map_or(f64::NAN, |rate| instructions / 1000.0 * rate),
             llc_references: (cycles / 1000.0 * alone.llcrpkc / longer).max(misses),
             llc_misses: misses,
             // All that is added is waiting for memory.

@@ -13,6 +13,7 @@ impl Totals {
         let Self(total) = self;
         total.instructions += rates.instructions * seconds;
         total.cycles += rates.cycles * seconds;
+        total.l1_references += rates.l1_references * seconds;
         total.llc_references += rates.llc_references * seconds;
         total.llc_misses += rates.llc_misses * seconds;
         total.stalls_l2_miss += rates.stalls_l2_miss * seconds;
@@ -29,6 +30,8 @@ impl Totals {
         Counters {
             instructions: count(|t| t.instructions),
             cycles: count(|t| t.cycles),
+            // Where it is not known, it never is.
+            l1_references: count(|t| t.l1_references).filter(|_| !self.0.l1_references.is_nan()),
             llc_references: count(|t| t.llc_references),
             llc_misses: count(|t| t.llc_misses),
             stalls_l2_miss: count(|t| t.stalls_l2_miss),

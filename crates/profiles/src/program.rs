@@ -18,6 +18,7 @@ pub struct Program {
     stalls_l2_miss: Series,
     llcrpkc: Series,
     best_ipc: f64,
+    l1rpki: Option<f64>,
 }
 
 /// What a program does at some occupancy while nobody else wants memory.
@@ -53,6 +54,7 @@ impl Program {
             stalls_l2_miss: series(Metric::StallsL2Miss),
             llcrpkc: series(Metric::Llcrpkc),
             best_ipc: ipc.fold(0.0, f64::max),
+            l1rpki: table.l1rpki(index),
         }
     }
 
@@ -60,6 +62,18 @@ impl Program {
     #[must_use]
     pub fn best_ipc(&self) -> f64 {
         self.best_ipc
+    }
+
+    /// L1 references per 1000 instructions, if the table says.
+    #[must_use]
+    pub fn l1rpki(&self) -> Option<f64> {
+        self.l1rpki
+    }
+
+    /// The same program with so many L1 references per 1000 instructions.
+    #[must_use]
+    pub fn with_l1rpki(self, l1rpki: f64) -> Self {
+        Self { l1rpki: Some(l1rpki), ..self }
     }
 
     /// What the program does while it occupies `x` ways.

@@ -1,7 +1,7 @@
 //! Reading a profile file.
 //!
 //! A CSV with a header. `BENCH` and `NR_WAYS` name the program and the ways it ran with; the other
-//! columns are [`Metric::ALL`]'s. Columns may stand in any order and so may rows; further columns
+//! columns are [`Metric::ALL`]'s. There may be `l1rpki`, L1 references per 1000 instructions. Columns may stand in any order and so may rows; further columns
 //! are passed over. Every program has one row for each way count from 1 to the file's largest.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use fairways_core::{MAX_WAYS, Ways};
 
 use crate::error::{InputError, shown};
 use crate::records::{Lines, Record, Records};
-use crate::table::{Metric, Row, Table};
+use crate::table::{L1RPKI, Measured, Metric, Row, Table};
 
 const BENCH: &str = "BENCH";
 const NR_WAYS: &str = "NR_WAYS";
@@ -39,7 +39,8 @@ pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
         record.check_length(columns.fields)?;
         let (name, ways) = (record.name(columns.bench, BENCH)?, columns.ways(&record)?);
         let index = *by_name.entry(name.to_owned()).or_insert_with(|| {
-            programs.push(Program { name: name.to_owned(), line: record.line, rows: Vec::new() });
+            let (name, line) = (name.to_owned(), record.line);
+            programs.push(Program { name, line, rows: Vec::new(), l1rpki: None });
             programs.len() - 1
         });
         let rows = &mut programs[index].rows;
@@ -52,6 +53,10 @@ pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
             return Err(record.error(NR_WAYS, &expected, &found));
         }
         rows[ways - 1] = Some((record.line, columns.row(&record)?));
+        let l1rpki = columns.l1rpki(&record)?;
+        if ways == 1 {
+            programs[index].l1rpki = l1rpki;
+        }
     }
     complete(programs, &lines)
 }
@@ -61,6 +66,7 @@ struct Program {
     name: String,
     line: usize,
     rows: Vec<Option<(usize, Row)>>,
+    l1rpki: Option<f64>,
 }
 
 /// The table of these programs, if each has every row.
@@ -70,14 +76,15 @@ fn complete(programs: Vec<Program>, lines: &Lines<'_>) -> Result<Table, InputErr
         return Err(lines.ended("a row for a program"));
     };
     let mut complete = Vec::with_capacity(programs.len());
-    for Program { name, line, mut rows } in programs {
+    for Program { name, line, mut rows, l1rpki } in programs {
         rows.resize(most, None);
         if let Some(missing) = rows.iter().position(Option::is_none) {
             let expected = format!("a row for {} with each of 1 to {ways} ways", shown(&name));
             let found = format!("none with {}", missing + 1);
             return Err(lines.error(line, Some(NR_WAYS), &expected, &found));
         }
-        complete.push((name, rows.into_iter().flatten().map(|(_, row)| row).collect()));
+        let rows = rows.into_iter().flatten().map(|(_, row)| row).collect();
+        complete.push(Measured { name, rows, l1rpki });
     }
     Ok(Table::new(ways, complete))
 }
@@ -88,6 +95,7 @@ struct Columns {
     bench: usize,
     nr_ways: usize,
     metrics: [usize; Metric::ALL.len()],
+    l1rpki: Option<usize>,
 }
 
 impl Columns {
@@ -97,7 +105,9 @@ impl Columns {
         for (place, metric) in metrics.iter_mut().zip(Metric::ALL) {
             *place = header.column(metric.column())?;
         }
-        Ok(Self { fields: header.fields.len(), bench, nr_ways, metrics })
+        let has_l1rpki = header.fields.iter().any(|field| field == L1RPKI);
+        let l1rpki = has_l1rpki.then(|| header.column(L1RPKI)).transpose()?;
+        Ok(Self { fields: header.fields.len(), bench, nr_ways, metrics, l1rpki })
     }
 
     fn ways(&self, record: &Record<'_>) -> Result<usize, InputError> {
@@ -114,16 +124,31 @@ impl Columns {
     fn row(&self, record: &Record<'_>) -> Result<Row, InputError> {
         let mut row = [0.0; Metric::ALL.len()];
         for ((slot, metric), &place) in row.iter_mut().zip(Metric::ALL).zip(&self.metrics) {
-            let (least, most) = metric.range();
-            let field = &record.fields[place];
-            *slot = match field.parse::<f64>() {
-                Ok(value) if (least..=most).contains(&value) => value,
-                _ => {
-                    let expected = format!("a number from {least} to {most}");
-                    return Err(record.error(metric.column(), &expected, &shown(field)));
-                }
-            };
+            *slot = number(record, metric.column(), place, metric.range())?;
         }
         Ok(row)
+    }
+
+    fn l1rpki(&self, record: &Record<'_>) -> Result<Option<f64>, InputError> {
+        self.l1rpki.map(|place| number(record, L1RPKI, place, MOST_L1RPKI)).transpose()
+    }
+}
+
+/// A store and two loads of an instruction, and some.
+const MOST_L1RPKI: (f64, f64) = (0.0, 10_000.0);
+
+fn number(
+    record: &Record<'_>,
+    column: &str,
+    place: usize,
+    (least, most): (f64, f64),
+) -> Result<f64, InputError> {
+    let field = &record.fields[place];
+    match field.parse::<f64>() {
+        Ok(value) if (least..=most).contains(&value) => Ok(value),
+        _ => {
+            let expected = format!("a number from {least} to {most}");
+            Err(record.error(column, &expected, &shown(field)))
+        }
     }
 }

@@ -88,6 +88,17 @@ impl Metric {
 /// The values of every metric at one number of ways, in the order of [`Metric::ALL`].
 pub(crate) type Row = [f64; Metric::ALL.len()];
 
+/// The column of [`Table::l1rpki`].
+pub(crate) const L1RPKI: &str = "l1rpki";
+
+/// A program as it was measured.
+pub(crate) struct Measured {
+    pub(crate) name: String,
+    /// By ways.
+    pub(crate) rows: Vec<Row>,
+    pub(crate) l1rpki: Option<f64>,
+}
+
 /// Profiles of programs, all measured at 1 to [`Table::ways`] ways.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -96,15 +107,19 @@ pub struct Table {
     by_name: HashMap<String, usize>,
     /// By program, then by ways.
     rows: Vec<Vec<Row>>,
+    /// By program.
+    l1rpki: Vec<Option<f64>>,
 }
 
 impl Table {
     /// A table of these programs, each with a row for every way count from 1 to `ways`.
-    pub(crate) fn new(ways: Ways, programs: Vec<(String, Vec<Row>)>) -> Self {
-        let (names, rows): (Vec<_>, Vec<_>) = programs.into_iter().unzip();
+    pub(crate) fn new(ways: Ways, programs: Vec<Measured>) -> Self {
+        let l1rpki = programs.iter().map(|program| program.l1rpki).collect();
+        let (names, rows): (Vec<_>, Vec<_>) =
+            programs.into_iter().map(|program| (program.name, program.rows)).unzip();
         debug_assert!(rows.iter().all(|rows| rows.len() == ways.get() as usize));
         let by_name = names.iter().cloned().zip(0..).collect();
-        Self { ways, names, by_name, rows }
+        Self { ways, names, by_name, rows, l1rpki }
     }
 
     /// The ways of the cache that the programs were measured on.
@@ -132,6 +147,13 @@ impl Table {
         metric: Metric,
     ) -> impl ExactSizeIterator<Item = f64> + Clone + '_ {
         self.rows[program].iter().map(move |row| row[metric as usize])
+    }
+
+    /// L1 references per 1000 instructions, if the table has them: as many with any number of ways
+    /// (dCat Figure 5), so that there is one value, that of one way.
+    #[must_use]
+    pub fn l1rpki(&self, program: usize) -> Option<f64> {
+        self.l1rpki[program]
     }
 
     pub(crate) fn rows(&self, program: usize) -> &[Row] {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::table::{Metric, Table};
+use crate::table::{L1RPKI, Metric, Table};
 
 /// The table as a profile file: a row for each program and way count, in that order, numbers with
 /// the fewest digits that read back as the same number.
@@ -13,12 +13,21 @@ pub fn write_table(table: &Table) -> String {
         text.push(',');
         text.push_str(metric.column());
     }
+    // All of them, or none.
+    let has_l1rpki = (0..table.names().len()).any(|program| table.l1rpki(program).is_some());
+    if has_l1rpki {
+        text.push(',');
+        text.push_str(L1RPKI);
+    }
     text.push('\n');
     for (program, name) in table.names().iter().enumerate() {
         for (ways, row) in (1..).zip(table.rows(program)) {
             // Writing to a String does not fail.
             let _ = write!(text, "{name},{ways}");
             for value in row {
+                let _ = write!(text, ",{value}");
+            }
+            if let Some(value) = table.l1rpki(program) {
                 let _ = write!(text, ",{value}");
             }
             text.push('\n');

@@ -25,7 +25,7 @@ use fairways_core::Ways;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::table::{Metric, Row, Table};
+use crate::table::{Measured, Metric, Row, Table};
 use crate::write::write_table;
 
 /// What a program does with memory, behind its private caches.
@@ -35,6 +35,8 @@ pub struct Behaviour {
     pub name: String,
     /// Cycles per instruction if nothing left the private caches.
     pub base_cpi: f64,
+    /// L1 references per 1000 instructions: loads and stores.
+    pub l1rpki: f64,
     /// LLC references per 1000 instructions.
     pub llcrpki: f64,
     /// What it reuses. The shares of references add up to at most 1; the rest streams.
@@ -122,8 +124,12 @@ impl Platform {
     #[must_use]
     pub fn table(&self, programs: &[Behaviour], seed: u64) -> Table {
         let mut noise = Pcg64Mcg::seed_from_u64(seed);
-        let rows = |program: &Behaviour| (program.name.clone(), self.measure(program, &mut noise));
-        Table::new(self.ways, programs.iter().map(rows).collect())
+        let measured = |program: &Behaviour| Measured {
+            name: program.name.clone(),
+            rows: self.measure(program, &mut noise),
+            l1rpki: Some(program.l1rpki),
+        };
+        Table::new(self.ways, programs.iter().map(measured).collect())
     }
 }
 
@@ -163,6 +169,7 @@ impl Behaviour {
         Self {
             name: String::new(),
             base_cpi: draw(0.3, 1.2),
+            l1rpki: 300.0,
             llcrpki: draw(llcrpki.0, llcrpki.1),
             regions,
             penalty_cycles: draw(penalty.0, penalty.1),
@@ -207,6 +214,7 @@ mod tests {
         Behaviour {
             name: "p".into(),
             base_cpi: 0.5,
+            l1rpki: 300.0,
             llcrpki: 10.0,
             regions: regions.to_vec(),
             penalty_cycles: 50.0,
