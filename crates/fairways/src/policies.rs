@@ -2,6 +2,7 @@
 
 use fairways_core::Policy;
 use fairways_policy::by_name;
+use fairways_policy::dcat::{self, Dcat};
 use fairways_policy::dunn::{self, Dunn};
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc};
@@ -12,7 +13,8 @@ use serde_json::{Map, Value};
 use crate::BadInput;
 
 /// Parameters that are spans: of no length, they would follow each other without end.
-const SPANS: [&str; 4] = ["normal_window", "sampling_window", "decision_period", "profile_period"];
+const SPANS: [&str; 5] =
+    ["normal_window", "sampling_window", "decision_period", "profile_period", "period"];
 
 /// The policy with this name and these parameters, and all its parameters, those that were not
 /// named with their defaults.
@@ -25,6 +27,10 @@ pub(crate) fn make(
         let default = if plus { lfoc::Parameters::plus() } else { lfoc::Parameters::default() };
         let (parameters, all) = set(name, default, parameters)?;
         return Ok((Box::new(Lfoc::new(parameters)), all));
+    }
+    if name == "dcat" {
+        let (parameters, all) = set(name, dcat::Parameters::default(), parameters)?;
+        return Ok((Box::new(Dcat::new(parameters)), all));
     }
     if name == "dunn" {
         let (parameters, all) = set(name, dunn::Parameters::default(), parameters)?;

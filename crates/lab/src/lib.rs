@@ -19,7 +19,8 @@ pub use best_static::{BestStatic, OPTIMUM};
 pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
 pub use executed::{
-    ChipComparison, ChipOutcome, ChipProtocol, Fare, Rate, compare_on_chip, measure, profile,
+    ChipComparison, ChipOutcome, ChipProtocol, Fare, Moment, Rate, compare_on_chip, measure,
+    profile, timeline,
 };
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live, job, learns,

@@ -11,6 +11,7 @@
 //! | `ucp` | [`ucp`] | the fewest misses (Qureshi and Patt's lookahead on MPKI) |
 //! | `ucp-slowdown` | [`ucp`] | the same on slowdown tables (LFOC §2.3.1) |
 //! | `yu-petrov` | [`ucp`] | the same on memory bandwidth (Yu and Petrov) |
+//! | `dcat` | [`dcat`] | the ways that each was promised, and spare ones to whom they help |
 //! | `dunn` | [`dunn`] | programs clustered by their stalls, in partitions that overlap |
 //! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
@@ -23,6 +24,7 @@
 
 extern crate alloc;
 
+pub mod dcat;
 pub mod dunn;
 pub mod equal;
 pub mod fixed;
@@ -46,13 +48,14 @@ pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 11] = [
     "stock",
     "equal",
     "static",
     "ucp",
     "ucp-slowdown",
     "yu-petrov",
+    "dcat",
     "dunn",
     "kpart",
     "lfoc",
@@ -69,6 +72,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
         "ucp" => Box::new(ucp::Ucp::new(ucp::Minimise::Misses)),
         "ucp-slowdown" => Box::new(ucp::Ucp::new(ucp::Minimise::Slowdown)),
         "yu-petrov" => Box::new(ucp::Ucp::new(ucp::Minimise::Bandwidth)),
+        "dcat" => Box::new(dcat::Dcat::new(dcat::Parameters::default())),
         "dunn" => Box::new(dunn::Dunn::new(dunn::Parameters::default())),
         "kpart" => Box::new(kpart::KPart::new(kpart::Parameters::default())),
         "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),

@@ -10,6 +10,7 @@ use fairways_core::{
     Action, AppId, Counters, Curve, Event, Llc, PartitionError, PlanId, Policy, Profile, Q32,
     Sample, Time, Ways, Wish,
 };
+use fairways_policy::dcat::{self, Dcat};
 use fairways_policy::dunn::{self, Dunn};
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc};
@@ -32,13 +33,17 @@ fn counts() -> impl Strategy<Value = Option<u64>> {
 }
 
 fn samples() -> impl Strategy<Value = Sample> {
-    let counters = (counts(), counts(), counts(), counts()).prop_map(
-        |(instructions, cycles, llc_misses, stalls_l2_miss)| Counters {
-            instructions,
-            cycles,
-            llc_misses,
-            stalls_l2_miss,
-            ..Counters::default()
+    let counters = prop::array::uniform6(counts()).prop_map(
+        |[instructions, cycles, l1_references, llc_references, llc_misses, stalls_l2_miss]| {
+            Counters {
+                instructions,
+                cycles,
+                l1_references,
+                llc_references,
+                llc_misses,
+                stalls_l2_miss,
+                ..Counters::default()
+            }
         },
     );
     let plan = prop_oneof![
@@ -81,8 +86,8 @@ fn events() -> impl Strategy<Value = Event> {
     let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
     prop_oneof![
         1 => llcs().prop_map(Event::Machine),
-        3 => (0u32..6, profiles()).prop_map(|(app, profile)| {
-            Event::Started { app: AppId(app), wish: Wish::default(), profile }
+        3 => (0u32..6, profiles(), prop::option::of(0u32..20)).prop_map(|(app, profile, baseline_ways)| {
+            Event::Started { app: AppId(app), wish: Wish { baseline_ways }, profile }
         }),
         1 => (0u32..6).prop_map(|app| Event::Exited { app: AppId(app) }),
         20 => samples().prop_map(Event::Sampled),
@@ -101,6 +106,7 @@ enum Made {
     Lfoc(lfoc::Parameters),
     Dunn(dunn::Parameters),
     KPart(kpart::Parameters),
+    Dcat(dcat::Parameters),
 }
 
 impl Made {
@@ -109,6 +115,7 @@ impl Made {
             Self::Lfoc(parameters) => Box::new(Lfoc::new(*parameters)),
             Self::Dunn(parameters) => Box::new(Dunn::new(*parameters)),
             Self::KPart(parameters) => Box::new(KPart::new(*parameters)),
+            Self::Dcat(parameters) => Box::new(Dcat::new(*parameters)),
         }
     }
 }
@@ -120,6 +127,8 @@ fn policies() -> impl Strategy<Value = Made> {
         1 => Just(Made::Lfoc(lfoc::Parameters::plus())),
         1 => Just(Made::Dunn(dunn::Parameters::default())),
         1 => Just(Made::KPart(kpart::Parameters::default())),
+        1 => Just(Made::Dcat(dcat::Parameters::default())),
+        2 => dcat_parameters().prop_map(Made::Dcat),
         2 => lfoc_parameters().prop_map(Made::Lfoc),
         1 => (any::<u64>(), any::<bool>()).prop_map(|(nanos, textbook_index)| {
             let decision_period = Duration::from_nanos(nanos);
@@ -135,6 +144,31 @@ fn policies() -> impl Strategy<Value = Made> {
             })
         }),
     ]
+}
+
+fn dcat_parameters() -> impl Strategy<Value = dcat::Parameters> {
+    (any::<[u64; 5]>(), any::<[bool; 4]>(), prop::array::uniform3(numbers())).prop_map(
+        |(long, [fair, stops, ipc, refuse], [streaming_thr, idle_mhz, most_phases])| {
+            dcat::Parameters {
+                period: Duration::from_nanos(long[0]),
+                objective: if fair {
+                    dcat::Objective::MaxFairness
+                } else {
+                    dcat::Objective::MaxPerformance
+                },
+                llc_ref_thr: Q32::from_raw(long[1]),
+                llc_miss_rate_thr: Q32::from_raw(long[2] >> 20),
+                ipc_imp_thr: Q32::from_raw(long[3] >> 20),
+                phase_change_thr: Q32::from_raw(long[4] >> 20),
+                streaming_thr,
+                idle_mhz,
+                receiver_stops_on_misses: stops,
+                reclaim_on_ipc: ipc,
+                refuse_overcommitment: refuse,
+                most_phases,
+            }
+        },
+    )
 }
 
 fn lfoc_parameters() -> impl Strategy<Value = lfoc::Parameters> {

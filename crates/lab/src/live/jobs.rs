@@ -38,5 +38,5 @@ pub fn needs_profiles(policy: &str) -> bool {
 /// The others rest on profiles measured before, and are told them.
 #[must_use]
 pub fn learns(policy: &str) -> bool {
-    matches!(policy, "dunn" | "kpart" | "lfoc" | "lfoc-plus")
+    matches!(policy, "dcat" | "dunn" | "kpart" | "lfoc" | "lfoc-plus")
 }

@@ -1,0 +1,74 @@
+//! What a policy does on a chip, step by step.
+
+use std::time::Duration;
+
+use fairways_chip::{Account, Chip, ChipError, Job, Settings};
+use fairways_core::{Action, Machine, Policy, Time};
+
+/// A program in one step of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// The ways that it may fill from the end of the step on.
+    pub ways: u32,
+    /// What the policy then holds it to be; empty if it does not say.
+    pub class: &'static str,
+    /// What it counted in the step.
+    pub counted: Account,
+}
+
+impl Moment {
+    /// Instructions per cycle; `None` if nothing ran.
+    #[must_use]
+    pub fn ipc(&self) -> Option<f64> {
+        (self.counted.ticks > 0).then(|| self.counted.instructions as f64 / self.counted.cycles())
+    }
+}
+
+/// Runs jobs, in the order in which they start, under a policy for so many steps; by job, what came
+/// of each in every step. Times are the policy's.
+///
+/// # Errors
+/// If there can't be such a chip: [`ChipError`].
+pub fn timeline(
+    settings: Settings,
+    jobs: &[Job],
+    policy: &mut dyn Policy,
+    step: Duration,
+    steps: u32,
+) -> Result<Vec<Vec<Moment>>, ChipError> {
+    debug_assert!(jobs.is_sorted_by_key(|job| job.at), "programs are numbered as they start");
+    let mut chip = Chip::new(settings, jobs.iter().cloned())?;
+    let all = settings.chip.llc.ways.get();
+    let mut moments = vec![Vec::with_capacity(steps as usize); jobs.len()];
+    let mut classes = vec![""; jobs.len()];
+    let mut masks = vec![all; jobs.len()];
+    let mut before = vec![Account::default(); jobs.len()];
+    for end in 1..=steps {
+        chip.stop_at(Time::ZERO.after(step * end));
+        while let Some((at, event)) = chip.next_event() {
+            policy.handle(at, &event, &mut |action| {
+                match action {
+                    Action::Partition { partition, .. } => {
+                        for (app, slot) in (0..).map(fairways_core::AppId).zip(&mut masks) {
+                            *slot = partition.mask_of(app).map_or(all, |mask| mask.count());
+                        }
+                    }
+                    Action::Classified { app, class, .. } => {
+                        if let Some(slot) = classes.get_mut(app.0 as usize) {
+                            *slot = class;
+                        }
+                    }
+                    _ => {}
+                }
+                chip.carry_out(action);
+            });
+        }
+        for (job, moments) in moments.iter_mut().enumerate() {
+            let now = chip.account(job);
+            let counted = now.less(&before[job]);
+            moments.push(Moment { ways: masks[job], class: classes[job], counted });
+            before[job] = now;
+        }
+    }
+    Ok(moments)
+}

@@ -1,0 +1,85 @@
+//! Step 5 of Figure 4: who gets which number of ways (§3.5).
+
+use super::parameters::{Objective, Parameters};
+use super::performance;
+use super::workload::{Class, Workload};
+
+/// Gives `total` ways to workloads, of which there are at most as many as fit: first what each claims
+/// of its baseline, then the spare ones.
+pub(super) fn allocate(workloads: &mut [Workload], total: u32, parameters: &Parameters) {
+    claims(workloads, total, parameters);
+    if spare(workloads, total) == 0 {
+        workloads.iter_mut().for_each(|workload| workload.pool_is_empty(parameters));
+    }
+    let left_out = grow(workloads, total);
+    if left_out && parameters.objective == Objective::MaxPerformance {
+        performance::reallocate(workloads, total, Some(parameters.ipc_imp_thr));
+    }
+}
+
+/// The ways that nobody has.
+pub(super) fn spare(workloads: &[Workload], total: u32) -> u32 {
+    let taken: u32 = workloads.iter().map(|workload| workload.ways).sum();
+    total.saturating_sub(taken)
+}
+
+/// Gives every workload what it claims, from the pool, and from those that have more than their
+/// baseline (§3.4: Reclaim has the highest priority; decision dCat 7).
+pub(super) fn claims(workloads: &mut [Workload], total: u32, parameters: &Parameters) {
+    let missing = |workloads: &[Workload]| -> u32 {
+        let each = workloads.iter().map(|one| one.claim.max(one.least).saturating_sub(one.ways));
+        each.sum::<u32>().saturating_sub(spare(workloads, total))
+    };
+    if missing(workloads) > 0 && parameters.objective == Objective::MaxPerformance {
+        performance::reallocate(workloads, total, None);
+    }
+    while missing(workloads) > 0 {
+        let above = workloads.iter_mut().filter(|one| one.ways > one.baseline.max(one.claim));
+        let rank = |one: &&mut Workload| (one.class != Class::Unknown, one.last_way());
+        let Some(one) = above.min_by_key(rank) else { break };
+        one.taken();
+    }
+    // Nobody can have nothing, whatever was promised to whom.
+    while let Some(place) = workloads.iter().position(|one| one.ways < one.least) {
+        if spare(workloads, total) == 0 {
+            let rest = workloads.iter_mut().filter(|one| one.ways > one.least);
+            let Some(most) = rest.max_by_key(|one| one.ways) else { break };
+            most.ways -= 1;
+        }
+        workloads[place].ways += 1;
+    }
+    let mut pool = spare(workloads, total);
+    for workload in workloads.iter_mut() {
+        let given = workload.claim.saturating_sub(workload.ways).min(pool);
+        workload.ways += given;
+        pool -= given;
+    }
+    for workload in workloads.iter_mut().filter(|one| one.ways >= one.claim) {
+        let Some(to) = workload.jump.take() else { continue };
+        if let Some(left) = pool.checked_sub(to.saturating_sub(workload.ways)) {
+            pool = left;
+            workload.jumped(to.max(workload.ways));
+        }
+    }
+}
+
+/// A spare way to each that wants one: those that are Unknown first, so that it is soon known whether
+/// they stream; then those that have had the fewest. Returns whether somebody was left out.
+fn grow(workloads: &mut [Workload], total: u32) -> bool {
+    let mut pool = spare(workloads, total);
+    let mut given = 0u32;
+    loop {
+        let wanting = workloads.iter_mut().enumerate();
+        let next = wanting
+            .filter(|(place, one)| one.wants() && given >> place & 1 == 0)
+            .min_by_key(|(_, one)| (one.class != Class::Unknown, one.ways - one.baseline));
+        let Some((place, one)) = next else { return false };
+        if pool == 0 {
+            return true;
+        }
+        one.grew = Some(one.ways);
+        one.ways += 1;
+        pool -= 1;
+        given |= 1 << place;
+    }
+}

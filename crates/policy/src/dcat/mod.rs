@@ -1,0 +1,234 @@
+//! `dcat`: never less than the ways that were paid for, and spare ways to whom they help (Xu,
+//! Rajamani, Ferreira, Felter, Rubio and Li, EuroSys 2018).
+//!
+//! Every workload owns ways of its own. In rounds of a second ([`Parameters::period`]) dCat takes the
+//! five steps of Figure 4:
+//!
+//! 1. **Get baseline**: IPC with the ways that the workload was promised, in this phase (`phase.rs`).
+//! 2. **Collect statistics**: a window of each workload a round.
+//! 3. **Detect phase change**: L1 references per instruction (`phase.rs`).
+//! 4. **Categorize**: the states of Figure 6 (`workload.rs`).
+//! 5. **Allocate**: claims to a baseline first, then spare ways (`allocate.rs`; for the largest total
+//!    performance `performance.rs`), in masks that move little (`layout.rs`).
+//!
+//! What was promised is [`fairways_core::Wish::baseline_ways`]; those that were promised nothing are as
+//! good as promised an even share of the rest (`admission.rs`).
+//!
+//! What the paper leaves open is settled in docs/decisions.md; what dCat guarantees, and when, is told in
+//! docs/policies/dcat.md.
+
+mod admission;
+mod allocate;
+mod layout;
+mod parameters;
+mod performance;
+mod phase;
+mod workload;
+
+#[cfg(test)]
+mod tests;
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, Sample, Time};
+
+use crate::running::{Change, Running};
+use layout::{Layout, Wanted};
+use workload::Workload;
+
+pub use parameters::{Objective, Parameters};
+pub use workload::Class;
+
+/// The `dcat` policy.
+#[derive(Clone, Debug, Default)]
+pub struct Dcat {
+    parameters: Parameters,
+    running: Running,
+    /// Those that own ways.
+    workloads: Vec<Workload>,
+    /// Those that find no room, and share the least there is.
+    others: Vec<AppId>,
+    /// What is wrong with what was promised.
+    warning: Option<&'static str>,
+    /// When the round began; `None` while nobody owns ways.
+    began: Option<Time>,
+    layout: Layout,
+    /// The last plan, unless it was refused.
+    last: Option<PlanId>,
+}
+
+impl Dcat {
+    /// The policy with these parameters; [`Parameters::default`] is what was published.
+    #[must_use]
+    pub fn new(parameters: Parameters) -> Self {
+        Self { parameters, ..Self::default() }
+    }
+
+    /// What a workload is held to be; `None` if it has no ways of its own.
+    #[must_use]
+    pub fn class(&self, app: AppId) -> Option<Class> {
+        self.workloads.iter().find(|one| one.app == app).map(|one| one.class)
+    }
+
+    /// The IPC of a workload with so many ways over that with its baseline, in the phase that it is in
+    /// (Table 1); `None` if one of them was not seen.
+    #[must_use]
+    pub fn normalised_ipc(&self, app: AppId, ways: u32) -> Option<Q32> {
+        self.workloads.iter().find(|one| one.app == app)?.normalised(ways)
+    }
+
+    /// Programs or the machine have changed: who has a right to what is settled anew.
+    fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
+        if change == Change::Machine {
+            // What was learnt is of another cache.
+            self.workloads.clear();
+        }
+        let Some(llc) = self.running.llc() else { return };
+        self.warning = admission::admit(
+            &llc,
+            self.running.programs(),
+            self.parameters.refuse_overcommitment,
+            &mut self.workloads,
+            &mut self.others,
+        );
+        let total = self.own_ways();
+        allocate::claims(&mut self.workloads, total, &self.parameters);
+        self.plan("the programs have changed", act);
+        if self.began.is_none_or(|began| began == at) {
+            self.begin(at, act);
+        } else {
+            self.decide_if_due(at, act);
+        }
+    }
+
+    /// The ways of those that have some of their own.
+    fn own_ways(&self) -> u32 {
+        self.running.llc().map_or(0, |llc| {
+            llc.ways.get() - if self.others.is_empty() { 0 } else { llc.min_ways() }
+        })
+    }
+
+    fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        let one = self.workloads.iter_mut().find(|one| one.app == sample.app);
+        if let Some(one) = one.filter(|one| one.awaited) {
+            one.awaited = false;
+            one.since = Some(at);
+            one.counted = Some((sample.counters, sample.window));
+            self.decide_if_due(at, act);
+        }
+    }
+
+    /// Decides once every window of the round has ended.
+    fn decide_if_due(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let due = self.began.is_some_and(|began| began < at);
+        if due && !self.workloads.iter().any(|one| one.awaited) {
+            self.decide(at, act);
+        }
+    }
+
+    fn decide(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        for one in &mut self.workloads {
+            if let Some((counters, window)) = one.counted.take() {
+                let idle = is_idle(&counters, window, self.parameters.idle_mhz);
+                one.observe(&counters, idle, &self.parameters);
+            }
+        }
+        let total = self.own_ways();
+        allocate::allocate(&mut self.workloads, total, &self.parameters);
+        if self.last.is_none() || self.workloads.iter().any(|one| one.ways != one.planned) {
+            self.plan("what the last round has shown", act);
+        }
+        self.tell_classes(act);
+        self.begin(at, act);
+    }
+
+    /// Begins a round: a window of every workload, from now on. One whose window is late goes on with
+    /// it.
+    fn begin(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let Parameters { period, .. } = self.parameters;
+        self.began = (!self.workloads.is_empty()).then_some(at);
+        for one in self.workloads.iter_mut().filter(|one| !one.awaited) {
+            if one.since != Some(at) {
+                act(Action::Watch { app: one.app, every: Every::Time(period) });
+                one.since = Some(at);
+            }
+            (one.awaited, one.steady) = (true, true);
+        }
+        if self.began.is_some() {
+            act(Action::Wake { at: at.after(period.saturating_add(period / 2)) });
+        }
+    }
+
+    fn plan(&mut self, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { workloads, others, layout, warning, .. } = self;
+        for one in workloads.iter_mut() {
+            if one.awaited && one.ways != one.planned {
+                one.steady = false;
+            }
+            (one.before, one.planned) = (one.planned, one.ways);
+        }
+        let reason = warning.unwrap_or(reason);
+        self.last = self.running.plan(act, |llc, _, partition| {
+            let each = workloads.iter().map(|one| Wanted {
+                owner: Some(one.app),
+                ways: one.ways,
+                light: one.has_the_least(),
+            });
+            let mut wanted: Vec<Wanted> = each.collect();
+            if !others.is_empty() {
+                wanted.push(Wanted { owner: None, ways: llc.min_ways(), light: true });
+            }
+            layout.arrange(llc.ways.get(), &wanted);
+            for (owner, mask) in layout.masks() {
+                let cluster = partition.add_cluster(mask);
+                match owner {
+                    Some(app) => partition.place(app, cluster),
+                    None => others.iter().for_each(|&app| partition.place(app, cluster)),
+                }
+            }
+            reason
+        });
+    }
+
+    /// The machine did not do what the last plan says: all is as it was before.
+    fn refused(&mut self) {
+        self.last = None;
+        for one in &mut self.workloads {
+            one.undo();
+        }
+    }
+
+    fn tell_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        for one in &mut self.workloads {
+            if one.told.replace(one.class) != Some(one.class) {
+                act(Action::Classified { app: one.app, class: one.class.name(), reason: one.why });
+            }
+        }
+    }
+}
+
+/// Whether a workload hardly ran.
+fn is_idle(counters: &Counters, window: Duration, idle_mhz: u32) -> bool {
+    let least = window.as_micros().saturating_mul(u128::from(idle_mhz));
+    counters.instructions == Some(0)
+        || counters.cycles.is_some_and(|cycles| u128::from(cycles) < least)
+}
+
+impl Policy for Dcat {
+    fn name(&self) -> &'static str {
+        "dcat"
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        if let Some(change) = self.running.take(event) {
+            self.follow(at, change, act);
+        }
+        match event {
+            Event::Sampled(sample) => self.sampled(at, sample, act),
+            Event::Woke if self.began.is_some_and(|began| began < at) => self.decide(at, act),
+            Event::Refused { plan, .. } if self.last == Some(*plan) => self.refused(),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! A workload, and its state (Figure 6).
+
+use core::time::Duration;
+
+use fairways_core::{AppId, Counters, Q32, Time};
+
+use super::parameters::{Parameters, over, reaches};
+use super::phase::{Detected, Phase, Phases, Verdict};
+
+/// The states of Figure 6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// It has what it needs: fewer ways would harm it, more would not help.
+    Keeper,
+    /// It does not need what it has.
+    Donor,
+    /// It misses, and whether more ways would help is being found out.
+    Unknown,
+    /// More ways help it.
+    Receiver,
+    /// It misses, and more ways do not help.
+    Streaming,
+    /// It is to have its baseline back.
+    Reclaim,
+}
+
+impl Class {
+    /// The class in a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keeper => "keeper",
+            Self::Donor => "donor",
+            Self::Unknown => "unknown",
+            Self::Receiver => "receiver",
+            Self::Streaming => "streaming",
+            Self::Reclaim => "reclaim",
+        }
+    }
+}
+
+/// A workload that has ways of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Workload {
+    pub(super) app: AppId,
+    /// The ways it has a right to.
+    pub(super) baseline: u32,
+    /// The fewest that anybody can have.
+    pub(super) least: u32,
+    pub(super) ways: u32,
+    /// The ways that it is to have before anybody is given spare ones; at most the baseline.
+    pub(super) claim: u32,
+    /// What a phase that came back preferred: to be given with the claim, where there is so much.
+    pub(super) jump: Option<u32>,
+    pub(super) class: Class,
+    pub(super) why: &'static str,
+    pub(super) phases: Phases,
+    /// The ways before the last one was given, while what it brought was not seen.
+    pub(super) grew: Option<u32>,
+    /// Why it gave away ways.
+    gave: Gave,
+    /// When its window began; `None`: it is not watched yet.
+    pub(super) since: Option<Time>,
+    /// Whether that has still to end.
+    pub(super) awaited: bool,
+    /// Whether its ways have stayed the same since.
+    pub(super) steady: bool,
+    /// What was counted, and in what time.
+    pub(super) counted: Option<(Counters, Duration)>,
+    /// Its ways by the last plan, and by the one before.
+    pub(super) planned: u32,
+    pub(super) before: u32,
+    /// The class that was told last.
+    pub(super) told: Option<Class>,
+}
+
+/// Why a Donor gave ways away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gave {
+    Nothing,
+    /// It hardly referenced the LLC, or was idle: all but one, at once.
+    Quiet,
+    /// It hardly missed: one each round.
+    Hits,
+}
+
+impl Workload {
+    pub(super) fn new(app: AppId) -> Self {
+        Self {
+            app,
+            baseline: 0,
+            least: 1,
+            ways: 0,
+            claim: 0,
+            jump: None,
+            class: Class::Keeper,
+            why: "it has started",
+            phases: Phases::default(),
+            grew: None,
+            gave: Gave::Nothing,
+            since: None,
+            awaited: false,
+            steady: false,
+            counted: None,
+            planned: 0,
+            before: 0,
+            told: None,
+        }
+    }
+
+    /// Whether it is to get a spare way.
+    pub(super) fn wants(&self) -> bool {
+        matches!(self.class, Class::Unknown | Class::Receiver) && self.ways >= self.baseline
+    }
+
+    /// Whether it has given away all that it can.
+    pub(super) fn has_the_least(&self) -> bool {
+        matches!(self.class, Class::Donor | Class::Streaming) && self.ways == self.least
+    }
+
+    /// It has another baseline: it goes there.
+    pub(super) fn rebase(&mut self, baseline: u32) {
+        let started = self.baseline == 0;
+        if baseline == self.baseline {
+            return;
+        }
+        self.baseline = baseline;
+        self.phases.rebase();
+        if started {
+            self.claim = baseline;
+        } else if self.gave != Gave::Quiet {
+            self.reclaim("its baseline has changed");
+        }
+    }
+
+    /// It goes back to its baseline, at once.
+    pub(super) fn reclaim(&mut self, why: &'static str) {
+        self.become_(Class::Reclaim, why);
+        self.ways = self.ways.min(self.baseline);
+        self.claim = self.baseline;
+        (self.grew, self.gave, self.jump) = (None, Gave::Nothing, None);
+    }
+
+    fn become_(&mut self, class: Class, why: &'static str) {
+        if self.class != class {
+            (self.class, self.why) = (class, why);
+        }
+    }
+
+    /// Down to so many ways.
+    fn give(&mut self, ways: u32, gave: Gave) {
+        (self.ways, self.claim, self.grew, self.gave) = (ways, ways, None, gave);
+    }
+
+    /// Another took its last way.
+    pub(super) fn taken(&mut self) {
+        self.ways -= 1;
+        self.grew = None;
+        if self.class == Class::Keeper {
+            self.become_(Class::Receiver, "ways that helped it were taken for a baseline");
+        }
+    }
+
+    /// The last plan was not carried out.
+    pub(super) fn undo(&mut self) {
+        if self.class == Class::Keeper && self.before < self.ways {
+            self.become_(Class::Receiver, "the machine refused the ways that it prefers");
+        }
+        (self.ways, self.planned, self.grew) = (self.before, self.before, None);
+    }
+
+    /// It goes from its baseline to what its phase preferred when it was seen before.
+    pub(super) fn jumped(&mut self, to: u32) {
+        self.ways = to;
+        self.become_(Class::Keeper, "the phase is known, and so is what it prefers");
+    }
+
+    /// Steps 1 to 4 of Figure 4: what a window says of the phase, of the baseline, and of the class.
+    pub(super) fn observe(&mut self, counters: &Counters, idle: bool, parameters: &Parameters) {
+        let detected = self.phases.detect(counters, idle, parameters);
+        let thr = parameters.ipc_imp_thr;
+        match detected {
+            Detected::Idle => {
+                self.become_(Class::Donor, "it is idle");
+                return self.give(self.ways.min(self.least), Gave::Quiet);
+            }
+            Detected::New => return self.reclaim("a phase began"),
+            Detected::Back => {
+                self.reclaim("a phase came back");
+                let preferred = self.phases.current().and_then(|p| p.preferred(self.baseline, thr));
+                self.jump = preferred.filter(|&ways| ways > self.baseline);
+                return;
+            }
+            Detected::Same => {}
+        }
+        // What can't be measured is not decided on.
+        let Some(ipc) = counters.ipc().filter(|_| self.steady) else { return };
+        let ways = self.ways;
+        let Some(phase) = self.phases.current_mut() else { return };
+        let changed = phase.ipc(ways).is_some_and(|known| {
+            known != ipc && reaches(over(known.max(ipc), known.min(ipc)), thr, known)
+        });
+        if parameters.reclaim_on_ipc && changed && self.grew.is_none() {
+            self.phases.forget_current();
+            return self.reclaim("IPC changed while the ways did not");
+        }
+        phase.record(ways, ipc);
+        if self.lost(thr) {
+            return self.regret();
+        }
+        self.categorize(counters, parameters);
+    }
+
+    /// Whether it has fewer ways than its baseline, and with them less than the IPC it was promised.
+    fn lost(&self, thr: Q32) -> bool {
+        let Some(phase) = self.phases.current() else { return false };
+        let (here, unit) = (phase.ipc(self.ways), phase.ipc(self.baseline));
+        let Some((here, unit)) = here.zip(unit).filter(|_| self.ways < self.baseline) else {
+            return false;
+        };
+        here < unit && reaches(over(unit, here), thr, unit)
+    }
+
+    /// What it gave away was too much.
+    fn regret(&mut self) {
+        let back = if self.gave == Gave::Hits { self.ways + 1 } else { self.baseline };
+        if let Some(phase) = self.phases.current_mut() {
+            phase.floor = phase.floor.max(back);
+            if phase.verdict == Verdict::Streaming {
+                phase.verdict = Verdict::Refuted;
+            }
+        }
+        if self.gave == Gave::Hits {
+            self.stop_giving("with a way less it would lose");
+        } else {
+            self.reclaim("with fewer ways it lost more than it may");
+        }
+    }
+
+    /// The last way back.
+    fn stop_giving(&mut self, why: &'static str) {
+        self.become_(Class::Keeper, why);
+        self.claim = (self.ways + 1).min(self.baseline);
+        self.gave = Gave::Nothing;
+    }
+
+    /// Figure 6.
+    fn categorize(&mut self, counters: &Counters, parameters: &Parameters) {
+        let Counters { instructions, llc_references, llc_misses, .. } = *counters;
+        let (Some(instructions), Some(references)) = (instructions, llc_references) else { return };
+        let quiet =
+            Q32::ratio(references.saturating_mul(1000), instructions) <= parameters.llc_ref_thr;
+        let floor = self.phases.current().map_or(0, |phase| phase.floor).max(self.least);
+        let waits = self.ways < self.claim;
+        let has_baseline = self.normalised(self.baseline).is_some();
+        if quiet && floor == self.least && (has_baseline || waits) {
+            self.become_(Class::Donor, "it hardly references the last-level cache");
+            return self.give(self.ways.min(self.least), Gave::Quiet);
+        }
+        let Some(misses) = llc_misses else { return };
+        let rate = Q32::ratio(misses.saturating_mul(100), references.max(1));
+        let trivial = quiet || rate <= parameters.llc_miss_rate_thr;
+        if waits || !has_baseline {
+            return;
+        }
+        match self.class {
+            Class::Donor if self.gave == Gave::Quiet => {
+                self.reclaim("it references the last-level cache again");
+            }
+            Class::Donor if !trivial && self.gave == Gave::Hits => {
+                if let Some(phase) = self.phases.current_mut() {
+                    phase.floor = phase.floor.max(self.ways + 1);
+                }
+                self.stop_giving("with a way less it missed");
+            }
+            Class::Donor | Class::Keeper | Class::Reclaim if trivial => self.hits(floor),
+            Class::Donor | Class::Keeper | Class::Reclaim => self.misses(parameters),
+            Class::Unknown | Class::Receiver => self.grows(trivial, parameters),
+            Class::Streaming if trivial => {
+                self.become_(Class::Keeper, "its misses have become trivial");
+            }
+            Class::Streaming => {}
+        }
+    }
+
+    /// It hardly misses: it can do with a way less, until it can't.
+    fn hits(&mut self, floor: u32) {
+        if self.ways > self.baseline || self.ways <= floor {
+            self.gave = Gave::Nothing;
+            return self.become_(
+                if self.ways == self.least { Class::Donor } else { Class::Keeper },
+                "it hardly misses with what it has",
+            );
+        }
+        self.become_(Class::Donor, "it hardly misses");
+        self.give(self.ways - 1, Gave::Hits);
+    }
+
+    /// It misses: it may need more.
+    fn misses(&mut self, parameters: &Parameters) {
+        self.gave = Gave::Nothing;
+        let (ways, baseline) = (self.ways, self.baseline);
+        let Some(phase) = self.phases.current_mut() else { return };
+        if ways < baseline {
+            // It had been found to need no more than this.
+            phase.floor = baseline;
+            return self.reclaim("it misses again");
+        }
+        if phase.verdict == Verdict::Streaming {
+            return self.streams("the phase is known to stream");
+        }
+        if phase.tried {
+            return self.become_(Class::Keeper, "more ways did not help");
+        }
+        match phase.improves(baseline, ways, baseline, parameters.ipc_imp_thr) {
+            Some(true) => self.become_(Class::Receiver, "more ways have helped it"),
+            _ => self.become_(Class::Unknown, "it misses"),
+        }
+    }
+
+    /// What another way has brought.
+    fn grows(&mut self, trivial: bool, parameters: &Parameters) {
+        let Parameters { ipc_imp_thr: thr, streaming_thr, .. } = *parameters;
+        let (ways, baseline) = (self.ways, self.baseline);
+        let Some(phase) = self.phases.current() else { return };
+        if self.class == Class::Unknown {
+            if phase.improves(baseline, ways, baseline, thr) == Some(true) {
+                self.become_(Class::Receiver, "more ways help it");
+            } else if !trivial
+                && ways >= baseline.saturating_mul(streaming_thr)
+                && phase.ipc(ways).is_some()
+            {
+                return self.streams("it gained nothing up to the streaming threshold");
+            }
+        } else if let Some(before) = self.grew.filter(|_| self.steady)
+            && phase.improves(before, ways, baseline, thr) == Some(false)
+        {
+            return self.stops("the last way brought too little", thr);
+        }
+        self.grew = None;
+        if trivial && (self.class == Class::Unknown || parameters.receiver_stops_on_misses) {
+            self.stops("it hardly misses any more", thr);
+        }
+    }
+
+    /// It keeps what it prefers, and gives back what is more.
+    fn stops(&mut self, why: &'static str, thr: Q32) {
+        self.become_(Class::Keeper, why);
+        let preferred = self.phases.current().and_then(|phase| phase.preferred(self.baseline, thr));
+        self.give(preferred.map_or(self.ways, |ways| ways.min(self.ways)), Gave::Nothing);
+        self.claim = self.claim.min(self.baseline);
+        if let Some(phase) = self.phases.current_mut() {
+            phase.tried = true;
+        }
+    }
+
+    /// It does not reuse what is cached: the least is enough. Unless that was found to be false.
+    fn streams(&mut self, why: &'static str) {
+        let Some(phase) = self.phases.current_mut() else { return };
+        if phase.verdict == Verdict::Refuted {
+            phase.tried = true;
+            self.become_(Class::Keeper, "fewer ways harm it, and more do not help");
+            let baseline = self.baseline.min(self.ways);
+            return self.give(baseline, Gave::Nothing);
+        }
+        phase.verdict = Verdict::Streaming;
+        self.become_(Class::Streaming, why);
+        self.give(self.least, Gave::Nothing);
+    }
+
+    /// There is no spare way left, and it has had some of them to no avail (§3.4; decision dCat 3).
+    pub(super) fn pool_is_empty(&mut self, parameters: &Parameters) {
+        let baseline = self.baseline;
+        let Some(phase) = self.phases.current() else { return };
+        let gained = phase.improves(baseline, self.ways, baseline, parameters.ipc_imp_thr);
+        if self.class == Class::Unknown && self.ways > baseline && gained == Some(false) {
+            self.streams("all spare ways are used, and it gained nothing");
+        }
+    }
+
+    /// IPC with `ways` ways over that with the baseline, in this phase; `None` if it was not seen.
+    pub(super) fn normalised(&self, ways: u32) -> Option<Q32> {
+        self.phases.current()?.normalised(ways, self.baseline)
+    }
+
+    /// What its last way brought.
+    pub(super) fn last_way(&self) -> Q32 {
+        let phase: Option<&Phase> = self.phases.current();
+        phase.map_or(Q32::default(), |phase| phase.last_way(self.ways, self.baseline))
+    }
+}
