@@ -9,6 +9,7 @@ mod best_static;
 mod compare;
 mod draw;
 mod executed;
+pub mod guarantee;
 mod live;
 mod machine;
 mod online;

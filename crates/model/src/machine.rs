@@ -122,6 +122,12 @@ impl Model {
         (self.jobs[job].ran, self.jobs[job].work.at_best)
     }
 
+    /// What a job has done so far.
+    #[must_use]
+    pub fn work_of(&self, job: usize) -> Work {
+        self.jobs[job].work
+    }
+
     /// What all jobs together have done so far.
     #[must_use]
     pub fn work(&self) -> Work {

@@ -42,12 +42,12 @@ pub struct Parameters {
     /// Idle: fewer cycles in a microsecond. Ours: a core that only does its system's chores is idle,
     /// whatever these look like.
     pub idle_mhz: u32,
-    /// Whether a Receiver stops once its misses are trivial, though IPC still improves (§3.4). §3.5
-    /// has it stop when both are so.
+    /// Whether a Receiver stops once its misses are trivial, though IPC still improves, as §3.4 prints
+    /// it. §3.5 and the evaluation have it go on (decision dCat 19).
     pub receiver_stops_on_misses: bool,
-    /// Whether an IPC that changes by `ipc_imp_thr` while the ways do not is a new phase, too. Ours:
-    /// it finds phases whose L1 references per instruction are alike, and takes what neighbours do
-    /// to memory for a phase.
+    /// Whether it is a new phase, too, if with the same ways IPC changes by `ipc_imp_thr`, LLC references
+    /// per instruction by `phase_change_thr`, or LLC misses by half. Ours: it finds phases whose L1
+    /// references are alike, and takes for one what neighbours do to memory.
     pub reclaim_on_ipc: bool,
     /// Whether a promise that does not fit is refused, and not only warned of (decision dCat 9).
     pub refuse_overcommitment: bool,
@@ -67,7 +67,7 @@ impl Default for Parameters {
             phase_change_thr: Q32::from_int(10),
             streaming_thr: 3,
             idle_mhz: 10,
-            receiver_stops_on_misses: true,
+            receiver_stops_on_misses: false,
             reclaim_on_ipc: false,
             refuse_overcommitment: false,
             most_phases: 16,

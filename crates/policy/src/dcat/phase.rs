@@ -10,15 +10,43 @@ use super::parameters::{Parameters, over, reaches};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phase {
     /// L1 references and instructions of its windows but the last, which may reach into the next phase.
-    sum: Option<(u64, u64)>,
-    last: Option<(u64, u64)>,
+    sum: Option<Window>,
+    /// The last window, and the one before it, of this visit.
+    last: [Option<Window>; 2],
     /// At `w - 1`: IPC with `w` ways, where it was seen.
     ipc: [Option<Q32>; MAX_WAYS],
+    /// Where a phase is told by more than L1 references.
+    first: First,
+    /// Whether it came back, and its baseline has still to show that it is the one that it seems.
+    unconfirmed: bool,
     pub(super) verdict: Verdict,
     /// A Receiver that has stopped in this phase is not tried again (decision dCat 4).
     pub(super) tried: bool,
     /// The fewest ways that it may give down to; what it has with fewer was found to be too little.
     pub(super) floor: u32,
+}
+
+/// What a visit to a phase showed first.
+#[derive(Clone, Copy, Debug, Default)]
+struct First {
+    /// The way counts of which IPC was seen, one bit each.
+    seen: u32,
+    /// LLC references per 1000 instructions.
+    references: Option<Q32>,
+    /// LLC misses per 1000 instructions, and the ways that it had.
+    misses: Option<(u32, Q32)>,
+}
+
+/// L1 references, and the instructions among which they were.
+type Window = (u64, u64);
+
+/// Whether two differ by `thr` percent of the smaller, at least.
+fn differ(a: Q32, b: Q32, thr: Q32) -> bool {
+    a != b && reaches(over(a.max(b), a.min(b)), thr, a.min(b))
+}
+
+fn ratio((references, instructions): Window) -> Q32 {
+    Q32::ratio(references, instructions)
 }
 
 /// Whether a phase reuses what it has cached.
@@ -44,6 +72,51 @@ impl Phase {
         if let Some(entry) = place.and_then(|place| self.ipc.get_mut(place)) {
             *entry = Some(ipc).filter(|ipc| ipc.raw() > 0);
         }
+    }
+
+    /// Whether a window can't be of the same phase, though its L1 references are like it: with the same
+    /// ways it is faster or slower, it references the LLC more or less often, or misses half as often.
+    /// What it first did with these ways stays the measure, so that small steps add up.
+    pub(super) fn departs(
+        &mut self,
+        ways: u32,
+        ipc: Q32,
+        counters: &Counters,
+        parameters: &Parameters,
+    ) -> bool {
+        let Parameters { ipc_imp_thr, phase_change_thr, llc_ref_thr, .. } = *parameters;
+        let rate = |count: Option<u64>| {
+            Some(Q32::ratio(count?.saturating_mul(1000), counters.instructions?))
+        };
+        let (references, misses) = (rate(counters.llc_references), rate(counters.llc_misses));
+        let first = &mut self.first;
+        let differs = first.references.zip(references).is_some_and(|(known, now)| {
+            known.max(now) > llc_ref_thr && differ(known, now, phase_change_thr)
+        });
+        first.references = first.references.or(references);
+        let halved = first.misses.filter(|&(with, _)| with == ways).zip(misses);
+        if halved.is_none() {
+            first.misses = misses.map(|misses| (ways, misses));
+        }
+        let halved = halved
+            .is_some_and(|((_, known), now)| known > llc_ref_thr && now.raw() < known.raw() / 2);
+        let bit = 1u32.checked_shl(ways - 1).unwrap_or(0);
+        let known = self.ipc(ways).filter(|_| self.first.seen & bit != 0);
+        if known.is_none() {
+            self.record(ways, ipc);
+            self.first.seen |= bit;
+        }
+        differs || halved || known.is_some_and(|known| differ(known, ipc, ipc_imp_thr))
+    }
+
+    /// IPC with the baseline's ways, for the first time since it came back. If it is not what it was, the
+    /// phase is another, whatever its L1 references: what was learnt is of no use.
+    pub(super) fn confirm(&mut self, baseline: u32, ipc: Q32, thr: Q32) {
+        if self.unconfirmed && self.ipc(baseline).is_some_and(|known| differ(known, ipc, thr)) {
+            let Self { sum, last, first, .. } = *self;
+            *self = Self { sum, last, first, ..Self::default() };
+        }
+        self.unconfirmed = false;
     }
 
     /// IPC with `ways` ways, normalised to that with `baseline` ways; `None` if one was not seen.
@@ -78,22 +151,25 @@ impl Phase {
         Q32::from_raw(over(here, there).raw() / u64::from(ways - fewer))
     }
 
-    /// Whether a window of so many L1 references in so many instructions is of another phase: the
-    /// ratios differ by `thr` percent of the smaller, at least.
-    fn differs(&self, window: (u64, u64), thr: Q32) -> bool {
-        let Some(own) = self.sum.or(self.last) else { return false };
-        let [a, b] = [own, window].map(|(references, of)| Q32::ratio(references, of));
-        a != b && reaches(over(a.max(b), a.min(b)), thr, a.min(b))
+    /// The mean that it is known by.
+    fn mean(&self) -> Option<Q32> {
+        self.sum.or(self.last[0]).map(ratio)
     }
 
-    fn add(&mut self, window: (u64, u64)) {
-        let last = self.last.replace(window);
-        self.sum = match (self.sum, last) {
-            (Some(sum), Some(last)) => {
-                Some((sum.0.saturating_add(last.0), sum.1.saturating_add(last.1)))
-            }
-            (sum, last) => sum.or(last),
-        };
+    /// Whether this window is of another phase: it differs from the mean, or from one of the last two.
+    /// Of these the one may reach into both phases, and the mean may be of windows that did; the other
+    /// does not.
+    fn ended(&self, window: Window, thr: Q32) -> bool {
+        let before = self.last.iter().flatten().map(|&window| ratio(window));
+        self.mean().into_iter().chain(before).any(|own| differ(own, ratio(window), thr))
+    }
+
+    fn add(&mut self, window: Window) {
+        if let Some(last) = self.last[0] {
+            let sum = self.sum.unwrap_or_default();
+            self.sum = Some((sum.0.saturating_add(last.0), sum.1.saturating_add(last.1)));
+        }
+        self.last = [Some(window), self.last[0]];
     }
 }
 
@@ -178,7 +254,6 @@ impl Phases {
         }
         let window = counters.l1_references.zip(counters.instructions);
         let thr = parameters.phase_change_thr;
-        let differs = |phase: &Phase| window.is_some_and(|window| phase.differs(window, thr));
         let add = |phase: &mut Phase| {
             if let Some(window) = window {
                 phase.add(window);
@@ -186,16 +261,15 @@ impl Phases {
         };
         let was = self.now;
         if let Some(phase) = self.current_mut() {
-            if !differs(phase) {
+            if !window.is_some_and(|window| phase.ended(window, thr)) {
                 add(phase);
                 return Detected::Same;
             }
-            phase.last = None;
             self.leave();
         }
-        if let Some(place) = self.known.iter().rposition(|phase| !differs(phase)) {
+        if let Some(place) = self.find(window, thr) {
             let mut phase = self.known.remove(place);
-            add(&mut phase);
+            phase.unconfirmed = true;
             self.known.push(phase);
             self.now = Now::Known;
             return Detected::Back;
@@ -216,8 +290,24 @@ impl Phases {
         Detected::Same
     }
 
+    /// The phase that a window is most like, if it is one of those that are known.
+    fn find(&self, window: Option<Window>, thr: Q32) -> Option<usize> {
+        let Some(window) = window.map(ratio) else { return self.known.len().checked_sub(1) };
+        let mean = |phase: &Phase| phase.mean().filter(|&mean| !differ(mean, window, thr));
+        let known = self.known.iter().enumerate();
+        let like = known.filter_map(|(place, phase)| Some((place, mean(phase)?)));
+        let apart = |mean: Q32| over(mean.max(window), mean.min(window));
+        like.min_by_key(|&(_, mean)| apart(mean)).map(|(place, _)| place)
+    }
+
     /// Leaves a phase; one of which nothing was learnt is forgotten.
     fn leave(&mut self) {
+        if let Some(phase) = self.current_mut() {
+            if phase.sum.is_none() {
+                phase.sum = phase.last[0];
+            }
+            (phase.last, phase.first) = ([None; 2], First::default());
+        }
         if self.current().is_some_and(|phase| phase.ipc.iter().all(Option::is_none)) {
             self.known.pop();
         }

@@ -197,28 +197,26 @@ impl Workload {
         let Some(ipc) = counters.ipc().filter(|_| self.steady) else { return };
         let ways = self.ways;
         let Some(phase) = self.phases.current_mut() else { return };
-        let changed = phase.ipc(ways).is_some_and(|known| {
-            known != ipc && reaches(over(known.max(ipc), known.min(ipc)), thr, known)
-        });
-        if parameters.reclaim_on_ipc && changed && self.grew.is_none() {
-            self.phases.forget_current();
-            return self.reclaim("IPC changed while the ways did not");
+        if ways == self.baseline {
+            phase.confirm(ways, ipc, thr);
         }
-        phase.record(ways, ipc);
-        if self.lost(thr) {
+        if !parameters.reclaim_on_ipc {
+            phase.record(ways, ipc);
+        } else if phase.departs(ways, ipc, counters, parameters) {
+            self.phases.forget_current();
+            return self.reclaim("it does not do what it did with these ways");
+        }
+        if self.loses(ipc, thr) {
             return self.regret();
         }
         self.categorize(counters, parameters);
     }
 
-    /// Whether it has fewer ways than its baseline, and with them less than the IPC it was promised.
-    fn lost(&self, thr: Q32) -> bool {
-        let Some(phase) = self.phases.current() else { return false };
-        let (here, unit) = (phase.ipc(self.ways), phase.ipc(self.baseline));
-        let Some((here, unit)) = here.zip(unit).filter(|_| self.ways < self.baseline) else {
-            return false;
-        };
-        here < unit && reaches(over(unit, here), thr, unit)
+    /// Whether it has fewer ways than its baseline, and less than the IPC it was promised.
+    fn loses(&self, ipc: Q32, thr: Q32) -> bool {
+        let baseline = self.phases.current().and_then(|phase| phase.ipc(self.baseline));
+        self.ways < self.baseline
+            && baseline.is_some_and(|unit| ipc < unit && reaches(over(unit, ipc), thr, unit))
     }
 
     /// What it gave away was too much.
@@ -246,10 +244,12 @@ impl Workload {
 
     /// Figure 6.
     fn categorize(&mut self, counters: &Counters, parameters: &Parameters) {
-        let Counters { instructions, llc_references, llc_misses, .. } = *counters;
-        let (Some(instructions), Some(references)) = (instructions, llc_references) else { return };
-        let quiet =
-            Q32::ratio(references.saturating_mul(1000), instructions) <= parameters.llc_ref_thr;
+        let Counters { llc_references, llc_misses, .. } = *counters;
+        let (Some(rate), Some(references)) = (per_kilo_instructions(counters), llc_references)
+        else {
+            return;
+        };
+        let quiet = rate <= parameters.llc_ref_thr;
         let floor = self.phases.current().map_or(0, |phase| phase.floor).max(self.least);
         let waits = self.ways < self.claim;
         let has_baseline = self.normalised(self.baseline).is_some();
@@ -388,4 +388,9 @@ impl Workload {
         let phase: Option<&Phase> = self.phases.current();
         phase.map_or(Q32::default(), |phase| phase.last_way(self.ways, self.baseline))
     }
+}
+
+/// LLC references per 1000 instructions.
+fn per_kilo_instructions(counters: &Counters) -> Option<Q32> {
+    Some(Q32::ratio(counters.llc_references?.saturating_mul(1000), counters.instructions?))
 }
