@@ -36,6 +36,6 @@ pub use cache::Replacement;
 pub use geometry::{Geometry, GeometryError, Latency, Shape};
 pub use job::{Job, Length, Phase, Then};
 pub use machine::{Chip, ChipError};
-pub use pages::{PageSize, Placement};
+pub use pages::{PageSize, Placement, lines_per_set};
 pub use program::Program;
 pub use settings::Settings;

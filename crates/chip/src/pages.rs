@@ -77,6 +77,24 @@ impl Pages {
     }
 }
 
+/// At `n`: how many of so many sets hold `n` lines of a working set of so many, whose pages lie in frames
+/// at random (dCat Figure 3).
+#[must_use]
+pub fn lines_per_set(size: PageSize, sets: u32, lines: u32, seed: u64) -> Vec<u32> {
+    histogram(size, Placement::Random, sets, lines, seed)
+}
+
+fn histogram(size: PageSize, placement: Placement, sets: u32, lines: u32, seed: u64) -> Vec<u32> {
+    let mut pages = Pages::new(size, placement, sets, seed);
+    let mut held = vec![0u32; sets as usize];
+    for line in 0..lines {
+        held[pages.set(line)] += 1;
+    }
+    let mut counts = vec![0; 1 + held.iter().max().copied().unwrap_or(0) as usize];
+    held.iter().for_each(|&lines| counts[lines as usize] += 1);
+    counts
+}
+
 /// Bits in which each depends on all (splitmix64's finish).
 pub(crate) fn mix(mut bits: u64) -> u64 {
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -88,24 +106,6 @@ pub(crate) fn mix(mut bits: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// How often each number of lines falls into a set of a working set of so many lines.
-    fn histogram(
-        size: PageSize,
-        placement: Placement,
-        sets: u32,
-        lines: u32,
-        seed: u64,
-    ) -> Vec<u32> {
-        let mut pages = Pages::new(size, placement, sets, seed);
-        let mut held = vec![0u32; sets as usize];
-        for line in 0..lines {
-            held[pages.set(line)] += 1;
-        }
-        let mut counts = vec![0; 1 + held.iter().max().copied().unwrap_or(0) as usize];
-        held.iter().for_each(|&lines| counts[lines as usize] += 1);
-        counts
-    }
 
     fn three_or_more(size: PageSize, sets: u32, lines: u32, seed: u64) -> f64 {
         let counts = histogram(size, Placement::Random, sets, lines, seed);

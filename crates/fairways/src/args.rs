@@ -395,6 +395,8 @@ pub(crate) struct Paper {
 /// The papers whose experiments are here.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Name {
+    /// Xu et al., EuroSys 2018
+    Dcat,
     /// Garcia-Garcia et al., ICPP 2019
     Lfoc,
 }

@@ -6,7 +6,9 @@ use std::io::Write;
 use std::time::Instant;
 
 use anyhow::Context;
-use fairways_lab::paper::{self, Lfoc, Row, Setting, claims, rows};
+use fairways_lab::paper::dcat::{self, Dcat};
+use fairways_lab::paper::lfoc::{Lfoc, Setting};
+use fairways_lab::paper::{self, Row, claims, rows};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::BadInput;
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &Paper, out: &mut dyn Write) -> anyhow::Result<()> {
             .map_err(|error| BadInput(format!("--out: {}: {error}", folder.display())))?;
     }
     let report = match args.name {
+        Name::Dcat => dcat(args, &world)?,
         Name::Lfoc => lfoc(args, &world)?,
     };
     if args.json { output::json(&report, out) } else { output::table(&report, out) }
@@ -43,12 +46,7 @@ fn lfoc(args: &Paper, world: &World) -> anyhow::Result<Report> {
     let setting =
         Setting { seed: world.seed, ..Setting::new(world.programs().table(), args.quick) };
     let bar = progress();
-    let told = |what: &str, done: usize, count: usize| {
-        bar.set_length(count as u64);
-        bar.set_position(done as u64);
-        bar.set_message(what.to_owned());
-    };
-    let (findings, figures) = Lfoc::new(world.programs(), setting).run(&told)?;
+    let (findings, figures) = Lfoc::new(world.programs(), setting).run(&told(&bar))?;
     bar.finish_and_clear();
     if let Some(folder) = &args.out {
         figures.draw(folder)?;
@@ -57,6 +55,30 @@ fn lfoc(args: &Paper, world: &World) -> anyhow::Result<Report> {
     let rows = rows(claims, findings);
     let title = "LFOC: a lightweight fairness-oriented cache clustering policy (ICPP 2019)";
     Ok(Report { paper: "lfoc", title, seconds: start.elapsed().as_secs_f64(), rows })
+}
+
+fn dcat(args: &Paper, world: &World) -> anyhow::Result<Report> {
+    let start = Instant::now();
+    let setting = dcat::Setting { seed: world.seed, ..dcat::Setting::new(args.quick) };
+    let bar = progress();
+    let (findings, figures) = Dcat::new(world.programs().table(), setting).run(&told(&bar))?;
+    bar.finish_and_clear();
+    if let Some(folder) = &args.out {
+        figures.draw(folder)?;
+    }
+    let claims = claims(paper::DCAT).context("the claims of dCat's paper")?;
+    let rows = rows(claims, findings);
+    let title = "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)";
+    Ok(Report { paper: "dcat", title, seconds: start.elapsed().as_secs_f64(), rows })
+}
+
+/// Shows what is at hand, how much of it is done, and how much there is.
+fn told(bar: &ProgressBar) -> impl Fn(&str, usize, usize) + Sync + '_ {
+    |what, done, count| {
+        bar.set_length(count as u64);
+        bar.set_position(done as u64);
+        bar.set_message(what.to_owned());
+    }
 }
 
 /// The programs that the flags describe.

@@ -3,23 +3,19 @@
 //! The claims and the bands within which a value counts as theirs are data (`claims/`), set before
 //! anything was measured.
 
-mod cost;
+pub mod dcat;
 mod figures;
-mod lfoc;
-mod numbers;
-mod over_time;
-mod plots;
-mod statically;
+pub mod lfoc;
 
 use serde::Deserialize;
 
 pub use figures::{Bars, FigureError, Line, bars, lines};
-pub use lfoc::{Lfoc, Setting};
-pub use plots::Figures;
-pub use statically::Scored;
 
 /// The claims of LFOC's paper.
 pub const LFOC: &str = include_str!("../../claims/lfoc.csv");
+
+/// The claims of dCat's paper.
+pub const DCAT: &str = include_str!("../../claims/dcat.csv");
 
 /// A claim: what, where, and the band within which a value counts as the same.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -8,8 +8,8 @@ use fairways_core::{Action, AppId, Event, Llc, Time, Wish};
 use fairways_policy::by_name;
 use fairways_profiles::Table;
 
-use super::Findings;
 use crate::draw::random_mixes;
+use crate::paper::Findings;
 
 /// The numbers of programs in the table.
 pub(super) const PROGRAMS: std::ops::RangeInclusive<usize> = 4..=11;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::figures::{Bars, FigureError, Line, bars, lines};
 use super::over_time::Ran;
 use super::{Scored, cost, over_time, statically};
 use crate::best::{CLASSES, Composition};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
 /// What is plotted.
 #[derive(Clone, Debug)]

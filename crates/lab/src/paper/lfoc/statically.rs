@@ -5,9 +5,10 @@ use fairways_policy::by_name;
 use fairways_profiles::{Mix, Table};
 use rayon::prelude::*;
 
-use super::{Findings, Setting};
+use super::Setting;
 use crate::best_static::{BestStatic, OPTIMUM};
 use crate::compare::{Settings, compare};
+use crate::paper::Findings;
 
 /// The policies that are scored.
 pub(super) const POLICIES: [&str; 5] = ["dunn", "kpart", "lfoc", "lfoc-plus", OPTIMUM];

@@ -1,18 +1,26 @@
 //! LFOC (Garcia-Garcia et al., ICPP 2019): its figures and tables.
 
+mod cost;
+mod numbers;
+mod over_time;
+mod plots;
+mod statically;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairways_core::{Llc, Ways};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_profiles::{Program, Programs, Table};
 
+use super::Findings;
 use super::figures::Line;
-use super::numbers::{parameters, phases, search_space};
-use super::plots::Figures;
-use super::{Findings, cost, over_time, statically};
 use crate::best::{CLASSES, Composition, composition, partitioning_over_clustering};
 use crate::draw::{draw_workloads, random_mixes};
 use crate::live::LiveError;
+use numbers::{parameters, phases, search_space};
+
+pub use plots::Figures;
+pub use statically::Scored;
 
 /// How the paper's experiments are repeated.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,9 @@ use fairways_policy::by_name;
 use fairways_profiles::{Mix, Programs};
 use rayon::prelude::*;
 
-use super::{Findings, Scored, Setting};
+use super::{Scored, Setting};
 use crate::live::{Activity, LiveError, Protocol, compare_live};
+use crate::paper::Findings;
 
 /// The policies that run, told nothing of the programs.
 pub(super) const POLICIES: [&str; 4] = ["dunn", "kpart", "lfoc", "lfoc-plus"];

@@ -5,12 +5,11 @@ use fairways_optimum::count::{clusterings, partitionings};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_profiles::{Program, Programs, Table};
 
-use super::Findings;
-use super::figures::Line;
-use super::lfoc::Setting;
+use super::Setting;
 use crate::best::CLASSES;
 use crate::draw::{WORKLOAD_SIZES, classes};
 use crate::live::Protocol;
+use crate::paper::{Findings, Line};
 
 /// Programs that the authors profiled.
 const PROFILED: usize = 55;

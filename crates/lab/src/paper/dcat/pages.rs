@@ -1,0 +1,146 @@
+//! Figures 1 to 3 and 5: interference, conflicts of pages, and what counts memory accesses.
+
+use fairways_chip::{ChipError, PageSize, lines_per_set};
+use rayon::prelude::*;
+
+use super::setup::{Bench, Under, tenant};
+use crate::paper::Findings;
+
+/// Lines of a megabyte.
+const MB: u32 = 1 << 14;
+
+/// Rounds of a steady state: four to warm up, and one that counts.
+const ROUNDS: u32 = 5;
+
+/// Figure 1: MLR beside two MLOADs, as a multiple of its latency by itself with the whole cache.
+pub(super) fn interference(
+    bench: Bench,
+    findings: &mut Findings,
+) -> Result<Vec<(String, Vec<f64>)>, ChipError> {
+    const ITEM: &str = "Figure 1";
+    let noise = || [tenant("mload:60M", 7), tenant("mload:60M", 7)];
+    let latency = |size: &str, noisy: bool, under| {
+        let mut tenants = vec![tenant(&format!("mlr:{size}"), 6)];
+        if noisy {
+            tenants.extend(noise());
+        }
+        bench.run(&tenants, under, ROUNDS).map(|run| 1.0 / run.ipc(0, 1))
+    };
+    let cases = [
+        (false, Under::Shared),
+        (true, Under::Shared),
+        (false, Under::Static),
+        (true, Under::Static),
+    ];
+    let sizes = ["6M", "16M"];
+    let all: Vec<(&str, (bool, Under))> =
+        sizes.iter().flat_map(|size| cases.map(|case| (*size, case))).collect();
+    let found: Vec<f64> = all
+        .par_iter()
+        .map(|&(size, (noisy, under))| latency(size, noisy, under))
+        .collect::<Result<_, ChipError>>()?;
+    let [six, sixteen] = [&found[..4], &found[4..]];
+    findings.add(ITEM, "MLR-6MB: CAT with noise over shared without", six[3] / six[0]);
+    findings.add(ITEM, "MLR-6MB: shared with noise over shared without", six[1] / six[0]);
+    let case = "MLR-16MB: CAT (6 ways) with noise over shared without";
+    findings.add(ITEM, case, sixteen[3] / sixteen[0]);
+    let case = "MLR-16MB: shared with noise over shared without";
+    findings.add_beside(ITEM, case, "latency ratio", Some(sixteen[1] / sixteen[0]));
+    let way = bench.settings.chip.way_bytes() as f64 / f64::from(1 << 20);
+    findings.add_text(ITEM, "ways and MB of the CAT case", format!("6 / {}", 6.0 * way));
+    let names = ["shared", "shared, noisy", "CAT, 6 ways", "CAT, noisy"];
+    let bar = |(place, name): (usize, &str)| {
+        (name.to_owned(), vec![six[place] / six[0], sixteen[place] / sixteen[0]])
+    };
+    Ok(names.into_iter().enumerate().map(bar).collect())
+}
+
+/// Figure 2: MLR in two ways that it would just fit, by pages; a mean over placements.
+pub(super) fn two_ways(
+    bench: Bench,
+    chip: &str,
+    size: &str,
+    seeds: u64,
+) -> Result<[f64; 2], ChipError> {
+    let sum = |pages: PageSize| -> Result<f64, ChipError> {
+        let ratio = |seed: u64| {
+            let mut small = Bench::new(chip, bench.settings.time_scale, seed);
+            small.settings.seed = seed;
+            let text = format!("mlr:{size}");
+            let ways = small.settings.chip.llc.ways.get();
+            let two = small.with_pages(pages).alone(&text, 2, ROUNDS)?;
+            Ok(small.alone(&text, ways, ROUNDS)? / two)
+        };
+        let all: Vec<f64> =
+            (0..seeds).into_par_iter().map(ratio).collect::<Result<_, ChipError>>()?;
+        Ok(all.iter().sum::<f64>() / seeds as f64)
+    };
+    Ok([sum(PageSize::Small)?, sum(PageSize::Huge)?])
+}
+
+pub(super) fn conflicts(
+    bench: Bench,
+    seeds: u64,
+    findings: &mut Findings,
+) -> Result<(), ChipError> {
+    const ITEM: &str = "Figure 2";
+    let [small, huge] = two_ways(bench, "xeon-d", "2M", seeds)?;
+    findings.add(ITEM, "Xeon-D 2MB, 2 ways, 4KB pages over full cache", small);
+    findings.add(ITEM, "Xeon-D 2MB, 2 ways, 2MB page over full cache", huge);
+    let [small, huge] = two_ways(bench, "xeon-e5", "4.5M", seeds)?;
+    findings.add(ITEM, "Xeon-E5 4.5MB, 2 ways, 2MB pages over full cache", huge);
+    let case = "Xeon-E5 4.5MB, 2 ways, 4KB pages over full cache";
+    findings.add_beside(ITEM, case, "latency ratio", Some(small));
+    Ok(())
+}
+
+/// Figure 3: the sets that hold three lines or more of a working set as large as two ways.
+pub(super) fn histogram(findings: &mut Findings) {
+    const ITEM: &str = "Figure 3";
+    const PLACEMENTS: u64 = 2000;
+    let three = |size, sets: u32, lines, seed| {
+        let counts = lines_per_set(size, sets, lines, seed);
+        100.0 * f64::from(counts.iter().skip(3).sum::<u32>()) / f64::from(sets)
+    };
+    let each = |size, sets, lines| -> Vec<f64> {
+        (0..PLACEMENTS).into_par_iter().map(|seed| three(size, sets, lines, seed)).collect()
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (xeon_d, xeon_e5) = (16_384, 36_864);
+    let small = mean(&each(PageSize::Small, xeon_d, 2 * MB));
+    findings.add(ITEM, "Xeon-D, 4KB pages, sets with 3 or more lines", small);
+    findings.add(ITEM, "Xeon-D, 2MB page", mean(&each(PageSize::Huge, xeon_d, 2 * MB)));
+    // 4.5 million bytes: docs/decisions.md, dCat 14.
+    let decimal = mean(&each(PageSize::Small, xeon_e5, 4_500_000 / 64));
+    findings.add(ITEM, "Xeon-E5, 4KB pages", decimal);
+    let binary = mean(&each(PageSize::Small, xeon_e5, 9 * MB / 2));
+    findings.add_beside(ITEM, "Xeon-E5, 4KB pages, 4.5 MiB", "percent", Some(binary));
+    let huge = each(PageSize::Huge, xeon_e5, 9 * MB / 2);
+    let ninth: Vec<f64> =
+        huge.iter().copied().filter(|&share| share > 5.0 && share < 15.0).collect();
+    let probability = ninth.len() as f64 / huge.len() as f64;
+    findings.add(ITEM, "Xeon-E5, 2MB pages, probability of the 11.1 % placement", probability);
+    findings.add(ITEM, "Xeon-E5, 2MB pages, that placement", mean(&ninth));
+}
+
+/// Figure 5: L1 references per instruction do not depend on the ways.
+pub(super) fn references(bench: Bench, findings: &mut Findings) -> Result<(), ChipError> {
+    let spread = |text: &&str| -> Result<f64, ChipError> {
+        let rate = |ways: u32| {
+            let run = bench.run(&[tenant(text, ways)], Under::Static, 1)?;
+            let counted = run.0[0][0].counted;
+            Ok(counted.l1_references as f64 / counted.instructions as f64)
+        };
+        let rates: Vec<f64> = (1..=8).map(rate).collect::<Result<_, ChipError>>()?;
+        let (low, high) = (
+            rates.iter().copied().fold(f64::MAX, f64::min),
+            rates.iter().copied().fold(0.0, f64::max),
+        );
+        Ok(100.0 * (high - low) / low)
+    };
+    let texts = ["mlr:4M", "mlr:8M", "mlr:16M", "mload:30M", "mload:60M"];
+    let spreads: Vec<f64> = texts.par_iter().map(spread).collect::<Result<_, ChipError>>()?;
+    let case = "spread of L1 references per instruction over 1 to 8 ways, MLR and MLOAD";
+    findings.add("Figure 5", case, spreads.into_iter().fold(0.0, f64::max));
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! dCat's figures, drawn.
+
+use std::path::Path;
+
+use super::spec::Fared;
+use super::timelines::Drawn;
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+
+/// Bars: what each says, and its heights.
+pub(super) type Series = Vec<(String, Vec<f64>)>;
+
+/// What is plotted.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    pub(super) interference: Series,
+    pub(super) thresholds: Vec<Line>,
+    pub(super) sizes: Series,
+    pub(super) timelines: Vec<Drawn>,
+    pub(super) latencies: Series,
+    pub(super) spec: Vec<Fared>,
+}
+
+impl Figures {
+    /// Draws them all into a folder: `figure1.svg` and so on.
+    ///
+    /// # Errors
+    /// If a file can't be written.
+    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+        let file = |name: &str| folder.join(format!("{name}.svg"));
+        let latency = |name: &str, title: &str, labels: &[&str], series: &Series| {
+            let labels = labels.iter().map(|&label| label.to_owned()).collect();
+            let plot = Bars { labels, series: series.clone(), stacked: false };
+            bars(&file(name), title, ["", "latency over that with the whole cache"], &plot)
+        };
+        let title = "Figure 1: MLR beside two MLOADs";
+        latency("figure1", title, &["MLR-6MB", "MLR-16MB"], &self.interference)?;
+        let title = "Figures 8 and 9: ways of MLR-8MB by threshold";
+        lines(&file("figure8-9"), title, ["percent", "ways"], &self.thresholds)?;
+        let title = "Figure 11: MLR under dCat and with static ways";
+        let names = ["MLR-4MB", "MLR-8MB", "MLR-12MB", "MLR-16MB"];
+        latency("figure11", title, &names, &self.sizes)?;
+        for (name, title, drawn) in &self.timelines {
+            lines(&file(name), title, ["seconds", "ways; IPC over that with the baseline"], drawn)?;
+        }
+        let title = "Figure 16: MLR beside MLOAD";
+        latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies)?;
+        let label = |one: &Fared| one.name.split(',').next().unwrap_or_default().to_owned();
+        let heights = |value: &dyn Fn(&Fared) -> f64| self.spec.iter().map(value).collect();
+        let spec = Bars {
+            labels: self.spec.iter().map(label).collect(),
+            series: vec![
+                ("static".to_owned(), heights(&|one| one.fixed)),
+                ("dCat".to_owned(), heights(&|one| one.dcat)),
+            ],
+            stacked: false,
+        };
+        let title = "Figure 17: speed over that with a shared cache";
+        bars(&file("figure17"), title, ["program", "speed"], &spec)
+    }
+}

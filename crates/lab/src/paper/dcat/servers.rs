@@ -1,0 +1,160 @@
+//! Tables 4 to 6: Redis, PostgreSQL and Elasticsearch, as what they do with the last-level cache.
+//!
+//! A request is so many instructions, and references regions as written here. Clients wait for their
+//! answers (a closed loop): throughput is that of a busy server, latency the requests under way over it.
+//! The sizes are those of the published set-ups (records, tables, indexes); what is hot is estimated, and
+//! not adjusted to what comes out.
+
+use std::time::Duration;
+
+use fairways_chip::{Chip, ChipError, Job};
+use fairways_core::{Machine, Time};
+use fairways_policy::by_name;
+use fairways_policy::dcat::{Dcat, Parameters};
+use rayon::prelude::*;
+
+use super::setup::{Bench, ROUND, among, tenant};
+use super::spec::{BASELINE, Length, beside, three};
+use crate::paper::Findings;
+
+/// A GET of 1 M records of 128 bytes: client buffers and hot keys, one of 2^20 buckets, and the record
+/// itself, each waited for.
+const REDIS: &str = "regions:7.2:6%12M:1%8.4M:6%230M:cpi=0.7:overlap=1";
+const REDIS_INSTRUCTIONS: f64 = 1800.0;
+/// 8 threads, 50 connections each, 30 requests in each connection's pipeline.
+const REDIS_WAITING: f64 = 12_000.0;
+
+/// A SELECT among 10 M tuples: code and catalogue, the upper levels of the index, and leaves.
+const POSTGRESQL: &str = "regions:10:70%4M:22%12M:8%1.5G:cpi=0.9:overlap=2";
+const POSTGRESQL_INSTRUCTIONS: f64 = 200_000.0;
+const POSTGRESQL_CLIENTS: f64 = 4.0;
+const VCPUS: f64 = 2.0;
+
+/// A read of one of 100 K records of 1 KB: code and heap, and records as YCSB's Zipf picks them: 62 % go
+/// to the first hundredth, 19 % to the rest of the first tenth, 19 % to what is left.
+const ELASTICSEARCH: &str = "regions:8:50%4M:30%16M:12.4%1M:3.8%9M:3.8%90M:cpi=1.0:overlap=2";
+const ELASTICSEARCH_INSTRUCTIONS: f64 = 120_000.0;
+
+pub(super) fn run(bench: Bench, length: Length, findings: &mut Findings) -> Result<(), ChipError> {
+    let hertz = f64::from(bench.settings.chip.mhz) * 1e6;
+    let target = |text| beside(&tenant(text, BASELINE));
+    // Seconds of a request: shared, static, dCat.
+    let seconds = |text, instructions: f64| -> Result<([f64; 3], u32), ChipError> {
+        let (_, ipc, ceiling) = three(bench, &target(text), length)?;
+        Ok((ipc.map(|ipc| instructions / ipc / hertz), ceiling))
+    };
+    let (redis, ceiling) = seconds(REDIS, REDIS_INSTRUCTIONS)?;
+    let item = "Table 4";
+    for (name, seconds) in ["shared", "static", "dCat"].into_iter().zip(redis) {
+        findings.add(item, &format!("Redis {name}"), 1.0 / seconds);
+        findings.add(item, &format!("Redis {name} latency"), 1e3 * REDIS_WAITING * seconds);
+    }
+    findings.add(item, "Redis dCat over shared, throughput", redis[0] / redis[2]);
+    findings.add(item, "Redis dCat over static", redis[1] / redis[2]);
+    findings.add(item, "Redis static over shared", redis[0] / redis[1]);
+    findings.add(item, "Redis ceiling", f64::from(ceiling));
+
+    let (postgresql, ceiling) = seconds(POSTGRESQL, POSTGRESQL_INSTRUCTIONS)?;
+    let item = "Table 5";
+    for (name, seconds) in ["shared", "static", "dCat"].into_iter().zip(postgresql) {
+        findings.add(item, &format!("PostgreSQL {name}"), VCPUS / seconds);
+        let latency = 1e3 * POSTGRESQL_CLIENTS / VCPUS * seconds;
+        findings.add(item, &format!("PostgreSQL {name} latency"), latency);
+    }
+    findings.add(item, "PostgreSQL dCat over shared, tps", postgresql[0] / postgresql[2]);
+    let reduction = 100.0 * (1.0 - postgresql[2] / postgresql[1]);
+    findings.add(item, "PostgreSQL dCat over static, latency reduction", reduction);
+    findings.add(item, "PostgreSQL static over shared, tps", postgresql[0] / postgresql[1]);
+    findings.add(item, "PostgreSQL ceiling", f64::from(ceiling));
+
+    let three_instances = among(
+        &[POSTGRESQL, POSTGRESQL, POSTGRESQL, "mload:60M"].map(|text| tenant(text, BASELINE)),
+        1,
+        BASELINE,
+    );
+    let (runs, ..) = three(bench, &three_instances, length)?;
+    let gain =
+        |tenant| runs[2].ipc(tenant, length.counted) / runs[1].ipc(tenant, length.counted) - 1.0;
+    let each = (gain(0) + gain(1) + gain(2)) / 3.0;
+    let one = postgresql[1] / postgresql[2] - 1.0;
+    let case = "three PostgreSQL instances: gain of each against one instance's gain";
+    findings.add("§5.2", case, each / one);
+
+    elasticsearch(bench, length, findings)
+}
+
+/// Table 6: the times that single requests take.
+fn elasticsearch(bench: Bench, length: Length, findings: &mut Findings) -> Result<(), ChipError> {
+    let item = "Table 6";
+    let tenants = beside(&tenant(ELASTICSEARCH, BASELINE));
+    let (_, _, ceiling) = three(bench, &tenants, length)?;
+    let cases = [
+        ("shared", "stock", length.fixed),
+        ("static", "static", length.fixed),
+        ("dCat", "dcat", length.dcat),
+    ];
+    let found: Vec<[f64; 3]> = cases
+        .par_iter()
+        .map(|&(_, policy, rounds)| {
+            let mut times = requests(bench, &tenants, policy, rounds, ELASTICSEARCH_INSTRUCTIONS)?;
+            times.sort_unstable_by(f64::total_cmp);
+            let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
+            Ok([times.iter().sum::<f64>() / times.len() as f64, at(0.95), at(0.99)]
+                .map(|seconds| 1e6 * seconds))
+        })
+        .collect::<Result<_, ChipError>>()?;
+    for ((name, ..), micros) in cases.iter().zip(&found) {
+        for (what, micros) in ["mean", "p95", "p99"].into_iter().zip(micros) {
+            findings.add(item, &format!("Elasticsearch {name} {what}"), *micros);
+        }
+    }
+    let reduction = |what: usize, over: usize| 100.0 * (1.0 - found[2][what] / found[over][what]);
+    findings.add(item, "mean latency reduction over static", reduction(0, 1));
+    findings.add(item, "mean latency reduction over shared", reduction(0, 0));
+    findings.add(item, "p99 reduction over static", reduction(2, 1));
+    findings.add(item, "p99 reduction over shared", reduction(2, 0));
+    findings.add(item, "Elasticsearch ceiling", f64::from(ceiling));
+    Ok(())
+}
+
+/// The seconds that requests of the first tenant take, one after the other, after so many rounds.
+fn requests(
+    bench: Bench,
+    tenants: &[Job],
+    policy: &str,
+    rounds: u32,
+    instructions: f64,
+) -> Result<Vec<f64>, ChipError> {
+    const REQUESTS: f64 = 2000.0;
+    let mut policy = match policy {
+        "dcat" => Box::new(Dcat::new(Parameters::default())),
+        name => by_name(name).expect("a policy's name"),
+    };
+    let mut chip = Chip::new(bench.settings, tenants.iter().cloned())?;
+    let mut until = |chip: &mut Chip, end: Time| {
+        chip.stop_at(end);
+        while let Some((at, event)) = chip.next_event() {
+            policy.handle(at, &event, &mut |action| chip.carry_out(action));
+        }
+        chip.account(0).instructions as f64
+    };
+    let begin = Time::ZERO.after(ROUND * rounds);
+    let mut before = until(&mut chip, begin);
+    let first = before;
+    // A step is a few hundredths of a request.
+    let step = Duration::from_micros(2) * bench.settings.time_scale;
+    let (mut steps, mut last, mut times) = (0u32, 0.0, Vec::new());
+    while before < first + REQUESTS * instructions {
+        steps += 1;
+        let now = until(&mut chip, begin.after(step * steps));
+        let mut end = first + (times.len() + 1) as f64 * instructions;
+        while end <= now {
+            let at = f64::from(steps - 1) + (end - before) / (now - before);
+            times.push((at - last) * 2e-6);
+            last = at;
+            end += instructions;
+        }
+        before = now;
+    }
+    Ok(times)
+}

@@ -1,0 +1,130 @@
+//! Tenants on the paper's server, and what becomes of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_chip::{ChipError, Job, PageSize, Phase, Settings, preset, program};
+use fairways_core::{Time, Wish};
+use fairways_policy::by_name;
+use fairways_policy::dcat::{Dcat, Parameters};
+
+use crate::executed::{Moment, timeline};
+
+/// The paper's round (§4), on the policy's clock.
+pub(super) const ROUND: Duration = Duration::from_secs(1);
+
+/// What is to run under what.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Under {
+    /// Everybody in every way: the paper's shared cache.
+    Shared,
+    /// Everybody in the ways that he was promised: the paper's static CAT.
+    Static,
+    /// dCat.
+    Dcat(Parameters),
+}
+
+/// How a chip is simulated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bench {
+    pub(super) settings: Settings,
+}
+
+impl Bench {
+    /// A preset, so many times as fast as it is told to the policy.
+    pub(super) fn new(chip: &str, time_scale: u32, seed: u64) -> Self {
+        let chip = preset::preset(chip).expect("a preset's name");
+        Self { settings: Settings { time_scale, seed, ..Settings::new(chip) } }
+    }
+
+    pub(super) fn with_pages(self, pages: PageSize) -> Self {
+        Self { settings: Settings { pages, ..self.settings } }
+    }
+
+    /// What becomes of tenants, round by round.
+    pub(super) fn run(self, tenants: &[Job], under: Under, rounds: u32) -> Result<Run, ChipError> {
+        let named = |name| by_name(name).expect("a policy's name");
+        let mut policy = match under {
+            Under::Shared => named("stock"),
+            Under::Static => named("static"),
+            Under::Dcat(parameters) => Box::new(Dcat::new(parameters)),
+        };
+        timeline(self.settings, tenants, policy.as_mut(), ROUND, rounds).map(Run)
+    }
+
+    /// A program by itself in so many ways, after the first of its rounds.
+    pub(super) fn alone(self, text: &str, ways: u32, rounds: u32) -> Result<f64, ChipError> {
+        Ok(self.run(&[tenant(text, ways)], Under::Static, rounds)?.ipc(0, rounds - 1))
+    }
+}
+
+/// What became of each tenant in each round.
+#[derive(Clone, Debug)]
+pub(super) struct Run(pub(super) Vec<Vec<Moment>>);
+
+impl Run {
+    /// Instructions per cycle in the last so many rounds.
+    pub(super) fn ipc(&self, tenant: usize, last: u32) -> f64 {
+        let moments = &self.0[tenant];
+        let from = moments.len().saturating_sub(last as usize);
+        let counted = moments[from..].iter().map(|moment| moment.counted);
+        let (instructions, cycles) = counted.fold((0.0, 0.0), |(instructions, cycles), counted| {
+            (instructions + counted.instructions as f64, cycles + counted.cycles())
+        });
+        instructions / cycles
+    }
+
+    /// The ways from the end of each round on.
+    pub(super) fn ways(&self, tenant: usize) -> Vec<u32> {
+        self.0[tenant].iter().map(|moment| moment.ways).collect()
+    }
+
+    /// Those at the end.
+    pub(super) fn final_ways(&self, tenant: usize) -> u32 {
+        self.0[tenant].last().map_or(0, |moment| moment.ways)
+    }
+
+    /// The most that it ever had after so many rounds.
+    pub(super) fn most_ways(&self, tenant: usize, after: usize) -> u32 {
+        self.ways(tenant).into_iter().skip(after).max().unwrap_or(0)
+    }
+
+    /// The first end of a round from which on it has as many ways as at the end: seconds.
+    pub(super) fn settled(&self, tenant: usize) -> f64 {
+        let last = self.final_ways(tenant);
+        let moments = &self.0[tenant];
+        let before = moments.iter().rposition(|moment| moment.ways != last);
+        before.map_or(1.0, |before| (before + 2) as f64)
+    }
+
+    /// IPC in each round over that in the first one with `baseline` ways that it held from its beginning;
+    /// 0 where nothing ran.
+    pub(super) fn normalised(&self, tenant: usize, baseline: u32) -> Vec<f64> {
+        let moments = &self.0[tenant];
+        let unit = moments.windows(2).find_map(|pair| {
+            pair[1].ipc().filter(|_| pair[0].ways == baseline && pair[0].counted.ticks > 0)
+        });
+        let over = |moment: &Moment| moment.ipc().zip(unit).map_or(0.0, |(ipc, unit)| ipc / unit);
+        moments.iter().map(over).collect()
+    }
+}
+
+/// A program, as it is written, with so many ways promised.
+pub(super) fn tenant(text: &str, baseline: u32) -> Job {
+    let phases = program::parse(text, |_| None).expect("a program of the experiments");
+    let phases = phases
+        .into_iter()
+        .map(|(program, length)| Phase { program: program.map(Arc::new), length });
+    Job { phases: phases.collect(), wish: Wish { baseline_ways: Some(baseline) }, ..Job::default() }
+}
+
+/// The same, from so many seconds on.
+pub(super) fn later(seconds: u32, job: Job) -> Job {
+    Job { at: Time::ZERO.after(ROUND * seconds), ..job }
+}
+
+/// These, and so many that only compute.
+pub(super) fn among(tenants: &[Job], polite: usize, baseline: u32) -> Vec<Job> {
+    let polite = std::iter::repeat_n(tenant("lookbusy", baseline), polite);
+    tenants.iter().cloned().chain(polite).collect()
+}

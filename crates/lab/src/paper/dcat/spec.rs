@@ -1,0 +1,170 @@
+//! Figure 17 and Table 3: SPEC programs beside two MLOADs.
+
+use std::sync::Arc;
+
+use fairways_chip::{ChipError, Job, Phase, program};
+use fairways_core::{Ways, Wish};
+use fairways_policy::dcat::Parameters;
+use fairways_profiles::Table;
+use rayon::prelude::*;
+
+use super::setup::{Bench, Run, Under, tenant};
+use crate::paper::Findings;
+
+/// The ways that each tenant of these experiments was promised (§5.2).
+pub(super) const BASELINE: u32 = 4;
+
+/// The paper's benchmarks: as Table 3 names them, and the profile that stands for each. Of gcc there is
+/// one input.
+const BENCHMARKS: [(&str, &str); 20] = [
+    ("mcf, ceiling of ways (both)", "mcf06"),
+    ("bzip2, ceiling of ways (interference)", "bzip206"),
+    ("sphinx3, ceiling of ways (capacity)", "sphinx306"),
+    ("soplex, ceiling of ways (both)", "soplex06"),
+    ("lbm, ceiling of ways (capacity)", "lbm06"),
+    ("bwaves, ceiling of ways (both)", "bwaves06"),
+    ("gamess, ceiling of ways (capacity)", "gamess06"),
+    ("milc, ceiling of ways (capacity)", "milc06"),
+    ("zeusmp, ceiling of ways (capacity)", "zeusmp06"),
+    ("gromacs, ceiling of ways (interference)", "gromacs06"),
+    ("cactusADM, ceiling of ways (capacity)", "cactusADM06"),
+    ("leslie3d, ceiling of ways (both)", "leslie3d06"),
+    ("omnetpp, ceiling of ways (capacity)", "omnetpp06"),
+    ("libquantum, ceiling of ways (capacity)", "libquantum06"),
+    ("GemsFDTD, ceiling of ways (both)", "GemsFDTD06"),
+    ("xalancbmk, ceiling of ways (both)", "xalancbmk06"),
+    ("gcc 166, ceiling of ways (both)", "gcc06"),
+    ("gcc g23, ceiling of ways (both)", "gcc06"),
+    ("gcc scilab, ceiling of ways (interference)", "gcc06"),
+    ("astar biglake2048, ceiling of ways (both)", "astar06"),
+];
+
+/// One benchmark: its speed with static ways and with dCat over that with a shared cache, and the most
+/// ways that dCat gave it.
+#[derive(Clone, Debug)]
+pub(super) struct Fared {
+    pub(super) name: String,
+    pub(super) fixed: f64,
+    pub(super) dcat: f64,
+    ceiling: u32,
+}
+
+/// Rounds in all, and those at the end that count: the paper's runs are so long that finding out what
+/// helps weighs little.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    /// With dCat.
+    pub dcat: u32,
+    /// Shared, and with static ways.
+    pub fixed: u32,
+    /// Those at the end that count.
+    pub counted: u32,
+}
+
+/// The target of an experiment beside two that stream and two that only compute.
+pub(super) fn beside(target: &Job) -> Vec<Job> {
+    let mut tenants = vec![target.clone()];
+    tenants.extend(
+        ["mload:60M", "mload:60M", "lookbusy", "lookbusy"].map(|text| tenant(text, BASELINE)),
+    );
+    tenants
+}
+
+/// Speeds and ceiling of the first of these tenants: shared, static, dCat.
+pub(super) fn three(
+    bench: Bench,
+    tenants: &[Job],
+    length: Length,
+) -> Result<(Vec<Run>, [f64; 3], u32), ChipError> {
+    let cases = [
+        (Under::Shared, length.fixed),
+        (Under::Static, length.fixed),
+        (Under::Dcat(Parameters::default()), length.dcat),
+    ];
+    let runs: Vec<Run> = cases
+        .par_iter()
+        .map(|(under, rounds)| bench.run(tenants, *under, *rounds))
+        .collect::<Result<_, ChipError>>()?;
+    let ipc = [0, 1, 2].map(|place| runs[place].ipc(0, length.counted));
+    let ceiling = runs[2].most_ways(0, 0);
+    Ok((runs, ipc, ceiling))
+}
+
+/// Runs them; `done` hears of each. `most` of them, spread evenly.
+pub(super) fn run(
+    bench: Bench,
+    table: &Table,
+    length: Length,
+    most: usize,
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<Fared>, ChipError> {
+    let measured = table.find(BENCHMARKS[0].1).is_some();
+    let names: Vec<(String, usize)> = if measured {
+        let find =
+            |(name, profile): &(&str, &str)| Some(((*name).to_owned(), table.find(profile)?));
+        BENCHMARKS.iter().filter_map(find).collect()
+    } else {
+        let names = table.names().iter().take(BENCHMARKS.len());
+        names.cloned().zip(0..).collect()
+    };
+    let step = names.len().div_ceil(most.max(1));
+    let ways = Ways::new(table.ways().get().min(bench.settings.chip.llc.ways.get()));
+    let ways = ways.expect("a table has a way");
+    let picked: Vec<&(String, usize)> = names.iter().step_by(step).collect();
+    picked
+        .par_iter()
+        .map(|&(name, index)| {
+            let latency = bench.settings.chip.latency;
+            let Ok(program) = program::profiled(table, *index, ways, latency) else {
+                // It never references the cache.
+                return Ok(None);
+            };
+            let target = Job {
+                phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
+                wish: Wish { baseline_ways: Some(BASELINE) },
+                ..Job::default()
+            };
+            let (_, ipc, ceiling) = three(bench, &beside(&target), length)?;
+            done();
+            let [shared, fixed, dcat] = ipc;
+            let name = name.clone();
+            Ok(Some(Fared { name, fixed: fixed / shared, dcat: dcat / shared, ceiling }))
+        })
+        .filter_map(Result::transpose)
+        .collect()
+}
+
+pub(super) fn findings(fared: &[Fared], findings: &mut Findings) {
+    const ITEM: &str = "Figure 17";
+    let mean = |value: &dyn Fn(&Fared) -> f64| {
+        let sum: f64 = fared.iter().map(|one| value(one).ln()).sum();
+        100.0 * ((sum / fared.len() as f64).exp() - 1.0)
+    };
+    let most =
+        |value: &dyn Fn(&Fared) -> f64| 100.0 * (fared.iter().map(value).fold(0.0, f64::max) - 1.0);
+    let over_static = |one: &Fared| one.dcat / one.fixed;
+    // Of all of them, or the rows say nothing.
+    if fared.len() == BENCHMARKS.len() {
+        findings.add(ITEM, "geometric mean over shared, 20 rows", mean(&|one| one.dcat));
+        findings.add(ITEM, "geometric mean over static", mean(&over_static));
+        findings.add(ITEM, "largest gain over static (omnetpp, astar)", most(&over_static));
+        findings.add(ITEM, "largest gain over shared", most(&|one| one.dcat));
+        let below = fared.iter().filter(|one| over_static(one) < 0.98).count() as f64;
+        findings.add(ITEM, "rows where dCat is below static by more than 2 %", below);
+    }
+    for one in fared {
+        if BENCHMARKS.iter().any(|(name, _)| *name == one.name) {
+            findings.add("Table 3", &one.name, f64::from(one.ceiling));
+        }
+        let name = one.name.split(',').next().unwrap_or_default();
+        let gain = |value: f64| Some(100.0 * (value - 1.0));
+        findings.add_beside(
+            ITEM,
+            &format!("{name}, dCat over static"),
+            "percent",
+            gain(over_static(one)),
+        );
+        findings.add_beside(ITEM, &format!("{name}, dCat over shared"), "percent", gain(one.dcat));
+    }
+    findings.add("§5.2", "SPEC and server experiments: baseline", f64::from(BASELINE));
+}

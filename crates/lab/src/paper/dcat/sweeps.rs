@@ -1,0 +1,84 @@
+//! Figures 8 and 9: what the two thresholds do to one MLR.
+
+use fairways_chip::ChipError;
+use fairways_core::Q32;
+use fairways_policy::dcat::Parameters;
+use rayon::prelude::*;
+
+use super::setup::{Bench, Under, among, tenant};
+use crate::paper::{Findings, Line};
+
+/// The ways that each tenant of these experiments was promised.
+const BASELINE: u32 = 2;
+
+/// Seconds of a run (§5.1).
+const ROUNDS: u32 = 30;
+
+/// Percent of misses, and of IPC.
+const MISSES: [u32; 7] = [1, 3, 5, 10, 20, 30, 40];
+const IPC: [u32; 6] = [3, 5, 10, 20, 30, 40];
+
+/// Ways and latency in the end, by threshold.
+fn sweep(bench: Bench, settings: &[Parameters]) -> Result<Vec<(u32, f64)>, ChipError> {
+    let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
+    let one = |parameters: &Parameters| {
+        let run = bench.run(&tenants, Under::Dcat(*parameters), ROUNDS)?;
+        Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
+    };
+    settings.par_iter().map(one).collect()
+}
+
+/// How often the next value is not as it should be.
+fn violations<T>(values: &[T], fine: impl Fn(&T, &T) -> bool) -> f64 {
+    values.windows(2).filter(|pair| !fine(&pair[0], &pair[1])).count() as f64
+}
+
+pub(super) fn run(bench: Bench, findings: &mut Findings) -> Result<Vec<Line>, ChipError> {
+    let default = Parameters::default();
+    let misses = |stops: bool| {
+        MISSES.map(|percent| Parameters {
+            llc_miss_rate_thr: Q32::from_int(percent),
+            receiver_stops_on_misses: stops,
+            ..default
+        })
+    };
+    let found = sweep(bench, &misses(false))?;
+    let fewer = |a: &(u32, f64), b: &(u32, f64)| b.0 <= a.0;
+    // Latencies of equal ways differ in the fourth digit.
+    let slower = |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99;
+    let case = "fewer ways as the miss threshold grows (violations)";
+    findings.add("Figure 8", case, violations(&found, fewer));
+    let case = "higher latency as the miss threshold grows (violations)";
+    findings.add("Figure 8", case, violations(&found, slower));
+    let printed = sweep(bench, &misses(true))?;
+    for (stops, found) in [(false, &found), (true, &printed)] {
+        for (percent, (ways, _)) in MISSES.iter().zip(found) {
+            let rule = if stops { ", receiver_stops_on_misses" } else { "" };
+            let case = format!("MLR-8MB, miss threshold {percent} %{rule}");
+            findings.add_beside("Figure 8", &case, "ways", Some(f64::from(*ways)));
+        }
+    }
+    let improvements =
+        IPC.map(|percent| Parameters { ipc_imp_thr: Q32::from_int(percent), ..default });
+    let found = sweep(bench, &improvements)?;
+    findings.add("Figure 9", "MLR-8MB, baseline 2, threshold 3 %", f64::from(found[0].0));
+    let case = "fewer ways from 3 % to 40 % (violations)";
+    findings.add("Figure 9", case, violations(&found, fewer));
+    for (percent, (ways, _)) in IPC.iter().zip(&found).skip(1) {
+        let case = format!("MLR-8MB, baseline 2, threshold {percent} %");
+        findings.add_beside("Figure 9", &case, "ways", Some(f64::from(*ways)));
+    }
+    findings.add("Figures 8 and 9", "baseline", f64::from(BASELINE));
+    let line = |name: &str, percents: &[u32], ways: &[(u32, f64)]| Line {
+        name: name.to_owned(),
+        points: percents
+            .iter()
+            .map(|&p| f64::from(p))
+            .zip(ways.iter().map(|w| f64::from(w.0)))
+            .collect(),
+    };
+    Ok(vec![
+        line("Figure 8: llc_miss_rate_thr, as printed in §3.4", &MISSES, &printed),
+        line("Figure 9: ipc_imp_thr", &IPC, &found),
+    ])
+}

@@ -1,0 +1,287 @@
+//! Figures 7 and 10 to 16: what dCat does round by round among tenants that read arrays.
+
+use std::time::{Duration, Instant};
+
+use fairways_chip::{ChipError, Job};
+use fairways_core::{Action, Event, Policy, Time};
+use fairways_policy::dcat::{Dcat, Objective, Parameters};
+use rayon::prelude::*;
+
+use super::setup::{Bench, ROUND, Run, Under, among, later, tenant};
+use crate::executed::timeline;
+use crate::paper::{Findings, Line};
+
+/// The ways that each tenant of these experiments was promised (§5.1).
+const BASELINE: u32 = 3;
+
+/// A timeline: what it shows, its lines of ways and of normalised IPC.
+pub(super) type Drawn = (&'static str, &'static str, Vec<Line>);
+
+/// Lines of the ways and of the normalised IPC of some tenants.
+fn drawn(file: &'static str, title: &'static str, run: &Run, tenants: &[(usize, &str)]) -> Drawn {
+    let points = |values: Vec<f64>| (1..).map(f64::from).zip(values).collect();
+    let lines = tenants.iter().flat_map(|&(place, name)| {
+        let ways = run.ways(place).into_iter().map(f64::from).collect();
+        [
+            Line { name: format!("{name}, ways"), points: points(ways) },
+            Line {
+                name: format!("{name}, normalised IPC"),
+                points: points(run.normalised(place, BASELINE)),
+            },
+        ]
+    });
+    (file, title, lines.collect())
+}
+
+/// The five scenarios of a single tenant, two tenants, and neighbours that come.
+pub(super) fn run(bench: Bench, findings: &mut Findings) -> Result<Vec<Drawn>, ChipError> {
+    let fair = Parameters::default();
+    let fast = Parameters { objective: Objective::MaxPerformance, ..fair };
+    let alone = |text: &str| among(&[tenant(text, BASELINE)], 5, BASELINE);
+    let both = |other: &str, polite| {
+        let two = [tenant("idle@1s+mlr:8M", BASELINE), tenant(other, BASELINE)];
+        among(&two, polite, BASELINE)
+    };
+    let mut fourteen = both("idle@1s+mlr:12M", 4);
+    fourteen.extend((0..4).map(|_| later(14, tenant("lookbusy", 1))));
+    let scenarios: [(Vec<Job>, Parameters, u32); 6] = [
+        (alone("idle@2s+mlr:8M@12s+idle@4s+mlr:8M@7s"), fair, 24),
+        (alone("idle@2s+mload:60M"), fair, 14),
+        (alone("idle@1s+mlr:8M@13s+idle@5s+mlr:8M@7s+idle@100s"), fair, 29),
+        (alone("idle@1s+mload:60M"), fair, 16),
+        (fourteen, fast, 24),
+        (both("idle@1s+mload:60M", 5), fair, 16),
+    ];
+    let runs: Vec<Run> = scenarios
+        .par_iter()
+        .map(|(jobs, parameters, rounds)| bench.run(jobs, Under::Dcat(*parameters), *rounds))
+        .collect::<Result<_, ChipError>>()?;
+    again(&runs[2], findings);
+    streaming(&runs[3], findings);
+    two_readers(&runs[4], findings);
+    reader_and_stream(&runs[5], findings);
+    Ok(vec![
+        drawn("figure7a", "Figure 7 (a): a workload that comes back", &runs[0], &[(0, "MLR-8MB")]),
+        drawn("figure7b", "Figure 7 (b): one that streams", &runs[1], &[(0, "MLOAD-60MB")]),
+        drawn(
+            "figure12",
+            "Figure 12: the second run of a known phase",
+            &runs[2],
+            &[(0, "MLR-8MB")],
+        ),
+        drawn("figure13", "Figure 13: MLOAD", &runs[3], &[(0, "MLOAD-60MB")]),
+        drawn(
+            "figure14",
+            "Figure 14: two MLRs, the largest total performance; four more tenants at 14 s",
+            &runs[4],
+            &[(0, "MLR-8MB"), (1, "MLR-12MB")],
+        ),
+        drawn(
+            "figure15",
+            "Figure 15: MLR beside MLOAD",
+            &runs[5],
+            &[(0, "MLR-8MB"), (1, "MLOAD-60MB")],
+        ),
+    ])
+}
+
+/// Figure 12.
+fn again(run: &Run, findings: &mut Findings) {
+    const ITEM: &str = "Figure 12";
+    let busy: Vec<bool> = run.0[0].iter().map(|moment| moment.counted.instructions > 0).collect();
+    let turns: Vec<usize> = busy
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| pair[0] != pair[1])
+        .map(|(at, _)| at + 1)
+        .collect();
+    // It starts, ends, starts, ends.
+    let [_, first_end, second, second_end] = turns[..] else { return };
+    let shown = format!("{first_end}/{second}/{second_end}");
+    findings.add_text(ITEM, "first run ends; second starts; second ends", shown);
+    let ways = run.ways(0);
+    let reached = ways[second_end - 2];
+    findings.add(ITEM, "second run jumps to", f64::from(reached));
+    let rounds = ways[second..].iter().position(|&ways| ways == reached).map(|at| (at + 1) as f64);
+    findings.add_if(ITEM, "rounds to reach it in the second run", rounds);
+    let case = "the first run's preferred ways";
+    findings.add_beside(ITEM, case, "ways", Some(f64::from(ways[first_end - 2])));
+}
+
+/// Figure 13.
+fn streaming(run: &Run, findings: &mut Findings) {
+    const ITEM: &str = "Figure 13";
+    let most = run.most_ways(0, 1);
+    let last = run.final_ways(0);
+    findings.add(ITEM, "MLOAD declared streaming at, baseline 3", f64::from(most));
+    findings.add(ITEM, "MLOAD afterwards", f64::from(last));
+    let normalised = run.normalised(0, BASELINE);
+    let at_most = run
+        .ways(0)
+        .iter()
+        .position(|&ways| ways == most)
+        .and_then(|at| normalised.get(at + 1).copied());
+    let change = at_most.map(|ipc| 100.0 * (ipc - 1.0));
+    findings.add_if(ITEM, "MLOAD IPC change from 3 to 9 ways", change);
+    findings.add(ITEM, "ways saved against static", f64::from(BASELINE) - f64::from(last));
+}
+
+/// Figure 14.
+fn two_readers(run: &Run, findings: &mut Findings) {
+    const ITEM: &str = "Figure 14";
+    let at = |tenant: usize, second: usize| run.ways(tenant)[second - 1];
+    let (eight, twelve) = (at(0, 13), at(1, 13));
+    if eight == twelve {
+        findings.add(ITEM, "both MLRs before 14 s", f64::from(eight));
+    } else {
+        findings.add_text(ITEM, "both MLRs before 14 s", format!("{eight}/{twelve}"));
+    }
+    let others: u32 = (2..run.0.len()).map(|tenant| run.final_ways(tenant)).sum();
+    findings.add(ITEM, "ways left for both after 4 VMs start", 20.0 - f64::from(others));
+    findings.add(ITEM, "MLR-8MB after", f64::from(run.final_ways(0)));
+    findings.add(ITEM, "MLR-12MB after", f64::from(run.final_ways(1)));
+}
+
+/// Figure 15.
+fn reader_and_stream(run: &Run, findings: &mut Findings) {
+    const ITEM: &str = "Figure 15";
+    let at_six = [run.ways(0)[5], run.ways(1)[5]];
+    if at_six[0] == at_six[1] {
+        findings.add(ITEM, "both at 6 s", f64::from(at_six[0]));
+    } else {
+        findings.add_text(ITEM, "both at 6 s", format!("{}/{}", at_six[0], at_six[1]));
+    }
+    let most = run.most_ways(1, 1);
+    findings.add(ITEM, "MLOAD takes the last way (Unknown first)", f64::from(most));
+    findings.add(ITEM, "MLOAD releases", f64::from(most - run.final_ways(1)));
+    findings.add(ITEM, "MLR-8MB at the end", f64::from(run.final_ways(0)));
+}
+
+/// Figures 10 and 11: one MLR of each size among five that only compute. Returns the ways and normalised
+/// IPC of each, and its latency with dCat and with its baseline over that with the whole cache.
+pub(super) fn sizes(
+    bench: Bench,
+    findings: &mut Findings,
+) -> Result<(Vec<Drawn>, Vec<(String, Vec<f64>)>), ChipError> {
+    const SIZES: [u32; 4] = [4, 8, 12, 16];
+    const ROUNDS: u32 = 18;
+    let text = |size: u32| format!("mlr:{size}M");
+    let run = |&size: &u32| {
+        let target = tenant(&format!("idle@1s+{}", text(size)), BASELINE);
+        bench.run(&among(&[target], 5, BASELINE), Under::Dcat(Parameters::default()), ROUNDS)
+    };
+    let runs: Vec<Run> = SIZES.par_iter().map(run).collect::<Result<_, ChipError>>()?;
+    let polite = (1..=5).map(|tenant| runs[1].final_ways(tenant)).max().unwrap_or(0);
+    findings.add("Figure 10", "lookbusy ends at", f64::from(polite));
+    // From its start, a second after the beginning.
+    let time = |place: usize| runs[place].settled(0) - 1.0;
+    findings.add("Figure 10", "MLR-8MB, time to enough ways", time(1));
+    findings.add("Figure 10", "MLR-16MB, time to enough ways", time(3));
+    findings.add("§5.1", "MLR-8MB settles at", f64::from(runs[1].final_ways(0)));
+    let case = "MLR-16MB settles at (not printed in text)";
+    findings.add("§5.1", case, f64::from(runs[3].final_ways(0)));
+    findings.add_text(
+        "§5.1",
+        "MLR experiments: VMs x baseline",
+        format!("{} x {BASELINE}", runs[1].0.len()),
+    );
+
+    let latency = |(&size, run): (&u32, &Run)| -> Result<[f64; 2], ChipError> {
+        let ways = bench.settings.chip.llc.ways.get();
+        let full = bench.alone(&text(size), ways, 6)?;
+        Ok([full / run.ipc(0, 3), full / bench.alone(&text(size), BASELINE, 6)?])
+    };
+    let latencies: Vec<[f64; 2]> =
+        SIZES.par_iter().zip(&runs).map(latency).collect::<Result<_, ChipError>>()?;
+    let worst = latencies.iter().map(|one| one[0]).fold(0.0, f64::max);
+    findings.add("Figure 11", "dCat over full cache, latency, worst of 4 to 16 MB", worst);
+    let larger = latencies[1..].iter().map(|one| one[1] / one[0]).fold(f64::MAX, f64::min);
+    findings.add("Figure 11", "static (3 ways) over dCat, MLR-8MB and larger", larger);
+    let bars = ["dCat", "static, 3 ways"]
+        .into_iter()
+        .enumerate()
+        .map(|(place, name)| (name.to_owned(), latencies.iter().map(|one| one[place]).collect()));
+    let names = SIZES.map(|size| format!("MLR-{size}MB"));
+    let line = |values: &dyn Fn(&Run) -> Vec<f64>| -> Vec<Line> {
+        let lines = names.iter().zip(&runs);
+        lines
+            .map(|(name, run)| Line {
+                name: name.clone(),
+                points: (1..).map(f64::from).zip(values(run)).collect(),
+            })
+            .collect()
+    };
+    let ways = line(&|run| run.ways(0).into_iter().map(f64::from).collect());
+    let ipc = line(&|run| run.normalised(0, BASELINE));
+    let drawn = vec![
+        ("figure10", "Figure 10: ways of MLR", ways),
+        ("figure10-ipc", "Figure 10: IPC of MLR over that with 3 ways", ipc),
+    ];
+    Ok((drawn, bars.collect()))
+}
+
+/// Figure 16: MLR beside MLOAD under dCat, with static ways, and shared.
+pub(super) fn latencies(
+    bench: Bench,
+    findings: &mut Findings,
+) -> Result<Vec<(String, Vec<f64>)>, ChipError> {
+    const ITEM: &str = "Figure 16";
+    let tenants = among(&[tenant("mlr:8M", BASELINE), tenant("mload:60M", BASELINE)], 5, BASELINE);
+    let cases = [Under::Shared, Under::Static, Under::Dcat(Parameters::default())];
+    let runs: Vec<Run> = cases
+        .par_iter()
+        .map(|under| bench.run(&tenants, *under, 16))
+        .collect::<Result<_, ChipError>>()?;
+    let ipc = |run: usize, tenant| runs[run].ipc(tenant, 3);
+    let more = |tenant, other: usize| 100.0 * (ipc(2, tenant) / ipc(other, tenant) - 1.0);
+    findings.add(ITEM, "MLR-8MB improvement by dCat", more(0, 1));
+    findings.add_beside(
+        ITEM,
+        "MLR-8MB improvement by dCat over shared",
+        "percent",
+        Some(more(0, 0)),
+    );
+    findings.add(ITEM, "MLOAD change by dCat", more(1, 1));
+    findings.add_beside(ITEM, "MLOAD change by dCat over shared", "percent", Some(more(1, 0)));
+    let ways = bench.settings.chip.llc.ways.get();
+    let full = [bench.alone("mlr:8M", ways, 6)?, bench.alone("mload:60M", ways, 6)?];
+    let names = ["shared", "static, 3 ways", "dCat"];
+    let bar = |(run, name): (usize, &str)| {
+        (name.to_owned(), vec![full[0] / ipc(run, 0), full[1] / ipc(run, 1)])
+    };
+    Ok(names.into_iter().enumerate().map(bar).collect())
+}
+
+/// dCat, and how long it took.
+struct Timed {
+    policy: Dcat,
+    spent: Duration,
+}
+
+impl Policy for Timed {
+    fn name(&self) -> &'static str {
+        self.policy.name()
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        let (start, mut elsewhere) = (Instant::now(), Duration::ZERO);
+        self.policy.handle(at, event, &mut |action| {
+            // What the machine does about it is not dCat's work.
+            let start = Instant::now();
+            act(action);
+            elsewhere += start.elapsed();
+        });
+        self.spent += start.elapsed().saturating_sub(elsewhere);
+    }
+}
+
+/// §5.1: what dCat's own work takes of a core.
+pub(super) fn overhead(bench: Bench, findings: &mut Findings) -> Result<(), ChipError> {
+    const ROUNDS: u32 = 10;
+    let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
+    let mut timed = Timed { policy: Dcat::new(Parameters::default()), spent: Duration::ZERO };
+    timeline(bench.settings, &tenants, &mut timed, ROUND, ROUNDS)?;
+    let share = timed.spent.as_secs_f64() / (ROUND * ROUNDS).as_secs_f64();
+    findings.add("§5.1", "dCat daemon CPU", 100.0 * share);
+    Ok(())
+}
