@@ -73,7 +73,7 @@ pub(crate) struct Simulate {
     pub(crate) mixes: Option<PathBuf>,
 
     /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov,
-    /// dunn, kpart, lfoc, lfoc-plus, and optimum, the fairest partition there is
+    /// dcat, dunn, kpart, lfoc, lfoc-plus, and optimum, the fairest partition there is
     #[arg(
         long,
         value_name = "A,B,C",
@@ -138,7 +138,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) mix: Option<String>,
 
-    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dunn, kpart, lfoc or lfoc-plus
+    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dcat, dunn, kpart, lfoc or
+    /// lfoc-plus
     #[arg(long, value_name = "NAME", default_value = "lfoc")]
     pub(crate) policy: String,
 
@@ -371,7 +372,7 @@ pub(crate) struct Paper {
     #[arg(long, value_name = "FILE")]
     pub(crate) phases: Option<PathBuf>,
 
-    /// Fewer mixes and shorter runs
+    /// Less of what takes long, and shorter runs
     #[arg(long)]
     pub(crate) quick: bool,
 

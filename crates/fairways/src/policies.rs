@@ -130,12 +130,15 @@ mod tests {
     #[test]
     fn every_parameter_stands_in_the_documentation_with_its_default() {
         let text = include_str!("../../../docs/run.md");
-        for (policy, heading) in [("lfoc", "of LFOC"), ("dunn", "of Dunn"), ("kpart", "of KPart")] {
+        let sections =
+            [("lfoc", "of LFOC"), ("dcat", "of dCat"), ("dunn", "of Dunn"), ("kpart", "of KPart")];
+        for (policy, heading) in sections {
             let start = text.find(&format!("## Parameters {heading}\n")).unwrap();
             let section = text[start + 3..].split("\n## ").next().unwrap();
             for (name, value) in all_of(policy, &[]).unwrap().as_object().unwrap() {
                 let value = match (name.as_str(), value.as_str()) {
                     ("decision_period", _) => "500ms".to_owned(),
+                    ("period", _) => "1s".to_owned(),
                     (_, Some(text)) => text.to_owned(),
                     (_, None) => value.to_string(),
                 };
@@ -148,6 +151,11 @@ mod tests {
     #[test]
     fn every_policy_that_has_parameters_takes_them() {
         assert_eq!(all_of("lfoc-plus", &[]).unwrap()["pair_clustering"], true);
+        let dcat = all_of("dcat", &["objective=max-performance", "ipc_imp_thr=2.5"]).unwrap();
+        assert_eq!(
+            (&dcat["objective"], &dcat["ipc_imp_thr"]),
+            (&"max-performance".into(), &"2.5".into())
+        );
         assert_eq!(all_of("dunn", &["textbook_index=true"]).unwrap()["textbook_index"], true);
         let kpart = all_of("kpart", &["profile_period=1000000"]).unwrap();
         assert_eq!(

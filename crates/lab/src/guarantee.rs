@@ -4,12 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_core::{Llc, Machine, Policy, Time, Wish};
-use fairways_model::{Job, Model, Phase, Settings, Work};
+use fairways_chip::{Chip, ChipError, Length};
+use fairways_core::{Llc, Machine, Policy, Time, Ways, Wish};
+use fairways_model::{Model, Work};
 use fairways_policy::by_name;
-use fairways_profiles::{Program, Table};
-use rand_core::{Rng, SeedableRng};
+use fairways_profiles::{Metric, Program, Table};
+use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
+
+use crate::draw::pick;
 
 /// The work that a workload has done by so many equal steps of time, from none on: instructions.
 pub type Progress = Vec<f64>;
@@ -31,6 +34,16 @@ impl Stepped for Model {
     fn instructions(&self, job: usize) -> f64 {
         let Work { instructions, .. } = self.work_of(job);
         instructions
+    }
+}
+
+impl Stepped for Chip {
+    fn stop(&mut self, at: Time) {
+        self.stop_at(at);
+    }
+
+    fn instructions(&self, job: usize) -> f64 {
+        self.account(job).instructions as f64
     }
 }
 
@@ -102,63 +115,153 @@ fn when(progress: &[f64], work: f64) -> Option<f64> {
     Some((after - 1) as f64 + (work - from) / (to - from))
 }
 
+/// A workload, and the ways that it was promised.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promise {
+    /// Ways.
+    pub baseline: u32,
+    /// Seconds after which it starts.
+    pub at: f64,
+    /// Its phases, again and again: a program of the table, L1 references per 1000 instructions, and the
+    /// seconds that the phase takes at its best.
+    pub phases: Vec<(usize, f64, f64)>,
+}
+
 /// A mix of workloads with promises that fit, phases, and times of arrival, all drawn at random.
 ///
 /// The L1 references per instruction of any two phases of a workload differ by `differ`: 0.1 is by
 /// 10 % of the smaller, 0 is not at all.
 #[must_use]
-pub fn random_promises(table: &Table, llc: Llc, differ: f64, seed: u64) -> Vec<Job> {
+pub fn random_promises(table: &Table, ways: Ways, differ: f64, seed: u64) -> Vec<Promise> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let mut draw = |from: f64, to: f64| {
-        from + (to - from) * f64::from(rng.next_u32()) / (f64::from(u32::MAX) + 1.0)
+    let mut below = |count: u32| {
+        let picked = pick(&mut rng, count as usize).and_then(|picked| u32::try_from(picked).ok());
+        picked.unwrap_or(0)
     };
-    let ways = llc.ways.get();
-    let mut left = ways;
-    let count = draw(2.0, 9.0) as usize;
-    let mut jobs = Vec::new();
-    for place in 0..count {
-        let others = u32::try_from(count - place - 1).unwrap_or(u32::MAX);
-        let most = left.saturating_sub(others).min(ways / 2);
-        let baseline = draw(1.0, f64::from(most) + 1.0) as u32;
-        left -= baseline;
-        let phases = draw(1.0, 5.0) as usize;
+    let programs = u32::try_from(table.names().len()).unwrap_or(u32::MAX);
+    let count = 2 + below(7);
+    let mut left = ways.get();
+    let promise = |place| {
+        let others = count - place - 1;
+        let most = left.saturating_sub(others).clamp(1, ways.get() / 2);
+        let baseline = 1 + below(most);
+        left = left.saturating_sub(baseline);
         let mut levels: Vec<i32> = (0..8).collect();
-        let phase = |_| {
-            let index = draw(0.0, table.names().len() as f64) as usize;
-            let level = levels.remove(draw(0.0, levels.len() as f64) as usize);
+        let phases = (0..=below(4)).map(|_| {
+            let count = u32::try_from(levels.len()).unwrap_or(u32::MAX);
+            let level = levels.remove(below(count) as usize);
             let l1rpki = 200.0 * (1.0 + differ).powi(level);
-            let program = Program::new(table, index, llc.ways).with_l1rpki(l1rpki);
-            let seconds = draw(0.5, 20.0);
-            let instructions = Some((seconds * 2e9 * program.best_ipc()) as u64);
-            Phase { program: Arc::new(program), instructions }
-        };
-        let phases: Vec<Phase> = (0..phases).map(phase).collect();
-        let at = if draw(0.0, 2.0) < 1.0 { 0.0 } else { draw(0.0, 10.0) };
-        jobs.push(Job {
-            at: Time::ZERO.after(Duration::from_secs_f64(at)),
-            wish: Wish { baseline_ways: Some(baseline) },
-            ..Job::new(phases)
+            (below(programs) as usize, l1rpki, 0.5 + f64::from(below(1950)) / 100.0)
         });
-    }
-    jobs
+        let phases = phases.collect();
+        let at = if below(2) == 0 { 0.0 } else { f64::from(below(1000)) / 100.0 };
+        Promise { baseline, at, phases }
+    };
+    (0..count).map(promise).collect()
 }
 
-/// What becomes of each promise when such jobs run on the model for so many seconds under a policy.
-#[must_use]
-pub fn on_model(
-    jobs: &[Job],
-    llc: Llc,
+/// Steps of the run with baselines, for one of the run that is compared with it.
+const FINE: u32 = 10;
+
+/// The run with baselines lasts so many times as long: a workload may gain so much from spare ways.
+const LONGER: u32 = 3;
+
+const ROUND: Duration = Duration::from_secs(1);
+
+/// Runs two machines alike, one under a policy and one under `static`; what becomes of each promise.
+fn compared<M: Stepped>(
+    machine: impl Fn() -> M,
+    promises: &[Promise],
     policy: &mut dyn Policy,
     seconds: u32,
     loss: f64,
 ) -> Vec<Kept> {
-    const FINE: u32 = 10;
-    let machine = || Model::new(Settings::new(llc), jobs.iter().cloned());
-    let round = Duration::from_secs(1);
-    let ours = progress(&mut machine(), policy, jobs.len(), round, seconds);
-    // The same work takes longer there: a workload may gain so much from spare ways.
+    let jobs = promises.len();
+    let ours = progress(&mut machine(), policy, jobs, ROUND, seconds);
     let mut fixed = by_name("static").expect("a policy's name");
-    let baseline =
-        progress(&mut machine(), fixed.as_mut(), jobs.len(), round / FINE, 3 * FINE * seconds);
+    let steps = LONGER * FINE * seconds;
+    let baseline = progress(&mut machine(), fixed.as_mut(), jobs, ROUND / FINE, steps);
     ours.iter().zip(&baseline).map(|(ours, baseline)| kept(ours, baseline, FINE, loss)).collect()
+}
+
+/// When so many seconds are over.
+fn time(seconds: f64) -> Time {
+    Time::ZERO.after(Duration::from_secs_f64(seconds))
+}
+
+/// What becomes of each promise on the model in so many seconds under a policy.
+#[must_use]
+pub fn on_model(
+    table: &Table,
+    llc: Llc,
+    promises: &[Promise],
+    policy: &mut dyn Policy,
+    seconds: u32,
+    loss: f64,
+) -> Vec<Kept> {
+    let settings = fairways_model::Settings::new(llc);
+    let phase = |&(index, l1rpki, seconds): &(usize, f64, f64)| {
+        let program = Program::new(table, index, llc.ways).with_l1rpki(l1rpki);
+        let instructions = Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));
+        fairways_model::Phase { program: Arc::new(program), instructions }
+    };
+    let job = |promise: &Promise| fairways_model::Job {
+        at: time(promise.at),
+        wish: Wish { baseline_ways: Some(promise.baseline) },
+        ..fairways_model::Job::new(promise.phases.iter().map(phase).collect())
+    };
+    let machine = || Model::new(settings, promises.iter().map(job));
+    compared(machine, promises, policy, seconds, loss)
+}
+
+/// The same on a chip, where programs' L1 references are their LLC references: of phases whose rates
+/// differ by less than 10 % only the first takes part.
+///
+/// # Errors
+/// If there can't be such a chip: [`ChipError`].
+pub fn on_chip(
+    table: &Table,
+    settings: fairways_chip::Settings,
+    promises: &[Promise],
+    policy: &mut dyn Policy,
+    seconds: u32,
+    loss: f64,
+) -> Result<Vec<Kept>, ChipError> {
+    let chip = settings.chip;
+    let job = |promise: &Promise| {
+        let mut rates: Vec<f64> = Vec::new();
+        let mut phases = Vec::new();
+        for &(index, _, seconds) in &promise.phases {
+            let rate = table.values(index, Metric::Llcrpki).next().unwrap_or(0.0);
+            let alike = |other: &f64| (rate - other).abs() < 0.101 * rate.min(*other);
+            let profiled =
+                fairways_chip::program::profiled(table, index, chip.llc.ways, chip.latency);
+            if let (false, Ok(program)) = (rates.iter().any(alike), profiled) {
+                rates.push(rate);
+                let best = table.values(index, Metric::Ipc).fold(0.0, f64::max);
+                let instructions = whole(seconds * f64::from(chip.mhz) * 1e6 * best);
+                let length = Some(Length::Instructions(instructions));
+                phases.push(fairways_chip::Phase { program: Some(Arc::new(program)), length });
+            }
+        }
+        fairways_chip::Job {
+            phases,
+            at: time(promise.at),
+            wish: Wish { baseline_ways: Some(promise.baseline) },
+            ..fairways_chip::Job::default()
+        }
+    };
+    let jobs: Vec<fairways_chip::Job> = promises.iter().map(job).collect();
+    Chip::new(settings, jobs.iter().cloned())?;
+    let machine = || Chip::new(settings, jobs.iter().cloned()).expect("it could be made before");
+    Ok(compared(machine, promises, policy, seconds, loss))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts are not negative; the cast saturates"
+)]
+fn whole(count: f64) -> u64 {
+    (count as u64).max(1)
 }

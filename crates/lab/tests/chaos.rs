@@ -12,6 +12,7 @@ use std::time::Duration;
 use fairways_core::{Action, AppId, Event, Llc, Machine, Policy, Time, Ways, Wish};
 use fairways_lab::job;
 use fairways_model::{Job, Model, Settings, Then};
+use fairways_policy::dcat::{self, Dcat, Objective};
 use fairways_policy::dunn::Dunn;
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc, Parameters};
@@ -124,12 +125,20 @@ fn run(seed: u64) -> Done {
     };
     // A size takes a few windows, or is given up once no window was usable for so long.
     let longest = parameters.decision_period * (parameters.sampling_patience + 4);
-    match seed % 4 {
+    match seed % 5 {
         0 => {
             let published = kpart::Parameters::default();
             let profile_period = 1_000_000_000;
             let mut policy = KPart::new(kpart::Parameters { profile_period, ..published });
             check(&mut model, &settings, &mut policy, kpart::SAMPLING, longest, |_, _, _| ()).0
+        }
+        4 => {
+            let reclaim_on_ipc = dice.one_in(2);
+            let objective =
+                if dice.one_in(2) { Objective::MaxFairness } else { Objective::MaxPerformance };
+            let published = dcat::Parameters::default();
+            let mut policy = Dcat::new(dcat::Parameters { reclaim_on_ipc, objective, ..published });
+            check(&mut model, &settings, &mut policy, "", longest, |_, _, _| ()).0
         }
         1 if dice.one_in(2) => {
             check(&mut model, &settings, &mut Dunn::default(), "", longest, |_, _, _| ()).0

@@ -86,6 +86,11 @@ fn how(args: &Simulate, world: &World) -> Result<How, BadInput> {
         if let Some(flag) = given.or(args.observation.given()) {
             return Err(BadInput(format!("{flag}: expected --dynamic with it")));
         }
+        if policies(&args.policies)?.contains(&"dcat") {
+            let said = "--policies: dcat decides by what it sees running: expected --dynamic with it, \
+                        or --machine chip:PRESET";
+            return Err(BadInput(said.to_owned()));
+        }
         let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
         return Ok(How::Score(Settings { llc: world.llc, bandwidth, wishes }));
     }

@@ -26,9 +26,11 @@ pub(super) fn spare(workloads: &[Workload], total: u32) -> u32 {
 /// Gives every workload what it claims, from the pool, and from those that have more than their
 /// baseline (§3.4: Reclaim has the highest priority; decision dCat 7).
 pub(super) fn claims(workloads: &mut [Workload], total: u32, parameters: &Parameters) {
+    // A refused plan gives back what there may be no more, so that there can be too few ways even for
+    // what everybody has.
     let missing = |workloads: &[Workload]| -> u32 {
-        let each = workloads.iter().map(|one| one.claim.max(one.least).saturating_sub(one.ways));
-        each.sum::<u32>().saturating_sub(spare(workloads, total))
+        let each = workloads.iter().map(|one| one.ways.max(one.claim).max(one.least));
+        each.sum::<u32>().saturating_sub(total)
     };
     if missing(workloads) > 0 && parameters.objective == Objective::MaxPerformance {
         performance::reallocate(workloads, total, None);
@@ -40,13 +42,13 @@ pub(super) fn claims(workloads: &mut [Workload], total: u32, parameters: &Parame
         one.taken();
     }
     // Nobody can have nothing, whatever was promised to whom.
-    while let Some(place) = workloads.iter().position(|one| one.ways < one.least) {
-        if spare(workloads, total) == 0 {
-            let rest = workloads.iter_mut().filter(|one| one.ways > one.least);
-            let Some(most) = rest.max_by_key(|one| one.ways) else { break };
-            most.ways -= 1;
-        }
-        workloads[place].ways += 1;
+    for one in workloads.iter_mut() {
+        one.ways = one.ways.max(one.least);
+    }
+    while workloads.iter().map(|one| one.ways).sum::<u32>() > total {
+        let rest = workloads.iter_mut().filter(|one| one.ways > one.least);
+        let Some(most) = rest.max_by_key(|one| one.ways) else { break };
+        most.ways -= 1;
     }
     let mut pool = spare(workloads, total);
     for workload in workloads.iter_mut() {

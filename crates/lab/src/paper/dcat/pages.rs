@@ -3,6 +3,7 @@
 use fairways_chip::{ChipError, PageSize, lines_per_set};
 use rayon::prelude::*;
 
+use super::plots::Series;
 use super::setup::{Bench, Under, tenant};
 use crate::paper::Findings;
 
@@ -13,10 +14,7 @@ const MB: u32 = 1 << 14;
 const ROUNDS: u32 = 5;
 
 /// Figure 1: MLR beside two MLOADs, as a multiple of its latency by itself with the whole cache.
-pub(super) fn interference(
-    bench: Bench,
-    findings: &mut Findings,
-) -> Result<Vec<(String, Vec<f64>)>, ChipError> {
+pub(super) fn interference(bench: Bench, findings: &mut Findings) -> Result<Series, ChipError> {
     const ITEM: &str = "Figure 1";
     let noise = || [tenant("mload:60M", 7), tenant("mload:60M", 7)];
     let latency = |size: &str, noisy: bool, under| {

@@ -98,8 +98,8 @@ fn elasticsearch(bench: Bench, length: Length, findings: &mut Findings) -> Resul
         .map(|&(_, policy, rounds)| {
             let mut times = requests(bench, &tenants, policy, rounds, ELASTICSEARCH_INSTRUCTIONS)?;
             times.sort_unstable_by(f64::total_cmp);
-            let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
-            Ok([times.iter().sum::<f64>() / times.len() as f64, at(0.95), at(0.99)]
+            let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+            Ok([times.iter().sum::<f64>() / times.len() as f64, at(95), at(99)]
                 .map(|seconds| 1e6 * seconds))
         })
         .collect::<Result<_, ChipError>>()?;

@@ -7,6 +7,7 @@ use fairways_core::{Action, Event, Policy, Time};
 use fairways_policy::dcat::{Dcat, Objective, Parameters};
 use rayon::prelude::*;
 
+use super::plots::Series;
 use super::setup::{Bench, ROUND, Run, Under, among, later, tenant};
 use crate::executed::timeline;
 use crate::paper::{Findings, Line};
@@ -162,7 +163,7 @@ fn reader_and_stream(run: &Run, findings: &mut Findings) {
 pub(super) fn sizes(
     bench: Bench,
     findings: &mut Findings,
-) -> Result<(Vec<Drawn>, Vec<(String, Vec<f64>)>), ChipError> {
+) -> Result<(Vec<Drawn>, Series), ChipError> {
     const SIZES: [u32; 4] = [4, 8, 12, 16];
     const ROUNDS: u32 = 18;
     let text = |size: u32| format!("mlr:{size}M");
@@ -178,6 +179,8 @@ pub(super) fn sizes(
     findings.add("Figure 10", "MLR-8MB, time to enough ways", time(1));
     findings.add("Figure 10", "MLR-16MB, time to enough ways", time(3));
     findings.add("§5.1", "MLR-8MB settles at", f64::from(runs[1].final_ways(0)));
+    let step = runs[3].ways(0).windows(2).skip(2).map(|pair| pair[1].saturating_sub(pair[0])).max();
+    findings.add_if("§3.5", "step", step.map(f64::from));
     let case = "MLR-16MB settles at (not printed in text)";
     findings.add("§5.1", case, f64::from(runs[3].final_ways(0)));
     findings.add_text(
@@ -221,10 +224,7 @@ pub(super) fn sizes(
 }
 
 /// Figure 16: MLR beside MLOAD under dCat, with static ways, and shared.
-pub(super) fn latencies(
-    bench: Bench,
-    findings: &mut Findings,
-) -> Result<Vec<(String, Vec<f64>)>, ChipError> {
+pub(super) fn latencies(bench: Bench, findings: &mut Findings) -> Result<Series, ChipError> {
     const ITEM: &str = "Figure 16";
     let tenants = among(&[tenant("mlr:8M", BASELINE), tenant("mload:60M", BASELINE)], 5, BASELINE);
     let cases = [Under::Shared, Under::Static, Under::Dcat(Parameters::default())];

@@ -1,0 +1,48 @@
+//! How well dCat keeps its promise: random mixes on the model, under dCat and with the ways that each
+//! workload was promised.
+//!
+//! `cargo run --release -p fairways-lab --example dcat_guarantee [-- MIXES]`
+#![allow(clippy::print_stdout)]
+
+use fairways_core::{Llc, Ways};
+use fairways_lab::guarantee::{Kept, on_model, random_promises};
+use fairways_policy::dcat::{Dcat, Parameters};
+use fairways_profiles::embedded;
+use rayon::prelude::*;
+
+/// Seconds of a mix, which are rounds.
+const SECONDS: u32 = 60;
+
+/// The speed that a workload may lose, and the rounds in a row for which it may lose more.
+const LOSS: f64 = 0.05;
+const ROUNDS: u32 = 2;
+
+fn main() {
+    let mixes =
+        std::env::args().nth(1).map_or(20_000, |text| text.parse().expect("a number of mixes"));
+    let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
+    println!("{mixes} mixes of 2 to 8 workloads, 20 ways, {SECONDS} rounds\n");
+    println!(
+        "phases differ  reclaim_on_ipc  workloads    rounds  below by 5 %  for more than 2 rounds"
+    );
+    for (differ, reclaim_on_ipc) in [(0.101, false), (0.101, true), (0.0, false), (0.0, true)] {
+        let parameters = Parameters { reclaim_on_ipc, ..Parameters::default() };
+        let mix = |seed: u64| {
+            let promises = random_promises(embedded(), llc.ways, differ, seed);
+            let mut policy = Dcat::new(parameters);
+            on_model(embedded(), llc, &promises, &mut policy, SECONDS, LOSS)
+        };
+        let kept: Vec<Kept> = (0..mixes).into_par_iter().flat_map_iter(mix).collect();
+        let rounds: u64 = kept.iter().map(|one| u64::from(one.rounds)).sum();
+        let below: u64 = kept.iter().map(|one| u64::from(one.below)).sum();
+        let broken = kept.iter().filter(|one| one.row > ROUNDS).count();
+        println!(
+            "{:<13}  {:<14}  {:>9}  {rounds:>8}  {:>11.3}%  {broken:>6} ({:.3}%)",
+            if differ > 0.0 { "by 10.1 %" } else { "not at all" },
+            reclaim_on_ipc,
+            kept.len(),
+            100.0 * below as f64 / rounds as f64,
+            100.0 * broken as f64 / kept.len() as f64,
+        );
+    }
+}
