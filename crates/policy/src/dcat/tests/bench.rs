@@ -1,0 +1,190 @@
+//! A machine on which programs do what a table says for the ways that they have.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use fairways_core::{
+    Action, AppId, Counters, Event, Every, Llc, Partition, PartitionError, PlanId, Policy, Sample,
+    Time, Ways, Wish,
+};
+
+use super::programs::{Does, Table};
+use crate::dcat::{Class, Dcat, Parameters};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub(super) struct Bench {
+    pub(super) policy: Dcat,
+    now: Time,
+    llc: Option<Llc>,
+    programs: BTreeMap<u32, Does>,
+    pub(super) partition: Partition,
+    /// Plans that were made, and those of them that were carried out.
+    pub(super) plans: u32,
+    pub(super) done: u32,
+    plan: Option<PlanId>,
+    pub(super) reason: &'static str,
+    /// When the window of a program ends, and how long it is.
+    watched: BTreeMap<u32, (Time, Duration)>,
+    alarm: Option<Time>,
+    told: BTreeMap<u32, &'static str>,
+    /// Programs whose windows do not arrive.
+    pub(super) lost: BTreeSet<u32>,
+    pub(super) refuses: bool,
+}
+
+impl Bench {
+    pub(super) fn new(ways: u32, parameters: Parameters) -> Self {
+        Self::on(Llc::with_ways(Ways::new(ways).unwrap()), parameters)
+    }
+
+    pub(super) fn on(llc: Llc, parameters: Parameters) -> Self {
+        let mut bench = Self { policy: Dcat::new(parameters), llc: Some(llc), ..Self::default() };
+        bench.tell(&Event::Machine(llc));
+        bench
+    }
+
+    /// It becomes a machine of so many ways.
+    pub(super) fn machine(&mut self, ways: u32) {
+        let llc = Llc::with_ways(Ways::new(ways).unwrap());
+        self.llc = Some(llc);
+        self.tell(&Event::Machine(llc));
+    }
+
+    /// Programs 0, 1, ... that were promised so many ways.
+    pub(super) fn with(ways: u32, programs: &[(u32, Does)]) -> Self {
+        let mut bench = Self::new(ways, Parameters::default());
+        for (app, &(baseline, does)) in (0..).zip(programs) {
+            bench.start(app, baseline, does);
+        }
+        bench
+    }
+
+    pub(super) fn start(&mut self, app: u32, baseline_ways: impl Into<Option<u32>>, does: Does) {
+        self.programs.insert(app, does);
+        let wish = Wish { baseline_ways: baseline_ways.into() };
+        self.tell(&Event::Started { app: AppId(app), wish, profile: None });
+    }
+
+    pub(super) fn becomes(&mut self, app: u32, does: Does) {
+        self.programs.insert(app, does);
+    }
+
+    pub(super) fn exit(&mut self, app: u32) {
+        self.programs.remove(&app);
+        self.watched.remove(&app);
+        self.told.remove(&app);
+        self.tell(&Event::Exited { app: AppId(app) });
+    }
+
+    fn tell(&mut self, event: &Event) {
+        let mut refused = Vec::new();
+        let llc = self.llc.unwrap();
+        self.policy.handle(self.now, event, &mut |action| match action {
+            Action::Partition { plan, partition, reason } => {
+                partition.check(&llc, self.programs.keys().map(|&app| AppId(app))).unwrap();
+                let masks = partition.masks();
+                let all = masks.iter().fold(0, |all, mask| all | mask.bits()).count_ones();
+                assert_eq!(all, masks.iter().map(|mask| mask.count()).sum(), "masks overlap");
+                self.plans += 1;
+                if self.refuses {
+                    return refused.push(plan);
+                }
+                self.done += 1;
+                (self.plan, self.reason) = (Some(plan), reason);
+                self.partition.clone_from(partition);
+            }
+            Action::Watch { app, every: Every::Time(window) } => {
+                self.watched.insert(app.0, (self.now.after(window), window));
+            }
+            Action::Watch { .. } => panic!("rounds are of time (§4)"),
+            Action::Wake { at } => self.alarm = Some(at),
+            Action::Classified { app, class, .. } => {
+                assert_ne!(self.told.insert(app.0, class), Some(class), "told twice");
+            }
+        });
+        let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
+        for plan in refused {
+            self.tell(&Event::Refused { plan, why });
+        }
+    }
+
+    fn sample(&self, app: u32, window: Duration) -> Sample {
+        let does = self.programs[&app];
+        let ways = self.ways(app) as usize;
+        let at = |table: Table| table[ways.min(table.len()) - 1];
+        let mhz = if does.idle { 1 } else { 2000 };
+        let cycles = u64::try_from(window.as_micros()).unwrap() * mhz;
+        let instructions = cycles * at(does.ipc) / 1000;
+        let references = instructions * does.llc / 1000;
+        let counters = (does.shows)(Counters {
+            instructions: Some(instructions),
+            cycles: Some(cycles),
+            l1_references: Some(instructions * does.l1 / 1000),
+            llc_references: Some(references),
+            llc_misses: Some(references * at(does.misses) / 1000),
+            ..Counters::default()
+        });
+        let plan = self.plan;
+        Sample { app: AppId(app), counters, occupancy: None, window, plan, straddled: false }
+    }
+
+    /// A second passes. What ends at one instant was counted before anything is decided on it, and is
+    /// told before the alarm.
+    pub(super) fn round(&mut self) {
+        let end = self.now.after(SECOND);
+        loop {
+            let ends = self.watched.values().map(|&(at, _)| at);
+            let next = ends.chain(self.alarm).min().filter(|&at| at <= end);
+            let Some(next) = next else { break };
+            self.now = next;
+            let mut samples = Vec::new();
+            for (&app, &(at, window)) in &self.watched {
+                if at <= next {
+                    samples.push((self.sample(app, window), next.after(window)));
+                }
+            }
+            for (sample, next) in samples {
+                self.watched.get_mut(&sample.app.0).unwrap().0 = next;
+                if !self.lost.contains(&sample.app.0) {
+                    self.tell(&Event::Sampled(sample));
+                }
+            }
+            if self.alarm.is_some_and(|at| at <= next) {
+                self.alarm = None;
+                self.tell(&Event::Woke);
+            }
+        }
+        self.now = end;
+        let class = |app: u32| self.policy.class(AppId(app)).map(Class::name);
+        self.told.retain(|&app, _| class(app).is_some());
+        // What a refusal undoes is told with the next decision.
+        assert!(self.refuses || self.told.iter().all(|(&app, &told)| class(app) == Some(told)));
+    }
+
+    pub(super) fn rounds(&mut self, count: u32) {
+        (0..count).for_each(|_| self.round());
+    }
+
+    /// What a program is, and has, after each of so many rounds.
+    pub(super) fn trace(&mut self, app: u32, rounds: usize) -> Vec<(Class, u32)> {
+        let mut trace = Vec::new();
+        trace.resize_with(rounds, || {
+            self.round();
+            self.is(app)
+        });
+        trace
+    }
+
+    pub(super) fn is(&self, app: u32) -> (Class, u32) {
+        (self.policy.class(AppId(app)).unwrap(), self.ways(app))
+    }
+
+    /// All of them, before a plan with it was carried out.
+    pub(super) fn ways(&self, app: u32) -> u32 {
+        let mask = self.partition.mask_of(AppId(app));
+        mask.map_or(self.llc.unwrap().ways.get(), |mask| mask.count())
+    }
+}

@@ -1,0 +1,14 @@
+//! Tests that quote the section or the decision that they hold.
+
+mod bench;
+mod counters;
+mod donors;
+mod examples;
+mod growing;
+mod phases;
+mod programs;
+mod promises;
+mod reclaim;
+mod refusals;
+mod steady;
+mod sums;
