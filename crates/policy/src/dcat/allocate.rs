@@ -58,9 +58,12 @@ pub(super) fn claims(workloads: &mut [Workload], total: u32, parameters: &Parame
     }
     for workload in workloads.iter_mut().filter(|one| one.ways >= one.claim) {
         let Some(to) = workload.jump.take() else { continue };
-        if let Some(left) = pool.checked_sub(to.saturating_sub(workload.ways)) {
-            pool = left;
-            workload.jumped(to.max(workload.ways));
+        match pool.checked_sub(to.saturating_sub(workload.ways)) {
+            Some(left) => {
+                pool = left;
+                workload.jumped(to.max(workload.ways));
+            }
+            None => workload.not_jumped(),
         }
     }
 }

@@ -85,6 +85,9 @@ impl Dcat {
             self.workloads.clear();
         }
         let Some(llc) = self.running.llc() else { return };
+        for one in &mut self.workloads {
+            one.phases.retry();
+        }
         self.warning = admission::admit(
             &llc,
             self.running.programs(),
@@ -129,10 +132,12 @@ impl Dcat {
 
     fn decide(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         for one in &mut self.workloads {
+            one.measured = false;
             if let Some((counters, window)) = one.counted.take() {
                 let idle = is_idle(&counters, window, self.parameters.idle_mhz);
                 one.observe(&counters, idle, &self.parameters);
             }
+            one.pay();
         }
         let total = self.own_ways();
         allocate::allocate(&mut self.workloads, total, &self.parameters);

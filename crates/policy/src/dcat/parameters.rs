@@ -75,10 +75,12 @@ impl Default for Parameters {
     }
 }
 
-/// Whether `part` is at least `percent` percent of `whole`.
+/// Whether `part`, a difference of quotients that were rounded down, is at least `percent` percent of
+/// `whole`.
 pub(super) fn reaches(part: Q32, percent: Q32, whole: Q32) -> bool {
     const HUNDRED: u128 = 100 << 32;
-    u128::from(part.raw()) * HUNDRED >= u128::from(percent.raw()) * u128::from(whole.raw())
+    let rounded_up = u128::from(part.raw()) + 1;
+    rounded_up * HUNDRED >= u128::from(percent.raw()) * u128::from(whole.raw())
 }
 
 /// `a` - `b`; nothing if that is less.

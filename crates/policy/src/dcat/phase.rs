@@ -100,7 +100,7 @@ impl Phase {
         }
         let halved = halved
             .is_some_and(|((_, known), now)| known > llc_ref_thr && now.raw() < known.raw() / 2);
-        let bit = 1u32.checked_shl(ways - 1).unwrap_or(0);
+        let bit = ways.checked_sub(1).and_then(|place| 1u32.checked_shl(place)).unwrap_or(0);
         let known = self.ipc(ways).filter(|_| self.first.seen & bit != 0);
         if known.is_none() {
             self.record(ways, ipc);

@@ -67,9 +67,13 @@ pub(super) struct Workload {
     pub(super) steady: bool,
     /// What was counted, and in what time.
     pub(super) counted: Option<(Counters, Duration)>,
+    /// Whether the last round told what it does with what it has.
+    pub(super) measured: bool,
     /// Its ways by the last plan, and by the one before.
     pub(super) planned: u32,
     pub(super) before: u32,
+    /// What it has still to go down to, as a plan that was refused had it.
+    pub(super) owed: Option<u32>,
     /// The class that was told last.
     pub(super) told: Option<Class>,
 }
@@ -102,15 +106,19 @@ impl Workload {
             awaited: false,
             steady: false,
             counted: None,
+            measured: false,
             planned: 0,
             before: 0,
+            owed: None,
             told: None,
         }
     }
 
     /// Whether it is to get a spare way.
     pub(super) fn wants(&self) -> bool {
-        matches!(self.class, Class::Unknown | Class::Receiver) && self.ways >= self.baseline
+        self.measured
+            && matches!(self.class, Class::Unknown | Class::Receiver)
+            && self.ways >= self.baseline
     }
 
     /// Whether it has given away all that it can.
@@ -163,16 +171,37 @@ impl Workload {
 
     /// The last plan was not carried out.
     pub(super) fn undo(&mut self) {
-        if self.class == Class::Keeper && self.before < self.ways {
+        if self.class == Class::Keeper && (self.baseline..self.ways).contains(&self.before) {
             self.become_(Class::Receiver, "the machine refused the ways that it prefers");
         }
+        // What it was to give it is still to give.
+        self.owed = Some(self.ways).filter(|&ways| ways < self.before);
         (self.ways, self.planned, self.grew) = (self.before, self.before, None);
+    }
+
+    /// It gives what a refused plan had it give, if that still holds.
+    pub(super) fn pay(&mut self) {
+        if let Some(ways) = self.owed.take()
+            && matches!(self.class, Class::Keeper | Class::Streaming)
+        {
+            self.ways = self.ways.min(ways);
+        }
+    }
+
+    /// The pool is too small for what its phase prefers: it may grow there.
+    pub(super) fn not_jumped(&mut self) {
+        if let Some(phase) = self.phases.current_mut() {
+            phase.tried = false;
+        }
     }
 
     /// It goes from its baseline to what its phase preferred when it was seen before.
     pub(super) fn jumped(&mut self, to: u32) {
         self.ways = to;
         self.become_(Class::Keeper, "the phase is known, and so is what it prefers");
+        if let Some(phase) = self.phases.current_mut() {
+            phase.tried = true;
+        }
     }
 
     /// Steps 1 to 4 of Figure 4: what a window says of the phase, of the baseline, and of the class.
@@ -258,6 +287,7 @@ impl Workload {
             return self.give(self.ways.min(self.least), Gave::Quiet);
         }
         let Some(misses) = llc_misses else { return };
+        self.measured = true;
         let rate = Q32::ratio(misses.saturating_mul(100), references.max(1));
         let trivial = quiet || rate <= parameters.llc_miss_rate_thr;
         if waits || !has_baseline {

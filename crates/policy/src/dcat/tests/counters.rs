@@ -70,7 +70,6 @@ fn a_donor_or_keeper_that_cannot_be_measured_for_a_while_stays_where_it_is() {
 }
 
 #[test]
-#[ignore = "it is given a way a round unmeasured"]
 fn who_grows_and_cannot_be_measured_for_a_while_stays_where_it_is() {
     for (does, rounds) in [(HUNGRY, 1), (HUNGRY, 2), (STREAMING, 2)] {
         for shows in HOLDING {
@@ -84,7 +83,6 @@ fn who_grows_and_cannot_be_measured_for_a_while_stays_where_it_is() {
 }
 
 #[test]
-#[ignore = "it is given a way a round unmeasured"]
 fn who_grows_and_whose_windows_are_lost_stays_where_it_is() {
     let mut bench = Bench::with(20, &[(3, HUNGRY), (3, FITS)]);
     bench.rounds(2);

@@ -36,7 +36,6 @@ fn table_1_marks_six_ways_as_preferred() {
 }
 
 #[test]
-#[ignore = "the rounding of IPC puts a gain of just ipc_imp_thr below it"]
 fn table_1_marks_six_ways_whatever_the_ipc_that_it_is_normalised_by() {
     for unit in [250, 500, 1000, 1100, 2000, 2500] {
         assert_eq!(table(unit, &TABLE_1).preferred(3, FIVE), Some(6), "{unit}");
@@ -122,7 +121,7 @@ fn a_third_workload_takes_its_baseline_where_the_sum_stays_largest() {
     }
 }
 
-/// Where 4 % are too little, A and B stop by themselves, and C still leaves 3 and 5.
+/// Where 3 % are too little, A stops by itself, and C still leaves 3 and 5.
 #[test]
 fn the_same_is_the_best_choice_with_the_default_threshold() {
     let objective = Objective::MaxPerformance;
@@ -130,7 +129,7 @@ fn the_same_is_the_best_choice_with_the_default_threshold() {
     bench.start(0, 2, A);
     bench.start(1, 2, B);
     bench.rounds(8);
-    assert_eq!([0, 1].map(|app| bench.ways(app)), [4, 5]);
+    assert_eq!([0, 1].map(|app| bench.ways(app)), [3, 5]);
     bench.start(2, 2, SENSITIVE);
     assert_eq!([0, 1, 2].map(|app| bench.ways(app)), [3, 5, 2]);
 }

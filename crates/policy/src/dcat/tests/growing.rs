@@ -97,7 +97,6 @@ fn decision_4_a_keeper_is_not_tried_again_while_nothing_changes() {
 
 /// Decision 4: "until ... the pool's owner set ... changes".
 #[test]
-#[ignore = "only another baseline has a Keeper tried again"]
 fn decision_4_a_keeper_is_tried_again_when_another_starts_or_exits() {
     let tried = |change: fn(&mut Bench)| {
         let mut bench = Bench::with(20, &[(3, SENSITIVE), (1, FITS)]);

@@ -114,7 +114,6 @@ fn decision_6_where_the_pool_does_not_suffice_it_has_its_baseline() {
 
 /// §3.5: the table saves discovery; it does not forbid what is known to help.
 #[test]
-#[ignore = "it stays at its baseline for the whole visit"]
 fn decision_6_it_grows_again_once_the_pool_has_what_it_prefers() {
     let mut bench = beside(knows_table_1(Parameters::default()), 9);
     assert_eq!(bench.ways(0), 3);

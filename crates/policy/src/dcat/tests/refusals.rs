@@ -16,7 +16,6 @@ fn without(does: Does, refused: u32) -> (crate::dcat::Class, u32) {
 }
 
 #[test]
-#[ignore = "a Keeper whose last way back was refused is called Receiver from then on"]
 fn donors_end_the_same_whichever_round_is_refused() {
     for does in [IDLE, FITS, Does { misses: &[100, 0], ..FITS }] {
         let end = without(does, u32::MAX);
@@ -27,7 +26,6 @@ fn donors_end_the_same_whichever_round_is_refused() {
 }
 
 #[test]
-#[ignore = "what a Keeper or a Streaming one was to give back stays with it"]
 fn who_misses_ends_the_same_whichever_round_is_refused() {
     for does in [SENSITIVE, STREAMING] {
         let end = without(does, u32::MAX);
@@ -54,7 +52,6 @@ fn a_start_that_was_refused_is_planned_again() {
 }
 
 #[test]
-#[ignore = "a Keeper whose baseline was refused becomes a Receiver without a table, and takes all"]
 fn who_was_refused_at_its_start_is_as_if_it_had_started_later() {
     let mut bench = Bench::with(20, &[(3, FITS)]);
     bench.rounds(4);
@@ -78,13 +75,11 @@ fn nothing_accepted(parameters: Parameters) {
 }
 
 #[test]
-#[ignore = "a Keeper whose baseline was refused becomes a Receiver without a table, and takes all"]
 fn a_machine_that_accepts_nothing_at_first_is_asked_again() {
     nothing_accepted(Parameters::default());
 }
 
 #[test]
-#[ignore = "Phase::departs subtracts from no ways, and panics"]
 fn a_machine_that_accepts_nothing_at_first_is_asked_again_where_ipc_tells_of_phases() {
     nothing_accepted(Parameters { reclaim_on_ipc: true, ..Parameters::default() });
 }
