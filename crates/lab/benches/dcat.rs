@@ -3,7 +3,7 @@
 //!
 //! - `steady`: nothing has changed; no plan.
 //! - `phase`: a phase began in one workload: it claims its baseline, and there is a plan.
-//! - `growth`: three Receivers get a way each, and there is a plan.
+//! - `growth`: a Receiver gets the last spare way, and there is a plan.
 //! - `performance`: the same under max-performance, with no spare way left: every table is gone through.
 //!
 //! Prints CSV: ns, the median of rounds in which each decision is of another copy of the policy.
@@ -27,10 +27,15 @@ fn main() {
     for (case, parameters, rounds, changes) in [
         ("steady", fair, 12, false),
         ("phase", fair, 12, true),
-        ("growth", fair, 3, false),
+        ("growth", fair, 1, false),
         ("performance", fast, 5, false),
     ] {
         let (policy, at, last) = at_the_end_of(parameters, rounds, changes);
+        let mut plans = 0;
+        policy.clone().handle(at, &last, &mut |action| {
+            plans += usize::from(matches!(action, Action::Partition { .. }));
+        });
+        assert_eq!(plans, usize::from(matches!(case, "phase" | "growth")), "{case}");
         let mut copies: Vec<Dcat> = Vec::with_capacity(COPIES);
         for round in 0..ROUNDS {
             copies.clear();
@@ -55,7 +60,7 @@ fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, T
     let mut tell = |at: Time, event: &Event, ways: &mut Vec<u32>| {
         policy.handle(at, event, &mut |action| {
             if let Action::Partition { partition, .. } = action {
-                for (app, slot) in (0..).map(AppId).zip(ways) {
+                for (app, slot) in (0..).map(AppId).zip(ways.iter_mut()) {
                     *slot = partition.mask_of(app).map_or(1, |mask| mask.count());
                 }
             }

@@ -49,7 +49,11 @@ impl Setting {
             time_scale: if quick { 40 } else { 10 },
             placements: if quick { 2 } else { 8 },
             benchmarks: if quick { 2 } else { 20 },
-            rounds: Length { dcat: 30, fixed: 8, counted: 4 },
+            rounds: if quick {
+                Length { dcat: 16, fixed: 5, counted: 2 }
+            } else {
+                Length { dcat: 30, fixed: 8, counted: 4 }
+            },
             unscaled: !quick,
             seed: 1,
         }
@@ -93,7 +97,7 @@ impl<'a> Dcat<'a> {
         told("Figures 1 to 3 and 5", 3, 4);
         pages::references(scaled, &mut findings)?;
         told("Figures 8 and 9", 0, 1);
-        let thresholds = sweeps::run(scaled, &mut findings)?;
+        let thresholds = sweeps::run(scaled, rounds.dcat, &mut findings)?;
         told("Figures 10 to 16", 0, 3);
         let (mut timelines, sizes) = timelines::sizes(scaled, &mut findings)?;
         told("Figures 10 to 16", 1, 3);

@@ -125,7 +125,7 @@ fn requests(
     rounds: u32,
     instructions: f64,
 ) -> Result<Vec<f64>, ChipError> {
-    const REQUESTS: f64 = 2000.0;
+    const REQUESTS: f64 = 1000.0;
     let mut policy = match policy {
         "dcat" => Box::new(Dcat::new(Parameters::default())),
         name => by_name(name).expect("a policy's name"),

@@ -111,27 +111,33 @@ pub(super) fn run(
     let ways = Ways::new(table.ways().get().min(bench.settings.chip.llc.ways.get()));
     let ways = ways.expect("a table has a way");
     let picked: Vec<&(String, usize)> = names.iter().step_by(step).collect();
-    picked
-        .par_iter()
-        .map(|&(name, index)| {
-            let latency = bench.settings.chip.latency;
-            let Ok(program) = program::profiled(table, *index, ways, latency) else {
-                // It never references the cache.
-                return Ok(None);
-            };
-            let target = Job {
-                phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
-                wish: Wish { baseline_ways: Some(BASELINE) },
-                ..Job::default()
-            };
-            let (_, ipc, ceiling) = three(bench, &beside(&target), length)?;
-            done();
-            let [shared, fixed, dcat] = ipc;
-            let name = name.clone();
-            Ok(Some(Fared { name, fixed: fixed / shared, dcat: dcat / shared, ceiling }))
-        })
-        .filter_map(Result::transpose)
-        .collect()
+    // Several rows may be of one profile.
+    let mut profiles: Vec<usize> = picked.iter().map(|(_, index)| *index).collect();
+    profiles.sort_unstable();
+    profiles.dedup();
+    let fare = |&index: &usize| -> Result<Option<Fared>, ChipError> {
+        let latency = bench.settings.chip.latency;
+        let Ok(program) = program::profiled(table, index, ways, latency) else {
+            // It never references the cache.
+            return Ok(None);
+        };
+        let target = Job {
+            phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
+            wish: Wish { baseline_ways: Some(BASELINE) },
+            ..Job::default()
+        };
+        let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(&target), length)?;
+        done();
+        let name = String::new();
+        Ok(Some(Fared { name, fixed: fixed / shared, dcat: dcat / shared, ceiling }))
+    };
+    let fared: Vec<Option<Fared>> =
+        profiles.par_iter().map(fare).collect::<Result<_, ChipError>>()?;
+    let of = |(name, index): &&(String, usize)| {
+        let place = profiles.binary_search(index).ok()?;
+        Some(Fared { name: name.clone(), ..fared[place].clone()? })
+    };
+    Ok(picked.iter().filter_map(of).collect())
 }
 
 pub(super) fn findings(fared: &[Fared], findings: &mut Findings) {

@@ -11,18 +11,15 @@ use crate::paper::{Findings, Line};
 /// The ways that each tenant of these experiments was promised.
 const BASELINE: u32 = 2;
 
-/// Seconds of a run (§5.1).
-const ROUNDS: u32 = 30;
-
 /// Percent of misses, and of IPC.
 const MISSES: [u32; 7] = [1, 3, 5, 10, 20, 30, 40];
 const IPC: [u32; 6] = [3, 5, 10, 20, 30, 40];
 
 /// Ways and latency in the end, by threshold.
-fn sweep(bench: Bench, settings: &[Parameters]) -> Result<Vec<(u32, f64)>, ChipError> {
+fn sweep(bench: Bench, rounds: u32, settings: &[Parameters]) -> Result<Vec<(u32, f64)>, ChipError> {
     let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
     let one = |parameters: &Parameters| {
-        let run = bench.run(&tenants, Under::Dcat(*parameters), ROUNDS)?;
+        let run = bench.run(&tenants, Under::Dcat(*parameters), rounds)?;
         Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
     };
     settings.par_iter().map(one).collect()
@@ -33,7 +30,12 @@ fn violations<T>(values: &[T], fine: impl Fn(&T, &T) -> bool) -> f64 {
     values.windows(2).filter(|pair| !fine(&pair[0], &pair[1])).count() as f64
 }
 
-pub(super) fn run(bench: Bench, findings: &mut Findings) -> Result<Vec<Line>, ChipError> {
+/// Runs them for so many rounds (§5.1: 30 s).
+pub(super) fn run(
+    bench: Bench,
+    rounds: u32,
+    findings: &mut Findings,
+) -> Result<Vec<Line>, ChipError> {
     let default = Parameters::default();
     let misses = |stops: bool| {
         MISSES.map(|percent| Parameters {
@@ -42,7 +44,7 @@ pub(super) fn run(bench: Bench, findings: &mut Findings) -> Result<Vec<Line>, Ch
             ..default
         })
     };
-    let found = sweep(bench, &misses(false))?;
+    let found = sweep(bench, rounds, &misses(false))?;
     let fewer = |a: &(u32, f64), b: &(u32, f64)| b.0 <= a.0;
     // Latencies of equal ways differ in the fourth digit.
     let slower = |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99;
@@ -50,7 +52,7 @@ pub(super) fn run(bench: Bench, findings: &mut Findings) -> Result<Vec<Line>, Ch
     findings.add("Figure 8", case, violations(&found, fewer));
     let case = "higher latency as the miss threshold grows (violations)";
     findings.add("Figure 8", case, violations(&found, slower));
-    let printed = sweep(bench, &misses(true))?;
+    let printed = sweep(bench, rounds, &misses(true))?;
     for (stops, found) in [(false, &found), (true, &printed)] {
         for (percent, (ways, _)) in MISSES.iter().zip(found) {
             let rule = if stops { ", receiver_stops_on_misses" } else { "" };
@@ -60,7 +62,7 @@ pub(super) fn run(bench: Bench, findings: &mut Findings) -> Result<Vec<Line>, Ch
     }
     let improvements =
         IPC.map(|percent| Parameters { ipc_imp_thr: Q32::from_int(percent), ..default });
-    let found = sweep(bench, &improvements)?;
+    let found = sweep(bench, rounds, &improvements)?;
     findings.add("Figure 9", "MLR-8MB, baseline 2, threshold 3 %", f64::from(found[0].0));
     let case = "fewer ways from 3 % to 40 % (violations)";
     findings.add("Figure 9", case, violations(&found, fewer));
