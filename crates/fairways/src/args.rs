@@ -319,7 +319,7 @@ pub(crate) struct World {
     #[arg(long, value_name = "MODEL", default_value = "simple", requires = "bandwidth_mbps")]
     pub(crate) bandwidth_model: Model,
 
-    /// Ways promised to programs, which `static` gives them
+    /// Ways promised to programs, which `static` gives them and `dcat` guarantees
     #[arg(long, value_name = "PROGRAM=WAYS,...")]
     pub(crate) baselines: Option<String>,
 

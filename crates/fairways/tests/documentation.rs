@@ -8,7 +8,13 @@ use std::path::Path;
 #[test]
 fn links_lead_somewhere() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let pages = ["docs", "crates/lab/benches/results", "crates/optimum/benches/results", "."];
+    let pages = [
+        "docs",
+        "docs/policies",
+        "crates/lab/benches/results",
+        "crates/optimum/benches/results",
+        ".",
+    ];
     let mut links = 0;
     for page in pages.iter().flat_map(|folder| std::fs::read_dir(project.join(folder)).unwrap()) {
         let page = page.unwrap().path();
@@ -31,5 +37,8 @@ fn links_lead_somewhere() {
 
 #[test]
 fn examples_print_what_they_show() {
-    trycmd::TestCases::new().case("../../README.md").case("../../docs/*.md");
+    trycmd::TestCases::new()
+        .case("../../README.md")
+        .case("../../docs/*.md")
+        .case("../../docs/policies/*.md");
 }

@@ -161,7 +161,7 @@ fn bad_flags_are_told_in_one_line() {
         (&["--min-bits", "21"], "--min-bits: expected a whole number from 1 to 20, found \"21\""),
         (
             &["--baselines", "chess=1"],
-            "--baselines: expected the policy static among --policies, which alone heeds them",
+            "--baselines: expected static or dcat among --policies, which alone heed them",
         ),
         (
             &["--policies", "static", "--baselines", "chess"],

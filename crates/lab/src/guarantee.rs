@@ -123,7 +123,7 @@ pub struct Promise {
     /// Seconds after which it starts.
     pub at: f64,
     /// Its phases, again and again: a program of the table, L1 references per 1000 instructions, and the
-    /// seconds that the phase takes at its best.
+    /// seconds that the phase takes at its best: at least the two rounds in which a change is noticed.
     pub phases: Vec<(usize, f64, f64)>,
 }
 
@@ -151,13 +151,17 @@ pub fn random_promises(table: &Table, ways: Ways, differ: f64, seed: u64) -> Vec
             let count = u32::try_from(levels.len()).unwrap_or(u32::MAX);
             let level = levels.remove(below(count) as usize);
             let l1rpki = 200.0 * (1.0 + differ).powi(level);
-            (below(programs) as usize, l1rpki, 0.5 + f64::from(below(1950)) / 100.0)
+            (below(programs) as usize, l1rpki, 2.0 + f64::from(below(1800)) / 100.0)
         });
         let phases = phases.collect();
         let at = if below(2) == 0 { 0.0 } else { f64::from(below(1000)) / 100.0 };
         Promise { baseline, at, phases }
     };
-    (0..count).map(promise).collect()
+    let mut promises: Vec<Promise> = (0..count).map(promise).collect();
+    // The first begins the rounds: what is compared round by round is then what the policy saw.
+    let first = promises.iter().map(|promise| promise.at).fold(f64::INFINITY, f64::min);
+    promises.iter_mut().for_each(|promise| promise.at -= first);
+    promises
 }
 
 /// Steps of the run with baselines, for one of the run that is compared with it.

@@ -24,8 +24,8 @@ pub use executed::{
     profile, timeline,
 };
 pub use live::{
-    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live, job, learns,
-    live, needs_profiles, watch,
+    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live,
+    heeds_promises, job, learns, live, needs_profiles, watch,
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, Turn, Turns, accuracy, turns};

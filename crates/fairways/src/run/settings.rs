@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_chip::Chip;
 use fairways_core::{Policy, Time, Ways};
-use fairways_lab::{draw_workloads, job, learns, needs_profiles, profile};
+use fairways_lab::{draw_workloads, heeds_promises, job, learns, needs_profiles, profile};
 use fairways_model::{Job, Model, Settings, Then};
 use fairways_profiles::Mix;
 use serde_json::{Value, json};
@@ -41,8 +41,8 @@ impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(args: &Run) -> Result<Self, BadInput> {
         let name = policy(&args.policy, "--policy")?;
-        if args.world.baselines.is_some() && name != "static" {
-            let said = "--baselines: expected --policy static, which alone heeds them";
+        if args.world.baselines.is_some() && !heeds_promises(name) {
+            let said = "--baselines: expected --policy static or dcat, which alone heed them";
             return Err(BadInput(said.to_owned()));
         }
         let duration = span(&args.duration, "--duration")?;

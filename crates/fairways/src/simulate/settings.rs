@@ -1,7 +1,7 @@
 //! From flags to what is to be done, checked.
 
 use fairways_core::{Policy, Ways};
-use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
+use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings, heeds_promises};
 use fairways_policy::by_name;
 use fairways_profiles::{Mix, Programs};
 
@@ -34,9 +34,9 @@ impl Checked {
         }
         let world = World::new(&args.world)?;
         let policies = policies(&args.policies)?;
-        if args.world.baselines.is_some() && !policies.contains(&"static") {
-            let said = "--baselines: expected the policy static among --policies, which alone \
-                        heeds them";
+        if args.world.baselines.is_some() && !policies.iter().any(|name| heeds_promises(name)) {
+            let said =
+                "--baselines: expected static or dcat among --policies, which alone heed them";
             return Err(BadInput(said.to_owned()));
         }
         let how = how(args, &world)?;

@@ -33,6 +33,12 @@ pub fn needs_profiles(policy: &str) -> bool {
     matches!(policy, "ucp" | "ucp-slowdown" | "yu-petrov")
 }
 
+/// Whether a policy heeds what was promised to programs ([`fairways_core::Wish::baseline_ways`]).
+#[must_use]
+pub fn heeds_promises(policy: &str) -> bool {
+    matches!(policy, "static" | "dcat")
+}
+
 /// Whether a policy finds out for itself what it must know of a program.
 ///
 /// The others rest on profiles measured before, and are told them.

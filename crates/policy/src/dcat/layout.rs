@@ -75,9 +75,10 @@ impl Layout {
         });
     }
 
-    /// The spans' owners and masks.
-    pub(super) fn masks(&self) -> impl Iterator<Item = (Owner, WayMask)> + '_ {
-        self.0.iter().map(|span| (span.owner, WayMask::span(span.from, span.ways)))
+    /// The mask of somebody whose span was laid.
+    pub(super) fn mask(&self, owner: Owner) -> WayMask {
+        let span = self.0.iter().find(|span| span.owner == owner);
+        span.map_or_else(WayMask::default, |span| WayMask::span(span.from, span.ways))
     }
 }
 

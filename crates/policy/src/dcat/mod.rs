@@ -40,6 +40,11 @@ use workload::Workload;
 pub use parameters::{Objective, Parameters};
 pub use workload::Class;
 
+/// Why there is a plan at the end of a round.
+const SHOWN: &str = "what the last round has shown";
+const UNMET: &str =
+    "what the last round has shown; promises that more claim than there are ways wait";
+
 /// The `dcat` policy.
 #[derive(Clone, Debug, Default)]
 pub struct Dcat {
@@ -97,7 +102,7 @@ impl Dcat {
         );
         let total = self.own_ways();
         allocate::claims(&mut self.workloads, total, &self.parameters);
-        self.plan("the programs have changed", act);
+        self.plan(self.warning.unwrap_or("the programs have changed"), act);
         if self.began.is_none_or(|began| began == at) {
             self.begin(at, act);
         } else {
@@ -141,10 +146,11 @@ impl Dcat {
         }
         let total = self.own_ways();
         allocate::allocate(&mut self.workloads, total, &self.parameters);
-        if self.last.is_none() || self.workloads.iter().any(|one| one.ways != one.planned) {
-            self.plan("what the last round has shown", act);
-        }
         self.tell_classes(act);
+        if self.last.is_none() || self.workloads.iter().any(|one| one.ways != one.planned) {
+            let kept = self.workloads.iter().all(|one| one.ways >= one.claim);
+            self.plan(if kept { SHOWN } else { UNMET }, act);
+        }
         self.begin(at, act);
     }
 
@@ -166,14 +172,13 @@ impl Dcat {
     }
 
     fn plan(&mut self, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
-        let Self { workloads, others, layout, warning, .. } = self;
+        let Self { workloads, others, layout, .. } = self;
         for one in workloads.iter_mut() {
             if one.awaited && one.ways != one.planned {
                 one.steady = false;
             }
             (one.before, one.planned) = (one.planned, one.ways);
         }
-        let reason = warning.unwrap_or(reason);
         self.last = self.running.plan(act, |llc, _, partition| {
             let each = workloads.iter().map(|one| Wanted {
                 owner: Some(one.app),
@@ -185,9 +190,9 @@ impl Dcat {
                 wanted.push(Wanted { owner: None, ways: llc.min_ways(), light: true });
             }
             layout.arrange(llc.ways.get(), &wanted);
-            for (owner, mask) in layout.masks() {
-                let cluster = partition.add_cluster(mask);
-                match owner {
+            for one in &wanted {
+                let cluster = partition.add_cluster(layout.mask(one.owner));
+                match one.owner {
                     Some(app) => partition.place(app, cluster),
                     None => others.iter().for_each(|&app| partition.place(app, cluster)),
                 }

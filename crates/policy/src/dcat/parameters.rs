@@ -32,8 +32,7 @@ pub struct Parameters {
     /// Misses are not trivial: percent of LLC references above (§5.1).
     pub llc_miss_rate_thr: Q32,
     /// IPC improves: percent of the baseline's, at least (§5.1; decision dCat 18). A workload that
-    /// has given ways away loses too much if it is more than this below its baseline (decision
-    /// dCat 1).
+    /// has given ways away loses too much at four fifths of this (decision dCat 1).
     pub ipc_imp_thr: Q32,
     /// A new phase: L1 references per instruction differ by percent, at least (§3.3).
     pub phase_change_thr: Q32,

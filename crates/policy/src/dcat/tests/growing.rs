@@ -152,7 +152,7 @@ fn a_streaming_one_that_loses_has_its_baseline_back_and_is_not_called_so_again()
     bench.rounds(9);
     assert_eq!(bench.is(0), (Streaming, 1));
     // And one that loses no more than it may stays.
-    let mut bench = Bench::with(20, &[(3, Does { ipc: &[960, 990, 1000], ..STREAMING })]);
+    let mut bench = Bench::with(20, &[(3, Does { ipc: &[965, 990, 1000], ..STREAMING })]);
     bench.rounds(7);
     assert_eq!(bench.trace(0, 5), [(Streaming, 1); 5]);
 }

@@ -1,0 +1,57 @@
+//! `fairways paper dcat` as a user runs it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/claims/dcat.csv");
+
+#[test]
+fn every_claim_is_a_row_and_the_timelines_are_the_papers() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let mut command = Command::cargo_bin("fairways").unwrap();
+    command.args(["paper", "dcat", "--quick", "--json", "--out", out]);
+    let report: Value =
+        serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap();
+    assert_eq!(report["paper"], "dcat");
+    let rows = report["rows"].as_array().unwrap();
+    let mut claims = 0;
+    for (row, claim) in rows.iter().zip(csv::Reader::from_path(CLAIMS).unwrap().records()) {
+        let claim = claim.unwrap();
+        claims += 1;
+        assert_eq!([&row["item"], &row["case"], &row["unit"]], [&claim[0], &claim[1], &claim[2]]);
+        // All but those of SPEC programs, which the project does not have, are measured.
+        let spec = claim[0] == *"Figure 17" || claim[0] == *"Table 3";
+        let judged = row["kind"] == "yes" || row["kind"] == "shape";
+        assert!(!judged || spec || !row["measured"].is_null(), "{row}");
+    }
+    assert_eq!(claims, 125);
+
+    // What the paper shows of its states and thresholds comes out in full.
+    let within = |item: &str| {
+        let rows = rows.iter().filter(|row| row["item"] == item && row["kind"] != "no");
+        let verdicts: Vec<&Value> = rows.map(|row| &row["in_band"]).collect();
+        assert!(!verdicts.is_empty() && verdicts.iter().all(|verdict| **verdict == true), "{item}");
+    };
+    for item in [
+        "Table 1", "§3.3", "§3.4", "§3.5", "§4", "§5.1", "Figure 1", "Figure 2", "Figure 3",
+        "Figure 5",
+    ] {
+        within(item);
+    }
+    for item in
+        ["Figure 8", "Figure 9", "Figure 10", "Figure 11", "Figure 12", "Figure 13", "Figure 15"]
+    {
+        within(item);
+    }
+    for figure in ["1", "7a", "7b", "8-9", "10", "10-ipc", "11", "12", "13", "14", "15", "16", "17"]
+    {
+        let svg =
+            std::fs::read_to_string(Path::new(out).join(format!("figure{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{figure}");
+    }
+}
