@@ -13,8 +13,11 @@ use serde_json::{Map, Value};
 use crate::BadInput;
 
 /// Parameters that are spans: of no length, they would follow each other without end.
-const SPANS: [&str; 5] =
-    ["normal_window", "sampling_window", "decision_period", "profile_period", "period"];
+const SPANS: [&str; 3] = ["normal_window", "sampling_window", "profile_period"];
+
+/// Those that are times: a number without a unit is of nanoseconds, which nobody means.
+const TIMES: [&str; 2] = ["decision_period", "period"];
+const MILLISECOND: u64 = 1_000_000;
 
 /// The policy with this name and these parameters, and all its parameters, those that were not
 /// named with their defaults.
@@ -65,6 +68,12 @@ fn set<P: Copy + Serialize + DeserializeOwned>(
             let said = format!("parameters of {policy}: expected one of {known}, found {name:?}");
             return Err(BadInput(said));
         };
+        if TIMES.contains(&name.as_str()) && value.as_u64().is_some_and(|nanos| nanos < MILLISECOND)
+        {
+            let said =
+                format!("parameter {name} of {policy}: expected at least 1ms, found {value} (ns)");
+            return Err(BadInput(said));
+        }
         if SPANS.contains(&name.as_str()) && value == 0 {
             let said = format!("parameter {name} of {policy}: expected at least 1, found 0");
             return Err(BadInput(said));
@@ -185,7 +194,11 @@ mod tests {
             (&["warm_up_intervals=1", "warm_up_intervals=2"], "twice"),
             (&["high_threshold=many"], "high_threshold"),
             (&["normal_window=0"], "normal_window of lfoc: expected at least 1"),
-            (&["decision_period=0s"], "decision_period of lfoc: expected at least 1"),
+            (&["decision_period=0s"], "decision_period of lfoc: expected at least 1ms"),
+            (
+                &["decision_period=1"],
+                "decision_period of lfoc: expected at least 1ms, found 1 (ns)",
+            ),
         ] {
             let error = set(flags).unwrap_err().to_string();
             assert!(error.contains(said) && error.lines().count() == 1, "{flags:?}: {error}");

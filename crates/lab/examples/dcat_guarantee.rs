@@ -6,6 +6,7 @@
 
 use fairways_core::{Llc, Ways};
 use fairways_lab::guarantee::{Kept, on_model, random_promises};
+use fairways_model::Settings;
 use fairways_policy::dcat::{Dcat, Parameters};
 use fairways_profiles::embedded;
 use rayon::prelude::*;
@@ -23,23 +24,33 @@ fn main() {
     let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
     println!("{mixes} mixes of 2 to 8 workloads, 20 ways, {SECONDS} rounds\n");
     println!(
-        "phases differ  reclaim_on_ipc  workloads    rounds  below by 5 %  for more than 2 rounds"
+        "{:<14} {:<14} {:<17} {:>9} {:>8} {:>13}  for more than 2 rounds",
+        "phases differ", "reclaim_on_ipc", "observation", "workloads", "rounds", "below by 5 %"
     );
-    for (differ, reclaim_on_ipc) in [(0.101, false), (0.101, true), (0.0, false), (0.0, true)] {
+    let perfect = Settings::new(llc);
+    let noisy = Settings { noise: 0.02, ..perfect };
+    let lossy = Settings { lost: 0.1, ..perfect };
+    for (differ, reclaim_on_ipc, settings, observation) in [
+        (0.101, false, perfect, "perfect"),
+        (0.101, true, perfect, "perfect"),
+        (0.0, false, perfect, "perfect"),
+        (0.0, true, perfect, "perfect"),
+        (0.101, false, noisy, "2 % noise"),
+        (0.101, false, lossy, "10 % lost windows"),
+    ] {
         let parameters = Parameters { reclaim_on_ipc, ..Parameters::default() };
         let mix = |seed: u64| {
             let promises = random_promises(embedded(), llc.ways, differ, seed);
             let mut policy = Dcat::new(parameters);
-            on_model(embedded(), llc, &promises, &mut policy, SECONDS, LOSS)
+            on_model(embedded(), settings, &promises, &mut policy, SECONDS, LOSS)
         };
         let kept: Vec<Kept> = (0..mixes).into_par_iter().flat_map_iter(mix).collect();
         let rounds: u64 = kept.iter().map(|one| u64::from(one.rounds)).sum();
         let below: u64 = kept.iter().map(|one| u64::from(one.below)).sum();
         let broken = kept.iter().filter(|one| one.row > ROUNDS).count();
         println!(
-            "{:<13}  {:<14}  {:>9}  {rounds:>8}  {:>11.3}%  {broken:>6} ({:.3}%)",
+            "{:<14} {reclaim_on_ipc:<14} {observation:<17} {:>9} {rounds:>8} {:>11.3} %  {broken:>6} ({:.3} %)",
             if differ > 0.0 { "by 10.1 %" } else { "not at all" },
-            reclaim_on_ipc,
             kept.len(),
             100.0 * below as f64 / rounds as f64,
             100.0 * broken as f64 / kept.len() as f64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, Length};
-use fairways_core::{Llc, Machine, Policy, Time, Ways, Wish};
+use fairways_core::{Machine, Policy, Time, Ways, Wish};
 use fairways_model::{Model, Work};
 use fairways_policy::by_name;
 use fairways_profiles::{Metric, Program, Table};
@@ -68,10 +68,11 @@ pub fn progress(
     all
 }
 
-/// What became of a promise in one run of one workload.
+/// What became of a promise in one run of one workload, which never idles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Kept {
-    /// Rounds in which it worked, and of which it is known how long the work takes with the baseline.
+    /// Rounds since the one in which it started of which it is known how long the work takes with the
+    /// baseline.
     pub rounds: u32,
     /// Those among them in which the work took longer than it may.
     pub below: u32,
@@ -90,7 +91,7 @@ pub fn kept(ours: &[f64], baseline: &[f64], fine: u32, loss: f64) -> Kept {
     let mut row = 0;
     for pair in ours.windows(2) {
         // The round in which it starts is not a whole one.
-        if pair[0] == 0.0 || pair[0] == pair[1] {
+        if pair[0] == 0.0 {
             continue;
         }
         let Some((from, to)) = when(baseline, pair[0]).zip(when(baseline, pair[1])) else { break };
@@ -193,17 +194,18 @@ fn time(seconds: f64) -> Time {
     Time::ZERO.after(Duration::from_secs_f64(seconds))
 }
 
-/// What becomes of each promise on the model in so many seconds under a policy.
+/// What becomes of each promise on the model in so many seconds under a policy; the run with the
+/// baselines is observed perfectly.
 #[must_use]
 pub fn on_model(
     table: &Table,
-    llc: Llc,
+    settings: fairways_model::Settings,
     promises: &[Promise],
     policy: &mut dyn Policy,
     seconds: u32,
     loss: f64,
 ) -> Vec<Kept> {
-    let settings = fairways_model::Settings::new(llc);
+    let llc = settings.llc;
     let phase = |&(index, l1rpki, seconds): &(usize, f64, f64)| {
         let program = Program::new(table, index, llc.ways).with_l1rpki(l1rpki);
         let instructions = Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));

@@ -18,7 +18,8 @@ fn model(mixes: u64, differ: f64, parameters: Parameters) -> Vec<(u64, usize, Ke
     let llc = Llc::with_ways(Ways::new(20).unwrap());
     let mix = |seed: u64| {
         let promises = random_promises(embedded(), llc.ways, differ, seed);
-        let kept = on_model(embedded(), llc, &promises, &mut Dcat::new(parameters), 60, LOSS);
+        let settings = fairways_model::Settings::new(llc);
+        let kept = on_model(embedded(), settings, &promises, &mut Dcat::new(parameters), 60, LOSS);
         kept.into_iter().enumerate().map(move |(place, kept)| (seed, place, kept))
     };
     (0..mixes).into_par_iter().flat_map_iter(mix).collect()

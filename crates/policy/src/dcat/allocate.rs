@@ -8,13 +8,62 @@ use super::workload::{Class, Workload};
 /// of its baseline, then the spare ones.
 pub(super) fn allocate(workloads: &mut [Workload], total: u32, parameters: &Parameters) {
     claims(workloads, total, parameters);
-    if spare(workloads, total) == 0 {
-        workloads.iter_mut().for_each(|workload| workload.pool_is_empty(parameters));
+    let fast = parameters.objective == Objective::MaxPerformance;
+    let mut given = 0;
+    while grow(workloads, total, &mut given) {
+        if !fast && even_out(workloads, &mut given) {
+            continue;
+        }
+        // It is not known of several at once whether more ways would help them: one frees its own.
+        let vain = workloads.iter_mut().filter(|one| one.has_grown_in_vain(parameters));
+        if let Some(one) = vain.max_by_key(|one| one.ways) {
+            one.streams_for_now();
+            continue;
+        }
+        if fast {
+            performance::reallocate(workloads, total, Some(parameters.ipc_imp_thr));
+        }
+        break;
     }
-    let left_out = grow(workloads, total);
-    if left_out && parameters.objective == Objective::MaxPerformance {
-        performance::reallocate(workloads, total, Some(parameters.ipc_imp_thr));
+    let pool = spare(workloads, total);
+    if let Some(one) = workloads.iter_mut().find(|one| one.could_have_more_than_ever(pool)) {
+        one.tries_again();
+        claims(workloads, total, parameters);
     }
+}
+
+/// A workload's ways beyond its baseline.
+fn surplus(one: &Workload) -> u32 {
+    one.ways.saturating_sub(one.baseline)
+}
+
+/// Who wants a way, and has not been given one in this round.
+fn wants(given: u32, place: usize, one: &Workload) -> bool {
+    one.wants() && given >> place & 1 == 0
+}
+
+/// Evens out what several have beyond their baselines (§3.5: evenly): the one with the least that wants
+/// a way gets one of the one with the most, if that has more than one more. Returns whether a way
+/// changed hands.
+fn even_out(workloads: &mut [Workload], given: &mut u32) -> bool {
+    let poor = workloads.iter().enumerate().filter(|&(place, one)| wants(*given, place, one));
+    let Some((poor, least)) =
+        poor.map(|(place, one)| (place, surplus(one))).min_by_key(|one| one.1)
+    else {
+        return false;
+    };
+    let rich = workloads.iter_mut().enumerate().filter(|(place, _)| *given >> place & 1 == 0);
+    let rich = rich.map(|(_, one)| one).filter(|one| surplus(one) > least + 1);
+    let Some(rich) = rich.max_by_key(|one| surplus(one)) else { return false };
+    rich.taken();
+    gains(&mut workloads[poor]);
+    *given |= 1 << poor;
+    true
+}
+
+fn gains(one: &mut Workload) {
+    one.grew = Some(one.ways);
+    one.ways += 1;
 }
 
 /// The ways that nobody has.
@@ -70,21 +119,19 @@ pub(super) fn claims(workloads: &mut [Workload], total: u32, parameters: &Parame
 
 /// A spare way to each that wants one: those that are Unknown first, so that it is soon known whether
 /// they stream; then those that have had the fewest. Returns whether somebody was left out.
-fn grow(workloads: &mut [Workload], total: u32) -> bool {
+fn grow(workloads: &mut [Workload], total: u32, given: &mut u32) -> bool {
     let mut pool = spare(workloads, total);
-    let mut given = 0u32;
     loop {
         let wanting = workloads.iter_mut().enumerate();
         let next = wanting
-            .filter(|(place, one)| one.wants() && given >> place & 1 == 0)
-            .min_by_key(|(_, one)| (one.class != Class::Unknown, one.ways - one.baseline));
+            .filter(|(place, one)| wants(*given, *place, one))
+            .min_by_key(|(_, one)| (one.class != Class::Unknown, surplus(one)));
         let Some((place, one)) = next else { return false };
         if pool == 0 {
             return true;
         }
-        one.grew = Some(one.ways);
-        one.ways += 1;
+        gains(one);
         pool -= 1;
-        given |= 1 << place;
+        *given |= 1 << place;
     }
 }

@@ -89,16 +89,26 @@ fn spans(order: &[Place], ways: u32) -> Option<Vec<Span>> {
     Some(order.iter().zip(starts).map(span).collect())
 }
 
-/// Adds spans where there is room: where they were, or else from the top down. `None` if there is not.
-fn scatter(mut laid: Vec<Span>, ways: u32, light: &[Span]) -> Option<Vec<Span>> {
+/// Adds spans where there is room: where they were, or else as far from the others as there is.
+/// `None` if there is not.
+fn scatter(heavy: Vec<Span>, ways: u32, light: &[Span]) -> Option<Vec<Span>> {
+    let mut laid = heavy.clone();
     let mask = |span: &Span| WayMask::span(span.from, span.ways);
     let free = |laid: &[Span], span: &Span| {
         span.from + span.ways <= ways && !laid.iter().any(|other| mask(other).overlaps(mask(span)))
     };
     let (stay, go): (Vec<Span>, Vec<Span>) = light.iter().partition(|span| free(&laid, span));
     laid.extend(stay);
+    let apart = |span: &Span, from: u32| {
+        let gap = |other: &Span| {
+            let (end, other_end) = (from + span.ways, other.from + other.ways);
+            other.from.saturating_sub(end).max(from.saturating_sub(other_end))
+        };
+        heavy.iter().map(gap).min().unwrap_or(0)
+    };
     for span in go {
-        let from = (0..ways).rev().find(|&from| free(&laid, &Span { from, ..span }))?;
+        let places = (0..ways).filter(|&from| free(&laid, &Span { from, ..span }));
+        let from = places.max_by_key(|&from| (apart(&span, from), from))?;
         laid.push(Span { from, ..span });
     }
     Some(laid)
@@ -195,10 +205,10 @@ mod tests {
         let all_light = lay(&[(10, 1), (11, 1), (12, 1)]);
         assert_eq!(all_light, [(0, 11, 1), (1, 10, 1), (2, 9, 1)]);
         // What it holds is in what it gets.
-        assert_eq!(lay(&[(0, 3), (11, 1), (12, 1)]), [(0, 9, 3), (1, 8, 1), (2, 7, 1)]);
-        assert_eq!(lay(&[(0, 3), (1, 3), (12, 1)]), [(0, 9, 3), (1, 6, 3), (2, 5, 1)]);
-        assert_eq!(lay(&[(0, 1), (1, 3), (2, 3)]), [(0, 10, 1), (1, 6, 3), (2, 3, 3)]);
-        assert_eq!(lay(&[(0, 3), (1, 5), (12, 1)]), [(0, 9, 3), (1, 4, 5), (2, 3, 1)]);
+        assert_eq!(lay(&[(0, 3), (11, 1), (12, 1)]), [(0, 9, 3), (1, 0, 1), (2, 1, 1)]);
+        assert_eq!(lay(&[(0, 3), (1, 3), (12, 1)]), [(0, 9, 3), (1, 0, 3), (2, 6, 1)]);
+        assert_eq!(lay(&[(0, 1), (1, 3), (2, 3)]), [(0, 9, 1), (1, 0, 3), (2, 4, 3)]);
+        assert_eq!(lay(&[(0, 3), (1, 5), (12, 1)]), [(0, 7, 3), (1, 0, 5), (2, 11, 1)]);
     }
 
     #[test]

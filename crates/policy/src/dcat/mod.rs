@@ -172,6 +172,7 @@ impl Dcat {
     }
 
     fn plan(&mut self, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
+        let spare = allocate::spare(&self.workloads, self.own_ways());
         let Self { workloads, others, layout, .. } = self;
         for one in workloads.iter_mut() {
             if one.awaited && one.ways != one.planned {
@@ -187,7 +188,9 @@ impl Dcat {
             });
             let mut wanted: Vec<Wanted> = each.collect();
             if !others.is_empty() {
-                wanted.push(Wanted { owner: None, ways: llc.min_ways(), light: true });
+                // What nobody owns now is theirs to use.
+                let ways = llc.min_ways() + spare;
+                wanted.push(Wanted { owner: None, ways, light: spare == 0 });
             }
             layout.arrange(llc.ways.get(), &wanted);
             for one in &wanted {

@@ -72,7 +72,11 @@ pub(super) fn reallocate(workloads: &mut [Workload], total: u32, thr: Option<Q32
             let value = |(entries, ways): (&Entries, &u32)| {
                 entries.iter().find(|(seen, _)| seen == ways).map(|(_, value)| value.raw())
             };
-            tables.iter().zip(ways).map(value).sum()
+            tables
+                .iter()
+                .zip(ways)
+                .map(value)
+                .try_fold(0, |sum: u64, value| Some(sum.saturating_add(value?)))
         };
         let gain = sum(&picked).zip(sum(&now)).map(|(new, old)| new.saturating_sub(old));
         if !gain.is_some_and(|gain| gain > 0 && reaches(Q32::from_raw(gain), thr, Q32::ONE)) {

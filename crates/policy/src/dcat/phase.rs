@@ -20,6 +20,8 @@ pub(super) struct Phase {
     /// Whether it came back, and its baseline has still to show that it is the one that it seems.
     unconfirmed: bool,
     pub(super) verdict: Verdict,
+    /// The most ways with which it was taken to stream for want of more.
+    pub(super) tried_with: Option<u32>,
     /// A Receiver that has stopped in this phase is not tried again (decision dCat 4).
     pub(super) tried: bool,
     /// The fewest ways that it may give down to; what it has with fewer was found to be too little.
@@ -235,7 +237,7 @@ impl Phases {
     pub(super) fn rebase(&mut self) {
         self.retry();
         for phase in &mut self.known {
-            (phase.floor, phase.verdict) = (0, Verdict::Open);
+            (phase.floor, phase.verdict, phase.tried_with) = (0, Verdict::Open, None);
         }
     }
 

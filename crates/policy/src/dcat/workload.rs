@@ -165,7 +165,7 @@ impl Workload {
         self.ways -= 1;
         self.grew = None;
         if self.class == Class::Keeper {
-            self.become_(Class::Receiver, "ways that helped it were taken for a baseline");
+            self.become_(Class::Receiver, "ways that helped it were taken");
         }
     }
 
@@ -362,6 +362,9 @@ impl Workload {
                 && ways >= baseline.saturating_mul(streaming_thr)
                 && phase.ipc(ways).is_some()
             {
+                if let Some(phase) = self.phases.current_mut() {
+                    phase.tried_with = None;
+                }
                 return self.streams("it gained nothing up to the streaming threshold");
             }
         } else if let Some(before) = self.grew.filter(|_| self.steady)
@@ -400,14 +403,36 @@ impl Workload {
         self.give(self.least, Gave::Nothing);
     }
 
+    /// Whether it has had spare ways, and gained nothing by them.
+    pub(super) fn has_grown_in_vain(&self, parameters: &Parameters) -> bool {
+        let (ways, baseline, thr) = (self.ways, self.baseline, parameters.ipc_imp_thr);
+        let phase = self.phases.current();
+        self.class == Class::Unknown
+            && ways > baseline
+            && phase.and_then(|phase| phase.improves(baseline, ways, baseline, thr)) == Some(false)
+    }
+
     /// There is no spare way left, and it has had some of them to no avail (§3.4; decision dCat 3).
-    pub(super) fn pool_is_empty(&mut self, parameters: &Parameters) {
-        let baseline = self.baseline;
-        let Some(phase) = self.phases.current() else { return };
-        let gained = phase.improves(baseline, self.ways, baseline, parameters.ipc_imp_thr);
-        if self.class == Class::Unknown && self.ways > baseline && gained == Some(false) {
-            self.streams("all spare ways are used, and it gained nothing");
+    pub(super) fn streams_for_now(&mut self) {
+        let ways = self.ways;
+        self.streams("all spare ways are used, and it gained nothing");
+        if let Some(phase) = self.phases.current_mut() {
+            phase.tried_with = Some(phase.tried_with.map_or(ways, |before| before.max(ways)));
         }
+    }
+
+    /// Whether it was taken to stream only because there was no more to try, and now there is.
+    pub(super) fn could_have_more_than_ever(&self, pool: u32) -> bool {
+        let tried = self.phases.current().and_then(|phase| phase.tried_with);
+        self.class == Class::Streaming && tried.is_some_and(|tried| self.ways + pool > tried)
+    }
+
+    /// Whether it streams is to be found out with more ways.
+    pub(super) fn tries_again(&mut self) {
+        if let Some(phase) = self.phases.current_mut() {
+            phase.verdict = Verdict::Open;
+        }
+        self.reclaim("there are more spare ways than it was tried with");
     }
 
     /// IPC with `ways` ways over that with the baseline, in this phase; `None` if it was not seen.

@@ -89,11 +89,11 @@ impl Run {
         self.ways(tenant).into_iter().skip(after).max().unwrap_or(0)
     }
 
-    /// The first end of a round from which on it has as many ways as at the end: seconds.
-    pub(super) fn settled(&self, tenant: usize) -> f64 {
+    /// The first end of a round from which on it has as many ways as at the end, or more: seconds.
+    pub(super) fn enough(&self, tenant: usize) -> f64 {
         let last = self.final_ways(tenant);
         let moments = &self.0[tenant];
-        let before = moments.iter().rposition(|moment| moment.ways != last);
+        let before = moments.iter().rposition(|moment| moment.ways < last);
         before.map_or(1.0, |before| (before + 2) as f64)
     }
 

@@ -36,32 +36,35 @@ pub(super) fn run(
     rounds: u32,
     findings: &mut Findings,
 ) -> Result<Vec<Line>, ChipError> {
-    let default = Parameters::default();
+    let published = Parameters::default();
     let misses = |stops: bool| {
         MISSES.map(|percent| Parameters {
             llc_miss_rate_thr: Q32::from_int(percent),
             receiver_stops_on_misses: stops,
-            ..default
+            ..published
         })
     };
-    let found = sweep(bench, rounds, &misses(false))?;
+    // The rule of §3.4, which is where the threshold decides; what the other makes of it stands beside.
+    let printed = sweep(bench, rounds, &misses(true))?;
     let fewer = |a: &(u32, f64), b: &(u32, f64)| b.0 <= a.0;
     // Latencies of equal ways differ in the fourth digit.
     let slower = |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99;
     let case = "fewer ways as the miss threshold grows (violations)";
-    findings.add("Figure 8", case, violations(&found, fewer));
+    // That nothing falls anywhere would be one, too.
+    let flat = printed.first().map(|one| one.0) <= printed.last().map(|one| one.0);
+    findings.add("Figure 8", case, violations(&printed, fewer) + f64::from(u8::from(flat)));
     let case = "higher latency as the miss threshold grows (violations)";
-    findings.add("Figure 8", case, violations(&found, slower));
-    let printed = sweep(bench, rounds, &misses(true))?;
-    for (stops, found) in [(false, &found), (true, &printed)] {
+    findings.add("Figure 8", case, violations(&printed, slower));
+    let default = sweep(bench, rounds, &misses(false))?;
+    for (stops, found) in [(true, &printed), (false, &default)] {
         for (percent, (ways, _)) in MISSES.iter().zip(found) {
-            let rule = if stops { ", receiver_stops_on_misses" } else { "" };
-            let case = format!("MLR-8MB, miss threshold {percent} %{rule}");
+            let rule = if stops { "as printed in §3.4" } else { "while IPC improves" };
+            let case = format!("MLR-8MB, miss threshold {percent} %, {rule}");
             findings.add_beside("Figure 8", &case, "ways", Some(f64::from(*ways)));
         }
     }
     let improvements =
-        IPC.map(|percent| Parameters { ipc_imp_thr: Q32::from_int(percent), ..default });
+        IPC.map(|percent| Parameters { ipc_imp_thr: Q32::from_int(percent), ..published });
     let found = sweep(bench, rounds, &improvements)?;
     findings.add("Figure 9", "MLR-8MB, baseline 2, threshold 3 %", f64::from(found[0].0));
     let case = "fewer ways from 3 % to 40 % (violations)";

@@ -182,3 +182,31 @@ fn thresholds_are_parameters() {
     bench.start(1, 3, Does { misses: &[200], ..SENSITIVE });
     assert_eq!(bench.trace(1, 3), [(Unknown, 4), (Unknown, 5), (Receiver, 6)]);
 }
+
+/// §3.5: evenly, also to one that came when everything was taken.
+#[test]
+fn who_comes_later_gets_as_much() {
+    let mut bench = Bench::with(16, &[(3, HUNGRY)]);
+    bench.rounds(20);
+    assert_eq!(bench.ways(0), 14);
+    bench.start(1, 3, HUNGRY);
+    bench.rounds(9);
+    let plans = bench.plans;
+    assert_eq!([bench.ways(0), bench.ways(1)], [8, 8]);
+    bench.rounds(5);
+    assert_eq!(bench.plans, plans);
+}
+
+/// One that was taken to stream for want of spare ways is tried again when there are more of them.
+#[test]
+fn what_streams_for_want_of_ways_is_tried_with_more() {
+    // Nothing below six ways brings anything.
+    let does = Does { ipc: &[990, 1000, 1000, 1000, 1000, 1200, 1400, 1400], ..STREAMING };
+    let mut bench = Bench::with(13, &[(3, does), (8, HUNGRY)]);
+    bench.rounds(8);
+    assert_eq!(bench.is(0), (Streaming, 1));
+    bench.exit(1);
+    bench.rounds(12);
+    let (class, ways) = bench.is(0);
+    assert!(class == Keeper && ways >= 7, "{class:?} {ways}");
+}

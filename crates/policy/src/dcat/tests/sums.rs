@@ -52,7 +52,8 @@ fn comes_back(objective: Objective, first: Table) -> [u32; 2] {
 #[test]
 fn ways_move_to_whom_they_bring_more_once_both_tables_are_known() {
     assert_eq!(comes_back(Objective::MaxPerformance, MUCH_MORE), [8, 2]);
-    assert_eq!(comes_back(Objective::MaxFairness, MUCH_MORE), [2, 8]);
+    // Evened out, whatever they bring.
+    assert_eq!(comes_back(Objective::MaxFairness, MUCH_MORE), [5, 5]);
 }
 
 /// Six ways would bring 3 % of a baseline's IPC.
