@@ -103,6 +103,11 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
 }
 
+/// Something that the user may not have meant, in a line on standard error.
+fn warn(message: &str) {
+    let _ = writeln!(io::stderr(), "fairways: warning: {message}");
+}
+
 fn fail(message: &str, code: u8) -> ExitCode {
     let _ = writeln!(io::stderr(), "fairways: {message}");
     ExitCode::from(code)

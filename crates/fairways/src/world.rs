@@ -52,6 +52,21 @@ impl World {
         self.read.as_ref().unwrap_or_else(|| embedded_programs())
     }
 
+    /// Warns of what the user may not have meant: promises that do not fit, and profiles that do not tell
+    /// phases apart for a policy that asks.
+    pub(crate) fn warn(&self, mixes: &[Mix], policies: &[&str]) {
+        let wish = |index: &usize| self.wishes.get(*index).copied().unwrap_or_default();
+        let most = |mix: &Mix| promised(mix.programs.iter().map(wish));
+        let total = mixes.iter().map(most).max().unwrap_or(0);
+        warn_of_promises(total, self.llc.ways);
+        if policies.contains(&"dcat") && self.programs().table().l1rpki(0).is_none() {
+            crate::warn(
+                "dcat: the profiles have no column l1rpki, so that it can't tell phases apart; \
+                 --set reclaim_on_ipc=true tells them by more",
+            );
+        }
+    }
+
     /// The analytic machine over time, as well as it can be observed.
     pub(crate) fn machine(
         &self,
@@ -184,6 +199,20 @@ pub(crate) fn policy(name: &str, flag: &str) -> Result<&'static str, BadInput> {
         let known = fairways_policy::NAMES.join(", ");
         BadInput(format!("{flag}: expected some of {known}, found {name:?}"))
     })
+}
+
+/// The ways that are promised to programs.
+pub(crate) fn promised(wishes: impl Iterator<Item = Wish>) -> u64 {
+    wishes.filter_map(|wish| wish.baseline_ways).map(u64::from).sum()
+}
+
+/// Warns where more ways are promised to programs that run together than a cache has.
+pub(crate) fn warn_of_promises(total: u64, ways: Ways) {
+    if total > u64::from(ways.get()) {
+        crate::warn(&format!(
+            "--baselines: {total} ways are promised, and there are {ways}: not every promise can hold"
+        ));
+    }
 }
 
 fn read_programs(args: &Args) -> Result<Option<Programs>, BadInput> {

@@ -273,3 +273,20 @@ fn no_journal_however_damaged_makes_a_replay_panic() {
         assert!(output.stderr.iter().filter(|&&byte| byte == b'\n').count() <= 1);
     }
 }
+
+#[test]
+fn dcat_heeds_promises_and_warns_of_those_that_do_not_fit() {
+    let run = |baselines: &str| {
+        let mut command = Command::cargo_bin("fairways").unwrap();
+        command.args(["run", "--machine", "model", "--policy", "dcat", "--duration", "2s"]);
+        command.args(["--mix", "triad,hash-join", "--baselines", baselines]);
+        let output = command.assert().success().get_output().clone();
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
+    };
+    let [told, warned] = run("triad=7,hash-join=9");
+    assert!(told.contains("BBBBBBBBB") && told.contains("AAAAAAA"), "{told}");
+    assert_eq!(warned, "");
+    let [told, warned] = run("triad=12,hash-join=9");
+    assert!(warned.contains("--baselines: 21 ways are promised, and there are 20"), "{warned}");
+    assert!(told.contains("more ways are promised than there are"), "{told}");
+}

@@ -12,7 +12,7 @@ use fairways_lab::ChipProtocol;
 use crate::BadInput;
 use crate::args::{self, ChipFlags, Machine, Pages, Simulate};
 use crate::simulate::policies;
-use crate::world::{number, profiles, real};
+use crate::world::{number, profiles, promised, real, warn_of_promises};
 
 /// A chip, and the programs on it.
 pub(crate) struct World {
@@ -83,6 +83,8 @@ impl World {
         let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
         if let Some(baselines) = &world.baselines {
             world_of.promise(baselines)?;
+            let total = promised(world_of.jobs.iter().map(|job| job.wish));
+            warn_of_promises(total, chip.llc.ways);
         }
         // Whether there can be such a chip with so many programs.
         let tried = Chip::new(settings, world_of.jobs.iter().cloned());

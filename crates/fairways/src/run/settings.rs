@@ -51,7 +51,7 @@ impl Checked {
         let (policy, parameters) = policies::make(name, policies::parse(&args.set)?)?;
         let known = args.known_profiles || !learns(name);
         let on = match &args.machine {
-            Machine::Model => on_model(args)?,
+            Machine::Model => on_model(args, name)?,
             Machine::Chip(preset) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
         };
         let journal_size = size(&args.journal_size)?;
@@ -153,7 +153,7 @@ impl Checked {
     }
 }
 
-fn on_model(args: &Run) -> Result<On, BadInput> {
+fn on_model(args: &Run, policy: &str) -> Result<On, BadInput> {
     if args.chip.programs.is_some() {
         let said = "--programs: expected --machine chip: and a preset with it";
         return Err(BadInput(said.to_owned()));
@@ -168,6 +168,7 @@ fn on_model(args: &Run) -> Result<On, BadInput> {
         None => draw_workloads(world.programs(), world.llc.ways, 1, world.seed).swap_remove(0),
     };
     let settings = Box::new(world.machine(&args.observation)?);
+    world.warn(std::slice::from_ref(&mix), &[policy]);
     Ok(On::Model { world, mix, settings })
 }
 

@@ -41,6 +41,7 @@ impl Checked {
         }
         let how = how(args, &world)?;
         let mixes = world.mixes(&args.mix, args.mixes.as_deref(), args.dynamic)?;
+        world.warn(&mixes, &policies);
         Ok(Self { world, mixes, policies, how })
     }
 

@@ -6,8 +6,8 @@
 //!
 //! 1. **Get baseline**: IPC with the ways that the workload was promised, in this phase (`phase.rs`).
 //! 2. **Collect statistics**: a window of each workload a round.
-//! 3. **Detect phase change**: L1 references per instruction (`phase.rs`).
-//! 4. **Categorize**: the states of Figure 6 (`workload.rs`).
+//! 3. **Detect phase change**: L1 references per instruction (`detector.rs`).
+//! 4. **Categorize**: the states of Figure 6 (`categorize.rs`, `workload.rs`).
 //! 5. **Allocate**: claims to a baseline first, then spare ways (`allocate.rs`; for the largest total
 //!    performance `performance.rs`), in masks that move little (`layout.rs`).
 //!
@@ -19,6 +19,8 @@
 
 mod admission;
 mod allocate;
+mod categorize;
+mod detector;
 mod layout;
 mod parameters;
 mod performance;

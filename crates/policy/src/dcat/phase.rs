@@ -1,6 +1,4 @@
-//! Phases, and the performance table of each (§3.1, §3.3, Table 1).
-
-use alloc::vec::Vec;
+//! A phase of a workload, and its performance table (§3.1, §3.5, Table 1).
 
 use fairways_core::{Counters, MAX_WAYS, Q32};
 
@@ -40,14 +38,14 @@ struct First {
 }
 
 /// L1 references, and the instructions among which they were.
-type Window = (u64, u64);
+pub(super) type Window = (u64, u64);
 
 /// Whether two differ by `thr` percent of the smaller, at least.
-fn differ(a: Q32, b: Q32, thr: Q32) -> bool {
+pub(super) fn differ(a: Q32, b: Q32, thr: Q32) -> bool {
     a != b && reaches(over(a.max(b), a.min(b)), thr, a.min(b))
 }
 
-fn ratio((references, instructions): Window) -> Q32 {
+pub(super) fn ratio((references, instructions): Window) -> Q32 {
     Q32::ratio(references, instructions)
 }
 
@@ -154,165 +152,39 @@ impl Phase {
     }
 
     /// The mean that it is known by.
-    fn mean(&self) -> Option<Q32> {
+    pub(super) fn mean(&self) -> Option<Q32> {
         self.sum.or(self.last[0]).map(ratio)
     }
 
     /// Whether this window is of another phase: it differs from the mean, or from one of the last two.
     /// Of these the one may reach into both phases, and the mean may be of windows that did; the other
     /// does not.
-    fn ended(&self, window: Window, thr: Q32) -> bool {
+    pub(super) fn ended(&self, window: Window, thr: Q32) -> bool {
         let before = self.last.iter().flatten().map(|&window| ratio(window));
         self.mean().into_iter().chain(before).any(|own| differ(own, ratio(window), thr))
     }
 
-    fn add(&mut self, window: Window) {
+    pub(super) fn add(&mut self, window: Window) {
         if let Some(last) = self.last[0] {
             let sum = self.sum.unwrap_or_default();
             self.sum = Some((sum.0.saturating_add(last.0), sum.1.saturating_add(last.1)));
         }
         self.last = [Some(window), self.last[0]];
     }
-}
 
-/// The phases of a workload.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Phases {
-    /// The one that was seen last is the last.
-    known: Vec<Phase>,
-    now: Now,
-}
-
-/// The phase that a workload is in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Now {
-    /// One of which no whole window was seen yet.
-    #[default]
-    Unseen,
-    /// It does nothing.
-    Idle,
-    /// The last of those that are known.
-    Known,
-}
-
-/// What a window said of the phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Detected {
-    /// It is idle.
-    Idle,
-    /// It is the phase of the window before, or of the first whole window of a phase.
-    Same,
-    /// It is one that was not seen before.
-    New,
-    /// It is one that was seen before.
-    Back,
-}
-
-impl Phases {
-    /// The phase that it is in, if a whole window of it was seen.
-    pub(super) fn current(&self) -> Option<&Phase> {
-        if self.now == Now::Known { self.known.last() } else { None }
+    /// It came back: its baseline has to show whether it is the one that it seems.
+    pub(super) fn comes_back(&mut self) {
+        self.unconfirmed = true;
     }
 
-    pub(super) fn current_mut(&mut self) -> Option<&mut Phase> {
-        if self.now == Now::Known { self.known.last_mut() } else { None }
+    /// It is over; what was seen of this visit alone is forgotten.
+    pub(super) fn ends(&mut self) {
+        self.sum = self.sum.or(self.last[0]);
+        (self.last, self.first) = ([None; 2], First::default());
     }
 
-    /// Forgets what it knew of this phase: it is another.
-    pub(super) fn forget_current(&mut self) {
-        if self.now == Now::Known {
-            self.known.pop();
-        }
-        self.now = Now::Unseen;
-    }
-
-    /// There are other neighbours, or another baseline: what has stopped may be tried again.
-    pub(super) fn retry(&mut self) {
-        for phase in &mut self.known {
-            phase.tried = false;
-        }
-    }
-
-    /// There is another baseline: what was too little may be enough.
-    pub(super) fn rebase(&mut self) {
-        self.retry();
-        for phase in &mut self.known {
-            (phase.floor, phase.verdict, phase.tried_with) = (0, Verdict::Open, None);
-        }
-    }
-
-    /// Takes in a window (§3.3). Where L1 references could not be counted, everything but idleness is
-    /// one phase.
-    pub(super) fn detect(
-        &mut self,
-        counters: &Counters,
-        idle: bool,
-        parameters: &Parameters,
-    ) -> Detected {
-        if idle {
-            self.leave();
-            self.now = Now::Idle;
-            return Detected::Idle;
-        }
-        let window = counters.l1_references.zip(counters.instructions);
-        let thr = parameters.phase_change_thr;
-        let add = |phase: &mut Phase| {
-            if let Some(window) = window {
-                phase.add(window);
-            }
-        };
-        let was = self.now;
-        if let Some(phase) = self.current_mut() {
-            if !window.is_some_and(|window| phase.ended(window, thr)) {
-                add(phase);
-                return Detected::Same;
-            }
-            self.leave();
-        }
-        if let Some(place) = self.find(window, thr) {
-            let mut phase = self.known.remove(place);
-            phase.unconfirmed = true;
-            self.known.push(phase);
-            self.now = Now::Known;
-            return Detected::Back;
-        }
-        if was != Now::Unseen {
-            // This window may reach back into the phase before: the next is the measure.
-            self.now = Now::Unseen;
-            return Detected::New;
-        }
-        let most = (parameters.most_phases as usize).max(1);
-        while self.known.len() >= most {
-            self.known.remove(0);
-        }
-        let mut phase = Phase::default();
-        add(&mut phase);
-        self.known.push(phase);
-        self.now = Now::Known;
-        Detected::Same
-    }
-
-    /// The phase that a window is most like, if it is one of those that are known.
-    fn find(&self, window: Option<Window>, thr: Q32) -> Option<usize> {
-        let Some(window) = window.map(ratio) else { return self.known.len().checked_sub(1) };
-        let mean = |phase: &Phase| phase.mean().filter(|&mean| !differ(mean, window, thr));
-        let known = self.known.iter().enumerate();
-        let like = known.filter_map(|(place, phase)| Some((place, mean(phase)?)));
-        let apart = |mean: Q32| over(mean.max(window), mean.min(window));
-        like.min_by_key(|&(_, mean)| apart(mean)).map(|(place, _)| place)
-    }
-
-    /// Leaves a phase; one of which nothing was learnt is forgotten.
-    fn leave(&mut self) {
-        if let Some(phase) = self.current_mut() {
-            if phase.sum.is_none() {
-                phase.sum = phase.last[0];
-            }
-            (phase.last, phase.first) = ([None; 2], First::default());
-        }
-        if self.current().is_some_and(|phase| phase.ipc.iter().all(Option::is_none)) {
-            self.known.pop();
-        }
-        self.now = Now::Unseen;
+    /// Whether something was learnt of it.
+    pub(super) fn is_known(&self) -> bool {
+        self.ipc.iter().any(Option::is_some)
     }
 }

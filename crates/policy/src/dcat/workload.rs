@@ -1,11 +1,11 @@
-//! A workload, and its state (Figure 6).
+//! A workload: what it has, what it may have, and what it is held to be.
 
 use core::time::Duration;
 
 use fairways_core::{AppId, Counters, Q32, Time};
 
-use super::parameters::{Parameters, over, reaches};
-use super::phase::{Detected, Phase, Phases, Verdict};
+use super::detector::Phases;
+use super::phase::Phase;
 
 /// The states of Figure 6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(super) struct Workload {
     /// The ways before the last one was given, while what it brought was not seen.
     pub(super) grew: Option<u32>,
     /// Why it gave away ways.
-    gave: Gave,
+    pub(super) gave: Gave,
     /// When its window began; `None`: it is not watched yet.
     pub(super) since: Option<Time>,
     /// Whether that has still to end.
@@ -80,7 +80,7 @@ pub(super) struct Workload {
 
 /// Why a Donor gave ways away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gave {
+pub(super) enum Gave {
     Nothing,
     /// It hardly referenced the LLC, or was idle: all but one, at once.
     Quiet,
@@ -149,14 +149,14 @@ impl Workload {
         (self.grew, self.gave, self.jump) = (None, Gave::Nothing, None);
     }
 
-    fn become_(&mut self, class: Class, why: &'static str) {
+    pub(super) fn become_(&mut self, class: Class, why: &'static str) {
         if self.class != class {
             (self.class, self.why) = (class, why);
         }
     }
 
     /// Down to so many ways.
-    fn give(&mut self, ways: u32, gave: Gave) {
+    pub(super) fn give(&mut self, ways: u32, gave: Gave) {
         (self.ways, self.claim, self.grew, self.gave) = (ways, ways, None, gave);
     }
 
@@ -204,237 +204,6 @@ impl Workload {
         }
     }
 
-    /// Steps 1 to 4 of Figure 4: what a window says of the phase, of the baseline, and of the class.
-    pub(super) fn observe(&mut self, counters: &Counters, idle: bool, parameters: &Parameters) {
-        let detected = self.phases.detect(counters, idle, parameters);
-        let thr = parameters.ipc_imp_thr;
-        match detected {
-            Detected::Idle => {
-                self.become_(Class::Donor, "it is idle");
-                return self.give(self.ways.min(self.least), Gave::Quiet);
-            }
-            Detected::New => return self.reclaim("a phase began"),
-            Detected::Back => {
-                self.reclaim("a phase came back");
-                let preferred = self.phases.current().and_then(|p| p.preferred(self.baseline, thr));
-                self.jump = preferred.filter(|&ways| ways > self.baseline);
-                return;
-            }
-            Detected::Same => {}
-        }
-        // What can't be measured is not decided on.
-        let Some(ipc) = counters.ipc().filter(|_| self.steady) else { return };
-        let ways = self.ways;
-        let Some(phase) = self.phases.current_mut() else { return };
-        if ways == self.baseline {
-            phase.confirm(ways, ipc, thr);
-        }
-        if !parameters.reclaim_on_ipc {
-            phase.record(ways, ipc);
-        } else if phase.departs(ways, ipc, counters, parameters) {
-            self.phases.forget_current();
-            return self.reclaim("it does not do what it did with these ways");
-        }
-        if self.loses(ipc, thr) {
-            return self.regret();
-        }
-        self.categorize(counters, parameters);
-    }
-
-    /// Whether it has fewer ways than its baseline, and less than the IPC it was promised.
-    fn loses(&self, ipc: Q32, thr: Q32) -> bool {
-        let baseline = self.phases.current().and_then(|phase| phase.ipc(self.baseline));
-        // The window of the baseline began in a cache that was cold: a fifth is left for that.
-        let thr = Q32::from_raw(thr.raw() / 5 * 4);
-        self.ways < self.baseline
-            && baseline.is_some_and(|unit| ipc < unit && reaches(over(unit, ipc), thr, unit))
-    }
-
-    /// What it gave away was too much.
-    fn regret(&mut self) {
-        let back = if self.gave == Gave::Hits { self.ways + 1 } else { self.baseline };
-        if let Some(phase) = self.phases.current_mut() {
-            phase.floor = phase.floor.max(back);
-            if phase.verdict == Verdict::Streaming {
-                phase.verdict = Verdict::Refuted;
-            }
-        }
-        if self.gave == Gave::Hits {
-            self.stop_giving("with a way less it would lose");
-        } else {
-            self.reclaim("with fewer ways it lost more than it may");
-        }
-    }
-
-    /// The last way back.
-    fn stop_giving(&mut self, why: &'static str) {
-        self.become_(Class::Keeper, why);
-        self.claim = (self.ways + 1).min(self.baseline);
-        self.gave = Gave::Nothing;
-    }
-
-    /// Figure 6.
-    fn categorize(&mut self, counters: &Counters, parameters: &Parameters) {
-        let Counters { llc_references, llc_misses, .. } = *counters;
-        let (Some(rate), Some(references)) = (per_kilo_instructions(counters), llc_references)
-        else {
-            return;
-        };
-        let quiet = rate <= parameters.llc_ref_thr;
-        let floor = self.phases.current().map_or(0, |phase| phase.floor).max(self.least);
-        let waits = self.ways < self.claim;
-        let has_baseline = self.normalised(self.baseline).is_some();
-        if quiet && floor == self.least && (has_baseline || waits) {
-            self.become_(Class::Donor, "it hardly references the last-level cache");
-            return self.give(self.ways.min(self.least), Gave::Quiet);
-        }
-        let Some(misses) = llc_misses else { return };
-        self.measured = true;
-        let rate = Q32::ratio(misses.saturating_mul(100), references.max(1));
-        let trivial = quiet || rate <= parameters.llc_miss_rate_thr;
-        if waits || !has_baseline {
-            return;
-        }
-        match self.class {
-            Class::Donor if self.gave == Gave::Quiet => {
-                self.reclaim("it references the last-level cache again");
-            }
-            Class::Donor if !trivial && self.gave == Gave::Hits => {
-                if let Some(phase) = self.phases.current_mut() {
-                    phase.floor = phase.floor.max(self.ways + 1);
-                }
-                self.stop_giving("with a way less it missed");
-            }
-            Class::Donor | Class::Keeper | Class::Reclaim if trivial => self.hits(floor),
-            Class::Donor | Class::Keeper | Class::Reclaim => self.misses(parameters),
-            Class::Unknown | Class::Receiver => self.grows(trivial, parameters),
-            Class::Streaming if trivial => {
-                self.become_(Class::Keeper, "its misses have become trivial");
-            }
-            Class::Streaming => {}
-        }
-    }
-
-    /// It hardly misses: it can do with a way less, until it can't.
-    fn hits(&mut self, floor: u32) {
-        if self.ways > self.baseline || self.ways <= floor {
-            self.gave = Gave::Nothing;
-            return self.become_(
-                if self.ways == self.least { Class::Donor } else { Class::Keeper },
-                "it hardly misses with what it has",
-            );
-        }
-        self.become_(Class::Donor, "it hardly misses");
-        self.give(self.ways - 1, Gave::Hits);
-    }
-
-    /// It misses: it may need more.
-    fn misses(&mut self, parameters: &Parameters) {
-        self.gave = Gave::Nothing;
-        let (ways, baseline) = (self.ways, self.baseline);
-        let Some(phase) = self.phases.current_mut() else { return };
-        if ways < baseline {
-            // It had been found to need no more than this.
-            phase.floor = baseline;
-            return self.reclaim("it misses again");
-        }
-        if phase.verdict == Verdict::Streaming {
-            return self.streams("the phase is known to stream");
-        }
-        if phase.tried {
-            return self.become_(Class::Keeper, "more ways did not help");
-        }
-        match phase.improves(baseline, ways, baseline, parameters.ipc_imp_thr) {
-            Some(true) => self.become_(Class::Receiver, "more ways have helped it"),
-            _ => self.become_(Class::Unknown, "it misses"),
-        }
-    }
-
-    /// What another way has brought.
-    fn grows(&mut self, trivial: bool, parameters: &Parameters) {
-        let Parameters { ipc_imp_thr: thr, streaming_thr, .. } = *parameters;
-        let (ways, baseline) = (self.ways, self.baseline);
-        let Some(phase) = self.phases.current() else { return };
-        if self.class == Class::Unknown {
-            if phase.improves(baseline, ways, baseline, thr) == Some(true) {
-                self.become_(Class::Receiver, "more ways help it");
-            } else if !trivial
-                && ways >= baseline.saturating_mul(streaming_thr)
-                && phase.ipc(ways).is_some()
-            {
-                if let Some(phase) = self.phases.current_mut() {
-                    phase.tried_with = None;
-                }
-                return self.streams("it gained nothing up to the streaming threshold");
-            }
-        } else if let Some(before) = self.grew.filter(|_| self.steady)
-            && phase.improves(before, ways, baseline, thr) == Some(false)
-        {
-            return self.stops("the last way brought too little", thr);
-        }
-        self.grew = None;
-        if trivial && (self.class == Class::Unknown || parameters.receiver_stops_on_misses) {
-            self.stops("it hardly misses any more", thr);
-        }
-    }
-
-    /// It keeps what it prefers, and gives back what is more.
-    fn stops(&mut self, why: &'static str, thr: Q32) {
-        self.become_(Class::Keeper, why);
-        let preferred = self.phases.current().and_then(|phase| phase.preferred(self.baseline, thr));
-        self.give(preferred.map_or(self.ways, |ways| ways.min(self.ways)), Gave::Nothing);
-        self.claim = self.claim.min(self.baseline);
-        if let Some(phase) = self.phases.current_mut() {
-            phase.tried = true;
-        }
-    }
-
-    /// It does not reuse what is cached: the least is enough. Unless that was found to be false.
-    fn streams(&mut self, why: &'static str) {
-        let Some(phase) = self.phases.current_mut() else { return };
-        if phase.verdict == Verdict::Refuted {
-            phase.tried = true;
-            self.become_(Class::Keeper, "fewer ways harm it, and more do not help");
-            let baseline = self.baseline.min(self.ways);
-            return self.give(baseline, Gave::Nothing);
-        }
-        phase.verdict = Verdict::Streaming;
-        self.become_(Class::Streaming, why);
-        self.give(self.least, Gave::Nothing);
-    }
-
-    /// Whether it has had spare ways, and gained nothing by them.
-    pub(super) fn has_grown_in_vain(&self, parameters: &Parameters) -> bool {
-        let (ways, baseline, thr) = (self.ways, self.baseline, parameters.ipc_imp_thr);
-        let phase = self.phases.current();
-        self.class == Class::Unknown
-            && ways > baseline
-            && phase.and_then(|phase| phase.improves(baseline, ways, baseline, thr)) == Some(false)
-    }
-
-    /// There is no spare way left, and it has had some of them to no avail (§3.4; decision dCat 3).
-    pub(super) fn streams_for_now(&mut self) {
-        let ways = self.ways;
-        self.streams("all spare ways are used, and it gained nothing");
-        if let Some(phase) = self.phases.current_mut() {
-            phase.tried_with = Some(phase.tried_with.map_or(ways, |before| before.max(ways)));
-        }
-    }
-
-    /// Whether it was taken to stream only because there was no more to try, and now there is.
-    pub(super) fn could_have_more_than_ever(&self, pool: u32) -> bool {
-        let tried = self.phases.current().and_then(|phase| phase.tried_with);
-        self.class == Class::Streaming && tried.is_some_and(|tried| self.ways + pool > tried)
-    }
-
-    /// Whether it streams is to be found out with more ways.
-    pub(super) fn tries_again(&mut self) {
-        if let Some(phase) = self.phases.current_mut() {
-            phase.verdict = Verdict::Open;
-        }
-        self.reclaim("there are more spare ways than it was tried with");
-    }
-
     /// IPC with `ways` ways over that with the baseline, in this phase; `None` if it was not seen.
     pub(super) fn normalised(&self, ways: u32) -> Option<Q32> {
         self.phases.current()?.normalised(ways, self.baseline)
@@ -445,9 +214,4 @@ impl Workload {
         let phase: Option<&Phase> = self.phases.current();
         phase.map_or(Q32::default(), |phase| phase.last_way(self.ways, self.baseline))
     }
-}
-
-/// LLC references per 1000 instructions.
-fn per_kilo_instructions(counters: &Counters) -> Option<Q32> {
-    Some(Q32::ratio(counters.llc_references?.saturating_mul(1000), counters.instructions?))
 }

@@ -138,3 +138,18 @@ fn on_a_machine_with_one_class_of_service_everybody_shares_it() {
     bench.exit(1);
     bench.rounds(3);
 }
+
+/// Those that share have what nobody owns, until somebody claims it.
+#[test]
+fn who_shares_has_what_is_spare() {
+    let llc = Llc { clos: 3, ..Llc::with_ways(Ways::new(12).unwrap()) };
+    let mut bench = Bench::on(llc, Parameters::default());
+    for app in 0..4 {
+        bench.start(app, (app < 2).then_some(3), IDLE);
+    }
+    bench.rounds(2);
+    assert_eq!([0, 1, 2, 3].map(|app| bench.ways(app)), [1, 1, 10, 10]);
+    bench.becomes(0, FITS);
+    bench.round();
+    assert_eq!([0, 1, 2, 3].map(|app| bench.ways(app)), [3, 1, 8, 8]);
+}
