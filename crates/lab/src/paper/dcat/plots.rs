@@ -44,7 +44,8 @@ impl Figures {
         }
         let title = "Figure 16: MLR beside MLOAD";
         latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies)?;
-        let label = |one: &Fared| one.name.split(',').next().unwrap_or_default().to_owned();
+        // As much as there is room for.
+        let label = |one: &Fared| one.name.chars().take_while(|&c| c != ',').take(6).collect();
         let heights = |value: &dyn Fn(&Fared) -> f64| self.spec.iter().map(value).collect();
         let spec = Bars {
             labels: self.spec.iter().map(label).collect(),
