@@ -56,15 +56,21 @@ fn refusal() -> impl Strategy<Value = PartitionError> {
 prop_compose! {
     fn sample()(
         app: u32,
-        counts in prop::array::uniform6(of(any::<u64>())),
+        counts in prop::array::uniform7(of(any::<u64>())),
         occupancy in of(any::<u64>().prop_map(Q32::from_raw)),
         window in any::<u64>().prop_map(Duration::from_nanos),
         plan in of(any::<u32>().prop_map(PlanId)),
         straddled: bool,
     ) -> Sample {
-        let [instructions, cycles, llc_references, llc_misses, stalls_l2_miss, memory_bytes] = counts;
+        let [instructions, cycles, l1_references, llc_references, llc_misses, stalls, memory_bytes] = counts;
         let counters = Counters {
-            instructions, cycles, llc_references, llc_misses, stalls_l2_miss, memory_bytes,
+            instructions,
+            cycles,
+            l1_references,
+            llc_references,
+            llc_misses,
+            stalls_l2_miss: stalls,
+            memory_bytes,
         };
         Sample { app: AppId(app), counters, occupancy, window, plan, straddled }
     }
