@@ -147,11 +147,11 @@ proptest! {
                 prop_assert!(alone.len() == 1, "{} planned nothing", name);
                 continue;
             };
-            // What went before leaves no trace.
+            // What went before leaves no trace, but where dCat's masks lie: they move little.
             let mut afresh = StaticMachine::new(llc, []);
             alone.iter().for_each(|event| afresh.then(event.clone()));
             let afresh = watch(name, afresh).0;
-            if alone.len() > 1 {
+            if alone.len() > 1 && name != "dcat" {
                 prop_assert_eq!(Some(partition), afresh.partition().map(|plan| plan.0));
             }
             let masks = partition.masks();
@@ -164,13 +164,14 @@ proptest! {
         }
     }
 
-    /// Only `static` leaves ways to nobody: those that nobody was promised.
+    /// Only `static` leaves ways to nobody, those that nobody was promised; and dCat, which gives spare ways
+    /// to whom it has seen gain by them.
     #[test]
     fn every_way_is_used(
         llc in llcs(),
         programs in prop::collection::vec(programs(), 1..20),
     ) {
-        for name in NAMES.into_iter().filter(|&name| name != "static") {
+        for name in NAMES.into_iter().filter(|name| !["static", "dcat"].contains(name)) {
             let (machine, ..) = history(name, llc, &programs, &[]);
             let (partition, _) = machine.partition().unwrap();
             let used = partition.masks().iter().fold(0, |used, mask| used | mask.bits());
