@@ -15,7 +15,10 @@ pub(super) fn allocate(workloads: &mut [Workload], total: u32, parameters: &Para
             continue;
         }
         // It is not known of several at once whether more ways would help them: one frees its own.
-        let vain = workloads.iter_mut().filter(|one| one.has_grown_in_vain(parameters));
+        let left_out = workloads.iter_mut().enumerate();
+        let left_out =
+            left_out.filter(|(place, one)| wants(given, *place, one)).map(|(_, one)| one);
+        let vain = left_out.filter(|one| one.has_grown_in_vain(parameters));
         if let Some(one) = vain.max_by_key(|one| one.ways) {
             one.streams_for_now();
             continue;
