@@ -137,25 +137,25 @@ type Score = (u32, Reverse<u32>);
 
 /// Where spans begin that lie in this order in `ways` ways, at best. `None` if they do not fit.
 fn lay(order: &[Place], ways: u32) -> Option<(Score, Vec<u32>)> {
-    // At [i][e]: the best of the first i spans if they end at e; and where the last then begins.
+    // At [i][e]: the best of the first i spans if they end at e.
     let stride = ways as usize + 1;
-    let mut best: Vec<Option<(Score, u32)>> = vec![None; stride * (order.len() + 1)];
-    best[0] = Some(((0, Reverse(0)), 0));
+    let mut best: Vec<Option<Score>> = vec![None; stride * (order.len() + 1)];
+    best[0] = Some((0, Reverse(0)));
     for (index, place) in order.iter().enumerate() {
         let (done, next) = best.split_at_mut((index + 1) * stride);
         let before = &done[index * stride..];
         for from in 0..=ways.checked_sub(place.ways)? {
             let here = (0..=from).filter_map(|end| {
-                let ((stay, Reverse(gaps)), _) = before[end as usize]?;
+                let (stay, Reverse(gaps)) = before[end as usize]?;
                 let gap = from - end;
                 Some((stay + place.stays(from), Reverse(gaps + gap * gap)))
             });
-            next[(from + place.ways) as usize] = here.max().map(|score| (score, from));
+            next[(from + place.ways) as usize] = here.max();
         }
     }
     let last = &best[order.len() * stride..];
     let whole = (0..).zip(last).filter_map(|(end, &slot)| {
-        let ((stay, Reverse(gaps)), _) = slot?;
+        let (stay, Reverse(gaps)) = slot?;
         let gap: u32 = ways - end;
         Some(((stay, Reverse(gaps + gap * gap)), end))
     });
@@ -170,13 +170,13 @@ fn lay(order: &[Place], ways: u32) -> Option<(Score, Vec<u32>)> {
         starts[index] = from;
         let before = &best[index * stride..][..stride];
         let fits = |&end: &u32| {
-            before[end as usize].is_some_and(|((stay, Reverse(gaps)), _)| {
+            before[end as usize].is_some_and(|(stay, Reverse(gaps))| {
                 let gap = from - end;
                 (stay + place.stays(from), Reverse(gaps + gap * gap)) == rest
             })
         };
         end = (0..=from).find(fits)?;
-        rest = before[end as usize]?.0;
+        rest = before[end as usize]?;
     }
     Some((score, starts))
 }
@@ -214,10 +214,20 @@ mod tests {
     #[test]
     fn what_is_wide_and_light_finds_room_too() {
         let mut layout = Layout::default();
-        assert_eq!(arrange(&mut layout, 7, &[(0, 3), (11, 2), (12, 2)]).len(), 3);
-        // Gaps of one way each would not do.
-        let laid = arrange(&mut layout, 6, &[(0, 2), (11, 2), (12, 2)]);
-        assert_eq!(laid.iter().map(|span| span.2).sum::<u32>(), 6);
+        // In the second, gaps of one way on either side would not do.
+        let mut disjoint = |ways, wanted: &[(u32, u32)]| {
+            let laid = arrange(&mut layout, ways, wanted);
+            let mut taken = 0;
+            for &(app, from, width) in &laid {
+                let mask = WayMask::span(from, width).bits();
+                assert!(taken & mask == 0 && from + width <= ways, "{app}: {laid:?}");
+                taken |= mask;
+            }
+            assert_eq!(laid.len(), wanted.len());
+        };
+        disjoint(7, &[(0, 3), (11, 2), (12, 2)]);
+        disjoint(6, &[(0, 2), (11, 2), (12, 2)]);
+        disjoint(7, &[(0, 3), (11, 4)]);
     }
 
     /// By every way of laying spans in their order.

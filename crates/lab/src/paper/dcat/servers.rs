@@ -10,10 +10,10 @@ use std::time::Duration;
 use fairways_chip::{Chip, ChipError, Job};
 use fairways_core::{Machine, Time};
 use fairways_policy::by_name;
-use fairways_policy::dcat::{Dcat, Parameters};
+use fairways_policy::dcat::Parameters;
 use rayon::prelude::*;
 
-use super::setup::{Bench, ROUND, among, tenant};
+use super::setup::{Bench, ROUND, Under, among, tenant};
 use super::spec::{BASELINE, Length, beside, three};
 use crate::paper::Findings;
 
@@ -87,7 +87,8 @@ pub(super) fn run(bench: Bench, length: Length, findings: &mut Findings) -> Resu
 fn elasticsearch(bench: Bench, length: Length, findings: &mut Findings) -> Result<(), ChipError> {
     let item = "Table 6";
     let tenants = beside(&tenant(ELASTICSEARCH, BASELINE));
-    let (_, _, ceiling) = three(bench, &tenants, length)?;
+    let run = bench.run(&tenants, Under::Dcat(Parameters::default()), length.dcat)?;
+    let ceiling = run.most_ways(0, 0);
     let cases = [
         ("shared", "stock", length.fixed),
         ("static", "static", length.fixed),
@@ -126,10 +127,7 @@ fn requests(
     instructions: f64,
 ) -> Result<Vec<f64>, ChipError> {
     const REQUESTS: f64 = 1000.0;
-    let mut policy = match policy {
-        "dcat" => Box::new(Dcat::new(Parameters::default())),
-        name => by_name(name).expect("a policy's name"),
-    };
+    let mut policy = by_name(policy).expect("a policy's name");
     let mut chip = Chip::new(bench.settings, tenants.iter().cloned())?;
     let mut until = |chip: &mut Chip, end: Time| {
         chip.stop_at(end);
