@@ -5,10 +5,10 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::account::{Account, Cost};
-use crate::cache::{DIRTY, Fill, Private, Tag};
+use crate::cache::{DIRTY, Fill, Tag};
 use crate::job::Phase;
 use crate::pages::{Pages, Placement, mix};
-use crate::program::{Access, BATCH, Generate};
+use crate::program::{Access, BATCH, Generate, Program, Supply};
 use crate::settings::Settings;
 
 /// A program that runs.
@@ -64,6 +64,8 @@ pub(crate) struct Runner {
     pub(crate) fill: Fill,
     /// The bits of its tags that say whose lines they are.
     pub(crate) owner: Tag,
+    /// What its source came up with last.
+    pub(crate) supply: Supply,
     /// Of its last access: the ticks of waiting for what missed the L2.
     pub(crate) last_stall: u64,
     /// Of the sets that are simulated, of late: uses, and those that hit.
@@ -82,13 +84,6 @@ pub(crate) struct Stretch {
     pub(crate) cost: Cost,
 }
 
-/// The private caches of a core.
-#[derive(Clone, Debug)]
-pub(crate) struct Caches {
-    pub(crate) l1: Private,
-    pub(crate) l2: Option<Private>,
-}
-
 /// Where a tag says whose line it is.
 const OWNER: u32 = 26;
 
@@ -97,18 +92,28 @@ pub(crate) fn owner(tag: Tag) -> usize {
     (tag >> OWNER) as usize
 }
 
+/// The pages of a program.
+pub(crate) fn pages_of(settings: &Settings, program: Option<&Program>, placed: u64) -> Pages {
+    let picks = program.is_some_and(|program| program.accesses.picks_sets());
+    let placement = if picks { Placement::Sequential } else { settings.placement };
+    Pages::new(settings.pages, placement, settings.chip.sets, placed)
+}
+
+/// What says where a program's pages are, and its random numbers.
+pub(crate) fn seeds(settings: &Settings, app: AppId, key: u64) -> (u64, Pcg64Mcg) {
+    let placed = mix(settings.seed ^ mix(key));
+    (placed, Pcg64Mcg::seed_from_u64(mix(placed ^ mix(u64::from(app.0)))))
+}
+
 impl Stretch {
     fn new(settings: &Settings, phase: &Phase, placed: u64) -> Self {
-        let Settings { pages, mut placement, chip, .. } = *settings;
+        let chip = &settings.chip;
         let program = phase.program.as_deref();
-        if program.is_some_and(|program| program.accesses.picks_sets()) {
-            placement = Placement::Sequential;
-        }
         Self {
-            source: program.map(|program| program.accesses.source(chip.sets)),
+            source: program.map(|program| program.accesses.source(chip)),
             accesses: Vec::with_capacity(2 * BATCH),
             next: 0,
-            pages: Pages::new(pages, placement, chip.sets, placed),
+            pages: pages_of(settings, program, placed),
             cost: program.map_or(Cost::NONE, |program| Cost::new(program, chip.latency)),
         }
     }
@@ -123,16 +128,17 @@ impl Runner {
         fill: Fill,
         clock: u64,
     ) -> Self {
-        let placed = mix(settings.seed ^ mix(key));
+        let (placed, random) = seeds(settings, app, key);
         Self {
             clock,
             now: Stretch::new(settings, &Phase { program: None, length: None }, placed),
             phase: usize::MAX,
             others: Vec::new(),
-            random: Pcg64Mcg::seed_from_u64(mix(placed ^ mix(u64::from(app.0)))),
+            random,
             placed,
             fill,
             owner: Tag::try_from(core).unwrap_or(0) << OWNER,
+            supply: Supply::More,
             last_stall: 0,
             seen: (0, 0),
             owed: 0,
@@ -152,6 +158,12 @@ impl Runner {
             *place = Some(before);
         }
         self.phase = phase;
+    }
+
+    /// Ends what runs outside of the chip.
+    pub(crate) fn end(&mut self) {
+        self.now.source = None;
+        self.others.clear();
     }
 
     /// The tag of a line.

@@ -72,7 +72,8 @@ impl Chip {
     }
 
     fn is_over(&self) -> bool {
-        self.stop_at.is_some_and(|time| self.not_after(time) <= self.now)
+        self.failure.is_some()
+            || self.stop_at.is_some_and(|time| self.not_after(time) <= self.now)
             || self.stop_after.is_some_and(|completions| {
                 self.jobs.iter().all(|record| record.completions.len() >= completions)
             })

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairways_core::{Profile, Time, Wish};
 
-use crate::program::Program;
+use crate::program::{Live, Program};
 
 /// A stretch of a program.
 #[derive(Clone, Debug)]
@@ -75,5 +75,10 @@ impl Job {
     pub fn new(program: Program) -> Self {
         let phase = Phase { program: Some(Arc::new(program)), length: None };
         Self { phases: vec![phase], ..Self::default() }
+    }
+
+    /// The real programs that it runs.
+    pub fn live(&self) -> impl Iterator<Item = &Live> {
+        self.phases.iter().filter_map(|phase| phase.program.as_ref()?.as_live())
     }
 }

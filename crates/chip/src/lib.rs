@@ -12,6 +12,8 @@
 //! - **Time** passes in turns of a thousand cycles, in which one core after the other runs. Windows by
 //!   instructions and runs are told of with the turn in which they are complete; phases by instructions change
 //!   within it.
+//! - A program is a generator of accesses, a recorded trace, or a real program that runs under QEMU while it is
+//!   simulated ([`program::Live`]). What it does with every number of ways [`Profiler`] finds in one pass.
 //! - A program has a core to itself. One that starts holds nothing; the lines of one that exits are free.
 //!
 //! Everything random comes from one seed: the same settings, jobs and actions give the same events, to
@@ -27,6 +29,7 @@ mod job;
 mod machine;
 mod pages;
 pub mod preset;
+mod profiler;
 pub mod program;
 mod run;
 mod settings;
@@ -37,5 +40,6 @@ pub use geometry::{Geometry, GeometryError, Latency, Shape};
 pub use job::{Job, Length, Phase, Then};
 pub use machine::{Chip, ChipError};
 pub use pages::{PageSize, Placement, lines_per_set};
+pub use profiler::Profiler;
 pub use program::Program;
 pub use settings::Settings;

@@ -1,18 +1,18 @@
 //! The machine: all of its state, and what can be asked about it.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Event, Partition, PlanId, Q32, Time, WayMask};
 use thiserror::Error;
 
 use crate::account::{Account, TICKS, ticks};
-use crate::app::{App, Caches, Runner};
+use crate::app::{App, Runner};
 use crate::bus::Bus;
-use crate::cache::{Fill, Private, Shared};
-use crate::geometry::{GeometryError, Shape};
+use crate::cache::{Caches, Fill, Shared};
+use crate::geometry::GeometryError;
 use crate::job::{Job, Length, Then};
-use crate::program::LINE;
+use crate::program::{LINE, Supply};
 use crate::run::{TURN, Turn, Uncore};
 use crate::settings::Settings;
 
@@ -29,6 +29,7 @@ pub struct Chip {
     pub(crate) alarm: Option<Time>,
     pub(crate) stop_at: Option<Time>,
     pub(crate) stop_after: Option<usize>,
+    pub(crate) failure: Option<String>,
     pub(crate) next_id: u32,
     pub(crate) plan: Option<PlanId>,
     pub(crate) partition: Partition,
@@ -70,6 +71,9 @@ pub enum ChipError {
         /// The programs.
         programs: usize,
     },
+    /// A program could not go on, in a line.
+    #[error("{0}")]
+    Failed(String),
     /// A share of sets or of time.
     #[error("{what}: expected 1 to {most}, found {found}")]
     Share {
@@ -103,8 +107,7 @@ impl Chip {
                 return Err(ChipError::Share { what, most, found });
             }
         }
-        let private = |shape: Shape| Private::new(shape.sets as usize, shape.ways as usize);
-        let caches = Caches { l1: private(chip.l1), l2: chip.l2.map(private) };
+        let caches = Caches::new(&chip);
         let sets = chip.sets.div_ceil(set_sampling) as usize;
         let turn_nanos = (TURN * 1000).div_ceil(u64::from(chip.mhz));
         let cycles_of_a_line = f64::from(chip.mhz) * LINE as f64 / chip.bandwidth_mbps;
@@ -123,6 +126,7 @@ impl Chip {
             alarm: None,
             stop_at: None,
             stop_after: None,
+            failure: None,
             next_id: 0,
             plan: None,
             partition: Partition::default(),
@@ -287,6 +291,37 @@ impl Chip {
         times.into_iter().flatten().chain(windows).chain(phases).min()
     }
 
+    /// While all that runs is asleep, time passes as it does outside: so long has passed.
+    fn sleep(&mut self) -> Duration {
+        let (mut sleepers, mut others) = (0, 0);
+        for app in &self.apps {
+            sleepers += usize::from(app.runner.supply == Supply::Asleep);
+            others +=
+                usize::from(app.runner.supply == Supply::More && app.runner.now.source.is_some());
+        }
+        if sleepers == 0 || others > 0 {
+            return Duration::ZERO;
+        }
+        let since = Instant::now();
+        for app in self.apps.iter_mut().filter(|app| app.runner.supply == Supply::Asleep).take(1) {
+            if let Some(source) = &mut app.runner.now.source {
+                source.wait(NAP);
+            }
+        }
+        since.elapsed()
+    }
+
+    /// Ends the real programs among those that run: nothing more is to happen.
+    pub fn end(&mut self) {
+        self.apps.iter_mut().for_each(|app| app.runner.end());
+    }
+
+    /// Why a program could not go on, which ended everything.
+    #[must_use]
+    pub fn failure(&self) -> Option<ChipError> {
+        self.failure.clone().map(ChipError::Failed)
+    }
+
     /// Lets a turn pass; false if nothing will ever happen.
     pub(crate) fn advance(&mut self) -> bool {
         let next = self.next_time();
@@ -297,7 +332,7 @@ impl Chip {
             return true;
         }
         let from = self.clock(self.now);
-        let end = self.now.after(self.turn);
+        let end = self.now.after(self.turn.max(self.sleep()));
         self.now = next.map_or(end, |next| next.clamp(self.now, end));
         let until = self.clock(self.now);
         for index in 0..self.apps.len() {
@@ -308,6 +343,13 @@ impl Chip {
                 let mut turn = Turn { core, runner, account, caches, uncore };
                 turn.run(until, run_end.min(phase_end));
                 let ran = account.instructions;
+                match &runner.supply {
+                    Supply::More | Supply::Asleep => {}
+                    // A run of its own length.
+                    Supply::Ended => self.apps[index].run_end = ran,
+                    Supply::Failed(why) => self.failure = Some(why.clone()),
+                }
+                let runner = &self.apps[index].runner;
                 if runner.clock >= until || ran < phase_end || ran >= run_end {
                     break;
                 }
@@ -365,6 +407,9 @@ impl Chip {
         self.jobs[job].job.then == Then::Restart
     }
 }
+
+/// How long one that is asleep is waited for before it is looked at the others.
+const NAP: Duration = Duration::from_millis(1);
 
 /// A second is at least a microsecond.
 const MOST_SCALE: u32 = 1_000_000;

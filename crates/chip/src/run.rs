@@ -4,10 +4,10 @@
 //! turn's end; what they do to the last-level cache is in order only from turn to turn.
 
 use crate::account::{Account, TICKS};
-use crate::app::{Caches, Runner, Stretch, owner};
+use crate::app::{Runner, Stretch, owner};
 use crate::bus::Bus;
-use crate::cache::{DIRTY, NONE, Shared, Tag};
-use crate::program::AccessKind;
+use crate::cache::{Caches, DIRTY, Level, NONE, Shared, Tag};
+use crate::program::{AccessKind, Supply};
 
 /// Cycles of a turn.
 pub(crate) const TURN: u64 = 1000;
@@ -42,6 +42,7 @@ impl Turn<'_> {
     /// Runs until the core's clock is at `until`, or so many instructions have been run.
     pub(crate) fn run(&mut self, until: u64, instructions: u64) {
         let near_the_end = instructions.saturating_sub(u64::from(STRETCH));
+        self.runner.supply = Supply::More;
         while self.runner.clock < until && self.account.instructions < instructions {
             let Stretch { source, accesses, next, cost, .. } = &mut self.runner.now;
             if *next == accesses.len() {
@@ -51,7 +52,11 @@ impl Turn<'_> {
                 };
                 accesses.clear();
                 *next = 0;
-                source.generate(&mut self.runner.random, accesses);
+                let supply = source.generate(&mut self.runner.random, accesses);
+                if supply != Supply::More {
+                    (self.runner.supply, self.runner.clock) = (supply, until);
+                    return;
+                }
             }
             let access = &mut accesses[*next];
             // What comes before an access is told in pieces, and not beyond the end.
@@ -97,30 +102,21 @@ impl Turn<'_> {
     /// Goes to the private caches first; the ticks that it takes.
     fn access(&mut self, line: u32, tag: Tag) -> u64 {
         let set = self.runner.now.pages.set(line);
-        let caches = &mut self.caches[self.core];
-        let Some(evicted) = caches.l1.access(set, tag) else { return 0 };
+        let pages = &mut self.runner.now.pages;
+        let set_of = |tag| pages.set(Runner::line(tag));
+        let (level, left) = self.caches[self.core].access(set, tag, set_of);
+        if level == Level::L1 {
+            return 0;
+        }
         self.account.l1_misses += 1;
-        let Some(l2) = &mut caches.l2 else {
-            if evicted != NONE && evicted & DIRTY != 0 {
-                self.write_back(evicted);
-            }
-            return self.shared(set, tag & !DIRTY);
-        };
-        if evicted != NONE && evicted & DIRTY != 0 {
-            let index = self.runner.now.pages.set(Runner::line(evicted));
-            if let Some(out) = l2.access(index, evicted)
-                && out != NONE
-                && out & DIRTY != 0
-            {
-                self.write_back(out);
-            }
+        for tag in left.into_iter().filter(|&tag| tag != NONE) {
+            self.write_back(tag);
         }
-        let Some(l2) = &mut self.caches[self.core].l2 else { return 0 };
-        let Some(evicted) = l2.access(set, tag & !DIRTY) else { return self.runner.now.cost.l2 };
-        if evicted != NONE && evicted & DIRTY != 0 {
-            self.write_back(evicted);
+        match level {
+            Level::L1 => 0,
+            Level::L2 => self.runner.now.cost.l2,
+            Level::Beyond => self.shared(set, tag & !DIRTY),
         }
-        self.shared(set, tag & !DIRTY)
     }
 
     /// A dirty line leaves the private caches.

@@ -1,6 +1,7 @@
 //! The flags, and what they must be.
 
 mod chip;
+mod profile;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use clap_complete::Shell;
 
 use chip::machine;
 pub(crate) use chip::{ChipFlags, Machine, Pages, Placement};
+pub(crate) use profile::Profile;
 
 /// Fair shares of the last-level cache.
 ///
@@ -27,6 +29,7 @@ pub(crate) enum Command {
     Run(Box<Run>),
     Replay(Replay),
     Optimum(Box<Optimum>),
+    Profile(Box<Profile>),
     Paper(Paper),
     /// Print a shell's completion script
     Completions {

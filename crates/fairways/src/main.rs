@@ -10,13 +10,14 @@ mod optimum;
 mod paper;
 mod partition;
 mod policies;
+mod profile;
 mod run;
 mod simulate;
 mod table;
 mod world;
 
 use std::io::{self, BufWriter, Write};
-use std::process::ExitCode;
+use std::process;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
@@ -35,6 +36,18 @@ impl std::fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
+/// A command that was run has ended with this code, and all is said.
+#[derive(Debug)]
+struct ExitCode(u8);
+
+impl std::fmt::Display for ExitCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exit code {}", self.0)
+    }
+}
+
+impl std::error::Error for ExitCode {}
+
 /// Bad usage or bad input: exit code 2.
 #[derive(Debug)]
 struct BadInput(String);
@@ -47,17 +60,17 @@ impl std::fmt::Display for BadInput {
 
 impl std::error::Error for BadInput {}
 
-fn main() -> ExitCode {
+fn main() -> process::ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 let _ = error.print();
-                return ExitCode::SUCCESS;
+                return process::ExitCode::SUCCESS;
             }
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let _ = error.print();
-                return ExitCode::from(2);
+                return process::ExitCode::from(2);
             }
             _ => return fail(&one_line(&error), 2),
         },
@@ -71,6 +84,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run, &mut out),
         Command::Replay(replay) => journal::replay(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
+        Command::Profile(profile) => profile::run(&profile, &mut out),
         Command::Paper(paper) => paper::run(&paper, &mut out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
@@ -78,15 +92,18 @@ fn main() -> ExitCode {
         }
     };
     match done.and_then(|()| Ok(out.flush()?)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => process::ExitCode::SUCCESS,
         // Who reads has seen enough.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => process::ExitCode::SUCCESS,
+        Err(error) if error.is::<ExitCode>() => process::ExitCode::from(exit_code(&error)),
         Err(error) => fail(&format!("{error:#}"), exit_code(&error)),
     }
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {
-    if error.is::<BadInput>() {
+    if let Some(ExitCode(code)) = error.downcast_ref() {
+        *code
+    } else if error.is::<BadInput>() {
         2
     } else if error.is::<Interrupted>() {
         130
@@ -108,7 +125,7 @@ fn warn(message: &str) {
     let _ = writeln!(io::stderr(), "fairways: warning: {message}");
 }
 
-fn fail(message: &str, code: u8) -> ExitCode {
+fn fail(message: &str, code: u8) -> process::ExitCode {
     let _ = writeln!(io::stderr(), "fairways: {message}");
-    ExitCode::from(code)
+    process::ExitCode::from(code)
 }

@@ -21,7 +21,7 @@ pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
 pub use executed::{
     ChipComparison, ChipOutcome, ChipProtocol, Fare, Moment, Rate, compare_on_chip, measure,
-    profile, timeline,
+    profile, table_of, timeline,
 };
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live,

@@ -10,7 +10,7 @@ use fairways_core::{MAX_WAYS, Ways};
 
 use crate::error::{InputError, shown};
 use crate::records::{Lines, Record, Records};
-use crate::table::{L1RPKI, Measured, Metric, Row, Table};
+use crate::table::{L1RPKI, L1RPKI_RANGE, Measured, Metric, Row, Table};
 
 const BENCH: &str = "BENCH";
 const NR_WAYS: &str = "NR_WAYS";
@@ -130,12 +130,9 @@ impl Columns {
     }
 
     fn l1rpki(&self, record: &Record<'_>) -> Result<Option<f64>, InputError> {
-        self.l1rpki.map(|place| number(record, L1RPKI, place, MOST_L1RPKI)).transpose()
+        self.l1rpki.map(|place| number(record, L1RPKI, place, L1RPKI_RANGE)).transpose()
     }
 }
-
-/// A store and two loads of an instruction, and some.
-const MOST_L1RPKI: (f64, f64) = (0.0, 10_000.0);
 
 fn number(
     record: &Record<'_>,

@@ -91,6 +91,10 @@ pub(crate) type Row = [f64; Metric::ALL.len()];
 /// The column of [`Table::l1rpki`].
 pub(crate) const L1RPKI: &str = "l1rpki";
 
+/// The least and the largest value of it that a file may hold: a store and two loads of an instruction,
+/// and some.
+pub(crate) const L1RPKI_RANGE: (f64, f64) = (0.0, 10_000.0);
+
 /// A program as it was measured.
 pub(crate) struct Measured {
     pub(crate) name: String,
@@ -120,6 +124,46 @@ impl Table {
         debug_assert!(rows.iter().all(|rows| rows.len() == ways.get() as usize));
         let by_name = names.iter().cloned().zip(0..).collect();
         Self { ways, names, by_name, rows, l1rpki }
+    }
+
+    /// A table of one program, of which `value` says what was measured with each number of ways. Values are
+    /// rounded to six decimals, as measured profiles have them, and kept within [`Metric::range`].
+    #[must_use]
+    pub fn measured(
+        name: &str,
+        ways: Ways,
+        l1rpki: f64,
+        value: impl Fn(Metric, u32) -> f64,
+    ) -> Self {
+        let rounded = |value: f64| (value * 1e6).round() / 1e6;
+        let row = |ways: u32| -> Row {
+            Metric::ALL.map(|metric| {
+                let (least, most) = metric.range();
+                rounded(value(metric, ways)).clamp(least, most)
+            })
+        };
+        let rows = (1..=ways.get()).map(row).collect();
+        let l1rpki = Some(rounded(l1rpki).clamp(L1RPKI_RANGE.0, L1RPKI_RANGE.1));
+        Self::new(ways, vec![Measured { name: name.to_owned(), rows, l1rpki }])
+    }
+
+    /// Adds the programs of another table, measured with as many ways; one of the same name takes the place
+    /// of the one that is there.
+    ///
+    /// # Panics
+    /// If they were measured with another number of ways.
+    pub fn put(&mut self, other: Self) {
+        assert_eq!(self.ways, other.ways, "tables of the same number of ways");
+        for ((name, rows), l1rpki) in other.names.into_iter().zip(other.rows).zip(other.l1rpki) {
+            let place = *self.by_name.entry(name.clone()).or_insert(self.names.len());
+            if place == self.names.len() {
+                self.names.push(name);
+                self.rows.push(rows);
+                self.l1rpki.push(l1rpki);
+            } else {
+                (self.rows[place], self.l1rpki[place]) = (rows, l1rpki);
+            }
+        }
     }
 
     /// The ways of the cache that the programs were measured on.

@@ -3,7 +3,7 @@
 mod private;
 mod shared;
 
-pub(crate) use private::Private;
+pub(crate) use private::{Caches, Level};
 pub(crate) use shared::{Fill, Shared};
 
 /// A line in a cache: which, and in the lowest bit whether memory has an older copy of it.

@@ -1,6 +1,7 @@
 //! A cache of one core: the line used longest ago makes room.
 
 use super::{DIRTY, NONE, Tag};
+use crate::geometry::{Geometry, Shape};
 
 /// Sets of lines, in each the line used last first.
 #[derive(Clone, Debug)]
@@ -48,6 +49,54 @@ impl Private {
 
     pub(crate) fn clear(&mut self) {
         self.lines.fill(NONE);
+    }
+}
+
+/// The private caches of a core.
+#[derive(Clone, Debug)]
+pub(crate) struct Caches {
+    pub(crate) l1: Private,
+    pub(crate) l2: Option<Private>,
+}
+
+/// Where a line was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    L1,
+    L2,
+    /// In neither; it is in both from now on.
+    Beyond,
+}
+
+impl Caches {
+    pub(crate) fn new(chip: &Geometry) -> Self {
+        let private = |shape: Shape| Private::new(shape.sets as usize, shape.ways as usize);
+        Self { l1: private(chip.l1), l2: chip.l2.map(private) }
+    }
+
+    /// Uses a line of this set of the last-level cache. Lines that leave for good with changes are told, or
+    /// [`NONE`].
+    #[inline]
+    pub(crate) fn access(
+        &mut self,
+        set: usize,
+        line: Tag,
+        mut set_of: impl FnMut(Tag) -> usize,
+    ) -> (Level, [Tag; 2]) {
+        let changed = |tag: Tag| if tag & DIRTY != 0 { tag } else { NONE };
+        let Some(evicted) = self.l1.access(set, line) else { return (Level::L1, [NONE; 2]) };
+        let evicted = changed(evicted);
+        let Some(l2) = &mut self.l2 else { return (Level::Beyond, [evicted, NONE]) };
+        let mut first = NONE;
+        if evicted != NONE
+            && let Some(out) = l2.access(set_of(evicted), evicted)
+        {
+            first = changed(out);
+        }
+        match l2.access(set, line & !DIRTY) {
+            None => (Level::L2, [first, NONE]),
+            Some(out) => (Level::Beyond, [first, changed(out)]),
+        }
     }
 }
 

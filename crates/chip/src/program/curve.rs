@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
 use super::mixture::whole;
-use super::{Access, AccessKind, BATCH, Generate, below};
+use super::{Access, AccessKind, BATCH, Generate, Supply, below};
 
 /// LLC references of which so many hit with each number of ways, whatever the cache's sets.
 ///
@@ -89,7 +89,7 @@ impl Source {
 }
 
 impl Generate for Source {
-    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) {
+    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let round = self.round();
         for _ in 0..BATCH {
             let set = below(random, self.sets);
@@ -119,5 +119,6 @@ impl Generate for Source {
                 kind: AccessKind::Missed,
             });
         }
+        Supply::More
     }
 }

@@ -4,7 +4,7 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
 use super::zipf::Alias;
-use super::{Access, AccessKind, BATCH, Generate, MOST_LINES, below};
+use super::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply, below};
 
 /// Accesses of which each part goes to a region of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +76,7 @@ pub(super) struct Source {
 }
 
 impl Generate for Source {
-    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) {
+    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         for _ in 0..BATCH {
             let region = &mut self.regions[self.alias.draw(random) as usize];
             let line = if region.streams {
@@ -93,6 +93,7 @@ impl Generate for Source {
             self.behind -= f64::from(instructions);
             accesses.push(Access { line, instructions, references: 1, kind });
         }
+        Supply::More
     }
 }
 

@@ -1,20 +1,28 @@
 //! What runs on the chip: programs, as the memory accesses that they make.
 
 mod curve;
+mod live;
 mod mixture;
+mod numbering;
 mod pattern;
 mod profiled;
 mod text;
 mod trace;
 mod zipf;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use rand_pcg::Pcg64Mcg;
 
+use crate::geometry::Geometry;
+
 pub use curve::{Curve, CurveError};
+pub use live::{Live, LiveError};
 pub use mixture::{Mixture, Part};
 pub use pattern::Pattern;
 pub use profiled::profiled;
-pub use text::{FORMS, TextError, Written, parse};
+pub use text::{FORMS, TextError, Written, parse, split};
 pub use trace::{Trace, TraceError};
 pub use zipf::Zipf;
 
@@ -51,10 +59,27 @@ pub enum AccessKind {
     None,
 }
 
+/// What a source of accesses came up with.
+#[must_use]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// At least one.
+    More,
+    /// None: the program waits for something outside of the chip.
+    Asleep,
+    /// None any more: it has ended.
+    Ended,
+    /// None any more: it has failed, in a line.
+    Failed(String),
+}
+
 /// A source of accesses.
 pub trait Generate: Send {
-    /// Appends some accesses, at least one.
-    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>);
+    /// Appends some accesses.
+    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply;
+
+    /// Waits for a program that is asleep, in real time, at most so long.
+    fn wait(&mut self, _most: Duration) {}
 }
 
 /// A program: its accesses, and how fast it runs between them and while they miss.
@@ -67,6 +92,24 @@ pub struct Program {
     /// Misses under way at the same time: what a miss stalls the program for is its latency over this, at
     /// least 1.
     pub overlap: f64,
+}
+
+impl Program {
+    /// A real program, of which nothing is known: simple code, of which an out-of-order core has four misses under
+    /// way.
+    #[must_use]
+    pub fn live(live: Live) -> Self {
+        Self { accesses: Accesses::Live(Arc::new(live)), base_cpi: text::CPI, overlap: 4.0 }
+    }
+
+    /// The real program that it is, if it is one.
+    #[must_use]
+    pub fn as_live(&self) -> Option<&Live> {
+        match &self.accesses {
+            Accesses::Live(live) => Some(live),
+            _ => None,
+        }
+    }
 }
 
 /// What a program accesses.
@@ -82,17 +125,20 @@ pub enum Accesses {
     Curve(Curve),
     /// A recorded program.
     Trace(Trace),
+    /// A real program, which runs while it is simulated.
+    Live(Arc<Live>),
 }
 
 impl Accesses {
-    /// A source of them on a machine with so many sets.
-    pub(crate) fn source(&self, sets: u32) -> Box<dyn Generate> {
+    /// A source of them on a chip.
+    pub(crate) fn source(&self, chip: &Geometry) -> Box<dyn Generate> {
         match self {
             Self::Pattern(pattern) => Box::new(pattern.source()),
             Self::Zipf(zipf) => Box::new(zipf.source()),
             Self::Mixture(mixture) => Box::new(mixture.source()),
-            Self::Curve(curve) => Box::new(curve.source(sets)),
+            Self::Curve(curve) => Box::new(curve.source(chip.sets)),
             Self::Trace(trace) => Box::new(trace.source()),
+            Self::Live(live) => Box::new(live::Source::start(live, chip.l1.sets)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rand_pcg::Pcg64Mcg;
 
-use super::{Access, AccessKind, BATCH, Generate, below};
+use super::{Access, AccessKind, BATCH, Generate, Supply, below};
 
 /// How an array is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) struct Source {
 }
 
 impl Generate for Source {
-    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) {
+    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let load =
             |line| Access { line, instructions: LOOP, references: 1, kind: AccessKind::Load };
         let words = |line| Access {
@@ -116,6 +116,7 @@ impl Generate for Source {
                 kind: AccessKind::None,
             }),
         }
+        Supply::More
     }
 }
 
@@ -132,7 +133,7 @@ mod tests {
         let (mut source, mut random) = (pattern.source(), Pcg64Mcg::seed_from_u64(1));
         let mut accesses = Vec::new();
         while accesses.len() < count {
-            source.generate(&mut random, &mut accesses);
+            assert_eq!(source.generate(&mut random, &mut accesses), Supply::More);
         }
         let mut visits = BTreeMap::new();
         accesses[..count].iter().for_each(|access| *visits.entry(access.line).or_default() += 1);
@@ -159,7 +160,7 @@ mod tests {
     fn a_block_is_swept_before_the_next() {
         let mut accesses = Vec::new();
         let blocked = Pattern::Blocked { lines: 5, block: 2, sweeps: 2 };
-        blocked.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
+        let _ = blocked.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
         let lines: Vec<u32> = accesses[..12].iter().map(|access| access.line).collect();
         assert_eq!(lines, [0, 1, 0, 1, 2, 3, 2, 3, 4, 4, 0, 1]);
     }

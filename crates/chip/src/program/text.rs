@@ -1,12 +1,14 @@
 //! Programs as users write them: `mlr:8M`, `mload:60M@2s+idle@1s`.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+use fairways_tracer::Launch;
 use thiserror::Error;
 
-use super::{Accesses, LINE, MOST_LINES, Mixture, Part, Pattern, Program, Trace, Zipf};
+use super::{Accesses, LINE, Live, MOST_LINES, Mixture, Part, Pattern, Program, Trace, Zipf};
 use crate::account::MOST_OVERLAP;
 use crate::job::Length;
 
@@ -24,7 +26,26 @@ pub struct TextError {
 /// What can be written, for people.
 pub const FORMS: &str = "mlr:SIZE, mload:SIZE, chase:SIZE, blocked:SIZE:BLOCK:SWEEPS, \
                          zipf:SIZE:RECORD:EXPONENT, regions:REFERENCES:SHARE%SIZE:..., \
-                         trace:FILE:INSTRUCTIONS, lookbusy, idle";
+                         trace:FILE:INSTRUCTIONS, live:COMMAND, lookbusy, idle";
+
+/// The programs of a list with commas between them, as they are written. Commas in quotes are part of one.
+#[must_use]
+pub fn split(text: &str) -> Vec<&str> {
+    let (mut programs, mut first, mut quote) = (Vec::new(), 0, None);
+    for (place, letter) in text.char_indices() {
+        match (quote, letter) {
+            (None, ',') => {
+                programs.push(text[first..place].trim());
+                first = place + 1;
+            }
+            (None, '"' | '\'') => quote = Some(letter),
+            (Some(open), letter) if open == letter => quote = None,
+            _ => {}
+        }
+    }
+    programs.push(text[first..].trim());
+    programs
+}
 
 /// The program that a text names: phases with `+` between them, each with `@` and a length, in time
 /// (`2s`) or in instructions (`5G`), where it does not go on to the end. `other` knows names that are not
@@ -34,6 +55,9 @@ pub const FORMS: &str = "mlr:SIZE, mload:SIZE, chase:SIZE, blocked:SIZE:BLOCK:SW
 /// If it names none, or a trace that can't be read: [`TextError`].
 pub fn parse(text: &str, other: impl Fn(&str) -> Option<Program>) -> Result<Written, TextError> {
     let refused = |what| TextError { program: text.to_owned(), what };
+    if let Some(command) = text.trim().strip_prefix("live:") {
+        return Ok(vec![(Some(live(command).map_err(refused)?), None)]);
+    }
     let phases: Vec<&str> = text.split('+').collect();
     let phase = |phase: &&str| {
         let (what, length) = phase.split_once('@').unzip();
@@ -68,18 +92,55 @@ fn program(text: &str, other: &impl Fn(&str) -> Option<Program>) -> Result<Progr
         None => return Err(format!("expected one of {FORMS}")),
     };
     for option in options {
-        let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        let number: f64 = number(value)?;
-        match name {
-            "cpi" if (0.05..=1000.0).contains(&number) => program.base_cpi = number,
-            "overlap" if (1.0..=MOST_OVERLAP).contains(&number) => program.overlap = number,
-            "cpi" => return Err(format!("expected cpi from 0.05 to 1000, found {value}")),
-            "overlap" => {
-                return Err(format!("expected overlap from 1 to {MOST_OVERLAP}, found {value}"));
-            }
-            _ => return Err(format!("expected cpi=X or overlap=X, found {option:?}")),
-        }
+        set(&mut program, option)?;
     }
+    Ok(program)
+}
+
+/// `cpi=0.7`, `overlap=2`.
+fn set(program: &mut Program, option: &str) -> Result<(), String> {
+    let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    let number: f64 = number(value)?;
+    match name {
+        "cpi" if (0.05..=1000.0).contains(&number) => program.base_cpi = number,
+        "overlap" if (1.0..=MOST_OVERLAP).contains(&number) => program.overlap = number,
+        "cpi" => return Err(format!("expected cpi from 0.05 to 1000, found {value}")),
+        "overlap" => {
+            return Err(format!("expected overlap from 1 to {MOST_OVERLAP}, found {value}"));
+        }
+        _ => return Err(format!("expected cpi=X or overlap=X, found {option:?}")),
+    }
+    Ok(())
+}
+
+/// `redis-server --port 7000 -- redis-benchmark -p 7000 -l`, with options and colons before it.
+fn live(text: &str) -> Result<Program, String> {
+    let (mut text, mut options) = (text, Vec::new());
+    while let Some((option, rest)) = text.split_once(':')
+        && ["cpi=", "overlap="].iter().any(|name| option.starts_with(name))
+    {
+        options.push(option);
+        text = rest;
+    }
+    let words = shell_words::split(text).map_err(|_| "expected closed quotes".to_owned())?;
+    let mut parts = words
+        .split(|word| word == "--")
+        .map(|words| words.iter().map(OsString::from).collect::<Vec<OsString>>());
+    let (command, rest) = (parts.next().unwrap_or_default(), parts.collect::<Vec<_>>());
+    if command.is_empty() || rest.iter().any(Vec::is_empty) || rest.len() > 2 {
+        return Err(
+            "expected live:COMMAND, live:COMMAND -- CLIENT, or live:COMMAND -- PREPARE -- \
+                    CLIENT"
+                .to_owned(),
+        );
+    }
+    let mut rest = rest.into_iter().rev();
+    let (client, prepare) = (rest.next(), rest.next());
+    let mut live = Live::new(Launch { apart: true, quiet: true, ..Launch::new(command) });
+    (live.prepare, live.client) = (prepare, client);
+    live.check().map_err(|why| why.to_string())?;
+    let mut program = Program::live(live);
+    options.into_iter().try_for_each(|option| set(&mut program, option))?;
     Ok(program)
 }
 
@@ -139,7 +200,7 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
 }
 
 /// Cycles per instruction of simple loops on a core that retires four at a time.
-const CPI: f64 = 0.5;
+pub(super) const CPI: f64 = 0.5;
 
 /// Lines that a hardware prefetcher has under way.
 const PREFETCHED: f64 = 8.0;

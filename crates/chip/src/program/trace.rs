@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
-use super::{Access, AccessKind, BATCH, Generate, MOST_LINES};
+use super::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply};
 
 /// The data accesses of a recorded program, again and again.
 ///
@@ -152,10 +152,11 @@ pub(super) struct Source {
 }
 
 impl Generate for Source {
-    fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) {
+    fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let end = (self.next + BATCH).min(self.accesses.len());
         accesses.extend_from_slice(&self.accesses[self.next..end]);
         self.next = if end < self.accesses.len() { end } else { 0 };
+        Supply::More
     }
 }
 
@@ -203,7 +204,7 @@ mod tests {
             let trace = Trace::open(&path, 100).unwrap();
             assert_eq!(trace.instructions(), 4);
             let mut accesses = Vec::new();
-            trace.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
+            let _ = trace.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
             let told: Vec<(u32, u32, AccessKind)> =
                 accesses.iter().map(|a| (a.line, a.instructions, a.kind)).collect();
             let expected = [

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use super::{Access, AccessKind, BATCH, Generate, below};
+use super::{Access, AccessKind, BATCH, Generate, Supply, below};
 
 /// A store of records, read one after the other; the one that is n-th in favour is read in proportion to
 /// n to the power of minus the exponent. Records in favour are anywhere in it.
@@ -60,7 +60,7 @@ pub(super) struct Source {
 }
 
 impl Generate for Source {
-    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) {
+    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let Zipf { records, lines, per_line, .. } = self.zipf;
         for _ in 0..BATCH {
             if self.read == lines {
@@ -75,6 +75,7 @@ impl Generate for Source {
             let (instructions, references, kind) = (per_line, 1, AccessKind::Load);
             accesses.push(Access { line, instructions, references, kind });
         }
+        Supply::More
     }
 }
 
@@ -147,7 +148,7 @@ mod tests {
     fn all_lines_of_a_record() {
         let zipf = Zipf::new(1000, 3, 0.99, 100);
         let mut accesses = Vec::new();
-        zipf.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
+        let _ = zipf.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
         for record in accesses.chunks_exact(3) {
             let lines: Vec<u32> = record.iter().map(|access| access.line).collect();
             assert!(

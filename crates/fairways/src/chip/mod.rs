@@ -47,5 +47,6 @@ fn compare(checked: &Checked) -> Result<ChipComparison, BadInput> {
     let bar = bar.clone().with_finish(ProgressFinish::AndClear);
     let found = compare_on_chip(world.settings, &world.jobs, protocol, policies, &done);
     bar.finish_and_clear();
+    world.remark();
     found.map_err(|why| BadInput(why.to_string()))
 }

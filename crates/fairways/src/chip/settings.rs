@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_chip::preset;
-use fairways_chip::program::{Written, parse, profiled};
+use fairways_chip::program::{Live, Written, parse, profiled, split};
 use fairways_chip::{Chip, Job, PageSize, Phase, Placement, Settings, Then};
 use fairways_core::Wish;
 use fairways_lab::ChipProtocol;
@@ -74,7 +74,7 @@ impl World {
             BadInput("--programs: expected programs to run on the chip, such as mlr:8M".to_owned())
         })?;
         let names: Vec<String> =
-            text.split(',').map(|name| name.trim().replace(char::is_control, "?")).collect();
+            split(text).into_iter().map(|name| name.replace(char::is_control, "?")).collect();
         let written = names
             .iter()
             .map(|name| parse(name, profile).map_err(|why| BadInput(format!("--programs: {why}"))));
@@ -92,9 +92,16 @@ impl World {
         Ok(world_of)
     }
 
+    /// Tells what users should know of real programs that have run.
+    pub(crate) fn remark(&self) {
+        for remark in self.jobs.iter().flat_map(Job::live).flat_map(Live::remarks) {
+            crate::warn(&remark);
+        }
+    }
+
     /// Ways promised to programs, as they were written.
     fn promise(&mut self, baselines: &str) -> Result<(), BadInput> {
-        for promise in baselines.split(',').map(str::trim) {
+        for promise in split(baselines) {
             let (name, text) = promise.rsplit_once('=').ok_or_else(|| {
                 BadInput(format!("--baselines: expected PROGRAM=WAYS, found {promise:?}"))
             })?;

@@ -3,7 +3,6 @@
 use fairways_chip::Chip;
 use fairways_core::{Action, AppId, Event, Machine, Time};
 use fairways_model::Model;
-use fairways_profiles::DemandError;
 
 /// A machine on which the programs run; job `i` is program `i`.
 pub(super) enum Running {
@@ -52,11 +51,18 @@ impl Running {
         }
     }
 
-    /// Why it stopped, if memory can't serve the programs.
-    pub(super) fn failure(&self) -> Option<DemandError> {
+    /// Ends what runs outside of the machine.
+    pub(super) fn end(&mut self) {
+        if let Self::Chip(chip) = self {
+            chip.end();
+        }
+    }
+
+    /// Why it stopped, if memory can't serve the programs, or one could not go on.
+    pub(super) fn failure(&self) -> Option<String> {
         match self {
-            Self::Model(model) => model.failure(),
-            Self::Chip(_) => None,
+            Self::Model(model) => model.failure().map(|why| why.to_string()),
+            Self::Chip(chip) => chip.failure().map(|why| why.to_string()),
         }
     }
 

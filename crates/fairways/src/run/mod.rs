@@ -33,6 +33,8 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     let told = follow(&mut machine, &mut checked, &stop, &mut report, &mut journal);
     drop(report);
     let kept = journal.map_or(Ok(()), Writer::finish);
+    machine.end();
+    checked.remark();
     told.and(kept)?;
     let end = machine.now();
     if let Some(why) = machine.failure() {

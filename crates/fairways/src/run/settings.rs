@@ -142,6 +142,13 @@ impl Checked {
         machine
     }
 
+    /// Tells what users should know of real programs that have run.
+    pub(super) fn remark(&self) {
+        if let On::Chip(world) = &self.on {
+            world.remark();
+        }
+    }
+
     /// What runs on a chip; nothing on another machine.
     pub(super) fn chip_jobs(&self) -> Vec<fairways_chip::Job> {
         let On::Chip(world) = &self.on else { return Vec::new() };

@@ -10,7 +10,7 @@ use fairways_policy::by_name;
 use fairways_profiles::Metrics;
 use rayon::prelude::*;
 
-use super::measure::{Rate, measure, profile};
+use super::measure::{Rate, measure, profile, with_room_for};
 use crate::live::{Activity, Working, learns, needs_profiles, watch};
 
 /// How long a mix runs, on the policy's clock.
@@ -129,8 +129,18 @@ impl Working for Worked<'_> {
 /// again. `done` hears of each run that has ended: of [`ChipProtocol::runs`].
 ///
 /// # Errors
-/// If there can't be such a chip, or it has too few cores: [`ChipError`].
+/// If there can't be such a chip, it has too few cores, or a real program fails: [`ChipError`].
 pub fn compare_on_chip(
+    settings: Settings,
+    jobs: &[Job],
+    protocol: &ChipProtocol,
+    policies: &[&'static str],
+    done: &(dyn Fn() + Sync),
+) -> Result<ChipComparison, ChipError> {
+    with_room_for(jobs, || compare(settings, jobs, protocol, policies, done))
+}
+
+fn compare(
     settings: Settings,
     jobs: &[Job],
     protocol: &ChipProtocol,
@@ -190,6 +200,7 @@ fn together(
     chip.stop_at(warm);
     let mut machine = Worked { chip, alone, end: warm.after(protocol.span), warm: None };
     let activity = watch(&mut machine, policy, |_, _, _, _| ());
+    machine.chip.failure().map_or(Ok(()), Err)?;
     let after = machine.accounts();
     let before = machine.warm.take().unwrap_or_default();
     let seconds = protocol.span.as_secs_f64() / f64::from(settings.time_scale);

@@ -44,10 +44,21 @@ impl Rate {
     }
 }
 
+/// Does something, which starts runs in parallel: one after the other if a real program is among the jobs, for
+/// ports and files of which there is one.
+pub(super) fn with_room_for<T: Send>(jobs: &[Job], what: impl FnOnce() -> T + Send) -> T {
+    let has_live = jobs.iter().any(|job| job.live().next().is_some());
+    let one = || rayon::ThreadPoolBuilder::new().num_threads(1).build().ok();
+    match has_live.then(one).flatten() {
+        Some(pool) => pool.install(what),
+        None => what(),
+    }
+}
+
 /// What a program does by itself in so many ways, in the `span` after `warm_up`; times are the policy's.
 ///
 /// # Errors
-/// If there can't be such a chip: [`ChipError`].
+/// If there can't be such a chip, or a real program fails: [`ChipError`].
 pub fn measure(
     settings: Settings,
     job: &Job,
@@ -71,6 +82,7 @@ pub fn measure(
     };
     let warm = Time::ZERO.after(warm_up);
     let (before, after) = (until(warm), until(warm.after(span)));
+    chip.failure().map_or(Ok(()), Err)?;
     let seconds = span.as_secs_f64() / f64::from(settings.time_scale);
     Ok(Rate::between(&before, &after, seconds))
 }
@@ -78,7 +90,7 @@ pub fn measure(
 /// A program's profile, measured with every number of ways.
 ///
 /// # Errors
-/// If there can't be such a chip: [`ChipError`].
+/// If there can't be such a chip, or a real program fails: [`ChipError`].
 pub fn profile(
     settings: Settings,
     job: &Job,

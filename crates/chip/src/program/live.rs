@@ -1,0 +1,308 @@
+//! Real programs, which run while they are simulated.
+
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use fairways_tracer::{Beside, Kind, Launch, Note, Program, StartError, State, find};
+use rand_pcg::Pcg64Mcg;
+use thiserror::Error;
+
+use super::numbering::Numbering;
+use super::{Access, AccessKind, Generate, Supply};
+
+/// A real program: started when its job starts, held back while it is not its turn, killed when the job ends.
+///
+/// It shares one core: its threads take turns of two million instructions, or until they sleep. Time is not
+/// virtual: a program that sleeps does so in real time, and while all that runs on the chip sleeps, the chip's
+/// time passes as real time does.
+#[derive(Debug)]
+pub struct Live {
+    /// The program; the chip says which references are only counted, and whether it passes at first what is to
+    /// be prepared.
+    pub launch: Launch,
+    /// What is run, and must succeed, while the program runs at full speed, before any of it is simulated.
+    /// It is tried for half a minute.
+    pub prepare: Option<Vec<OsString>>,
+    /// What runs beside it, not simulated: a client of a server, say. It starts again when it ends.
+    pub client: Option<Vec<OsString>>,
+    /// Whether lines lie where their virtual addresses say, or in pages as they are first touched.
+    pub by_address: bool,
+    /// Whether a run that ends with another exit code than 0 is a failure.
+    pub must_succeed: bool,
+    ended: Mutex<Ended>,
+}
+
+/// What is known of runs that have ended.
+#[derive(Debug, Default)]
+struct Ended {
+    remarks: Vec<String>,
+    exit_code: Option<i32>,
+}
+
+/// A live program that can't be run.
+#[derive(Debug, Error)]
+pub enum LiveError {
+    /// It itself.
+    #[error(transparent)]
+    Program(#[from] StartError),
+    /// What goes with it.
+    #[error("{0}: expected a program, found none of this name")]
+    Beside(String),
+}
+
+/// How long [`Live::prepare`] is tried.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Between tries, and between a client's end and its next start.
+const BREAK: Duration = Duration::from_millis(100);
+
+/// Failures of a client in a row that are taken for a mistake.
+const TRIES: u32 = 100;
+
+impl PartialEq for Live {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Live {
+    /// A program by itself.
+    #[must_use]
+    pub fn new(launch: Launch) -> Self {
+        let (by_address, must_succeed) = (false, true);
+        let (prepare, client, ended) = (None, None, Mutex::default());
+        Self { launch, prepare, client, by_address, must_succeed, ended }
+    }
+
+    /// What would keep it from being run, as far as can be told before.
+    ///
+    /// # Errors
+    /// If there is no QEMU, or one of the commands is none: [`LiveError`].
+    pub fn check(&self) -> Result<(), LiveError> {
+        self.launch.check()?;
+        for command in [&self.prepare, &self.client].into_iter().flatten() {
+            let name = command.first().cloned().unwrap_or_default();
+            if find(&name).is_none() {
+                return Err(LiveError::Beside(name.to_string_lossy().into_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What users should know of its runs that have ended, each once.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        self.ended().remarks.clone()
+    }
+
+    /// The exit code of the run that ended last, as a shell has it.
+    #[must_use]
+    pub fn exit_code(&self) -> Option<i32> {
+        self.ended().exit_code
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Ended> {
+        // Nothing that holds it can fail halfway.
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remark(&self, remark: String) {
+        let remarks = &mut self.ended().remarks;
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+
+    fn name(&self) -> String {
+        self.launch
+            .command
+            .first()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    }
+}
+
+pub(super) struct Source {
+    live: Arc<Live>,
+    /// `None` once it is over.
+    running: Option<Program>,
+    numbering: Numbering,
+    client: Option<Beside>,
+    restart: Instant,
+    failures: u32,
+    over: Supply,
+}
+
+impl Source {
+    /// Starts the program, and what goes with it.
+    pub(super) fn start(live: &Arc<Live>, l1_sets: u32) -> Self {
+        let numbering = match live.by_address {
+            true => Numbering::ByAddress,
+            false => Numbering::by_first_touch(),
+        };
+        let mut source = Self {
+            live: Arc::clone(live),
+            running: None,
+            numbering,
+            client: None,
+            restart: Instant::now(),
+            failures: 0,
+            over: Supply::Ended,
+        };
+        if let Err(why) = source.launch(l1_sets) {
+            source.fail(&why);
+        }
+        source
+    }
+
+    fn launch(&mut self, l1_sets: u32) -> Result<(), String> {
+        let passes = self.live.prepare.is_some();
+        let launch = Launch { passes, l1_sets, ..self.live.launch.clone() };
+        let program = launch.start().map_err(|why| why.to_string())?;
+        let program = self.running.insert(program);
+        if let Some(command) = &self.live.prepare {
+            let since = Instant::now();
+            loop {
+                let tried = Beside::start(command).and_then(Beside::succeeds);
+                if tried.map_err(|why| why.to_string())? {
+                    break;
+                }
+                if since.elapsed() > PATIENCE || program.has_ended() {
+                    let name = command[0].to_string_lossy().into_owned();
+                    return Err(format!(
+                        "{name}, which is to prepare it, has failed for {PATIENCE:?}"
+                    ));
+                }
+                std::thread::sleep(BREAK);
+            }
+            program.begin();
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, why: &str) {
+        self.over = Supply::Failed(format!("{}: {why}", self.live.name()));
+        self.finish();
+    }
+
+    /// Looks after the client.
+    fn attend(&mut self) -> Result<(), String> {
+        let Some(command) = &self.live.client else { return Ok(()) };
+        if let Some(success) = self.client.as_mut().and_then(Beside::ended) {
+            self.failures = if success { 0 } else { self.failures + 1 };
+            self.client = None;
+            self.restart = Instant::now() + BREAK;
+            if self.failures >= TRIES {
+                let name = command[0].to_string_lossy();
+                return Err(format!("{name}, its client, has failed {TRIES} times in a row"));
+            }
+        }
+        if self.client.is_none() && Instant::now() >= self.restart {
+            let started = Beside::start(command);
+            self.client = Some(started.map_err(|why| format!("{}: {why}", command[0].display()))?);
+        }
+        Ok(())
+    }
+
+    /// The program is over: remembers what there is to say about it.
+    fn finish(&mut self) {
+        self.client = None;
+        let Some(mut program) = self.running.take() else { return };
+        program.stop();
+        self.live.ended().exit_code = program.exit_code();
+        let (notes, further) = program.notes();
+        if let Some(what) = children(&notes, further)
+            && !self.live.launch.follow
+        {
+            self.live.remark(format!("{}: {what}, which is not simulated", self.live.name()));
+        }
+        if program.untraced_threads() > 0 {
+            self.live.remark(format!("{}: had too many threads to simulate all", self.live.name()));
+        }
+    }
+}
+
+/// What a program's processes did besides.
+fn children(notes: &[Note], further: u32) -> Option<String> {
+    let forks = notes.iter().filter(|note| note.kind == Kind::Forked).count() + further as usize;
+    let mut executed: Vec<&str> = Vec::new();
+    for note in notes.iter().filter(|note| note.kind == Kind::Execs) {
+        let name = note.path.rsplit('/').next().unwrap_or_default();
+        if !executed.contains(&name) {
+            executed.push(name);
+        }
+    }
+    let forked = match forks {
+        0 => None,
+        1 => Some("forked once".to_owned()),
+        forks => Some(format!("forked {forks} times")),
+    };
+    let executed = match executed[..] {
+        [] => None,
+        [..] if executed.len() <= NAMED => Some(format!("executed {}", executed.join(", "))),
+        [..] => Some(format!("executed {}, and others", executed[..NAMED].join(", "))),
+    };
+    match (forked, executed) {
+        (Some(forked), Some(executed)) => Some(format!("{forked} and {executed}")),
+        (forked, executed) => forked.or(executed),
+    }
+}
+
+/// Programs that are named.
+const NAMED: usize = 3;
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Generate for Source {
+    fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
+        let Some(program) = &mut self.running else { return self.over.clone() };
+        let numbering = &mut self.numbering;
+        let state = program.next(&mut |process, told| {
+            let kind = told.line.map_or(AccessKind::None, |line| match line.store {
+                true => AccessKind::Store,
+                false => AccessKind::Load,
+            });
+            let line = told.line.map_or(0, |line| numbering.line(process, line.number));
+            let mut references = told.references;
+            while let Some(more) = references.checked_sub(u32::from(u16::MAX)) {
+                let (references_of, kind) = (u16::MAX, AccessKind::None);
+                accesses.push(Access { line: 0, instructions: 0, references: references_of, kind });
+                references = more;
+            }
+            let references = u16::try_from(references).unwrap_or(u16::MAX);
+            accesses.push(Access { line, instructions: told.instructions, references, kind });
+        });
+        match state {
+            State::Ran => Supply::More,
+            State::Asleep => match self.attend() {
+                Ok(()) => Supply::Asleep,
+                Err(why) => {
+                    self.fail(&why);
+                    self.over.clone()
+                }
+            },
+            State::Ended => {
+                let code = program.exit_code().unwrap_or(0);
+                if code == 0 || !self.live.must_succeed {
+                    self.over = Supply::Ended;
+                    self.finish();
+                } else {
+                    self.fail(&format!("ended with exit code {code}"));
+                }
+                self.over.clone()
+            }
+        }
+    }
+
+    fn wait(&mut self, most: Duration) {
+        match &self.running {
+            Some(program) => program.wait(most),
+            None => std::thread::sleep(most),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The flags of `profile`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::{Machine, Pages, Placement, machine};
+
+/// Measure how a program fares with every number of ways
+///
+/// Runs a command, unmodified, under QEMU's user mode (the package qemu-user), simulates the caches behind
+/// which its last-level cache lies, and counts in one pass what would miss with each number of ways. What comes
+/// out is a profile that `simulate` reads (docs/profile.md). The command's exit code is passed on.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Profile {
+    /// The command and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
+    pub(crate) command: Vec<OsString>,
+
+    /// Write the profile here, as CSV; - is standard output [default: NAME.profile.csv]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Keep what the file holds of other programs
+    #[arg(long)]
+    pub(crate) append: bool,
+
+    /// The program's name in the profile [default: that of the command]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Draw misses and IPC by ways to this file, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// The chip whose caches are simulated, such as chip:xeon-e5 (docs/chip.md)
+    #[arg(long, value_name = "MACHINE", value_parser = machine, default_value = "chip:skylake")]
+    pub(crate) machine: Machine,
+
+    /// Ways of its last-level cache, of the same size each [default: the chip's]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) ways: Option<String>,
+
+    /// Cycles of an instruction while everything hits the L1
+    #[arg(long, value_name = "X", default_value = "0.5", allow_negative_numbers = true)]
+    pub(crate) cpi: String,
+
+    /// Misses under way at the same time
+    #[arg(long, value_name = "X", default_value = "4", allow_negative_numbers = true)]
+    pub(crate) overlap: String,
+
+    /// Simulate one of so many sets of the last-level cache
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) set_sampling: String,
+
+    /// The size of pages
+    #[arg(long, value_name = "SIZE", default_value = "4K")]
+    pub(crate) pages: Pages,
+
+    /// Where pages are
+    #[arg(long, value_name = "HOW", default_value = "random")]
+    pub(crate) placement: Placement,
+
+    /// Let lines lie where their virtual addresses say, without pages
+    #[arg(long, conflicts_with_all = ["pages", "placement"])]
+    pub(crate) by_address: bool,
+
+    /// Measure the command's children, and what it executes, too
+    #[arg(long)]
+    pub(crate) children: bool,
+
+    /// The QEMU to use [default: qemu-x86_64 or qemu-aarch64 of PATH, like the machine]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qemu: Option<PathBuf>,
+
+    /// Where random pages are; the same seed places them alike
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) seed: String,
+
+    /// Print no progress, and no table
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Print one JSON object instead of the table, on standard output; what the command prints there goes
+    /// to standard error (docs/profile.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,190 @@
+//! A profile as a file, a plot, a table and JSON.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use comfy_table::CellAlignment;
+use fairways_chip::Profiler;
+use fairways_lab::paper::{Line, lines};
+use fairways_profiles::{Metric, Table, write_table};
+use serde::Serialize;
+
+use super::settings::{Checked, Output};
+use crate::table::STYLE;
+
+/// What there is to show.
+pub(super) struct Measured<'a> {
+    pub(super) profiler: &'a Profiler,
+    pub(super) table: &'a Table,
+    pub(super) seconds: f64,
+}
+
+/// Writes the profile, beside those of other programs where they are kept.
+pub(super) fn write(checked: &Checked, table: Table, out: &mut dyn Write) -> anyhow::Result<()> {
+    let all = match checked.others.clone() {
+        Some(mut all) => {
+            all.put(table);
+            all
+        }
+        None => table,
+    };
+    let text = write_table(&all);
+    match &checked.output {
+        Output::Standard => Ok(out.write_all(text.as_bytes())?),
+        Output::File(path) => {
+            let shown = || format!("{}: can't write it", path.display());
+            // All of it or none.
+            let mut new = path.clone().into_os_string();
+            new.push(format!(".{}", std::process::id()));
+            fs::write(&new, text).with_context(shown)?;
+            fs::rename(&new, path).with_context(shown)
+        }
+    }
+}
+
+/// Draws misses and IPC by ways.
+pub(super) fn plot(path: &Path, name: &str, table: &Table) -> anyhow::Result<()> {
+    let line = |name: &str, metric, scale: f64| {
+        let values = table.values(0, metric).map(|value| value * scale);
+        Line { name: name.to_owned(), points: (1..).map(f64::from).zip(values).collect() }
+    };
+    let most = |metric| table.values(0, metric).fold(0.0, f64::max).max(1e-9);
+    let best = most(Metric::Ipc);
+    let of_misses = 100.0 / most(Metric::Llcmpki);
+    let drawn = [
+        line("IPC, % of the best", Metric::Ipc, 100.0 / best),
+        line("LLC misses, % of the most", Metric::Llcmpki, of_misses),
+    ];
+    Ok(lines(path, name, ["ways", "%"], &drawn)?)
+}
+
+/// Letters that a bar of misses is long at most.
+const BAR: usize = 40;
+
+/// Writes a table for people.
+pub(super) fn table(
+    checked: &Checked,
+    measured: &Measured<'_>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let Measured { profiler, table, seconds } = measured;
+    let Checked { settings, .. } = checked;
+    let all = profiler.account(1);
+    let per_second = all.l1_references as f64 / seconds / 1e6;
+    writeln!(
+        out,
+        "{}: {} instructions, {} loads and stores in {seconds:.1} s ({per_second:.0} M/s)",
+        checked.name, all.instructions, all.l1_references
+    )?;
+    writeln!(
+        out,
+        "chip:{}, {} ways of {} KB; one of {} sets simulated",
+        checked.preset,
+        settings.chip.llc.ways,
+        settings.chip.way_bytes() / 1024,
+        settings.set_sampling
+    )?;
+    let mut shown = comfy_table::Table::new();
+    let names = ["ways", "IPC", "slowdown", "misses", "MPKI", "MB/s", "MPKI, the most full length"];
+    shown.load_style(STYLE).set_header(names);
+    for column in shown.column_iter_mut().take(6) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let of = |metric| table.values(0, metric).collect::<Vec<f64>>();
+    let (ipc, mpki, mbps) = (of(Metric::Ipc), of(Metric::Llcmpki), of(Metric::BandwidthMbps));
+    let best = ipc.iter().copied().fold(0.0, f64::max);
+    let most = mpki.iter().copied().fold(0.0, f64::max);
+    for (place, ways) in (0..ipc.len()).zip(1..) {
+        shown.add_row([
+            ways.to_string(),
+            format!("{:.3}", ipc[place]),
+            format!("{:.3}", best / ipc[place]),
+            profiler.account(ways).llc_misses.to_string(),
+            format!("{:.3}", mpki[place]),
+            format!("{:.0}", mbps[place]),
+            bar(mpki[place] / most.max(1e-9)),
+        ]);
+    }
+    writeln!(out, "{}", shown.trim_fmt())?;
+    if let super::settings::Output::File(path) = &checked.output {
+        let path = path.display();
+        writeln!(out, "\nwritten to {path}: fairways simulate --profiles {path}")?;
+    }
+    Ok(())
+}
+
+fn bar(share: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to BAR")]
+    let letters = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+    "█".repeat(letters)
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    program: &'a str,
+    machine: String,
+    ways: u32,
+    set_sampling: u32,
+    seconds: f64,
+    exit_code: Option<i32>,
+    remarks: Vec<String>,
+    instructions: u64,
+    l1_references: u64,
+    l1_misses: u64,
+    llc_references: u64,
+    by_ways: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    ways: u32,
+    llc_misses: u64,
+    ipc: f64,
+    llcmpki: f64,
+    llcmpkc: f64,
+    bandwidth_mbps: f64,
+    stalls_l2_miss: f64,
+    llc_usage_kb: f64,
+}
+
+/// Writes one object and a newline.
+pub(super) fn json(
+    checked: &Checked,
+    measured: &Measured<'_>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let Measured { profiler, table, seconds } = measured;
+    let ways = checked.settings.chip.llc.ways.get();
+    let value = |metric, ways: u32| table.values(0, metric).nth(ways as usize - 1).unwrap_or(0.0);
+    let row = |ways| Row {
+        ways,
+        llc_misses: profiler.account(ways).llc_misses,
+        ipc: value(Metric::Ipc, ways),
+        llcmpki: value(Metric::Llcmpki, ways),
+        llcmpkc: value(Metric::Llcmpkc, ways),
+        bandwidth_mbps: value(Metric::BandwidthMbps, ways),
+        stalls_l2_miss: value(Metric::StallsL2Miss, ways),
+        llc_usage_kb: value(Metric::LlcUsageKb, ways),
+    };
+    let all = profiler.account(1);
+    let report = Report {
+        schema: 1,
+        program: &checked.name,
+        machine: format!("chip:{}", checked.preset),
+        ways,
+        set_sampling: checked.settings.set_sampling,
+        seconds: *seconds,
+        exit_code: checked.live().exit_code(),
+        remarks: checked.live().remarks(),
+        instructions: all.instructions,
+        l1_references: all.l1_references,
+        l1_misses: all.l1_misses,
+        llc_references: all.llc_references,
+        by_ways: (1..=ways).map(row).collect(),
+    };
+    serde_json::to_writer(&mut *out, &report)?;
+    Ok(writeln!(out)?)
+}

@@ -1,0 +1,130 @@
+//! From flags to what is measured, checked.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use fairways_chip::program::{Accesses, Live, Program};
+use fairways_chip::{PageSize, Placement, Settings, preset};
+use fairways_core::Ways;
+use fairways_profiles::{Table, read_table};
+use fairways_tracer::Launch;
+
+use crate::BadInput;
+use crate::args::{self, Machine, Pages, Profile};
+use crate::world::{number, read, real};
+
+/// As many as a profile may have.
+const MOST_WAYS: u32 = 32;
+
+/// A measurement that can be made.
+pub(super) struct Checked {
+    pub(super) name: String,
+    pub(super) preset: String,
+    pub(super) settings: Settings,
+    pub(super) program: Program,
+    pub(super) output: Output,
+    /// What the file holds of other programs.
+    pub(super) others: Option<Table>,
+}
+
+/// Where a profile goes.
+pub(super) enum Output {
+    Standard,
+    File(PathBuf),
+}
+
+impl Checked {
+    pub(super) fn new(args: &Profile) -> Result<Self, BadInput> {
+        let Machine::Chip(preset) = &args.machine else {
+            return Err(BadInput("--machine: expected chip: and a preset".to_owned()));
+        };
+        let mut chip =
+            preset::parse(preset).map_err(|why| BadInput(format!("--machine: {why}")))?;
+        if let Some(text) = &args.ways {
+            let ways = number(text, "--ways", 1, MOST_WAYS)?;
+            chip.llc.ways = Ways::new(ways).unwrap_or(chip.llc.ways);
+        }
+        let settings = Settings {
+            pages: match args.pages {
+                Pages::Small => PageSize::Small,
+                Pages::Huge => PageSize::Huge,
+            },
+            placement: match (args.placement, args.by_address) {
+                (args::Placement::Random, false) => Placement::Random,
+                _ => Placement::Sequential,
+            },
+            set_sampling: number(&args.set_sampling, "--set-sampling", 1, chip.sets)?,
+            seed: number(&args.seed, "--seed", 0, u64::MAX)?,
+            ..Settings::new(chip)
+        };
+        let launch = Launch {
+            follow: args.children,
+            quiet: args.json,
+            qemu: args.qemu.clone(),
+            ..Launch::new(args.command.clone())
+        };
+        let mut live = Live::new(launch);
+        (live.by_address, live.must_succeed) = (args.by_address, false);
+        live.check().map_err(|why| BadInput(why.to_string()))?;
+        let program = Program {
+            base_cpi: real(&args.cpi, "--cpi", 0.05, 1000.0)?,
+            overlap: real(&args.overlap, "--overlap", 1.0, 64.0)?,
+            ..Program::live(live)
+        };
+        let name = name(args)?;
+        let output = match &args.output {
+            Some(path) if path == Path::new("-") => Output::Standard,
+            Some(path) => Output::File(path.clone()),
+            None => Output::File(PathBuf::from(format!("{name}.profile.csv"))),
+        };
+        if args.json && matches!(output, Output::Standard) {
+            let said = "--json: expected another --output than standard output with it";
+            return Err(BadInput(said.to_owned()));
+        }
+        let others = match &output {
+            Output::File(path) if args.append && path.exists() => {
+                Some(others(path, chip.llc.ways)?)
+            }
+            _ => None,
+        };
+        Ok(Self { name, preset: preset.clone(), settings, program, output, others })
+    }
+
+    pub(super) fn live(&self) -> &Live {
+        match &self.program.accesses {
+            Accesses::Live(live) => live,
+            _ => unreachable!("a command is measured"),
+        }
+    }
+}
+
+/// What a profile file may call a program.
+fn name(args: &Profile) -> Result<String, BadInput> {
+    if let Some(name) = &args.name {
+        let odd = |letter: char| letter == ',' || letter == '"' || letter.is_control();
+        if name.is_empty() || name.contains(odd) {
+            let said = "--name: expected a name without commas, quotes or control characters";
+            return Err(BadInput(format!("{said}, found {name:?}")));
+        }
+        return Ok(name.clone());
+    }
+    let name = Path::new(&args.command[0]).file_name().map(OsStr::to_string_lossy);
+    let name = name.unwrap_or_default().replace([',', '"'], "_").replace(char::is_control, "_");
+    Ok(name)
+}
+
+/// The programs that a file has, measured with as many ways.
+fn others(path: &Path, ways: Ways) -> Result<Table, BadInput> {
+    let shown = path.display().to_string();
+    let table = read_table(&read(path)?, &shown).map_err(|why| BadInput(why.to_string()))?;
+    if table.ways() != ways {
+        let found = table.ways();
+        return Err(BadInput(format!(
+            "{shown}: expected profiles with {ways} ways, found {found}"
+        )));
+    }
+    if (0..table.names().len()).any(|program| table.l1rpki(program).is_none()) {
+        return Err(BadInput(format!("{shown}: expected profiles with the column l1rpki")));
+    }
+    Ok(table)
+}

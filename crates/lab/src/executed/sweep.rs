@@ -1,0 +1,40 @@
+//! A program's profile with every number of ways, from one pass.
+
+use fairways_chip::Profiler;
+use fairways_profiles::{Metric, Table};
+
+/// What was measured of a program up to now, as a profile file has it.
+///
+/// The account of cycles has no store buffer: nothing is stalled by one. Nobody waits for the bus.
+#[must_use]
+pub fn table_of(name: &str, profiler: &Profiler) -> Table {
+    let chip = profiler.settings().chip;
+    let l1 = profiler.account(1);
+    let l1rpki = per_kilo(l1.l1_references as f64, l1.instructions as f64);
+    Table::measured(name, chip.llc.ways, l1rpki, |metric, ways| {
+        let account = profiler.account(ways);
+        let (instructions, cycles) = (account.instructions as f64, account.cycles());
+        let ticks = account.ticks.max(1) as f64;
+        let (references, misses) = (account.llc_references as f64, account.llc_misses as f64);
+        let mb_per_s = |lines: f64| 64.0 * lines * f64::from(chip.mhz) / cycles.max(1.0);
+        let l2_ticks = profiler.l2_ticks();
+        match metric {
+            Metric::Ipc => instructions / cycles.max(1.0),
+            Metric::Llcrpki => per_kilo(references, instructions),
+            Metric::Llcmpki => per_kilo(misses, instructions),
+            Metric::Llcrpkc => per_kilo(references, cycles),
+            Metric::Llcmpkc => per_kilo(misses, cycles),
+            Metric::LlcUsageKb => profiler.lines_held(ways) as f64 / 16.0,
+            Metric::BandwidthMbps => mb_per_s(account.lines as f64),
+            Metric::LlcmBandwidth => mb_per_s(misses),
+            Metric::StallsL2Miss => account.stall_ticks as f64 / ticks,
+            Metric::StallsL3Miss => profiler.memory_ticks(ways) as f64 / ticks,
+            Metric::StallsTotal => (l2_ticks + account.stall_ticks) as f64 / ticks,
+            Metric::StallsStoreBuf => 0.0,
+        }
+    })
+}
+
+fn per_kilo(count: f64, of: f64) -> f64 {
+    1000.0 * count / of.max(1.0)
+}

@@ -1,0 +1,61 @@
+//! What runs beside a traced program, and is not traced itself.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+
+/// A command that runs as it is, without input and output. It ends when this is dropped, or with the
+/// thread that started it.
+#[derive(Debug)]
+pub struct Beside(Child);
+
+/// What a command that is started now does not outlive: the thread that starts it.
+pub(crate) fn end_with_this_thread(command: &mut Command) {
+    // SAFETY: between fork and exec this makes one system call, and allocates nothing.
+    unsafe {
+        command
+            .pre_exec(|| set_parent_process_death_signal(Some(Signal::KILL)).map_err(Into::into));
+    }
+}
+
+impl Beside {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If the system can't.
+    pub fn start(command: &[OsString]) -> std::io::Result<Self> {
+        let mut started = Command::new(command.first().cloned().unwrap_or_default());
+        started.args(command.iter().skip(1)).process_group(0);
+        started.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        end_with_this_thread(&mut started);
+        started.spawn().map(Self)
+    }
+
+    /// Once it has ended, whether it succeeded.
+    pub fn ended(&mut self) -> Option<bool> {
+        self.0.try_wait().ok().flatten().map(|status| status.success())
+    }
+
+    /// Waits until it has ended: whether it succeeded.
+    ///
+    /// # Errors
+    /// If the system can't.
+    pub fn succeeds(mut self) -> std::io::Result<bool> {
+        self.0.wait().map(|status| status.success())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if self.ended().is_some() {
+            return;
+        }
+        if let Some(process) = Pid::from_raw(self.0.id().cast_signed()) {
+            // It may have ended by itself.
+            let _ = kill_process_group(process, Signal::KILL);
+        }
+        let _ = self.0.wait();
+    }
+}

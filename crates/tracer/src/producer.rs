@@ -1,0 +1,348 @@
+//! The side of the program: each thread tells what it does.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU64, fence};
+
+use rustix::process::{Pid, Signal, getpid, kill_process, test_kill_process};
+use rustix::thread::futex::{Flags, Timespec, wait, wake};
+use rustix::thread::gettid;
+
+use crate::record::{MOST_INSTRUCTIONS, MOST_REFERENCES, Record};
+use crate::segment::{RING, SLOTS, Segment, Slot, state};
+
+/// The most sets of the filter.
+pub(crate) const FILTER: usize = 64;
+
+/// Records that are shown to the reader together.
+const BATCH: u32 = 1024;
+
+/// How long a thread waits for room before it looks whether there is still a reader.
+const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// A session that a program takes part in.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub(crate) segment: Arc<Segment>,
+    /// What it was opened by.
+    path: Arc<str>,
+}
+
+/// What a thread needs to tell what it does.
+///
+/// It leaves out references to the line that was used last among those of the same set of an L1: they
+/// hit any L1 of as many sets or more, whatever its ways, and change nothing in one that replaces the line
+/// used longest ago. They are counted.
+#[derive(Debug)]
+pub struct Producer {
+    session: Session,
+    slot: usize,
+    /// The same as the slot's.
+    ring: *const AtomicU64,
+    all: *const AtomicU64,
+    /// The record to be written next, and where to stop and look.
+    cursor: u32,
+    stop: u32,
+    /// The first one that the reader does not know of.
+    shown: u32,
+    /// Of the slot's instructions, those that were told.
+    told: u64,
+    hits: u32,
+    /// The instruction that accessed memory last, and the slot's instructions then.
+    last_access: (usize, u64),
+    last_set: u64,
+    /// At each set, the line used last, and in the lowest bit whether it was written.
+    last: [u64; FILTER],
+    begun: bool,
+}
+
+// SAFETY: the ring is part of the session, which it holds.
+unsafe impl Send for Producer {}
+
+impl Session {
+    pub(crate) fn new(segment: Segment, path: &str) -> Self {
+        Self { segment: Arc::new(segment), path: path.into() }
+    }
+
+    /// Takes part in the session that a file is.
+    ///
+    /// # Errors
+    /// If it can't be opened, or is something else.
+    pub fn open(path: &str) -> std::io::Result<Self> {
+        let file = File::options().read(true).write(true).open(path)?;
+        let segment = Segment::open(&file)?;
+        let other = || std::io::Error::other("expected a session of the same version");
+        segment.map(|segment| Self::new(segment, path)).ok_or_else(other)
+    }
+
+    /// Whether children and programs that are executed are to be traced too.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.segment.header.follow.load(Relaxed) != 0 && !self.is_over()
+    }
+
+    /// A process begins to take part: a program that executed another one has left its rings behind.
+    pub fn begin_process(&self) {
+        for slot in &self.segment.slots {
+            if slot.process.load(Relaxed) == this_process()
+                && slot.state.load(SeqCst) != state::FREE
+            {
+                slot.state.store(state::GONE, SeqCst);
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.segment.header.closed.load(Acquire) != 0
+    }
+
+    /// A ring for a thread of this process, which has not begun; `None` if none is free.
+    #[must_use]
+    pub fn thread(&self) -> Option<Producer> {
+        let slot = self.claim()?;
+        Some(Producer::new(self.clone(), slot))
+    }
+
+    fn claim(&self) -> Option<usize> {
+        let header = &self.segment.header;
+        let claimed = self.segment.slots.iter().position(|slot| {
+            slot.state.load(Relaxed) == state::FREE
+                && slot.state.compare_exchange(state::FREE, state::ASLEEP, SeqCst, Relaxed).is_ok()
+        });
+        let Some(slot) = claimed else {
+            header.without.fetch_add(1, Relaxed);
+            return None;
+        };
+        let here = &self.segment.slots[slot];
+        here.process.store(this_process(), Relaxed);
+        here.thread.store(0, Relaxed);
+        here.instructions.0.store(0, Relaxed);
+        here.is_full.0.store(0, Relaxed);
+        header.used.fetch_max(u32::try_from(slot + 1).unwrap_or(u32::MAX), SeqCst);
+        Some(slot)
+    }
+}
+
+pub(crate) fn this_process() -> u32 {
+    getpid().as_raw_nonzero().get().cast_unsigned()
+}
+
+impl Producer {
+    fn new(session: Session, slot: usize) -> Self {
+        let here = &session.segment.slots[slot];
+        let (cursor, ring) = (here.tail.0.load(Relaxed), here.ring.as_ptr());
+        let all: *const AtomicU64 = &here.instructions.0;
+        let sets = session.segment.header.filter_sets.load(Relaxed).clamp(1, FILTER as u32);
+        Self {
+            session,
+            slot,
+            ring,
+            all,
+            cursor,
+            stop: cursor.wrapping_add(1),
+            shown: cursor,
+            told: 0,
+            hits: 0,
+            last_access: (0, 0),
+            last_set: u64::from(sets) - 1,
+            last: [u64::MAX; FILTER],
+            begun: false,
+        }
+    }
+
+    /// In the child of a fork, the thread that forked: it leaves the parent's ring, and gets one of its own
+    /// where children are traced. [`Producer::instructions`] is where it was.
+    #[must_use]
+    pub fn forked(&mut self) -> bool {
+        let session = self.session.clone();
+        let other = if session.follows() { session.claim() } else { None };
+        let file = File::options().read(true).write(true).open(&*session.path).ok();
+        let by = file.as_ref().zip(other);
+        // If even nothing can't be put there, the child is counted into its parent: its code goes on.
+        if session.segment.replace(self.slot, by).is_err() {
+            return false;
+        }
+        *self = Self::new(session, self.slot);
+        by.is_some()
+    }
+
+    /// Where the instructions are to be counted that this thread begins.
+    #[must_use]
+    pub fn instructions(&self) -> &AtomicU64 {
+        // SAFETY: the slot's, which is part of the session that this holds.
+        unsafe { &*self.all }
+    }
+
+    fn slot(&self) -> &Slot {
+        &self.session.segment.slots[self.slot]
+    }
+
+    /// The thread begins a block of so many instructions, which are not counted otherwise.
+    #[inline]
+    pub fn run(&mut self, instructions: u64) {
+        let all = self.instructions();
+        all.store(all.load(Relaxed) + instructions, Relaxed);
+    }
+
+    /// Whether the thread's use of a line is one that is only counted; it is, then. Otherwise
+    /// [`Producer::touch`] it.
+    #[inline]
+    pub fn counts(&mut self, line: u64, store: bool) -> bool {
+        let last = self.last[(line & self.last_set) as usize % FILTER];
+        let is_last = last == line << 1 | u64::from(store) || last == line << 1 | 1;
+        self.hits = self.hits.wrapping_add(u32::from(is_last));
+        is_last
+    }
+
+    /// The thread uses a line.
+    #[inline]
+    pub fn touch(&mut self, line: u64, store: bool) {
+        if !self.counts(line, store) {
+            self.last[(line & self.last_set) as usize % FILTER] = line << 1 | u64::from(store);
+            self.hits = self.hits.wrapping_add(1);
+            self.tell(line, store);
+        }
+    }
+
+    /// The thread uses a further line, as a part of the reference before.
+    #[inline]
+    pub fn touch_also(&mut self, line: u64, store: bool) {
+        self.hits = self.hits.wrapping_sub(1);
+        self.touch(line, store);
+    }
+
+    /// The thread uses a line by an instruction of which QEMU may tell in parts.
+    #[inline]
+    pub fn touch_by(&mut self, instruction: usize, line: u64, store: bool) {
+        // Nothing runs twice in a block.
+        let access = (instruction, self.instructions().load(Relaxed));
+        if access == self.last_access {
+            self.touch_also(line, store);
+        } else {
+            self.last_access = access;
+            self.touch(line, store);
+        }
+    }
+
+    fn tell(&mut self, line: u64, store: bool) {
+        let all = self.instructions().load(Relaxed);
+        if all - self.told > u64::from(MOST_INSTRUCTIONS) || self.hits > MOST_REFERENCES {
+            // The reference itself comes with the access.
+            self.hits -= 1;
+            self.tell_gap();
+            self.hits = 1;
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "as was checked")]
+        let instructions = (all - self.told) as u32;
+        self.push(Record::access(line, store, instructions, self.hits));
+        (self.told, self.hits) = (all, 0);
+    }
+
+    #[cold]
+    fn tell_gap(&mut self) {
+        const MOST: u64 = i32::MAX as u64;
+        let all = self.instructions().load(Relaxed);
+        while self.told < all || self.hits > 0 {
+            let instructions = (all - self.told).min(MOST);
+            self.push(Record::gap(u32::try_from(instructions).unwrap_or(0), self.hits));
+            self.told += instructions;
+            self.hits = 0;
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, record: Record) {
+        // SAFETY: within the ring, which is as long as its mask says.
+        unsafe { (*self.ring.add((self.cursor % RING) as usize)).store(record.0, Relaxed) };
+        self.cursor = self.cursor.wrapping_add(1);
+        if self.cursor == self.stop {
+            self.show();
+        }
+    }
+
+    /// Lets the reader see what was told, and waits until there is room for more.
+    #[cold]
+    fn show(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            let thread = gettid().as_raw_nonzero().get().cast_unsigned();
+            self.slot().thread.store(thread, Relaxed);
+            self.slot().state.store(state::RUNNING, SeqCst);
+        }
+        if self.session.segment.header.passes.load(Relaxed) != 0 {
+            self.cursor = self.shown;
+        } else {
+            self.publish();
+            self.wait_for_room();
+        }
+        self.stop = self.cursor.wrapping_add(BATCH);
+    }
+
+    fn publish(&mut self) {
+        self.shown = self.cursor;
+        self.slot().tail.0.store(self.cursor, Release);
+        self.wake_reader();
+    }
+
+    fn wake_reader(&self) {
+        let header = &self.session.segment.header;
+        // Either the reader sees what was stored before, or this sees that it waits.
+        fence(SeqCst);
+        if header.waits.0.load(Relaxed) != 0 {
+            header.pulse.fetch_add(1, Release);
+            let _ = wake(&header.pulse, Flags::empty(), 1);
+        }
+    }
+
+    fn wait_for_room(&mut self) {
+        loop {
+            let slot = self.slot();
+            let head = slot.head.0.load(Acquire);
+            if self.cursor.wrapping_sub(head) <= RING - 2 * BATCH {
+                return;
+            }
+            slot.is_full.0.store(1, SeqCst);
+            let header = &self.session.segment.header;
+            if header.closed.load(Acquire) != 0 || header.passes.load(Relaxed) != 0 {
+                // Nobody wants what is in the ring any more; it is overwritten.
+                return;
+            }
+            // Only a change of `head` ends the wait early; why it ended otherwise does not matter.
+            let _ = wait(&slot.head.0, Flags::empty(), head, Some(&WAIT));
+            self.end_with_the_reader();
+        }
+    }
+
+    /// A reader that was killed has closed nothing. Its programs end with it.
+    fn end_with_the_reader(&self) {
+        let reader = self.session.segment.header.reader.load(Relaxed).cast_signed();
+        if let Some(reader) = Pid::from_raw(reader)
+            && test_kill_process(reader) == Err(rustix::io::Errno::SRCH)
+        {
+            let _ = kill_process(getpid(), Signal::KILL);
+        }
+    }
+
+    /// The thread goes into a system call: what it has done is shown, and nobody waits for it.
+    pub fn sleep(&mut self) {
+        self.tell_gap();
+        self.show();
+        self.slot().state.store(state::ASLEEP, SeqCst);
+        self.wake_reader();
+    }
+
+    /// It comes back.
+    pub fn wake(&mut self) {
+        self.slot().state.store(state::RUNNING, SeqCst);
+    }
+
+    /// The thread ends.
+    pub fn end(mut self) {
+        self.sleep();
+        self.slot().state.store(state::GONE, SeqCst);
+        self.wake_reader();
+    }
+}
+
+const _: () = assert!(SLOTS <= u32::MAX as usize && RING.is_power_of_two());

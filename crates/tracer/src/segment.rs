@@ -1,0 +1,181 @@
+//! The memory that a program and its reader share.
+//!
+//! It is a file without a name (`memfd_create`), so that nothing of it stays behind whoever dies. It
+//! holds a ring for each thread: one thread writes, the reader reads.
+
+use std::fs::File;
+use std::mem::{offset_of, size_of};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+
+/// Records of a ring: 256 KB, about a millisecond of a program.
+pub(crate) const RING: u32 = 1 << 15;
+
+/// Threads that are traced at the same time.
+pub(crate) const SLOTS: usize = 256;
+
+/// Forks and programs that are noted in full; further ones are counted.
+pub(crate) const NOTES: usize = 128;
+
+/// Bytes of a path that is noted.
+pub(crate) const PATH: usize = 232;
+
+/// Says that a segment is one, of this layout.
+const MAGIC: u64 = u64::from_le_bytes(*b"fairway1");
+
+/// What becomes of a slot.
+pub(crate) mod state {
+    /// Nobody's.
+    pub(crate) const FREE: u32 = 0;
+    /// Its thread runs, or waits for room in the ring.
+    pub(crate) const RUNNING: u32 = 1;
+    /// Its thread is in a system call, or has not begun.
+    pub(crate) const ASLEEP: u32 = 2;
+    /// Its thread has ended; what is in the ring is still to be read.
+    pub(crate) const GONE: u32 = 3;
+}
+
+/// On a cache line of its own: the two sides do not disturb each other.
+#[repr(C, align(128))]
+pub(crate) struct Apart<T>(pub(crate) T);
+
+/// One thread's ring.
+#[repr(C, align(4096))]
+pub(crate) struct Slot {
+    /// Of [`state`].
+    pub(crate) state: AtomicU32,
+    pub(crate) process: AtomicU32,
+    /// 0 until it begins.
+    pub(crate) thread: AtomicU32,
+    /// Instructions that the thread has begun, told or not.
+    pub(crate) instructions: Apart<AtomicU64>,
+    /// Records written and read, each modulo 2^32.
+    pub(crate) tail: Apart<AtomicU32>,
+    pub(crate) head: Apart<AtomicU32>,
+    /// Whether the thread waits for `head` to move.
+    pub(crate) is_full: Apart<AtomicU32>,
+    pub(crate) ring: [AtomicU64; RING as usize],
+}
+
+/// A fork or an exec, as its process notes it.
+#[repr(C)]
+pub(crate) struct Noted {
+    /// 0 until the rest is there; then as [`crate::notes::Kind`] says.
+    pub(crate) kind: AtomicU32,
+    pub(crate) process: AtomicU32,
+    pub(crate) parent: AtomicU32,
+    pub(crate) path: [AtomicU64; PATH / 8],
+}
+
+/// What the two sides share besides rings.
+#[repr(C, align(4096))]
+pub(crate) struct Header {
+    magic: AtomicU64,
+    /// The process that reads.
+    pub(crate) reader: AtomicU32,
+    /// Sets of the filter, a power of two of at most [`crate::producer::FILTER`].
+    pub(crate) filter_sets: AtomicU32,
+    /// 1: children and programs that are executed are traced too.
+    pub(crate) follow: AtomicU32,
+    /// 1: what is told is dropped, and nobody waits.
+    pub(crate) passes: AtomicU32,
+    /// 1: nobody reads any more.
+    pub(crate) closed: AtomicU32,
+    /// Slots from here on have never been used.
+    pub(crate) used: AtomicU32,
+    /// Threads for which no slot was free.
+    pub(crate) without: AtomicU32,
+    /// Notes made, kept or not.
+    pub(crate) noted: AtomicU32,
+    /// 1: the reader waits for `pulse` to change.
+    pub(crate) waits: Apart<AtomicU32>,
+    pub(crate) pulse: AtomicU32,
+    pub(crate) notes: [Noted; NOTES],
+}
+
+/// The whole of it.
+#[repr(C)]
+pub(crate) struct Layout {
+    pub(crate) header: Header,
+    pub(crate) slots: [Slot; SLOTS],
+}
+
+/// A mapped segment.
+#[derive(Debug)]
+pub(crate) struct Segment(NonNull<Layout>);
+
+// SAFETY: everything in it is atomic.
+unsafe impl Send for Segment {}
+// SAFETY: as above.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    /// Makes a new one in an empty file.
+    pub(crate) fn create(file: &File) -> std::io::Result<Self> {
+        file.set_len(size_of::<Layout>() as u64)?;
+        let segment = Self::map(file)?;
+        segment.header.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
+        Ok(segment)
+    }
+
+    /// Maps one that is there; `None` if the file holds something else.
+    pub(crate) fn open(file: &File) -> std::io::Result<Option<Self>> {
+        if file.metadata()?.len() != size_of::<Layout>() as u64 {
+            return Ok(None);
+        }
+        let segment = Self::map(file)?;
+        let magic = segment.header.magic.load(std::sync::atomic::Ordering::Acquire);
+        Ok((magic == MAGIC).then_some(segment))
+    }
+
+    /// Puts another slot in the place of one that this process has, for this process only: the parent of a
+    /// fork goes on with it. Without a file, nobody reads what is written there.
+    pub(crate) fn replace(&self, slot: usize, by: Option<(&File, usize)>) -> std::io::Result<()> {
+        let place = (&raw const self.slots[slot]).cast_mut().cast();
+        let (protect, length) = (ProtFlags::READ | ProtFlags::WRITE, size_of::<Slot>());
+        // SAFETY: the place is a whole number of pages of this mapping; what comes there is as long, and
+        // holds atomics, for which any bits are valid.
+        unsafe {
+            match by {
+                Some((file, other)) => {
+                    let offset = offset_of!(Layout, slots) + other * length;
+                    let flags = MapFlags::SHARED | MapFlags::FIXED;
+                    mmap(place, length, protect, flags, file, offset as u64)?;
+                }
+                None => {
+                    let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+                    mmap_anonymous(place, length, protect, flags)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn map(file: &File) -> std::io::Result<Self> {
+        let (protect, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        // SAFETY: a new mapping, of a file that is as long, at a place that the kernel chooses.
+        let at =
+            unsafe { mmap(std::ptr::null_mut(), size_of::<Layout>(), protect, flags, file, 0)? };
+        NonNull::new(at.cast()).map(Self).ok_or_else(|| Errno::NOMEM.into())
+    }
+}
+
+impl std::ops::Deref for Segment {
+    type Target = Layout;
+
+    fn deref(&self) -> &Layout {
+        // SAFETY: mapped for as long as `self` lives; pages are aligned as it asks for; all of it is
+        // atomics, for which any bits are valid and which others may change.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: what `map` mapped; nobody borrows from it any more. A failure leaves it mapped.
+        let _ = unsafe { munmap(self.0.as_ptr().cast(), size_of::<Layout>()) };
+    }
+}

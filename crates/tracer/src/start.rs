@@ -1,0 +1,161 @@
+//! Starting a program.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use thiserror::Error;
+
+use crate::beside::end_with_this_thread;
+use crate::command::{QEMU, Target, Unfit, find};
+use crate::producer::{FILTER, Session, this_process};
+use crate::program::Program;
+use crate::segment::Segment;
+
+/// A program that is to be traced, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Sets of the smallest L1 that what is told is for, a power of two: references that hit any such L1
+    /// of lines of 64 bytes are only counted.
+    pub l1_sets: u32,
+    /// Whether children, and programs that are executed, are traced too.
+    pub follow: bool,
+    /// Whether it begins untraced, at full speed, until [`Program::begin`].
+    pub passes: bool,
+    /// Whether it is a job of its own, without standard input: otherwise it has this program's, and the
+    /// terminal's signals.
+    pub apart: bool,
+    /// Whether its output goes to standard error.
+    pub quiet: bool,
+    /// The QEMU to run it, unless it is the one of PATH.
+    pub qemu: Option<PathBuf>,
+}
+
+/// A program that can't be started.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// There is no QEMU.
+    #[error(
+        "expected {QEMU} on PATH, found none: it is in the package qemu-user of Debian 12 and Ubuntu \
+         (apt-get install qemu-user)"
+    )]
+    NoQemu,
+    /// There is one that can't load plugins.
+    #[error(
+        "{qemu}: expected a QEMU that takes plugins, found one that does not: such are Debian 12's, \
+         and any that is built with --enable-plugins; Debian 13's is not"
+    )]
+    NoPlugins {
+        /// Which.
+        qemu: String,
+    },
+    /// There is no such program.
+    #[error("{0}: expected a program, found none of this name")]
+    NotFound(String),
+    /// There is, but it can't be run.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// The system refuses.
+    #[error("{what}: {why}")]
+    System {
+        /// What could not be done.
+        what: &'static str,
+        /// Why.
+        why: std::io::Error,
+    },
+}
+
+const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfairways_tracer_plugin.so"));
+
+impl Launch {
+    /// A program as it is.
+    #[must_use]
+    pub fn new(command: Vec<OsString>) -> Self {
+        let l1_sets = FILTER as u32;
+        Self {
+            command,
+            l1_sets,
+            follow: false,
+            passes: false,
+            apart: false,
+            quiet: false,
+            qemu: None,
+        }
+    }
+
+    /// What would keep it from being started, as far as can be told before.
+    ///
+    /// # Errors
+    /// As [`Launch::start`].
+    pub fn check(&self) -> Result<(), StartError> {
+        self.resolve().map(|_| ())
+    }
+
+    fn resolve(&self) -> Result<(PathBuf, Target), StartError> {
+        let name = self.command.first().map_or(OsStr::new(""), OsString::as_os_str);
+        let not_found = || StartError::NotFound(name.to_string_lossy().into_owned());
+        let target = Target::of(&find(name).ok_or_else(not_found)?, &self.command)?;
+        let qemu = self
+            .qemu
+            .as_ref()
+            .map_or_else(|| find(OsStr::new(QEMU)), |qemu| find(qemu.as_os_str()));
+        let qemu = qemu.ok_or(StartError::NoQemu)?;
+        let help = Command::new(&qemu).arg("-h").stdin(Stdio::null()).output();
+        let help = help.map_err(|why| StartError::System { what: "can't run QEMU", why })?;
+        if !String::from_utf8_lossy(&help.stdout).contains("-plugin") {
+            return Err(StartError::NoPlugins { qemu: qemu.display().to_string() });
+        }
+        Ok((qemu, target))
+    }
+
+    /// Starts it. It lives for as long as what is returned, and at most as long as the thread that calls.
+    ///
+    /// # Errors
+    /// If there is no such program or QEMU, or the system refuses: [`StartError`].
+    pub fn start(&self) -> Result<Program, StartError> {
+        let (qemu, target) = self.resolve()?;
+        let system = |what| move |why| StartError::System { what, why };
+        let nameless = |name: &str| -> std::io::Result<File> {
+            Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
+        };
+        let memory = "can't make memory to share";
+        let mut plugin = nameless("fairways-plugin").map_err(system(memory))?;
+        plugin.write_all(PLUGIN).map_err(system(memory))?;
+        let rings = nameless("fairways-rings").map_err(system(memory))?;
+        let segment = Segment::create(&rings).map_err(system(memory))?;
+        segment.header.reader.store(this_process(), Relaxed);
+        segment.header.filter_sets.store(self.l1_sets.min(FILTER as u32), Relaxed);
+        segment.header.follow.store(u32::from(self.follow), Relaxed);
+        segment.header.passes.store(u32::from(self.passes), Relaxed);
+        // Children open them by these names, too, after they have executed something.
+        let path = |file: &File| format!("/proc/{}/fd/{}", this_process(), file.as_raw_fd());
+        let (plugin_path, rings_path) = (path(&plugin), path(&rings));
+        let mut option =
+            OsString::from(format!("{plugin_path},session={rings_path},self={plugin_path},qemu="));
+        option.push(&qemu);
+        let child = self.spawn(&target.under(qemu.as_os_str(), &option));
+        let child = child.map_err(system("can't start the program"))?;
+        Ok(Program::new(child, Session::new(segment, &rings_path), self.apart, [plugin, rings]))
+    }
+
+    fn spawn(&self, all: &[OsString]) -> std::io::Result<Child> {
+        let mut command = Command::new(&all[0]);
+        command.args(&all[1..]);
+        if self.apart {
+            command.process_group(0).stdin(Stdio::null());
+        }
+        if self.quiet {
+            command.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
+        }
+        end_with_this_thread(&mut command);
+        command.spawn()
+    }
+}
