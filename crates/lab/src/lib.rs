@@ -14,6 +14,7 @@ mod live;
 mod machine;
 mod online;
 pub mod paper;
+pub mod redis;
 
 pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};
 pub use best_static::{BestStatic, OPTIMUM};

@@ -227,14 +227,16 @@ impl Producer {
 
     fn tell(&mut self, line: u64, store: bool) {
         let all = self.instructions().load(Relaxed);
-        if all - self.told > u64::from(MOST_INSTRUCTIONS) || self.hits > MOST_REFERENCES {
+        if all.saturating_sub(self.told) > u64::from(MOST_INSTRUCTIONS)
+            || self.hits > MOST_REFERENCES
+        {
             // The reference itself comes with the access.
             self.hits -= 1;
             self.tell_gap();
             self.hits = 1;
         }
         #[allow(clippy::cast_possible_truncation, reason = "as was checked")]
-        let instructions = (all - self.told) as u32;
+        let instructions = all.saturating_sub(self.told) as u32;
         self.push(Record::access(line, store, instructions, self.hits));
         (self.told, self.hits) = (all, 0);
     }
@@ -244,7 +246,7 @@ impl Producer {
         const MOST: u64 = i32::MAX as u64;
         let all = self.instructions().load(Relaxed);
         while self.told < all || self.hits > 0 {
-            let instructions = (all - self.told).min(MOST);
+            let instructions = all.saturating_sub(self.told).min(MOST);
             self.push(Record::gap(u32::try_from(instructions).unwrap_or(0), self.hits));
             self.told += instructions;
             self.hits = 0;

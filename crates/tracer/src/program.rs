@@ -104,7 +104,11 @@ impl Program {
     }
 
     /// From here on it is traced, if it was started to pass.
-    pub fn begin(&self) {
+    pub fn begin(&mut self) {
+        // What it has done before is nobody's business.
+        for (slot, progress) in self.session.segment.slots.iter().zip(&mut self.progress[..]) {
+            progress.told = slot.instructions.0.load(Relaxed);
+        }
         self.session.segment.header.passes.store(0, SeqCst);
     }
 

@@ -73,11 +73,11 @@ impl World {
         let text = flags.programs.as_deref().ok_or_else(|| {
             BadInput("--programs: expected programs to run on the chip, such as mlr:8M".to_owned())
         })?;
-        let names: Vec<String> =
-            split(text).into_iter().map(|name| name.replace(char::is_control, "?")).collect();
-        let written = names
+        let texts = split(text);
+        let names: Vec<String> = texts.iter().map(|text| name_of(text)).collect();
+        let written = texts
             .iter()
-            .map(|name| parse(name, profile).map_err(|why| BadInput(format!("--programs: {why}"))));
+            .map(|text| parse(text, profile).map_err(|why| BadInput(format!("--programs: {why}"))));
         let keyed = |(key, written): (u64, Result<Written, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
         let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
@@ -122,6 +122,20 @@ impl World {
             }
         }
         Ok(())
+    }
+}
+
+/// What a program is called: as it was written, but a command by its first word.
+fn name_of(text: &str) -> String {
+    let text = text.replace(char::is_control, "?");
+    match text.strip_prefix("live:") {
+        Some(command) => {
+            let mut words = command.split_whitespace();
+            let word = words.next().unwrap_or_default();
+            let word = word.rsplit(':').next().unwrap_or_default();
+            format!("live:{}", word.rsplit('/').next().unwrap_or_default())
+        }
+        None => text,
     }
 }
 

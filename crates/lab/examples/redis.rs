@@ -1,0 +1,57 @@
+//! dCat's Table 4 with a real redis-server, on the chip of the paper.
+//!
+//! `cargo run --release -p fairways-lab --example redis [-- ROUNDS [TIME-SCALE]]`, which needs redis-server and
+//! qemu-user. 40 rounds of dCat at a tenth of their time take some minutes.
+#![allow(clippy::print_stdout)]
+
+use fairways_chip::{Settings, preset};
+use fairways_lab::redis::{Table4, speed};
+use fairways_policy::by_name;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let argument = |place, default: u32| {
+        std::env::args().nth(place).map_or(Ok(default), |text| text.parse::<u32>())
+    };
+    let (rounds, time_scale) = (argument(1, 40)?, argument(2, 10)?);
+    let chip = preset::preset("xeon-e5").ok_or("a preset")?;
+    let settings = Settings { time_scale, ..Settings::new(chip) };
+    let table = Table4::published(7000);
+    let folder = tempfile::tempdir()?;
+    table.fill(folder.path())?;
+    println!(
+        "policy,run,ways_at_end,most_ways,ipc,mpki,speed,ways_of_all,ways_by_round,ipc_by_round"
+    );
+    for (name, rounds, run) in [
+        ("stock", rounds / 2, 1),
+        ("static", rounds / 2, 1),
+        ("dcat", rounds, 1),
+        ("dcat", rounds, 2),
+    ] {
+        let mut policy = by_name(name).ok_or("a policy")?;
+        let all = table.run(folder.path(), settings, policy.as_mut(), rounds)?;
+        let server = &all[0];
+        let counted = &server[server.len() - 5..];
+        let (mut instructions, mut cycles, mut misses) = (0, 0.0, 0);
+        for moment in counted {
+            instructions += moment.counted.instructions;
+            cycles += moment.counted.cycles();
+            misses += moment.counted.llc_misses;
+        }
+        let ways: Vec<String> = server.iter().map(|moment| moment.ways.to_string()).collect();
+        let ipc = server.iter().map(|moment| format!("{:.3}", moment.ipc().unwrap_or(0.0)));
+        let ipc: Vec<String> = ipc.collect();
+        let ends = all.iter().map(|moments| moments.last().map_or(0, |m| m.ways).to_string());
+        println!(
+            "{name},{run},{},{},{:.3},{:.2},{:.4},{},{},{}",
+            server.last().map_or(0, |moment| moment.ways),
+            server.iter().map(|moment| moment.ways).max().unwrap_or(0),
+            instructions as f64 / cycles,
+            1000.0 * misses as f64 / instructions as f64,
+            speed(&settings, server, 5),
+            ends.collect::<Vec<_>>().join(" "),
+            ways.join(" "),
+            ipc.join(" "),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,446 @@
+//! Real programs, traced. Needs qemu-user (and for some redis-server, redis-tools); without them a test says
+//! so and does nothing, unless `FAIRWAYS_REQUIRE_PROGRAMS` is set.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use fairways_tracer::{Kind, Launch, Program, QEMU, State, Told, find};
+
+/// Whether these programs are there; panics if they must be.
+fn there_is(programs: &[&str]) -> bool {
+    let missing = programs.iter().find(|name| find(OsStr::new(name)).is_none());
+    let required = std::env::var_os("FAIRWAYS_REQUIRE_PROGRAMS").is_some();
+    match missing {
+        Some(name) if required => panic!("{name} is missing"),
+        Some(name) => eprintln!("skipped: {name} is missing"),
+        None => {}
+    }
+    missing.is_none()
+}
+
+fn launch(command: &[&str]) -> Launch {
+    let command = command.iter().map(OsString::from).collect();
+    Launch { apart: true, quiet: true, ..Launch::new(command) }
+}
+
+/// One of the guests below, which runs in this program.
+fn guest(name: &str) -> Launch {
+    let this = std::env::current_exe().unwrap();
+    launch(&[this.to_str().unwrap(), "--exact", name, "--ignored", "--nocapture"])
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    instructions: u64,
+    references: u64,
+    stores: u64,
+    lines: BTreeSet<u64>,
+    processes: BTreeSet<u32>,
+}
+
+impl Counted {
+    fn add(&mut self, process: u32, told: Told) {
+        self.instructions += u64::from(told.instructions);
+        self.references += u64::from(told.references);
+        self.processes.insert(process);
+        if let Some(line) = told.line {
+            self.stores += u64::from(line.store);
+            self.lines.insert(line.number);
+        }
+    }
+}
+
+/// More than any of these takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Follows a program to its end; `pause` is slept before each batch.
+fn follow(program: &mut Program, pause: Duration) -> Counted {
+    let (mut counted, since) = (Counted::default(), Instant::now());
+    loop {
+        assert!(since.elapsed() < PATIENCE, "it hangs: {counted:?}");
+        match program.next(&mut |process, told| counted.add(process, told)) {
+            State::Ran => std::thread::sleep(pause),
+            State::Asleep => program.wait(Duration::from_millis(20)),
+            State::Ended => return counted,
+        }
+    }
+}
+
+/// Asks for more until `done`, or the program ends.
+fn until(program: &mut Program, mut done: impl FnMut(&Program) -> bool) -> State {
+    let since = Instant::now();
+    loop {
+        assert!(since.elapsed() < PATIENCE, "it never comes");
+        let state = program.next(&mut |_, _| ());
+        if state == State::Ended || done(program) {
+            return state;
+        }
+        program.wait(Duration::from_millis(1));
+    }
+}
+
+const ROUNDS: u64 = 5000;
+
+#[test]
+#[ignore = "a guest"]
+fn guest_ping_pong() {
+    let table = Arc::new((Mutex::new(0u64), Condvar::new()));
+    let play = |mine: u64, table: Arc<(Mutex<u64>, Condvar)>| {
+        move || {
+            for _ in 0..ROUNDS {
+                let turn = table.0.lock().unwrap();
+                let mut turn = table.1.wait_while(turn, |turn| *turn % 2 != mine).unwrap();
+                *turn += 1;
+                table.1.notify_all();
+            }
+        }
+    };
+    let other = std::thread::spawn(play(1, Arc::clone(&table)));
+    play(0, Arc::clone(&table))();
+    other.join().unwrap();
+    assert_eq!(*table.0.lock().unwrap(), 2 * ROUNDS);
+}
+
+#[test]
+fn threads_that_wait_for_each_other_come_to_an_end() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let mut program = guest("guest_ping_pong").start().unwrap();
+    let counted = follow(&mut program, Duration::ZERO);
+    assert_eq!(program.exit_code(), Some(0));
+    assert!(counted.instructions > 100 * ROUNDS, "{counted:?}");
+    assert_eq!(program.untraced_threads(), 0);
+}
+
+const TURNS: u64 = 40;
+const WORDS: usize = 1 << 16;
+
+/// One thread fills its ring while it holds what the other spins for.
+#[test]
+#[ignore = "a guest"]
+fn guest_spins() {
+    let (held, passes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let work = |held: Arc<AtomicBool>, passes: Arc<AtomicU64>| {
+        move || {
+            let mut words = vec![0u64; WORDS];
+            for turn in 0..TURNS {
+                while held.swap(true, Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                words.iter_mut().step_by(8).for_each(|word| *word += turn);
+                passes.fetch_add(1, Ordering::Relaxed);
+                held.store(false, Ordering::Release);
+            }
+        }
+    };
+    let other = std::thread::spawn(work(Arc::clone(&held), Arc::clone(&passes)));
+    work(Arc::clone(&held), Arc::clone(&passes))();
+    other.join().unwrap();
+    assert_eq!(passes.load(Ordering::Relaxed), 2 * TURNS);
+}
+
+#[test]
+fn full_rings_do_not_lock_up_threads_that_spin() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let mut program = guest("guest_spins").start().unwrap();
+    // Slower than the threads: their rings are full all the time.
+    let counted = follow(&mut program, Duration::from_micros(300));
+    assert_eq!(program.exit_code(), Some(0));
+    let least = 2 * TURNS * (WORDS as u64 / 8);
+    assert!(counted.stores > least, "{} stores of {least}", counted.stores);
+}
+
+const THREADS: usize = 8;
+
+#[test]
+#[ignore = "a guest"]
+fn guest_threads() {
+    let sums = (0..THREADS).map(|thread| {
+        std::thread::spawn(move || {
+            let words = vec![thread as u64; WORDS];
+            words.iter().fold(0, |sum, word| sum ^ std::hint::black_box(*word))
+        })
+    });
+    let sums: Vec<u64> = sums.collect::<Vec<_>>().into_iter().map(|t| t.join().unwrap()).collect();
+    assert_eq!(sums, [0; THREADS]);
+}
+
+#[test]
+fn every_thread_is_traced() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let mut program = guest("guest_threads").start().unwrap();
+    let counted = follow(&mut program, Duration::ZERO);
+    assert_eq!((program.exit_code(), program.untraced_threads()), (Some(0), 0));
+    // Each has an array of its own.
+    let least = THREADS * WORDS / 8;
+    assert!(counted.lines.len() > least, "{} lines of {least}", counted.lines.len());
+    assert!(counted.references as usize > THREADS * WORDS, "{}", counted.references);
+}
+
+const LOOPS: u64 = 1_000_000_000;
+
+/// Two instructions a loop, and nothing but a register.
+#[test]
+#[ignore = "a guest"]
+fn guest_computes() {
+    let mut loops = LOOPS;
+    // SAFETY: counts a register down.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        std::arch::asm!("2:", "dec {0}", "jnz 2b", inout(reg) loops);
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!("2:", "subs {0}, {0}, #1", "b.ne 2b", inout(reg) loops);
+    }
+    assert_eq!(loops, 0);
+}
+
+#[test]
+fn a_thread_that_uses_no_memory_is_seen_to_run() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let mut program = guest("guest_computes").start().unwrap();
+    let (mut instructions, mut largest) = (0, 0);
+    while program.next(&mut |_, told| {
+        instructions += u64::from(told.instructions);
+        largest = largest.max(told.instructions);
+    }) != State::Ended
+    {}
+    assert_eq!(program.exit_code(), Some(0));
+    // Each is counted once, and not all of them at the end.
+    assert!((2 * LOOPS..2 * LOOPS + 20_000_000).contains(&instructions), "{instructions}");
+    assert!(u64::from(largest) < LOOPS, "{largest}");
+}
+
+#[test]
+fn the_same_run_counts_the_same() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let count = || {
+        let mut program = launch(&["sort", "--version"]).start().unwrap();
+        let counted = follow(&mut program, Duration::ZERO);
+        assert_eq!(program.exit_code(), Some(0));
+        (counted.instructions, counted.references)
+    };
+    let (first, second) = (count(), count());
+    // Random bytes and the time are not the same.
+    assert!(first.0.abs_diff(second.0) * 1000 < first.0, "{first:?} {second:?}");
+    assert!(first.1.abs_diff(second.1) * 1000 < first.1, "{first:?} {second:?}");
+}
+
+#[test]
+fn children_are_noted_and_traced_on_request() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let command = ["sh", "-c", "ls / > /dev/null; exec head -c 100000 /dev/zero"];
+    let mut alone = launch(&command).start().unwrap();
+    let without = follow(&mut alone, Duration::ZERO);
+    assert_eq!(alone.exit_code(), Some(0));
+    let (notes, further) = alone.notes();
+    let executed: BTreeSet<_> =
+        notes.iter().filter(|note| note.kind == Kind::Execs).map(|note| &note.path).collect();
+    let ends = |name: &str| executed.iter().any(|path| path.ends_with(name));
+    assert!(ends("/ls") && ends("/head") && further == 0, "{notes:?}");
+    let forked: Vec<_> = notes.iter().filter(|note| note.kind == Kind::Forked).collect();
+    assert!(forked.len() == 1 && forked[0].parent == alone.process(), "{notes:?}");
+
+    let mut all = Launch { follow: true, ..launch(&command) }.start().unwrap();
+    let with = follow(&mut all, Duration::ZERO);
+    assert_eq!(all.exit_code(), Some(0));
+    assert_eq!(without.processes.len(), 1);
+    assert_eq!(with.processes.len(), 2, "{:?}", all.notes());
+    assert!(
+        with.instructions > 2 * without.instructions,
+        "{} {}",
+        with.instructions,
+        without.instructions
+    );
+}
+
+#[test]
+fn a_script_runs_under_its_interpreter() {
+    use std::os::unix::fs::PermissionsExt;
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("it.sh");
+    std::fs::write(&script, "#!/bin/sh -e\ntest \"$1\" = 'two words'\nexit 5\n").unwrap();
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut program = launch(&[script.to_str().unwrap(), "two words"]).start().unwrap();
+    assert!(follow(&mut program, Duration::ZERO).instructions > 10_000);
+    assert_eq!(program.exit_code(), Some(5));
+}
+
+#[test]
+fn a_program_that_is_killed_has_ended() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    for signal in ["-KILL", "-SEGV"] {
+        let mut program = launch(&["sleep", "1000"]).start().unwrap();
+        until(&mut program, |program| {
+            let kill = Command::new("kill").args([signal, &program.process().to_string()]).status();
+            kill.unwrap().success()
+        });
+        assert_eq!(until(&mut program, |_| false), State::Ended);
+        let expected = if signal == "-KILL" { 137 } else { 139 };
+        assert_eq!(program.exit_code(), Some(expected));
+    }
+}
+
+/// Programs whose arguments have this word.
+fn running(word: &str) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let has_word = |id: &u32| {
+        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let alive = std::fs::read_to_string(format!("/proc/{id}/stat"));
+        let alive = alive.is_ok_and(|stat| !stat.contains(") Z "));
+        alive && String::from_utf8_lossy(&line).split('\0').any(|part| part == word)
+    };
+    ids.filter(has_word).collect()
+}
+
+#[test]
+fn a_program_that_is_dropped_is_gone() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let before: Vec<_> = std::fs::read_dir("/dev/shm").unwrap().flatten().collect();
+    // Asleep, and in the middle of something with its ring full.
+    for command in [&["sleep", "1234.5"][..], &["sort", "--parallel=1234", "/dev/zero"]] {
+        let mut program = launch(command).start().unwrap();
+        until(&mut program, |_| true);
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(running(command[1]).len(), 1, "{command:?}");
+        drop(program);
+        assert_eq!(running(command[1]), [0; 0], "{command:?}");
+    }
+    assert_eq!(std::fs::read_dir("/dev/shm").unwrap().flatten().count(), before.len());
+}
+
+/// Starts a program that forks, traced, and is then killed itself.
+#[test]
+#[ignore = "a guest"]
+fn guest_reader() {
+    let command = "sort --parallel=4321 /dev/zero & sort --parallel=4321 /dev/zero; wait";
+    let mut launch = launch(&["sh", "-c", command]);
+    launch.follow = true;
+    let mut program = launch.start().unwrap();
+    loop {
+        program.next(&mut |_, _| ());
+        if running("--parallel=4321").len() == 2 {
+            println!("ready");
+            std::thread::sleep(PATIENCE);
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_is_killed_takes_its_programs_along() {
+    use std::io::{BufRead, BufReader};
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let mut reader = Command::new(this)
+        .args(["--exact", "guest_reader", "--ignored", "--nocapture"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(reader.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line.ends_with("ready")));
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    let since = Instant::now();
+    while !running("--parallel=4321").is_empty() {
+        assert!(since.elapsed() < Duration::from_secs(10), "{:?}", running("--parallel=4321"));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A port that nobody has.
+fn port() -> String {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap().port().to_string()
+}
+
+fn redis(port: &str, words: &[&str]) -> bool {
+    let mut client = Command::new("redis-cli");
+    client.args(["-e", "-p", port]).args(words).stdout(Stdio::null()).stderr(Stdio::null());
+    client.status().unwrap().success()
+}
+
+#[test]
+fn an_idle_server_sleeps_and_its_fork_is_noted() {
+    if !there_is(&[QEMU, "redis-server", "redis-cli"]) {
+        return;
+    }
+    let (port, folder) = (port(), tempfile::tempdir().unwrap());
+    let command = ["redis-server", "--port", &port, "--bind", "127.0.0.1", "--save", "", "--dir"];
+    let mut command = command.to_vec();
+    command.push(folder.path().to_str().unwrap());
+    let mut program = launch(&command).start().unwrap();
+    let asked = |words: &'static [&'static str]| {
+        let port = port.clone();
+        std::thread::spawn(move || redis(&port, words))
+    };
+    let answers = |program: &mut Program, words| {
+        let client = asked(words);
+        until(program, |_| client.is_finished());
+        client.join().unwrap()
+    };
+    let since = Instant::now();
+    while !answers(&mut program, &["ping"]) {
+        assert!(since.elapsed() < PATIENCE, "it does not answer");
+    }
+    // It sleeps between its timers.
+    let mut asleep = 0;
+    for _ in 0..50 {
+        asleep += u32::from(program.next(&mut |_, _| ()) == State::Asleep);
+        program.wait(Duration::from_millis(10));
+    }
+    assert!(asleep > 10, "{asleep}");
+    assert!(answers(&mut program, &["set", "key", "value"]));
+    assert!(answers(&mut program, &["bgsave"]));
+    let dump = folder.path().join("dump.rdb");
+    until(&mut program, |_| dump.exists());
+    assert!(answers(&mut program, &["get", "key"]), "it goes on");
+    let (notes, _) = program.notes();
+    let forked: Vec<_> = notes.iter().filter(|note| note.kind == Kind::Forked).collect();
+    assert!(forked.len() == 1 && forked[0].parent == program.process(), "{notes:?}");
+    program.stop();
+    assert_eq!(program.exit_code(), Some(0));
+}
+
+#[test]
+fn what_cant_be_started_is_told_in_a_line() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let told = |launch: Launch| {
+        let why = launch.start().unwrap_err().to_string();
+        assert_eq!(why.lines().count(), 1, "{why}");
+        why
+    };
+    assert!(told(launch(&["nonesuch"])).starts_with("nonesuch: expected a program"));
+    assert!(told(launch(&["/etc/passwd"])).contains("may be executed"));
+    let qemu = |path: &str| Launch { qemu: Some(path.into()), ..launch(&["true"]) };
+    assert!(told(qemu("/nonesuch")).contains("qemu-user"));
+    assert!(told(qemu("/bin/true")).contains("--enable-plugins"));
+}
