@@ -332,9 +332,17 @@ impl Chip {
             return true;
         }
         let from = self.clock(self.now);
-        let end = self.now.after(self.turn.max(self.sleep()));
+        let slept = self.sleep();
+        let end = self.now.after(self.turn.max(slept));
         self.now = next.map_or(end, |next| next.clamp(self.now, end));
         let until = self.clock(self.now);
+        if slept > self.turn {
+            // One that has slept meanwhile does not catch up.
+            let turn = self.clock(Time::ZERO.after(self.turn));
+            for app in &mut self.apps {
+                app.runner.clock = app.runner.clock.max(until.saturating_sub(turn));
+            }
+        }
         for index in 0..self.apps.len() {
             loop {
                 let App { core, account, runner, run_end, phase_end, .. } = &mut self.apps[index];
@@ -356,7 +364,11 @@ impl Chip {
                 self.next_phase(index);
             }
         }
-        self.uncore.bus.turn(until - from);
+        if slept > self.turn {
+            self.uncore.bus.rest();
+        } else {
+            self.uncore.bus.turn(until - from);
+        }
         true
     }
 

@@ -83,6 +83,14 @@ impl Stacks {
         changed.max(u8::try_from(ways + 1).unwrap_or(CLEAN))
     }
 
+    /// Lines that caches of so many ways have written to memory: also those that have left them by now, and have
+    /// not been used since.
+    fn written(&self, ways: usize) -> u64 {
+        let told: i64 = self.written[..=ways].iter().sum();
+        let left = |set: &[u8]| set[ways..].iter().filter(|&&of| usize::from(of) <= ways).count();
+        told.unsigned_abs() + self.changed.chunks(self.ways).map(left).sum::<usize>() as u64
+    }
+
     fn access(&mut self, set: usize, line: Tag) {
         let range = set * self.ways..(set + 1) * self.ways;
         let found = self.lines[range.clone()].iter().position(|&other| other == line);
@@ -205,6 +213,12 @@ impl Profiler {
         set.is_multiple_of(sampling).then(|| set / sampling)
     }
 
+    /// Instructions up to now.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.common.instructions
+    }
+
     /// Loads and stores up to now.
     #[must_use]
     pub fn references(&self) -> u64 {
@@ -223,12 +237,11 @@ impl Profiler {
             u64::try_from(scaled.checked_div(u128::from(seen)).unwrap_or(0)).unwrap_or(u64::MAX)
         };
         let llc_misses = all - scaled(self.stacks.found[..ways].iter().sum());
-        let written: i64 = self.stacks.written[..=ways].iter().sum();
         let (cost, llc_hits) = (&self.cost, all - llc_misses);
         let stall_ticks = llc_hits * cost.llc + llc_misses * cost.memory;
         let ticks =
             self.common.instructions * cost.instruction + self.l2_hits * cost.l2 + stall_ticks;
-        let lines = llc_misses + scaled(written.unsigned_abs());
+        let lines = llc_misses + scaled(self.stacks.written(ways));
         Account { ticks, llc_misses, stall_ticks, lines, ..self.common }
     }
 

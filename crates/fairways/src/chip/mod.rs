@@ -7,6 +7,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use fairways_chip::ChipError;
 use fairways_lab::{ChipComparison, compare_on_chip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -29,7 +30,7 @@ pub(crate) fn simulate(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<(
     }
 }
 
-fn compare(checked: &Checked) -> Result<ChipComparison, BadInput> {
+fn compare(checked: &Checked) -> anyhow::Result<ChipComparison> {
     let Checked { world, protocol, policies } = checked;
     let runs = protocol.runs(world.jobs.len(), policies) as u64;
     let (start, ended) = (Instant::now(), AtomicU64::new(0));
@@ -48,5 +49,8 @@ fn compare(checked: &Checked) -> Result<ChipComparison, BadInput> {
     let found = compare_on_chip(world.settings, &world.jobs, protocol, policies, &done);
     bar.finish_and_clear();
     world.remark();
-    found.map_err(|why| BadInput(why.to_string()))
+    found.map_err(|why| match why {
+        ChipError::Failed(_) => why.into(),
+        why => BadInput(why.to_string()).into(),
+    })
 }

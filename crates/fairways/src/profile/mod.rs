@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Profile, out: &mut dyn Write) -> anyhow::Result<()> {
         let hint = if args.children { "" } else { "; --children measures them, too" };
         crate::warn(&format!("{remark}{hint}"));
     }
-    if profiler.account(1).instructions == 0 {
+    if profiler.instructions() == 0 {
         return Err(BadInput(format!("{}: ran no instruction that was seen", checked.name)).into());
     }
     let table = table_of(&checked.name, &profiler);
@@ -85,7 +85,7 @@ fn measure(profiler: &mut Profiler, stop: &AtomicBool, quiet: bool) -> anyhow::R
         }
         let references = profiler.references();
         let rate = (references - before) as f64 / shown.elapsed().as_secs_f64();
-        let instructions = profiler.account(1).instructions;
+        let instructions = profiler.instructions();
         bar.set_message(format!(
             "{:.2} G instructions, {:.2} G references, {:.0} M references/s",
             instructions as f64 / 1e9,

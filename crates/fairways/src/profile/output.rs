@@ -11,7 +11,7 @@ use fairways_lab::paper::{Line, lines};
 use fairways_profiles::{Metric, Table, write_table};
 use serde::Serialize;
 
-use super::settings::{Checked, Output};
+use super::settings::{Checked, Output, beside};
 use crate::table::STYLE;
 
 /// What there is to show.
@@ -35,9 +35,11 @@ pub(super) fn write(checked: &Checked, table: Table, out: &mut dyn Write) -> any
         Output::Standard => Ok(out.write_all(text.as_bytes())?),
         Output::File(path) => {
             let shown = || format!("{}: can't write it", path.display());
+            if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+                return fs::write(path, text).with_context(shown);
+            }
             // All of it or none.
-            let mut new = path.clone().into_os_string();
-            new.push(format!(".{}", std::process::id()));
+            let new = beside(path);
             fs::write(&new, text).with_context(shown)?;
             fs::rename(&new, path).with_context(shown)
         }
@@ -108,7 +110,7 @@ pub(super) fn table(
         ]);
     }
     writeln!(out, "{}", shown.trim_fmt())?;
-    if let super::settings::Output::File(path) = &checked.output {
+    if let Output::File(path) = &checked.output {
         let path = path.display();
         writeln!(out, "\nwritten to {path}: fairways simulate --profiles {path}")?;
     }

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use fairways_chip::program::{Accesses, Live, Program};
+use fairways_chip::program::{Accesses, Live, LiveError, Program};
 use fairways_chip::{PageSize, Placement, Settings, preset};
 use fairways_core::Ways;
 use fairways_profiles::{Table, read_table};
-use fairways_tracer::Launch;
+use fairways_tracer::{Launch, StartError};
 
 use crate::BadInput;
 use crate::args::{self, Machine, Pages, Profile};
@@ -34,9 +34,9 @@ pub(super) enum Output {
 }
 
 impl Checked {
-    pub(super) fn new(args: &Profile) -> Result<Self, BadInput> {
+    pub(super) fn new(args: &Profile) -> anyhow::Result<Self> {
         let Machine::Chip(preset) = &args.machine else {
-            return Err(BadInput("--machine: expected chip: and a preset".to_owned()));
+            return Err(BadInput("--machine: expected chip: and a preset".to_owned()).into());
         };
         let mut chip =
             preset::parse(preset).map_err(|why| BadInput(format!("--machine: {why}")))?;
@@ -65,7 +65,13 @@ impl Checked {
         };
         let mut live = Live::new(launch);
         (live.by_address, live.must_succeed) = (args.by_address, false);
-        live.check().map_err(|why| BadInput(why.to_string()))?;
+        live.check().map_err(|why| match why {
+            LiveError::Program(StartError::NotFound(_) | StartError::Unfit(_)) => {
+                BadInput(why.to_string()).into()
+            }
+            // The command is as it should be; this machine is not.
+            why => anyhow::Error::from(why),
+        })?;
         let program = Program {
             base_cpi: real(&args.cpi, "--cpi", 0.05, 1000.0)?,
             overlap: real(&args.overlap, "--overlap", 1.0, 64.0)?,
@@ -77,9 +83,14 @@ impl Checked {
             Some(path) => Output::File(path.clone()),
             None => Output::File(PathBuf::from(format!("{name}.profile.csv"))),
         };
+        let file = match &output {
+            Output::File(path) => Some(path),
+            Output::Standard => None,
+        };
+        file.into_iter().chain(&args.plot).try_for_each(|path| can_write(path))?;
         if args.json && matches!(output, Output::Standard) {
             let said = "--json: expected another --output than standard output with it";
-            return Err(BadInput(said.to_owned()));
+            return Err(BadInput(said.to_owned()).into());
         }
         let others = match &output {
             Output::File(path) if args.append && path.exists() => {
@@ -96,6 +107,28 @@ impl Checked {
             _ => unreachable!("a command is measured"),
         }
     }
+}
+
+/// The file under which another is written first.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(format!(".{}", std::process::id()));
+    name.into()
+}
+
+/// What takes long to measure is not to be lost in the end.
+fn can_write(path: &Path) -> Result<(), BadInput> {
+    let new = beside(path);
+    let refused = |why: std::io::Error| {
+        BadInput(format!(
+            "{}: can't write it: {why}",
+            path.display().to_string().replace(char::is_control, "?")
+        ))
+    };
+    if path.is_dir() {
+        return Err(refused(std::io::ErrorKind::IsADirectory.into()));
+    }
+    std::fs::File::create_new(&new).and_then(|_| std::fs::remove_file(&new)).map_err(refused)
 }
 
 /// What a profile file may call a program.

@@ -4,6 +4,8 @@ use fairways_chip::Chip;
 use fairways_core::{Action, AppId, Event, Machine, Time};
 use fairways_model::Model;
 
+use crate::BadInput;
+
 /// A machine on which the programs run; job `i` is program `i`.
 pub(super) enum Running {
     Model(Box<Model>),
@@ -59,10 +61,13 @@ impl Running {
     }
 
     /// Why it stopped, if memory can't serve the programs, or one could not go on.
-    pub(super) fn failure(&self) -> Option<String> {
+    pub(super) fn failure(&self, after: Time) -> Option<anyhow::Error> {
         match self {
-            Self::Model(model) => model.failure().map(|why| why.to_string()),
-            Self::Chip(chip) => chip.failure().map(|why| why.to_string()),
+            Self::Model(model) => {
+                let why = model.failure()?;
+                Some(BadInput(format!("after {after}: {why}")).into())
+            }
+            Self::Chip(chip) => Some(anyhow::anyhow!("after {after}: {}", chip.failure()?)),
         }
     }
 

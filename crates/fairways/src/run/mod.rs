@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_core::Machine;
 
+use crate::Interrupted;
 use crate::args::Run;
 use crate::journal::Writer;
-use crate::{BadInput, Interrupted};
 use machine::Running;
 use report::Report;
 use settings::Checked;
@@ -37,8 +37,8 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     checked.remark();
     told.and(kept)?;
     let end = machine.now();
-    if let Some(why) = machine.failure() {
-        return Err(BadInput(format!("after {end}: {why}")).into());
+    if let Some(why) = machine.failure(end) {
+        return Err(why);
     }
     let summary = Summary::new(&checked, &machine, end, &stop);
     if args.json {

@@ -1,6 +1,6 @@
 //! A program's profile with every number of ways, from one pass.
 
-use fairways_chip::Profiler;
+use fairways_chip::{Account, Profiler};
 use fairways_profiles::{Metric, Table};
 
 /// What was measured of a program up to now, as a profile file has it.
@@ -9,10 +9,11 @@ use fairways_profiles::{Metric, Table};
 #[must_use]
 pub fn table_of(name: &str, profiler: &Profiler) -> Table {
     let chip = profiler.settings().chip;
-    let l1 = profiler.account(1);
-    let l1rpki = per_kilo(l1.l1_references as f64, l1.instructions as f64);
+    let l1rpki = per_kilo(profiler.references() as f64, profiler.instructions() as f64);
+    let accounts: Vec<Account> =
+        (1..=chip.llc.ways.get()).map(|ways| profiler.account(ways)).collect();
     Table::measured(name, chip.llc.ways, l1rpki, |metric, ways| {
-        let account = profiler.account(ways);
+        let account = accounts[ways as usize - 1];
         let (instructions, cycles) = (account.instructions as f64, account.cycles());
         let ticks = account.ticks.max(1) as f64;
         let (references, misses) = (account.llc_references as f64, account.llc_misses as f64);

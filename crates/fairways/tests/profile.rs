@@ -1,0 +1,213 @@
+//! `fairways profile`, and real programs under `simulate` and `run`. Needs qemu-user; without it a test says so
+//! and does nothing, unless `FAIRWAYS_REQUIRE_PROGRAMS` is set.
+
+#![allow(clippy::unwrap_used)]
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::cargo::cargo_bin;
+use fairways_tracer::{QEMU, find};
+
+fn there_is_qemu() -> bool {
+    let is_there = find(OsStr::new(QEMU)).is_some();
+    assert!(
+        is_there || std::env::var_os("FAIRWAYS_REQUIRE_PROGRAMS").is_none(),
+        "{QEMU} is missing"
+    );
+    if !is_there {
+        eprintln!("skipped: {QEMU} is missing");
+    }
+    is_there
+}
+
+fn fairways(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(cargo_bin("fairways"));
+    command.current_dir(folder).args(words).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, words: &[&str]) -> Output {
+    fairways(folder, words).output().unwrap()
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_profile_is_what_simulate_reads() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..20_000).map(|n| format!("{} line\n", n * 7919 % 20_011)).collect();
+    std::fs::write(folder.path().join("text"), text).unwrap();
+    let out = run(folder.path(), &["profile", "--plot", "p.svg", "--", "sort", "text"]);
+    assert!(out.status.success(), "{}", errors(&out));
+    // What the command prints is passed on, and nothing else.
+    assert_eq!(out.stdout.iter().filter(|&&byte| byte == b'\n').count(), 20_000);
+    let shown = errors(&out);
+    assert!(shown.contains("11 ways of 2560 KB") && shown.contains("sort.profile.csv"), "{shown}");
+    assert!(std::fs::read_to_string(folder.path().join("p.svg")).unwrap().contains("<svg"));
+    let words = ["profile", "-q", "--append", "-o", "sort.profile.csv", "--name", "two", "true"];
+    assert!(run(folder.path(), &words).status.success());
+    let words = ["simulate", "--profiles", "sort.profile.csv", "--mix", "sort,two,sort", "--json"];
+    let out = run(folder.path(), &words);
+    assert!(out.status.success(), "{}", errors(&out));
+    let csv = std::fs::read_to_string(folder.path().join("sort.profile.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 2 * 11);
+}
+
+#[test]
+fn json_says_what_the_table_does() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["profile", "--json", "--ways", "4", "--machine", "chip:xeon-d", "-o", "p.csv"];
+    let out = run(folder.path(), &[&words[..], &["echo", "said"]].concat());
+    let found: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!((&found["schema"], &found["program"]), (&1.into(), &"echo".into()));
+    assert_eq!((&found["exit_code"], &found["ways"]), (&0.into(), &4.into()));
+    let misses: Vec<u64> =
+        (0..4).map(|row| found["by_ways"][row]["llc_misses"].as_u64().unwrap()).collect();
+    assert!(misses.is_sorted_by(|a, b| a >= b) && misses[3] > 0, "{misses:?}");
+    let references = found["l1_references"].as_u64().unwrap();
+    assert!(found["instructions"].as_u64().unwrap() > references && references > misses[0]);
+    assert!(errors(&out).contains("said"));
+}
+
+#[test]
+fn the_exit_code_is_passed_on() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137)] {
+        let out = run(folder.path(), &["profile", "-q", "--", "sh", "-c", script]);
+        assert_eq!(out.status.code(), Some(code), "{script}: {}", errors(&out));
+        assert!(folder.path().join("sh.profile.csv").exists());
+    }
+    let out = run(folder.path(), &["profile", "-q", "--", "sh", "-c", "ls > /dev/null; true"]);
+    let said = "fairways: warning: sh: forked once and executed ls, which is not simulated; \
+                --children measures them, too\n";
+    assert_eq!(errors(&out), said);
+}
+
+#[test]
+fn interrupted_it_keeps_what_was_measured() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for signal in ["-INT", "-TERM"] {
+        let mut started = fairways(folder.path(), &["profile", "-o", "p.csv", "sort", "/dev/zero"]);
+        let mut child = started.stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(800));
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        let since = Instant::now();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert!(since.elapsed() < Duration::from_secs(10));
+        let csv = std::fs::read_to_string(folder.path().join("p.csv")).unwrap();
+        assert_eq!(csv.lines().count(), 12);
+        std::fs::remove_file(folder.path().join("p.csv")).unwrap();
+    }
+}
+
+#[test]
+fn what_cant_be_measured_is_told_in_a_line() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("other.csv"), "BENCH,NR_WAYS\n").unwrap();
+    for (words, code, said) in [
+        (&["nonesuch"][..], 2, "fairways: nonesuch: expected a program"),
+        (&["--ways", "33", "true"], 2, "fairways: --ways: expected"),
+        (&["--machine", "model", "true"], 2, "fairways: --machine: expected chip:"),
+        (&["--name", "a,b", "true"], 2, "fairways: --name: expected a name without commas"),
+        (&["--append", "-o", "other.csv", "true"], 2, "fairways: other.csv:1"),
+        (&["-o", "none/p.csv", "true"], 2, "fairways: none/p.csv: can't write"),
+        (&["--plot", "none/p.svg", "true"], 2, "fairways: none/p.svg: can't write"),
+        (&["--qemu", "/nonesuch", "true"], 1, "fairways: expected qemu-"),
+        (
+            &["--qemu", "/bin/true", "true"],
+            1,
+            "fairways: /bin/true: expected a QEMU that takes plugins",
+        ),
+    ] {
+        let out = run(folder.path(), &[&["profile"], words].concat());
+        assert_eq!(out.status.code(), Some(code), "{words:?}: {}", errors(&out));
+        assert!(errors(&out).starts_with(said), "{words:?}: {}", errors(&out));
+        assert_eq!(errors(&out).lines().count(), 1, "{words:?}");
+        assert!(out.stdout.is_empty(), "{words:?}");
+    }
+    let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+}
+
+const CHIP: &str = "chip:xeon-d:sets=1024:l2=32/8";
+
+#[test]
+fn real_programs_run_on_the_chip() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..40_000).map(|n| format!("{} line\n", n * 7919 % 40_009)).collect();
+    std::fs::write(folder.path().join("text"), text).unwrap();
+    let programs = "live:sort -o /dev/null text,live:sh -c 'gzip -9 -c text > /dev/null',mload:4M";
+    let words = ["simulate", "--machine", CHIP, "--programs", programs, "--policies", "stock,dcat"];
+    let more = ["--baselines", "live:sort=3,mload:4M=3", "--duration", "1s", "--warm-up", "500ms"];
+    let last = ["--time-scale", "0.01", "--json"];
+    let out = run(folder.path(), &[&words[..], &more, &last].concat());
+    assert!(out.status.success(), "{}", errors(&out));
+    let said = "fairways: warning: live:sh: forked once and executed gzip, which is not simulated";
+    assert!(errors(&out).contains(&said.replace("live:", "")), "{}", errors(&out));
+    let found: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(found["programs"][0]["program"], "live:sort");
+    let stock = &found["policies"][0];
+    for (program, slowdown) in [(0, 1.02), (2, 0.9)] {
+        assert!(stock["slowdowns"][program].as_f64().unwrap() > slowdown, "{stock}");
+    }
+    assert!(stock["programs"][0]["ipc"].as_f64().unwrap() > 0.2, "{stock}");
+}
+
+#[test]
+fn a_program_that_sleeps_lets_time_pass_as_it_does_outside() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["run", "--machine", CHIP, "--programs", "live:sleep 1000", "--policy", "lfoc"];
+    let since = Instant::now();
+    let out = run(folder.path(), &[&words[..], &["--duration", "1s"]].concat());
+    assert!(out.status.success(), "{}", errors(&out));
+    let took = since.elapsed();
+    // With the policy, and without.
+    assert!((Duration::from_secs(1)..Duration::from_secs(20)).contains(&took), "{took:?}");
+}
+
+#[test]
+fn a_program_that_fails_ends_the_run_in_a_line() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let base = ["simulate", "--machine", CHIP, "--policies", "stock", "--duration", "100ms"];
+    for (program, code, said) in [
+        ("live:sh -c 'exit 3'", 1, "sh: ended with exit code 3"),
+        ("live:nonesuch", 2, "nonesuch: expected a program"),
+        ("live:sleep 9 -- nonesuch", 2, "nonesuch: expected a program"),
+        ("live:sleep 9 -- a -- b -- c", 2, "expected live:COMMAND"),
+        ("live:sleep '9", 2, "expected closed quotes"),
+    ] {
+        let out = run(folder.path(), &[&base[..], &["--programs", program]].concat());
+        assert_eq!(out.status.code(), Some(code), "{program}: {}", errors(&out));
+        assert!(errors(&out).contains(said), "{program}: {}", errors(&out));
+        assert_eq!(errors(&out).lines().count(), 1, "{program}: {}", errors(&out));
+    }
+}
