@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use chip::machine;
-pub(crate) use chip::{ChipFlags, Machine, Pages, Placement};
+pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement};
 pub(crate) use profile::Profile;
 
 /// Fair shares of the last-level cache.

@@ -32,6 +32,13 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub(crate) profile_time: String,
 
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+/// How a chip is simulated.
+#[derive(Debug, clap::Args)]
+pub(crate) struct How {
     /// Simulate one of so many sets of the last-level cache
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
     pub(crate) set_sampling: String,

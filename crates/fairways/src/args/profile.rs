@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{Machine, Pages, Placement, machine};
+use super::{How, Machine, machine};
 
 /// Measure how a program fares with every number of ways
 ///
@@ -53,17 +53,8 @@ pub(crate) struct Profile {
     #[arg(long, value_name = "X", default_value = "4", allow_negative_numbers = true)]
     pub(crate) overlap: String,
 
-    /// Simulate one of so many sets of the last-level cache
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) set_sampling: String,
-
-    /// The size of pages
-    #[arg(long, value_name = "SIZE", default_value = "4K")]
-    pub(crate) pages: Pages,
-
-    /// Where pages are
-    #[arg(long, value_name = "HOW", default_value = "random")]
-    pub(crate) placement: Placement,
+    #[command(flatten)]
+    pub(crate) how: How,
 
     /// Let lines lie where their virtual addresses say, without pages
     #[arg(long, conflicts_with_all = ["pages", "placement"])]

@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use crate::BadInput;
 use crate::args::Simulate;
 use settings::Checked;
-pub(crate) use settings::{World, span};
+pub(crate) use settings::{World, simulated, span};
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);

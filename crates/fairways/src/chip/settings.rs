@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use fairways_chip::preset;
 use fairways_chip::program::{Live, Written, parse, profiled, split};
-use fairways_chip::{Chip, Job, PageSize, Phase, Placement, Settings, Then};
+use fairways_chip::{Chip, Geometry, Job, PageSize, Phase, Placement, Settings, Then};
 use fairways_core::Wish;
 use fairways_lab::ChipProtocol;
 
 use crate::BadInput;
-use crate::args::{self, ChipFlags, Machine, Pages, Simulate};
+use crate::args::{self, ChipFlags, How, Machine, Pages, Simulate};
 use crate::simulate::policies;
 use crate::world::{number, profiles, promised, real, warn_of_promises};
 
@@ -51,18 +51,8 @@ impl World {
         chip.llc.clos = number(&world.clos, "--clos", 1, u32::MAX)?;
         chip.llc.min_bits = number(&world.min_bits, "--min-bits", 1, chip.llc.ways.get())?;
         let settings = Settings {
-            pages: match flags.pages {
-                Pages::Small => PageSize::Small,
-                Pages::Huge => PageSize::Huge,
-            },
-            placement: match flags.placement {
-                args::Placement::Random => Placement::Random,
-                args::Placement::Sequential => Placement::Sequential,
-            },
-            set_sampling: number(&flags.set_sampling, "--set-sampling", 1, chip.sets)?,
             time_scale: scale(time_scale)?,
-            seed: number(&world.seed, "--seed", 0, u64::MAX)?,
-            ..Settings::new(chip)
+            ..simulated(chip, &flags.how, &world.seed)?
         };
         let table = profiles(world)?;
         let profile = |name: &str| {
@@ -123,6 +113,23 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// A chip that is simulated as the flags say.
+pub(crate) fn simulated(chip: Geometry, how: &How, seed: &str) -> Result<Settings, BadInput> {
+    Ok(Settings {
+        pages: match how.pages {
+            Pages::Small => PageSize::Small,
+            Pages::Huge => PageSize::Huge,
+        },
+        placement: match how.placement {
+            args::Placement::Random => Placement::Random,
+            args::Placement::Sequential => Placement::Sequential,
+        },
+        set_sampling: number(&how.set_sampling, "--set-sampling", 1, chip.sets)?,
+        seed: number(seed, "--seed", 0, u64::MAX)?,
+        ..Settings::new(chip)
+    })
 }
 
 /// What a program is called: as it was written, but a command by its first word.

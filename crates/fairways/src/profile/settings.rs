@@ -4,13 +4,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use fairways_chip::program::{Accesses, Live, LiveError, Program};
-use fairways_chip::{PageSize, Placement, Settings, preset};
+use fairways_chip::{Placement, Settings, preset};
 use fairways_core::Ways;
 use fairways_profiles::{Table, read_table};
 use fairways_tracer::{Launch, StartError};
 
 use crate::BadInput;
-use crate::args::{self, Machine, Pages, Profile};
+use crate::args::{Machine, Profile};
+use crate::chip::simulated;
 use crate::world::{number, read, real};
 
 /// As many as a profile may have.
@@ -44,19 +45,10 @@ impl Checked {
             let ways = number(text, "--ways", 1, MOST_WAYS)?;
             chip.llc.ways = Ways::new(ways).unwrap_or(chip.llc.ways);
         }
-        let settings = Settings {
-            pages: match args.pages {
-                Pages::Small => PageSize::Small,
-                Pages::Huge => PageSize::Huge,
-            },
-            placement: match (args.placement, args.by_address) {
-                (args::Placement::Random, false) => Placement::Random,
-                _ => Placement::Sequential,
-            },
-            set_sampling: number(&args.set_sampling, "--set-sampling", 1, chip.sets)?,
-            seed: number(&args.seed, "--seed", 0, u64::MAX)?,
-            ..Settings::new(chip)
-        };
+        let mut settings = simulated(chip, &args.how, &args.seed)?;
+        if args.by_address {
+            settings.placement = Placement::Sequential;
+        }
         let launch = Launch {
             follow: args.children,
             quiet: args.json,
