@@ -1,5 +1,7 @@
 //! What happens, and what is done about it.
 
+use std::sync::atomic::Ordering;
+
 use fairways_core::{Action, Event, Every, Machine, Sample, Time};
 
 use crate::app::Window;
@@ -73,6 +75,7 @@ impl Chip {
 
     fn is_over(&self) -> bool {
         self.failure.is_some()
+            || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
             || self.stop_at.is_some_and(|time| self.not_after(time) <= self.now)
             || self.stop_after.is_some_and(|completions| {
                 self.jobs.iter().all(|record| record.completions.len() >= completions)

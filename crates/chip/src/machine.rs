@@ -1,6 +1,8 @@
 //! The machine: all of its state, and what can be asked about it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Event, Partition, PlanId, Q32, Time, WayMask};
@@ -30,6 +32,7 @@ pub struct Chip {
     pub(crate) stop_at: Option<Time>,
     pub(crate) stop_after: Option<usize>,
     pub(crate) failure: Option<String>,
+    pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) next_id: u32,
     pub(crate) plan: Option<PlanId>,
     pub(crate) partition: Partition,
@@ -127,6 +130,7 @@ impl Chip {
             stop_at: None,
             stop_after: None,
             failure: None,
+            stop: None,
             next_id: 0,
             plan: None,
             partition: Partition::default(),
@@ -147,6 +151,11 @@ impl Chip {
     /// Nothing more is told after `time`.
     pub fn stop_at(&mut self, time: Time) {
         self.stop_at = Some(time);
+    }
+
+    /// Nothing more is told once this is true: for a user who has seen enough.
+    pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
     }
 
     /// Nothing more is told once every job has run its instructions so many times.

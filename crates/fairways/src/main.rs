@@ -18,9 +18,12 @@ mod world;
 
 use std::io::{self, BufWriter, Write};
 use std::process;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use args::{Args, Command, Machine, one_line};
 
@@ -118,6 +121,27 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         io.or_else(|| cause.downcast_ref::<serde_json::Error>().and_then(|e| e.io_error_kind()))
     };
     error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+/// SIGINT and SIGTERM say that the user has seen enough; a second one ends everything at once.
+fn stop_on_signals(stop: &Arc<AtomicBool>) -> anyhow::Result<()> {
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(stop))?;
+        signal_hook::flag::register(signal, Arc::clone(stop))?;
+    }
+    Ok(())
+}
+
+/// SIGINT and SIGTERM end this process, and what it has started.
+fn end_all_on_signals() -> anyhow::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            fairways_tracer::kill_all();
+            process::exit(130);
+        }
+    });
+    Ok(())
 }
 
 /// Something that the user may not have meant, in a line on standard error.

@@ -33,13 +33,16 @@ static THREADS: [AtomicPtr<Producer>; MOST] = [const { AtomicPtr::new(null_mut()
 /// Whether this is the child of a process that is traced.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
+/// Whether this process is not traced: the child of one that is, where children are not.
+static IS_UNTRACED: AtomicBool = AtomicBool::new(false);
+
 /// The version of QEMU's interface.
 static VERSION: AtomicI32 = AtomicI32::new(0);
 
 /// Threads that have begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// Where the instructions of the program's only thread are counted; null once it has several.
+/// Where the instructions of the program's only thread are counted; null once there may be several.
 static ONLY: AtomicPtr<u64> = AtomicPtr::new(null_mut());
 
 /// Threads at the same time; those beyond are not traced.
@@ -106,6 +109,9 @@ pub unsafe extern "C" fn qemu_plugin_install(
 }
 
 extern "C" fn on_begin(_: Id, number: c_uint) {
+    if IS_UNTRACED.load(Relaxed) {
+        return;
+    }
     let Some(place) = THREADS.get(number as usize) else { return };
     let ring = LOADED.get().and_then(|loaded| loaded.session.thread());
     if let Some(ring) = &ring
@@ -264,7 +270,7 @@ extern "C" fn on_call(
     _: u64,
 ) {
     CALLER.set(number);
-    if follow::makes_thread(call, first) {
+    if follow::makes_parallel(call, first, fourth) {
         ONLY.store(null_mut(), Relaxed);
     }
     if let Some(thread) = thread(number) {
@@ -295,6 +301,7 @@ extern "C" fn forked() {
     let Some(loaded) = LOADED.get() else { return };
     let caller = CALLER.get();
     let traced = thread(caller).map(|thread| (std::ptr::from_mut(thread), thread.forked()));
+    IS_UNTRACED.store(traced.is_none_or(|(_, goes_on)| !goes_on), Relaxed);
     // What becomes of a child is noted; of its own children, nothing.
     IS_CHILD.store(traced.is_some(), Relaxed);
     if traced.is_some() {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use crate::groups;
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 
 /// A command that runs as it is, without input and output. It ends when this is dropped, or with the
@@ -30,32 +31,24 @@ impl Beside {
         started.args(command.iter().skip(1)).process_group(0);
         started.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         end_with_this_thread(&mut started);
-        started.spawn().map(Self)
+        let child = started.spawn()?;
+        groups::entered(child.id());
+        Ok(Self(child))
     }
 
     /// Once it has ended, whether it succeeded.
     pub fn ended(&mut self) -> Option<bool> {
         self.0.try_wait().ok().flatten().map(|status| status.success())
     }
-
-    /// Waits until it has ended: whether it succeeded.
-    ///
-    /// # Errors
-    /// If the system can't.
-    pub fn succeeds(mut self) -> std::io::Result<bool> {
-        self.0.wait().map(|status| status.success())
-    }
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        if self.ended().is_some() {
-            return;
-        }
+        // Its children may have outlived it.
         if let Some(process) = Pid::from_raw(self.0.id().cast_signed()) {
-            // It may have ended by itself.
             let _ = kill_process_group(process, Signal::KILL);
         }
         let _ = self.0.wait();
+        groups::left(self.0.id());
     }
 }

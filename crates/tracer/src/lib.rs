@@ -11,11 +11,15 @@
 //! - What the threads of a program do comes from one after the other, as from a core that they share.
 //! - Forks and executed programs are noted ([`Note`]). They are not traced, unless that is asked for.
 //! - Time is not virtual. How long anything took in real time means nothing.
-//! - A reader that ends, even by SIGKILL, takes its programs with it, and nothing stays in memory.
+//! - A reader that ends takes its programs along, and nothing stays in memory. One that is killed by SIGKILL takes
+//!   along those that it started, and of their children those that are traced, as soon as they do
+//!   anything; others are nobody's to kill.
 
 #[cfg(feature = "launch")]
 mod beside;
 mod command;
+#[cfg(feature = "launch")]
+mod groups;
 mod notes;
 mod producer;
 #[cfg(feature = "launch")]
@@ -28,6 +32,8 @@ mod start;
 #[cfg(feature = "launch")]
 pub use beside::Beside;
 pub use command::{QEMU, Target, Unfit, find};
+#[cfg(feature = "launch")]
+pub use groups::kill_all;
 pub use notes::{Kind, Note};
 pub use producer::{Producer, Session};
 #[cfg(feature = "launch")]

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, fence};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getpid, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, geteuid, getpid, getuid, kill_process, test_kill_process};
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 use rustix::thread::gettid;
 
@@ -20,6 +21,10 @@ const BATCH: u32 = 1024;
 
 /// How long a thread waits for room before it looks whether there is still a reader.
 const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// How long, and how often, a thread waits for a ring where all are taken: a second at most.
+const TURNOVER: Duration = Duration::from_millis(1);
+const TRIES: u32 = 1000;
 
 /// A session that a program takes part in.
 #[derive(Clone, Debug)]
@@ -48,7 +53,7 @@ pub struct Producer {
     shown: u32,
     /// Of the slot's instructions, those that were told.
     told: u64,
-    hits: u32,
+    hits: u64,
     /// The instruction that accessed memory last, and the slot's instructions then.
     last_access: (usize, u64),
     last_set: u64,
@@ -93,6 +98,36 @@ impl Session {
         }
     }
 
+    /// Whether a program that this process becomes can open it again, by its name: not one of another user,
+    /// whatever this process may still do.
+    #[must_use]
+    pub fn is_in_reach(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let user = std::fs::metadata(&*self.path).map(|file| file.uid());
+        user.is_ok_and(|user| user == geteuid().as_raw() && user == getuid().as_raw())
+    }
+
+    fn wake_reader(&self) {
+        let header = &self.segment.header;
+        // Either the reader sees what was stored before, or this sees that it waits.
+        fence(SeqCst);
+        if header.waits.0.load(Relaxed) != 0 {
+            header.pulse.fetch_add(1, Release);
+            let _ = wake(&header.pulse, Flags::empty(), 1);
+        }
+    }
+
+    /// A reader that was killed has closed nothing. Its programs end with it.
+    fn end_with_the_reader(&self) {
+        let header = &self.segment.header;
+        if header.closed.load(Relaxed) == 0
+            && let Some(reader) = Pid::from_raw(header.reader.load(Relaxed).cast_signed())
+            && test_kill_process(reader) == Err(rustix::io::Errno::SRCH)
+        {
+            let _ = kill_process(getpid(), Signal::KILL);
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.segment.header.closed.load(Acquire) != 0
     }
@@ -106,10 +141,20 @@ impl Session {
 
     fn claim(&self) -> Option<usize> {
         let header = &self.segment.header;
-        let claimed = self.segment.slots.iter().position(|slot| {
-            slot.state.load(Relaxed) == state::FREE
-                && slot.state.compare_exchange(state::FREE, state::ASLEEP, SeqCst, Relaxed).is_ok()
-        });
+        let free = || {
+            self.segment.slots.iter().position(|slot| {
+                let change = (state::FREE, state::ASLEEP);
+                slot.state.load(Relaxed) == state::FREE
+                    && slot.state.compare_exchange(change.0, change.1, SeqCst, Relaxed).is_ok()
+            })
+        };
+        // Threads that have ended leave theirs once the reader has read what they told.
+        let wait = |_: &u32| {
+            self.wake_reader();
+            std::thread::sleep(TURNOVER);
+        };
+        let tries = 0..if self.is_over() { 0 } else { TRIES };
+        let claimed = free().or_else(|| tries.inspect(wait).find_map(|_| free()));
         let Some(slot) = claimed else {
             header.without.fetch_add(1, Relaxed);
             return None;
@@ -191,7 +236,7 @@ impl Producer {
     pub fn counts(&mut self, line: u64, store: bool) -> bool {
         let last = self.last[(line & self.last_set) as usize % FILTER];
         let is_last = last == line << 1 | u64::from(store) || last == line << 1 | 1;
-        self.hits = self.hits.wrapping_add(u32::from(is_last));
+        self.hits = self.hits.wrapping_add(u64::from(is_last));
         is_last
     }
 
@@ -228,7 +273,7 @@ impl Producer {
     fn tell(&mut self, line: u64, store: bool) {
         let all = self.instructions().load(Relaxed);
         if all.saturating_sub(self.told) > u64::from(MOST_INSTRUCTIONS)
-            || self.hits > MOST_REFERENCES
+            || self.hits > u64::from(MOST_REFERENCES)
         {
             // The reference itself comes with the access.
             self.hits -= 1;
@@ -236,8 +281,8 @@ impl Producer {
             self.hits = 1;
         }
         #[allow(clippy::cast_possible_truncation, reason = "as was checked")]
-        let instructions = all.saturating_sub(self.told) as u32;
-        self.push(Record::access(line, store, instructions, self.hits));
+        let (instructions, references) = (all.saturating_sub(self.told) as u32, self.hits as u32);
+        self.push(Record::access(line, store, instructions, references));
         (self.told, self.hits) = (all, 0);
     }
 
@@ -247,9 +292,11 @@ impl Producer {
         let all = self.instructions().load(Relaxed);
         while self.told < all || self.hits > 0 {
             let instructions = all.saturating_sub(self.told).min(MOST);
-            self.push(Record::gap(u32::try_from(instructions).unwrap_or(0), self.hits));
+            let references = self.hits.min(MOST);
+            let of = |count| u32::try_from(count).unwrap_or(0);
+            self.push(Record::gap(of(instructions), of(references)));
             self.told += instructions;
-            self.hits = 0;
+            self.hits -= references;
         }
     }
 
@@ -284,17 +331,7 @@ impl Producer {
     fn publish(&mut self) {
         self.shown = self.cursor;
         self.slot().tail.0.store(self.cursor, Release);
-        self.wake_reader();
-    }
-
-    fn wake_reader(&self) {
-        let header = &self.session.segment.header;
-        // Either the reader sees what was stored before, or this sees that it waits.
-        fence(SeqCst);
-        if header.waits.0.load(Relaxed) != 0 {
-            header.pulse.fetch_add(1, Release);
-            let _ = wake(&header.pulse, Flags::empty(), 1);
-        }
+        self.session.wake_reader();
     }
 
     fn wait_for_room(&mut self) {
@@ -312,17 +349,7 @@ impl Producer {
             }
             // Only a change of `head` ends the wait early; why it ended otherwise does not matter.
             let _ = wait(&slot.head.0, Flags::empty(), head, Some(&WAIT));
-            self.end_with_the_reader();
-        }
-    }
-
-    /// A reader that was killed has closed nothing. Its programs end with it.
-    fn end_with_the_reader(&self) {
-        let reader = self.session.segment.header.reader.load(Relaxed).cast_signed();
-        if let Some(reader) = Pid::from_raw(reader)
-            && test_kill_process(reader) == Err(rustix::io::Errno::SRCH)
-        {
-            let _ = kill_process(getpid(), Signal::KILL);
+            self.session.end_with_the_reader();
         }
     }
 
@@ -331,11 +358,12 @@ impl Producer {
         self.tell_gap();
         self.show();
         self.slot().state.store(state::ASLEEP, SeqCst);
-        self.wake_reader();
+        self.session.wake_reader();
     }
 
     /// It comes back.
     pub fn wake(&mut self) {
+        self.session.end_with_the_reader();
         self.slot().state.store(state::RUNNING, SeqCst);
     }
 
@@ -343,7 +371,7 @@ impl Producer {
     pub fn end(mut self) {
         self.sleep();
         self.slot().state.store(state::GONE, SeqCst);
-        self.wake_reader();
+        self.session.wake_reader();
     }
 }
 

@@ -4,11 +4,13 @@ use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::fence;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 
+use crate::groups;
 use crate::notes::Note;
 use crate::producer::Session;
 use crate::record::{Record, Told};
@@ -32,6 +34,7 @@ pub struct Program {
     asleep: bool,
     status: Option<ExitStatus>,
     looked: Instant,
+    reaped: Instant,
 }
 
 /// What was told of a thread's instructions.
@@ -85,6 +88,9 @@ const FAR: u32 = 1 << 16;
 /// How often it is looked whether the program still runs.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// How often it is looked whether children still run.
+const REAP: Duration = Duration::from_millis(50);
+
 /// How long a program that is told to end has for it.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -94,7 +100,23 @@ impl Program {
         let (thread, left) = (0, TURN);
         let progress = Box::new([Progress::default(); SLOTS]);
         let (_files, asleep) = (files, false);
-        Self { child, session, apart, _files, progress, thread, left, asleep, status, looked }
+        let reaped = looked;
+        if apart {
+            groups::entered(child.id());
+        }
+        Self {
+            child,
+            session,
+            apart,
+            _files,
+            progress,
+            thread,
+            left,
+            asleep,
+            status,
+            looked,
+            reaped,
+        }
     }
 
     /// The process.
@@ -118,6 +140,10 @@ impl Program {
         let mut waiting: Option<Instant> = None;
         loop {
             let used = self.session.segment.header.used.load(Acquire) as usize;
+            if self.reaped.elapsed() > REAP {
+                self.reaped = Instant::now();
+                self.others_live();
+            }
             if self.choose(used) {
                 self.asleep = false;
                 return self.take(each);
@@ -134,7 +160,7 @@ impl Program {
             if is_asleep {
                 self.asleep = true;
                 // What was told before it ended is looked for once more.
-                return match self.has_ended() && !self.choose(used) {
+                return match self.has_ended() && !self.others_live() && !self.choose(used) {
                     true => State::Ended,
                     false => State::Asleep,
                 };
@@ -153,6 +179,7 @@ impl Program {
         let header = &self.session.segment.header;
         let pulse = header.pulse.load(Acquire);
         header.waits.0.store(1, SeqCst);
+        fence(SeqCst);
         let used = header.used.load(Acquire) as usize;
         if !self.slots(used).any(has_more) {
             let nanos = i64::from(most.subsec_nanos());
@@ -185,6 +212,7 @@ impl Program {
             }
             if slot.state.load(SeqCst) == state::GONE && !has_more(slot) {
                 self.progress[thread] = Progress::default();
+                slot.process.store(0, Relaxed);
                 slot.state.store(state::FREE, SeqCst);
             }
         }
@@ -208,6 +236,7 @@ impl Program {
         self.left = self.left.saturating_sub(ran);
         slot.head.0.store(head.wrapping_add(count), Release);
         // Either the thread sees the new head before it sleeps, or this sees that it is full.
+        fence(SeqCst);
         if slot.is_full.0.load(SeqCst) != 0 {
             slot.is_full.0.store(0, SeqCst);
             let _ = wake(&slot.head.0, Flags::empty(), 1);
@@ -240,12 +269,30 @@ impl Program {
         running.into_iter().any(|slot| {
             let (process, thread) = (slot.process.load(Relaxed), slot.thread.load(Relaxed));
             let stat = std::fs::read(format!("/proc/{process}/task/{thread}/stat"));
-            // After the name, which is in brackets and may hold anything.
-            stat.is_ok_and(|stat| {
-                let after = stat.iter().rposition(|&byte| byte == b')');
-                after.is_some_and(|after| stat.get(after + 2) == Some(&b'R'))
-            })
+            stat.is_ok_and(|stat| state_of(&stat) == Some(b'R'))
         })
+    }
+
+    /// Whether processes but the first are traced that have not ended; frees the rings of those that have.
+    fn others_live(&self) -> bool {
+        let used = self.session.segment.header.used.load(Acquire) as usize;
+        let mut live = false;
+        for slot in self.slots(used) {
+            let (process, state) = (slot.process.load(Relaxed), slot.state.load(SeqCst));
+            // 0: it is being claimed.
+            if [0, self.child.id()].contains(&process)
+                || [state::FREE, state::GONE].contains(&state)
+            {
+                continue;
+            }
+            if has_ended(process) {
+                let gone = slot.state.compare_exchange(state, state::GONE, SeqCst, Relaxed);
+                live |= gone.is_err();
+            } else {
+                live = true;
+            }
+        }
+        live
     }
 
     /// Whether the program's first process has ended, as of a few milliseconds ago.
@@ -328,7 +375,23 @@ impl Drop for Program {
         if self.status.is_none() {
             let _ = self.child.wait();
         }
+        if self.apart {
+            groups::left(self.child.id());
+        }
     }
+}
+
+/// Whether a process is no more, or nobody has asked yet how it ended.
+fn has_ended(process: u32) -> bool {
+    let stat = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+    !matches!(state_of(&stat), Some(state) if state != b'Z' && state != b'X')
+}
+
+/// The state that a `stat` of /proc tells: it comes after the name, which is in brackets and may hold
+/// anything.
+fn state_of(stat: &[u8]) -> Option<u8> {
+    let name = stat.iter().rposition(|&byte| byte == b')')?;
+    stat.get(name + 2).copied()
 }
 
 fn has_more(slot: &Slot) -> bool {

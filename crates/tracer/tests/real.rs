@@ -191,10 +191,7 @@ fn every_thread_is_traced() {
 const LOOPS: u64 = 1_000_000_000;
 
 /// Two instructions a loop, and nothing but a register.
-#[test]
-#[ignore = "a guest"]
-fn guest_computes() {
-    let mut loops = LOOPS;
+fn compute(mut loops: u64) {
     // SAFETY: counts a register down.
     unsafe {
         #[cfg(target_arch = "x86_64")]
@@ -203,6 +200,12 @@ fn guest_computes() {
         std::arch::asm!("2:", "subs {0}, {0}, #1", "b.ne 2b", inout(reg) loops);
     }
     assert_eq!(loops, 0);
+}
+
+#[test]
+#[ignore = "a guest"]
+fn guest_computes() {
+    compute(LOOPS);
 }
 
 #[test]
@@ -221,6 +224,101 @@ fn a_thread_that_uses_no_memory_is_seen_to_run() {
     // Each is counted once, and not all of them at the end.
     assert!((2 * LOOPS..2 * LOOPS + 20_000_000).contains(&instructions), "{instructions}");
     assert!(u64::from(largest) < LOOPS, "{largest}");
+}
+
+/// Code that is translated after memory is shared and before there are threads is run by all of them.
+#[test]
+#[ignore = "a guest"]
+fn guest_shares_memory_then_threads() {
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+    // SAFETY: a new mapping, which nobody uses.
+    unsafe {
+        mmap_anonymous(std::ptr::null_mut(), 4096, ProtFlags::READ, MapFlags::SHARED).unwrap();
+    }
+    compute(1000);
+    let threads = (0..4).map(|_| std::thread::spawn(|| compute(LOOPS / 10)));
+    threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// One after the other, more of them than there are rings.
+#[test]
+#[ignore = "a guest"]
+fn guest_churns() {
+    for _ in 0..1000 {
+        std::thread::spawn(|| compute(LOOPS / 10_000)).join().unwrap();
+    }
+}
+
+#[test]
+fn instructions_of_threads_are_counted_once() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    for (name, loops) in
+        [("guest_shares_memory_then_threads", 4 * LOOPS / 10), ("guest_churns", LOOPS / 10)]
+    {
+        let mut program = guest(name).start().unwrap();
+        let counted = follow(&mut program, Duration::ZERO);
+        assert_eq!((program.exit_code(), program.untraced_threads()), (Some(0), 0), "{name}");
+        let most = 2 * loops + 60_000_000;
+        assert!((2 * loops..most).contains(&counted.instructions), "{name}: {counted:?}");
+    }
+}
+
+/// A child that goes on by itself, with more than a ring can hold, in a thread of its own.
+#[test]
+#[ignore = "a guest"]
+fn guest_forks_then_threads() {
+    // SAFETY: the child uses nothing that another thread of the parent could hold.
+    let child = unsafe { libc::fork() };
+    let words = |length| (0..length).map(|word: u64| word ^ 5).collect::<Vec<u64>>();
+    if child == 0 {
+        let sum = std::thread::spawn(move || words(1 << 22).iter().sum::<u64>());
+        std::process::exit(i32::from(sum.join().is_err()));
+    }
+    let mut status = -1;
+    // SAFETY: writes to `status`.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0);
+}
+
+#[test]
+fn a_child_that_is_not_traced_runs_on() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let mut counts = Vec::new();
+    for follow_it in [false, true] {
+        let launch = guest("guest_forks_then_threads");
+        let mut program = Launch { follow: follow_it, ..launch }.start().unwrap();
+        let counted = follow(&mut program, Duration::ZERO);
+        assert_eq!(program.exit_code(), Some(0));
+        counts.push(counted.instructions);
+    }
+    assert!(counts[1] > counts[0] + (1 << 22), "{counts:?}");
+}
+
+#[test]
+fn more_children_than_rings_are_traced_one_after_the_other() {
+    if !there_is(&[QEMU]) {
+        return;
+    }
+    let script = "i=0; while [ $i -lt 280 ]; do (:); i=$((i+1)); done";
+    let mut program = Launch { follow: true, ..launch(&["sh", "-c", script]) }.start().unwrap();
+    let counted = follow(&mut program, Duration::ZERO);
+    assert_eq!((program.exit_code(), program.untraced_threads()), (Some(0), 0));
+    assert_eq!(counted.processes.len(), 281);
+}
+
+#[test]
+fn one_that_becomes_another_user_runs_on() {
+    if !there_is(&[QEMU, "setpriv"]) || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let command = ["setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", "exit 9"];
+    let mut program = Launch { follow: true, ..launch(&command) }.start().unwrap();
+    follow(&mut program, Duration::ZERO);
+    assert_eq!(program.exit_code(), Some(9));
 }
 
 #[test]

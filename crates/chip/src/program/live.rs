@@ -164,14 +164,17 @@ impl Source {
         if let Some(command) = &self.live.prepare {
             let since = Instant::now();
             loop {
-                let tried = Beside::start(command).and_then(Beside::succeeds);
-                if tried.map_err(|why| why.to_string())? {
+                let mut tried = Beside::start(command).map_err(|why| why.to_string())?;
+                while tried.ended().is_none() && since.elapsed() < PATIENCE {
+                    std::thread::sleep(BREAK / 20);
+                }
+                if tried.ended() == Some(true) {
                     break;
                 }
                 if since.elapsed() > PATIENCE || program.has_ended() {
                     let name = command[0].to_string_lossy().into_owned();
                     return Err(format!(
-                        "{name}, which is to prepare it, has failed for {PATIENCE:?}"
+                        "{name}, which is to prepare it, has not succeeded within {PATIENCE:?}"
                     ));
                 }
                 std::thread::sleep(BREAK);
@@ -225,7 +228,7 @@ impl Source {
 
 /// What a program's processes did besides.
 fn children(notes: &[Note], further: u32) -> Option<String> {
-    let forks = notes.iter().filter(|note| note.kind == Kind::Forked).count() + further as usize;
+    let forks = notes.iter().filter(|note| note.kind == Kind::Forked).count();
     let mut executed: Vec<&str> = Vec::new();
     for note in notes.iter().filter(|note| note.kind == Kind::Execs) {
         let name = note.path.rsplit('/').next().unwrap_or_default();
@@ -243,9 +246,10 @@ fn children(notes: &[Note], further: u32) -> Option<String> {
         [..] if executed.len() <= NAMED => Some(format!("executed {}", executed.join(", "))),
         [..] => Some(format!("executed {}, and others", executed[..NAMED].join(", "))),
     };
+    let more = if further > 0 { ", and did so further on" } else { "" };
     match (forked, executed) {
-        (Some(forked), Some(executed)) => Some(format!("{forked} and {executed}")),
-        (forked, executed) => forked.or(executed),
+        (Some(forked), Some(executed)) => Some(format!("{forked} and {executed}{more}")),
+        (forked, executed) => forked.or(executed).map(|one| format!("{one}{more}")),
     }
 }
 

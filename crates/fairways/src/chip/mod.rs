@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Runs the command; everything is checked before anything is run.
 pub(crate) fn simulate(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
     let checked = Checked::new(args)?;
+    if checked.world.jobs.iter().any(|job| job.live().next().is_some()) {
+        crate::end_all_on_signals()?;
+    }
     let found = compare(&checked)?;
     if args.json {
         output::json(&checked, &found, out)

@@ -25,16 +25,15 @@ const OFTEN: Duration = Duration::from_millis(200);
 pub(crate) fn run(args: &Profile, out: &mut dyn Write) -> anyhow::Result<()> {
     let checked = Checked::new(args)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    crate::stop_on_signals(&stop)?;
     let start = Instant::now();
     let mut profiler = Profiler::new(checked.settings, &checked.program)?;
     let ended = measure(&mut profiler, &stop, args.quiet)?;
     let seconds = start.elapsed().as_secs_f64();
     profiler.end();
     for remark in checked.live().remarks() {
-        let hint = if args.children { "" } else { "; --children measures them, too" };
+        let of_children = remark.contains("which is not simulated");
+        let hint = if of_children { "; --children measures them, too" } else { "" };
         crate::warn(&format!("{remark}{hint}"));
     }
     if profiler.instructions() == 0 {

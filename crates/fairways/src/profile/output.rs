@@ -11,7 +11,7 @@ use fairways_lab::paper::{Line, lines};
 use fairways_profiles::{Metric, Table, write_table};
 use serde::Serialize;
 
-use super::settings::{Checked, Output, beside};
+use super::settings::{Checked, Output, beside, others};
 use crate::table::STYLE;
 
 /// What there is to show.
@@ -23,12 +23,13 @@ pub(super) struct Measured<'a> {
 
 /// Writes the profile, beside those of other programs where they are kept.
 pub(super) fn write(checked: &Checked, table: Table, out: &mut dyn Write) -> anyhow::Result<()> {
-    let all = match checked.others.clone() {
-        Some(mut all) => {
+    let all = match &checked.output {
+        Output::File(path) if checked.append && path.exists() => {
+            let mut all = others(path, table.ways())?;
             all.put(table);
             all
         }
-        None => table,
+        _ => table,
     };
     let text = write_table(&all);
     match &checked.output {
@@ -38,9 +39,15 @@ pub(super) fn write(checked: &Checked, table: Table, out: &mut dyn Write) -> any
             if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
                 return fs::write(path, text).with_context(shown);
             }
-            // All of it or none.
+            // What a link leads to is written, and the link kept. All of it or none.
+            let path = &path.canonicalize().unwrap_or_else(|_| path.clone());
             let new = beside(path);
             fs::write(&new, text).with_context(shown)?;
+            if !checked.append && path.exists() {
+                let mut old = path.clone().into_os_string();
+                old.push(".old");
+                fs::rename(path, &old).with_context(shown)?;
+            }
             fs::rename(&new, path).with_context(shown)
         }
     }

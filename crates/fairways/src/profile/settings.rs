@@ -24,8 +24,8 @@ pub(super) struct Checked {
     pub(super) settings: Settings,
     pub(super) program: Program,
     pub(super) output: Output,
-    /// What the file holds of other programs.
-    pub(super) others: Option<Table>,
+    /// Whether what the file holds of other programs is kept.
+    pub(super) append: bool,
 }
 
 /// Where a profile goes.
@@ -51,7 +51,7 @@ impl Checked {
         }
         let launch = Launch {
             follow: args.children,
-            quiet: args.json,
+            quiet: args.json || args.output.as_deref() == Some(Path::new("-")),
             qemu: args.qemu.clone(),
             ..Launch::new(args.command.clone())
         };
@@ -84,13 +84,14 @@ impl Checked {
             let said = "--json: expected another --output than standard output with it";
             return Err(BadInput(said.to_owned()).into());
         }
-        let others = match &output {
-            Output::File(path) if args.append && path.exists() => {
-                Some(others(path, chip.llc.ways)?)
-            }
-            _ => None,
-        };
-        Ok(Self { name, preset: preset.clone(), settings, program, output, others })
+        if let Output::File(path) = &output
+            && args.append
+            && path.exists()
+        {
+            others(path, chip.llc.ways)?;
+        }
+        let (preset, append) = (preset.clone(), args.append);
+        Ok(Self { name, preset, settings, program, output, append })
     }
 
     pub(super) fn live(&self) -> &Live {
@@ -134,12 +135,12 @@ fn name(args: &Profile) -> Result<String, BadInput> {
         return Ok(name.clone());
     }
     let name = Path::new(&args.command[0]).file_name().map(OsStr::to_string_lossy);
-    let name = name.unwrap_or_default().replace([',', '"'], "_").replace(char::is_control, "_");
-    Ok(name)
+    let plain = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
+    Ok(name.unwrap_or_default().replace(|letter| !plain(letter), "_"))
 }
 
 /// The programs that a file has, measured with as many ways.
-fn others(path: &Path, ways: Ways) -> Result<Table, BadInput> {
+pub(super) fn others(path: &Path, ways: Ways) -> Result<Table, BadInput> {
     let shown = path.display().to_string();
     let table = read_table(&read(path)?, &shown).map_err(|why| BadInput(why.to_string()))?;
     if table.ways() != ways {

@@ -1,5 +1,8 @@
 //! The machines that `run` knows.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use fairways_chip::Chip;
 use fairways_core::{Action, AppId, Event, Machine, Time};
 use fairways_model::Model;
@@ -50,6 +53,14 @@ impl Running {
         match self {
             Self::Model(model) => model.completions(job).len(),
             Self::Chip(chip) => chip.completions(job).len(),
+        }
+    }
+
+    /// Nothing more is told once this is true.
+    pub(super) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        // The model is never long at work between two events.
+        if let Self::Chip(chip) = self {
+            chip.stop_when(stop);
         }
     }
 

@@ -24,11 +24,10 @@ use summary::Summary;
 pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut checked = Checked::new(args)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    crate::stop_on_signals(&stop)?;
     let mut journal = args.journal.as_ref().map(|path| checked.journal(path)).transpose()?;
     let mut machine = checked.machine();
+    machine.stop_when(Arc::clone(&stop));
     let mut report = (!args.json && !args.quiet).then(|| Report::new(&checked, out));
     let told = follow(&mut machine, &mut checked, &stop, &mut report, &mut journal);
     drop(report);

@@ -1,0 +1,31 @@
+//! The process groups that were started here, for whoever must end them at once.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+fn groups() -> MutexGuard<'static, Vec<u32>> {
+    // Nothing that holds it can fail halfway.
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn entered(group: u32) {
+    groups().push(group);
+}
+
+pub(crate) fn left(group: u32) {
+    groups().retain(|&other| other != group);
+}
+
+/// Kills every program that runs apart, what runs beside it, and their children, but for those that have left
+/// their groups. For a process that is about to exit: nothing is waited for.
+pub fn kill_all() {
+    for &group in groups().iter() {
+        if let Some(group) = Pid::from_raw(group.cast_signed()) {
+            // It may have ended by itself.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
