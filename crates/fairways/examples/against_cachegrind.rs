@@ -1,6 +1,6 @@
 //! `fairways profile` beside `valgrind --tool=cachegrind`: the same programs, the same caches, in the same run.
 //!
-//! `cargo build --release && cargo run --release -p fairways --example cachegrind [-- ROUNDS]`, which needs
+//! `cargo build --release && cargo run --release -p fairways --example against_cachegrind [-- ROUNDS]`, which needs
 //! qemu-user, valgrind, gzip, xz, gcc and sqlite3.
 //!
 //! One run of `fairways profile` counts the misses with 1 to 16 ways of 64 KB; cachegrind takes a run for each. Both
