@@ -13,23 +13,6 @@ pub(crate) const EXECVE: i64 = if cfg!(target_arch = "aarch64") { 221 } else { l
 pub(crate) const EXECVEAT: i64 =
     if cfg!(target_arch = "aarch64") { 281 } else { libc::SYS_execveat };
 
-const MMAP: i64 = if cfg!(target_arch = "aarch64") { 222 } else { libc::SYS_mmap };
-const SHMAT: i64 = if cfg!(target_arch = "aarch64") { 196 } else { libc::SYS_shmat };
-const CLONE: i64 = if cfg!(target_arch = "aarch64") { 220 } else { libc::SYS_clone };
-const CLONE3: i64 = 435;
-
-/// Whether a system call makes QEMU translate all code anew, for from then on others may run it or use its memory:
-/// a thread, or memory that is shared. `first` and `fourth` are its arguments.
-pub(crate) fn makes_parallel(call: i64, first: u64, fourth: u64) -> bool {
-    let has = |flags: u64, flag: libc::c_int| flags & u64::from(flag.cast_unsigned()) != 0;
-    match call {
-        CLONE => has(first, libc::CLONE_VM),
-        MMAP => has(fourth, libc::MAP_SHARED),
-        CLONE3 | SHMAT => true,
-        _ => false,
-    }
-}
-
 /// Whether the folder of an `execveat` is the one that the program is in.
 pub(crate) fn is_here(folder: u64) -> bool {
     #[allow(clippy::cast_possible_truncation, reason = "an int, of which the rest is undefined")]

@@ -4,17 +4,19 @@
 //! It is loaded as `-plugin FILE,session=PATH,self=FILE,qemu=PATH`.
 
 mod follow;
+mod forms;
 mod qemu;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
 
 use fairways_tracer::{Kind, LINE_SHIFT, Producer, Session};
 
 use crate::follow::Exec;
+use crate::forms::Form;
 use crate::qemu::{ALL_ACCESSES, Block, Id, NO_REGISTERS};
 
 /// What the plugin was loaded with.
@@ -35,15 +37,6 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process is not traced: the child of one that is, where children are not.
 static IS_UNTRACED: AtomicBool = AtomicBool::new(false);
-
-/// The version of QEMU's interface.
-static VERSION: AtomicI32 = AtomicI32::new(0);
-
-/// Threads that have begun.
-static BEGUN: AtomicU64 = AtomicU64::new(0);
-
-/// Where the instructions of the program's only thread are counted; null once there may be several.
-static ONLY: AtomicPtr<u64> = AtomicPtr::new(null_mut());
 
 /// Threads at the same time; those beyond are not traced.
 const MOST: usize = 1024;
@@ -94,7 +87,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
         }
     };
     // SAFETY: as the caller promises.
-    VERSION.store(unsafe { &*info }.version(), Relaxed);
+    forms::QEMU_VERSION.store(unsafe { &*info }.version(), Relaxed);
     session.begin_process();
     let option = format!("{},{}", value("self"), arguments.join(","));
     let _ = LOADED.set(Loaded { session, option, qemu: value("qemu") });
@@ -114,11 +107,6 @@ extern "C" fn on_begin(_: Id, number: c_uint) {
     }
     let Some(place) = THREADS.get(number as usize) else { return };
     let ring = LOADED.get().and_then(|loaded| loaded.session.thread());
-    if let Some(ring) = &ring
-        && BEGUN.fetch_add(1, Relaxed) == 0
-    {
-        ONLY.store(ring.instructions().as_ptr(), Relaxed);
-    }
     let ring = ring.map_or(null_mut(), |ring| Box::into_raw(Box::new(ring)));
     place.store(ring, Relaxed);
 }
@@ -137,28 +125,30 @@ extern "C" fn on_translation(_: Id, block: *mut Block) {
     // functions of the types that QEMU calls.
     unsafe {
         let count = qemu::qemu_plugin_tb_n_insns(block);
-        let counter = ONLY.load(Relaxed);
-        match qemu::counts_inline() {
-            Some(count_inline) if !counter.is_null() => {
-                count_inline(block, qemu::ADD, counter.cast(), count as u64);
-            }
-            _ => {
-                let data = std::ptr::without_provenance_mut(count);
-                qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, on_run, NO_REGISTERS, data);
-            }
-        }
+        // Blocks are counted with an access that is sure to come, and others by a call of their own.
+        let mut counted = false;
         for index in 0..count {
             let instruction = qemu::qemu_plugin_tb_get_insn(block, index);
+            let address = qemu::qemu_plugin_insn_vaddr(instruction);
             if index == 0 {
                 let here = qemu::qemu_plugin_insn_haddr(instruction).addr() as u64;
-                let there = qemu::qemu_plugin_insn_vaddr(instruction);
-                BASE.store(here.wrapping_sub(there), Relaxed);
+                BASE.store(here.wrapping_sub(address), Relaxed);
             }
-            let address = qemu::qemu_plugin_insn_vaddr(instruction);
-            let data = std::ptr::without_provenance_mut(usize::try_from(address).unwrap_or(0));
-            let on: qemu::OnAccess = if is_wide(instruction) { on_wide_access } else { on_access };
+            let (on, data): (qemu::OnAccess, usize) = match forms::form_of(instruction) {
+                Form::OneAccess if !counted => {
+                    counted = true;
+                    (on_counting_access, count)
+                }
+                Form::Wide => (on_wide_access, usize::try_from(address).unwrap_or(0)),
+                Form::OneAccess | Form::Other => (on_access, 0),
+            };
+            let data = std::ptr::without_provenance_mut(data);
             let register = qemu::qemu_plugin_register_vcpu_mem_cb;
             register(instruction, on, NO_REGISTERS, ALL_ACCESSES, data);
+        }
+        if !counted {
+            let data = std::ptr::without_provenance_mut(count);
+            qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, on_run, NO_REGISTERS, data);
         }
     }
 }
@@ -171,6 +161,20 @@ extern "C" fn on_run(number: c_uint, instructions: *mut c_void) {
 
 extern "C" fn on_access(number: c_uint, access: u32, address: u64, _: *mut c_void) {
     let Some(thread) = thread(number) else { return };
+    if reaches_next(access, address) || !thread.counts(address >> LINE_SHIFT, is_store(access)) {
+        touch(thread, access, address, 0);
+    }
+}
+
+/// The access of a block that counts its instructions.
+extern "C" fn on_counting_access(
+    number: c_uint,
+    access: u32,
+    address: u64,
+    instructions: *mut c_void,
+) {
+    let Some(thread) = thread(number) else { return };
+    thread.run(instructions.addr() as u64);
     if reaches_next(access, address) || !thread.counts(address >> LINE_SHIFT, is_store(access)) {
         touch(thread, access, address, 0);
     }
@@ -230,31 +234,6 @@ fn touch(thread: &mut Producer, access: u32, address: u64, by: usize) {
     }
 }
 
-/// Whether QEMU may tell of an instruction's access as several: x86's of 16 bytes and more are told in
-/// parts of 8 up to its version 7.
-///
-/// # Safety
-/// The instruction is QEMU's, of a block that is being translated.
-unsafe fn is_wide(instruction: *const qemu::Instruction) -> bool {
-    if !cfg!(target_arch = "x86_64") {
-        return false;
-    }
-    // SAFETY: as the caller promises.
-    let bytes = unsafe { qemu::bytes(instruction, VERSION.load(Relaxed)) };
-    let is_prefix =
-        |byte: &u8| matches!(byte, 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf0..=0xf3);
-    let mut opcode = bytes.into_iter().skip_while(is_prefix);
-    match (opcode.next(), opcode.next()) {
-        // Opcodes of two bytes that are of SSE and its kin.
-        (Some(0x0f), Some(second)) => matches!(
-            second,
-            0x10..=0x17 | 0x28..=0x2f | 0x38..=0x3a | 0x50..=0x7f | 0xae | 0xc2..=0xc6 | 0xd0..
-        ),
-        // VEX and EVEX.
-        (first, _) => matches!(first, Some(0x62 | 0xc4 | 0xc5)),
-    }
-}
-
 #[allow(clippy::too_many_arguments, reason = "QEMU's")]
 extern "C" fn on_call(
     _: Id,
@@ -270,9 +249,6 @@ extern "C" fn on_call(
     _: u64,
 ) {
     CALLER.set(number);
-    if follow::makes_parallel(call, first, fourth) {
-        ONLY.store(null_mut(), Relaxed);
-    }
     if let Some(thread) = thread(number) {
         thread.sleep();
     }

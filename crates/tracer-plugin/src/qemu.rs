@@ -2,7 +2,6 @@
 //! (docs/devel/tcg-plugins of QEMU), and the version that they are asked for by.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// A block of code that is being translated.
@@ -109,22 +108,6 @@ pub(crate) unsafe fn bytes(instruction: *const Instruction, version: c_int) -> [
         }
     }
     bytes
-}
-
-/// Adds to a number in memory.
-pub(crate) const ADD: c_int = 0;
-
-pub(crate) type CountInline = unsafe extern "C" fn(*mut Block, c_int, *mut c_void, u64);
-
-/// What adds to one number whenever a block runs, without a call. It is gone from version 2 on, where
-/// threads have numbers of their own, which are not ours to place.
-pub(crate) fn counts_inline() -> Option<CountInline> {
-    static FOUND: OnceLock<Option<CountInline>> = OnceLock::new();
-    *FOUND.get_or_init(|| {
-        let found = symbol(c"qemu_plugin_register_vcpu_tb_exec_inline");
-        // SAFETY: the function of this name has this type in versions 0 and 1, and is in no other.
-        (!found.is_null()).then(|| unsafe { std::mem::transmute(found) })
-    })
 }
 
 fn symbol(name: &CStr) -> *mut c_void {

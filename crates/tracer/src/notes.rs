@@ -53,6 +53,7 @@ impl Session {
     }
 
     /// How many notes were made, and those that were kept.
+    #[cfg_attr(not(feature = "launch"), expect(dead_code, reason = "the reader's"))]
     pub(crate) fn notes(&self) -> (u32, Vec<Note>) {
         fence(Acquire);
         let header = &self.segment.header;

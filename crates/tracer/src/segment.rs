@@ -114,6 +114,7 @@ unsafe impl Sync for Segment {}
 
 impl Segment {
     /// Makes a new one in an empty file.
+    #[cfg(feature = "launch")]
     pub(crate) fn create(file: &File) -> std::io::Result<Self> {
         file.set_len(size_of::<Layout>() as u64)?;
         let segment = Self::map(file)?;
