@@ -106,8 +106,7 @@ extern "C" fn on_begin(_: Id, number: c_uint) {
         return;
     }
     let Some(place) = THREADS.get(number as usize) else { return };
-    let ring = LOADED.get().and_then(|loaded| loaded.session.thread());
-    let ring = ring.map_or(null_mut(), |ring| Box::into_raw(Box::new(ring)));
+    let ring = LOADED.get().map_or(null_mut(), ring);
     place.store(ring, Relaxed);
 }
 
@@ -276,17 +275,24 @@ extern "C" fn on_return(_: Id, number: c_uint, _: i64, _: i64) {
 extern "C" fn forked() {
     let Some(loaded) = LOADED.get() else { return };
     let caller = CALLER.get();
-    let traced = thread(caller).map(|thread| (std::ptr::from_mut(thread), thread.forked()));
-    IS_UNTRACED.store(traced.is_none_or(|(_, goes_on)| !goes_on), Relaxed);
+    let was_traced = thread(caller).is_some();
+    for place in &THREADS {
+        // Leaked: these are the parent's rings, and nobody here may end them.
+        place.store(null_mut(), Relaxed);
+    }
     // What becomes of a child is noted; of its own children, nothing.
-    IS_CHILD.store(traced.is_some(), Relaxed);
-    if traced.is_some() {
+    IS_CHILD.store(was_traced, Relaxed);
+    let is_traced = was_traced && loaded.session.follows();
+    IS_UNTRACED.store(!is_traced, Relaxed);
+    if was_traced {
         loaded.session.note(Kind::Forked, b"");
     }
-    for (place, number) in THREADS.iter().zip(0..) {
-        // The others are leaked: their rings are the parent's, and nobody may end them.
-        if number != caller || traced.is_none_or(|(_, goes_on)| !goes_on) {
-            place.store(null_mut(), Relaxed);
-        }
+    if is_traced && let Some(place) = THREADS.get(caller as usize) {
+        place.store(ring(loaded), Relaxed);
     }
+}
+
+/// A ring for a thread, if there is one.
+fn ring(loaded: &Loaded) -> *mut Producer {
+    loaded.session.thread().map_or(null_mut(), |ring| Box::into_raw(Box::new(ring)))
 }

@@ -36,9 +36,9 @@ pub struct Session {
 
 /// What a thread needs to tell what it does.
 ///
-/// It leaves out references to the line that was used last among those of the same set of an L1: they
-/// hit any L1 of as many sets or more, whatever its ways, and change nothing in one that replaces the line
-/// used longest ago. They are counted.
+/// Of each set of an L1, it knows the two lines used last, and leaves out references to them: they hit any L1 of
+/// as many sets and ways or more, and in one that replaces the line used longest ago change the order of these
+/// two at most. That it tells before it tells of a third. What is left out is counted.
 #[derive(Debug)]
 pub struct Producer {
     session: Session,
@@ -57,8 +57,12 @@ pub struct Producer {
     /// The instruction that accessed memory last, and the slot's instructions then.
     last_access: (usize, u64),
     last_set: u64,
-    /// At each set, the line used last, and in the lowest bit whether it was written.
-    last: [u64; FILTER],
+    /// Whether the L1 has two ways or more.
+    two: bool,
+    /// At each set, the two lines used last, and in the lowest bit whether the line was written.
+    last: [[u64; 2]; FILTER],
+    /// The sets whose two lines the reader has in the other order.
+    swapped: u64,
     begun: bool,
 }
 
@@ -178,7 +182,9 @@ impl Producer {
         let here = &session.segment.slots[slot];
         let (cursor, ring) = (here.tail.0.load(Relaxed), here.ring.as_ptr());
         let all: *const AtomicU64 = &here.instructions.0;
-        let sets = session.segment.header.filter_sets.load(Relaxed).clamp(1, FILTER as u32);
+        let header = &session.segment.header;
+        let sets = header.l1_sets.load(Relaxed).clamp(1, FILTER as u32);
+        let ways = header.l1_ways.load(Relaxed);
         Self {
             session,
             slot,
@@ -191,30 +197,15 @@ impl Producer {
             hits: 0,
             last_access: (0, 0),
             last_set: u64::from(sets) - 1,
-            last: [u64::MAX; FILTER],
+            two: ways > 1,
+            last: [[u64::MAX; 2]; FILTER],
+            swapped: 0,
             begun: false,
         }
     }
 
-    /// In the child of a fork, the thread that forked: it leaves the parent's ring, and gets one of its own
-    /// where children are traced. [`Producer::instructions`] is where it was.
-    #[must_use]
-    pub fn forked(&mut self) -> bool {
-        let session = self.session.clone();
-        let other = if session.follows() { session.claim() } else { None };
-        let file = File::options().read(true).write(true).open(&*session.path).ok();
-        let by = file.as_ref().zip(other);
-        // If even nothing can't be put there, the child is counted into its parent: its code goes on.
-        if session.segment.replace(self.slot, by).is_err() {
-            return false;
-        }
-        *self = Self::new(session, self.slot);
-        by.is_some()
-    }
-
-    /// Where the instructions are to be counted that this thread begins.
-    #[must_use]
-    pub fn instructions(&self) -> &AtomicU64 {
+    /// Where the instructions are counted that this thread begins.
+    fn instructions(&self) -> &AtomicU64 {
         // SAFETY: the slot's, which is part of the session that this holds.
         unsafe { &*self.all }
     }
@@ -223,7 +214,7 @@ impl Producer {
         &self.session.segment.slots[self.slot]
     }
 
-    /// The thread begins a block of so many instructions, which are not counted otherwise.
+    /// The thread runs a block of so many instructions.
     #[inline]
     pub fn run(&mut self, instructions: u64) {
         let all = self.instructions();
@@ -234,18 +225,44 @@ impl Producer {
     /// [`Producer::touch`] it.
     #[inline]
     pub fn counts(&mut self, line: u64, store: bool) -> bool {
-        let last = self.last[(line & self.last_set) as usize % FILTER];
+        let [last, _] = self.last[self.set(line)];
         let is_last = last == line << 1 | u64::from(store) || last == line << 1 | 1;
         self.hits = self.hits.wrapping_add(u64::from(is_last));
         is_last
     }
 
-    /// The thread uses a line.
     #[inline]
+    fn set(&self, line: u64) -> usize {
+        (line & self.last_set) as usize % FILTER
+    }
+
+    /// The thread uses a line.
     pub fn touch(&mut self, line: u64, store: bool) {
-        if !self.counts(line, store) {
-            self.last[(line & self.last_set) as usize % FILTER] = line << 1 | u64::from(store);
-            self.hits = self.hits.wrapping_add(1);
+        if self.counts(line, store) {
+            return;
+        }
+        self.hits = self.hits.wrapping_add(1);
+        let (set, new) = (self.set(line), line << 1 | u64::from(store));
+        let (bit, [last, before]) = (1 << set, self.last[set]);
+        if last >> 1 == line {
+            // It is written for the first time.
+            self.last[set][0] = new;
+            self.swapped &= !bit;
+            self.tell(line, store);
+        } else if before >> 1 == line && self.two {
+            self.last[set] = [before | new, last];
+            if store && before != new {
+                self.swapped &= !bit;
+                self.tell(line, store);
+            } else {
+                self.swapped ^= bit;
+            }
+        } else {
+            if self.swapped & bit != 0 {
+                self.swapped &= !bit;
+                self.tell(last >> 1, false);
+            }
+            self.last[set] = [new, last];
             self.tell(line, store);
         }
     }
@@ -275,10 +292,7 @@ impl Producer {
         if all.saturating_sub(self.told) > u64::from(MOST_INSTRUCTIONS)
             || self.hits > u64::from(MOST_REFERENCES)
         {
-            // The reference itself comes with the access.
-            self.hits -= 1;
             self.tell_gap();
-            self.hits = 1;
         }
         #[allow(clippy::cast_possible_truncation, reason = "as was checked")]
         let (instructions, references) = (all.saturating_sub(self.told) as u32, self.hits as u32);

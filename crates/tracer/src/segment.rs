@@ -4,12 +4,12 @@
 //! holds a ring for each thread: one thread writes, the reader reads.
 
 use std::fs::File;
-use std::mem::{offset_of, size_of};
+use std::mem::size_of;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// Records of a ring: 256 KB, about a millisecond of a program.
 pub(crate) const RING: u32 = 1 << 15;
@@ -76,8 +76,9 @@ pub(crate) struct Header {
     magic: AtomicU64,
     /// The process that reads.
     pub(crate) reader: AtomicU32,
-    /// Sets of the filter, a power of two of at most [`crate::producer::FILTER`].
-    pub(crate) filter_sets: AtomicU32,
+    /// Of the smallest L1 that what is told is for: a power of two of sets, and ways.
+    pub(crate) l1_sets: AtomicU32,
+    pub(crate) l1_ways: AtomicU32,
     /// 1: children and programs that are executed are traced too.
     pub(crate) follow: AtomicU32,
     /// 1: what is told is dropped, and nobody waits.
@@ -130,29 +131,6 @@ impl Segment {
         let segment = Self::map(file)?;
         let magic = segment.header.magic.load(std::sync::atomic::Ordering::Acquire);
         Ok((magic == MAGIC).then_some(segment))
-    }
-
-    /// Puts another slot in the place of one that this process has, for this process only: the parent of a
-    /// fork goes on with it. Without a file, nobody reads what is written there.
-    pub(crate) fn replace(&self, slot: usize, by: Option<(&File, usize)>) -> std::io::Result<()> {
-        let place = (&raw const self.slots[slot]).cast_mut().cast();
-        let (protect, length) = (ProtFlags::READ | ProtFlags::WRITE, size_of::<Slot>());
-        // SAFETY: the place is a whole number of pages of this mapping; what comes there is as long, and
-        // holds atomics, for which any bits are valid.
-        unsafe {
-            match by {
-                Some((file, other)) => {
-                    let offset = offset_of!(Layout, slots) + other * length;
-                    let flags = MapFlags::SHARED | MapFlags::FIXED;
-                    mmap(place, length, protect, flags, file, offset as u64)?;
-                }
-                None => {
-                    let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-                    mmap_anonymous(place, length, protect, flags)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn map(file: &File) -> std::io::Result<Self> {

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use crate::beside::end_with_this_thread;
 use crate::command::{QEMU, Target, Unfit, find};
-use crate::producer::{FILTER, Session, this_process};
+use crate::producer::{Session, this_process};
 use crate::program::Program;
 use crate::segment::Segment;
 
@@ -23,9 +23,9 @@ use crate::segment::Segment;
 pub struct Launch {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Sets of the smallest L1 that what is told is for, a power of two: references that hit any such L1
-    /// of lines of 64 bytes are only counted.
-    pub l1_sets: u32,
+    /// Sets, a power of two, and ways of the smallest L1 that what is told is for: of references that hit any such
+    /// L1 of lines of 64 bytes, which replaces the line used longest ago, most are only counted.
+    pub l1: (u32, u32),
     /// Whether children, and programs that are executed, are traced too.
     pub follow: bool,
     /// Whether it begins untraced, at full speed, until [`Program::begin`].
@@ -76,19 +76,11 @@ pub enum StartError {
 const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfairways_tracer_plugin.so"));
 
 impl Launch {
-    /// A program as it is.
+    /// A program as it is, for an L1 of 32 KB and 8 ways.
     #[must_use]
     pub fn new(command: Vec<OsString>) -> Self {
-        let l1_sets = FILTER as u32;
-        Self {
-            command,
-            l1_sets,
-            follow: false,
-            passes: false,
-            apart: false,
-            quiet: false,
-            qemu: None,
-        }
+        let (follow, passes, apart, quiet) = (false, false, false, false);
+        Self { command, l1: (64, 8), follow, passes, apart, quiet, qemu: None }
     }
 
     /// What would keep it from being started, as far as can be told before.
@@ -132,7 +124,8 @@ impl Launch {
         let rings = nameless("fairways-rings").map_err(system(memory))?;
         let segment = Segment::create(&rings).map_err(system(memory))?;
         segment.header.reader.store(this_process(), Relaxed);
-        segment.header.filter_sets.store(self.l1_sets.min(FILTER as u32), Relaxed);
+        segment.header.l1_sets.store(self.l1.0, Relaxed);
+        segment.header.l1_ways.store(self.l1.1, Relaxed);
         segment.header.follow.store(u32::from(self.follow), Relaxed);
         segment.header.passes.store(u32::from(self.passes), Relaxed);
         // Children open them by these names, too, after they have executed something.

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::numbering::Numbering;
 use super::{Access, AccessKind, Generate, Supply};
+use crate::geometry::Shape;
 
 /// A real program: started when its job starts, held back while it is not its turn, killed when the job ends.
 ///
@@ -136,7 +137,7 @@ pub(super) struct Source {
 
 impl Source {
     /// Starts the program, and what goes with it.
-    pub(super) fn start(live: &Arc<Live>, l1_sets: u32) -> Self {
+    pub(super) fn start(live: &Arc<Live>, l1: Shape) -> Self {
         let numbering = match live.by_address {
             true => Numbering::ByAddress,
             false => Numbering::by_first_touch(),
@@ -150,15 +151,16 @@ impl Source {
             failures: 0,
             over: Supply::Ended,
         };
-        if let Err(why) = source.launch(l1_sets) {
+        if let Err(why) = source.launch(l1) {
             source.fail(&why);
         }
         source
     }
 
-    fn launch(&mut self, l1_sets: u32) -> Result<(), String> {
+    fn launch(&mut self, l1: Shape) -> Result<(), String> {
         let passes = self.live.prepare.is_some();
-        let launch = Launch { passes, l1_sets, ..self.live.launch.clone() };
+        let l1 = (l1.sets, l1.ways);
+        let launch = Launch { passes, l1, ..self.live.launch.clone() };
         let program = launch.start().map_err(|why| why.to_string())?;
         let program = self.running.insert(program);
         if let Some(command) = &self.live.prepare {

@@ -138,7 +138,7 @@ impl Accesses {
             Self::Mixture(mixture) => Box::new(mixture.source()),
             Self::Curve(curve) => Box::new(curve.source(chip.sets)),
             Self::Trace(trace) => Box::new(trace.source()),
-            Self::Live(live) => Box::new(live::Source::start(live, chip.l1.sets)),
+            Self::Live(live) => Box::new(live::Source::start(live, chip.l1)),
         }
     }
 
