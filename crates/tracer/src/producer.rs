@@ -244,27 +244,23 @@ impl Producer {
         self.hits = self.hits.wrapping_add(1);
         let (set, new) = (self.set(line), line << 1 | u64::from(store));
         let (bit, [last, before]) = (1 << set, self.last[set]);
-        if last >> 1 == line {
+        if before >> 1 == line && self.two {
+            self.last[set] = [before | new, last];
+            if !store || before == new {
+                self.swapped ^= bit;
+                return;
+            }
+        } else if last >> 1 == line {
             // It is written for the first time.
             self.last[set][0] = new;
-            self.swapped &= !bit;
-            self.tell(line, store);
-        } else if before >> 1 == line && self.two {
-            self.last[set] = [before | new, last];
-            if store && before != new {
-                self.swapped &= !bit;
-                self.tell(line, store);
-            } else {
-                self.swapped ^= bit;
-            }
         } else {
             if self.swapped & bit != 0 {
-                self.swapped &= !bit;
                 self.tell(last >> 1, false);
             }
             self.last[set] = [new, last];
-            self.tell(line, store);
         }
+        self.swapped &= !bit;
+        self.tell(line, store);
     }
 
     /// The thread uses a further line, as a part of the reference before.
@@ -287,6 +283,7 @@ impl Producer {
         }
     }
 
+    #[inline(always)]
     fn tell(&mut self, line: u64, store: bool) {
         let all = self.instructions().load(Relaxed);
         if all.saturating_sub(self.told) > u64::from(MOST_INSTRUCTIONS)
