@@ -190,6 +190,13 @@ impl Program {
         header.waits.0.store(0, SeqCst);
     }
 
+    /// Whether it has begun, and all threads are in system calls.
+    #[must_use]
+    pub fn is_asleep(&self) -> bool {
+        let used = self.session.segment.header.used.load(Acquire) as usize;
+        used > 0 && !self.slots(used).any(|slot| slot.state.load(SeqCst) == state::RUNNING)
+    }
+
     fn slots(&self, used: usize) -> impl Iterator<Item = &Slot> {
         self.session.segment.slots[..used].iter()
     }

@@ -23,9 +23,10 @@ pub struct Live {
     /// be prepared.
     pub launch: Launch,
     /// What is run, and must succeed, while the program runs at full speed, before any of it is simulated.
-    /// It is tried for half a minute.
+    /// It begins once the program has slept for a twentieth of a second, and is tried for half a minute.
     pub prepare: Option<Vec<OsString>>,
-    /// What runs beside it, not simulated: a client of a server, say. It starts again when it ends.
+    /// What runs beside it, not simulated: a client of a server, say. It starts once the program has slept for a
+    /// twentieth of a second, before which nothing is simulated; and again when it ends.
     pub client: Option<Vec<OsString>>,
     /// Whether lines lie where their virtual addresses say, or in pages as they are first touched.
     pub by_address: bool,
@@ -54,6 +55,9 @@ pub enum LiveError {
 
 /// How long [`Live::prepare`] is tried.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server that sleeps for so long waits for somebody: it has begun to listen.
+const IDLE: Duration = Duration::from_millis(50);
 
 /// Between tries, and between a client's end and its next start.
 const BREAK: Duration = Duration::from_millis(100);
@@ -158,32 +162,27 @@ impl Source {
     }
 
     fn launch(&mut self, l1: Shape) -> Result<(), String> {
-        let passes = self.live.prepare.is_some();
+        let passes = self.live.prepare.is_some() || self.live.client.is_some();
         let l1 = (l1.sets, l1.ways);
         let launch = Launch { passes, l1, ..self.live.launch.clone() };
         let program = launch.start().map_err(|why| why.to_string())?;
         let program = self.running.insert(program);
-        if let Some(command) = &self.live.prepare {
-            let since = Instant::now();
-            loop {
-                let mut tried = Beside::start(command).map_err(|why| why.to_string())?;
-                while tried.ended().is_none() && since.elapsed() < PATIENCE {
-                    std::thread::sleep(BREAK / 20);
-                }
-                if tried.ended() == Some(true) {
-                    break;
-                }
-                if since.elapsed() > PATIENCE || program.has_ended() {
-                    let name = command[0].to_string_lossy().into_owned();
-                    return Err(format!(
-                        "{name}, which is to prepare it, has not succeeded within {PATIENCE:?}"
-                    ));
-                }
-                std::thread::sleep(BREAK);
-            }
-            program.begin();
+        if !passes {
+            return Ok(());
         }
-        Ok(())
+        let since = Instant::now();
+        let mut asleep = since;
+        while asleep.elapsed() < IDLE && since.elapsed() < PATIENCE && !program.has_ended() {
+            if !program.is_asleep() {
+                asleep = Instant::now();
+            }
+            std::thread::sleep(IDLE / 50);
+        }
+        if let Some(command) = &self.live.prepare {
+            prepare(command, program, since)?;
+        }
+        program.begin();
+        self.attend()
     }
 
     fn fail(&mut self, why: &str) {
@@ -225,6 +224,26 @@ impl Source {
         if program.untraced_threads() > 0 {
             self.live.remark(format!("{}: had too many threads to simulate all", self.live.name()));
         }
+    }
+}
+
+/// Runs a command until it has succeeded.
+fn prepare(command: &[OsString], program: &mut Program, since: Instant) -> Result<(), String> {
+    loop {
+        let mut tried = Beside::start(command).map_err(|why| why.to_string())?;
+        while tried.ended().is_none() && since.elapsed() < PATIENCE {
+            std::thread::sleep(BREAK / 20);
+        }
+        if tried.ended() == Some(true) {
+            return Ok(());
+        }
+        if since.elapsed() > PATIENCE || program.has_ended() {
+            let name = command[0].to_string_lossy();
+            return Err(format!(
+                "{name}, which is to prepare it, has not succeeded within {PATIENCE:?}"
+            ));
+        }
+        std::thread::sleep(BREAK);
     }
 }
 
