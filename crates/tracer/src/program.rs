@@ -311,12 +311,6 @@ impl Program {
         self.status.is_some()
     }
 
-    /// How it ended, if it has.
-    #[must_use]
-    pub fn status(&self) -> Option<ExitStatus> {
-        self.status
-    }
-
     /// The exit code, as a shell has it: 128 and the signal if one killed it.
     #[must_use]
     pub fn exit_code(&self) -> Option<i32> {
