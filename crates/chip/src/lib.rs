@@ -20,6 +20,7 @@
 //! the last bit.
 
 mod account;
+mod advance;
 mod app;
 mod bus;
 mod cache;

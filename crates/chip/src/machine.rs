@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fairways_core::{AppId, Event, Partition, PlanId, Q32, Time, WayMask};
 use thiserror::Error;
@@ -14,8 +14,8 @@ use crate::bus::Bus;
 use crate::cache::{Caches, Fill, Shared};
 use crate::geometry::GeometryError;
 use crate::job::{Job, Length, Then};
-use crate::program::{LINE, Supply};
-use crate::run::{TURN, Turn, Uncore};
+use crate::program::LINE;
+use crate::run::{TURN, Uncore};
 use crate::settings::Settings;
 
 /// A chip on which programs run; the crate's documentation says how it behaves.
@@ -210,6 +210,17 @@ impl Chip {
         &self.partition
     }
 
+    /// Ends the real programs among those that run: nothing more is to happen.
+    pub fn end(&mut self) {
+        self.apps.iter_mut().for_each(|app| app.runner.end());
+    }
+
+    /// Why a program could not go on, which ended everything.
+    #[must_use]
+    pub fn failure(&self) -> Option<ChipError> {
+        self.failure.clone().map(ChipError::Failed)
+    }
+
     pub(crate) fn held(&self, app: &App) -> Q32 {
         let Settings { chip, set_sampling, .. } = &self.settings;
         let simulated = chip.sets.div_ceil(*set_sampling);
@@ -288,99 +299,6 @@ impl Chip {
         }
     }
 
-    /// The next time at which something happens that is a matter of time.
-    fn next_time(&self) -> Option<Time> {
-        let times = [
-            self.alarm.map(|time| self.here(time)),
-            self.stop_at.map(|time| self.not_after(time)),
-            self.arrivals.last().map(|&(time, _)| time),
-        ];
-        let windows = self.apps.iter().filter_map(|app| self.window_ends(app.window.as_ref()?));
-        let phases = self.apps.iter().filter_map(|app| self.phase_ends(app));
-        times.into_iter().flatten().chain(windows).chain(phases).min()
-    }
-
-    /// While all that runs is asleep, time passes as it does outside: so long has passed.
-    fn sleep(&mut self) -> Duration {
-        let (mut sleepers, mut others) = (0, 0);
-        for app in &self.apps {
-            sleepers += usize::from(app.runner.supply == Supply::Asleep);
-            others +=
-                usize::from(app.runner.supply == Supply::More && app.runner.now.source.is_some());
-        }
-        if sleepers == 0 || others > 0 {
-            return Duration::ZERO;
-        }
-        let since = Instant::now();
-        for app in self.apps.iter_mut().filter(|app| app.runner.supply == Supply::Asleep).take(1) {
-            if let Some(source) = &mut app.runner.now.source {
-                source.wait(NAP);
-            }
-        }
-        since.elapsed()
-    }
-
-    /// Ends the real programs among those that run: nothing more is to happen.
-    pub fn end(&mut self) {
-        self.apps.iter_mut().for_each(|app| app.runner.end());
-    }
-
-    /// Why a program could not go on, which ended everything.
-    #[must_use]
-    pub fn failure(&self) -> Option<ChipError> {
-        self.failure.clone().map(ChipError::Failed)
-    }
-
-    /// Lets a turn pass; false if nothing will ever happen.
-    pub(crate) fn advance(&mut self) -> bool {
-        let next = self.next_time();
-        if self.apps.is_empty() {
-            let Some(next) = next else { return false };
-            self.now = next.max(self.now);
-            self.uncore.bus.rest();
-            return true;
-        }
-        let from = self.clock(self.now);
-        let slept = self.sleep();
-        let end = self.now.after(self.turn.max(slept));
-        self.now = next.map_or(end, |next| next.clamp(self.now, end));
-        let until = self.clock(self.now);
-        if slept > self.turn {
-            // One that has slept meanwhile does not catch up.
-            let turn = self.clock(Time::ZERO.after(self.turn));
-            for app in &mut self.apps {
-                app.runner.clock = app.runner.clock.max(until.saturating_sub(turn));
-            }
-        }
-        for index in 0..self.apps.len() {
-            loop {
-                let App { core, account, runner, run_end, phase_end, .. } = &mut self.apps[index];
-                let (core, run_end, phase_end) = (*core, *run_end, *phase_end);
-                let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
-                let mut turn = Turn { core, runner, account, caches, uncore };
-                turn.run(until, run_end.min(phase_end));
-                let ran = account.instructions;
-                match &runner.supply {
-                    Supply::More | Supply::Asleep => {}
-                    // A run of its own length.
-                    Supply::Ended => self.apps[index].run_end = ran,
-                    Supply::Failed(why) => self.failure = Some(why.clone()),
-                }
-                let runner = &self.apps[index].runner;
-                if runner.clock >= until || ran < phase_end || ran >= run_end {
-                    break;
-                }
-                self.next_phase(index);
-            }
-        }
-        if slept > self.turn {
-            self.uncore.bus.rest();
-        } else {
-            self.uncore.bus.turn(until - from);
-        }
-        true
-    }
-
     /// Takes a program off its core, and its lines out of the caches.
     pub(crate) fn remove(&mut self, index: usize) {
         let app = self.apps.remove(index);
@@ -428,9 +346,6 @@ impl Chip {
         self.jobs[job].job.then == Then::Restart
     }
 }
-
-/// How long one that is asleep is waited for before it is looked at the others.
-const NAP: Duration = Duration::from_millis(1);
 
 /// A second is at least a microsecond.
 const MOST_SCALE: u32 = 1_000_000;

@@ -159,7 +159,13 @@ extern "C" fn on_run(number: c_uint, instructions: *mut c_void) {
 }
 
 extern "C" fn on_access(number: c_uint, access: u32, address: u64, _: *mut c_void) {
-    let Some(thread) = thread(number) else { return };
+    if let Some(thread) = thread(number) {
+        count_or_touch(thread, access, address);
+    }
+}
+
+#[inline]
+fn count_or_touch(thread: &mut Producer, access: u32, address: u64) {
     if reaches_next(access, address) || !thread.counts(address >> LINE_SHIFT, is_store(access)) {
         touch(thread, access, address, 0);
     }
@@ -172,10 +178,9 @@ extern "C" fn on_counting_access(
     address: u64,
     instructions: *mut c_void,
 ) {
-    let Some(thread) = thread(number) else { return };
-    thread.run(instructions.addr() as u64);
-    if reaches_next(access, address) || !thread.counts(address >> LINE_SHIFT, is_store(access)) {
-        touch(thread, access, address, 0);
+    if let Some(thread) = thread(number) {
+        thread.run(instructions.addr() as u64);
+        count_or_touch(thread, access, address);
     }
 }
 

@@ -38,8 +38,17 @@ pub struct Live {
 /// What is known of runs that have ended.
 #[derive(Debug, Default)]
 struct Ended {
-    remarks: Vec<String>,
+    remarks: Vec<Remark>,
     exit_code: Option<i32>,
+}
+
+/// What users should know of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// A line.
+    pub said: String,
+    /// Whether it is of children, which would be simulated if they were followed.
+    pub of_children: bool,
 }
 
 /// A live program that can't be run.
@@ -97,7 +106,7 @@ impl Live {
 
     /// What users should know of its runs that have ended, each once.
     #[must_use]
-    pub fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<Remark> {
         self.ended().remarks.clone()
     }
 
@@ -112,7 +121,8 @@ impl Live {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remark(&self, remark: String) {
+    fn remark(&self, said: String, of_children: bool) {
+        let remark = Remark { said, of_children };
         let remarks = &mut self.ended().remarks;
         if !remarks.contains(&remark) {
             remarks.push(remark);
@@ -219,10 +229,12 @@ impl Source {
         if let Some(what) = children(&notes, further)
             && !self.live.launch.follow
         {
-            self.live.remark(format!("{}: {what}, which is not simulated", self.live.name()));
+            let said = format!("{}: {what}, which is not simulated", self.live.name());
+            self.live.remark(said, true);
         }
         if program.untraced_threads() > 0 {
-            self.live.remark(format!("{}: had too many threads to simulate all", self.live.name()));
+            let said = format!("{}: had too many threads to simulate all", self.live.name());
+            self.live.remark(said, false);
         }
     }
 }

@@ -18,7 +18,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::geometry::Geometry;
 
 pub use curve::{Curve, CurveError};
-pub use live::{Live, LiveError};
+pub use live::{Live, LiveError, Remark};
 pub use mixture::{Mixture, Part};
 pub use pattern::Pattern;
 pub use profiled::profiled;

@@ -85,7 +85,7 @@ impl World {
     /// Tells what users should know of real programs that have run.
     pub(crate) fn remark(&self) {
         for remark in self.jobs.iter().flat_map(Job::live).flat_map(Live::remarks) {
-            crate::warn(&remark);
+            crate::warn(&remark.said);
         }
     }
 

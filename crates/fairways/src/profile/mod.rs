@@ -32,9 +32,8 @@ pub(crate) fn run(args: &Profile, out: &mut dyn Write) -> anyhow::Result<()> {
     let seconds = start.elapsed().as_secs_f64();
     profiler.end();
     for remark in checked.live().remarks() {
-        let of_children = remark.contains("which is not simulated");
-        let hint = if of_children { "; --children measures them, too" } else { "" };
-        crate::warn(&format!("{remark}{hint}"));
+        let hint = if remark.of_children { "; --children measures them, too" } else { "" };
+        crate::warn(&format!("{}{hint}", remark.said));
     }
     if profiler.instructions() == 0 {
         return Err(BadInput(format!("{}: ran no instruction that was seen", checked.name)).into());

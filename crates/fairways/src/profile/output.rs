@@ -187,7 +187,7 @@ pub(super) fn json(
         set_sampling: checked.settings.set_sampling,
         seconds: *seconds,
         exit_code: checked.live().exit_code(),
-        remarks: checked.live().remarks(),
+        remarks: checked.live().remarks().into_iter().map(|remark| remark.said).collect(),
         instructions: all.instructions,
         l1_references: all.l1_references,
         l1_misses: all.l1_misses,
