@@ -41,6 +41,10 @@ pub struct Account {
     pub llc_misses: u64,
     /// Ticks of waiting for what missed the L2.
     pub stall_ticks: u64,
+    /// Of these, ticks of waiting for memory.
+    pub memory_ticks: u64,
+    /// Ticks of waiting for room in the store buffer.
+    pub store_ticks: u64,
     /// Lines that were moved over the bus.
     pub lines: u64,
 }
@@ -54,6 +58,8 @@ impl Account {
         self.llc_references += other.llc_references;
         self.llc_misses += other.llc_misses;
         self.stall_ticks += other.stall_ticks;
+        self.memory_ticks += other.memory_ticks;
+        self.store_ticks += other.store_ticks;
         self.lines += other.lines;
     }
 
@@ -68,6 +74,8 @@ impl Account {
             llc_references: self.llc_references - from.llc_references,
             llc_misses: self.llc_misses - from.llc_misses,
             stall_ticks: self.stall_ticks - from.stall_ticks,
+            memory_ticks: self.memory_ticks - from.memory_ticks,
+            store_ticks: self.store_ticks - from.store_ticks,
             lines: self.lines - from.lines,
         }
     }
@@ -96,6 +104,8 @@ impl Account {
             llc_references: count(self.llc_references, from.llc_references),
             llc_misses: count(self.llc_misses, from.llc_misses),
             stalls_l2_miss: cycles(|account| account.stall_ticks),
+            stalls_llc_miss: cycles(|account| account.memory_ticks),
+            stalls_store_buffer: cycles(|account| account.store_ticks),
             memory_bytes: count(self.lines * LINE, from.lines * LINE),
         }
     }

@@ -139,7 +139,12 @@ impl Machine for Chip {
                 }
             }
             Action::Wake { at } => self.alarm = Some(at),
-            Action::Classified { .. } => {}
+            Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Estimated { .. }
+            | Action::Classified { .. } => {}
         }
     }
 }

@@ -174,7 +174,8 @@ impl Profiler {
         self.common.l1_references += u64::from(access.references);
         let tag = access.line << DIRTY;
         let set = match access.kind {
-            AccessKind::None => return,
+            // Nor fetches: profiles are of data.
+            AccessKind::None | AccessKind::Fetch => return,
             AccessKind::Load | AccessKind::Store | AccessKind::Missed => {
                 self.pages.set(access.line)
             }

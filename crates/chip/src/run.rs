@@ -82,7 +82,7 @@ impl Turn<'_> {
             let tag = self.runner.tag(access.line);
             ticks += match access.kind {
                 AccessKind::None => 0,
-                AccessKind::Load => self.access(access.line, tag),
+                AccessKind::Load | AccessKind::Fetch => self.access(access.line, tag),
                 AccessKind::Store => self.access(access.line, tag | DIRTY),
                 AccessKind::Missed => {
                     self.account.l1_misses += 1;

@@ -66,8 +66,8 @@ impl<'a> Witness<'a> {
         let rank = match event {
             // Refusals follow the actions that they answer.
             Event::Refused { .. } => return,
-            Event::Sampled(_) => 0,
-            Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => 1,
+            Event::Sampled(_) | Event::RanTogether(_) | Event::QuantumGiven(_) => 0,
+            Event::Machine(_) | Event::Cpus(_) | Event::Started { .. } | Event::Exited { .. } => 1,
             Event::Woke => 2,
         };
         let in_order = at > self.now || rank >= self.rank;
@@ -105,7 +105,10 @@ impl<'a> Witness<'a> {
             }
             Event::Sampled(sample) => self.windows.check(at, sample, &self.plans),
             Event::Woke => self.ring(at),
-            Event::Refused { .. } => {}
+            Event::Cpus(_)
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_)
+            | Event::Refused { .. } => {}
         }
     }
 }
@@ -132,7 +135,13 @@ impl Machine for Witness<'_> {
                 self.windows.ask(self.now, app, every);
             }
             Action::Wake { at } => self.alarm = Some(at.max(self.now)),
-            Action::Watch { .. } | Action::Classified { .. } => {}
+            Action::Watch { .. }
+            | Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Estimated { .. }
+            | Action::Classified { .. } => {}
         }
         self.machine.carry_out(action);
     }

@@ -1,8 +1,12 @@
 //! What a machine tells a policy, and what a policy asks of a machine.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
-use crate::{AppId, Every, Llc, Partition, PartitionError, PlanId, Profile, Sample, Time};
+use crate::{
+    AppId, Cpus, Every, Llc, Partition, PartitionError, PlanId, Profile, Q32, Sample, Slice,
+    ThreadId, Time, Together,
+};
 
 /// What happened on a machine.
 #[derive(Clone, Debug)]
@@ -11,6 +15,9 @@ use crate::{AppId, Every, Llc, Partition, PartitionError, PlanId, Profile, Sampl
 pub enum Event {
     /// What the cache is like: first of all, and again whenever it changes.
     Machine(Llc),
+    /// How threads are scheduled, from a machine that lets policies have a say in it: right after the first
+    /// [`Event::Machine`], and again whenever it changes. Of other machines, threads are not told.
+    Cpus(Cpus),
     /// A program began to run.
     Started {
         /// The program.
@@ -27,6 +34,10 @@ pub enum Event {
     },
     /// A window that the policy asked for ended ([`Action::Watch`]).
     Sampled(Sample),
+    /// A time ended in which the same threads ran ([`Action::WatchTogether`]).
+    RanTogether(Together),
+    /// A thread went off its CPU.
+    QuantumGiven(Slice),
     /// The time came that the policy asked to be woken at ([`Action::Wake`]).
     Woke,
     /// The machine can't carry a plan out; the one before it still holds.
@@ -45,6 +56,10 @@ pub enum Event {
 pub struct Wish {
     /// Ways that the program is to have at least (dCat's baseline).
     pub baseline_ways: Option<u32>,
+    /// Whether it is background work, whose CPU time others may be given (cache-fair's best-effort class,
+    /// §2).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub best_effort: bool,
 }
 
 /// What a policy asks of a machine.
@@ -74,6 +89,53 @@ pub enum Action<'a> {
     Wake {
         /// When.
         at: Time,
+    },
+    /// From now on, tell of every time of at least this length in which the same threads ran
+    /// ([`Event::RanTogether`]); one that is under way counts from now on.
+    WatchTogether {
+        /// Shorter ones are not told.
+        shortest: Duration,
+    },
+    /// Let a thread run on these CPUs only, until told otherwise; one that runs on another leaves it.
+    Allow {
+        /// The thread.
+        thread: ThreadId,
+        /// The CPUs, in order; those that there are not are passed over, and if that leaves none, the thread
+        /// may run on every one.
+        cpus: &'a [u32],
+        /// Why the policy decided so, in a line for people.
+        reason: &'static str,
+    },
+    /// Let these threads run before all that are not raised, or no longer.
+    Priority {
+        /// The threads.
+        threads: &'a [ThreadId],
+        /// Whether they are raised; none is when it starts.
+        raised: bool,
+        /// Why the policy decided so, in a line for people.
+        reason: &'static str,
+    },
+    /// Let a thread's next turn on a CPU be so long; the turns after it are as usual again. A thread that is
+    /// on a CPU finishes its turn first. A later order replaces one that was not yet given.
+    Quantum {
+        /// The thread.
+        thread: ThreadId,
+        /// How long, more than nothing.
+        time: Duration,
+        /// Why the policy decided so, in a line for people.
+        reason: &'static str,
+    },
+    /// A number that the policy found out of a thread, for people and journals; a machine does nothing about
+    /// it.
+    Estimated {
+        /// The thread.
+        thread: ThreadId,
+        /// Which number, in the paper's word, and its unit.
+        what: &'static str,
+        /// The number that the policy goes by.
+        value: Q32,
+        /// As it came out, before it was held to what it can be, in units of 2^-32.
+        raw: i64,
     },
     /// What the policy holds a program to be, for people and journals; a machine does nothing
     /// about it.

@@ -20,6 +20,7 @@ mod partition;
 mod profile;
 mod run;
 mod sample;
+mod schedule;
 #[cfg(feature = "serde")]
 mod text;
 mod time;
@@ -33,6 +34,7 @@ pub use partition::{Partition, PartitionError, Place};
 pub use profile::Profile;
 pub use run::{Machine, Policy, run};
 pub use sample::{Counters, Every, Sample};
+pub use schedule::{Cpus, Ran, Slice, ThreadId, Together};
 #[cfg(feature = "serde")]
 pub use text::nanos;
 pub use time::Time;

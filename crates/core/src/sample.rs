@@ -39,7 +39,7 @@ pub struct Sample {
 /// What performance counters showed; a counter that could not be read is `None`, never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Counters {
     /// Instructions retired.
     pub instructions: Option<u64>,
@@ -55,6 +55,11 @@ pub struct Counters {
     /// Cycles stalled while an L2 miss is outstanding (Intel's `CYCLE_ACTIVITY.STALLS_L2_MISS`,
     /// LFOC §4.2).
     pub stalls_l2_miss: Option<u64>,
+    /// Cycles stalled for memory: while a miss of the last-level cache is outstanding (Intel's
+    /// `CYCLE_ACTIVITY.STALLS_L3_MISS`; cache-fair §3.2's memory stalls, the bus's delay among them).
+    pub stalls_llc_miss: Option<u64>,
+    /// Cycles stalled for room in the store buffer (Intel's `RESOURCE_STALLS.SB`; cache-fair §3.2).
+    pub stalls_store_buffer: Option<u64>,
     /// Bytes moved from and to memory (resctrl's `mbm_total_bytes`).
     pub memory_bytes: Option<u64>,
 }

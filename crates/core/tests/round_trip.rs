@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    AppId, Counters, Curve, Event, Every, Llc, MaskError, PartitionError, PlanId, Profile, Q32,
-    Sample, Time, WayMask, Ways, Wish,
+    AppId, Counters, Cpus, Curve, Event, Every, Llc, MaskError, PartitionError, PlanId, Profile,
+    Q32, Ran, Sample, Slice, ThreadId, Time, Together, WayMask, Ways, Wish,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -53,25 +53,52 @@ fn refusal() -> impl Strategy<Value = PartitionError> {
     ]
 }
 
+fn counters() -> impl Strategy<Value = Counters> {
+    prop::array::uniform9(of(any::<u64>())).prop_map(|counts| Counters {
+        instructions: counts[0],
+        cycles: counts[1],
+        l1_references: counts[2],
+        llc_references: counts[3],
+        llc_misses: counts[4],
+        stalls_l2_miss: counts[5],
+        stalls_llc_miss: counts[6],
+        stalls_store_buffer: counts[7],
+        memory_bytes: counts[8],
+    })
+}
+
+fn spans() -> impl Strategy<Value = Duration> {
+    any::<u64>().prop_map(Duration::from_nanos)
+}
+
+fn thread() -> impl Strategy<Value = ThreadId> {
+    any::<(u32, u32)>().prop_map(|(app, number)| ThreadId { app: AppId(app), number })
+}
+
+/// What machines that schedule tell.
+fn scheduled() -> impl Strategy<Value = Event> {
+    let ran = (thread(), counters()).prop_map(|(thread, counters)| Ran { thread, counters });
+    let together = (prop::collection::vec(ran, 1..4), counters(), spans())
+        .prop_map(|(threads, group, window)| Together { threads, group, window });
+    let slice = (thread(), any::<u32>(), spans(), spans())
+        .prop_map(|(thread, cpu, ordered, ran)| Slice { thread, cpu, ordered, ran });
+    let cpus = (any::<u32>(), spans()).prop_map(|(count, quantum)| Cpus { count, quantum });
+    prop_oneof![
+        cpus.prop_map(Event::Cpus),
+        together.prop_map(Event::RanTogether),
+        slice.prop_map(Event::QuantumGiven),
+    ]
+}
+
 prop_compose! {
     fn sample()(
         app: u32,
-        counts in prop::array::uniform7(of(any::<u64>())),
+        counters in counters(),
         occupancy in of(any::<u64>().prop_map(Q32::from_raw)),
         window in any::<u64>().prop_map(Duration::from_nanos),
         plan in of(any::<u32>().prop_map(PlanId)),
         straddled: bool,
     ) -> Sample {
-        let [instructions, cycles, l1_references, llc_references, llc_misses, stalls, memory_bytes] = counts;
-        let counters = Counters {
-            instructions,
-            cycles,
-            l1_references,
-            llc_references,
-            llc_misses,
-            stalls_l2_miss: stalls,
-            memory_bytes,
-        };
         Sample { app: AppId(app), counters, occupancy, window, plan, straddled }
     }
 }
@@ -82,15 +109,19 @@ fn event() -> impl Strategy<Value = Event> {
         (ways(), any::<(u32, bool, u32)>()).prop_map(|(ways, (min_bits, contiguous, clos))| {
             Event::Machine(Llc { ways, min_bits, contiguous, clos })
         });
-    let started =
-        (app.clone(), of(any::<u32>()), of(profile())).prop_map(|(app, baseline_ways, profile)| {
-            Event::Started { app, wish: Wish { baseline_ways }, profile }
-        });
+    let started = (app.clone(), of(any::<u32>()), any::<bool>(), of(profile())).prop_map(
+        |(app, baseline_ways, best_effort, profile)| Event::Started {
+            app,
+            wish: Wish { baseline_ways, best_effort },
+            profile,
+        },
+    );
     prop_oneof![
         llc,
         started,
         app.prop_map(|app| Event::Exited { app }),
         sample().prop_map(Event::Sampled),
+        scheduled(),
         Just(Event::Woke),
         (any::<u32>(), refusal())
             .prop_map(|(plan, why)| Event::Refused { plan: PlanId(plan), why }),

@@ -68,7 +68,7 @@ fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, T
     };
     tell(Time::ZERO, &Event::Machine(llc), &mut ways);
     for app in (0..WORKLOADS).map(AppId) {
-        let wish = Wish { baseline_ways: Some(1) };
+        let wish = Wish { baseline_ways: Some(1), ..Wish::default() };
         tell(Time::ZERO, &Event::Started { app, wish, profile: None }, &mut ways);
     }
     let sample = |app: u32, ways: u32, changed: bool| {

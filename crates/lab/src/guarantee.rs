@@ -213,7 +213,7 @@ pub fn on_model(
     };
     let job = |promise: &Promise| fairways_model::Job {
         at: time(promise.at),
-        wish: Wish { baseline_ways: Some(promise.baseline) },
+        wish: Wish { baseline_ways: Some(promise.baseline), ..Wish::default() },
         ..fairways_model::Job::new(promise.phases.iter().map(phase).collect())
     };
     let machine = || Model::new(settings, promises.iter().map(job));
@@ -253,7 +253,7 @@ pub fn on_chip(
         fairways_chip::Job {
             phases,
             at: time(promise.at),
-            wish: Wish { baseline_ways: Some(promise.baseline) },
+            wish: Wish { baseline_ways: Some(promise.baseline), ..Wish::default() },
             ..fairways_chip::Job::default()
         }
     };

@@ -59,7 +59,12 @@ impl Machine for StaticMachine {
             Event::Machine(llc) => self.llc = *llc,
             Event::Started { app, .. } => self.running.push(*app),
             Event::Exited { app } => self.running.retain(|running| running != app),
-            Event::Sampled(_) | Event::Woke | Event::Refused { .. } => {}
+            Event::Cpus(_)
+            | Event::Sampled(_)
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_)
+            | Event::Woke
+            | Event::Refused { .. } => {}
         }
         Some((Time::ZERO, event))
     }
@@ -109,7 +114,12 @@ mod tests {
                     return;
                 }
                 Event::Started { app, .. } => self.placed.place(*app, 0),
-                Event::Exited { .. } | Event::Sampled(_) | Event::Woke => {}
+                Event::Cpus(_)
+                | Event::Exited { .. }
+                | Event::Sampled(_)
+                | Event::RanTogether(_)
+                | Event::QuantumGiven(_)
+                | Event::Woke => {}
                 Event::Refused { why, .. } => {
                     self.refused.push(*why);
                     return;

@@ -113,7 +113,7 @@ impl Table4 {
             };
             Ok(Job {
                 phases: phases.into_iter().map(phase).collect(),
-                wish: Wish { baseline_ways: Some(self.baseline) },
+                wish: Wish { baseline_ways: Some(self.baseline), ..Wish::default() },
                 ..Job::default()
             })
         };

@@ -206,7 +206,11 @@ fn check<P: Policy>(
                 assert!(settings.refusals > 0.0, "{at}: an illegal plan: {why}");
                 done.refusals += 1;
             }
-            Event::Sampled(_) | Event::Woke => {}
+            Event::Cpus(_)
+            | Event::Sampled(_)
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_)
+            | Event::Woke => {}
         }
         policy.handle(at, &event, &mut |action| {
             match &action {
@@ -225,7 +229,13 @@ fn check<P: Policy>(
                     }
                 }
                 Action::Classified { .. } => done.classified += 1,
-                Action::Watch { .. } | Action::Wake { .. } => {}
+                Action::Watch { .. }
+                | Action::Wake { .. }
+                | Action::WatchTogether { .. }
+                | Action::Allow { .. }
+                | Action::Priority { .. }
+                | Action::Quantum { .. }
+                | Action::Estimated { .. } => {}
             }
             model.carry_out(action);
         });

@@ -45,7 +45,8 @@ fn profiles() -> impl Strategy<Value = Profile> {
 type Known = (Option<Arc<Profile>>, Wish);
 
 fn programs() -> impl Strategy<Value = Known> {
-    let wish = prop::option::of(0u32..12).prop_map(|baseline_ways| Wish { baseline_ways });
+    let wish = prop::option::of(0u32..12)
+        .prop_map(|baseline_ways| Wish { baseline_ways, ..Wish::default() });
     (prop::option::weighted(0.8, profiles().prop_map(Arc::new)), wish)
 }
 
@@ -187,7 +188,7 @@ proptest! {
     ) {
         let llc = Llc { clos: 32, ..Llc::with_ways(Ways::new(ways).unwrap()) };
         let programs: Vec<_> =
-            baselines.iter().map(|&baseline_ways| (None, Wish { baseline_ways })).collect();
+            baselines.iter().map(|&baseline_ways| (None, Wish { baseline_ways, ..Wish::default() })).collect();
         let (machine, ..) = history("static", llc, &programs, &[]);
         let (partition, _) = machine.partition().unwrap();
         let promised: u32 = baselines.iter().flatten().sum();

@@ -164,7 +164,13 @@ impl Machine for Model {
                 }
             }
             Action::Wake { at } => self.alarm = Some(at),
-            Action::Classified { .. } => {}
+            // Every program has a core of its own: there is nothing to schedule.
+            Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Estimated { .. }
+            | Action::Classified { .. } => {}
         }
     }
 }

@@ -34,6 +34,8 @@ impl Observer {
             llc_references: seen(counted.llc_references),
             llc_misses: seen(counted.llc_misses),
             stalls_l2_miss: seen(counted.stalls_l2_miss),
+            stalls_llc_miss: seen(counted.stalls_llc_miss),
+            stalls_store_buffer: seen(counted.stalls_store_buffer),
             memory_bytes: seen(counted.memory_bytes),
         }
     }

@@ -35,6 +35,9 @@ impl Totals {
             llc_references: count(|t| t.llc_references),
             llc_misses: count(|t| t.llc_misses),
             stalls_l2_miss: count(|t| t.stalls_l2_miss),
+            // No profile tells them.
+            stalls_llc_miss: None,
+            stalls_store_buffer: None,
             memory_bytes: count(|t| t.memory_bytes),
         }
     }

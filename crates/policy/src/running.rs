@@ -56,7 +56,12 @@ impl Running {
                 self.programs.retain(|program| program.app != *app);
                 (self.programs.len() < before).then_some(Change::Exited(*app))
             }
-            Event::Sampled(_) | Event::Woke | Event::Refused { .. } => None,
+            Event::Cpus(_)
+            | Event::Sampled(_)
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_)
+            | Event::Woke
+            | Event::Refused { .. } => None,
         }
     }
 

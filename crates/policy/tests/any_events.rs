@@ -87,7 +87,7 @@ fn events() -> impl Strategy<Value = Event> {
     prop_oneof![
         1 => llcs().prop_map(Event::Machine),
         3 => (0u32..6, profiles(), prop::option::of(0u32..20)).prop_map(|(app, profile, baseline_ways)| {
-            Event::Started { app: AppId(app), wish: Wish { baseline_ways }, profile }
+            Event::Started { app: AppId(app), wish: Wish { baseline_ways, ..Wish::default() }, profile }
         }),
         1 => (0u32..6).prop_map(|app| Event::Exited { app: AppId(app) }),
         20 => samples().prop_map(Event::Sampled),

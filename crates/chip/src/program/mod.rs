@@ -55,6 +55,9 @@ pub enum AccessKind {
     Store,
     /// A load that has missed the private caches.
     Missed,
+    /// A fetch of instructions, through the first private cache of instructions where the chip has one; it
+    /// is no reference.
+    Fetch,
     /// None: all references hit the L1.
     None,
 }

@@ -186,7 +186,12 @@ impl Machine for Tiny {
                 let early = u64::from(self.fault == Fault::RingsEarly);
                 self.alarm = Some(at.nanos().saturating_sub(early));
             }
-            Action::Classified { .. } => {}
+            Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Estimated { .. }
+            | Action::Classified { .. } => {}
         }
     }
 }

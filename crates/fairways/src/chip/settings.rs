@@ -101,7 +101,7 @@ impl World {
             for (_, job) in
                 self.names.iter().zip(&mut self.jobs).filter(|(other, _)| *other == name)
             {
-                job.wish = Wish { baseline_ways: Some(ways) };
+                job.wish = Wish { baseline_ways: Some(ways), ..Wish::default() };
                 found = true;
             }
             if !found {

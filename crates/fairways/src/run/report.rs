@@ -58,7 +58,13 @@ impl<'a> Report<'a> {
             Event::Refused { plan, why } => {
                 writeln!(self.out, "{at:>11}  plan {} is refused: {why}", plan.0)
             }
-            Event::Sampled(_) | Event::Woke => Ok(()),
+            Event::Cpus(cpus) => {
+                let quantum = cpus.quantum;
+                writeln!(self.out, "{at:>11}  {} CPUs, a quantum of {quantum:?}", cpus.count)
+            }
+            Event::Sampled(_) | Event::RanTogether(_) | Event::QuantumGiven(_) | Event::Woke => {
+                Ok(())
+            }
         }
     }
 
@@ -84,7 +90,38 @@ impl<'a> Report<'a> {
             Action::Classified { app, class, reason } => {
                 writeln!(self.out, "{at:>11}  {} is {class}: {reason}", self.name(*app))
             }
-            Action::Watch { .. } | Action::Wake { .. } => Ok(()),
+            Action::Allow { thread, cpus, reason } => {
+                let name = self.name(thread.app);
+                let cpus = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+                writeln!(self.out, "{at:>11}  {name} may run on CPUs {cpus}: {reason}")
+            }
+            Action::Priority { threads, raised, reason } => {
+                let names = threads.iter().map(|thread| self.name(thread.app));
+                let names = names.collect::<Vec<_>>().join(", ");
+                let what = if *raised { "raised" } else { "no longer raised" };
+                writeln!(self.out, "{at:>11}  {what}: {names} ({reason})")
+            }
+            Action::Estimated { thread, what, value, raw } => {
+                let name = self.name(thread.app);
+                write!(
+                    self.out,
+                    "{at:>11}  {name}: {what} {:.6}",
+                    value.raw() as f64 / (1_u64 << 32) as f64
+                )?;
+                if u64::try_from(*raw) != Ok(value.raw()) {
+                    write!(
+                        self.out,
+                        " (as it came out, {:.6})",
+                        *raw as f64 / (1_u64 << 32) as f64
+                    )?;
+                }
+                writeln!(self.out)
+            }
+            // A round, or a turn of one, is no news.
+            Action::Watch { .. }
+            | Action::WatchTogether { .. }
+            | Action::Quantum { .. }
+            | Action::Wake { .. } => Ok(()),
         }
     }
 }

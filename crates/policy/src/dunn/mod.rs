@@ -136,6 +136,7 @@ impl Policy for Dunn {
                 }
             }
             Event::Refused { .. } => self.overdue = true,
+            Event::Cpus(_) | Event::RanTogether(_) | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
                 let Some(change) = self.running.take(event) else { return };
                 self.follow(at, change, act);

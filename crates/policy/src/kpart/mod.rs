@@ -280,6 +280,7 @@ impl Policy for KPart {
                     }
                 }
             }
+            Event::Cpus(_) | Event::RanTogether(_) | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
                 let Some(change) = self.running.take(event) else { return };
                 self.follow(at, change, act);

@@ -154,6 +154,7 @@ impl Policy for Lfoc {
             Event::Sampled(sample) => self.sampled(sample, act),
             Event::Woke => self.decide(at, act),
             Event::Refused { plan, .. } => self.refused(*plan, act),
+            Event::Cpus(_) | Event::RanTogether(_) | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
                 let Some(change) = self.running.take(event) else { return };
                 self.follow(at, change, act);

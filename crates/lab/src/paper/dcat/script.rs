@@ -63,7 +63,7 @@ fn play(
             tell(round, &Event::Sampled(sample), &mut plan);
         }
         for (app, script) in (0..).map(AppId).zip(scripts).filter(|(_, one)| one.from == round) {
-            let wish = Wish { baseline_ways: Some(script.baseline) };
+            let wish = Wish { baseline_ways: Some(script.baseline), ..Wish::default() };
             tell(round, &Event::Started { app, wish, profile: None }, &mut plan);
         }
     }

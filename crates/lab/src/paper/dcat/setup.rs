@@ -115,7 +115,11 @@ pub(super) fn tenant(text: &str, baseline: u32) -> Job {
     let phases = phases
         .into_iter()
         .map(|(program, length)| Phase { program: program.map(Arc::new), length });
-    Job { phases: phases.collect(), wish: Wish { baseline_ways: Some(baseline) }, ..Job::default() }
+    Job {
+        phases: phases.collect(),
+        wish: Wish { baseline_ways: Some(baseline), ..Wish::default() },
+        ..Job::default()
+    }
 }
 
 /// The same, from so many seconds on.

@@ -123,7 +123,7 @@ pub(super) fn run(
         };
         let target = Job {
             phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
-            wish: Wish { baseline_ways: Some(BASELINE) },
+            wish: Wish { baseline_ways: Some(BASELINE), ..Wish::default() },
             ..Job::default()
         };
         let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(&target), length)?;

@@ -64,7 +64,7 @@ impl Bench {
 
     pub(super) fn start(&mut self, app: u32, baseline_ways: impl Into<Option<u32>>, does: Does) {
         self.programs.insert(app, does);
-        let wish = Wish { baseline_ways: baseline_ways.into() };
+        let wish = Wish { baseline_ways: baseline_ways.into(), ..Wish::default() };
         self.tell(&Event::Started { app: AppId(app), wish, profile: None });
     }
 
@@ -100,6 +100,11 @@ impl Bench {
                 self.watched.insert(app.0, (self.now.after(window), window));
             }
             Action::Watch { .. } => panic!("rounds are of time (§4)"),
+            Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Estimated { .. } => panic!("dCat schedules nobody"),
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, .. } => {
                 assert_ne!(self.told.insert(app.0, class), Some(class), "told twice");

@@ -133,6 +133,11 @@ impl Bench {
                 watched.insert(app.0, count);
             }
             Action::Wake { at } => *alarm = Some(at),
+            Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Estimated { .. } => panic!("LFOC schedules nobody"),
             Action::Watch { .. } => panic!("LFOC counts instructions (§5.2)"),
             Action::Classified { .. } => {}
         });

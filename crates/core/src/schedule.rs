@@ -1,0 +1,92 @@
+//! Who runs when, and on which CPU.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use crate::{AppId, Counters};
+
+/// A thread of a program; never reused. A program's first is number 0, and starts and ends with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct ThreadId {
+    /// The program.
+    pub app: AppId,
+    /// Which of its threads.
+    pub number: u32,
+}
+
+impl ThreadId {
+    /// A program's first thread.
+    #[must_use]
+    pub const fn first_of(app: AppId) -> Self {
+        Self { app, number: 0 }
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.number == 0 {
+            self.app.fmt(f)
+        } else {
+            write!(f, "{} thread {}", self.app, self.number)
+        }
+    }
+}
+
+/// How a machine's operating system lets threads take turns on its CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Cpus {
+    /// How many CPUs there are, numbered from 0; at least 1. Each hardware thread is one.
+    pub count: u32,
+    /// How long a thread stays on a CPU when another waits for it and nobody ordered otherwise.
+    #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    pub quantum: Duration,
+}
+
+/// A time in which the same threads ran: from when the last of them went on its CPU to when the first
+/// went off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Together {
+    /// All that ran, by their ids, and what each did; at least one.
+    pub threads: Vec<Ran>,
+    /// What all that share the cache did together, threads that the policy was not told of among them.
+    pub group: Counters,
+    /// How long it was.
+    #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    pub window: Duration,
+}
+
+/// What one of several threads did while they ran together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Ran {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What it did.
+    pub counters: Counters,
+}
+
+/// A thread's time on a CPU that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Slice {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The CPU.
+    pub cpu: u32,
+    /// How long it was to be: as ordered ([`Action::Quantum`](crate::Action::Quantum)), or the machine's
+    /// quantum.
+    #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    pub ordered: Duration,
+    /// How long it was, as measured.
+    #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    pub ran: Duration,
+}
