@@ -10,15 +10,23 @@
 //! | memory | (`latency.memory` + the wait for the bus) / `overlap` |
 //!
 //! `overlap` is the program's: how many misses it has under way at the same time, by itself or by
-//! prefetching. Stores cost what loads do. A line that is written back takes the bus, but nobody waits
-//! for it. Cycles that wait for what missed the L2 (for the last-level cache and for memory) are also
-//! counted as stalls, as `CYCLE_ACTIVITY.STALLS_L2_MISS` does.
+//! prefetching. Stores cost what loads do; where they go through a store buffer
+//! ([`Stores::Through`](crate::Stores)) each takes what a load would, one ends after the other, and the program
+//! waits only for an entry. Fetches of instructions cost what loads do. A line that is written back takes the
+//! bus, but nobody waits for it. Cycles that wait for what missed the L2 (for the last-level cache and for
+//! memory) are also counted as stalls, as `CYCLE_ACTIVITY.STALLS_L2_MISS` does, and those among them that wait
+//! for memory once more by themselves.
+//!
+//! Hardware threads of a core take turns at its pipeline, which begins an instruction a cycle: the one that has
+//! been ready for longest goes first, with what it does up to its next access, at most 16 instructions. An
+//! instruction holds the pipeline for a cycle; the rest of its `base_cpi` is the thread's own. Cycles of waiting
+//! for the pipeline count as cycles of the thread.
 //!
 //! Time is kept in ticks, 1024 to a cycle.
 
 use fairways_core::Counters;
 
-use crate::geometry::Latency;
+use crate::geometry::{Latency, MOST_BANKS};
 use crate::program::{LINE, Program};
 
 /// Ticks of a cycle.
@@ -47,6 +55,8 @@ pub struct Account {
     pub store_ticks: u64,
     /// Lines that were moved over the bus.
     pub lines: u64,
+    /// References to the last-level cache by its banks.
+    pub banks: [u64; MOST_BANKS as usize],
 }
 
 impl Account {
@@ -61,6 +71,9 @@ impl Account {
         self.memory_ticks += other.memory_ticks;
         self.store_ticks += other.store_ticks;
         self.lines += other.lines;
+        for (bank, other) in self.banks.iter_mut().zip(other.banks) {
+            *bank += other;
+        }
     }
 
     /// What was counted from `from` to here.
@@ -77,6 +90,7 @@ impl Account {
             memory_ticks: self.memory_ticks - from.memory_ticks,
             store_ticks: self.store_ticks - from.store_ticks,
             lines: self.lines - from.lines,
+            banks: core::array::from_fn(|bank| self.banks[bank] - from.banks[bank]),
         }
     }
 

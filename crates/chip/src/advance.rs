@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use fairways_core::Time;
 
 use crate::app::App;
+use crate::geometry::MOST_CORES;
 use crate::machine::Chip;
 use crate::program::Supply;
 use crate::run::Turn;
+use crate::scheduler::Scheduler;
 
 /// How long one that is asleep is waited for before it is looked at the others.
 const NAP: Duration = Duration::from_millis(1);
@@ -19,6 +21,7 @@ impl Chip {
             self.alarm.map(|time| self.here(time)),
             self.stop_at.map(|time| self.not_after(time)),
             self.arrivals.last().map(|&(time, _)| time),
+            self.scheduler.as_ref().and_then(Scheduler::next_end),
         ];
         let windows = self.apps.iter().filter_map(|app| self.window_ends(app.window.as_ref()?));
         let phases = self.apps.iter().filter_map(|app| self.phase_ends(app));
@@ -66,25 +69,13 @@ impl Chip {
                 app.runner.clock = app.runner.clock.max(until.saturating_sub(turn));
             }
         }
-        for index in 0..self.apps.len() {
-            loop {
-                let App { core, account, runner, run_end, phase_end, .. } = &mut self.apps[index];
-                let (core, run_end, phase_end) = (*core, *run_end, *phase_end);
-                let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
-                let mut turn = Turn { core, runner, account, caches, uncore };
-                turn.run(until, run_end.min(phase_end));
-                let ran = account.instructions;
-                match &runner.supply {
-                    Supply::More | Supply::Asleep => {}
-                    // A run of its own length.
-                    Supply::Ended => self.apps[index].run_end = ran,
-                    Supply::Failed(why) => self.failure = Some(why.clone()),
-                }
-                let runner = &self.apps[index].runner;
-                if runner.clock >= until || ran < phase_end || ran >= run_end {
-                    break;
-                }
-                self.next_phase(index);
+        if self.settings.chip.threads == 1 {
+            for index in 0..self.apps.len() {
+                self.run_alone(index, until);
+            }
+        } else {
+            for core in 0..self.caches.len() {
+                self.run_threads(core, until);
             }
         }
         if slept > self.turn {
@@ -93,5 +84,74 @@ impl Chip {
             self.uncore.bus.turn(until - from);
         }
         true
+    }
+
+    /// Runs a program that has its core's pipeline for itself.
+    fn run_alone(&mut self, index: usize, until: u64) {
+        if self.apps[index].cpu.is_some() {
+            while self.run::<false>(index, until) {}
+        }
+    }
+
+    /// Runs the hardware threads of a core, whichever is behind first.
+    fn run_threads(&mut self, core: usize, until: u64) {
+        let threads = self.settings.chip.threads as usize;
+        let mut on = [0; MOST_CORES as usize];
+        let mut count = 0;
+        for (index, app) in self.apps.iter().enumerate() {
+            if app.cpu.is_some_and(|cpu| cpu / threads == core) {
+                on[count] = index;
+                count += 1;
+            }
+        }
+        let on = &on[..count];
+        if let [index] = *on {
+            return self.run_alone(index, until);
+        }
+        loop {
+            let (mut first, mut clock, mut next) = (None, until, until);
+            for &index in on {
+                let other = self.apps[index].runner.clock;
+                if other < clock {
+                    (first, next, clock) = (Some(index), clock, other);
+                } else if other < next {
+                    next = other;
+                }
+            }
+            let Some(index) = first else { return };
+            if !self.run::<true>(index, next.max(clock + 1)) {
+                let App { account, runner, run_end, .. } = &mut self.apps[index];
+                if account.instructions >= *run_end || runner.supply != Supply::More {
+                    runner.clock = runner.clock.max(until);
+                }
+            }
+        }
+    }
+
+    /// Runs a program until its core's clock shows that time, its run ends, or its phase does: then, whether it
+    /// is to go on at once.
+    fn run<const SHARED: bool>(&mut self, index: usize, until: u64) -> bool {
+        let App { place, cpu, account, runner, run_end, phase_end, .. } = &mut self.apps[index];
+        let (place, run_end, phase_end) = (*place, *run_end, *phase_end);
+        let core = cpu.map_or(0, |cpu| cpu / self.settings.chip.threads as usize);
+        let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
+        let pipeline = &mut self.pipelines[core];
+        let mut turn = Turn { core, place, runner, account, caches, uncore, pipeline };
+        turn.run::<SHARED>(until, run_end.min(phase_end));
+        let ran = account.instructions;
+        match &runner.supply {
+            Supply::More | Supply::Asleep => {}
+            // A run of its own length.
+            Supply::Ended => self.apps[index].run_end = ran,
+            Supply::Failed(why) => self.failure = Some(why.clone()),
+        }
+        if ran < phase_end || ran >= run_end {
+            return false;
+        }
+        if self.apps[index].runner.clock < until {
+            self.next_phase(index);
+            return true;
+        }
+        false
     }
 }

@@ -5,17 +5,26 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::account::{Account, Cost};
+use crate::buffer::StoreBuffer;
 use crate::cache::{DIRTY, Fill, Tag};
+use crate::geometry::Stores;
 use crate::job::Phase;
 use crate::pages::{Pages, Placement, mix};
 use crate::program::{Access, BATCH, Generate, Program, Supply};
+use crate::scheduler::Thread;
 use crate::settings::Settings;
 
 /// A program that runs.
 pub(crate) struct App {
     pub(crate) id: AppId,
     pub(crate) job: usize,
-    pub(crate) core: usize,
+    /// Whose lines are its own: below [`MOST_CORES`](crate::geometry::MOST_CORES), and no other program's that
+    /// runs.
+    pub(crate) place: usize,
+    /// The CPU that it is on.
+    pub(crate) cpu: Option<usize>,
+    /// How it takes turns.
+    pub(crate) thread: Thread,
     pub(crate) started: Time,
     pub(crate) phase: usize,
     /// When the phase began, and after how many instructions it ends.
@@ -29,13 +38,21 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// Whether it has something to run.
+    pub(crate) fn can_run(&self) -> bool {
+        !self.thread.over && self.runner.now.source.is_some()
+    }
+
     /// What it has counted by the time its core's clock should show. An access that is under way is counted,
     /// but not the time that it is still to take.
     pub(crate) fn counted(&self, clock: u64) -> Account {
         let ahead = self.runner.clock.saturating_sub(clock);
+        let last = self.runner.last;
         Account {
             ticks: self.account.ticks.saturating_sub(ahead),
-            stall_ticks: self.account.stall_ticks - ahead.min(self.runner.last_stall),
+            stall_ticks: self.account.stall_ticks - ahead.min(last.beyond_l2),
+            memory_ticks: self.account.memory_ticks - ahead.min(last.memory),
+            store_ticks: self.account.store_ticks - ahead.min(last.stores),
             ..self.account
         }
     }
@@ -49,6 +66,30 @@ pub(crate) struct Window {
     pub(crate) since: Time,
     pub(crate) from: Account,
     pub(crate) straddled: bool,
+}
+
+/// Ticks of waiting for what missed the L2, for memory among that, and for room in the store buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stall {
+    beyond_l2: u64,
+    memory: u64,
+    stores: u64,
+}
+
+impl Stall {
+    /// All so far.
+    pub(crate) fn of(account: &Account) -> Self {
+        let Account { stall_ticks, memory_ticks, store_ticks, .. } = *account;
+        Self { beyond_l2: stall_ticks, memory: memory_ticks, stores: store_ticks }
+    }
+
+    pub(crate) fn since(self, from: Self) -> Self {
+        Self {
+            beyond_l2: self.beyond_l2 - from.beyond_l2,
+            memory: self.memory - from.memory,
+            stores: self.stores - from.stores,
+        }
+    }
 }
 
 /// What a core needs to run a program.
@@ -66,8 +107,10 @@ pub(crate) struct Runner {
     pub(crate) owner: Tag,
     /// What its source came up with last.
     pub(crate) supply: Supply,
-    /// Of its last access: the ticks of waiting for what missed the L2.
-    pub(crate) last_stall: u64,
+    /// What its last access waited.
+    pub(crate) last: Stall,
+    /// Its stores that are under way.
+    pub(crate) buffer: Option<StoreBuffer>,
     /// Of the sets that are simulated, of late: uses, and those that hit.
     pub(crate) seen: (u32, u32),
     /// Of a hit in the others, in 1024ths.
@@ -87,7 +130,7 @@ pub(crate) struct Stretch {
 /// Where a tag says whose line it is.
 const OWNER: u32 = 26;
 
-/// Whose line it is: a core.
+/// Whose line it is: a program's place.
 pub(crate) fn owner(tag: Tag) -> usize {
     (tag >> OWNER) as usize
 }
@@ -123,7 +166,7 @@ impl Runner {
     /// `key` says where its pages are.
     pub(crate) fn new(
         settings: &Settings,
-        core: usize,
+        place: usize,
         (app, key): (AppId, u64),
         fill: Fill,
         clock: u64,
@@ -137,9 +180,13 @@ impl Runner {
             random,
             placed,
             fill,
-            owner: Tag::try_from(core).unwrap_or(0) << OWNER,
+            owner: Tag::try_from(place).unwrap_or(0) << OWNER,
             supply: Supply::More,
-            last_stall: 0,
+            last: Stall::default(),
+            buffer: match settings.chip.stores {
+                Stores::Back => None,
+                Stores::Through { buffer } => Some(StoreBuffer::new(buffer)),
+            },
             seen: (0, 0),
             owed: 0,
         }

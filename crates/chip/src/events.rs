@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use fairways_core::{Action, Event, Every, Machine, Sample, Time};
+use fairways_core::{Action, Event, Every, Machine, Sample, ThreadId, Time};
 
 use crate::app::Window;
 use crate::machine::{Chip, Due};
+use crate::scheduler::Thread;
 
 impl Chip {
     /// When a window ends, if that is a matter of time.
@@ -56,6 +57,9 @@ impl Chip {
         for (id, job, started) in
             ended.map(|app| (app.id, app.job, app.started)).collect::<Vec<_>>()
         {
+            if let Some(index) = self.find(id) {
+                self.leave(index);
+            }
             self.due.push_back(Due::Exit(id));
             let seconds = self.told(self.now).since(self.told(started)).as_secs_f64();
             self.jobs[job].completions.push(seconds);
@@ -66,11 +70,20 @@ impl Chip {
         while let Some((_, job)) = self.arrivals.pop_if(|(time, _)| *time <= self.now) {
             self.due.push_back(Due::Start(job));
         }
+        if self.due.is_empty() {
+            self.reschedule();
+        }
         // Until all else is told, it may still be set anew.
         if self.due.is_empty() && self.alarm.is_some_and(|time| self.here(time) <= self.now) {
             self.alarm = None;
             self.due.push_back(Due::Event(Event::Woke));
         }
+    }
+
+    /// How a thread takes turns; `None` if it does not run.
+    fn thread(&mut self, thread: ThreadId) -> Option<&mut Thread> {
+        let index = self.find(thread.app).filter(|_| thread.number == 0)?;
+        Some(&mut self.apps[index].thread)
     }
 
     fn is_over(&self) -> bool {
@@ -122,7 +135,7 @@ impl Machine for Chip {
                 self.plan = Some(plan);
                 self.partition.clone_from(partition);
                 for index in 0..self.apps.len() {
-                    let fill = self.fill_of(self.apps[index].id);
+                    let fill = self.fill_of(index);
                     let app = &mut self.apps[index];
                     app.runner.fill = fill;
                     if let Some(window) = &mut app.window {
@@ -139,12 +152,28 @@ impl Machine for Chip {
                 }
             }
             Action::Wake { at } => self.alarm = Some(at),
-            Action::WatchTogether { .. }
-            | Action::Allow { .. }
-            | Action::Priority { .. }
-            | Action::Quantum { .. }
-            | Action::Estimated { .. }
-            | Action::Classified { .. } => {}
+            Action::WatchTogether { shortest } => self.watch_together(shortest),
+            Action::Allow { thread, cpus, .. } => {
+                let count = self.settings.chip.cpus();
+                let known = cpus.iter().filter(|cpu| **cpu < count);
+                let allowed = known.fold(0, |allowed, cpu| allowed | 1 << cpu);
+                if let Some(of) = self.thread(thread) {
+                    of.allowed = if allowed == 0 { u64::MAX } else { allowed };
+                }
+            }
+            Action::Priority { threads, raised, .. } => {
+                for &thread in threads {
+                    if let Some(of) = self.thread(thread) {
+                        of.raised = raised;
+                    }
+                }
+            }
+            Action::Quantum { thread, time, .. } => {
+                if let Some(of) = self.thread(thread).filter(|_| !time.is_zero()) {
+                    of.ordered = Some(time);
+                }
+            }
+            Action::Estimated { .. } | Action::Classified { .. } => {}
         }
     }
 }

@@ -9,16 +9,25 @@ use crate::program::LINE;
 /// A chip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Geometry {
-    /// Cores; a program runs on each.
+    /// Cores.
     pub cores: u32,
+    /// Hardware threads of each core, which share its pipeline and its private caches. Each is a CPU: those
+    /// of the first core are numbered first.
+    pub threads: u32,
     /// Core clock, MHz.
     pub mhz: u32,
     /// The first private cache of each core, of data.
     pub l1: Shape,
+    /// The one of instructions; `None`: fetches cost nothing.
+    pub l1i: Option<Shape>,
+    /// How stores leave a core.
+    pub stores: Stores,
     /// The second, if there is one.
     pub l2: Option<Shape>,
     /// Sets of the last-level cache, at most 2^20.
     pub sets: u32,
+    /// Its banks, which sets belong to in turn; references are counted by bank.
+    pub banks: u32,
     /// Its ways, and the rules for masks.
     pub llc: Llc,
     /// Whether a line that leaves the last-level cache leaves the private caches too.
@@ -27,8 +36,21 @@ pub struct Geometry {
     pub replacement: Replacement,
     /// How long what misses the L1 takes.
     pub latency: Latency,
-    /// What the memory bus moves, MB/s.
+    /// What the memory bus moves, MB/s; may be infinite.
     pub bandwidth_mbps: f64,
+}
+
+/// How stores leave a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    /// Into the L1, which fetches their lines and is written back: a store costs what a load does.
+    Back,
+    /// Through the L1, where they bring nothing in, to the last-level cache, by a buffer of so many entries
+    /// for each hardware thread: one after the other, and nobody waits unless it is full.
+    Through {
+        /// Entries, 1 to 64.
+        buffer: u32,
+    },
 }
 
 /// The size of a private cache of lines of 64 bytes; the line used longest ago makes room.
@@ -70,6 +92,12 @@ impl Shape {
 }
 
 impl Geometry {
+    /// The CPUs: the hardware threads of all cores.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        self.cores.saturating_mul(self.threads)
+    }
+
     /// Bytes of a way of the last-level cache.
     #[must_use]
     pub fn way_bytes(&self) -> u64 {
@@ -87,10 +115,25 @@ impl Geometry {
         if !(1..=MOST_CORES).contains(&self.cores) {
             return refused("cores", "1 to 63", &self.cores);
         }
+        if !(1..=MOST_CORES).contains(&self.threads) || self.cpus() > MOST_CORES {
+            return refused("hardware threads", "1 to 63 of all cores", &self.threads);
+        }
+        if !(1..=MOST_BANKS).contains(&self.banks) || !self.banks.is_power_of_two() {
+            return refused("banks", "1, 2, 4 or 8", &self.banks);
+        }
+        if let Stores::Through { buffer } = self.stores {
+            if !(1..=64).contains(&buffer) {
+                return refused("entries of a store buffer", "1 to 64", &buffer);
+            }
+            if self.l2.is_some() {
+                return refused("a store buffer", "no L2 behind it", &buffer);
+            }
+        }
         if !(1..=100_000).contains(&self.mhz) {
             return refused("clock", "1 to 100000 MHz", &self.mhz);
         }
-        for shape in [Some(self.l1), self.l2].into_iter().flatten() {
+        let private = [Some(self.l1), self.l1i, self.l2];
+        for shape in private.into_iter().flatten() {
             if !shape.sets.is_power_of_two() || shape.sets > MOST_SETS {
                 return refused(
                     "sets of a private cache",
@@ -102,7 +145,7 @@ impl Geometry {
                 return refused("ways of a private cache", "1 to 32", &shape.ways);
             }
         }
-        let most = [Some(self.l1), self.l2].into_iter().flatten().map(|shape| shape.sets).max();
+        let most = private.into_iter().flatten().map(|shape| shape.sets).max();
         if (1..=MOST_SETS).contains(&self.sets) && most > Some(self.sets) {
             let expected = "no more sets than the last-level cache";
             return refused(
@@ -123,14 +166,17 @@ impl Geometry {
                 &found,
             );
         }
-        if !(self.bandwidth_mbps.is_finite() && self.bandwidth_mbps > 0.0) {
+        if self.bandwidth_mbps.is_nan() || self.bandwidth_mbps <= 0.0 {
             return refused("bandwidth", "more than 0 MB/s", &self.bandwidth_mbps);
         }
         Ok(())
     }
 }
 
-/// The most cores: lines carry theirs.
-const MOST_CORES: u32 = 63;
+/// The most programs that run at once, and so the most cores: lines carry their program's number.
+pub(crate) const MOST_CORES: u32 = 63;
+
+/// The most banks.
+pub(crate) const MOST_BANKS: u32 = 8;
 
 const MOST_SETS: u32 = 1 << 20;

@@ -14,7 +14,10 @@
 //!   within it.
 //! - A program is a generator of accesses, a recorded trace, or a real program that runs under QEMU while it is
 //!   simulated ([`program::Live`]). What it does with every number of ways [`Profiler`] finds in one pass.
-//! - A program has a core to itself. One that starts holds nothing; the lines of one that exits are free.
+//! - **Hardware threads** of a core share its pipeline and its private caches; each is a CPU.
+//! - A program has a CPU to itself; or an operating system lets any number of them take turns
+//!   ([`Scheduling`]), in which policies have a say. One that starts holds nothing; the lines of one that exits
+//!   are free.
 //!
 //! Everything random comes from one seed: the same settings, jobs and actions give the same events, to
 //! the last bit.
@@ -22,6 +25,7 @@
 mod account;
 mod advance;
 mod app;
+mod buffer;
 mod bus;
 mod cache;
 mod events;
@@ -33,14 +37,16 @@ pub mod preset;
 mod profiler;
 pub mod program;
 mod run;
+mod scheduler;
 mod settings;
 
 pub use account::Account;
 pub use cache::Replacement;
-pub use geometry::{Geometry, GeometryError, Latency, Shape};
+pub use geometry::{Geometry, GeometryError, Latency, Shape, Stores};
 pub use job::{Job, Length, Phase, Then};
 pub use machine::{Chip, ChipError};
 pub use pages::{PageSize, Placement, lines_per_set};
 pub use profiler::Profiler;
 pub use program::Program;
+pub use scheduler::Scheduling;
 pub use settings::Settings;

@@ -12,10 +12,11 @@ use crate::account::{Account, TICKS, ticks};
 use crate::app::{App, Runner};
 use crate::bus::Bus;
 use crate::cache::{Caches, Fill, Shared};
-use crate::geometry::GeometryError;
+use crate::geometry::{GeometryError, MOST_CORES};
 use crate::job::{Job, Length, Then};
 use crate::program::LINE;
 use crate::run::{TURN, Uncore};
+use crate::scheduler::{Scheduler, Thread};
 use crate::settings::Settings;
 
 /// A chip on which programs run; the crate's documentation says how it behaves.
@@ -39,6 +40,11 @@ pub struct Chip {
     pub(crate) apps: Vec<App>,
     pub(crate) caches: Vec<Caches>,
     pub(crate) uncore: Uncore,
+    /// From when on each core's pipeline is free, in ticks.
+    pub(crate) pipelines: Vec<u64>,
+    pub(crate) scheduler: Option<Scheduler>,
+    /// The ways that those may fill, by CPU, who have no place in the partition.
+    pub(crate) fill_by_cpu: Vec<WayMask>,
     /// How long a turn is.
     pub(crate) turn: Duration,
 }
@@ -66,14 +72,23 @@ pub enum ChipError {
     /// The chip.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// Every program has a core.
-    #[error("expected at most {cores} programs, one for each core, found {programs}")]
+    /// Every program has a CPU.
+    #[error("expected at most {cpus} programs, one for each CPU, found {programs}")]
     TooManyPrograms {
-        /// The cores.
-        cores: u32,
+        /// The CPUs.
+        cpus: u32,
         /// The programs.
         programs: usize,
     },
+    /// No more programs can take turns.
+    #[error("expected at most {MOST_CORES} programs, found {0}")]
+    TooManyThreads(usize),
+    /// A real program has a CPU to itself.
+    #[error("a live program can't take turns with others: expected no quantum")]
+    LiveTurns,
+    /// A span that is none.
+    #[error("{0}: expected more than nothing")]
+    Span(&'static str),
     /// A program could not go on, in a line.
     #[error("{0}")]
     Failed(String),
@@ -100,8 +115,21 @@ impl Chip {
         chip.check()?;
         let record = |job| Record { job, completions: Vec::new(), before: Account::default() };
         let jobs: Vec<Record> = jobs.into_iter().map(record).collect();
-        if jobs.len() > chip.cores as usize {
-            return Err(ChipError::TooManyPrograms { cores: chip.cores, programs: jobs.len() });
+        let programs = jobs.len();
+        if let Some(scheduling) = settings.scheduler {
+            if programs > MOST_CORES as usize {
+                return Err(ChipError::TooManyThreads(programs));
+            }
+            if jobs.iter().any(|record| record.job.live().next().is_some()) {
+                return Err(ChipError::LiveTurns);
+            }
+            for (what, span) in [("quantum", scheduling.quantum), ("tick", scheduling.tick)] {
+                if span.is_zero() {
+                    return Err(ChipError::Span(what));
+                }
+            }
+        } else if programs > chip.cpus() as usize {
+            return Err(ChipError::TooManyPrograms { cpus: chip.cpus(), programs });
         }
         for (what, found, most) in
             [("set sampling", set_sampling, chip.sets), ("time scale", time_scale, MOST_SCALE)]
@@ -121,10 +149,13 @@ impl Chip {
             arrivals.push((Time::from_nanos(nanos), index));
         }
         arrivals.sort_unstable_by(|a, b| b.cmp(a));
+        let told = settings.scheduler.map(|scheduling| Self::cpus(scheduling, chip.cpus()));
+        let due = [Some(Event::Machine(chip.llc)), told].into_iter().flatten().map(Due::Event);
+        let due = due.collect();
         Ok(Self {
             jobs,
             now: Time::ZERO,
-            due: VecDeque::from([Due::Event(Event::Machine(chip.llc))]),
+            due,
             arrivals,
             alarm: None,
             stop_at: None,
@@ -139,10 +170,15 @@ impl Chip {
             uncore: Uncore {
                 llc: Shared::new(sets, chip.llc.ways.get() as usize, chip.replacement),
                 bus: Bus::new(ticks(cycles_of_a_line), turn_ticks),
-                held: vec![0; chip.cores as usize],
+                held: vec![0; 1 + MOST_CORES as usize],
                 sampling: set_sampling as usize,
                 inclusive: chip.inclusive,
+                threads: settings.scheduler.is_none().then_some(chip.threads as usize),
+                banks: chip.banks as usize - 1,
             },
+            pipelines: vec![0; chip.cores as usize],
+            scheduler: settings.scheduler.map(|_| Scheduler::new(chip.cpus() as usize)),
+            fill_by_cpu: Vec::new(),
             turn: Duration::from_nanos(turn_nanos),
             settings,
         })
@@ -224,7 +260,7 @@ impl Chip {
     pub(crate) fn held(&self, app: &App) -> Q32 {
         let Settings { chip, set_sampling, .. } = &self.settings;
         let simulated = chip.sets.div_ceil(*set_sampling);
-        Q32::ratio(u64::from(self.uncore.held[app.core]), u64::from(simulated))
+        Q32::ratio(u64::from(self.uncore.held[app.place]), u64::from(simulated))
     }
 
     pub(crate) fn find(&self, app: AppId) -> Option<usize> {
@@ -263,10 +299,21 @@ impl Chip {
         u64::try_from(ticks * u128::from(TICKS) / 1000).unwrap_or(u64::MAX)
     }
 
-    /// Whose ways a program may fill.
-    pub(crate) fn fill_of(&self, app: AppId) -> Fill {
+    /// From now on, who has no place in the partition fills the ways of the CPU that it is on, as with resctrl's
+    /// `cpus` files.
+    pub fn fill_by_cpu(&mut self, masks: Vec<WayMask>) {
+        self.fill_by_cpu = masks;
+        for index in 0..self.apps.len() {
+            self.apps[index].runner.fill = self.fill_of(index);
+        }
+    }
+
+    /// The ways that a program may fill.
+    pub(crate) fn fill_of(&self, index: usize) -> Fill {
+        let App { id, cpu, .. } = &self.apps[index];
+        let of_cpu = || self.fill_by_cpu.get((*cpu)?).copied();
         let all = WayMask::full(self.settings.chip.llc.ways);
-        Fill::new(self.partition.mask_of(app).unwrap_or(all))
+        Fill::new(self.partition.mask_of(*id).or_else(of_cpu).unwrap_or(all))
     }
 
     /// Lets a program begin its phase.
@@ -303,31 +350,42 @@ impl Chip {
     pub(crate) fn remove(&mut self, index: usize) {
         let app = self.apps.remove(index);
         self.jobs[app.job].before.add(&app.account);
-        let caches = &mut self.caches[app.core];
-        caches.l1.clear();
-        if let Some(l2) = &mut caches.l2 {
-            l2.clear();
+        let is_its = |tag| crate::app::owner(tag) == app.place;
+        for cache in self.caches.iter_mut().flat_map(Caches::all) {
+            cache.remove(&is_its);
         }
-        self.uncore.llc.remove(&|tag| crate::app::owner(tag) == app.core);
-        self.uncore.held[app.core] = 0;
+        self.uncore.llc.remove(&is_its);
+        self.uncore.held[app.place] = 0;
     }
 
     /// Starts a job on a core that is free.
     pub(crate) fn start(&mut self, job: usize) -> Event {
         let id = AppId(self.next_id);
         self.next_id += 1;
-        let busy = |core: &usize| self.apps.iter().any(|app| app.core == *core);
-        let core = (0..self.caches.len()).find(|core| !busy(core)).unwrap_or(0);
+        let is_free = |place: &usize| self.apps.iter().all(|app| app.place != *place);
+        let threads = self.settings.chip.threads as usize;
+        let place = if self.scheduler.is_some() {
+            (0..MOST_CORES as usize).find(is_free)
+        } else {
+            // Where fewest share the core.
+            let on = |core| self.apps.iter().filter(|app| app.place / threads == core).count();
+            let cpus = (0..self.caches.len() * threads).filter(is_free);
+            cpus.min_by_key(|cpu| on(cpu / threads))
+        };
+        let place = place.unwrap_or(0);
+        let cpu = self.scheduler.is_none().then_some(place);
         let Job { instructions, wish, profile, key, .. } = &self.jobs[job].job;
         let key = key.unwrap_or(job as u64);
         let run_end = instructions.map_or(u64::MAX, |count| self.instructions(count));
         let event = Event::Started { app: id, wish: *wish, profile: profile.clone() };
         let all = Fill::new(WayMask::full(self.settings.chip.llc.ways));
-        let runner = Runner::new(&self.settings, core, (id, key), all, self.clock(self.now));
+        let runner = Runner::new(&self.settings, place, (id, key), all, self.clock(self.now));
         self.apps.push(App {
             id,
             job,
-            core,
+            place,
+            cpu,
+            thread: Thread::NEW,
             started: self.now,
             phase: 0,
             turned: self.now,

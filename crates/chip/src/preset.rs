@@ -8,7 +8,7 @@ use fairways_core::{Llc, Ways};
 use thiserror::Error;
 
 use crate::cache::Replacement;
-use crate::geometry::{Geometry, Latency, Shape};
+use crate::geometry::{Geometry, Latency, Shape, Stores};
 
 /// A preset's name, what it is, and the chip.
 pub type Preset = (&'static str, &'static str, Geometry);
@@ -20,17 +20,42 @@ const fn llc(ways: u32, clos: u32) -> Llc {
     }
 }
 
+/// What CASC's chip and cache-fair's have in common. Lines are of 64 bytes in the L1s too: the T1's are of 16
+/// and, of instructions, of 32.
+const T1: Geometry = Geometry {
+    cores: 8,
+    threads: 4,
+    mhz: 992,
+    l1: Shape::of_kb(8, 4),
+    l1i: Some(Shape::of_kb(16, 4)),
+    // Written through, without bringing lines in, by eight entries for each thread.
+    stores: Stores::Through { buffer: 8 },
+    l2: None,
+    sets: 4096,
+    banks: 4,
+    llc: llc(12, 16),
+    inclusive: false,
+    replacement: Replacement::Lru,
+    latency: Latency { l2: 23, llc: 23, memory: 110 },
+    // Cache-fair Table 1.
+    bandwidth_mbps: 4000.0,
+};
+
 /// Every preset.
-pub const PRESETS: [Preset; 5] = [
+pub const PRESETS: [Preset; 6] = [
     (
         "xeon-d",
         "Xeon D-1540, 8 cores, 12 MB of 12 ways (dCat §2.1)",
         Geometry {
             cores: 8,
+            threads: 1,
             mhz: 2000,
             l1: Shape::of_kb(32, 8),
+            l1i: None,
+            stores: Stores::Back,
             l2: Some(Shape::of_kb(256, 8)),
             sets: 16_384,
+            banks: 1,
             llc: llc(12, 16),
             inclusive: true,
             replacement: Replacement::Lru,
@@ -44,10 +69,14 @@ pub const PRESETS: [Preset; 5] = [
         "Xeon E5-2697 v4, 18 cores, 45 MB of 20 ways (dCat §5.1)",
         Geometry {
             cores: 18,
+            threads: 1,
             mhz: 2300,
             l1: Shape::of_kb(32, 8),
+            l1i: None,
+            stores: Stores::Back,
             l2: Some(Shape::of_kb(256, 8)),
             sets: 36_864,
+            banks: 1,
             llc: llc(20, 16),
             inclusive: true,
             replacement: Replacement::Lru,
@@ -61,10 +90,14 @@ pub const PRESETS: [Preset; 5] = [
         "Xeon E5-2630 v4, 10 cores, 25 MB of 20 ways (Locpart)",
         Geometry {
             cores: 10,
+            threads: 1,
             mhz: 2200,
             l1: Shape::of_kb(32, 8),
+            l1i: None,
+            stores: Stores::Back,
             l2: Some(Shape::of_kb(256, 8)),
             sets: 20_480,
+            banks: 1,
             llc: llc(20, 16),
             inclusive: true,
             replacement: Replacement::Lru,
@@ -78,10 +111,14 @@ pub const PRESETS: [Preset; 5] = [
         "Xeon Gold 6138, 20 cores, 27.5 MB of 11 ways (LFOC §5)",
         Geometry {
             cores: 20,
+            threads: 1,
             mhz: 2000,
             l1: Shape::of_kb(32, 8),
+            l1i: None,
+            stores: Stores::Back,
             l2: Some(Shape::of_kb(1024, 16)),
             sets: 40_960,
+            banks: 1,
             llc: llc(11, 16),
             inclusive: false,
             replacement: Replacement::Lru,
@@ -92,21 +129,13 @@ pub const PRESETS: [Preset; 5] = [
     ),
     (
         "t1",
-        "UltraSPARC T1, 8 strands, 768 KB of 12 ways (CASC)",
-        Geometry {
-            cores: 8,
-            mhz: 992,
-            l1: Shape::of_kb(8, 4),
-            l2: None,
-            sets: 1024,
-            llc: llc(12, 16),
-            inclusive: false,
-            replacement: Replacement::Lru,
-            latency: Latency { l2: 23, llc: 23, memory: 110 },
-            // Lines of 64 bytes in the L1 too, which is written back: the T1's are of 16, and written
-            // through. Cache-fair: 4 GB/s.
-            bandwidth_mbps: 4000.0,
-        },
+        "UltraSPARC T1, 2 cores of 4 threads, 768 KB of 12 ways (CASC §5.1)",
+        Geometry { cores: 2, threads: 4, sets: 1024, llc: llc(12, 16), ..T1 },
+    ),
+    (
+        "t1-single",
+        "UltraSPARC T1, 2 single-threaded cores, 256 KB of 8 ways (Cache-fair Table 1)",
+        Geometry { cores: 2, threads: 1, sets: 512, llc: llc(8, 16), ..T1 },
     ),
 ];
 
@@ -126,9 +155,10 @@ pub struct PresetError {
 
 /// The chip of a text: a preset's name, and what of it is otherwise, such as `xeon-e5:ways=8:sets=4096`.
 ///
-/// Known are `cores`, `mhz`, `sets` and `ways` of the last-level cache, `l1` and `l2` as KB and ways (`l2=256/8`,
-/// `l2=none`), `latency` of L2, last-level cache and memory in cycles (`latency=12/47/219`), `mbps`,
-/// `inclusive` (`true`, `false`) and `replacement` (`lru`, `bit-plru`).
+/// Known are `cores`, `threads` of each, `mhz`, `sets`, `ways` and `banks` of the last-level cache, `l1`, `l1i` and
+/// `l2` as KB and ways (`l2=256/8`, `l2=none`), `stores` (`back`, or `through/8` by a buffer of eight), `latency` of
+/// L2, last-level cache and memory in cycles (`latency=12/47/219`), `mbps` (or `unlimited`), `inclusive` (`true`,
+/// `false`) and `replacement` (`lru`, `bit-plru`).
 ///
 /// # Errors
 /// If there is no such preset, or there can be no such chip: [`PresetError`].
@@ -164,6 +194,8 @@ fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
     let (key, value) = part.split_once('=').unwrap_or((part, ""));
     match key {
         "cores" => chip.cores = number(value)?,
+        "threads" => chip.threads = number(value)?,
+        "banks" => chip.banks = number(value)?,
         "mhz" => chip.mhz = number(value)?,
         "sets" => chip.sets = number(value)?,
         "ways" => {
@@ -171,6 +203,16 @@ fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
             chip.llc.ways = ways.ok_or_else(|| format!("{part}: expected 1 to 32 ways"))?;
         }
         "l1" => chip.l1 = shape(value)?,
+        "l1i" => chip.l1i = if value == "none" { None } else { Some(shape(value)?) },
+        "stores" => {
+            chip.stores = match value.split_once('/') {
+                None if value == "back" => Stores::Back,
+                Some(("through", buffer)) => Stores::Through { buffer: number(buffer)? },
+                _ => {
+                    return Err(format!("{part}: expected back or through/8, found {value:?}"));
+                }
+            };
+        }
         "l2" => chip.l2 = if value == "none" { None } else { Some(shape(value)?) },
         "latency" => {
             let cycles: Vec<u32> = value.split('/').map(number).collect::<Result<_, _>>()?;
@@ -179,9 +221,14 @@ fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
             };
             chip.latency = Latency { l2, llc, memory };
         }
+        "mbps" if value == "unlimited" => chip.bandwidth_mbps = f64::INFINITY,
         "mbps" => {
             let refused = |_| format!("{part}: expected a number, found {value:?}");
-            chip.bandwidth_mbps = value.parse().map_err(refused)?;
+            let mbps: f64 = value.parse().map_err(refused)?;
+            if mbps.is_infinite() {
+                return Err(format!("{part}: expected a number or unlimited"));
+            }
+            chip.bandwidth_mbps = mbps;
         }
         "inclusive" => {
             let refused = |_| format!("{part}: expected true or false, found {value:?}");
@@ -195,7 +242,8 @@ fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
             };
         }
         _ => {
-            let known = "cores, mhz, sets, ways, l1, l2, latency, mbps, inclusive or replacement";
+            let known = "cores, threads, mhz, sets, ways, banks, l1, l1i, l2, stores, latency, mbps, \
+                         inclusive or replacement";
             return Err(format!("expected {known}, found {part:?}"));
         }
     }
@@ -208,12 +256,18 @@ mod tests {
 
     #[test]
     fn what_is_otherwise_is_so() {
-        let text = "xeon-e5:cores=4:ways=8:sets=4096:l1=16/4:l2=none:latency=1/2/3:mbps=1000.5\
+        let text = "xeon-e5:threads=2:l1i=16/4:stores=through/8:banks=4:cores=4:ways=8:sets=4096:l1=16/4:l2=none:latency=1/2/3:mbps=1000.5\
                     :inclusive=false:replacement=bit-plru:mhz=1000";
         let chip = parse(text).expect("a chip");
         let caches = (chip.cores, chip.llc.ways.get(), chip.sets, chip.l1, chip.l2);
         assert_eq!(caches, (4, 8, 4096, Shape::of_kb(16, 4), None));
         assert_eq!(chip.latency, Latency { l2: 1, llc: 2, memory: 3 });
+        assert_eq!((chip.threads, chip.banks, chip.cpus()), (2, 4, 8));
+        let front = (chip.l1i, chip.stores);
+        assert_eq!(front, (Some(Shape::of_kb(16, 4)), Stores::Through { buffer: 8 }));
+        let back = parse("t1:stores=back:l1i=none:mbps=unlimited").expect("a chip");
+        assert_eq!((back.stores, back.l1i), (Stores::Back, None));
+        assert!(back.bandwidth_mbps.is_infinite());
         let rest = (chip.mhz, chip.bandwidth_mbps, chip.inclusive, chip.replacement);
         assert_eq!(rest, (1000, 1000.5, false, Replacement::BitPlru));
         assert_eq!(parse("t1"), Ok(preset("t1").expect("a preset")));
@@ -229,6 +283,12 @@ mod tests {
             ("t1:sets=0", "sets of the last-level cache: expected 1 to 2^20, found 0"),
             ("t1:sets=9999999", "sets of the last-level cache"),
             ("t1:cores=64", "cores: expected 1 to 63, found 64"),
+            ("t1:threads=0", "hardware threads: expected 1 to 63 of all cores, found 0"),
+            ("t1:cores=16", "hardware threads: expected 1 to 63 of all cores, found 4"),
+            ("t1:banks=3", "banks: expected 1, 2, 4 or 8, found 3"),
+            ("t1:stores=sideways", "back or through/8"),
+            ("t1:stores=through/99", "entries of a store buffer: expected 1 to 64"),
+            ("t1:l2=64/4", "a store buffer: expected no L2 behind it"),
             ("t1:mhz=0", "clock"),
             ("t1:l1=32", "such as 256/8"),
             ("t1:l1=32/0", "sets of 0 lines"),
@@ -237,7 +297,7 @@ mod tests {
             ("t1:latency=9/8/7", "each at least the one before"),
             ("t1:latency=9", "three numbers"),
             ("t1:mbps=0", "more than 0 MB/s"),
-            ("t1:mbps=inf", "more than 0 MB/s"),
+            ("t1:mbps=inf", "a number or unlimited"),
             ("t1:inclusive=perhaps", "true or false"),
             ("t1:replacement=fifo", "lru or bit-plru"),
             ("t1:colour=red", "found \"colour=red\""),
@@ -254,8 +314,8 @@ mod tests {
             chip.check().expect("a chip");
             (chip.way_bytes() * u64::from(chip.llc.ways.get())) as f64 / f64::from(1 << 20)
         };
-        let names = ["xeon-d", "xeon-e5", "xeon-e5-2630", "skylake", "t1"];
-        assert_eq!(names.map(mb), [12.0, 45.0, 25.0, 27.5, 0.75]);
+        let names = ["xeon-d", "xeon-e5", "xeon-e5-2630", "skylake", "t1", "t1-single"];
+        assert_eq!(names.map(mb), [12.0, 45.0, 25.0, 27.5, 0.75, 0.25]);
         assert_eq!(preset("nonesuch"), None);
     }
 }

@@ -1,10 +1,11 @@
-//! How a core runs its program for a turn.
+//! How a core runs a program for a turn.
 //!
 //! Time is cut into turns of about [`TURN`] cycles. In a turn one core after the other runs until the
-//! turn's end; what they do to the last-level cache is in order only from turn to turn.
+//! turn's end; what they do to the last-level cache is in order only from turn to turn. Hardware threads of a
+//! core run in the order of their clocks.
 
 use crate::account::{Account, TICKS};
-use crate::app::{Runner, Stretch, owner};
+use crate::app::{Runner, Stall, Stretch, owner};
 use crate::bus::Bus;
 use crate::cache::{Caches, DIRTY, Level, NONE, Shared, Tag};
 use crate::program::{AccessKind, Supply};
@@ -15,6 +16,9 @@ pub(crate) const TURN: u64 = 1000;
 /// Instructions that are told at once.
 const STRETCH: u32 = 1000;
 
+/// Instructions for which a hardware thread has the pipeline at once.
+const ISSUE: u32 = 16;
+
 /// Uses of simulated sets after which older ones weigh half.
 const SEEN: u32 = 1 << 14;
 
@@ -22,26 +26,43 @@ const SEEN: u32 = 1 << 14;
 pub(crate) struct Uncore {
     pub(crate) llc: Shared,
     pub(crate) bus: Bus,
-    /// Lines that each core's program holds, of the sets that are simulated.
+    /// Lines that each program holds, of the sets that are simulated, by the place it runs at.
     pub(crate) held: Vec<u32>,
     /// One of so many sets is simulated.
     pub(crate) sampling: usize,
     pub(crate) inclusive: bool,
+    /// Hardware threads of a core; `None`: programs go from core to core.
+    pub(crate) threads: Option<usize>,
+    /// The banks less one: a mask.
+    pub(crate) banks: usize,
 }
 
 /// A program on its core, with all that it needs.
 pub(crate) struct Turn<'a> {
     pub(crate) core: usize,
+    /// Whose lines it brings in.
+    pub(crate) place: usize,
     pub(crate) runner: &'a mut Runner,
     pub(crate) account: &'a mut Account,
     pub(crate) caches: &'a mut [Caches],
     pub(crate) uncore: &'a mut Uncore,
+    /// From when on the core's pipeline is free, in ticks.
+    pub(crate) pipeline: &'a mut u64,
+}
+
+/// Which counter a wait goes to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Llc,
+    Memory,
 }
 
 impl Turn<'_> {
-    /// Runs until the core's clock is at `until`, or so many instructions have been run.
-    pub(crate) fn run(&mut self, until: u64, instructions: u64) {
-        let near_the_end = instructions.saturating_sub(u64::from(STRETCH));
+    /// Runs until the core's clock is at `until`, or so many instructions have been run. `SHARED`: the
+    /// pipeline is another's too.
+    pub(crate) fn run<const SHARED: bool>(&mut self, until: u64, instructions: u64) {
+        let stretch = if SHARED { ISSUE } else { STRETCH };
+        let near_the_end = instructions.saturating_sub(u64::from(stretch));
         self.runner.supply = Supply::More;
         while self.runner.clock < until && self.account.instructions < instructions {
             let Stretch { source, accesses, next, cost, .. } = &mut self.runner.now;
@@ -60,43 +81,56 @@ impl Turn<'_> {
             }
             let access = &mut accesses[*next];
             // What comes before an access is told in pieces, and not beyond the end.
-            if access.instructions > STRETCH || self.account.instructions > near_the_end {
+            if access.instructions > stretch || self.account.instructions > near_the_end {
                 let left = instructions - self.account.instructions;
-                let most = u32::try_from(left).map_or(STRETCH, |left| left.min(STRETCH));
+                let most = u32::try_from(left).map_or(stretch, |left| left.min(stretch));
                 if access.instructions > most {
                     access.instructions -= most;
-                    self.account.instructions += u64::from(most);
-                    let ticks = u64::from(most) * cost.instruction;
-                    self.runner.clock += ticks;
-                    self.account.ticks += ticks;
-                    self.runner.last_stall = 0;
+                    let instruction = cost.instruction;
+                    self.issue::<SHARED>(most, instruction);
+                    self.runner.last = Stall::default();
                     continue;
                 }
             }
-            let access = *access;
+            let (access, instruction) = (*access, cost.instruction);
             *next += 1;
-            self.account.instructions += u64::from(access.instructions);
             self.account.l1_references += u64::from(access.references);
-            let stalled = self.account.stall_ticks;
-            let mut ticks = u64::from(access.instructions) * cost.instruction;
+            self.issue::<SHARED>(access.instructions, instruction);
+            let before = Stall::of(self.account);
             let tag = self.runner.tag(access.line);
-            ticks += match access.kind {
+            let ticks = match access.kind {
                 AccessKind::None => 0,
-                AccessKind::Load | AccessKind::Fetch => self.access(access.line, tag),
+                AccessKind::Load => self.access(access.line, tag),
+                AccessKind::Store if self.runner.buffer.is_some() => self.store(access.line, tag),
                 AccessKind::Store => self.access(access.line, tag | DIRTY),
+                AccessKind::Fetch => self.fetch(access.line, tag),
                 AccessKind::Missed => {
                     self.account.l1_misses += 1;
                     let set = self.runner.now.pages.set(access.line);
-                    self.shared(set, tag)
+                    self.load(set, tag)
                 }
             };
             self.runner.clock += ticks;
             self.account.ticks += ticks;
-            self.runner.last_stall = self.account.stall_ticks - stalled;
+            self.runner.last = Stall::of(self.account).since(before);
         }
         if self.runner.seen.0 > SEEN {
             self.runner.seen = (self.runner.seen.0 / 2, self.runner.seen.1 / 2);
         }
+    }
+
+    /// Lets instructions through the pipeline, each of which takes so many ticks.
+    fn issue<const SHARED: bool>(&mut self, instructions: u32, each: u64) {
+        let count = u64::from(instructions);
+        self.account.instructions += count;
+        let mut ticks = count * each;
+        if SHARED {
+            let begins = self.runner.clock.max(*self.pipeline);
+            *self.pipeline = begins + count * TICKS;
+            ticks = begins - self.runner.clock + count * each.max(TICKS);
+        }
+        self.runner.clock += ticks;
+        self.account.ticks += ticks;
     }
 
     /// Goes to the private caches first; the ticks that it takes.
@@ -115,8 +149,36 @@ impl Turn<'_> {
         match level {
             Level::L1 => 0,
             Level::L2 => self.runner.now.cost.l2,
-            Level::Beyond => self.shared(set, tag & !DIRTY),
+            Level::Beyond => self.load(set, tag & !DIRTY),
         }
+    }
+
+    /// Fetches instructions; the ticks that it takes.
+    fn fetch(&mut self, line: u32, tag: Tag) -> u64 {
+        let set = self.runner.now.pages.set(line);
+        let Some((level, left)) = self.caches[self.core].fetch(set, tag) else { return 0 };
+        if left != NONE {
+            self.write_back(left);
+        }
+        match level {
+            Level::L1 => 0,
+            Level::L2 => self.runner.now.cost.l2,
+            Level::Beyond => self.load(set, tag),
+        }
+    }
+
+    /// Goes through the store buffer; the ticks of waiting for an entry.
+    fn store(&mut self, line: u32, tag: Tag) -> u64 {
+        let set = self.runner.now.pages.set(line);
+        if !self.caches[self.core].l1.touch(set, tag) {
+            self.account.l1_misses += 1;
+        }
+        let (_, takes) = self.shared(set, tag | DIRTY);
+        let now = self.runner.clock;
+        let Some(buffer) = &mut self.runner.buffer else { return 0 };
+        let waits = buffer.put(now, takes);
+        self.account.store_ticks += waits;
+        waits
     }
 
     /// A dirty line leaves the private caches.
@@ -142,46 +204,56 @@ impl Turn<'_> {
         self.account.lines += 1;
     }
 
-    /// Goes to the last-level cache; the ticks that it takes.
-    fn shared(&mut self, set: usize, tag: Tag) -> u64 {
+    /// Waits for a line of the last-level cache: so many ticks.
+    fn load(&mut self, set: usize, tag: Tag) -> u64 {
+        let (found, ticks) = self.shared(set, tag);
+        self.account.stall_ticks += ticks;
+        if found == Found::Memory {
+            self.account.memory_ticks += ticks;
+        }
+        ticks
+    }
+
+    /// Goes to the last-level cache; where the line was, and the ticks until it is here.
+    fn shared(&mut self, set: usize, tag: Tag) -> (Found, u64) {
         self.account.llc_references += 1;
+        self.account.banks[set & self.uncore.banks] += 1;
         let sampling = self.uncore.sampling;
-        let ticks = if sampling == 1 {
+        if sampling == 1 {
             self.look_up(set, set, tag)
         } else if set.is_multiple_of(sampling) {
-            let misses = self.account.llc_misses;
-            let ticks = self.look_up(set / sampling, set, tag);
-            let hit = self.account.llc_misses == misses;
+            let (found, ticks) = self.look_up(set / sampling, set, tag);
             let (uses, hits) = &mut self.runner.seen;
             *uses += 1;
-            *hits += u32::from(hit);
-            ticks
+            *hits += u32::from(found == Found::Llc);
+            (found, ticks)
         } else {
             let (uses, hits) = self.runner.seen;
             self.runner.owed += (hits << 10).checked_div(uses).unwrap_or(0);
             if self.runner.owed >= 1 << 10 {
                 self.runner.owed -= 1 << 10;
-                self.runner.now.cost.llc
+                (Found::Llc, self.runner.now.cost.llc)
             } else {
-                self.fetch()
+                self.bring()
             }
-        };
-        self.account.stall_ticks += ticks;
-        ticks
+        }
     }
 
-    fn look_up(&mut self, index: usize, set: usize, tag: Tag) -> u64 {
+    fn look_up(&mut self, index: usize, set: usize, tag: Tag) -> (Found, u64) {
         let Some(evicted) = self.uncore.llc.access(index, tag, &self.runner.fill) else {
-            return self.runner.now.cost.llc;
+            return (Found::Llc, self.runner.now.cost.llc);
         };
-        self.uncore.held[self.core] += 1;
+        self.uncore.held[self.place] += 1;
         if evicted != NONE {
             let owner = owner(evicted);
             self.uncore.held[owner] -= 1;
             let mut dirty = evicted & DIRTY != 0;
             if self.uncore.inclusive {
-                let Caches { l1, l2 } = &mut self.caches[owner];
-                for cache in [Some(l1), l2.as_mut()].into_iter().flatten() {
+                let cores = match self.uncore.threads {
+                    Some(threads) => owner / threads..owner / threads + 1,
+                    None => 0..self.caches.len(),
+                };
+                for cache in self.caches[cores].iter_mut().flat_map(Caches::all) {
                     let out = cache.invalidate(set, evicted);
                     dirty |= out.is_some_and(|out| out & DIRTY != 0);
                 }
@@ -190,14 +262,15 @@ impl Turn<'_> {
                 self.post_write();
             }
         }
-        self.fetch()
+        self.bring()
     }
 
     /// Brings a line from memory.
-    fn fetch(&mut self) -> u64 {
+    fn bring(&mut self) -> (Found, u64) {
         self.account.llc_misses += 1;
         self.account.lines += 1;
         let wait = self.uncore.bus.take();
-        self.runner.now.cost.memory + wait * TICKS / self.runner.now.cost.overlap
+        let cost = &self.runner.now.cost;
+        (Found::Memory, cost.memory + wait * TICKS / cost.overlap)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::geometry::Geometry;
 use crate::pages::{PageSize, Placement};
+use crate::scheduler::Scheduling;
 
 /// A chip, and how it is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Settings {
     /// How many times shorter everything takes than the policy is told: times, instructions and
     /// counters are told so many times larger.
     pub time_scale: u32,
+    /// How programs take turns on the CPUs, on the policy's clock; `None`: each has one to itself.
+    pub scheduler: Option<Scheduling>,
     /// The seed of all that is random.
     pub seed: u64,
 }
@@ -32,6 +35,7 @@ impl Settings {
             placement: Placement::Random,
             set_sampling: 1,
             time_scale: 1,
+            scheduler: None,
             seed: 1,
         }
     }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Pattern};
-use fairways_chip::{Chip, Job, Program, Replacement, Settings, preset};
+use fairways_chip::{Chip, Job, Program, Replacement, Scheduling, Settings, Stores, preset};
 use fairways_conformance::{Kind, Program as Asked, Scale, Subject, check_all};
 use fairways_core::{Llc, Machine, Ways};
 
@@ -61,6 +61,27 @@ fn with_another_replacement_and_inclusive() {
     settings.chip.replacement = Replacement::BitPlru;
     settings.chip.inclusive = true;
     check_all(&Executing(settings));
+}
+
+#[test]
+fn with_hardware_threads_and_a_store_buffer() {
+    let Executing(mut settings) = Executing::new();
+    (settings.chip.cores, settings.chip.threads) = (10, 4);
+    settings.chip.stores = Stores::Through { buffer: 8 };
+    settings.chip.inclusive = true;
+    check_all(&Executing(settings));
+}
+
+#[test]
+fn with_a_scheduler() {
+    let Executing(mut settings) = Executing::new();
+    let scheduling =
+        Scheduling { quantum: Duration::from_micros(10), tick: Duration::from_micros(1) };
+    settings.scheduler = Some(scheduling);
+    for (cores, threads) in [(1, 1), (2, 4), (10, 1)] {
+        (settings.chip.cores, settings.chip.threads) = (cores, threads);
+        check_all(&Executing(settings));
+    }
 }
 
 #[test]

@@ -78,7 +78,10 @@ fn agree(counters: &Counters, are_noisy: bool) -> bool {
         (Some(part), Some(whole)) => are_noisy || part <= whole.saturating_add(1),
         _ => true,
     };
-    counters.cycles != Some(0)
+    // One that was on no CPU ran no instruction.
+    (counters.cycles != Some(0) || counters.instructions == Some(0))
         && within(counters.llc_misses, counters.llc_references)
         && within(counters.stalls_l2_miss, counters.cycles)
+        && within(counters.stalls_llc_miss, counters.cycles)
+        && within(counters.stalls_store_buffer, counters.cycles)
 }

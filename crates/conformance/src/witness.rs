@@ -64,9 +64,12 @@ impl<'a> Witness<'a> {
     fn place(&mut self, at: Time, event: &Event) {
         hold(at >= self.now, promise::FORWARD, format_args!("{event:?} at {at:?}, {:?}", self.now));
         let rank = match event {
-            // Refusals follow the actions that they answer.
-            Event::Refused { .. } => return,
-            Event::Sampled(_) | Event::RanTogether(_) | Event::QuantumGiven(_) => 0,
+            // Refusals follow the actions that they answer; turns may end by actions.
+            Event::Refused { .. } | Event::RanTogether(_) | Event::QuantumGiven(_) => {
+                self.rank = if at > self.now { 0 } else { self.rank };
+                return;
+            }
+            Event::Sampled(_) => 0,
             Event::Machine(_) | Event::Cpus(_) | Event::Started { .. } | Event::Exited { .. } => 1,
             Event::Woke => 2,
         };

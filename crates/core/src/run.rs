@@ -25,6 +25,8 @@ pub trait Policy {
 ///   time; the window that an exit cuts short is not told.
 /// - A plan is in force from the moment it is carried out. A program that has no place in it, for
 ///   it started later, may fill every way.
+/// - Turns on a CPU that ended, and times in which the same threads ran, are told at the instant at which they
+///   end, in no order with what else happens then; an action may end them.
 /// - Windows follow each other without a gap, are at least as long as was asked, and say under
 ///   which plan they ended; one that is carried out at the instant of their end comes after.
 pub trait Machine {

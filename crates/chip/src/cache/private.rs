@@ -37,6 +37,30 @@ impl Private {
         Some(carried)
     }
 
+    /// Uses a line if it is there.
+    pub(crate) fn touch(&mut self, index: usize, line: Tag) -> bool {
+        let set = self.set(index);
+        let Some(place) = set.iter().position(|&here| here | DIRTY == line | DIRTY) else {
+            return false;
+        };
+        set[..=place].rotate_right(1);
+        true
+    }
+
+    /// Takes out every line that is `out`.
+    pub(crate) fn remove(&mut self, out: &dyn Fn(Tag) -> bool) {
+        for set in self.lines.chunks_mut(self.ways) {
+            let mut kept = 0;
+            for place in 0..set.len() {
+                if set[place] != NONE && !out(set[place]) {
+                    set.swap(kept, place);
+                    kept += 1;
+                }
+            }
+            set[kept..].fill(NONE);
+        }
+    }
+
     /// Takes a line out, if it is there.
     pub(crate) fn invalidate(&mut self, index: usize, line: Tag) -> Option<Tag> {
         let set = self.set(index);
@@ -46,16 +70,13 @@ impl Private {
         set[set.len() - 1] = NONE;
         Some(here)
     }
-
-    pub(crate) fn clear(&mut self) {
-        self.lines.fill(NONE);
-    }
 }
 
 /// The private caches of a core.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
     pub(crate) l1: Private,
+    pub(crate) l1i: Option<Private>,
     pub(crate) l2: Option<Private>,
 }
 
@@ -71,7 +92,26 @@ pub(crate) enum Level {
 impl Caches {
     pub(crate) fn new(chip: &Geometry) -> Self {
         let private = |shape: Shape| Private::new(shape.sets as usize, shape.ways as usize);
-        Self { l1: private(chip.l1), l2: chip.l2.map(private) }
+        Self { l1: private(chip.l1), l1i: chip.l1i.map(private), l2: chip.l2.map(private) }
+    }
+
+    /// All of them.
+    pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut Private> {
+        [Some(&mut self.l1), self.l1i.as_mut(), self.l2.as_mut()].into_iter().flatten()
+    }
+
+    /// Fetches instructions from a line of this set of the last-level cache; `None`: there is no cache of
+    /// instructions, and this costs nothing. A line that leaves for good with changes is told, or [`NONE`].
+    pub(crate) fn fetch(&mut self, set: usize, line: Tag) -> Option<(Level, Tag)> {
+        if self.l1i.as_mut()?.access(set, line).is_none() {
+            return Some((Level::L1, NONE));
+        }
+        let Some(l2) = &mut self.l2 else { return Some((Level::Beyond, NONE)) };
+        Some(match l2.access(set, line) {
+            None => (Level::L2, NONE),
+            Some(out) if out & DIRTY != 0 => (Level::Beyond, out),
+            Some(_) => (Level::Beyond, NONE),
+        })
     }
 
     /// Uses a line of this set of the last-level cache. Lines that leave for good with changes are told, or
@@ -115,6 +155,12 @@ mod tests {
         assert_eq!(cache.access(1, 40 | DIRTY), Some(NONE));
         assert_eq!((cache.access(1, 40), cache.invalidate(1, 40)), (None, Some(40 | DIRTY)));
         assert_eq!(cache.invalidate(1, 40), None);
+        assert_eq!(cache.access(1, 50), Some(NONE));
+        assert_eq!(cache.access(1, 60), Some(NONE));
+        assert!(cache.touch(1, 50) && !cache.touch(1, 70));
+        cache.remove(&|line| line == 50);
+        assert_eq!((cache.access(1, 80), cache.access(1, 90)), (Some(NONE), Some(60)));
+        assert_eq!(cache.invalidate(1, 80), Some(80));
         assert_eq!(cache.access(1, 40), Some(NONE));
     }
 }

@@ -1,0 +1,59 @@
+//! The queues of the CPUs.
+
+use std::collections::VecDeque;
+
+use fairways_core::AppId;
+
+use crate::app::App;
+
+/// Who waits where.
+#[derive(Clone, Debug)]
+pub(super) struct Queues(Vec<VecDeque<AppId>>);
+
+impl Queues {
+    pub(super) fn new(cpus: usize) -> Self {
+        Self(vec![VecDeque::new(); cpus])
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(VecDeque::is_empty)
+    }
+
+    /// The CPU at which a thread waits.
+    pub(super) fn place(&self, app: AppId) -> Option<usize> {
+        self.0.iter().position(|queue| queue.contains(&app))
+    }
+
+    pub(super) fn remove(&mut self, app: AppId) {
+        self.0.iter_mut().for_each(|queue| queue.retain(|other| *other != app));
+    }
+
+    /// Puts a thread at the end of the queue of the CPU that it was on last, or, if it may not run there, of
+    /// the CPU where fewest wait.
+    pub(super) fn push(&mut self, app: &App) {
+        let last = app.thread.last.filter(|&cpu| app.thread.may(cpu));
+        let allowed = (0..self.0.len()).filter(|&cpu| app.thread.may(cpu));
+        let cpu = last.or_else(|| allowed.min_by_key(|&cpu| self.0[cpu].len()));
+        self.0[cpu.unwrap_or(0)].push_back(app.id);
+    }
+
+    /// Who is to run next on a CPU, by index: of those of the highest priority who may run there, the one that
+    /// has waited for longest; of several, one of its own queue.
+    pub(super) fn first(&self, apps: &[App], cpu: usize) -> Option<usize> {
+        let mut best = None;
+        for (at, queue) in self.0.iter().enumerate() {
+            for (place, id) in queue.iter().enumerate() {
+                let Some(index) = apps.iter().position(|app| app.id == *id) else { continue };
+                let thread = &apps[index].thread;
+                if !thread.may(cpu) {
+                    continue;
+                }
+                let key = (!thread.raised, thread.waits, at != cpu, at, place);
+                if best.is_none_or(|(first, _)| key < first) {
+                    best = Some((key, index));
+                }
+            }
+        }
+        best.map(|(_, index)| index)
+    }
+}
