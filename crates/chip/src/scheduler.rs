@@ -1,10 +1,14 @@
 //! The operating system's scheduler: fixed priorities, and round robin among equals.
 //!
-//! Each CPU has a queue, in which threads wait for longest first. A thread stays on its CPU for its quantum, up
-//! to the next clock tick, and for another if nobody waits who may run there; then it goes to the end of its
-//! CPU's queue. A CPU that is free takes the thread that has waited for longest of all that may run there, its
-//! own queue's before others': so the time that threads get is as their quanta are, wherever they wait. Where
-//! the one that waits may run on no CPU that is free, others make room, if they may run on one that is.
+//! Each CPU has a queue. A thread stays on its CPU for its quantum, up to the next clock tick, and for another
+//! if nobody waits who may run there; then it goes to its CPU's queue. A CPU that is free takes, from whatever
+//! queue, of the threads that may run there the one that has had the fewest turns, and of those the one that has
+//! waited for longest. That is round robin, and where there are several CPUs it is so too of threads whose turns
+//! are shorter than others': in the order of waiting alone they would come back sooner, and have more of them. So
+//! the time that threads get is as their quanta are. A thread is at most a turn ahead of the others for having
+//! slept, or waited for a CPU that it may run on.
+//!
+//! Where one that waits may run on no CPU that is free, others make room, if they may run on one that is.
 //!
 //! A raised thread takes the place of one that is not. Switching costs the caches' warmth and nothing else.
 
@@ -45,10 +49,12 @@ pub(crate) struct Thread {
     pub(crate) raised: bool,
     /// How long its next turn is to be, on the policy's clock.
     pub(crate) ordered: Option<Duration>,
-    /// Since when it waits, if it does.
-    pub(crate) waits: Option<Time>,
+    /// Since when it waits, if it does, and how many had come to wait before.
+    pub(crate) waits: Option<(Time, u64)>,
     /// The CPU that it was on last.
     pub(crate) last: Option<usize>,
+    /// The turns that it has had, in nanoseconds of the machine's quantum.
+    pub(crate) turns: u64,
     /// Its run has ended.
     pub(crate) over: bool,
 }
@@ -60,6 +66,7 @@ impl Thread {
         ordered: None,
         waits: None,
         last: None,
+        turns: 0,
         over: false,
     };
 
@@ -88,6 +95,10 @@ pub(crate) struct Scheduler {
     /// In ticks of the account: from when on each CPU is free.
     free: Vec<u64>,
     pub(crate) gathering: Option<Gathering>,
+    /// How many have come to wait.
+    came: u64,
+    /// The most turns that a thread had had when it had another, likewise.
+    most_turns: u64,
 }
 
 impl Scheduler {
@@ -97,6 +108,8 @@ impl Scheduler {
             queues: Queues::new(cpus),
             free: vec![0; cpus],
             gathering: None,
+            came: 0,
+            most_turns: 0,
         }
     }
 
@@ -108,9 +121,20 @@ impl Scheduler {
     fn is_free(&self, cpu: usize) -> bool {
         self.turns[cpu].is_none()
     }
+
+    /// Who is to run next on a CPU, by index.
+    fn first(&self, apps: &[App], cpu: usize, turn: u64) -> Option<usize> {
+        self.queues.first(apps, cpu, self.most_turns.saturating_sub(turn))
+    }
 }
 
 impl Chip {
+    /// A turn, in nanoseconds.
+    fn quantum(&self) -> u64 {
+        let quantum = self.settings.scheduler.map_or(Duration::ZERO, |of| of.quantum);
+        u64::try_from(quantum.as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// What policies are told of the scheduler.
     pub(crate) fn cpus(scheduling: Scheduling, count: u32) -> Event {
         Event::Cpus(Cpus { count, quantum: scheduling.quantum })
@@ -122,13 +146,11 @@ impl Chip {
         self.queue_up(&mut scheduler);
         for cpu in 0..scheduler.turns.len() {
             self.end_turn(&mut scheduler, cpu);
-        }
-        self.preempt(&mut scheduler);
-        for cpu in 0..scheduler.turns.len() {
             if scheduler.is_free(cpu) {
                 self.occupy(&mut scheduler, cpu);
             }
         }
+        self.preempt(&mut scheduler);
         self.gather(&mut scheduler);
         self.scheduler = Some(scheduler);
     }
@@ -160,7 +182,10 @@ impl Chip {
                     scheduler.queues.push(app);
                 }
             } else if runs && app.cpu.is_none() {
-                app.thread.waits = Some(self.now);
+                app.thread.waits = Some((self.now, scheduler.came));
+                // One that slept, or is new, has missed nothing.
+                app.thread.turns = app.thread.turns.max(scheduler.most_turns);
+                scheduler.came += 1;
                 scheduler.queues.push(app);
             }
         }
@@ -175,7 +200,7 @@ impl Chip {
             self.put_back(scheduler, cpu, self.now);
         } else if turn.end <= self.now {
             let raised = app.thread.raised;
-            let next = scheduler.queues.first(&self.apps, cpu);
+            let next = scheduler.first(&self.apps, cpu, self.quantum());
             let gives_way = next.is_some_and(|next| self.apps[next].thread.raised >= raised);
             if gives_way {
                 self.put_back(scheduler, cpu, self.now);
@@ -210,52 +235,66 @@ impl Chip {
         }
     }
 
-    /// Lets somebody run on a CPU that is free, if anybody can.
+    /// Lets somebody run on a CPU that is free, if anybody can: if need be, after others moved on to it.
     fn occupy(&mut self, scheduler: &mut Scheduler, cpu: usize) {
-        if let Some(index) = scheduler.queues.first(&self.apps, cpu) {
-            self.put_on(scheduler, cpu, index);
-        } else if let Some(other) = self.who_makes_room(scheduler, cpu, &mut 0) {
-            // Its turn goes on here.
-            let moved = scheduler.turns[other].take();
-            scheduler.turns[cpu] = moved;
-            if let Some(index) = moved.and_then(|turn| self.find(turn.app)) {
-                let clock = self.apps[index].runner.clock;
-                let app = &mut self.apps[index];
-                (app.cpu, app.thread.last) = (Some(cpu), Some(cpu));
-                app.runner.clock = clock.max(scheduler.free[cpu]);
-                scheduler.free[other] = clock;
-                self.apps[index].runner.fill = self.fill_of(index);
-            }
-            self.occupy(scheduler, other);
+        let mut path = vec![cpu];
+        if scheduler.queues.is_empty() || !self.leads_somewhere(scheduler, &mut path, &mut 0) {
+            return;
+        }
+        for step in path.windows(2) {
+            let (to, from) = (step[0], step[1]);
+            // A turn goes on elsewhere.
+            let moved = scheduler.turns[from].take();
+            scheduler.turns[to] = moved;
+            let Some(index) = moved.and_then(|turn| self.find(turn.app)) else { return };
+            let app = &mut self.apps[index];
+            (app.cpu, app.thread.last) = (Some(to), Some(to));
+            scheduler.free[from] = app.runner.clock;
+            app.runner.clock = app.runner.clock.max(scheduler.free[to]);
+            self.apps[index].runner.fill = self.fill_of(index);
+        }
+        let last = path.last().copied().unwrap_or(cpu);
+        if let Some(index) = scheduler.first(&self.apps, last, self.quantum()) {
+            self.put_on(scheduler, last, index);
         }
     }
 
-    /// A CPU whose thread may run on `cpu`, and whose place another then takes, if need be after others made
-    /// room likewise. `seen` are CPUs, a bit each, that lead nowhere.
-    fn who_makes_room(&self, scheduler: &Scheduler, cpu: usize, seen: &mut u64) -> Option<usize> {
-        if scheduler.queues.is_empty() {
-            return None;
-        }
+    /// Whether somebody waits for the last CPU of `path`, or, once its thread has moved to the CPU before it,
+    /// for another, which is appended. `seen` are CPUs, a bit each, that were tried.
+    fn leads_somewhere(
+        &self,
+        scheduler: &Scheduler,
+        path: &mut Vec<usize>,
+        seen: &mut u64,
+    ) -> bool {
+        let Some(&cpu) = path.last() else { return false };
         *seen |= 1 << cpu;
+        if scheduler.first(&self.apps, cpu, self.quantum()).is_some() {
+            return true;
+        }
         for other in 0..scheduler.turns.len() {
             let Some(turn) = scheduler.turns[other] else { continue };
             let may = self.find(turn.app).is_some_and(|index| self.apps[index].thread.may(cpu));
             if *seen >> other & 1 == 1 || !may {
                 continue;
             }
-            let is_wanted = scheduler.queues.first(&self.apps, other).is_some();
-            if is_wanted || self.who_makes_room(scheduler, other, seen).is_some() {
-                return Some(other);
+            path.push(other);
+            if self.leads_somewhere(scheduler, path, seen) {
+                return true;
             }
+            path.pop();
         }
-        None
+        false
     }
 
     fn put_on(&mut self, scheduler: &mut Scheduler, cpu: usize, index: usize) {
         let Some(scheduling) = self.settings.scheduler else { return };
         scheduler.queues.remove(self.apps[index].id);
         let clock = self.clock(self.now).max(scheduler.free[cpu]);
+        let turn = self.quantum();
         let thread = &mut self.apps[index].thread;
+        thread.turns = thread.turns.max(scheduler.most_turns.saturating_sub(turn));
+        scheduler.most_turns = scheduler.most_turns.max(thread.turns);
         let ordered = thread.ordered.take();
         (thread.waits, thread.last) = (None, Some(cpu));
         let (by_order, ordered) = (ordered.is_some(), ordered.unwrap_or(scheduling.quantum));
@@ -283,6 +322,10 @@ impl Chip {
             return;
         }
         let ran = self.told(self.now).since(self.told(since));
+        // A turn is one, however long it was ordered to be.
+        let part = ran.min(ordered).as_nanos() * u128::from(self.quantum());
+        let part = part.checked_div(ordered.as_nanos()).unwrap_or(0);
+        self.apps[index].thread.turns += u64::try_from(part).unwrap_or(u64::MAX);
         let (thread, cpu) = (ThreadId::first_of(app), u32::try_from(cpu).unwrap_or(u32::MAX));
         self.due.push_back(Due::Event(Event::QuantumGiven(Slice { thread, cpu, ordered, ran })));
     }
@@ -294,7 +337,8 @@ impl Chip {
         if let Some(app) = index.map(|index| &mut self.apps[index])
             && app.can_run()
         {
-            app.thread.waits = Some(waits);
+            app.thread.waits = Some((waits, scheduler.came));
+            scheduler.came += 1;
             scheduler.queues.push(app);
         }
     }

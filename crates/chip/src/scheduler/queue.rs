@@ -38,20 +38,15 @@ impl Queues {
     }
 
     /// Who is to run next on a CPU, by index: of those of the highest priority who may run there, the one that
-    /// has waited for longest; of several, one of its own queue.
-    pub(super) fn first(&self, apps: &[App], cpu: usize) -> Option<usize> {
+    /// has had the fewest turns, of those with at most so many the one that has waited for longest.
+    pub(super) fn first(&self, apps: &[App], cpu: usize, few: u64) -> Option<usize> {
         let mut best = None;
-        for (at, queue) in self.0.iter().enumerate() {
-            for (place, id) in queue.iter().enumerate() {
-                let Some(index) = apps.iter().position(|app| app.id == *id) else { continue };
-                let thread = &apps[index].thread;
-                if !thread.may(cpu) {
-                    continue;
-                }
-                let key = (!thread.raised, thread.waits, at != cpu, at, place);
-                if best.is_none_or(|(first, _)| key < first) {
-                    best = Some((key, index));
-                }
+        for id in self.0.iter().flatten() {
+            let Some(index) = apps.iter().position(|app| app.id == *id) else { continue };
+            let thread = &apps[index].thread;
+            let key = (!thread.raised, thread.turns.max(few), thread.waits);
+            if thread.may(cpu) && best.is_none_or(|(first, _)| key < first) {
+                best = Some((key, index));
             }
         }
         best.map(|(_, index)| index)

@@ -1,0 +1,403 @@
+//! What the chip's operating system promises: whom it lets run, where, and for how long.
+
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
+use fairways_chip::{
+    Chip, ChipError, Geometry, Job, Length, Phase, Program, Scheduling, Settings, Stores, preset,
+};
+use fairways_core::{Action, AppId, Event, Machine, Slice, ThreadId, Time, Together};
+use proptest::prelude::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A chip of so many single-threaded cores that take turns of 2 ms, at ticks of 0.1 ms.
+fn settings(cpus: u32) -> Settings {
+    let chip = Geometry { cores: cpus, threads: 1, ..preset::preset("t1").unwrap() };
+    let scheduling = Scheduling { quantum: 2 * MS, tick: MS / 10 };
+    Settings { scheduler: Some(scheduling), ..Settings::new(chip) }
+}
+
+fn busy() -> Job {
+    Job::new(Program { accesses: Accesses::Pattern(Pattern::Busy), base_cpi: 1.0, overlap: 1.0 })
+}
+
+/// A chip that tells everything, run until `end`; `act` answers events.
+fn run(
+    settings: Settings,
+    jobs: Vec<Job>,
+    end: Duration,
+    mut act: impl FnMut(Time, &Event, &mut Chip),
+) -> Chip {
+    let mut chip = Chip::new(settings, jobs).unwrap();
+    chip.stop_at(Time::ZERO.after(end));
+    while let Some((at, event)) = chip.next_event() {
+        act(at, &event, &mut chip);
+    }
+    chip
+}
+
+fn thread(app: u32) -> ThreadId {
+    ThreadId::first_of(AppId(app))
+}
+
+fn allow(chip: &mut Chip, app: u32, cpus: &[u32]) {
+    chip.carry_out(Action::Allow { thread: thread(app), cpus, reason: "a test" });
+}
+
+/// The share of a CPU that each job had.
+fn shares(chip: &Chip, jobs: usize, of: Duration) -> Vec<f64> {
+    let cycles = of.as_secs_f64() * 992e6;
+    (0..jobs).map(|job| chip.account(job).cycles() / cycles).collect()
+}
+
+#[test]
+fn the_machine_tells_its_cpus_and_threads_their_turns() {
+    let mut told = Vec::new();
+    run(settings(1), vec![busy(), busy()], 9 * MS, |at, event, _| told.push((at, event.clone())));
+    assert!(matches!(told[0].1, Event::Machine(_)));
+    let Event::Cpus(cpus) = told[1].1 else { panic!("{:?}", told[1]) };
+    assert_eq!((cpus.count, cpus.quantum), (1, 2 * MS));
+    let turns = told.iter().filter_map(|(at, event)| match event {
+        Event::QuantumGiven(slice) => Some((*at, *slice)),
+        _ => None,
+    });
+    let turns: Vec<(Time, Slice)> = turns.collect();
+    assert_eq!(turns.len(), 4);
+    for (index, (at, slice)) in (0u32..).zip(turns) {
+        assert_eq!(at, Time::ZERO.after(2 * MS * (index + 1)));
+        let turn = Slice { thread: thread(index % 2), cpu: 0, ordered: 2 * MS, ran: 2 * MS };
+        assert_eq!(slice, turn);
+    }
+}
+
+#[test]
+fn equals_get_equal_shares_wherever_they_wait() {
+    for (cpus, threads) in [(1, 3), (2, 3), (2, 4), (3, 5), (8, 18)] {
+        let span = 400 * MS;
+        let chip = run(settings(cpus), vec![busy(); threads], span, |_, _, _| {});
+        let fair = f64::from(cpus) / threads as f64;
+        for share in shares(&chip, threads, span) {
+            assert!((share / fair - 1.0).abs() < 0.02, "{cpus} CPUs, {threads}: {share}");
+        }
+    }
+}
+
+/// What a policy orders is what a thread gets: a share of CPU time, on its own CPU and everywhere.
+#[test]
+fn orders_are_shares_of_time() {
+    for (cpus, threads) in [(1, 3), (2, 4), (2, 5)] {
+        let span = 600 * MS;
+        // Half as much again for one, half for another; each order is for a turn.
+        let order = |chip: &mut Chip, app, time| {
+            chip.carry_out(Action::Quantum { thread: thread(app), time, reason: "a test" });
+        };
+        let chip = run(settings(cpus), vec![busy(); threads], span, |_, event, chip| match event {
+            Event::Started { app, .. } if app.0 == 0 => order(chip, 0, 3 * MS),
+            Event::Started { app, .. } if app.0 == 1 => order(chip, 1, MS),
+            Event::QuantumGiven(slice) if slice.thread == thread(0) => {
+                assert_eq!((slice.ordered, slice.ran), (3 * MS, 3 * MS));
+                order(chip, 0, 3 * MS);
+            }
+            Event::QuantumGiven(slice) if slice.thread == thread(1) => {
+                assert_eq!((slice.ordered, slice.ran), (MS, MS));
+                order(chip, 1, MS);
+            }
+            Event::QuantumGiven(slice) => assert_eq!(slice.ran, 2 * MS),
+            _ => {}
+        });
+        let fair = f64::from(cpus) / threads as f64;
+        let expected = (0..threads).map(|job| match job {
+            0 => 1.5 * fair,
+            1 => 0.5 * fair,
+            _ => fair,
+        });
+        for (share, expected) in shares(&chip, threads, span).into_iter().zip(expected) {
+            assert!((share / expected - 1.0).abs() < 0.03, "{cpus}, {threads}: {share} {expected}");
+        }
+    }
+}
+
+#[test]
+fn an_order_is_for_one_turn() {
+    let mut ran = Vec::new();
+    run(settings(1), vec![busy(), busy()], 20 * MS, |_, event, chip| match event {
+        Event::Cpus(_) => {}
+        Event::Started { app, .. } => chip.carry_out(Action::Quantum {
+            thread: ThreadId::first_of(*app),
+            time: 3 * MS / 2,
+            reason: "a test",
+        }),
+        Event::QuantumGiven(slice) => ran.push(slice.ran),
+        _ => {}
+    });
+    assert_eq!(ran[..4], [3 * MS / 2, 3 * MS / 2, 2 * MS, 2 * MS]);
+    // Turns end at ticks.
+    let mut ran = Vec::new();
+    run(settings(1), vec![busy(), busy()], 20 * MS, |_, event, chip| match event {
+        Event::Started { .. } => chip.carry_out(Action::Quantum {
+            thread: thread(0),
+            time: MS + MS / 50,
+            reason: "a test",
+        }),
+        Event::QuantumGiven(slice) => ran.push((slice.ordered, slice.ran)),
+        _ => {}
+    });
+    assert_eq!(ran[0], (MS + MS / 50, MS + MS / 10));
+}
+
+/// Who runs where, from the turns that ended.
+fn turns(event: &Event) -> Option<Slice> {
+    if let Event::QuantumGiven(slice) = event { Some(*slice) } else { None }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Threads run only where they may; and while there are enough that may run there, no CPU is idle.
+    #[test]
+    fn nobody_runs_where_it_may_not(
+        cpus in 1u32..=6,
+        bounds in prop::collection::vec((0u32..6, 0u32..6), 1..14),
+        change in 0u64..12,
+    ) {
+        // Nested sets, as CASC's buckets make them: from a CPU on up to the last.
+        let set = |bound: u32| (bound.min(cpus - 1)..cpus).collect::<Vec<u32>>();
+        let span = 30 * MS;
+        let changes = Time::ZERO.after(MS * u32::try_from(change).unwrap());
+        let (mut ran, mut is_late) = (Vec::new(), false);
+        let chip = run(settings(cpus), vec![busy(); bounds.len()], span, |at, event, chip| {
+            match event {
+                Event::Started { app, .. } => allow(chip, app.0, &set(bounds[app.0 as usize].0)),
+                Event::QuantumGiven(_) if at >= changes && !is_late => {
+                    is_late = true;
+                    for (app, bound) in (0..).zip(&bounds) {
+                        allow(chip, app, &set(bound.1));
+                    }
+                    ran.clear();
+                    return;
+                }
+                _ => {}
+            }
+            ran.extend(turns(event).map(|slice| (at, slice)));
+        });
+        for (at, slice) in &ran {
+            let (before, after) = bounds[slice.thread.app.0 as usize];
+            let first = set(if is_late { after } else { before })[0];
+            // A turn that began before the sets changed ends at once where it may not go on.
+            let began = Time::from_nanos(at.nanos() - u64::try_from(slice.ran.as_nanos()).unwrap());
+            prop_assert!(slice.cpu >= first || (is_late && began <= changes.after(2 * MS)), "{slice:?}");
+        }
+        // Nested sets: as many CPUs are busy as a matching can make.
+        let busiest = |of: fn(&(u32, u32)) -> u32| {
+            let mut least: Vec<u32> = bounds.iter().map(|bound| of(bound).min(cpus - 1)).collect();
+            least.sort_unstable();
+            let mut free = cpus;
+            // From the most restricted on: each takes the highest CPU that is left, if it may.
+            least.iter().rev().filter(|&&first| free > first && { free -= 1; true }).count()
+        };
+        let cycles: f64 = (0..bounds.len()).map(|job| chip.account(job).cycles()).sum();
+        let busy = cycles / (span.as_secs_f64() * 992e6);
+        let (before, after) = (busiest(|bound| bound.0) as f64, busiest(|bound| bound.1) as f64);
+        let least = if is_late { before.min(after) } else { before };
+        prop_assert!(busy > least - 0.01, "{busy} of {least}");
+    }
+}
+
+#[test]
+fn raised_threads_run_before_others() {
+    let jobs = vec![busy(); 5];
+    let mut raised = false;
+    let span = 100 * MS;
+    let mut chip = Chip::new(settings(2), jobs).unwrap();
+    chip.stop_at(Time::ZERO.after(span));
+    let mut at_raise = [0.0; 5];
+    let mut last = Vec::new();
+    while let Some((at, event)) = chip.next_event() {
+        if at >= Time::ZERO.after(20 * MS) && !raised {
+            raised = true;
+            let threads = [thread(1), thread(3), thread(4)];
+            chip.carry_out(Action::Priority { threads: &threads, raised: true, reason: "a test" });
+            at_raise = std::array::from_fn(|job| chip.account(job).cycles());
+        }
+        last.extend(turns(&event));
+    }
+    let got: Vec<f64> = (0..5).map(|job| chip.account(job).cycles() - at_raise[job]).collect();
+    assert!(got[0] < 3e3 && got[2] < 3e3, "{got:?}");
+    let all: f64 = got.iter().sum();
+    for job in [1, 3, 4] {
+        assert!((got[job] / all - 1.0 / 3.0).abs() < 0.05, "{got:?}");
+    }
+    // All three pairs of them came about.
+    assert!(last.len() > 60);
+}
+
+#[test]
+fn times_together_are_told_when_somebody_else_runs() {
+    let mut told: Vec<(Time, Together)> = Vec::new();
+    run(settings(2), vec![busy(), busy(), busy()], 60 * MS, |at, event, chip| match event {
+        Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: MS }),
+        Event::RanTogether(together) => told.push((at, together.clone())),
+        _ => {}
+    });
+    assert!(told.len() > 20);
+    let mut groups = std::collections::BTreeSet::new();
+    for (_, together) in &told {
+        let Together { threads, group, window } = together;
+        assert!(threads.len() == 2 && *window >= MS);
+        assert!(threads[0].thread < threads[1].thread);
+        groups.insert((threads[0].thread, threads[1].thread));
+        let cycles = window.as_secs_f64() * 992e6;
+        let sum: u64 = threads.iter().map(|ran| ran.counters.cycles.unwrap()).sum();
+        assert_eq!(group.cycles, Some(sum));
+        for ran in threads {
+            let share = ran.counters.cycles.unwrap() as f64 / cycles;
+            assert!((share - 1.0).abs() < 0.01, "{share}");
+        }
+    }
+    assert_eq!(groups.len(), 3);
+    // One that never leaves off is not told; shorter ones are passed over.
+    let mut count = 0;
+    run(settings(2), vec![busy(), busy(), busy()], 60 * MS, |_, event, chip| match event {
+        Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: 3 * MS }),
+        Event::RanTogether(_) => count += 1,
+        _ => {}
+    });
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn who_sleeps_leaves_its_cpu_and_comes_back() {
+    let nap = vec![
+        Phase { program: None, length: Some(Length::Time(5 * MS)) },
+        Phase { length: Some(Length::Time(5 * MS)), ..busy().phases[0].clone() },
+    ];
+    let sleeper = Job { phases: nap, ..Job::default() };
+    let span = 100 * MS;
+    let chip = run(settings(1), vec![busy(), sleeper], span, |_, _, _| {});
+    let got = shares(&chip, 2, span);
+    // Awake half of the time, with half a CPU then.
+    assert!((got[0] + got[1] - 1.0).abs() < 0.001, "{got:?}");
+    assert!((0.2..0.32).contains(&got[1]), "{got:?}");
+}
+
+#[test]
+fn who_exits_frees_its_cpu_and_its_lines() {
+    let short = Job { instructions: Some(3_000_000), ..busy() };
+    let mut told = Vec::new();
+    let chip = run(settings(1), vec![short, busy(), busy()], 20 * MS, |_, event, chip| {
+        if matches!(event, Event::Cpus(_)) {
+            chip.carry_out(Action::WatchTogether { shortest: Duration::from_nanos(1) });
+        }
+        told.push(event.clone());
+    });
+    let exit = told.iter().position(|event| matches!(event, Event::Exited { .. })).unwrap();
+    let is_its = |event: &&Event| match event {
+        Event::QuantumGiven(slice) => slice.thread == thread(0),
+        Event::RanTogether(together) => together.threads[0].thread == thread(0),
+        _ => false,
+    };
+    assert_eq!(told[exit..].iter().filter(is_its).count(), 0);
+    assert!(told[..exit].iter().filter(is_its).count() >= 3);
+    let busy: f64 = shares(&chip, 3, 20 * MS).iter().sum();
+    assert!((busy - 1.0).abs() < 0.001, "{busy}");
+}
+
+/// CASC's Figure 1: a thread that runs for 20 % of its time and waits for the rest; four of them hide each
+/// other's waits.
+#[test]
+fn hardware_threads_hide_each_others_waits() {
+    let parts = vec![Part { share: 1.0, lines: 64 }];
+    let mixture = Mixture { parts, per_kilo_instructions: 1000.0, stores: 0.0, missed: true };
+    let program = Program { accesses: Accesses::Mixture(mixture), base_cpi: 1.0, overlap: 1.0 };
+    let ipc = |threads: usize| {
+        let mut chip = preset::preset("t1").unwrap();
+        (chip.cores, chip.latency.llc, chip.latency.l2) = (1, 4, 4);
+        let settings = Settings::new(chip);
+        let mut chip = Chip::new(settings, vec![Job::new(program.clone()); threads]).unwrap();
+        chip.stop_at(Time::ZERO.after(10 * MS));
+        while chip.next_event().is_some() {}
+        let instructions: u64 = (0..threads).map(|job| chip.account(job).instructions).sum();
+        instructions as f64 / (0.01 * 992e6)
+    };
+    let (one, four, eight) = (ipc(1), ipc(4), ipc(4) / ipc(1));
+    assert!((one - 0.2).abs() < 0.001 && (four - 0.8).abs() < 0.004, "{one} {four} {eight}");
+}
+
+#[test]
+fn a_pipeline_begins_an_instruction_a_cycle() {
+    let mut chip = preset::preset("t1").unwrap();
+    chip.cores = 1;
+    let mut chip = Chip::new(Settings::new(chip), vec![busy(); 4]).unwrap();
+    chip.stop_at(Time::ZERO.after(10 * MS));
+    while chip.next_event().is_some() {}
+    for job in 0..4 {
+        let account = chip.account(job);
+        let ipc = account.instructions as f64 / account.cycles();
+        assert!((ipc - 0.25).abs() < 0.001, "{ipc}");
+    }
+}
+
+#[test]
+fn stores_wait_for_an_entry_only() {
+    let parts = vec![Part { share: 1.0, lines: 16 }];
+    let program = |per_kilo_instructions| {
+        let mixture =
+            Mixture { parts: parts.clone(), per_kilo_instructions, stores: 1.0, missed: false };
+        Program { accesses: Accesses::Mixture(mixture), base_cpi: 1.0, overlap: 1.0 }
+    };
+    let run = |per_kilo| {
+        let mut chip = preset::preset("t1-single").unwrap();
+        chip.stores = Stores::Through { buffer: 8 };
+        let mut chip = Chip::new(Settings::new(chip), vec![Job::new(program(per_kilo))]).unwrap();
+        chip.stop_at(Time::ZERO.after(10 * MS));
+        while chip.next_event().is_some() {}
+        let account = chip.account(0);
+        assert_eq!(account.stall_ticks, 0);
+        assert_eq!(account.banks.iter().sum::<u64>(), account.llc_references);
+        (account.instructions as f64 / account.cycles(), account.store_ticks)
+    };
+    // 23 cycles each, eight under way: one in three cycles at best, and one in two at every second
+    // instruction. One in ten nobody waits for.
+    let (ipc, waited) = run(1000.0);
+    assert!((ipc - 8.0 / 23.0).abs() < 0.01 && waited > 0, "{ipc}");
+    let (ipc, waited) = run(100.0);
+    assert!((ipc - 1.0).abs() < 0.01 && waited < 1 << 20, "{ipc} {waited}");
+}
+
+#[test]
+fn what_cannot_take_turns_is_refused() {
+    let many = Chip::new(settings(2), vec![busy(); 64]).err().unwrap();
+    assert_eq!(many.to_string(), "expected at most 63 programs, found 64");
+    let none = Scheduling { quantum: Duration::ZERO, tick: MS };
+    let none = Settings { scheduler: Some(none), ..settings(2) };
+    assert_eq!(Chip::new(none, vec![busy()]).err().unwrap(), ChipError::Span("quantum"));
+    let alone = Settings { scheduler: None, ..settings(2) };
+    let many = Chip::new(alone, vec![busy(); 3]).err().unwrap();
+    assert_eq!(many.to_string(), "expected at most 2 programs, one for each CPU, found 3");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_turns() {
+    let told = |seed| {
+        let mut told = Vec::new();
+        let program = Program {
+            accesses: Accesses::Pattern(Pattern::Random { lines: 1 << 13 }),
+            base_cpi: 1.5,
+            overlap: 1.0,
+        };
+        let chip = preset::preset("t1").unwrap();
+        let settings = Settings { chip, seed, ..settings(2) };
+        run(settings, vec![Job::new(program); 11], 12 * MS, |at, event, chip| {
+            if matches!(event, Event::Cpus(_)) {
+                chip.carry_out(Action::WatchTogether { shortest: MS / 10 });
+            }
+            told.push(format!("{at:?} {event:?}"));
+        });
+        told
+    };
+    assert_eq!(told(1), told(1));
+    assert_ne!(told(1), told(2));
+}
