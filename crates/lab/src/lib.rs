@@ -26,7 +26,7 @@ pub use executed::{
 };
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live,
-    heeds_promises, job, learns, live, needs_profiles, watch,
+    heeds_promises, job, learns, live, needs_profiles, schedules, watch,
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, Turn, Turns, accuracy, turns};

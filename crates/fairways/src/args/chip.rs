@@ -32,6 +32,15 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub(crate) profile_time: String,
 
+    /// Let programs take turns on the CPUs, each for so long at a time; without it each has a CPU to
+    /// itself [default: 200ms where there are more programs than CPUs, or a policy schedules]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) quantum: Option<String>,
+
+    /// Programs that are background work, whose CPU time cache-fair may give to others
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) best_effort: Option<String>,
+
     #[command(flatten)]
     pub(crate) how: How,
 }

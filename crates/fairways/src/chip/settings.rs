@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use fairways_chip::preset;
 use fairways_chip::program::{Live, Written, parse, profiled, split};
-use fairways_chip::{Chip, Geometry, Job, PageSize, Phase, Placement, Settings, Then};
-use fairways_core::Wish;
-use fairways_lab::ChipProtocol;
+use fairways_chip::{Chip, Geometry, Job, PageSize, Phase, Placement, Scheduling, Settings, Then};
+use fairways_lab::{ChipProtocol, schedules};
 
 use crate::BadInput;
 use crate::args::{self, ChipFlags, How, Machine, Pages, Simulate};
@@ -37,6 +36,7 @@ impl World {
         flags: &ChipFlags,
         time_scale: Option<&String>,
         world: &args::World,
+        schedules: bool,
     ) -> Result<Self, BadInput> {
         for (flag, given) in [
             ("--ways", world.ways.is_some()),
@@ -70,7 +70,15 @@ impl World {
             .map(|text| parse(text, profile).map_err(|why| BadInput(format!("--programs: {why}"))));
         let keyed = |(key, written): (u64, Result<Written, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
+        let scheduler =
+            scheduling(flags.quantum.as_ref(), schedules || jobs.len() > chip.cpus() as usize)?;
+        let settings = Settings { scheduler, ..settings };
         let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
+        if let Some(programs) = &flags.best_effort {
+            for name in split(programs) {
+                world_of.named("--best-effort", name)?.for_each(|job| job.wish.best_effort = true);
+            }
+        }
         if let Some(baselines) = &world.baselines {
             world_of.promise(baselines)?;
             let total = promised(world_of.jobs.iter().map(|job| job.wish));
@@ -97,21 +105,25 @@ impl World {
             })?;
             let most = self.settings.chip.llc.ways.get();
             let ways = number(text, &format!("--baselines, {name}"), 1, most)?;
-            let mut found = false;
-            for (_, job) in
-                self.names.iter().zip(&mut self.jobs).filter(|(other, _)| *other == name)
-            {
-                job.wish = Wish { baseline_ways: Some(ways), ..Wish::default() };
-                found = true;
-            }
-            if !found {
-                let names = self.names.join(", ");
-                return Err(BadInput(format!(
-                    "--baselines: expected one of the programs {names}, found {name:?}"
-                )));
-            }
+            let jobs = self.named("--baselines", name)?;
+            jobs.for_each(|job| job.wish.baseline_ways = Some(ways));
         }
         Ok(())
+    }
+
+    /// The jobs of a name, of which there is at least one.
+    fn named(
+        &mut self,
+        flag: &str,
+        name: &str,
+    ) -> Result<impl Iterator<Item = &mut Job>, BadInput> {
+        if !self.names.iter().any(|other| other == name) {
+            let names = self.names.join(", ");
+            let said = format!("{flag}: expected one of the programs {names}, found {name:?}");
+            return Err(BadInput(said));
+        }
+        let named = self.names.iter().zip(&mut self.jobs).filter(move |(other, _)| *other == name);
+        Ok(named.map(|(_, job)| job))
     }
 }
 
@@ -154,6 +166,15 @@ fn job(written: Written, key: u64) -> Job {
     Job { phases: phases.collect(), then: Then::Restart, key: Some(key), ..Job::default() }
 }
 
+/// How programs take turns: as asked for, or if they must.
+fn scheduling(quantum: Option<&String>, must: bool) -> Result<Option<Scheduling>, BadInput> {
+    let Some(text) = quantum else { return Ok(must.then(Scheduling::default)) };
+    let quantum = span(text, "--quantum")?;
+    let Scheduling { tick, .. } = Scheduling::default();
+    // A turn is ten ticks or more.
+    Ok(Some(Scheduling { quantum, tick: tick.min(quantum / 10).max(Duration::from_nanos(1)) }))
+}
+
 /// How many times shorter things take than is told, from the scale of time, 0.1 say.
 fn scale(text: Option<&String>) -> Result<u32, BadInput> {
     let Some(text) = text else { return Ok(1) };
@@ -188,8 +209,9 @@ impl Checked {
         if let Some(flag) = given.or(args.observation.given()) {
             return Err(BadInput(format!("{flag}: expected --machine model with it")));
         }
-        let world = World::new(name, &args.chip, args.time_scale.as_ref(), &args.world)?;
         let policies = policies(&args.policies)?;
+        let schedule = policies.iter().any(|policy| schedules(policy));
+        let world = World::new(name, &args.chip, args.time_scale.as_ref(), &args.world, schedule)?;
         if policies.contains(&fairways_lab::OPTIMUM) {
             let said = "--policies: optimum is for profiles, expected others on a chip";
             return Err(BadInput(said.to_owned()));

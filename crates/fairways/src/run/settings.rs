@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use fairways_chip::Chip;
 use fairways_core::{Policy, Time, Ways};
-use fairways_lab::{draw_workloads, heeds_promises, job, learns, needs_profiles, profile};
+use fairways_lab::{
+    draw_workloads, heeds_promises, job, learns, needs_profiles, profile, schedules,
+};
 use fairways_model::{Job, Model, Settings, Then};
 use fairways_profiles::Mix;
 use serde_json::{Value, json};
@@ -15,6 +17,7 @@ use super::machine::Running;
 use crate::args::{Machine, Run};
 use crate::chip::{self, span};
 use crate::journal::Writer;
+use crate::simulate::NO_TURNS;
 use crate::world::{World, number, policy};
 use crate::{BadInput, policies};
 
@@ -98,8 +101,10 @@ impl Checked {
                 })
             }
             On::Chip(world) => {
-                let fairways_chip::Settings { chip, set_sampling, time_scale, seed, .. } =
-                    world.settings;
+                let fairways_chip::Settings {
+                    chip, set_sampling, time_scale, scheduler, seed, ..
+                } = world.settings;
+                let quantum = scheduler.map(|of| of.quantum.as_nanos());
                 json!({
                     "kind": format!("chip:{}", world.preset),
                     "llc": chip.llc,
@@ -107,6 +112,8 @@ impl Checked {
                     "mhz": chip.mhz,
                     "set_sampling": set_sampling,
                     "time_scale": 1.0 / f64::from(time_scale),
+                    "cpus": chip.cpus(),
+                    "quantum": quantum.and_then(|nanos| u64::try_from(nanos).ok()),
                     "seed": seed,
                     "programs": world.names,
                 })
@@ -161,13 +168,18 @@ impl Checked {
 }
 
 fn on_model(args: &Run, policy: &str) -> Result<On, BadInput> {
-    if args.chip.programs.is_some() {
-        let said = "--programs: expected --machine chip: and a preset with it";
-        return Err(BadInput(said.to_owned()));
+    for (flag, given) in [
+        ("--programs", args.chip.programs.is_some()),
+        ("--quantum", args.chip.quantum.is_some()),
+        ("--best-effort", args.chip.best_effort.is_some()),
+        ("--time-scale", args.time_scale.is_some()),
+    ] {
+        if given {
+            return Err(BadInput(format!("{flag}: expected --machine chip: and a preset with it")));
+        }
     }
-    if args.time_scale.is_some() {
-        let said = "--time-scale: expected --machine chip: and a preset with it";
-        return Err(BadInput(said.to_owned()));
+    if schedules(policy) {
+        return Err(BadInput(format!("--policy {policy}: {NO_TURNS}")));
     }
     let world = Box::new(World::new(&args.world)?);
     let mix = match &args.mix {
@@ -185,7 +197,8 @@ fn on_chip(args: &Run, preset: &str, name: &str, known: bool) -> Result<chip::Wo
     if let Some(flag) = given {
         return Err(BadInput(format!("{flag}: expected --machine model with it")));
     }
-    let mut world = chip::World::new(preset, &args.chip, args.time_scale.as_ref(), &args.world)?;
+    let (scale, schedules) = (args.time_scale.as_ref(), schedules(name));
+    let mut world = chip::World::new(preset, &args.chip, scale, &args.world, schedules)?;
     if known && (learns(name) || needs_profiles(name)) {
         let half = span(&args.chip.profile_time, "--profile-time")? / 2;
         for job in &mut world.jobs {

@@ -13,8 +13,8 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::BadInput;
 use crate::args::Simulate;
-pub(crate) use settings::policies;
 use settings::{Checked, How};
+pub(crate) use settings::{NO_TURNS, policies};
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! From flags to what is to be done, checked.
 
 use fairways_core::{Policy, Ways};
-use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings, heeds_promises};
+use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings, heeds_promises, schedules};
 use fairways_policy::by_name;
 use fairways_profiles::{Mix, Programs};
 
@@ -25,15 +25,28 @@ pub(super) enum How {
     Live(Box<fairways_model::Settings>, Protocol),
 }
 
+/// Why a policy that schedules is refused.
+pub(crate) const NO_TURNS: &str = "it decides who runs where and when, and the model gives every program a core of its own: \
+     expected --machine chip: and a preset with it";
+
 impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(args: &Simulate) -> Result<Self, BadInput> {
-        if args.chip.programs.is_some() {
-            let said = "--programs: expected --machine chip: and a preset with it";
-            return Err(BadInput(said.to_owned()));
+        for (flag, given) in [
+            ("--programs", args.chip.programs.is_some()),
+            ("--quantum", args.chip.quantum.is_some()),
+            ("--best-effort", args.chip.best_effort.is_some()),
+        ] {
+            if given {
+                let said = format!("{flag}: expected --machine chip: and a preset with it");
+                return Err(BadInput(said));
+            }
         }
         let world = World::new(&args.world)?;
         let policies = policies(&args.policies)?;
+        if let Some(policy) = policies.iter().find(|policy| schedules(policy)) {
+            return Err(BadInput(format!("--policies {policy}: {NO_TURNS}")));
+        }
         if args.world.baselines.is_some() && !policies.iter().any(|name| heeds_promises(name)) {
             let said =
                 "--baselines: expected static or dcat among --policies, which alone heed them";

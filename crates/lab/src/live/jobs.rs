@@ -39,6 +39,12 @@ pub fn heeds_promises(policy: &str) -> bool {
     matches!(policy, "static" | "dcat")
 }
 
+/// Whether a policy decides who runs where and when, for which a machine must let programs take turns.
+#[must_use]
+pub fn schedules(policy: &str) -> bool {
+    matches!(policy, "casc" | "cache-fair")
+}
+
 /// Whether a policy finds out for itself what it must know of a program.
 ///
 /// The others rest on profiles measured before, and are told them.
