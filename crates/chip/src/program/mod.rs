@@ -1,13 +1,17 @@
 //! What runs on the chip: programs, as the memory accesses that they make.
 
 mod curve;
+#[cfg(test)]
+mod functional;
 mod live;
 mod mixture;
+mod named;
 mod numbering;
 mod pattern;
 mod profiled;
 mod text;
 mod trace;
+mod workload;
 mod zipf;
 
 use std::sync::Arc;
@@ -20,10 +24,12 @@ use crate::geometry::Geometry;
 pub use curve::{Curve, CurveError};
 pub use live::{Live, LiveError, Remark};
 pub use mixture::{Mixture, Part};
+pub use named::{NAMES, named};
 pub use pattern::Pattern;
 pub use profiled::profiled;
 pub use text::{FORMS, TextError, Written, parse, split};
 pub use trace::{Trace, TraceError};
+pub use workload::{Code, Order, Region, Workload};
 pub use zipf::Zipf;
 
 /// Bytes of a line.
@@ -124,6 +130,8 @@ pub enum Accesses {
     Zipf(Zipf),
     /// Regions and streams.
     Mixture(Mixture),
+    /// All that a program does, in front of first private caches.
+    Workload(Workload),
     /// What makes a miss curve.
     Curve(Curve),
     /// A recorded program.
@@ -139,6 +147,7 @@ impl Accesses {
             Self::Pattern(pattern) => Box::new(pattern.source()),
             Self::Zipf(zipf) => Box::new(zipf.source()),
             Self::Mixture(mixture) => Box::new(mixture.source()),
+            Self::Workload(workload) => Box::new(workload.source()),
             Self::Curve(curve) => Box::new(curve.source(chip.sets)),
             Self::Trace(trace) => Box::new(trace.source()),
             Self::Live(live) => Box::new(live::Source::start(live, chip.l1)),

@@ -113,6 +113,15 @@ impl Alias {
         let (own, other) = self.columns[column as usize];
         if random.next_u32() <= own { column } else { other }
     }
+
+    /// The same of one random number, where there are few weights: its upper bits are the column, the others
+    /// the place in it.
+    pub(super) fn pick(&self, bits: u32) -> u32 {
+        let both = u64::from(bits) * self.columns.len() as u64;
+        let (column, within) = ((both >> 32) as u32, (both & u64::from(u32::MAX)) as u32);
+        let (own, other) = self.columns[column as usize];
+        if within <= own { column } else { other }
+    }
 }
 
 /// A share of 2^32.
