@@ -155,7 +155,7 @@ pub(super) fn beside(programs: [(&Workload, f64); 2], kb: u32, warm: u64, counte
     // The other's lines are others, in the same sets.
     const OTHER: u32 = 1 << 28;
     let mut l2 = Cache::of_kb(kb, ways(kb));
-    let mut cores = [1, 2].map(|seed| Core::new(programs[seed as usize - 1].0, seed, 1));
+    let mut cores = [(0, 1), (1, 2)].map(|(core, seed)| Core::new(programs[core].0, seed, 1));
     let cycles = |counts: &Counted, cpi: f64| {
         let loads = (counts.l2 - counts.stores) as f64;
         // Stores wait in a buffer.

@@ -8,8 +8,10 @@
 //!    the references that a private L2 of 1 MB passes on as measured (PBBCache's `metrics.csv`), which are
 //!    an upper bound. To get there, the shares of regions of more than 1 MB and of streams were scaled
 //!    together; where no row is marked, none was needed.
-//! 2. vortex with 256 KB and light co-runners: some 12 misses per 1000 instructions (of the slowdown
-//!    that Cache-fair §5.2 tells), and +85 % where it is squeezed.
+//! 2. With half of 256 KB, vortex misses 85 % more than beside vpr or crafty with all of it (Cache-fair
+//!    §5.2; shared by who used a line last, and nothing else), where it is to miss some 12 times, which the
+//!    slowdown implies; gzip misses more than vpr. Regions of which all lines are alike come to +40 % at
+//!    most: so vortex sweeps some of its.
 //! 3. Nothing else.
 //!
 //! The figures are in docs/workloads.md. What is not as it should be:
@@ -17,14 +19,12 @@
 //! - mcf misses 136 times with 1 MB, which is the older figure; 202 were measured. At 128 KB it is to be
 //!   about art's equal, and misses 2.5 times as often.
 //! - twolf at 128 KB is to miss far less than art: it does so 0.7 times as often.
-//! - vortex with half of 256 KB misses 40 % more than beside vpr or crafty; +85 % it comes to with some
-//!   100 KB. Regions of which all lines are alike have no steeper curve.
 //!
 //! An instruction takes a cycle, and the two that a load waits for its use (the T1's 3, GCC's
 //! `niagara_costs`); floating-point programs, whose core has no unit of its own, take two in all. Misses
 //! are waited for one after the other.
 
-use super::{Accesses, Code, LINE, Order, Program, Region, Workload};
+use super::{Accesses, Code, Order, Program, Region, Workload};
 
 /// The program with this name.
 #[must_use]
@@ -84,6 +84,9 @@ const fn row(
 /// A MB in KB.
 const MB: u32 = 1 << 10;
 
+/// Lines of a KB.
+const PER_KB: u32 = 1024 / 64;
+
 #[rustfmt::skip]
 const PROGRAMS: [Named; 11] = [
     // Sweeps scaled by 1.09, of 32 bytes: 65 misses.
@@ -105,13 +108,15 @@ const PROGRAMS: [Named; 11] = [
     row("gzip-like", 0.32, 0.20,
         &[hot(81.75, 4), random(6.0, 64), random(12.0, 256), stream(0.25)],
         code(12), Loads),
-    // Scaled by 0.87: 5.1 misses.
+    // Scaled by 0.91: 5.1 misses.
     row("parser-like", 0.34, 0.25,
-        &[hot(85.13, 6), random(11.0, 100), random(3.0, 700), random(0.52, 2560), random(0.35, 16 * MB)],
+        &[hot(85.09, 6), random(11.0, 100), random(3.0, 700), random(0.55, 2560), random(0.36, 16 * MB)],
         code(48), Loads),
-    // Scaled by 0.7: 1.2 misses. The region of 384 KB has 1 % instead of 3 %: 12 misses beside vpr.
+    // Scaled by 0.6: 1.2 misses. For (2), 64 of the 96 KB are swept, with 4.8 of their 10 %, and 384 KB have
+    // 1 % instead of 3 %.
     row("vortex-like", 0.38, 0.35,
-        &[hot(88.79, 6), random(10.0, 96), random(1.0, 384), random(0.14, 2560), random(0.07, 24 * MB)],
+        &[hot(88.82, 6), random(5.2, 32), sweep(4.8, 64, 1), random(1.0, 384), random(0.12, 2560),
+          random(0.06, 24 * MB)],
         code_of(400, 0.90, 32), Loads),
     row("vpr-like", 0.36, 0.20,
         &[hot(86.0, 6), random(12.4, 48), random(0.6, MB), random(1.0, 5 * MB)],
@@ -130,7 +135,7 @@ const PROGRAMS: [Named; 11] = [
 
 /// Lines of KB.
 const fn lines(kb: u32) -> u32 {
-    kb * 1024 / LINE as u32
+    kb * PER_KB
 }
 
 const fn random(share: f64, kb: u32) -> Region {
@@ -258,14 +263,14 @@ mod tests {
     #[test]
     fn vortex_misses_beside_light_programs_as_cache_fair_implies() {
         let (vortex, cpi) = workload("vortex-like");
-        let squeezed = alone(&vortex, &[128, 96], 20_000_000, 10_000_000);
+        let half = alone(&vortex, &[128], 20_000_000, 10_000_000).mpki(0);
         for name in ["vpr-like", "crafty-like"] {
             let (other, other_cpi) = workload(name);
             let pair = [(&vortex, cpi), (&other, other_cpi)];
             let fast = beside(pair, 256, 20_000_000, 10_000_000).mpki(0);
-            println!("{name} {fast} {}", squeezed.mpki(0));
-            assert!((11.0..=14.0).contains(&fast), "beside {name}: {fast}");
-            assert!(squeezed.mpki(0) > 1.3 * fast && squeezed.mpki(1) > 1.85 * fast);
+            assert!((11.0..=15.0).contains(&fast), "beside {name}: {fast}");
+            let more = half / fast;
+            assert!((1.75..=1.95).contains(&more), "{half} beside {name}'s {fast}: {more}");
         }
     }
 

@@ -8,7 +8,9 @@ use std::time::Duration;
 use fairways_tracer::Launch;
 use thiserror::Error;
 
-use super::{Accesses, LINE, Live, MOST_LINES, Mixture, Part, Pattern, Program, Trace, Zipf};
+use super::{
+    Accesses, LINE, Live, MOST_LINES, Mixture, Part, Pattern, Program, Trace, Zipf, named,
+};
 use crate::account::MOST_OVERLAP;
 use crate::job::Length;
 
@@ -26,7 +28,8 @@ pub struct TextError {
 /// What can be written, for people.
 pub const FORMS: &str = "mlr:SIZE, mload:SIZE, chase:SIZE, blocked:SIZE:BLOCK:SWEEPS, \
                          zipf:SIZE:RECORD:EXPONENT, regions:REFERENCES:SHARE%SIZE:..., \
-                         trace:FILE:INSTRUCTIONS, live:COMMAND, lookbusy, idle";
+                         trace:FILE:INSTRUCTIONS, live:COMMAND, lookbusy, idle, art-like and others of CPU2000, \
+                         berkeley-db-like";
 
 /// The programs of a list with commas between them, as they are written. Commas in quotes are part of one.
 #[must_use]
@@ -48,8 +51,8 @@ pub fn split(text: &str) -> Vec<&str> {
 }
 
 /// The program that a text names: phases with `+` between them, each with `@` and a length, in time
-/// (`2s`) or in instructions (`5G`), where it does not go on to the end. `other` knows names that are not
-/// among the [forms](FORMS).
+/// (`2s`) or in instructions (`5G`), where it does not go on to the end. `other` knows names that are
+/// neither among the [forms](FORMS) nor [`NAMES`](super::NAMES).
 ///
 /// # Errors
 /// If it names none, or a trace that can't be read: [`TextError`].
@@ -144,9 +147,14 @@ fn live(text: &str) -> Result<Program, String> {
     Ok(program)
 }
 
-/// A program of one of the [forms](FORMS).
+/// A program of one of the [forms](FORMS), or that has a name.
 fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
     let some = |accesses, overlap| Ok(Some(Program { accesses, base_cpi: CPI, overlap }));
+    if arguments.is_empty()
+        && let Some(program) = named(name)
+    {
+        return Ok(Some(program));
+    }
     let pattern = |pattern, overlap| some(Accesses::Pattern(pattern), overlap);
     match (name, arguments) {
         ("trace", [path, more @ ..]) if more.len() <= 1 => {
@@ -322,6 +330,19 @@ mod tests {
     }
 
     #[test]
+    fn programs_with_names() {
+        for name in super::super::NAMES {
+            assert_eq!(Some(one(name)), named(name));
+        }
+        let program = one("art-like:cpi=1.5:overlap=2");
+        assert_eq!((program.base_cpi, program.overlap), (1.5, 2.0));
+        assert_eq!(program.accesses, one("art-like").accesses);
+        // Before profiles.
+        let written = parse("mcf-like", |_| Some(one("lookbusy"))).unwrap();
+        assert_eq!(written[0].0, named("mcf-like"));
+    }
+
+    #[test]
     fn phases_have_lengths() {
         let phases = parse("idle@1.5s+mlr:8M@2G+lookbusy", |_| None).unwrap();
         let lengths: Vec<Option<Length>> = phases.iter().map(|phase| phase.1).collect();
@@ -343,6 +364,7 @@ mod tests {
             ("mlr:-1M", "expected a size"),
             ("mlr:nan", "expected a size"),
             ("mlr", "expected one of"),
+            ("art-like:8M", "expected one of mlr:SIZE"),
             ("nonesuch", "or a profile's name"),
             ("", "or a profile's name"),
             ("mlr:8M:overlap=0.5", "expected overlap from 1 to 64"),

@@ -118,7 +118,7 @@ impl Alias {
     /// the place in it.
     pub(super) fn pick(&self, bits: u32) -> u32 {
         let both = u64::from(bits) * self.columns.len() as u64;
-        let (column, within) = ((both >> 32) as u32, (both & u64::from(u32::MAX)) as u32);
+        let (column, within) = ((both >> 32) as u32, (both & 0xffff_ffff) as u32);
         let (own, other) = self.columns[column as usize];
         if within <= own { column } else { other }
     }
