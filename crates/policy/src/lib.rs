@@ -24,6 +24,7 @@
 
 extern crate alloc;
 
+pub mod casc;
 pub mod dcat;
 pub mod dunn;
 pub mod equal;
@@ -33,22 +34,25 @@ pub mod lfoc;
 pub mod stock;
 pub mod ucp;
 
+mod linear;
 mod lookahead;
 mod occupancy;
 mod running;
 mod sharing;
 mod slowdown;
 mod split;
+mod wide;
 
 use alloc::boxed::Box;
 
 use fairways_core::Policy;
 
+pub use linear::{least_change, solve};
 pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "stock",
     "equal",
     "static",
@@ -60,6 +64,7 @@ pub const NAMES: [&str; 11] = [
     "kpart",
     "lfoc",
     "lfoc-plus",
+    "casc",
 ];
 
 /// The policy with this name and its published parameters; `None` if there is none.
@@ -77,6 +82,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
         "kpart" => Box::new(kpart::KPart::new(kpart::Parameters::default())),
         "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),
         "lfoc-plus" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::plus())),
+        "casc" => Box::new(casc::Casc::new(casc::Parameters::default())),
         _ => return None,
     })
 }

@@ -1,0 +1,173 @@
+//! Bucketization: which threads may run on which CPUs (§4.3, Figure 4).
+//!
+//! Each CPU has a bucket, and allows the threads whose PCMR is at most its `MAX_PCMR` (decision CASC 3). At
+//! first that is 100 everywhere; then `MAX_PCMR` is decreased step by step, each time of the CPU where that
+//! restricts the fewest threads, until the average is down at the threshold. No thread loses its last CPU.
+//!
+//! While the CPUs can't all be kept busy in the end, the threshold is raised, and all is done again
+//! (§4.3.1). Steps do not depend on the threshold but for where they end, and each leaves less choice than
+//! the one before; so one way down passes by where the higher thresholds end, and the last of these places
+//! that keeps the CPUs busy is the one that raising the threshold would find.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use fairways_core::Q32;
+
+use super::matching::keeps_busy_sorted;
+use super::parameters::{Parameters, Penalty};
+use super::rates::HUNDRED;
+
+/// `MAX_PCMR`s, and how they came about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The largest PCMR, in misses per 100 references, that each CPU allows; by the CPUs' numbers.
+    pub max_pcmrs: Vec<Q32>,
+    /// The threshold that was gone by in the end, in misses per 100 references: the parameter's, or a higher
+    /// one that leaves no CPU idle.
+    pub threshold: Q32,
+    /// Whether the average of `max_pcmrs` is at most this threshold; otherwise it is as low as it gets.
+    pub reached: bool,
+    /// How many times a `MAX_PCMR` was decreased.
+    pub steps: u32,
+}
+
+impl Assignment {
+    /// The miss rate that the system will not exceed: the average of `max_pcmrs`.
+    #[must_use]
+    pub fn projected(&self) -> Q32 {
+        average(&self.max_pcmrs)
+    }
+}
+
+/// The average; 0 of nothing.
+#[must_use]
+pub fn average(rates: &[Q32]) -> Q32 {
+    let sum: u128 = rates.iter().map(|rate| u128::from(rate.raw())).sum();
+    let mean = sum.checked_div(rates.len() as u128).and_then(|mean| u64::try_from(mean).ok());
+    Q32::from_raw(mean.unwrap_or(0))
+}
+
+/// The CPUs that a thread with this PCMR may run on, in order.
+pub fn allowed(max_pcmrs: &[Q32], pcmr: Q32) -> impl Iterator<Item = u32> {
+    (0..).zip(max_pcmrs).filter(move |&(_, &max)| pcmr <= max).map(|(cpu, _)| cpu)
+}
+
+/// `MAX_PCMR`s for threads with these PCMRs (misses per 100 references; more than 100 counts as 100) on so
+/// many CPUs: §4.3.1's bucketization algorithm, the threshold raised where need be.
+///
+/// At most 100 over the unit, times CPUs, steps.
+#[must_use]
+pub fn assign(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignment {
+    let mut down = Down::new(pcmrs, cpus, parameters);
+    let mut rising = thresholds(parameters.threshold.min(HUNDRED), parameters, down.unit);
+    let lowest = rising[0];
+    let mut best = down.assignment(HUNDRED, true);
+    loop {
+        // Thresholds that are kept to here, from the highest down.
+        while let Some(threshold) = rising.pop_if(|threshold| down.keeps(*threshold)) {
+            if !down.keeps_busy(parameters.m) {
+                return best;
+            }
+            best = down.assignment(threshold, true);
+        }
+        if rising.is_empty() {
+            return best;
+        }
+        if !down.step(parameters.penalty) {
+            break;
+        }
+    }
+    // No threshold that is left can be satisfied: as low as it gets, if that keeps the CPUs busy.
+    if down.keeps_busy(parameters.m) { down.assignment(lowest, false) } else { best }
+}
+
+/// The thresholds that are tried one after the other, up to 100.
+fn thresholds(first: Q32, parameters: &Parameters, unit: Q32) -> Vec<Q32> {
+    let mut all = vec![first];
+    let mut last = first;
+    while last < HUNDRED {
+        let product = u128::from(last.raw()) * u128::from(parameters.threshold_factor.raw());
+        let raised = u64::try_from(product >> 32).map_or(HUNDRED, Q32::from_raw);
+        // A unit more at least, or it might take for ever.
+        last = raised.max(Q32::from_raw(last.raw() + unit.raw())).min(HUNDRED);
+        all.push(last);
+    }
+    all
+}
+
+/// The way down: `MAX_PCMR`s in whole units, called levels.
+struct Down {
+    unit: Q32,
+    levels: Vec<usize>,
+    /// How many threads need a level of at most so much, from 0 on.
+    below: Vec<usize>,
+    /// The level that the greediest thread needs.
+    greediest: usize,
+    steps: u32,
+}
+
+impl Down {
+    fn new(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Self {
+        let unit = parameters.unit.clamp(Q32::from_raw(Q32::ONE.raw() / 16), HUNDRED);
+        let level =
+            |pcmr: Q32| usize::try_from(pcmr.min(HUNDRED).raw().div_ceil(unit.raw())).unwrap_or(0);
+        let top = level(HUNDRED);
+        let mut below = vec![0; top + 1];
+        for &pcmr in pcmrs {
+            below[level(pcmr)] += 1;
+        }
+        let greediest = below.iter().rposition(|&threads| threads > 0).unwrap_or(0);
+        for at in 1..=top {
+            below[at] += below[at - 1];
+        }
+        Self { unit, levels: vec![top; cpus], below, greediest, steps: 0 }
+    }
+
+    fn max_pcmr(&self, level: usize) -> Q32 {
+        Q32::from_raw((level as u64).saturating_mul(self.unit.raw())).min(HUNDRED)
+    }
+
+    fn assignment(&self, threshold: Q32, reached: bool) -> Assignment {
+        let max_pcmrs = self.levels.iter().map(|&level| self.max_pcmr(level)).collect();
+        Assignment { max_pcmrs, threshold, reached, steps: self.steps }
+    }
+
+    /// Whether the projected miss rate is at most this.
+    fn keeps(&self, threshold: Q32) -> bool {
+        let sum: u64 = self.levels.iter().map(|&level| self.max_pcmr(level).raw()).sum();
+        u128::from(sum) <= u128::from(threshold.raw()) * self.levels.len() as u128
+    }
+
+    fn keeps_busy(&self, m: u32) -> bool {
+        let mut levels = self.levels.clone();
+        levels.sort_unstable();
+        let threads = self.below.last().copied().unwrap_or(0);
+        keeps_busy_sorted(&levels, m, threads, |level| self.below[level])
+    }
+
+    /// Decreases the `MAX_PCMR` of the CPU with the least penalty; of several, the one with the largest
+    /// `MAX_PCMR`, and of these the one with the highest number (decision CASC 4). Whether there is one.
+    fn step(&mut self, penalty: Penalty) -> bool {
+        let reachable = self.levels.iter().filter(|&&level| level >= self.greediest).count();
+        let candidates = self.levels.iter().enumerate().filter(|&(_, &level)| {
+            // The last CPU for the greediest thread keeps it.
+            level > 0 && (level != self.greediest || reachable > 1)
+        });
+        let cost = |cpu: usize, level: usize| match penalty {
+            Penalty::Restricted => self.below[level] - self.below[level - 1],
+            Penalty::InBucket => {
+                let first = self.levels[..cpu].iter().all(|&other| other != level);
+                let next = self.levels.iter().filter(|&&other| other < level).max();
+                let others = next.map_or(0, |&next| self.below[next]);
+                if first { self.below[level] - others } else { 0 }
+            }
+        };
+        let least = candidates
+            .min_by_key(|&(cpu, &level)| (cost(cpu, level), usize::MAX - level, usize::MAX - cpu));
+        let Some((cpu, _)) = least else { return false };
+        self.levels[cpu] -= 1;
+        self.steps += 1;
+        true
+    }
+}

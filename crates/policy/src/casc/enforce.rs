@@ -1,0 +1,73 @@
+//! Threads' CPU preferences (§4.3.2), priorities (§4.2.2.1) and classes.
+
+use alloc::vec::Vec;
+
+use fairways_core::{Action, ThreadId};
+
+use super::buckets::allowed;
+use super::{Casc, MOST_CPUS};
+
+impl Casc {
+    /// Asks for what is not so yet: where each thread may run, and which are raised.
+    pub(super) fn enforce(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let every =
+            self.cpus.map_or(0, |cpus| u64::MAX >> (MOST_CPUS - cpus.count.clamp(1, MOST_CPUS)));
+        for thread in &mut self.threads {
+            let (set, reason) = match (&self.assignment, thread.pcmr) {
+                _ if self.initial.is_some() => {
+                    (every, "every group is to run: initial measurement")
+                }
+                (None, _) => (every, "no PCMR is known"),
+                (Some(_), None) => (1, "its PCMR is unknown: secondary measurement on CPU 0"),
+                (Some(assignment), Some(pcmr)) => {
+                    let cpus = allowed(&assignment.max_pcmrs, pcmr.value);
+                    let set = cpus.fold(0, |set, cpu| set | 1u64.checked_shl(cpu).unwrap_or(0));
+                    thread.tell_class(set != every, act);
+                    (set, "its PCMR fits these CPUs' buckets")
+                }
+            };
+            if thread.allowed.unwrap_or(every) != set {
+                let cpus: Vec<u32> = (0..MOST_CPUS).filter(|cpu| set & (1 << cpu) != 0).collect();
+                act(Action::Allow { thread: thread.id, cpus: &cpus, reason });
+                thread.allowed = Some(set);
+            }
+        }
+        self.raise(act);
+    }
+
+    pub(super) fn raise(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        // Fewer than n + 1 threads have a CPU each, or will find one.
+        let initial = self.initial.as_ref().filter(|initial| initial.is_full());
+        let wanted: Vec<ThreadId> =
+            initial.map_or(Vec::new(), |initial| initial.threads().collect());
+        let less = |a: &[ThreadId], b: &[ThreadId]| -> Vec<ThreadId> {
+            a.iter().filter(|thread| !b.contains(thread)).copied().collect()
+        };
+        let lives = |thread: &ThreadId| self.threads.iter().any(|one| one.id == *thread);
+        let mut lowered = less(&self.raised, &wanted);
+        lowered.retain(lives);
+        if !lowered.is_empty() {
+            let reason = "takes no part in an initial measurement any more";
+            act(Action::Priority { threads: &lowered, raised: false, reason });
+        }
+        let raised = less(&wanted, &self.raised);
+        if !raised.is_empty() {
+            let reason = "takes part in the initial measurement";
+            act(Action::Priority { threads: &raised, raised: true, reason });
+        }
+        self.raised = wanted;
+    }
+}
+
+impl super::thread::Thread {
+    fn tell_class(&mut self, greedy: bool, act: &mut dyn FnMut(Action<'_>)) {
+        if self.greedy.replace(greedy) != Some(greedy) {
+            let (class, reason) = if greedy {
+                ("cache-greedy", "its PCMR keeps it off some CPUs")
+            } else {
+                ("cache-frugal", "its PCMR lets it run on every CPU")
+            };
+            act(Action::Classified { app: self.id.app, class, reason });
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! When a PCMR is no longer to be trusted: phases of programs (§4.2.1, which leaves them to the future), and
+//! the periodic re-measurement of §5.3.4.
+
+use fairways_core::{Q32, ThreadId, Together};
+
+use super::Casc;
+use super::rates::signed;
+
+impl Casc {
+    /// Compares a group's miss rate with what is predicted. If a thread's groups have been off for long, its
+    /// PCMR is marked unknown: of several, that of the one for the longest, whose groups were off whoever
+    /// else was in them; then all others are compared anew, for it may have been this one. Returns whether
+    /// one is.
+    pub(super) fn compare(&mut self, together: &Together, rate: Q32) -> bool {
+        let Self { parameters, threads, .. } = self;
+        if parameters.phase_measurements == 0 {
+            return false;
+        }
+        let mut sum = 0;
+        for ran in &together.threads {
+            let thread = threads.iter().find(|thread| thread.id == ran.thread);
+            let Some(pcmr) = thread.and_then(|thread| thread.pcmr) else { return false };
+            sum += signed(pcmr.value);
+        }
+        let n = i64::try_from(together.threads.len()).unwrap_or(i64::MAX);
+        let Some(predicted) = sum.checked_div(n) else { return false };
+        for ran in &together.threads {
+            let thread = threads.iter_mut().find(|thread| thread.id == ran.thread);
+            let Some(thread) = thread else { continue };
+            thread.seen.add(signed(rate), together.window);
+            thread.predicted.add(predicted, together.window);
+            if thread.seen.length() < parameters.min_runlength {
+                continue;
+            }
+            let (seen, predicted) = (thread.seen.value(), thread.predicted.value());
+            let off = seen.zip(predicted).is_some_and(|(seen, predicted)| {
+                is_off(seen, predicted, parameters.phase_margin_percent)
+            });
+            let before = thread.off;
+            thread.trust();
+            thread.off = if off { before.saturating_add(1) } else { 0 };
+        }
+        let longest = (0..threads.len()).rev().max_by_key(|&index| threads[index].off);
+        let longest = longest.filter(|&at| threads[at].off >= parameters.phase_measurements);
+        let Some(longest) = longest else { return false };
+        threads[longest].forget();
+        threads.iter_mut().for_each(super::thread::Thread::trust);
+        true
+    }
+
+    /// Marks the next thread's PCMR unknown, unless too few would be known to measure it by (§5.3.4).
+    pub(super) fn next_turn(&mut self) {
+        let last = self.turn;
+        let known = |after: Option<ThreadId>| {
+            let known = self.threads.iter().filter(|thread| thread.pcmr.is_some());
+            known.map(|thread| thread.id).filter(|&id| Some(id) > after).min()
+        };
+        let Some(next) = known(last).or_else(|| known(None)) else { return };
+        if self.known() > self.peers_needed() {
+            let thread = self.threads.iter_mut().find(|thread| thread.id == next);
+            thread.into_iter().for_each(super::thread::Thread::forget);
+            self.turn = Some(next);
+        }
+    }
+}
+
+/// Whether a miss rate is off what was predicted, both in units of 2^-32: by so many percent, and by more
+/// than 1, under which a percentage says little.
+fn is_off(seen: i64, predicted: i64, percent: u32) -> bool {
+    let by = i128::from(seen.abs_diff(predicted));
+    by > i128::from(Q32::ONE.raw()) && by * 100 > i128::from(predicted) * i128::from(percent)
+}

@@ -1,0 +1,61 @@
+//! Miss rates of groups (§4.2), and their averages over intervals.
+
+use core::time::Duration;
+
+use fairways_core::{Counters, Q32, Together};
+
+/// The largest miss rate and PCMR there is: every reference misses.
+pub(super) const HUNDRED: Q32 = Q32::from_int(100);
+
+/// The L2 misses per 100 references of a group, at most 100; `None` if they were not counted or nothing was
+/// referenced. Without counts of the group, those of its threads are added up.
+pub(super) fn miss_rate(together: &Together) -> Option<Q32> {
+    let counted = |counters: &Counters| Some((counters.llc_misses?, counters.llc_references?));
+    let (misses, references) = counted(&together.group).or_else(|| {
+        together.threads.iter().try_fold((0u64, 0u64), |sum, one| {
+            let (misses, references) = counted(&one.counters)?;
+            Some((sum.0.saturating_add(misses), sum.1.saturating_add(references)))
+        })
+    })?;
+    let scaled = (u128::from(misses) * 100) << 32;
+    let rate = scaled.checked_div(u128::from(references))?;
+    Some(u64::try_from(rate).map_or(HUNDRED, Q32::from_raw).min(HUNDRED))
+}
+
+/// Numbers weighed by the length of the interval that each is of (§4.2.2.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Average {
+    sum: i128,
+    nanos: u64,
+}
+
+impl Average {
+    pub(super) fn add(&mut self, value: i64, interval: Duration) {
+        let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        let before = self.nanos;
+        self.nanos = before.saturating_add(nanos);
+        // What no longer counts is not added either, or the sum would outgrow the time.
+        self.sum += i128::from(value) * i128::from(self.nanos - before);
+    }
+
+    /// How long the intervals are in sum.
+    pub(super) const fn length(&self) -> Duration {
+        Duration::from_nanos(self.nanos)
+    }
+
+    /// The average; `None` of nothing.
+    pub(super) fn value(&self) -> Option<i64> {
+        // An average of what fits fits.
+        i64::try_from(self.sum.checked_div(i128::from(self.nanos))?).ok()
+    }
+}
+
+/// A number in units of 2^-32 as a score from 0 to 100 (decision CASC 11).
+pub(super) fn score(raw: i64) -> Q32 {
+    Q32::from_raw(u64::try_from(raw).unwrap_or(0)).min(HUNDRED)
+}
+
+/// A rate or score, which is 100 at most, in units of 2^-32.
+pub(super) fn signed(rate: Q32) -> i64 {
+    i64::try_from(rate.raw()).unwrap_or(i64::MAX)
+}

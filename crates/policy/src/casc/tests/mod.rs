@@ -1,0 +1,1 @@
+//! Tests that quote the section or the decision that they hold.

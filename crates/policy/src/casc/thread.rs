@@ -1,0 +1,86 @@
+//! What is kept of a thread.
+
+use core::time::Duration;
+
+use fairways_core::{Q32, ThreadId};
+
+use super::rates::{Average, score};
+
+/// Which measurement a PCMR is from (§4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measurement {
+    /// The linear system of many threads at once.
+    Initial,
+    /// One thread among others whose PCMRs were known.
+    Secondary,
+}
+
+/// A PCMR that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pcmr {
+    /// Misses per 100 references, 0 to 100.
+    pub(super) value: Q32,
+    /// As it came out, in units of 2^-32.
+    pub(super) raw: i64,
+    pub(super) by: Measurement,
+}
+
+/// A thread that lives.
+#[derive(Clone, Debug)]
+pub(super) struct Thread {
+    pub(super) id: ThreadId,
+    pub(super) pcmr: Option<Pcmr>,
+    /// How long it ran in the intervals that were told.
+    pub(super) ran: Duration,
+    /// What its secondary measurement has shown so far.
+    pub(super) secondary: Average,
+    /// Whether an initial measurement did without it.
+    pub(super) given_up: bool,
+    /// What its groups missed since the last comparison, and what was predicted.
+    pub(super) seen: Average,
+    pub(super) predicted: Average,
+    /// Comparisons on end that were off.
+    pub(super) off: u32,
+    /// The CPUs that it was last restricted to, a bit each; `None` if it never was.
+    pub(super) allowed: Option<u64>,
+    /// Whether it was last called cache-greedy.
+    pub(super) greedy: Option<bool>,
+}
+
+impl Thread {
+    pub(super) fn new(id: ThreadId) -> Self {
+        Self {
+            id,
+            pcmr: None,
+            ran: Duration::ZERO,
+            secondary: Average::default(),
+            given_up: false,
+            seen: Average::default(),
+            predicted: Average::default(),
+            off: 0,
+            allowed: None,
+            greedy: None,
+        }
+    }
+
+    /// Marks its PCMR unknown (§4.2.2.2).
+    pub(super) fn forget(&mut self) {
+        self.pcmr = None;
+        self.secondary = Average::default();
+        self.trust();
+    }
+
+    pub(super) fn learn(&mut self, raw: i64, by: Measurement) -> Q32 {
+        let value = score(raw);
+        self.pcmr = Some(Pcmr { value, raw, by });
+        self.secondary = Average::default();
+        self.given_up = false;
+        self.trust();
+        value
+    }
+
+    /// Compares anew with what is predicted from now on.
+    pub(super) fn trust(&mut self) {
+        (self.seen, self.predicted, self.off) = (Average::default(), Average::default(), 0);
+    }
+}
