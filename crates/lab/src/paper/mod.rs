@@ -3,9 +3,11 @@
 //! The claims and the bands within which a value counts as theirs are data (`claims/`), set before
 //! anything was measured.
 
+pub mod casc;
 pub mod dcat;
 mod figures;
 pub mod lfoc;
+mod turns;
 
 use serde::Deserialize;
 
@@ -16,6 +18,12 @@ pub const LFOC: &str = include_str!("../../claims/lfoc.csv");
 
 /// The claims of dCat's paper.
 pub const DCAT: &str = include_str!("../../claims/dcat.csv");
+
+/// The claims of CASC's paper.
+pub const CASC: &str = include_str!("../../claims/casc.csv");
+
+/// The claims of cache-fair's paper.
+pub const CACHE_FAIR: &str = include_str!("../../claims/cache-fair.csv");
 
 /// A claim: what, where, and the band within which a value counts as the same.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

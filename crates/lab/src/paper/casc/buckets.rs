@@ -1,0 +1,119 @@
+//! Figure 4 and the examples of §4.3: arithmetic.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use fairways_core::{
+    Action, AppId, Counters, Cpus, Event, Policy, Q32, Ran, ThreadId, Time, Together, Wish,
+};
+use fairways_policy::casc::{Casc, Parameters, buckets, matching};
+use fairways_policy::solve;
+
+use crate::paper::Findings;
+use crate::paper::turns::median;
+
+/// `MAX_PCMR` of Figure 4's four CPUs: 1 and 5 are in the text, 11 and 17 follow from the average of 8.5 and from
+/// the example of §4.3.1.
+const FIGURE_4: [u32; 4] = [1, 5, 11, 17];
+
+/// PCMRs of its nine threads: t0 of 1, t2 of 3 and t5 of 12 are in the text, as are t4 and t6 on CPU 3 alone,
+/// t8 beside t0 and no other within 1.
+const PCMRS: [u32; 9] = [1, 4, 3, 5, 14, 12, 17, 8, 1];
+
+/// Hardware threads of the paper's chip.
+const CONTEXTS: u32 = 8;
+
+/// Runs of which a median is taken.
+const TIMES: usize = 101;
+
+fn q(values: &[u32]) -> Vec<Q32> {
+    values.iter().map(|&value| Q32::from_int(value)).collect()
+}
+
+fn number(value: Q32) -> f64 {
+    value.raw() as f64 / (1u64 << 32) as f64
+}
+
+pub(super) fn findings(findings: &mut Findings) {
+    let (max_pcmrs, pcmrs) = (q(&FIGURE_4), q(&PCMRS));
+    let item = "Figure 4";
+    findings.add(item, "average of MAX_PCMR", number(buckets::average(&max_pcmrs)));
+    let of = |thread: usize| buckets::allowed(&max_pcmrs, pcmrs[thread]).collect::<Vec<u32>>();
+    let allowed = [of(4), of(5), of(6)];
+    let text = if allowed.iter().all(|cpus| cpus[..] == [3]) {
+        "3 only".to_owned()
+    } else {
+        format!("{allowed:?}")
+    };
+    findings.add_text(item, "threads t4 t5 t6 allowed on", text);
+    let low = Parameters { threshold: Q32::from_int(3), ..Parameters::default() };
+    let assignment = buckets::assign(&pcmrs, max_pcmrs.len(), &low);
+    let unreachable = assignment.threshold > low.threshold || !assignment.reached;
+    findings.add(item, "threshold 3 is reported unreachable", f64::from(u8::from(unreachable)));
+
+    let item = "§4.3.1";
+    let greedy = q(&[1, 1, 1, 17]);
+    findings.add(item, "assignment 1,1,1,17 meets threshold", number(buckets::average(&greedy)));
+    let refused = !matching::keeps_busy(&greedy, &pcmrs, 1);
+    let case = "that assignment is refused: two threads for three CPUs";
+    findings.add(item, case, f64::from(u8::from(refused)));
+    // All at 100 down to nothing: threads that miss nothing, and a threshold that nothing meets.
+    let most = Parameters { threshold: Q32::default(), ..Parameters::default() };
+    let steps = buckets::assign(&[Q32::default(); 8], 8, &most).steps;
+    findings.add(item, "steps at most, INITIAL_MAX_PCMR x CPUs", f64::from(steps));
+
+    let rows: Vec<Vec<i64>> =
+        (0..9).map(|out| (0..9).map(|column| i64::from(column != out)).collect()).collect();
+    findings.add("§4.2", "rows of the initial system on 8 contexts", rows.len() as f64);
+    findings.add_if("§4.2.2.2", "new threads measured on", newcomer());
+
+    let right: Vec<i64> = (0..9).map(|row| (8 * (20 + 3 * row)) << 32).collect();
+    let solved = || black_box(solve(black_box(&rows), black_box(&right)).is_some());
+    findings.add("§5.3.4", "linear solve", microseconds(solved));
+    let eighteen: Vec<Q32> = (0..18).map(|thread| Q32::from_int(5 + 40 * (thread % 3))).collect();
+    let parameters = Parameters::default();
+    let assign = || black_box(buckets::assign(black_box(&eighteen), 8, &parameters).steps) > 0;
+    findings.add("§5.3.4", "bucketization", microseconds(assign));
+}
+
+/// The CPU to which a thread that comes after the initial measurement is confined; `None` if to none.
+fn newcomer() -> Option<f64> {
+    let mut casc = Casc::new(Parameters::default());
+    let mut tell = |event: Event| casc.handle(Time::ZERO, &event, &mut |_| ());
+    tell(Event::Machine(super::setup::chip(768).llc));
+    tell(Event::Cpus(Cpus { count: CONTEXTS, quantum: Duration::from_millis(200) }));
+    for app in 0..=CONTEXTS {
+        let (wish, profile) = (Wish::default(), None);
+        tell(Event::Started { app: AppId(app), wish, profile });
+    }
+    // Each row of the matrix, twice: before the first a thread has not run for long enough.
+    for out in (0..=CONTEXTS).chain(0..=CONTEXTS) {
+        let counters =
+            Counters { llc_references: Some(1000), llc_misses: Some(100), ..Counters::default() };
+        let ran = |app| Ran { thread: ThreadId::first_of(AppId(app)), counters };
+        let threads = (0..=CONTEXTS).filter(|app| *app != out).map(ran).collect();
+        let window = Duration::from_millis(2);
+        tell(Event::RanTogether(Together { threads, group: counters, window }));
+    }
+    let (app, wish) = (AppId(CONTEXTS + 1), Wish::default());
+    let mut confined = None;
+    casc.handle(Time::ZERO, &Event::Started { app, wish, profile: None }, &mut |action| {
+        if let Action::Allow { thread, cpus: [cpu], .. } = action
+            && thread.app == app
+        {
+            confined = Some(f64::from(*cpu));
+        }
+    });
+    confined
+}
+
+/// How long something takes.
+fn microseconds(what: impl Fn() -> bool) -> f64 {
+    let mut each = Vec::with_capacity(TIMES);
+    for _ in 0..TIMES {
+        let start = Instant::now();
+        black_box(what());
+        each.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    median(&each)
+}

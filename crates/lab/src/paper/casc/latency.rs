@@ -1,0 +1,95 @@
+//! Figures 1 to 3: waits that other hardware threads hide, and those that they do not.
+
+use std::time::Duration;
+
+use fairways_chip::program::{Accesses, Mixture, Part};
+use fairways_chip::{Chip, ChipError, Geometry, Job, Program, Settings, Shape};
+use fairways_core::{Machine, Time};
+use rayon::prelude::*;
+
+use super::setup::{SIZES, chip};
+use crate::paper::Findings;
+use crate::paper::turns::{Stretch, accounts, job, least, most};
+
+/// The paper's load is "a multithreaded SPEC CPU2000 workload".
+const LOAD: [&str; 8] = ["gzip", "crafty", "twolf", "parser", "vpr", "vortex", "gcc", "art"];
+
+/// L1 data caches of so many KB.
+const L1_KB: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// A cache's size in KB, instructions per cycle of all cores, and misses per 100 references.
+pub(super) type Point = (u32, f64, f64);
+
+/// Programs that have a hardware thread each, after half of this time.
+fn count(chip: Geometry, seed: u64, jobs: Vec<Job>, span: Duration) -> Result<Stretch, ChipError> {
+    let count = jobs.len();
+    let mut chip = Chip::new(Settings { seed, ..Settings::new(chip) }, jobs)?;
+    let mut until = |span| {
+        chip.stop_at(Time::ZERO.after(span));
+        while chip.next_event().is_some() {}
+        accounts(&chip, count)
+    };
+    let (before, after) = (until(span / 2), until(span));
+    Ok(Stretch::between(&before, &after, span.as_secs_f64() / 2.0))
+}
+
+fn ipc(stretch: &Stretch, chip: &Geometry) -> f64 {
+    stretch.throughput() / (f64::from(chip.mhz) * 1e6)
+}
+
+/// Figure 1: a thread that runs 20 % of its time, and four of them.
+pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
+    let parts = vec![Part { share: 1.0, lines: 64 }];
+    let mixture = Mixture { parts, per_kilo_instructions: 1000.0, stores: 0.0, missed: true };
+    let program = Program { accesses: Accesses::Mixture(mixture), base_cpi: 1.0, overlap: 1.0 };
+    let mut chip = Geometry { cores: 1, ..chip(768) };
+    // An instruction, and four cycles of waiting.
+    (chip.latency.l2, chip.latency.llc) = (4, 4);
+    for (case, threads) in [("single-threaded IPC at 20 % running", 1), ("four threads", 4)] {
+        let jobs = vec![Job::new(program.clone()); threads];
+        let stretch = count(chip, 1, jobs, Duration::from_millis(10))?;
+        // To three digits: the ends of what is counted fall between cycles.
+        findings.add("Figure 1", case, (ipc(&stretch, &chip) * 1e3).round() / 1e3);
+    }
+    Ok(())
+}
+
+/// Figure 2: L1 data caches of other sizes, on one core.
+pub(super) fn l1(seed: u64, findings: &mut Findings) -> Result<Vec<Point>, ChipError> {
+    let point = |&kb: &u32| {
+        let chip = Geometry { cores: 1, l1: Shape::of_kb(kb, 4), ..chip(768) };
+        let jobs = LOAD[..4].iter().map(|name| job(name, Time::ZERO)).collect();
+        let stretch = count(chip, seed, jobs, Duration::from_millis(100))?;
+        let misses = 100.0 * stretch.sum(|account| account.l1_misses);
+        let rate = misses / stretch.sum(|account| account.l1_references);
+        Ok((kb, ipc(&stretch, &chip), rate))
+    };
+    let points: Vec<Point> = L1_KB.par_iter().map(point).collect::<Result<_, ChipError>>()?;
+    let (ipcs, rates): (Vec<f64>, Vec<f64>) = points.iter().map(|point| (point.1, point.2)).unzip();
+    let item = "Figure 2";
+    let case = "IPC over L1 sizes, min over max, one core";
+    findings.add(item, case, least(&ipcs) / most(&ipcs));
+    findings.add(item, "L1 miss rate, max over min", most(&rates) / least(&rates));
+    Ok(points)
+}
+
+/// Figure 3: L2 caches of other sizes, on two cores.
+pub(super) fn l2(seed: u64, findings: &mut Findings) -> Result<Vec<Point>, ChipError> {
+    let point = |&kb: &u32| {
+        let chip = chip(kb);
+        let jobs = LOAD.iter().map(|name| job(name, Time::ZERO)).collect();
+        let stretch = count(chip, seed, jobs, Duration::from_millis(400))?;
+        Ok((kb, ipc(&stretch, &chip), stretch.miss_rate()))
+    };
+    let sizes: Vec<u32> = SIZES.into_iter().chain([1536]).collect();
+    let points: Vec<Point> = sizes.par_iter().map(point).collect::<Result<_, ChipError>>()?;
+    // The larger the cache, the lower the miss rate: IPC must not fall where that does.
+    let falls = |pair: &&[Point]| pair[1].2 < pair[0].2 && pair[1].1 < pair[0].1;
+    let violations = points.windows(2).filter(falls).count();
+    let item = "Figure 3";
+    let case = "IPC never rises as the L2 miss rate grows (violations over sizes)";
+    findings.add(item, case, violations as f64);
+    let (first, last) = (points[0].1, points[points.len() - 1].1);
+    findings.add(item, "IPC, smallest over largest L2", first / last);
+    Ok(points)
+}

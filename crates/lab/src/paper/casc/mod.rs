@@ -1,0 +1,79 @@
+//! CASC (Fedorova, Seltzer, Small and Nussbaum): its figures and numbers, on the chip.
+//!
+//! Eighteen threads take turns on eight hardware threads of two cores; the L2, which is the last-level cache, has
+//! 48 to 768 KB. Throughput is instructions per second, a miss rate misses per 100 references.
+
+mod buckets;
+mod latency;
+mod numbers;
+mod overhead;
+mod performance;
+mod plots;
+mod setup;
+
+use fairways_chip::ChipError;
+
+use super::Findings;
+
+pub use plots::Figures;
+
+/// How the paper's experiments are repeated.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// How many times shorter everything takes than CASC is told.
+    pub time_scale: u32,
+    /// Runs of each experiment, whose threads come at other times and lie elsewhere.
+    pub runs: u64,
+    /// Seconds that are counted of each, on CASC's clock.
+    pub seconds: f64,
+    /// The seed of everything.
+    pub seed: u64,
+}
+
+impl Setting {
+    /// All of it; if `quick`, on a shorter scale, and less of it.
+    #[must_use]
+    pub fn new(quick: bool) -> Self {
+        if quick {
+            Self { time_scale: 20, runs: 1, seconds: 2.0, seed: 1 }
+        } else {
+            Self { time_scale: 1, runs: 2, seconds: 2.0, seed: 1 }
+        }
+    }
+}
+
+/// The paper's experiments.
+#[derive(Debug)]
+pub struct Casc(Setting);
+
+impl Casc {
+    /// The experiments.
+    #[must_use]
+    pub fn new(setting: Setting) -> Self {
+        Self(setting)
+    }
+
+    /// Runs them all. `told` hears what is at hand, how much of it is done, and how much there is.
+    ///
+    /// # Errors
+    /// If there can't be such a chip.
+    pub fn run(
+        &self,
+        told: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<(Findings, Figures), ChipError> {
+        let mut findings = Findings::default();
+        numbers::findings(&mut findings);
+        buckets::findings(&mut findings);
+        told("Figures 1 to 3", 0, 3);
+        latency::hidden(&mut findings)?;
+        told("Figures 1 to 3", 1, 3);
+        let l1 = latency::l1(self.0.seed, &mut findings)?;
+        told("Figures 1 to 3", 2, 3);
+        let l2 = latency::l2(self.0.seed, &mut findings)?;
+        let performance = performance::run(self.0, told)?;
+        performance.findings(self.0, &mut findings);
+        told("§5.3.4", 0, 1);
+        overhead::run(self.0, &mut findings)?;
+        Ok((findings, Figures { l1, l2, performance }))
+    }
+}

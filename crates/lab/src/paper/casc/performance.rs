@@ -1,0 +1,251 @@
+//! Figures 5 to 7: miss rates, throughput and fairness, and how well threads are told apart.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use fairways_chip::ChipError;
+use fairways_policy::casc::{Measurement, Parameters};
+use rayon::prelude::*;
+
+use super::Setting;
+use super::setup::{Bench, Fared, Judged, PROGRAMS, SIZES, THREADS, alone};
+use crate::paper::Findings;
+use crate::paper::turns::{Stretch, least, mean, median, most, spread};
+
+/// What came out with an L2 of one size, a run each.
+#[derive(Clone, Debug)]
+pub(super) struct Size {
+    pub(super) kb: u32,
+    pub(super) stock: Vec<Stretch>,
+    /// None with the size that only the default scheduler is run with.
+    pub(super) casc: Vec<Fared>,
+}
+
+/// Everything that was run.
+#[derive(Clone, Debug)]
+pub(super) struct Performance {
+    /// From the smallest on; the last is twice the base.
+    pub(super) sizes: Vec<Size>,
+    /// Misses per 100 references of each program by itself with the base L2.
+    alone: Vec<f64>,
+}
+
+pub(super) fn run(
+    setting: Setting,
+    told: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<Performance, ChipError> {
+    let Setting { time_scale, runs, seconds, seed } = setting;
+    let bench = |l2_kb, run| Bench {
+        l2_kb,
+        time_scale,
+        seed: seed + run,
+        span: Duration::from_secs_f64(seconds),
+    };
+    let with_casc = |&kb: &u32| (0..runs).map(move |run| (kb, run, true));
+    let without = |&kb: &u32| (0..runs).map(move |run| (kb, run, false));
+    let sizes: Vec<u32> = SIZES.into_iter().chain([1536]).collect();
+    let all: Vec<(u32, u64, bool)> =
+        SIZES.iter().flat_map(with_casc).chain(sizes.iter().flat_map(without)).collect();
+    let done = AtomicUsize::new(0);
+    let one = |&(kb, run, with_casc): &(u32, u64, bool)| {
+        let bench = bench(kb, run);
+        let found = if with_casc {
+            bench.casc(Parameters::default()).map(Found::Casc)
+        } else {
+            bench.stock().map(Found::Stock)
+        };
+        told("Figures 5 to 7", 1 + done.fetch_add(1, Ordering::Relaxed), all.len());
+        found.map(|found| (kb, found))
+    };
+    let found: Vec<(u32, Found)> = all.par_iter().map(one).collect::<Result<_, ChipError>>()?;
+    let mut sizes: Vec<Size> =
+        sizes.into_iter().map(|kb| Size { kb, stock: Vec::new(), casc: Vec::new() }).collect();
+    for (kb, found) in found {
+        let size = sizes.iter_mut().find(|size| size.kb == kb);
+        let Some(size) = size else { continue };
+        match found {
+            Found::Stock(stretch) => size.stock.push(stretch),
+            Found::Casc(fared) => size.casc.push(*Box::new(fared)),
+        }
+    }
+    let alone = PROGRAMS.iter().map(|name| alone(name, seed)).collect::<Result<_, _>>()?;
+    Ok(Performance { sizes, alone })
+}
+
+enum Found {
+    Stock(Stretch),
+    Casc(Fared),
+}
+
+impl Size {
+    /// The mean of its runs.
+    fn of(&self, value: fn(&Stretch) -> f64) -> (f64, f64) {
+        let stock: Vec<f64> = self.stock.iter().map(value).collect();
+        let casc: Vec<f64> = self.casc.iter().map(|fared| value(&fared.stretch)).collect();
+        (mean(&stock), mean(&casc))
+    }
+
+    /// Misses per 100 references with the default scheduler and with CASC.
+    pub(super) fn miss_rates(&self) -> (f64, f64) {
+        self.of(Stretch::miss_rate)
+    }
+
+    /// Instructions per second, likewise.
+    pub(super) fn throughputs(&self) -> (f64, f64) {
+        self.of(Stretch::throughput)
+    }
+
+    /// What was found out of the threads in the first run, and what became of it.
+    fn scores(&self, findings: &mut Findings) {
+        let Some(fared) = self.casc.first() else { return };
+        let item = format!("PCMRs, {} KB", self.kb);
+        for (program, name) in PROGRAMS.iter().enumerate() {
+            let its = fared.threads.iter().filter(|judged| judged.program == program);
+            let text = |judged: &Judged| {
+                let mark = if judged.by == Measurement::Secondary { "'" } else { "" };
+                format!("{:.0}{mark}", judged.score)
+            };
+            let text = its.map(text).collect::<Vec<_>>().join(" ");
+            findings.add_text(&item, name, text);
+        }
+        let text = fared.max_pcmrs.iter().map(|max| format!("{max:.0}"));
+        findings.add_text(&item, "MAX_PCMR by CPU", text.collect::<Vec<_>>().join(" "));
+    }
+
+    fn reduction(&self) -> f64 {
+        let (stock, casc) = self.miss_rates();
+        100.0 * (1.0 - casc / stock)
+    }
+
+    fn gain(&self) -> f64 {
+        let (stock, casc) = self.throughputs();
+        100.0 * (casc / stock - 1.0)
+    }
+
+    /// The standard deviation of the time that threads had over its mean, in percent, in its worst run.
+    fn unevenness(&self) -> f64 {
+        let each: Vec<f64> = self.casc.iter().map(|fared| fared.stretch.unevenness()).collect();
+        100.0 * most(&each)
+    }
+}
+
+impl Performance {
+    fn with_casc(&self) -> &[Size] {
+        &self.sizes[..SIZES.len()]
+    }
+
+    /// The size at which CASC is least even.
+    pub(super) fn worst(&self) -> &Size {
+        let worse = |a: &&Size, b: &&Size| a.unevenness().total_cmp(&b.unevenness());
+        self.with_casc().iter().max_by(worse).unwrap_or(&self.sizes[0])
+    }
+
+    pub(super) fn findings(&self, setting: Setting, findings: &mut Findings) {
+        let steps = (setting.seconds * 992e6 / f64::from(setting.time_scale)).round();
+        findings.add("§5.3.1", "measured run", steps);
+        self.gains(findings);
+        self.accuracy(findings);
+        self.fairness(findings);
+        let each: Vec<f64> =
+            (0..THREADS).map(|thread| self.alone[thread % PROGRAMS.len()]).collect();
+        let case = "sd of per-thread miss rate over mean";
+        findings.add("§5.4.1", case, 100.0 * spread(&each));
+        for (name, rate) in PROGRAMS.iter().zip(&self.alone) {
+            let case = format!("{name} by itself, 768 KB");
+            findings.add_beside("§5.4.1", &case, "misses/100 refs", Some(*rate));
+        }
+    }
+
+    fn gains(&self, findings: &mut Findings) {
+        let sizes = self.with_casc();
+        let reductions: Vec<f64> = sizes.iter().map(Size::reduction).collect();
+        let gains: Vec<f64> = sizes.iter().map(Size::gain).collect();
+        let base = sizes.len() - 1;
+        for (item, what, values) in [
+            ("Figure 5", "L2 miss-rate reduction", &reductions),
+            ("Figure 6", "throughput gain", &gains),
+        ] {
+            findings.add(item, &format!("{what}, least over sizes"), least(values));
+            findings.add(item, &format!("{what}, most over sizes"), most(values));
+            findings.add(item, &format!("{what} at 768 KB"), values[base]);
+        }
+        let is_twice = |pair: &&[Size]| pair[0].miss_rates().1 <= pair[1].miss_rates().0;
+        let twice = self.sizes.windows(2).filter(is_twice).count();
+        let case = "sizes where CASC misses no more than the default with twice the cache";
+        findings.add("Figure 5", case, 100.0 * twice as f64 / sizes.len() as f64);
+        for (size, (reduction, gain)) in sizes.iter().zip(reductions.iter().zip(&gains)) {
+            let (rates, kb) = (size.miss_rates(), size.kb);
+            let mut beside = |case: String, unit, value| {
+                findings.add_beside("Figures 5 and 6", &case, unit, Some(value));
+            };
+            beside(format!("{kb} KB, default"), "misses/100 refs", rates.0);
+            beside(format!("{kb} KB, CASC"), "misses/100 refs", rates.1);
+            beside(format!("{kb} KB, miss-rate reduction"), "percent", *reduction);
+            beside(format!("{kb} KB, throughput gain"), "percent", *gain);
+        }
+        let double = self.sizes[base + 1].miss_rates().0;
+        let case = "1536 KB, default";
+        findings.add_beside("Figures 5 and 6", case, "misses/100 refs", Some(double));
+    }
+
+    fn accuracy(&self, findings: &mut Findings) {
+        let right =
+            |fared: &Fared| fared.threads.iter().filter(|judged| judged.is_right()).count() as f64;
+        let per_size: Vec<f64> = self
+            .with_casc()
+            .iter()
+            .map(|size| mean(&size.casc.iter().map(right).collect::<Vec<f64>>()))
+            .collect();
+        let item = "§5.3.2";
+        findings.add(item, "threads classified right, least over sizes, of 18", least(&per_size));
+        findings.add(item, "threads classified right, most over sizes", most(&per_size));
+        for (size, right) in self.with_casc().iter().zip(&per_size) {
+            let case = format!("threads classified right, {} KB", size.kb);
+            findings.add_beside(item, &case, "threads", Some(*right));
+        }
+        for size in self.with_casc() {
+            size.scores(findings);
+        }
+        let base = &self.with_casc()[SIZES.len() - 1];
+        let art = |fared: &Fared| {
+            let is_art = |judged: &&Judged| judged.program == 0 && judged.is_greedy;
+            fared.threads.iter().filter(is_art).count() as f64
+        };
+        let found = mean(&base.casc.iter().map(art).collect::<Vec<f64>>());
+        findings.add(item, "art threads found greedy at 768 KB, of 6", found);
+        let fared = || self.with_casc().iter().flat_map(|size| &size.casc);
+        let wrong = || fared().flat_map(|fared| &fared.threads).filter(|judged| !judged.is_right());
+        let secondary = wrong().filter(|judged| judged.by == Measurement::Secondary).count();
+        let share = 100.0 * secondary as f64 / wrong().count() as f64;
+        let share = Some(share).filter(|share| share.is_finite());
+        findings.add_if(item, "share of errors made in secondary measurement", share);
+        let errors: Vec<f64> = fared().map(|fared| 100.0 * fared.worst_error).collect();
+        findings.add("§4.2", "estimate of group miss rate, worst error", most(&errors));
+        let case = "estimate of group miss rate, worst error, median run";
+        findings.add_beside("§4.2", case, "percent", Some(median(&errors)));
+        let initial: Vec<f64> = fared().map(|fared| fared.initial).collect();
+        let item = "§4.2.2.1";
+        findings.add(item, "initial measurement, mean", mean(&initial));
+        findings.add(item, "initial measurement, median", median(&initial));
+        let secondary: Vec<f64> = fared().map(|fared| fared.secondary).collect();
+        findings.add("§4.2.2.2", "secondary measurement per thread", mean(&secondary));
+    }
+
+    fn fairness(&self, findings: &mut Findings) {
+        let worst = self.worst();
+        let item = "Figure 7";
+        findings.add(item, "sd of run time over mean, CASC, worst", worst.unevenness());
+        let stock: Vec<f64> = worst.stock.iter().map(Stretch::unevenness).collect();
+        let stock = 100.0 * most(&stock);
+        findings.add(item, "sd of run time over mean, default", stock);
+        let less_even = f64::from(u8::from(worst.unevenness() > stock));
+        findings.add(item, "CASC less even than default", less_even);
+        let fared = || self.with_casc().iter().flat_map(|size| &size.casc);
+        let starved = fared().flat_map(|fared| &fared.stretch.each).filter(|each| each.ticks == 0);
+        findings.add(
+            "§5.3.3",
+            "threads that receive no time in two seconds",
+            starved.count() as f64,
+        );
+    }
+}

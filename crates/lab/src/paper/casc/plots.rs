@@ -1,0 +1,85 @@
+//! CASC's figures, drawn.
+
+use std::path::Path;
+
+use super::latency::Point;
+use super::performance::Performance;
+use super::setup::PROGRAMS;
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+
+/// What is plotted.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    pub(super) l1: Vec<Point>,
+    pub(super) l2: Vec<Point>,
+    pub(super) performance: Performance,
+}
+
+impl Figures {
+    /// Draws them all into a folder: `figure2.svg` and so on.
+    ///
+    /// # Errors
+    /// If a file can't be written.
+    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+        let file = |name: &str| folder.join(format!("{name}.svg"));
+        for (name, title, points) in [
+            ("figure2", "Figure 2: L1 data caches of other sizes", &self.l1),
+            ("figure3", "Figure 3: L2 caches of other sizes", &self.l2),
+        ] {
+            let of = |name: &str, value: fn(&Point) -> f64| Line {
+                name: name.to_owned(),
+                points: points
+                    .iter()
+                    .map(|point| (f64::from(point.0).log2(), value(point)))
+                    .collect(),
+            };
+            let plot =
+                [of("IPC", |point| point.1), of("misses per reference", |point| point.2 / 100.0)];
+            lines(&file(name), title, ["log2 of KB", "IPC; misses per reference"], &plot)?;
+        }
+        let with_casc = &self.performance.sizes[..self.performance.sizes.len() - 1];
+        let labels = with_casc.iter().map(|size| format!("{} KB", size.kb)).collect::<Vec<_>>();
+        let pairs = |value: &dyn Fn(usize) -> (f64, f64)| {
+            let (stock, casc) = (0..with_casc.len()).map(value).unzip();
+            vec![("default".to_owned(), stock), ("CASC".to_owned(), casc)]
+        };
+        let rates = pairs(&|size| with_casc[size].miss_rates());
+        let plot = Bars { labels: labels.clone(), series: rates, stacked: false };
+        bars(
+            &file("figure5"),
+            "Figure 5: L2 miss rates",
+            ["L2", "misses per 100 references"],
+            &plot,
+        )?;
+        let throughputs = pairs(&|size| {
+            let (stock, casc) = with_casc[size].throughputs();
+            (stock / 1e9, casc / 1e9)
+        });
+        let plot = Bars { labels, series: throughputs, stacked: false };
+        let title = "Figure 6: throughput";
+        bars(&file("figure6"), title, ["L2", "10^9 instructions per second"], &plot)?;
+        self.shares(&file("figure7"))
+    }
+
+    /// Figure 7: the share of all time that each program's threads had; of each the six are one bar's part.
+    fn shares(&self, path: &Path) -> Result<(), FigureError> {
+        let worst = self.performance.worst();
+        let share = |of: &[fairways_chip::Account], program: usize| {
+            let all: f64 = of.iter().map(fairways_chip::Account::cycles).sum();
+            let its = of.iter().skip(program).step_by(PROGRAMS.len());
+            its.map(fairways_chip::Account::cycles).sum::<f64>() / all
+        };
+        let (stock, casc) = (&worst.stock[0].each, &worst.casc[0].stretch.each);
+        let series = PROGRAMS
+            .iter()
+            .enumerate()
+            .map(|(program, name)| {
+                ((*name).to_owned(), vec![share(stock, program), share(casc, program)])
+            })
+            .collect();
+        let labels = vec!["default".to_owned(), "CASC".to_owned()];
+        let plot = Bars { labels, series, stacked: true };
+        let title = format!("Figure 7: time on a CPU with {} KB", worst.kb);
+        bars(path, &title, ["", "share of all time"], &plot)
+    }
+}

@@ -1,0 +1,217 @@
+//! CASC's machine and its eighteen threads, and what becomes of them.
+
+use std::time::Duration;
+
+use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings, preset};
+use fairways_core::{AppId, Event, ThreadId, Time, Together};
+use fairways_policy::casc::{Casc, Measurement, Parameters};
+use fairways_policy::stock::Stock;
+
+use crate::paper::turns::{Go, Stretch, accounts, arrivals, job, pass, run};
+
+/// The benchmarks (§5.2); of each, six threads.
+pub(super) const PROGRAMS: [&str; 3] = ["art", "twolf", "berkeley-db"];
+pub(super) const THREADS: usize = 18;
+
+/// The L2 sizes, KB (§5.1); those between 48 and 384 are inferred (decision CASC 13).
+pub(super) const SIZES: [u32; 5] = [48, 96, 192, 384, 768];
+
+/// A run, on the policy's clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bench {
+    pub(super) l2_kb: u32,
+    pub(super) time_scale: u32,
+    pub(super) seed: u64,
+    /// How long is counted.
+    pub(super) span: Duration,
+}
+
+/// CASC's chip with an L2 of so many KB.
+pub(super) fn chip(l2_kb: u32) -> Geometry {
+    let chip = preset::preset("t1").expect("a preset's name");
+    Geometry { sets: l2_kb * 1024 / 64 / chip.llc.ways.get(), ..chip }
+}
+
+/// Before the default scheduler is counted, and after CASC knows every thread before it is.
+const WARM: Duration = Duration::from_millis(600);
+
+/// After so long CASC must know every thread.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How CASC fared.
+#[derive(Clone, Debug)]
+pub(super) struct Fared {
+    pub(super) stretch: Stretch,
+    /// Seconds of the initial measurement, and of each secondary one on average.
+    pub(super) initial: f64,
+    pub(super) secondary: f64,
+    /// Every thread: its program, its score as it came out and where it is from, and whether it may not run
+    /// everywhere.
+    pub(super) threads: Vec<Judged>,
+    /// The largest error of an estimate of a group's miss rate, over that.
+    pub(super) worst_error: f64,
+    pub(super) max_pcmrs: Vec<f64>,
+}
+
+/// What CASC held a thread to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Judged {
+    /// Of [`PROGRAMS`].
+    pub(super) program: usize,
+    pub(super) score: f64,
+    pub(super) by: Measurement,
+    pub(super) is_greedy: bool,
+}
+
+impl Judged {
+    /// Whether it was tagged as its program's locality is: art's is poor.
+    pub(super) fn is_right(self) -> bool {
+        self.is_greedy == (self.program == 0)
+    }
+}
+
+impl Bench {
+    fn settings(self) -> Settings {
+        let Self { l2_kb, time_scale, seed, .. } = self;
+        let scheduler = Some(Scheduling::default());
+        Settings { time_scale, seed, scheduler, ..Settings::new(chip(l2_kb)) }
+    }
+
+    /// Job `i` is a thread of program `i` modulo three.
+    fn jobs(self) -> impl Iterator<Item = Job> {
+        let times = arrivals(self.seed, THREADS, Scheduling::default().quantum);
+        times.into_iter().enumerate().map(|(i, at)| job(PROGRAMS[i % PROGRAMS.len()], at))
+    }
+
+    /// Counts from here on.
+    fn count<P: fairways_core::Policy>(
+        self,
+        chip: &mut Chip,
+        policy: &mut P,
+        mut look: impl FnMut(&Event, &P),
+    ) -> Stretch {
+        let (now, before) = (chip.now(), accounts(chip, THREADS));
+        run(chip, policy, now.after(self.span), |_, event, _, policy| {
+            look(event, policy);
+            Go::On
+        });
+        let seconds = self.span.as_secs_f64() / f64::from(self.time_scale);
+        Stretch::between(&before, &accounts(chip, THREADS), seconds)
+    }
+
+    /// The default scheduler.
+    pub(super) fn stock(self) -> Result<Stretch, ChipError> {
+        let mut chip = Chip::new(self.settings(), self.jobs())?;
+        let mut stock = Stock::default();
+        pass(&mut chip, &mut stock, Time::ZERO.after(WARM));
+        Ok(self.count(&mut chip, &mut stock, |_, _| ()))
+    }
+
+    /// CASC, counted from when it knows every thread (§5.3.1).
+    pub(super) fn casc(self, parameters: Parameters) -> Result<Fared, ChipError> {
+        let mut chip = Chip::new(self.settings(), self.jobs())?;
+        let mut casc = Casc::new(parameters);
+        let mut programs = vec![0; THREADS];
+        let mut known_at = None;
+        let patience = Time::ZERO.after(PATIENCE);
+        run(&mut chip, &mut casc, patience, |at, event, chip, casc| {
+            if let Event::Started { app, .. } = event {
+                programs[app.0 as usize] = chip.job(*app).unwrap_or(0) % PROGRAMS.len();
+            }
+            let known = threads().filter(|&thread| casc.pcmr(thread).is_some()).count();
+            if known < THREADS {
+                return Go::On;
+            }
+            known_at = Some(at);
+            Go::Stop
+        });
+        let all_at = known_at.unwrap_or(patience);
+        pass(&mut chip, &mut casc, all_at.after(WARM));
+        let mut groups: Vec<Group> = Vec::new();
+        let stretch = self.count(&mut chip, &mut casc, |event, casc| {
+            if let Event::RanTogether(together) = event {
+                Group::add(&mut groups, together, casc);
+            }
+        });
+        let (since, until) = casc.initial_measurement().unwrap_or_default();
+        let until = until.unwrap_or(patience);
+        let later = THREADS - (1 + self.settings().chip.cpus() as usize);
+        let enough = parameters.min_runlength.as_secs_f64();
+        let errors = groups.iter().filter(|group| group.seconds >= enough).map(Group::error);
+        let everywhere = casc.max_pcmrs().to_vec();
+        let judged = threads().map(|thread| {
+            let score = casc.raw_pcmr(thread).unwrap_or(0) as f64 / (1u64 << 32) as f64;
+            let pcmr = casc.pcmr(thread).unwrap_or_default();
+            Judged {
+                program: programs[thread.app.0 as usize],
+                score,
+                by: casc.measured_by(thread).unwrap_or(Measurement::Secondary),
+                is_greedy: everywhere.iter().any(|&max| pcmr > max),
+            }
+        });
+        Ok(Fared {
+            threads: judged.collect(),
+            stretch,
+            initial: until.since(since).as_secs_f64(),
+            secondary: all_at.since(until).as_secs_f64() / later as f64,
+            worst_error: errors.fold(0.0, f64::max),
+            max_pcmrs: everywhere
+                .iter()
+                .map(|max| max.raw() as f64 / (1u64 << 32) as f64)
+                .collect(),
+        })
+    }
+}
+
+fn threads() -> impl Iterator<Item = ThreadId> {
+    (0..).take(THREADS).map(|app| ThreadId::first_of(AppId(app)))
+}
+
+/// A group of threads that ran, its miss rate, and what was expected of it.
+struct Group {
+    threads: Vec<ThreadId>,
+    estimate: f64,
+    misses: f64,
+    references: f64,
+    seconds: f64,
+}
+
+impl Group {
+    fn add(groups: &mut Vec<Self>, together: &Together, casc: &Casc) {
+        let threads: Vec<ThreadId> = together.threads.iter().map(|ran| ran.thread).collect();
+        let Some(estimate) = casc.estimate(&threads) else { return };
+        let (Some(misses), Some(references)) =
+            (together.group.llc_misses, together.group.llc_references)
+        else {
+            return;
+        };
+        let (misses, references) = (misses as f64, references as f64);
+        let seconds = together.window.as_secs_f64();
+        if let Some(group) = groups.iter_mut().find(|group| group.threads == threads) {
+            group.misses += misses;
+            group.references += references;
+            group.seconds += seconds;
+        } else {
+            let estimate = estimate.raw() as f64 / (1u64 << 32) as f64;
+            groups.push(Self { threads, estimate, misses, references, seconds });
+        }
+    }
+
+    fn error(&self) -> f64 {
+        let actual = 100.0 * self.misses / self.references;
+        (self.estimate - actual).abs() / actual
+    }
+}
+
+/// A program by itself with the base L2: misses per 100 references, after half of this time.
+pub(super) fn alone(name: &str, seed: u64) -> Result<f64, ChipError> {
+    let settings = Settings { seed, ..Settings::new(chip(768)) };
+    let mut chip = Chip::new(settings, [job(name, Time::ZERO)])?;
+    let span = Duration::from_millis(400);
+    let mut stock = Stock::default();
+    pass(&mut chip, &mut stock, Time::ZERO.after(span / 2));
+    let before = accounts(&chip, 1);
+    pass(&mut chip, &mut stock, Time::ZERO.after(span));
+    let seconds = span.as_secs_f64() / 2.0;
+    Ok(Stretch::between(&before, &accounts(&chip, 1), seconds).miss_rate())
+}

@@ -1,0 +1,127 @@
+//! Programs that take turns on a chip: what the experiments of CASC and of cache-fair have in common.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_chip::program::named;
+use fairways_chip::{Account, Chip, Job, Phase};
+use fairways_core::{Event, Machine, Policy, Time};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// A program with a name of its own, such as art-like, that comes at this time.
+pub(super) fn job(name: &str, at: Time) -> Job {
+    let program = named(&format!("{name}-like")).expect("a program of the experiments");
+    let phase = Phase { program: Some(Arc::new(program)), length: None };
+    Job { phases: vec![phase], at, ..Job::default() }
+}
+
+/// So many times at which programs come, within a span: at random, for nobody starts all at once.
+pub(super) fn arrivals(seed: u64, count: usize, within: Duration) -> Vec<Time> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0xa221);
+    let nanos = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
+    let at = |bits: u64| u64::try_from(u128::from(bits) * u128::from(nanos) >> 64).unwrap_or(0);
+    (0..count).map(|_| Time::from_nanos(at(random.next_u64()))).collect()
+}
+
+/// What becomes of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Go {
+    On,
+    /// It is stopped, for good or to go on later.
+    Stop,
+}
+
+/// Runs a chip under a policy until `look` has seen enough, or `end`; `look` sees each event once the policy has
+/// answered it. A run that was stopped goes on when this is called again.
+pub(super) fn run<P: Policy + ?Sized>(
+    chip: &mut Chip,
+    policy: &mut P,
+    end: Time,
+    mut look: impl FnMut(Time, &Event, &Chip, &P) -> Go,
+) {
+    chip.stop_at(end);
+    while let Some((at, event)) = chip.next_event() {
+        policy.handle(at, &event, &mut |action| chip.carry_out(action));
+        if look(at, &event, chip, policy) == Go::Stop {
+            return;
+        }
+    }
+}
+
+/// Runs a chip under a policy until `end`.
+pub(super) fn pass<P: Policy + ?Sized>(chip: &mut Chip, policy: &mut P, end: Time) {
+    run(chip, policy, end, |_, _, _, _| Go::On);
+}
+
+/// What each of so many jobs has counted.
+pub(super) fn accounts(chip: &Chip, jobs: usize) -> Vec<Account> {
+    (0..jobs).map(|job| chip.account(job)).collect()
+}
+
+/// What was counted in a stretch of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stretch {
+    pub(super) each: Vec<Account>,
+    /// How long it was, on the chip's clock.
+    pub(super) seconds: f64,
+}
+
+impl Stretch {
+    /// From the one to the other.
+    pub(super) fn between(from: &[Account], to: &[Account], seconds: f64) -> Self {
+        let each = to.iter().zip(from).map(|(to, from)| to.less(from)).collect();
+        Self { each, seconds }
+    }
+
+    pub(super) fn sum(&self, of: fn(&Account) -> u64) -> f64 {
+        self.each.iter().map(of).sum::<u64>() as f64
+    }
+
+    /// L2 misses per 100 references (CASC §4.2).
+    pub(super) fn miss_rate(&self) -> f64 {
+        100.0 * self.sum(|account| account.llc_misses) / self.sum(|account| account.llc_references)
+    }
+
+    /// Instructions per second.
+    pub(super) fn throughput(&self) -> f64 {
+        self.sum(|account| account.instructions) / self.seconds
+    }
+
+    /// The standard deviation of the time that each had on a CPU, over its mean.
+    pub(super) fn unevenness(&self) -> f64 {
+        spread(&self.each.iter().map(Account::cycles).collect::<Vec<f64>>())
+    }
+}
+
+/// The standard deviation of numbers over their mean.
+pub(super) fn spread(numbers: &[f64]) -> f64 {
+    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+    (squares / numbers.len() as f64).sqrt() / mean
+}
+
+/// The mean of numbers.
+pub(super) fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len() as f64
+}
+
+/// Their median.
+pub(super) fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
+    }
+}
+
+pub(super) fn least(numbers: &[f64]) -> f64 {
+    numbers.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+pub(super) fn most(numbers: &[f64]) -> f64 {
+    numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
