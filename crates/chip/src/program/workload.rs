@@ -130,20 +130,22 @@ pub(super) struct Source {
 
 impl Generate for Source {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
+        let mut end = accesses.len();
         for _ in 0..BATCH {
             // One draw: its upper half picks the region, its lower one rounds the stores.
             let bits = random.next_u64();
             let place = &mut self.places[self.alias.pick(upper(bits)) as usize];
-            let line = place.first
-                + if place.random {
-                    scaled(random.next_u64(), place.lines)
-                } else {
-                    let at = place.at;
-                    place.at = if at + 1 < place.lines { at + 1 } else { 0 };
-                    at
-                };
+            let (at, anywhere) = (place.at, scaled(random.next_u64(), place.lines));
+            place.at = if at + 1 < place.lines { at + 1 } else { 0 };
+            let line = place.first + if place.random { anywhere } else { at };
             let stores = upper(place.stores + (bits & (ONE - 1)));
             let loads = place.run - stores;
+            // What comes in no order that a branch could be foretold by is written in any case, and then
+            // counts or not.
+            let room = end + place.run as usize + 1;
+            if accesses.len() < room {
+                accesses.resize(room + BATCH, NOTHING);
+            }
             let mut told = 0;
             let mut tell = |references: u32, kind| {
                 self.behind += self.gap * u64::from(references);
@@ -151,26 +153,33 @@ impl Generate for Source {
                 self.behind &= ONE - 1;
                 told += instructions;
                 let references = (references & 0xffff) as u16;
-                accesses.push(Access { line, instructions, references, kind });
+                accesses[end] = Access { line, instructions, references, kind };
+                end += usize::from(references > 0);
             };
-            if loads > 0 {
-                tell(loads, AccessKind::Load);
-            }
-            for _ in 0..stores {
+            tell(loads, AccessKind::Load);
+            tell(stores.min(1), AccessKind::Store);
+            for _ in 1..stores {
                 tell(1, AccessKind::Store);
             }
             while told >= self.fetch_in {
                 told -= self.fetch_in;
                 self.fetch_in = self.code.every;
                 let line = self.code.next(random.next_u64(), self.hot);
-                let kind = AccessKind::Fetch;
-                accesses.push(Access { line, instructions: 0, references: 0, kind });
+                if accesses.len() == end {
+                    accesses.resize(end + BATCH, NOTHING);
+                }
+                accesses[end] = Access { line, kind: AccessKind::Fetch, ..NOTHING };
+                end += 1;
             }
             self.fetch_in -= told;
         }
+        accesses.truncate(end);
         Supply::More
     }
 }
+
+/// Where an access will be.
+const NOTHING: Access = Access { line: 0, instructions: 0, references: 0, kind: AccessKind::None };
 
 impl Code {
     /// A line, of a random number.
