@@ -92,9 +92,9 @@ impl Workload {
             alias: Alias::new(&self.data.iter().map(visits).collect::<Vec<f64>>()),
             gap: fixed(1.0 / self.per_instruction),
             behind: 0,
-            code: self.code,
+            code: Code { every: self.code.every.max(1), ..self.code },
             hot: fixed(share),
-            fetch_in: self.code.every,
+            fetch_in: self.code.every.max(1),
         }
     }
 }
