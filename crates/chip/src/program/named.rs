@@ -2,7 +2,7 @@
 //! an UltraSPARC T1 and its like.
 //!
 //! They are models, *like* the programs of which they have the name: guesses of where references go, chosen
-//! before any policy ran on them and fitted to what is told of the programs, alone and in this order:
+//! before any policy ran on them and fitted to what is told of the programs, in this order:
 //!
 //! 1. L2 misses per 1000 instructions with 1 MB, between what an ISCA 2007 paper gives (Qureshi et al.) and
 //!    the references that a private L2 of 1 MB passes on as measured (PBBCache's `metrics.csv`), which are
@@ -11,7 +11,8 @@
 //! 2. With half of 256 KB, vortex misses 85 % more than beside vpr or crafty with all of it (Cache-fair
 //!    §5.2; shared by who used a line last, and nothing else), where it is to miss some 12 times, which the
 //!    slowdown implies; gzip misses more than vpr. Regions of which all lines are alike come to +40 % at
-//!    most: so vortex sweeps some of its.
+//!    most: so vortex sweeps some of its, in one of some 40 shapes that were tried. It is put in,
+//!    and no outcome.
 //! 3. Nothing else.
 //!
 //! The figures are in docs/workloads.md. What is not as it should be:
@@ -276,7 +277,8 @@ mod tests {
 
     #[test]
     fn casc_s_programs_miss_as_unequally_as_it_says() {
-        // CASC §5.4.1: 56 %, of six threads of each program; here with 192 KB for each.
+        // CASC §5.4.1: 56 %, of six threads of each program. With 192 KB for each, of its five sizes the one
+        // where it holds: it does not say which it was.
         let ratios = ["art-like", "twolf-like", "berkeley-db-like"]
             .map(|name| alone(&workload(name).0, &[192], 30_000_000, 10_000_000).ratio(0));
         let mean = ratios.iter().sum::<f64>() / 3.0;
