@@ -41,7 +41,7 @@ pub struct Account {
     pub ticks: u64,
     /// Loads and stores.
     pub l1_references: u64,
-    /// Those among them that missed the L1.
+    /// Those among them that missed the L1; stores that go through it do not.
     pub l1_misses: u64,
     /// Those that came to the last-level cache.
     pub llc_references: u64,

@@ -170,9 +170,7 @@ impl Turn<'_> {
     /// Goes through the store buffer; the ticks of waiting for an entry.
     fn store(&mut self, line: u32, tag: Tag) -> u64 {
         let set = self.runner.now.pages.set(line);
-        if !self.caches[self.core].l1.touch(set, tag) {
-            self.account.l1_misses += 1;
-        }
+        self.caches[self.core].l1.touch(set, tag);
         let (_, takes) = self.shared(set, tag | DIRTY);
         let now = self.runner.clock;
         let Some(buffer) = &mut self.runner.buffer else { return 0 };
