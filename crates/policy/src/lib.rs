@@ -16,6 +16,7 @@
 //! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
 //! | `lfoc-plus` | [`lfoc`] | LFOC+: the same, sensitive ones in pairs where that is fairer |
+//! | `cache-fair` | [`cache_fair`] | CPU time for those that the shared cache slows down; no partitioning |
 //!
 //! Whatever the machine and the mix (more programs than ways, fewer classes of service than
 //! clusters, one program, none), the plan is one that [`fairways_core::Partition::check`] accepts.
@@ -24,6 +25,7 @@
 
 extern crate alloc;
 
+pub mod cache_fair;
 pub mod casc;
 pub mod dcat;
 pub mod dunn;
@@ -31,6 +33,7 @@ pub mod equal;
 pub mod fixed;
 pub mod kpart;
 pub mod lfoc;
+pub mod regression;
 pub mod stock;
 pub mod ucp;
 
@@ -52,7 +55,7 @@ pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "stock",
     "equal",
     "static",
@@ -65,6 +68,7 @@ pub const NAMES: [&str; 12] = [
     "lfoc",
     "lfoc-plus",
     "casc",
+    "cache-fair",
 ];
 
 /// The policy with this name and its published parameters; `None` if there is none.
@@ -83,6 +87,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
         "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),
         "lfoc-plus" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::plus())),
         "casc" => Box::new(casc::Casc::new(casc::Parameters::default())),
+        "cache-fair" => Box::new(cache_fair::CacheFair::new(cache_fair::Parameters::default())),
         _ => return None,
     })
 }

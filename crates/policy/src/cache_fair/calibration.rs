@@ -1,0 +1,105 @@
+//! Calibration (§4.2): how much CPU time a thread is ahead or behind.
+//!
+//! In time, so that nobody needs to know the clock's frequency. A thread that was entitled to run for E, and
+//! runs at CPI P where F is fair, needs E P / F to do what it would have done in E at its fair CPI; it ran
+//! for C. What it is behind by grows by E P / F - C. Its next quantum, for which it is entitled to Q, is to
+//! make up for all, "so that by the end of its next quantum, T completes the number of instructions
+//! corresponding to its fair CPI": Q' = Q P / F + what it is behind by (decision cache-fair 4).
+//!
+//! Time that it was given as compensation is not time that it is entitled to (§7: applications are charged "only
+//! for the CPU cycles given to them by the system scheduler, and not for the 'compensation' cycles").
+
+use fairways_core::{Counters, Q32};
+
+use super::fair_cpi::{fair_cpi, ideal_cpi};
+use super::recon::{Fit, share};
+use crate::regression::nearest;
+
+/// No actual CPI is more often than this its fair CPI: with stalls of at most 99 %
+/// ([`MOST_STALLS`](super::MOST_STALLS)) there is none.
+const MOST_RATIO: Q32 = Q32::from_int(100);
+
+/// What a cache-fair thread is owed, in nanoseconds of CPU time; negative if it is ahead.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Account {
+    debt: i128,
+    /// Time that it was entitled to, and that it ran, in slices since the debt was last counted.
+    entitled: i128,
+    ran: i128,
+    /// Cycles that it took in windows since then, and those that it would have taken at its fair CPI.
+    cycles: u64,
+    fair_cycles: u64,
+    /// P / F in these windows, or in the last ones that there were; `None` where it is not known.
+    ratio: Option<Q32>,
+}
+
+impl Account {
+    /// A slice of the thread ended.
+    pub(super) fn slice(&mut self, entitled: i128, ran: i128) {
+        self.entitled = self.entitled.saturating_add(entitled);
+        self.ran = self.ran.saturating_add(ran);
+    }
+
+    /// A window in which the thread took so many cycles per fair cycle ended: what slices before it left
+    /// undone is counted, up to `most`.
+    pub(super) fn window(&mut self, cycles: u64, fair_cycles: u64, most: i128) {
+        self.cycles = self.cycles.saturating_add(cycles);
+        self.fair_cycles = self.fair_cycles.saturating_add(fair_cycles);
+        let ratio = Q32::ratio(self.cycles, self.fair_cycles).min(MOST_RATIO);
+        self.ratio = Some(ratio);
+        // A slice may last for many windows.
+        if self.entitled != 0 || self.ran != 0 {
+            self.debt = self.behind(ratio).clamp(-most, most);
+            self.forget();
+        }
+    }
+
+    /// Nothing is known of the time since the debt was last counted, or nothing can be done about it: it
+    /// does not count.
+    pub(super) fn pass(&mut self) {
+        self.ratio = None;
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        (self.entitled, self.ran, self.cycles, self.fair_cycles) = (0, 0, 0, 0);
+    }
+
+    fn behind(&self, ratio: Q32) -> i128 {
+        let needs = times(self.entitled, ratio);
+        self.debt.saturating_add(needs).saturating_sub(self.ran)
+    }
+
+    /// Q' - Q: how much longer than `quantum` the thread's next turn is to be, between half and twice the
+    /// quantum; what does not fit stays in the debt (decision cache-fair 4).
+    pub(super) fn wanted(&self, quantum: i128) -> i128 {
+        let Some(ratio) = self.ratio else { return 0 };
+        let next = self.behind(ratio).saturating_add(times(quantum, ratio));
+        next.clamp(quantum - quantum / 2, quantum.saturating_mul(2)) - quantum
+    }
+}
+
+fn times(time: i128, ratio: Q32) -> i128 {
+    nearest(time.saturating_mul(ratio.raw().into()), 1 << 32)
+}
+
+/// The cycles of a window, those that it would have taken at the fair CPI, and the fair CPI; `None` if a
+/// counter that this takes is missing.
+pub(super) fn judge(counters: &Counters, fit: &Fit, least_ideal: Q32) -> Option<(u64, u64, Q32)> {
+    let (cycles, instructions) = (counters.cycles?, counters.instructions?);
+    if cycles == 0 || instructions == 0 {
+        return None;
+    }
+    let (mut stalls, mut fair) = (share(counters, counters.stalls_llc_miss)?, fit.memory_stalls);
+    if let Some(store_buffer) = fit.store_buffer_stalls {
+        stalls = add(stalls, share(counters, counters.stalls_store_buffer)?);
+        fair = add(fair, store_buffer);
+    }
+    let fair = fair_cpi(ideal_cpi(Q32::ratio(cycles, instructions), stalls, least_ideal), fair);
+    let fair_cycles = (u128::from(fair.raw()) * u128::from(instructions)) >> 32;
+    Some((cycles, u64::try_from(fair_cycles).unwrap_or(u64::MAX).max(1), fair))
+}
+
+fn add(a: Q32, b: Q32) -> Q32 {
+    Q32::from_raw(a.raw().saturating_add(b.raw()))
+}

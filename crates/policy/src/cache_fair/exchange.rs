@@ -1,0 +1,294 @@
+//! Who gives CPU time to whom, so that what is given is what is taken.
+//!
+//! A cache-fair thread whose next turn is to be longer or shorter is promised the change when its slice ends,
+//! and one best-effort thread is promised the opposite (§4.2). What threads really ran is settled when their
+//! slices come back: a machine rounds to its ticks, threads sleep and end. At every time
+//!
+//! > what is promised to all threads + what they ran beyond their due = carry
+//!
+//! and the carry, what is given and not taken yet, is made up for by the next promises. Orders are for one
+//! turn; a thread is ordered anew when its slice ends, or when it has no order yet, so that none is ever
+//! withdrawn that may be under way.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use core::cmp::Ordering;
+use core::time::Duration;
+
+use fairways_core::{Action, Slice, ThreadId, Time};
+
+use super::best_effort::Losses;
+use super::thread::Fair;
+
+const TAKES: &str = "behind its fair CPI";
+const GIVES: &str = "ahead of its fair CPI";
+const GIVES_UP: &str = "gives time to a cache-fair thread";
+const GETS: &str = "gets time of a cache-fair thread";
+const AS_USUAL: &str = "as usual again";
+const NO_MORE: &str = "no more of its time is taken: it has lost as much as a second may cost it";
+
+/// What a thread is to the scheduler (§2).
+#[derive(Clone, Debug)]
+pub(super) enum Role {
+    CacheFair(Box<Fair>),
+    BestEffort(Box<Losses>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Thread {
+    pub(super) role: Role,
+    /// When it was last heard of.
+    pub(super) seen: Time,
+    /// The CPU of its last slice.
+    cpu: Option<u32>,
+    /// By how many nanoseconds its turns to come are to be longer than usual.
+    promised: i128,
+    /// How long its next turn was ordered to be, in nanoseconds; `None` for as usual.
+    ordered: Option<i128>,
+    /// Whether it was told that no more is taken from it.
+    told: bool,
+}
+
+impl Thread {
+    pub(super) const fn new(role: Role, seen: Time) -> Self {
+        Self { role, seen, cpu: None, promised: 0, ordered: None, told: false }
+    }
+
+    const fn is_best_effort(&self) -> bool {
+        matches!(self.role, Role::BestEffort(_))
+    }
+}
+
+/// All threads, and what they owe each other. Times are in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Exchange {
+    pub(super) threads: BTreeMap<ThreadId, Thread>,
+    /// The machine's quantum.
+    quantum: i128,
+    /// Percent of a second ([`Parameters::penalty_limit`](super::Parameters::penalty_limit)).
+    limit: u32,
+    carry: i128,
+}
+
+/// A best-effort thread that has room.
+struct Candidate<'a> {
+    id: ThreadId,
+    change: i128,
+    is_near: bool,
+    promised: i128,
+    losses: &'a Losses,
+}
+
+impl Candidate<'_> {
+    /// Whether this one is chosen, and not one with a lower identifier.
+    fn is_before(&self, other: &Self) -> bool {
+        if self.is_near != other.is_near {
+            return self.is_near;
+        }
+        let lost = self.losses.compare(self.promised, other.losses, other.promised);
+        lost == if self.change < 0 { Ordering::Less } else { Ordering::Greater }
+    }
+}
+
+/// Longest time that counts, so that sums have room: 146 years.
+const MOST: i128 = 1 << 62;
+
+fn nanos(time: Duration) -> i128 {
+    i128::try_from(time.as_nanos()).unwrap_or(MOST).min(MOST)
+}
+
+/// What a thread was entitled to in a slice.
+///
+/// * In one as usual, and in one that lasted longer than any order and a quantum, for nobody waited: what it
+///   ran.
+/// * In one that was to be longer: a quantum, or what it ran if it gave the CPU up before.
+/// * In one that was to be shorter: a quantum; what it ran if it gave the CPU up before half was over (ours: a
+///   machine that rounds to its ticks may cut a turn shorter, too).
+fn entitled(quantum: i128, ordered: i128, ran: i128) -> i128 {
+    if ordered == quantum || ran > ordered.max(quantum) + quantum {
+        ran
+    } else if ordered > quantum {
+        ran.min(quantum)
+    } else if 2 * ran < ordered {
+        ran
+    } else {
+        quantum
+    }
+}
+
+/// Whether a turn is worth an order: it changes by a thousandth of a quantum, at least. Ours; less waits until it
+/// has grown to that.
+const fn worth_it(change: i128, quantum: i128) -> bool {
+    change.unsigned_abs() * 1000 >= quantum.unsigned_abs()
+}
+
+impl Exchange {
+    /// The machine's quantum is this; what was promised by another is void.
+    pub(super) fn begin(&mut self, quantum: Duration, limit: u32) {
+        (self.quantum, self.limit, self.carry) = (nanos(quantum), limit, 0);
+        for thread in self.threads.values_mut() {
+            (thread.promised, thread.ordered) = (0, None);
+        }
+    }
+
+    /// What is promised to all threads, and the carry.
+    #[cfg(test)]
+    pub(super) fn books(&self) -> (i128, i128) {
+        (self.threads.values().map(|thread| thread.promised).sum(), self.carry)
+    }
+
+    /// Whether there is a thread to take time from, or to give it to.
+    pub(super) fn has_best_effort(&self) -> bool {
+        self.threads.values().any(Thread::is_best_effort)
+    }
+
+    pub(super) const fn quantum(&self) -> i128 {
+        self.quantum
+    }
+
+    /// A slice ended: what the thread really got is settled, and its next turn is ordered.
+    pub(super) fn slice(&mut self, at: Time, slice: &Slice, act: &mut dyn FnMut(Action<'_>)) {
+        let (quantum, possible) = (self.quantum, self.has_best_effort());
+        let Some(thread) = self.threads.get_mut(&slice.thread) else { return };
+        let (ordered, ran) = (nanos(slice.ordered), nanos(slice.ran));
+        let due = entitled(quantum, ordered, ran);
+        (thread.cpu, thread.seen) = (Some(slice.cpu), at);
+        if thread.ordered == Some(ordered) {
+            thread.ordered = None;
+        }
+        match &mut thread.role {
+            Role::CacheFair(fair) => {
+                fair.account.slice(due, ran);
+                let wanted = if possible { fair.account.wanted(quantum) } else { 0 };
+                let wanted = if worth_it(wanted, quantum) { wanted } else { 0 };
+                self.carry += ran - due - thread.promised + wanted;
+                thread.promised = wanted;
+                self.cover(at, Some(slice.thread), act);
+            }
+            Role::BestEffort(losses) => {
+                losses.slice(at, due, due - ran);
+                thread.promised -= ran - due;
+                self.cover(at, None, act);
+            }
+        }
+        self.order(slice.thread, act);
+    }
+
+    /// A thread is gone: what it was promised goes to others.
+    pub(super) fn leave(&mut self, at: Time, id: ThreadId, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(thread) = self.threads.remove(&id) else { return };
+        self.carry -= thread.promised;
+        loop {
+            let before = self.carry;
+            self.cover(at, None, act);
+            if self.carry == before || self.carry == 0 {
+                break;
+            }
+        }
+        // Nobody has room for the rest: the orders that it was for shrink.
+        let promised = self.threads.iter().filter(|(_, other)| !other.is_best_effort());
+        let fair: alloc::vec::Vec<ThreadId> = promised.map(|(&id, _)| id).collect();
+        for id in fair {
+            if self.shrink(id) {
+                self.order(id, act);
+            }
+        }
+        if !self.has_best_effort() {
+            self.carry = 0;
+        }
+    }
+
+    /// Brings the carry nearer to nothing by a promise to one best-effort thread; what that has no room for is
+    /// not promised to `to`.
+    fn cover(&mut self, at: Time, to: Option<ThreadId>, act: &mut dyn FnMut(Action<'_>)) {
+        if self.carry == 0 {
+            return;
+        }
+        let near = to.and_then(|id| self.threads.get(&id)).and_then(|thread| thread.cpu);
+        if let Some((id, change)) = self.choose(at, near, act)
+            && let Some(thread) = self.threads.get_mut(&id)
+        {
+            thread.promised += change;
+            self.carry += change;
+            if thread.ordered.is_none() {
+                self.order(id, act);
+            }
+        }
+        if let Some(id) = to {
+            self.shrink(id);
+        }
+        if !self.has_best_effort() {
+            self.carry = 0;
+        }
+    }
+
+    /// The best-effort thread that makes up for the carry, and by how much its promise changes: to take from,
+    /// the one that has lost least; to give to, the one that has lost most; one that ran on that CPU before
+    /// others; the lowest identifier of equals (decision cache-fair 5).
+    fn choose(
+        &mut self,
+        at: Time,
+        near: Option<u32>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> Option<(ThreadId, i128)> {
+        let Self { threads, quantum, limit, carry } = self;
+        let mut chosen: Option<Candidate<'_>> = None;
+        for (&id, thread) in threads {
+            let Role::BestEffort(losses) = &mut thread.role else { continue };
+            let change = if *carry > 0 {
+                let half = *quantum / 2;
+                let room = losses.room(at, *quantum, *limit);
+                let least = room.map_or(-half, |room| -room.min(half));
+                if thread.promised - *carry < least && least > -half && !thread.told {
+                    let (app, class) = (id.app, super::BEST_EFFORT);
+                    act(Action::Classified { app, class, reason: NO_MORE });
+                    thread.told = true;
+                }
+                (-*carry).max((least - thread.promised).min(0))
+            } else {
+                (-*carry).min((*quantum - thread.promised).max(0))
+            };
+            let is_near = near.is_some() && thread.cpu == near;
+            let one = Candidate { id, change, is_near, promised: thread.promised, losses };
+            if change != 0 && chosen.as_ref().is_none_or(|best| one.is_before(best)) {
+                chosen = Some(one);
+            }
+        }
+        chosen.map(|one| (one.id, one.change))
+    }
+
+    /// Takes back of a thread's promise what nobody covers; whether there was any.
+    fn shrink(&mut self, id: ThreadId) -> bool {
+        let Some(thread) = self.threads.get_mut(&id) else { return false };
+        // Never past nothing: more is a matter of the next promises.
+        let change = if self.carry > 0 {
+            thread.promised.clamp(0, self.carry)
+        } else {
+            thread.promised.clamp(self.carry, 0)
+        };
+        thread.promised -= change;
+        self.carry -= change;
+        change != 0
+    }
+
+    /// Orders a thread's next turn, unless it is ordered so.
+    fn order(&mut self, id: ThreadId, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(thread) = self.threads.get_mut(&id) else { return };
+        let change = thread.promised.clamp(-(self.quantum / 2), self.quantum);
+        let change = if worth_it(change, self.quantum) { change } else { 0 };
+        let ordered = (change != 0).then_some(self.quantum + change);
+        if ordered == thread.ordered {
+            return;
+        }
+        thread.ordered = ordered;
+        let reason = match (change.cmp(&0), thread.is_best_effort()) {
+            (Ordering::Equal, _) => AS_USUAL,
+            (Ordering::Greater, false) => TAKES,
+            (Ordering::Less, false) => GIVES,
+            (Ordering::Less, true) => GIVES_UP,
+            (Ordering::Greater, true) => GETS,
+        };
+        let time = u64::try_from(self.quantum + change).unwrap_or(u64::MAX);
+        act(Action::Quantum { thread: id, time: Duration::from_nanos(time), reason });
+    }
+}

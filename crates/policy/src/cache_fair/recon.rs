@@ -1,0 +1,155 @@
+//! Reconnaissance (§4.1): what a thread does beside whoever it happens to run with, and its fair miss rate.
+//!
+//! "The scheduler does not force T to run with specific co-runners, but observes any co-runner combinations
+//! that appear on the processor." Each time in which the same threads ran is a data point; a line through the
+//! points (Equation 1) tells what T would do beside co-runners that miss as often as T itself (Equation 2).
+
+use alloc::collections::VecDeque;
+
+use fairways_core::{Counters, Q32, ThreadId, Together};
+
+use crate::regression::{Line, held, least_squares, nearest};
+
+/// Data points that are kept of a reconnaissance; the oldest is forgotten first. Ours: memory has a bound,
+/// however long 100 million instructions take.
+pub const MOST_POINTS: usize = 64;
+
+/// No thread, nor all co-runners together, misses more often than this, misses per cycle: counters that say so
+/// are broken. Sums of such numbers do not overflow.
+const MOST_RATE: Q32 = Q32::from_int(31);
+
+/// What was counted while a thread ran beside the same co-runners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The thread's misses of the last-level cache per cycle.
+    pub own: Q32,
+    /// The sum of its co-runners' misses per cycle; 0 if there was none.
+    pub others: Q32,
+    /// The share of the thread's cycles stalled for memory, 0 to 1; `None` if it could not be counted.
+    pub memory_stalls: Option<Q32>,
+    /// The share of the thread's cycles stalled for room in the store buffer, likewise.
+    pub store_buffer_stalls: Option<Q32>,
+}
+
+impl Point {
+    /// The point that a time gives of one of the threads that ran; `None` if that thread did not run, or if
+    /// its own misses or a co-runner's could not be counted.
+    ///
+    /// What others did that are not listed, and share the cache, counts as a co-runner's in the thread's own
+    /// cycles.
+    #[must_use]
+    pub fn of(together: &Together, thread: ThreadId) -> Option<Self> {
+        let counters = together.threads.iter().find(|ran| ran.thread == thread)?.counters;
+        let own = misses_per_cycle(&counters)?;
+        let (mut others, mut listed) = (0u64, 0u64);
+        for ran in &together.threads {
+            listed = listed.saturating_add(ran.counters.llc_misses?);
+            if ran.thread != thread {
+                others = others.saturating_add(misses_per_cycle(&ran.counters)?.raw());
+            }
+        }
+        let rest = together.group.llc_misses.map_or(0, |all| all.saturating_sub(listed));
+        others = others.saturating_add(Q32::ratio(rest, counters.cycles?).raw());
+        let others = Q32::from_raw(others);
+        (own <= MOST_RATE && others <= MOST_RATE).then(|| Self {
+            own,
+            others,
+            memory_stalls: share(&counters, counters.stalls_llc_miss),
+            store_buffer_stalls: share(&counters, counters.stalls_store_buffer),
+        })
+    }
+}
+
+/// Misses of the last-level cache per cycle, the paper's miss rate (§3.1; decision cache-fair 1).
+fn misses_per_cycle(counters: &Counters) -> Option<Q32> {
+    let cycles = counters.cycles.filter(|&cycles| cycles > 0)?;
+    Some(Q32::ratio(counters.llc_misses?, cycles))
+}
+
+/// A part of the cycles, 0 to 1; `None` if it could not be counted.
+pub(super) fn share(counters: &Counters, part: Option<u64>) -> Option<Q32> {
+    let cycles = counters.cycles.filter(|&cycles| cycles > 0)?;
+    Some(Q32::ratio(part?, cycles).min(Q32::ONE))
+}
+
+/// The value of Equation 2, FairMissRate(T) = b / (1 - a n), for a line whose values are in units of 2^-32
+/// misses per cycle, and n co-runners; in the same unit, within one.
+///
+/// `None` if a n is 1 or more, where there is no such rate (decision cache-fair 2).
+#[must_use]
+pub fn equation_2(line: &Line, co_runners: u32) -> Option<i64> {
+    let rest = (1i128 << 32) - i128::from(line.slope()) * i128::from(co_runners);
+    if rest <= 0 {
+        return None;
+    }
+    i64::try_from(nearest(i128::from(line.at_zero()) << 32, rest)).ok()
+}
+
+/// The line of Equation 1 through the points: a thread's misses per cycle over the sum of its co-runners', both
+/// in units of 2^-32; `None` if there is none ([`least_squares`]).
+#[must_use]
+pub fn equation_1<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<Line> {
+    least_squares(points.into_iter().map(|point| (signed(point.others), signed(point.own))))
+}
+
+/// The fair miss rate of a thread of which these are the points, with so many co-runners at a time, in misses
+/// per cycle; `None` if the points do not tell it (decision cache-fair 2).
+#[must_use]
+pub fn fair_miss_rate<'a>(
+    points: impl IntoIterator<Item = &'a Point>,
+    co_runners: u32,
+) -> Option<Q32> {
+    let rate = equation_2(&equation_1(points)?, co_runners)?;
+    u64::try_from(rate).ok().map(Q32::from_raw)
+}
+
+fn signed(value: Q32) -> i64 {
+    held(i128::from(value.raw()))
+}
+
+/// What a reconnaissance told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// Misses per cycle.
+    pub(super) rate: Q32,
+    /// The share of cycles stalled for memory at that rate.
+    pub(super) memory_stalls: Q32,
+    /// The share of cycles stalled for the store buffer at that rate; `None` where these are not counted. They
+    /// are then a part of the ideal CPI, whatever the miss rate.
+    pub(super) store_buffer_stalls: Option<Q32>,
+}
+
+impl Fit {
+    /// `None` if points are missing, or do not tell a fair miss rate.
+    pub(super) fn of(points: &VecDeque<Point>, co_runners: u32) -> Option<Self> {
+        let rate = fair_miss_rate(points, co_runners)?;
+        Some(Self {
+            rate,
+            memory_stalls: stalls_at(rate, points, |point| point.memory_stalls)?,
+            store_buffer_stalls: stalls_at(rate, points, |point| point.store_buffer_stalls),
+        })
+    }
+}
+
+/// Stalls at a miss rate, by the line through a thread's stalls over its own miss rate (§4.1: "express them as
+/// linear functions of T's cache miss rate"). Where that rate is always the same, it is the fair one too, and
+/// the stalls are what they were on the mean.
+fn stalls_at(
+    rate: Q32,
+    points: &VecDeque<Point>,
+    stalls: impl Fn(&Point) -> Option<Q32>,
+) -> Option<Q32> {
+    let counted = || points.iter().filter_map(|point| Some((point.own, stalls(point)?)));
+    let share = match least_squares(counted().map(|(own, share)| (signed(own), signed(share)))) {
+        Some(line) => u64::try_from(line.at(signed(rate))).map_or(Q32::default(), Q32::from_raw),
+        None => mean(counted().map(|(_, share)| share))?,
+    };
+    Some(share.min(Q32::ONE))
+}
+
+/// The mean; `None` of nothing.
+pub(super) fn mean(values: impl Iterator<Item = Q32>) -> Option<Q32> {
+    let (count, sum) =
+        values.fold((0u128, 0u128), |(n, sum), value| (n + 1, sum + u128::from(value.raw())));
+    u64::try_from(sum.checked_div(count)?).ok().map(Q32::from_raw)
+}

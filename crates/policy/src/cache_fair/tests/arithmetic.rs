@@ -1,0 +1,134 @@
+//! The equations, by hand.
+
+use alloc::vec::Vec;
+
+use fairways_core::{AppId, Counters, Q32, Ran, ThreadId, Together};
+use proptest::prelude::*;
+
+use crate::cache_fair::{
+    MOST_STALLS, Point, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi,
+};
+use crate::regression::Line;
+
+/// Misses per million cycles.
+fn rate(misses: u64) -> Q32 {
+    Q32::ratio(misses, 1_000_000)
+}
+
+fn points(of: &[(u64, u64)]) -> Vec<Point> {
+    let point = |&(others, own)| Point {
+        own: rate(own),
+        others: rate(others),
+        memory_stalls: None,
+        store_buffer_stalls: None,
+    };
+    of.iter().map(point).collect()
+}
+
+fn close(a: Q32, b: Q32, most: u64) {
+    assert!(a.raw().abs_diff(b.raw()) <= most, "{a:?} {b:?}");
+}
+
+/// "FairMissRate(T) = a * n * FairMissRate(T) + b".
+#[test]
+fn equation_2_by_hand() {
+    // own = others / 2 + 1000.
+    let two = points(&[(1000, 1500), (3000, 2500)]);
+    close(fair_miss_rate(&two, 1).unwrap(), rate(2000), 4);
+    // With no co-runner, what it does alone.
+    close(fair_miss_rate(&two, 0).unwrap(), rate(1000), 4);
+    // own = others / 10 + 700: with three, 700 / (1 - 0.3).
+    let of_four = points(&[(1000, 800), (3000, 1000), (6000, 1300)]);
+    close(fair_miss_rate(&of_four, 3).unwrap(), rate(1000), 8);
+    let line = equation_1(&of_four).unwrap();
+    assert!((line.slope() - (1i64 << 32) / 10).abs() < 1 << 16);
+}
+
+/// Decision 2: "fewer than two distinct points, or a n at or above 1, or a negative result".
+#[test]
+fn decision_2_there_may_be_no_fair_miss_rate() {
+    assert_eq!(fair_miss_rate(&[], 1), None);
+    assert_eq!(fair_miss_rate(&points(&[(5, 7)]), 1), None);
+    assert_eq!(fair_miss_rate(&points(&[(5, 7), (5, 8), (5, 9)]), 1), None);
+    let half = Line::new(1 << 31, 100);
+    assert_eq!([0, 1, 2, 3].map(|n| equation_2(&half, n)), [Some(100), Some(200), None, None]);
+    assert_eq!(equation_2(&Line::new(1 << 31, -100), 1), Some(-200));
+    assert_eq!(fair_miss_rate(&points(&[(1000, 100), (2000, 800)]), 1), None);
+    // What falls with others' misses is no failure: 3000 / (1 + 1).
+    close(fair_miss_rate(&points(&[(1000, 2000), (2000, 1000)]), 1).unwrap(), rate(1500), 4);
+}
+
+#[test]
+fn fair_cpi_by_hand() {
+    let tenths = |n| Q32::ratio(n, 10);
+    let ideal = ideal_cpi(Q32::from_int(4), tenths(5), Q32::ONE);
+    assert_eq!(ideal, Q32::from_int(2));
+    close(fair_cpi(ideal, tenths(4)), Q32::ratio(10, 3), 8);
+    // At its actual stalls, the fair CPI is the actual one.
+    assert_eq!(fair_cpi(ideal, tenths(5)), Q32::from_int(4));
+    // Decision 9: no core that issues one instruction a cycle is faster than 1; none is faster than itself.
+    assert_eq!(ideal_cpi(Q32::from_int(4), tenths(9), Q32::ONE), Q32::ONE);
+    assert_eq!(ideal_cpi(tenths(6), tenths(5), Q32::ONE), tenths(6));
+    assert_eq!(ideal_cpi(tenths(6), tenths(5), Q32::default()), tenths(3));
+    // Nobody stalls always.
+    assert_eq!(fair_cpi(Q32::ONE, Q32::from_int(7)), fair_cpi(Q32::ONE, MOST_STALLS));
+    close(fair_cpi(Q32::ONE, Q32::from_int(7)), Q32::from_int(100), 1 << 20);
+}
+
+fn ran(number: u32, cycles: u64, llc_misses: Option<u64>) -> Ran {
+    let counters = Counters { cycles: Some(cycles), llc_misses, ..Counters::default() };
+    Ran { thread: ThreadId::first_of(AppId(number)), counters }
+}
+
+/// §4.1: "we record the miss rate of T and the overall miss rate of its co-runners".
+#[test]
+fn a_point_is_a_thread_against_all_its_co_runners() {
+    let thread = ThreadId::first_of(AppId(0));
+    let threads = Vec::from([ran(0, 1000, Some(7)), ran(1, 1000, Some(3)), ran(2, 500, Some(4))]);
+    let group = Counters { llc_misses: Some(16), ..Counters::default() };
+    let mut together = Together { threads, group, window: core::time::Duration::ZERO };
+    let point = Point::of(&together, thread).unwrap();
+    // 3 + 8 of those that are listed, and 2 of others, a thousand cycles.
+    assert_eq!(point.own, Q32::ratio(7, 1000));
+    close(point.others, Q32::ratio(13, 1000), 4);
+    together.group.llc_misses = None;
+    close(Point::of(&together, thread).unwrap().others, Q32::ratio(11, 1000), 4);
+    // What cannot be counted is not zero.
+    together.threads[2] = ran(2, 500, None);
+    assert_eq!(Point::of(&together, thread), None);
+    together.threads[2] = ran(2, 0, Some(4));
+    assert_eq!(Point::of(&together, thread), None);
+    together.threads.truncate(1);
+    assert_eq!(Point::of(&together, thread).unwrap().others, Q32::default());
+    assert_eq!(Point::of(&together, ThreadId::first_of(AppId(1))), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Points on a line give its fixed point, whatever they are.
+    #[test]
+    fn a_fair_rate_is_where_all_miss_alike(
+        percent in 0u64..30, alone in 1u64..5000, n in 0u32..4,
+        others in prop::collection::btree_set(0u64..20_000, 2..20),
+    ) {
+        let of: Vec<(u64, u64)> =
+            others.iter().map(|&others| (others * 100, percent * others + alone)).collect();
+        // Points are of hundreds, so that every one is exact.
+        let fair = fair_miss_rate(&points(&of), n).unwrap();
+        let exact = Q32::ratio(alone * 100, (100 - percent * u64::from(n)) * 1_000_000);
+        prop_assert!(fair.raw().abs_diff(exact.raw()) <= 64 + exact.raw() / 10_000, "{fair:?} {exact:?}");
+    }
+
+    /// CPI is fair exactly where stalls are, and falls as fair stalls do.
+    #[test]
+    fn a_fair_cpi_is_between(cpi in 1u64 << 32..20u64 << 32, stalls in 0u64..1 << 32, fair in 0u64..1 << 32) {
+        let of = |fair| fair_cpi(
+            ideal_cpi(Q32::from_raw(cpi), Q32::from_raw(stalls), Q32::default()),
+            Q32::from_raw(fair),
+        );
+        let same = of(stalls).raw();
+        prop_assert!(same.abs_diff(cpi) <= 256 + cpi / 100_000_000, "{same} {cpi}");
+        prop_assert_eq!(of(fair) >= of(stalls), fair >= stalls || of(fair) == of(stalls));
+    }
+}

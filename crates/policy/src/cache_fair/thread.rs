@@ -1,0 +1,164 @@
+//! A cache-fair thread: which phase of the algorithm it is in (§4, Figure 5), and what was learnt of it.
+
+use alloc::collections::VecDeque;
+
+use fairways_core::{Counters, Q32, Time};
+
+use super::Parameters;
+use super::calibration::{Account, judge};
+use super::phase::Accesses;
+use super::recon::{Fit, MOST_POINTS, Point, equation_1, equation_2, mean};
+use crate::regression::held;
+
+/// A number that was found out: which, as it is held to be, and as it came out.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(&'static str, Q32, i64);
+
+const MISS_RATE: &str = "fair miss rate, misses per 1000 cycles";
+const CPI: &str = "fair CPI, cycles per instruction";
+
+/// A reconnaissance that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Recon {
+    began: Time,
+    instructions: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Fair {
+    recon: Option<Recon>,
+    /// Of the reconnaissance that is under way, or of the last.
+    pub(super) points: VecDeque<Point>,
+    /// Instructions since the last one ended; `None` before the first has.
+    since: Option<u64>,
+    /// The fair miss rate, misses per cycle; where there was no telling, the mean that was observed.
+    pub(super) rate: Option<Q32>,
+    /// The last that was good.
+    fit: Option<Fit>,
+    accesses: Accesses,
+    /// Cycles per instruction.
+    pub(super) cpi: Option<Q32>,
+    told_cpi: Option<Q32>,
+    pub(super) account: Account,
+}
+
+impl Fair {
+    pub(super) fn new(at: Time) -> Self {
+        Self {
+            recon: Some(Recon { began: at, instructions: 0 }),
+            points: VecDeque::new(),
+            since: None,
+            rate: None,
+            fit: None,
+            accesses: Accesses::default(),
+            cpi: None,
+            told_cpi: None,
+            account: Account::default(),
+        }
+    }
+
+    /// Whether it is in its calibration phase: a reconnaissance has ended.
+    pub(super) const fn is_calibrated(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Begins a reconnaissance. Until it ends, the last one's numbers hold.
+    fn observe(&mut self, at: Time) {
+        self.recon = Some(Recon { began: at, instructions: 0 });
+        self.accesses = Accesses::default();
+        self.points.clear();
+    }
+
+    /// The machine is another one: what was learnt tells nothing of it.
+    pub(super) fn forget(&mut self, at: Time) {
+        (self.since, self.rate, self.fit, self.cpi) = (None, None, None, None);
+        self.account.pass();
+        self.observe(at);
+    }
+
+    /// Adds what was counted while it ran beside the same co-runners.
+    pub(super) fn ran(
+        &mut self,
+        at: Time,
+        point: Point,
+        co_runners: u32,
+        to: &Parameters,
+        tell: Tell<'_>,
+    ) {
+        if self.recon.is_some() {
+            if self.points.len() == MOST_POINTS {
+                self.points.pop_front();
+            }
+            self.points.push_back(point);
+        }
+        self.end_if_due(at, co_runners, to, tell);
+    }
+
+    /// Takes in a window of its program. Whether its CPU time is to be adjusted now.
+    ///
+    /// `most`: the largest debt, nanoseconds; `possible`: whether there is anybody to take time from.
+    pub(super) fn window(
+        &mut self,
+        at: Time,
+        counters: &Counters,
+        (co_runners, most, possible): (u32, i128, bool),
+        to: &Parameters,
+        tell: Tell<'_>,
+    ) -> bool {
+        let instructions = counters.instructions.unwrap_or(0);
+        if let Some(recon) = &mut self.recon {
+            recon.instructions = recon.instructions.saturating_add(instructions);
+            self.accesses.learn(counters);
+        } else {
+            let since = self.since.unwrap_or(0).saturating_add(instructions);
+            self.since = Some(since);
+            if since >= to.repetition || self.accesses.changed(counters, to.phase_change) {
+                self.observe(at);
+            }
+        }
+        let judged = self.fit.and_then(|fit| judge(counters, &fit, to.least_ideal_cpi));
+        match judged {
+            Some((cycles, fair_cycles, cpi)) => {
+                self.cpi = Some(cpi);
+                if self.told_cpi.is_none_or(|told| differ(told, cpi)) {
+                    self.told_cpi = Some(cpi);
+                    tell(CPI, cpi, held(cpi.raw().into()));
+                }
+                if possible {
+                    self.account.window(cycles, fair_cycles, most);
+                } else {
+                    self.account.pass();
+                }
+            }
+            None => self.account.pass(),
+        }
+        self.end_if_due(at, co_runners, to, tell);
+        judged.is_some()
+    }
+
+    /// Ends a reconnaissance that has all that it needs, or has lasted too long (decision cache-fair 3).
+    fn end_if_due(&mut self, at: Time, co_runners: u32, to: &Parameters, tell: Tell<'_>) {
+        let Some(recon) = self.recon else { return };
+        let needed = usize::try_from(to.data_points).unwrap_or(MOST_POINTS).min(MOST_POINTS);
+        let complete = self.points.len() >= needed && recon.instructions >= to.reconnaissance;
+        if !complete && at.since(recon.began) < to.reconnaissance_limit {
+            return;
+        }
+        (self.recon, self.since) = (None, Some(0));
+        // One that fails leaves the last good one in force; without any, the mean is all that is known, and
+        // nothing is adjusted (decision cache-fair 2).
+        self.fit = Fit::of(&self.points, co_runners).or(self.fit);
+        let observed = || mean(self.points.iter().map(|point| point.own));
+        let rate = self.fit.map(|fit| fit.rate).or_else(observed);
+        if let Some(rate) = rate.filter(|_| rate != self.rate) {
+            let raw = equation_1(&self.points).and_then(|line| equation_2(&line, co_runners));
+            let raw = held(i128::from(raw.unwrap_or(0)) * 1000);
+            tell(MISS_RATE, Q32::from_raw(rate.raw().saturating_mul(1000)), raw);
+        }
+        self.rate = rate;
+    }
+}
+
+/// Whether two numbers differ by a hundredth: less is not worth a line to people. Ours.
+fn differ(told: Q32, now: Q32) -> bool {
+    told.raw().abs_diff(now.raw()) > told.raw() / 100
+}
