@@ -76,7 +76,8 @@ pub(crate) struct Simulate {
     pub(crate) mixes: Option<PathBuf>,
 
     /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov,
-    /// dcat, dunn, kpart, lfoc, lfoc-plus, and optimum, the fairest partition there is
+    /// dcat, dunn, kpart, lfoc, lfoc-plus, on a chip casc and cache-fair, and optimum, the fairest
+    /// partition there is
     #[arg(
         long,
         value_name = "A,B,C",
@@ -141,8 +142,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) mix: Option<String>,
 
-    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dcat, dunn, kpart, lfoc or
-    /// lfoc-plus
+    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dcat, dunn, kpart, lfoc,
+    /// lfoc-plus, or, on a chip, casc or cache-fair
     #[arg(long, value_name = "NAME", default_value = "lfoc")]
     pub(crate) policy: String,
 
@@ -399,6 +400,10 @@ pub(crate) struct Paper {
 /// The papers whose experiments are here.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Name {
+    /// Fedorova, Seltzer and Smith: the cache-fair scheduler
+    CacheFair,
+    /// Fedorova, Seltzer, Small and Nussbaum: the cache-aware scheduler
+    Casc,
     /// Xu et al., EuroSys 2018
     Dcat,
     /// Garcia-Garcia et al., ICPP 2019

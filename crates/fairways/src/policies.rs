@@ -2,6 +2,8 @@
 
 use fairways_core::Policy;
 use fairways_policy::by_name;
+use fairways_policy::cache_fair::{self, CacheFair};
+use fairways_policy::casc::{self, Casc};
 use fairways_policy::dcat::{self, Dcat};
 use fairways_policy::dunn::{self, Dunn};
 use fairways_policy::kpart::{self, KPart};
@@ -34,6 +36,14 @@ pub(crate) fn make(
     if name == "dcat" {
         let (parameters, all) = set(name, dcat::Parameters::default(), parameters)?;
         return Ok((Box::new(Dcat::new(parameters)), all));
+    }
+    if name == "casc" {
+        let (parameters, all) = set(name, casc::Parameters::default(), parameters)?;
+        return Ok((Box::new(Casc::new(parameters)), all));
+    }
+    if name == "cache-fair" {
+        let (parameters, all) = set(name, cache_fair::Parameters::default(), parameters)?;
+        return Ok((Box::new(CacheFair::new(parameters)), all));
     }
     if name == "dunn" {
         let (parameters, all) = set(name, dunn::Parameters::default(), parameters)?;

@@ -16,6 +16,7 @@
 //! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
 //! | `lfoc-plus` | [`lfoc`] | LFOC+: the same, sensitive ones in pairs where that is fairer |
+//! | `casc` | [`casc`] | threads that miss much on few CPUs, never all at once; no partitioning |
 //! | `cache-fair` | [`cache_fair`] | CPU time for those that the shared cache slows down; no partitioning |
 //!
 //! Whatever the machine and the mix (more programs than ways, fewer classes of service than

@@ -6,8 +6,10 @@ use std::io::Write;
 use std::time::Instant;
 
 use anyhow::Context;
+use fairways_lab::paper::cache_fair::{self, CacheFair};
+use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
-use fairways_lab::paper::lfoc::{Lfoc, Setting};
+use fairways_lab::paper::lfoc::{self, Lfoc};
 use fairways_lab::paper::{self, Row, claims, rows};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -34,42 +36,52 @@ pub(crate) fn run(args: &Paper, out: &mut dyn Write) -> anyhow::Result<()> {
         std::fs::create_dir_all(folder)
             .map_err(|error| BadInput(format!("--out: {}: {error}", folder.display())))?;
     }
-    let report = match args.name {
-        Name::Dcat => dcat(args, &world)?,
-        Name::Lfoc => lfoc(args, &world)?,
-    };
+    let report = report(args, &world)?;
     if args.json { output::json(&report, out) } else { output::table(&report, out) }
 }
 
-fn lfoc(args: &Paper, world: &World) -> anyhow::Result<Report> {
+/// Runs a paper's experiments, and draws their figures if that was asked for.
+fn report(args: &Paper, world: &World) -> anyhow::Result<Report> {
     let start = Instant::now();
-    let setting =
-        Setting { seed: world.seed, ..Setting::new(world.programs().table(), args.quick) };
+    let (seed, quick, out) = (world.seed, args.quick, args.out.as_deref());
     let bar = progress();
-    let (findings, figures) = Lfoc::new(world.programs(), setting).run(&told(&bar))?;
+    let told = told(&bar);
+    let (paper, title, text, findings) = match args.name {
+        Name::CacheFair => {
+            let setting = cache_fair::Setting { seed, ..cache_fair::Setting::new(quick) };
+            let (findings, figures) = CacheFair::new(setting).run(&told)?;
+            out.map_or(Ok(()), |folder| figures.draw(folder))?;
+            let title = "Cache-fair thread scheduling for multicore processors";
+            ("cache-fair", title, paper::CACHE_FAIR, findings)
+        }
+        Name::Casc => {
+            let setting = casc::Setting { seed, ..casc::Setting::new(quick) };
+            let (findings, figures) = Casc::new(setting).run(&told)?;
+            out.map_or(Ok(()), |folder| figures.draw(folder))?;
+            let title = "CASC: cache-aware scheduling for chip multithreaded processors";
+            ("casc", title, paper::CASC, findings)
+        }
+        Name::Dcat => {
+            let setting = dcat::Setting { seed, ..dcat::Setting::new(quick) };
+            let (findings, figures) = Dcat::new(world.programs().table(), setting).run(&told)?;
+            out.map_or(Ok(()), |folder| figures.draw(folder))?;
+            let title =
+                "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)";
+            ("dcat", title, paper::DCAT, findings)
+        }
+        Name::Lfoc => {
+            let table = world.programs().table();
+            let setting = lfoc::Setting { seed, ..lfoc::Setting::new(table, quick) };
+            let (findings, figures) = Lfoc::new(world.programs(), setting).run(&told)?;
+            out.map_or(Ok(()), |folder| figures.draw(folder))?;
+            let title = "LFOC: a lightweight fairness-oriented cache clustering policy (ICPP 2019)";
+            ("lfoc", title, paper::LFOC, findings)
+        }
+    };
     bar.finish_and_clear();
-    if let Some(folder) = &args.out {
-        figures.draw(folder)?;
-    }
-    let claims = claims(paper::LFOC).context("the claims of LFOC's paper")?;
+    let claims = claims(text).with_context(|| format!("the claims of the paper {paper}"))?;
     let rows = rows(claims, findings);
-    let title = "LFOC: a lightweight fairness-oriented cache clustering policy (ICPP 2019)";
-    Ok(Report { paper: "lfoc", title, seconds: start.elapsed().as_secs_f64(), rows })
-}
-
-fn dcat(args: &Paper, world: &World) -> anyhow::Result<Report> {
-    let start = Instant::now();
-    let setting = dcat::Setting { seed: world.seed, ..dcat::Setting::new(args.quick) };
-    let bar = progress();
-    let (findings, figures) = Dcat::new(world.programs().table(), setting).run(&told(&bar))?;
-    bar.finish_and_clear();
-    if let Some(folder) = &args.out {
-        figures.draw(folder)?;
-    }
-    let claims = claims(paper::DCAT).context("the claims of dCat's paper")?;
-    let rows = rows(claims, findings);
-    let title = "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)";
-    Ok(Report { paper: "dcat", title, seconds: start.elapsed().as_secs_f64(), rows })
+    Ok(Report { paper, title, seconds: start.elapsed().as_secs_f64(), rows })
 }
 
 /// Shows what is at hand, how much of it is done, and how much there is.

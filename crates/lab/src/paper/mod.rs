@@ -3,6 +3,7 @@
 //! The claims and the bands within which a value counts as theirs are data (`claims/`), set before
 //! anything was measured.
 
+pub mod cache_fair;
 pub mod casc;
 pub mod dcat;
 mod figures;

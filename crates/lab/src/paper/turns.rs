@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairways_chip::program::named;
 use fairways_chip::{Account, Chip, Job, Phase};
-use fairways_core::{Event, Machine, Policy, Time};
+use fairways_core::{Action, Event, Machine, Policy, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -47,6 +47,17 @@ pub(super) fn run<P: Policy + ?Sized>(
             return;
         }
     }
+}
+
+/// The operating system's own scheduler, in which nobody has a say; nobody divides the cache either.
+pub(super) struct Nobody;
+
+impl Policy for Nobody {
+    fn name(&self) -> &'static str {
+        "nobody"
+    }
+
+    fn handle(&mut self, _: Time, _: &Event, _: &mut dyn FnMut(Action<'_>)) {}
 }
 
 /// Runs a chip under a policy until `end`.

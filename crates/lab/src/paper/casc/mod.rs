@@ -70,7 +70,11 @@ impl Casc {
         let l1 = latency::l1(self.0.seed, &mut findings)?;
         told("Figures 1 to 3", 2, 3);
         let l2 = latency::l2(self.0.seed, &mut findings)?;
-        let performance = performance::run(self.0, told)?;
+        let performance = performance::run(
+            self.0,
+            if std::env::var("FRUGAL").is_ok() { setup::FRUGAL } else { setup::PROGRAMS },
+            told,
+        )?;
         performance.findings(self.0, &mut findings);
         told("§5.3.4", 0, 1);
         overhead::run(self.0, &mut findings)?;

@@ -5,13 +5,12 @@ use std::time::Duration;
 use fairways_chip::{Chip, ChipError, Geometry, Scheduling, Settings};
 use fairways_core::{Policy, Q32, Time};
 use fairways_policy::casc::{Casc, Parameters};
-use fairways_policy::stock::Stock;
 use rayon::prelude::*;
 
 use super::Setting;
 use super::setup::chip;
 use crate::paper::Findings;
-use crate::paper::turns::{Stretch, accounts, arrivals, job, pass};
+use crate::paper::turns::{Nobody, Stretch, accounts, arrivals, job, pass};
 
 /// The paper's load is twelve SPEC CPU2000 benchmarks that it does not name.
 const LOAD: [&str; 12] = [
@@ -43,8 +42,7 @@ pub(super) fn run(setting: Setting, findings: &mut Findings) -> Result<(), ChipE
         remeasure_every: Duration::from_millis(250),
         ..Parameters::default()
     };
-    let policies: [Box<dyn Policy + Send>; 2] =
-        [Box::new(Stock::default()), Box::new(Casc::new(parameters))];
+    let policies: [Box<dyn Policy + Send>; 2] = [Box::new(Nobody), Box::new(Casc::new(parameters))];
     let times = policies.into_par_iter().map(|mut policy| run_time(setting, policy.as_mut()));
     let times: Vec<f64> = times.collect::<Result<_, ChipError>>()?;
     let case = "run time with periodic re-measurement over default";

@@ -32,10 +32,12 @@ pub(super) struct Performance {
 
 pub(super) fn run(
     setting: Setting,
+    programs: [&'static str; 3],
     told: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Performance, ChipError> {
     let Setting { time_scale, runs, seconds, seed } = setting;
     let bench = |l2_kb, run| Bench {
+        programs,
         l2_kb,
         time_scale,
         seed: seed + run,
@@ -68,7 +70,7 @@ pub(super) fn run(
             Found::Casc(fared) => size.casc.push(*Box::new(fared)),
         }
     }
-    let alone = PROGRAMS.iter().map(|name| alone(name, seed)).collect::<Result<_, _>>()?;
+    let alone = programs.iter().map(|name| alone(name, seed)).collect::<Result<_, _>>()?;
     Ok(Performance { sizes, alone })
 }
 

@@ -1,0 +1,149 @@
+//! Figure 4: fair miss rates as estimated from pairs, and as they are with the cache divided equally.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use fairways_chip::{Account, Chip, ChipError, Settings};
+use fairways_core::{Machine, Q32, Time, WayMask};
+use fairways_policy::cache_fair::{Point, fair_miss_rate};
+use fairways_policy::regression::least_squares;
+use rayon::prelude::*;
+
+use super::Setting;
+use super::setup::{TABLE_2, chip};
+use crate::paper::Findings;
+use crate::paper::turns::{job, mean, median};
+
+/// How long a pair runs before it is counted, and how long it is.
+const WARM: Duration = Duration::from_millis(50);
+const SPAN: Duration = Duration::from_millis(100);
+
+/// A program's fair miss rate, misses per cycle.
+#[derive(Clone, Debug)]
+pub(super) struct Fair {
+    pub(super) name: &'static str,
+    /// `None` if the regression failed.
+    pub(super) estimated: Option<f64>,
+    pub(super) actual: f64,
+}
+
+/// What two programs do on a core each; `divided`: with half of the ways each.
+fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], ChipError> {
+    let settings = Settings { seed: setting.seed, ..Settings::new(chip(false)) };
+    let mut chip = Chip::new(settings, names.map(|name| job(name, Time::ZERO)))?;
+    if divided {
+        let half = settings.chip.llc.ways.get() / 2;
+        chip.fill_by_cpu(vec![WayMask::span(0, half), WayMask::span(half, half)]);
+    }
+    let mut until = |time: Duration| {
+        chip.stop_at(Time::ZERO.after(time / setting.time_scale.min(4)));
+        while chip.next_event().is_some() {}
+        [chip.account(0), chip.account(1)]
+    };
+    let (before, after) = (until(WARM), until(WARM + SPAN));
+    let rate = |core: usize| {
+        let counted: Account = after[core].less(&before[core]);
+        counted.llc_misses as f64 / counted.cycles()
+    };
+    Ok([rate(0), rate(1)])
+}
+
+pub(super) fn run(
+    setting: Setting,
+    told: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<Vec<Fair>, ChipError> {
+    let names = TABLE_2.map(|(name, ..)| name);
+    let pairs: Vec<(usize, usize)> =
+        (0..names.len()).flat_map(|one| (0..one).map(move |other| (other, one))).collect();
+    let (done, all) = (AtomicUsize::new(0), 2 * pairs.len());
+    let one = |&(one, other): &(usize, usize)| {
+        let run = |divided| {
+            let rates = pair([names[one], names[other]], divided, setting);
+            told("Figure 4", 1 + done.fetch_add(1, Ordering::Relaxed), all);
+            rates
+        };
+        Ok((run(false)?, run(true)?))
+    };
+    let found: Vec<([f64; 2], [f64; 2])> =
+        pairs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
+    let fair = |program: usize| {
+        let (mut points, mut actual) = (Vec::new(), Vec::new());
+        for (&(one, other), (shared, divided)) in pairs.iter().zip(&found) {
+            let (own, beside) = match program {
+                program if program == one => (0, 1),
+                program if program == other => (1, 0),
+                _ => continue,
+            };
+            let (memory_stalls, store_buffer_stalls) = (None, None);
+            let (own_rate, others) = (q32(shared[own]), q32(shared[beside]));
+            points.push(Point { own: own_rate, others, memory_stalls, store_buffer_stalls });
+            actual.push(divided[own]);
+        }
+        let estimated = fair_miss_rate(&points, 1);
+        Fair {
+            name: names[program],
+            estimated: estimated.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64),
+            actual: mean(&actual),
+        }
+    };
+    Ok((0..names.len()).map(fair).collect())
+}
+
+pub(super) fn findings(pairs: &[Fair], findings: &mut Findings) {
+    // A regression that failed is as wrong as can be.
+    let error = |fair: &Fair| {
+        fair.estimated.map_or(100.0, |rate| 100.0 * (rate - fair.actual).abs() / fair.actual)
+    };
+    let errors: Vec<f64> = pairs.iter().map(error).collect();
+    let item = "Figure 4";
+    findings.add(
+        item,
+        "estimated over actual fair miss rate, median error of nine",
+        median(&errors),
+    );
+    let estimated: Vec<f64> = pairs.iter().map(|fair| fair.estimated.unwrap_or(0.0)).collect();
+    let actual: Vec<f64> = pairs.iter().map(|fair| fair.actual).collect();
+    let correlation = rank_correlation(&estimated, &actual);
+    findings.add(item, "rank correlation of estimate and truth", correlation);
+    for fair in pairs {
+        let per_kilo = |rate: f64| Some(1e3 * rate);
+        let mut beside = |what: &str, value| {
+            let case = format!("{}, {what}", fair.name);
+            findings.add_beside(item, &case, "misses/1000 cycles", value);
+        };
+        beside("estimated", fair.estimated.and_then(per_kilo));
+        beside("actual", per_kilo(fair.actual));
+    }
+}
+
+/// Spearman's; there are no ties.
+fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
+    let rank = |of: &[f64], value: f64| of.iter().filter(|other| **other < value).count() as f64;
+    let squares = one.iter().zip(other).map(|(&a, &b)| (rank(one, a) - rank(other, b)).powi(2));
+    let n = one.len() as f64;
+    1.0 - 6.0 * squares.sum::<f64>() / (n * (n * n - 1.0))
+}
+
+/// How the regression's steps grow with its points (§5.6): it takes each from an iterator once.
+pub(super) fn steps() -> &'static str {
+    let taken = |count: i64| {
+        let taken = Cell::new(0u32);
+        let point = |x| {
+            taken.set(taken.get() + 1);
+            (x, 2 * x)
+        };
+        let _ = least_squares((0..count).map(point));
+        taken.get()
+    };
+    if (taken(10), taken(20)) == (10, 20) { "O(N)" } else { "more" }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rates are between 0 and 1"
+)]
+fn q32(rate: f64) -> Q32 {
+    Q32::from_raw((rate * (1u64 << 32) as f64) as u64)
+}

@@ -1,0 +1,153 @@
+//! Cache-fair's machine and its schedules, and what becomes of their threads.
+
+use std::time::Duration;
+
+use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings, preset};
+use fairways_core::{AppId, Policy, ThreadId, Time, WayMask, Wish};
+use fairways_policy::cache_fair::{CacheFair, Parameters};
+
+use super::Setting;
+use crate::paper::turns::{Go, Nobody, Stretch, accounts, arrivals, job, pass, run};
+
+/// Table 2: the principal, and whom it runs with in the fast and in the slow schedule.
+pub(super) const TABLE_2: [(&str, [&str; 3], [&str; 3]); 9] = [
+    ("art", ["vpr", "vpr", "vortex"], ["gcc", "mcf", "gzip"]),
+    ("crafty", ["vpr", "vpr", "vortex"], ["art", "mcf", "gzip"]),
+    ("gcc", ["crafty", "vortex", "vpr"], ["art", "mcf", "gzip"]),
+    ("gzip", ["vortex", "vpr", "vpr"], ["art", "mcf", "gcc"]),
+    ("mcf", ["vpr", "vpr", "vortex"], ["art", "gcc", "gzip"]),
+    ("parser", ["crafty", "vpr", "vortex"], ["art", "mcf", "gzip"]),
+    ("twolf", ["vpr", "vpr", "vortex"], ["art", "mcf", "gzip"]),
+    ("vortex", ["vpr", "crafty", "vpr"], ["art", "mcf", "gzip"]),
+    ("vpr", ["crafty", "vpr", "vortex"], ["gcc", "crafty", "vortex"]),
+];
+
+/// Application threads of a schedule.
+pub(super) const THREADS: usize = 4;
+
+/// Solaris's quantum of fixed priorities is 20 ms for the highest (`fx_dptbl(4)`); adjustments are made to the
+/// millisecond, as with its clock at 1000 Hz.
+pub(super) const TURNS: Scheduling =
+    Scheduling { quantum: Duration::from_millis(20), tick: Duration::from_millis(1) };
+
+/// The principal's segment, and what it runs before (§4.3, §5.1).
+pub(super) const SEGMENT: u64 = 100_000_000;
+
+/// A run is given up after this, on the policy's clock.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How the threads are scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Under {
+    /// Fixed priorities.
+    Conventional,
+    CacheFair(Parameters),
+    /// Fixed priorities, and half of the ways for each core (§5.5).
+    Partitioned,
+}
+
+/// One schedule, run in one way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) schedule: [&'static str; THREADS],
+    pub(super) under: Under,
+    /// Which of the co-runners is best-effort, from 1 on; the last by default (decision cache-fair 8).
+    pub(super) best_effort: usize,
+    pub(super) unlimited: bool,
+    /// Among several that differ in when threads come and where their pages are.
+    pub(super) number: u64,
+}
+
+/// What became of it.
+#[derive(Clone, Debug)]
+pub(super) struct Fared {
+    /// How long the principal's segment took, on the policy's clock.
+    pub(super) seconds: f64,
+    /// What all did meanwhile.
+    pub(super) stretch: Stretch,
+}
+
+/// The chip of Table 1.
+pub(super) fn chip(unlimited: bool) -> Geometry {
+    let chip = preset::preset("t1-single").expect("a preset's name");
+    if unlimited { Geometry { bandwidth_mbps: f64::INFINITY, ..chip } } else { chip }
+}
+
+impl Fared {
+    /// The principal's misses per 1000 instructions.
+    pub(super) fn mpki(&self) -> f64 {
+        let account = &self.stretch.each[0];
+        1e3 * account.llc_misses as f64 / account.instructions as f64
+    }
+
+    /// Instructions per second of a thread.
+    pub(super) fn speed(&self, thread: usize) -> f64 {
+        self.stretch.each[thread].instructions as f64 / self.seconds
+    }
+}
+
+impl Run {
+    /// Runs it until the principal has completed its segment after as many instructions before it, those of
+    /// the reconnaissance; under cache-fair, in its calibration phase.
+    pub(super) fn run(self, setting: Setting) -> Result<Fared, ChipError> {
+        let Setting { time_scale, seed, .. } = setting;
+        let seed = seed + self.number;
+        let settings = Settings {
+            time_scale,
+            seed,
+            scheduler: Some(TURNS),
+            ..Settings::new(chip(self.unlimited))
+        };
+        let times = arrivals(seed, THREADS, TURNS.quantum);
+        let jobs = self.schedule.iter().zip(times).enumerate().map(|(thread, (name, at))| Job {
+            wish: Wish { best_effort: thread == self.best_effort, ..Wish::default() },
+            ..job(name, at)
+        });
+        let mut chip = Chip::new(settings, jobs)?;
+        if self.under == Under::Partitioned {
+            let ways = settings.chip.llc.ways.get();
+            let (low, high) =
+                (WayMask::span(0, ways / 2), WayMask::span(ways / 2, ways - ways / 2));
+            chip.fill_by_cpu(vec![low, high]);
+        }
+        match self.under {
+            Under::CacheFair(parameters) => {
+                let mut policy = CacheFair::new(parameters);
+                let mut principal = None;
+                run(&mut chip, &mut policy, end(Duration::ZERO), |_, _, chip, policy| {
+                    let apps = (0..).map(AppId).take(THREADS);
+                    principal =
+                        principal.or(apps.into_iter().find(|&app| chip.job(app) == Some(0)));
+                    let thread = principal.map(ThreadId::first_of);
+                    if thread.is_some_and(|thread| policy.is_calibrated(thread)) {
+                        Go::Stop
+                    } else {
+                        Go::On
+                    }
+                });
+                Ok(segment(&mut chip, &mut policy, time_scale))
+            }
+            Under::Conventional | Under::Partitioned => {
+                let before = SEGMENT / u64::from(time_scale);
+                chip.stop_at_instructions(0, Some(before));
+                pass(&mut chip, &mut Nobody, end(Duration::ZERO));
+                Ok(segment(&mut chip, &mut Nobody, time_scale))
+            }
+        }
+    }
+}
+
+fn end(after: Duration) -> Time {
+    Time::ZERO.after(PATIENCE + after)
+}
+
+/// The principal's segment, from here on.
+fn segment<P: Policy>(chip: &mut Chip, policy: &mut P, time_scale: u32) -> Fared {
+    let (since, before) = (chip.now(), accounts(chip, THREADS));
+    let length = SEGMENT / u64::from(time_scale);
+    chip.stop_at_instructions(0, Some(before[0].instructions + length));
+    pass(chip, policy, end(PATIENCE));
+    let seconds = chip.now().since(since).as_secs_f64();
+    let scaled = seconds / f64::from(time_scale);
+    Fared { seconds, stretch: Stretch::between(&before, &accounts(chip, THREADS), scaled) }
+}

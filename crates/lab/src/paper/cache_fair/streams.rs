@@ -1,0 +1,65 @@
+//! What the programs do by themselves: banks (§3.1), and how steady they are (§4.3).
+
+use std::time::Duration;
+
+use fairways_chip::{Account, Chip, ChipError, Settings};
+use fairways_core::{Machine, Time};
+use rayon::prelude::*;
+
+use super::Setting;
+use super::setup::{TABLE_2, chip};
+use crate::paper::Findings;
+use crate::paper::turns::{job, least, most};
+
+/// Windows that are compared.
+const WINDOWS: u32 = 6;
+
+/// A program is steady if the misses of these are within so many percent of each other: the paper has no number.
+const STEADY: f64 = 10.0;
+
+/// What a program counted in each window after the first.
+fn windows(name: &str, setting: Setting) -> Result<Vec<Account>, ChipError> {
+    let settings = Settings { seed: setting.seed, ..Settings::new(chip(false)) };
+    let mut chip = Chip::new(settings, [job(name, Time::ZERO)])?;
+    // 100 million instructions, at some four cycles each.
+    let window = Duration::from_millis(400) / setting.time_scale;
+    let mut counted = Vec::new();
+    for number in 1..=WINDOWS {
+        chip.stop_at(Time::ZERO.after(window * number));
+        while chip.next_event().is_some() {}
+        counted.push(chip.account(0));
+    }
+    Ok(counted.windows(2).map(|pair| pair[1].less(&pair[0])).collect())
+}
+
+/// How much more often the bank used most is used than the one used least, percent.
+fn imbalance(windows: &[Account], banks: usize) -> f64 {
+    let of = |bank: usize| windows.iter().map(|account| account.banks[bank]).sum::<u64>() as f64;
+    let uses: Vec<f64> = (0..banks).map(of).collect();
+    100.0 * (most(&uses) / least(&uses) - 1.0)
+}
+
+fn is_steady(windows: &[Account]) -> bool {
+    let rate = |account: &Account| account.llc_misses as f64 / account.instructions as f64;
+    let rates: Vec<f64> = windows.iter().map(rate).collect();
+    most(&rates) <= least(&rates) * (1.0 + STEADY / 100.0)
+}
+
+pub(super) fn findings(setting: Setting, findings: &mut Findings) -> Result<(), ChipError> {
+    let all: Vec<Vec<Account>> = TABLE_2
+        .par_iter()
+        .map(|(name, ..)| windows(name, setting))
+        .collect::<Result<_, ChipError>>()?;
+    let banks = chip(false).banks as usize;
+    let mut each: Vec<f64> = all.iter().map(|windows| imbalance(windows, banks)).collect();
+    for ((name, ..), imbalance) in TABLE_2.iter().zip(&each) {
+        let case = format!("L2 bank imbalance of {name}");
+        findings.add_beside("§3.1", &case, "percent", Some(*imbalance));
+    }
+    each.sort_by(f64::total_cmp);
+    // The paper's three exceptions left out.
+    findings.add("§3.1", "L2 bank imbalance, most programs, at most", each[each.len() - 4]);
+    let steady = all.iter().filter(|windows| is_steady(windows)).count();
+    findings.add("§4.3", "programs with stable patterns, of 9", steady as f64);
+    Ok(())
+}
