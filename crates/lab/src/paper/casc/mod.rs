@@ -14,6 +14,7 @@ mod setup;
 use fairways_chip::ChipError;
 
 use super::Findings;
+use setup::{FRUGAL, PROGRAMS};
 
 pub use plots::Figures;
 
@@ -26,6 +27,8 @@ pub struct Setting {
     pub runs: u64,
     /// Seconds that are counted of each, on CASC's clock.
     pub seconds: f64,
+    /// Whether the same is done with Berkeley DB in twolf's place.
+    pub frugal: bool,
     /// The seed of everything.
     pub seed: u64,
 }
@@ -35,9 +38,9 @@ impl Setting {
     #[must_use]
     pub fn new(quick: bool) -> Self {
         if quick {
-            Self { time_scale: 20, runs: 1, seconds: 2.0, seed: 1 }
+            Self { time_scale: 20, runs: 1, seconds: 2.0, frugal: false, seed: 1 }
         } else {
-            Self { time_scale: 1, runs: 2, seconds: 2.0, seed: 1 }
+            Self { time_scale: 1, runs: 2, seconds: 2.0, frugal: true, seed: 1 }
         }
     }
 }
@@ -70,14 +73,15 @@ impl Casc {
         let l1 = latency::l1(self.0.seed, &mut findings)?;
         told("Figures 1 to 3", 2, 3);
         let l2 = latency::l2(self.0.seed, &mut findings)?;
-        let performance = performance::run(
-            self.0,
-            if std::env::var("FRUGAL").is_ok() { setup::FRUGAL } else { setup::PROGRAMS },
-            told,
-        )?;
+        let performance = performance::run(self.0, PROGRAMS, "Figures 5 to 7", told)?;
         performance.findings(self.0, &mut findings);
+        if self.0.frugal {
+            let setting = Setting { runs: 1, ..self.0 };
+            let what = "Figures 5 and 6 without twolf";
+            performance::run(setting, FRUGAL, what, told)?.beside(what, &mut findings);
+        }
         told("§5.3.4", 0, 1);
-        overhead::run(self.0, &mut findings)?;
+        overhead::findings(self.0, &mut findings)?;
         Ok((findings, Figures { l1, l2, performance }))
     }
 }

@@ -15,6 +15,7 @@ use crate::paper::turns::{Stretch, least, mean, median, most, spread};
 /// What came out with an L2 of one size, a run each.
 #[derive(Clone, Debug)]
 pub(super) struct Size {
+    programs: [&'static str; 3],
     pub(super) kb: u32,
     pub(super) stock: Vec<Stretch>,
     /// None with the size that only the default scheduler is run with.
@@ -33,6 +34,7 @@ pub(super) struct Performance {
 pub(super) fn run(
     setting: Setting,
     programs: [&'static str; 3],
+    what: &str,
     told: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Performance, ChipError> {
     let Setting { time_scale, runs, seconds, seed } = setting;
@@ -56,18 +58,20 @@ pub(super) fn run(
         } else {
             bench.stock().map(Found::Stock)
         };
-        told("Figures 5 to 7", 1 + done.fetch_add(1, Ordering::Relaxed), all.len());
+        told(what, 1 + done.fetch_add(1, Ordering::Relaxed), all.len());
         found.map(|found| (kb, found))
     };
     let found: Vec<(u32, Found)> = all.par_iter().map(one).collect::<Result<_, ChipError>>()?;
-    let mut sizes: Vec<Size> =
-        sizes.into_iter().map(|kb| Size { kb, stock: Vec::new(), casc: Vec::new() }).collect();
+    let mut sizes: Vec<Size> = sizes
+        .into_iter()
+        .map(|kb| Size { programs, kb, stock: Vec::new(), casc: Vec::new() })
+        .collect();
     for (kb, found) in found {
         let size = sizes.iter_mut().find(|size| size.kb == kb);
         let Some(size) = size else { continue };
         match found {
             Found::Stock(stretch) => size.stock.push(stretch),
-            Found::Casc(fared) => size.casc.push(*Box::new(fared)),
+            Found::Casc(fared) => size.casc.push(fared),
         }
     }
     let alone = programs.iter().map(|name| alone(name, seed)).collect::<Result<_, _>>()?;
@@ -98,20 +102,23 @@ impl Size {
     }
 
     /// What was found out of the threads in the first run, and what became of it.
-    fn scores(&self, findings: &mut Findings) {
+    fn scores(&self, item: &str, findings: &mut Findings) {
         let Some(fared) = self.casc.first() else { return };
-        let item = format!("PCMRs, {} KB", self.kb);
-        for (program, name) in PROGRAMS.iter().enumerate() {
+        let kb = self.kb;
+        for (program, name) in self.programs.iter().enumerate() {
             let its = fared.threads.iter().filter(|judged| judged.program == program);
             let text = |judged: &Judged| {
                 let mark = if judged.by == Measurement::Secondary { "'" } else { "" };
                 format!("{:.0}{mark}", judged.score)
             };
             let text = its.map(text).collect::<Vec<_>>().join(" ");
-            findings.add_text(&item, name, text);
+            // Of several of the same name, by their order.
+            let case = format!("{kb} KB, PCMRs of {name} ({})", program + 1);
+            findings.add_text(item, &case, text);
         }
         let text = fared.max_pcmrs.iter().map(|max| format!("{max:.0}"));
-        findings.add_text(&item, "MAX_PCMR by CPU", text.collect::<Vec<_>>().join(" "));
+        let case = format!("{kb} KB, MAX_PCMR by CPU");
+        findings.add_text(item, &case, text.collect::<Vec<_>>().join(" "));
     }
 
     fn reduction(&self) -> f64 {
@@ -175,19 +182,24 @@ impl Performance {
         let twice = self.sizes.windows(2).filter(is_twice).count();
         let case = "sizes where CASC misses no more than the default with twice the cache";
         findings.add("Figure 5", case, 100.0 * twice as f64 / sizes.len() as f64);
-        for (size, (reduction, gain)) in sizes.iter().zip(reductions.iter().zip(&gains)) {
+        self.beside("Figures 5 and 6", findings);
+    }
+
+    /// Miss rates and gains by size, and what was found out of the threads.
+    pub(super) fn beside(&self, item: &str, findings: &mut Findings) {
+        for size in self.with_casc() {
             let (rates, kb) = (size.miss_rates(), size.kb);
             let mut beside = |case: String, unit, value| {
-                findings.add_beside("Figures 5 and 6", &case, unit, Some(value));
+                findings.add_beside(item, &case, unit, Some(value));
             };
             beside(format!("{kb} KB, default"), "misses/100 refs", rates.0);
             beside(format!("{kb} KB, CASC"), "misses/100 refs", rates.1);
-            beside(format!("{kb} KB, miss-rate reduction"), "percent", *reduction);
-            beside(format!("{kb} KB, throughput gain"), "percent", *gain);
+            beside(format!("{kb} KB, miss-rate reduction"), "percent", size.reduction());
+            beside(format!("{kb} KB, throughput gain"), "percent", size.gain());
+            size.scores(item, findings);
         }
-        let double = self.sizes[base + 1].miss_rates().0;
-        let case = "1536 KB, default";
-        findings.add_beside("Figures 5 and 6", case, "misses/100 refs", Some(double));
+        let double = self.sizes[SIZES.len()].miss_rates().0;
+        findings.add_beside(item, "1536 KB, default", "misses/100 refs", Some(double));
     }
 
     fn accuracy(&self, findings: &mut Findings) {
@@ -204,9 +216,6 @@ impl Performance {
         for (size, right) in self.with_casc().iter().zip(&per_size) {
             let case = format!("threads classified right, {} KB", size.kb);
             findings.add_beside(item, &case, "threads", Some(*right));
-        }
-        for size in self.with_casc() {
-            size.scores(findings);
         }
         let base = &self.with_casc()[SIZES.len() - 1];
         let art = |fared: &Fared| {
