@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Curve, Event, Llc, PartitionError, PlanId, Policy, Profile, Q32,
-    Sample, Time, Ways, Wish,
+    Action, AppId, Counters, Cpus, Curve, Event, Llc, PartitionError, PlanId, Policy, Profile, Q32,
+    Ran, Sample, Slice, ThreadId, Time, Together, Ways, Wish,
 };
+use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::dcat::{self, Dcat};
 use fairways_policy::dunn::{self, Dunn};
 use fairways_policy::kpart::{self, KPart};
@@ -32,27 +33,71 @@ fn counts() -> impl Strategy<Value = Option<u64>> {
     ]
 }
 
-fn samples() -> impl Strategy<Value = Sample> {
-    let counters = prop::array::uniform6(counts()).prop_map(
-        |[instructions, cycles, l1_references, llc_references, llc_misses, stalls_l2_miss]| {
-            Counters {
-                instructions,
-                cycles,
-                l1_references,
-                llc_references,
-                llc_misses,
-                stalls_l2_miss,
-                ..Counters::default()
-            }
+fn counters() -> impl Strategy<Value = Counters> {
+    prop::array::uniform8(counts()).prop_map(
+        |[
+            instructions,
+            cycles,
+            l1_references,
+            llc_references,
+            llc_misses,
+            stalls_l2_miss,
+            stalls_llc_miss,
+            stalls_store_buffer,
+        ]| Counters {
+            instructions,
+            cycles,
+            l1_references,
+            llc_references,
+            llc_misses,
+            stalls_l2_miss,
+            stalls_llc_miss,
+            stalls_store_buffer,
+            ..Counters::default()
         },
-    );
+    )
+}
+
+fn threads() -> impl Strategy<Value = ThreadId> {
+    let numbers = prop_oneof![8 => Just(0u32), 2 => 0u32..3, 1 => any::<u32>()];
+    (0u32..6, numbers).prop_map(|(app, number)| ThreadId { app: AppId(app), number })
+}
+
+fn spans() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        6 => (0u64..40).prop_map(Duration::from_millis),
+        2 => any::<u64>().prop_map(Duration::from_nanos),
+        1 => Just(Duration::MAX),
+    ]
+}
+
+fn cpus() -> impl Strategy<Value = Cpus> {
+    (numbers(), spans()).prop_map(|(count, quantum)| Cpus { count, quantum })
+}
+
+fn together() -> impl Strategy<Value = Together> {
+    let ran = (threads(), counters()).prop_map(|(thread, counters)| Ran { thread, counters });
+    (prop::collection::vec(ran, 0..4), counters(), spans())
+        .prop_map(|(threads, group, window)| Together { threads, group, window })
+}
+
+fn slices() -> impl Strategy<Value = Slice> {
+    (threads(), 0u32..4, spans(), spans()).prop_map(|(thread, cpu, ordered, ran)| Slice {
+        thread,
+        cpu,
+        ordered,
+        ran,
+    })
+}
+
+fn samples() -> impl Strategy<Value = Sample> {
     let plan = prop_oneof![
         4 => Just(Some(PlanId(u32::MAX))),
         2 => (0u32..60).prop_map(|id| Some(PlanId(id))),
         1 => Just(None),
     ];
     let occupancy = prop::option::of(any::<u64>().prop_map(Q32::from_raw));
-    (0u32..6, counters, occupancy, plan, any::<bool>()).prop_map(
+    (0u32..6, counters(), occupancy, plan, any::<bool>()).prop_map(
         |(app, counters, occupancy, plan, straddled)| Sample {
             app: AppId(app),
             counters,
@@ -86,11 +131,16 @@ fn events() -> impl Strategy<Value = Event> {
     let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
     prop_oneof![
         1 => llcs().prop_map(Event::Machine),
-        3 => (0u32..6, profiles(), prop::option::of(0u32..20)).prop_map(|(app, profile, baseline_ways)| {
-            Event::Started { app: AppId(app), wish: Wish { baseline_ways, ..Wish::default() }, profile }
-        }),
+        1 => cpus().prop_map(Event::Cpus),
+        3 => (0u32..6, profiles(), prop::option::of(0u32..20), any::<bool>()).prop_map(
+            |(app, profile, baseline_ways, best_effort)| {
+                Event::Started { app: AppId(app), wish: Wish { baseline_ways, best_effort }, profile }
+            }
+        ),
         1 => (0u32..6).prop_map(|app| Event::Exited { app: AppId(app) }),
         20 => samples().prop_map(Event::Sampled),
+        5 => together().prop_map(Event::RanTogether),
+        10 => slices().prop_map(Event::QuantumGiven),
         2 => Just(Event::Woke),
         1 => (0u32..60).prop_map(move |plan| Event::Refused { plan: PlanId(plan), why }),
     ]
@@ -107,6 +157,7 @@ enum Made {
     Dunn(dunn::Parameters),
     KPart(kpart::Parameters),
     Dcat(dcat::Parameters),
+    CacheFair(cache_fair::Parameters),
 }
 
 impl Made {
@@ -116,6 +167,7 @@ impl Made {
             Self::Dunn(parameters) => Box::new(Dunn::new(*parameters)),
             Self::KPart(parameters) => Box::new(KPart::new(*parameters)),
             Self::Dcat(parameters) => Box::new(Dcat::new(*parameters)),
+            Self::CacheFair(parameters) => Box::new(CacheFair::new(*parameters)),
         }
     }
 }
@@ -128,6 +180,7 @@ fn policies() -> impl Strategy<Value = Made> {
         1 => Just(Made::Dunn(dunn::Parameters::default())),
         1 => Just(Made::KPart(kpart::Parameters::default())),
         1 => Just(Made::Dcat(dcat::Parameters::default())),
+        1 => Just(Made::CacheFair(cache_fair::Parameters::default())),
         2 => dcat_parameters().prop_map(Made::Dcat),
         2 => lfoc_parameters().prop_map(Made::Lfoc),
         1 => (any::<u64>(), any::<bool>()).prop_map(|(nanos, textbook_index)| {
@@ -143,7 +196,26 @@ fn policies() -> impl Strategy<Value = Made> {
                 sampling_patience: patience,
             })
         }),
+        2 => cache_fair_parameters().prop_map(Made::CacheFair),
     ]
+}
+
+fn cache_fair_parameters() -> impl Strategy<Value = cache_fair::Parameters> {
+    (any::<[u64; 4]>(), prop::array::uniform4(numbers()), prop::array::uniform2(spans())).prop_map(
+        |(long, n, [reconnaissance_limit, shortest_point])| cache_fair::Parameters {
+            data_points: n[0],
+            // Of a length that is reached.
+            reconnaissance: long[0] >> 32,
+            calibration: long[1],
+            repetition: long[2] >> 32,
+            reconnaissance_limit,
+            shortest_point,
+            penalty_limit: n[1],
+            phase_change: n[2],
+            least_ideal_cpi: Q32::from_raw(long[3]),
+            most_debt: n[3],
+        },
+    )
 }
 
 fn dcat_parameters() -> impl Strategy<Value = dcat::Parameters> {
@@ -226,6 +298,9 @@ fn tell(made: &Made, events: &[Event]) -> u32 {
                 assert_eq!(legal, Ok(()), "{event:?}: {partition:?}");
                 plans += 1;
             }
+            if let Action::Quantum { thread, time, .. } = action {
+                assert!(running.contains(&thread.app) && !time.is_zero(), "{event:?}: {action:?}");
+            }
         });
     }
     plans
@@ -251,10 +326,17 @@ proptest! {
         llc in llcs(),
         events in prop::collection::vec(events(), 0..200),
     ) {
-        let start = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
-        let all: Vec<Event> =
-            [Event::Machine(llc)].into_iter().chain((0..6).map(start)).chain(events).collect();
-        prop_assert!(tell(&made, &all) >= 6);
+        let start = |app| {
+            let wish = Wish { best_effort: app % 2 == 1, ..Wish::default() };
+            Event::Started { app: AppId(app), wish, profile: None }
+        };
+        let cpus = Event::Cpus(Cpus { count: 2, quantum: Duration::from_millis(10) });
+        let machine = [Event::Machine(llc), cpus];
+        let all: Vec<Event> = machine.into_iter().chain((0..6).map(start)).chain(events).collect();
+        let plans = tell(&made, &all);
+        // Those that schedule threads leave the cache as it is.
+        let schedules = matches!(made, Made::CacheFair(_));
+        prop_assert_eq!(plans >= 6, !schedules);
     }
 
     /// Even what no machine tells.

@@ -12,6 +12,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::time::Duration;
 
@@ -174,10 +175,11 @@ impl Exchange {
         self.order(slice.thread, act);
     }
 
-    /// A thread is gone: what it was promised goes to others.
-    pub(super) fn leave(&mut self, at: Time, id: ThreadId, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(thread) = self.threads.remove(&id) else { return };
-        self.carry -= thread.promised;
+    /// Threads are gone: what they were promised goes to others.
+    pub(super) fn leave(&mut self, at: Time, gone: &[ThreadId], act: &mut dyn FnMut(Action<'_>)) {
+        for thread in gone.iter().filter_map(|id| self.threads.remove(id)) {
+            self.carry -= thread.promised;
+        }
         loop {
             let before = self.carry;
             self.cover(at, None, act);
@@ -187,7 +189,7 @@ impl Exchange {
         }
         // Nobody has room for the rest: the orders that it was for shrink.
         let promised = self.threads.iter().filter(|(_, other)| !other.is_best_effort());
-        let fair: alloc::vec::Vec<ThreadId> = promised.map(|(&id, _)| id).collect();
+        let fair: Vec<ThreadId> = promised.map(|(&id, _)| id).collect();
         for id in fair {
             if self.shrink(id) {
                 self.order(id, act);

@@ -161,7 +161,7 @@ impl CacheFair {
         if self.threads_of(id.app).count() >= MOST_THREADS {
             let oldest = self.threads_of(id.app).min_by_key(|(_, thread)| thread.seen);
             if let Some(oldest) = oldest.map(|(id, _)| id) {
-                self.exchange.leave(at, oldest, act);
+                self.exchange.leave(at, &[oldest], act);
             }
         }
         let role = if best_effort {
@@ -180,7 +180,7 @@ impl CacheFair {
 
     fn exit(&mut self, at: Time, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
         let gone: Vec<ThreadId> = self.threads_of(app).map(|(id, _)| id).collect();
-        gone.into_iter().for_each(|id| self.exchange.leave(at, id, act));
+        self.exchange.leave(at, &gone, act);
     }
 
     /// What was learnt is of another machine.

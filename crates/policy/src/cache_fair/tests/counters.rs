@@ -60,9 +60,9 @@ fn who_cannot_be_measured_for_a_while_is_adjusted_again_after_it() {
         assert!(bench.quanta.is_empty(), "{:?}", bench.quanta);
         bench.becomes(0, VICTIM);
         bench.run(bench.now + 300 * MS);
-        let more = bench.quanta.iter().filter(|one| one.1 == 0).map(|one| one.2);
-        assert!(more.clone().count() > 5);
-        // No debt was made up in between.
-        assert!(more.max().unwrap() < 15 * MS);
+        let more = bench.quanta.iter().filter(|one| one.1 == 0).map(|one| one.2 - 10 * MS);
+        // 15 turns, 2 ms each, and what a window left undone; not the 40 ms of when nobody could tell.
+        let given: u64 = more.sum();
+        assert!((20 * MS..=45 * MS).contains(&given), "{given}");
     }
 }
