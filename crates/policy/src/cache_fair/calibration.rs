@@ -103,3 +103,50 @@ pub(super) fn judge(counters: &Counters, fit: &Fit, least_ideal: Q32) -> Option<
 fn add(a: Q32, b: Q32) -> Q32 {
     Q32::from_raw(a.raw().saturating_add(b.raw()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decision 4: I + Q' / CPI = (C + Q) / FairCPI. With C = Q = 1000, CPI 6 and FairCPI 5, Q' = 2000 x 6/5 - 1000.
+    #[test]
+    fn decision_4_by_hand() {
+        let mut account = Account::default();
+        account.slice(1000, 1000);
+        account.window(60, 50, 1 << 60);
+        assert_eq!(account.wanted(1000), 400);
+        // The next turn was as long as that: it is even, and wants what the turn to come takes longer.
+        account.slice(1000, 1400);
+        assert_eq!(account.wanted(1000), 200);
+        // With its fair CPI again, it is ahead by what it was given in advance.
+        account.window(50, 50, 1 << 60);
+        assert_eq!((account.wanted(1000), account.debt), (-200, -200));
+    }
+
+    #[test]
+    fn what_one_turn_cannot_hold_is_kept_up_to_a_bound() {
+        let mut account = Account::default();
+        for _ in 0..4 {
+            account.slice(1000, 1000);
+        }
+        account.window(300, 100, 5000);
+        assert_eq!((account.wanted(1000), account.debt), (1000, 5000));
+        account.pass();
+        // While nothing is known, nothing is done, and nothing is forgotten.
+        assert_eq!((account.wanted(1000), account.debt), (0, 5000));
+        account.window(1, 1, 5000);
+        assert_eq!(account.wanted(1000), 1000);
+    }
+
+    /// A quantum may be as long as many windows.
+    #[test]
+    fn all_windows_of_a_slice_count() {
+        let mut account = Account::default();
+        account.window(20, 10, 1 << 60);
+        account.window(10, 10, 1 << 60);
+        account.slice(3000, 3000);
+        account.window(0, 0, 1 << 60);
+        // 30 cycles for 20.
+        assert_eq!(account.debt, 1500);
+    }
+}

@@ -294,3 +294,35 @@ impl Exchange {
         act(Action::Quantum { thread: id, time: Duration::from_nanos(time), reason });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a quantum of 10: how long a turn was to be, how long it was, and what the thread was entitled to.
+    #[test]
+    fn a_thread_is_entitled_to_a_quantum_that_it_uses() {
+        let turns = [
+            // As usual, whatever it ran.
+            ((10, 10), 10),
+            ((10, 3), 3),
+            ((10, 50), 50),
+            // Longer, as it was ordered; rounded to ticks; given up early.
+            ((14, 14), 10),
+            ((14, 20), 10),
+            ((14, 10), 10),
+            ((14, 4), 4),
+            // Shorter, likewise.
+            ((6, 6), 10),
+            ((6, 10), 10),
+            ((6, 5), 10),
+            ((6, 2), 2),
+            // Nobody waited for the CPU.
+            ((14, 25), 25),
+            ((6, 50), 50),
+        ];
+        for ((ordered, ran), due) in turns {
+            assert_eq!(entitled(10, ordered, ran), due, "{ordered} {ran}");
+        }
+    }
+}

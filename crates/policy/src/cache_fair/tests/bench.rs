@@ -342,9 +342,12 @@ impl Bench {
             }
             Action::Quantum { thread, time, .. } => {
                 let time = u64::try_from(time.as_nanos()).unwrap();
+                let change = i128::from(time) - quantum;
+                assert!(change == 0 || change.abs() * 1000 >= quantum, "{action:?}");
+                assert!(change >= -quantum / 2 && change <= quantum, "{action:?}");
                 self.quanta.push((self.now, thread.app.0, time));
                 let one = threads.get_mut(&thread.app.0).unwrap();
-                *orders += i128::from(time) - quantum;
+                *orders += change;
                 *orders -= one.order.replace(time).map_or(0, |old| i128::from(old) - quantum);
             }
             Action::Classified { app, class, reason } => self.told.push((app.0, class, reason)),
