@@ -297,7 +297,82 @@ impl Exchange {
 
 #[cfg(test)]
 mod tests {
+    use fairways_core::AppId;
+
     use super::*;
+
+    const fn id(app: u32) -> ThreadId {
+        ThreadId::first_of(AppId(app))
+    }
+
+    /// Threads that are promised so many microseconds of a quantum of 10 ms; those from 10 on are best-effort.
+    fn exchange(promised: &[(u32, i128)]) -> Exchange {
+        let mut exchange = Exchange::default();
+        exchange.begin(Duration::from_millis(10), 0);
+        for &(app, promised) in promised {
+            let role = if app < 10 {
+                Role::CacheFair(Box::new(Fair::new(Time::ZERO)))
+            } else {
+                Role::BestEffort(Box::new(Losses::new()))
+            };
+            let mut thread = Thread::new(role, Time::ZERO);
+            thread.promised = promised * 1000;
+            exchange.threads.insert(id(app), thread);
+            exchange.order(id(app), &mut |_| ());
+        }
+        exchange
+    }
+
+    fn quanta(run: impl FnOnce(&mut dyn FnMut(Action<'_>))) -> Vec<(u32, u128)> {
+        let mut all = Vec::new();
+        run(&mut |action| {
+            if let Action::Quantum { thread, time, .. } = action {
+                all.push((thread.app.0, time.as_micros()));
+            }
+        });
+        all
+    }
+
+    fn slice(app: u32, ordered: u64, ran: u64) -> Slice {
+        let (ordered, ran) = (Duration::from_micros(ordered), Duration::from_micros(ran));
+        Slice { thread: id(app), cpu: 0, ordered, ran }
+    }
+
+    /// 11 and 12 have room for 1 ms each of the 5 that 10 leaves; thread 0 gets the rest less.
+    #[test]
+    fn others_pay_for_who_ends_and_what_nobody_pays_nobody_gets() {
+        let all = [(0, 5000), (1, 8000), (10, -5000), (11, -4000), (12, -4000)];
+        let mut exchange = exchange(&all);
+        let ordered = quanta(|act| exchange.leave(Time::ZERO, &[id(10)], act));
+        // Those that have an order already get the next when their turn has ended.
+        assert_eq!(ordered, [(0, 12_000)]);
+        assert_eq!(exchange.books(), (0, 0));
+        let paid = [11, 12].map(|app| exchange.threads[&id(app)].promised);
+        assert_eq!(paid, [-5_000_000, -5_000_000]);
+    }
+
+    /// It may be under way with it: it would pay twice.
+    #[test]
+    fn who_has_an_order_gets_no_other_before_its_turn_has_ended() {
+        let mut exchange = exchange(&[(0, 2000), (10, -3000)]);
+        let ended = quanta(|act| exchange.slice(Time::ZERO, &slice(0, 12_000, 13_000), act));
+        assert_eq!(ended, []);
+        // It got 1 ms more than it was promised, which 10 pays by the turn after.
+        assert_eq!(exchange.threads[&id(10)].promised, -4_000_000);
+        let ended = quanta(|act| exchange.slice(Time::ZERO, &slice(10, 7000, 7000), act));
+        assert_eq!(ended, [(10, 9000)]);
+    }
+
+    /// A turn that came before the order did not use it up.
+    #[test]
+    fn an_order_that_is_to_come_and_no_longer_wanted_is_taken_back() {
+        let mut exchange = exchange(&[(0, 2000), (10, -2000)]);
+        let ended = quanta(|act| exchange.slice(Time::ZERO, &slice(0, 10_000, 10_000), act));
+        assert_eq!(ended, [(0, 10_000)]);
+        let ended = quanta(|act| exchange.slice(Time::ZERO, &slice(10, 10_000, 10_000), act));
+        assert_eq!(ended, [(10, 10_000)]);
+        assert_eq!(exchange.books(), (0, 0));
+    }
 
     /// Of a quantum of 10: how long a turn was to be, how long it was, and what the thread was entitled to.
     #[test]

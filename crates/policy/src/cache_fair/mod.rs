@@ -197,7 +197,7 @@ impl CacheFair {
         let Some(cpus) = self.cpus else { return };
         let possible = self.exchange.has_best_effort();
         let most = self.exchange.quantum() * i128::from(self.parameters.most_debt);
-        let with = (cpus.count - 1, most, possible);
+        let with = (co_runners(cpus), most, possible);
         let app = sample.app;
         let all = ThreadId { app, number: 0 }..=ThreadId { app, number: u32::MAX };
         let mut in_vain = false;
@@ -226,10 +226,15 @@ impl CacheFair {
             if let Some(point) = Point::of(together, id) {
                 let mut tell =
                     |what, value, raw| act(Action::Estimated { thread: id, what, value, raw });
-                fair.ran(at, point, cpus.count - 1, &self.parameters, &mut tell);
+                fair.ran(at, point, co_runners(cpus), &self.parameters, &mut tell);
             }
         }
     }
+}
+
+/// n of Equation 2: "for a processor with n+1 cores".
+const fn co_runners(cpus: Cpus) -> u32 {
+    cpus.count.saturating_sub(1)
 }
 
 impl Policy for CacheFair {

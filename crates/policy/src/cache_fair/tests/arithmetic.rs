@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Counters, Q32, Ran, ThreadId, Together};
 use proptest::prelude::*;
 
+use crate::cache_fair::recon::Fit;
 use crate::cache_fair::{
     MOST_STALLS, Point, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi,
 };
@@ -101,6 +102,30 @@ fn a_point_is_a_thread_against_all_its_co_runners() {
     together.threads.truncate(1);
     assert_eq!(Point::of(&together, thread).unwrap().others, Q32::default());
     assert_eq!(Point::of(&together, ThreadId::first_of(AppId(1))), None);
+}
+
+/// Where a thread's own rate never differs, that is the fair one, with the stalls that it had on the mean.
+#[test]
+fn who_is_never_harmed_is_always_fair() {
+    let same = |others, stalls| Point {
+        own: rate(400),
+        others: rate(others),
+        memory_stalls: Some(Q32::ratio(stalls, 100)),
+        store_buffer_stalls: None,
+    };
+    let fit = Fit::of(&[same(1000, 3), same(2000, 5)].into(), 1).unwrap();
+    assert_eq!((fit.rate, fit.store_buffer_stalls), (rate(400), None));
+    close(fit.memory_stalls, Q32::ratio(4, 100), 2);
+    // Otherwise they are on a line: of 100 cycles a miss.
+    let on_line = |own: u64, others| Point {
+        own: rate(own),
+        others: rate(others),
+        memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
+        store_buffer_stalls: Some(Q32::ratio(own * 50, 1_000_000)),
+    };
+    let fit = Fit::of(&[on_line(1500, 1000), on_line(2500, 3000)].into(), 1).unwrap();
+    close(fit.memory_stalls, Q32::ratio(20, 100), 1000);
+    close(fit.store_buffer_stalls.unwrap(), Q32::ratio(10, 100), 1000);
 }
 
 proptest! {

@@ -2,11 +2,11 @@
 
 use core::time::Duration;
 
-use fairways_core::Q32;
+use fairways_core::{Action, Cpus, Event, Policy, Q32, Time};
 
 use super::bench::{Bench, Does, HEAVY, LIGHT, MS, VICTIM};
 use super::work::PUBLISHED;
-use crate::cache_fair::Parameters;
+use crate::cache_fair::{CacheFair, Parameters};
 
 fn four(parameters: Parameters) -> Bench {
     let mut bench = Bench::new(2, parameters);
@@ -128,6 +128,57 @@ fn decision_11_a_change_of_accesses_begins_a_reconnaissance() {
         let now = rate(&bench);
         assert_eq!(now.abs_diff(1000) <= 20, noticed, "{percent} {references} {now}");
         assert_eq!(now.abs_diff(2000) <= 20, !noticed, "{percent} {references} {now}");
+    }
+}
+
+/// What is learnt anew is of the new phase alone: were the old one's accesses among it, every window would
+/// differ from then on.
+#[test]
+fn a_new_phase_is_settled_once_it_is_learnt() {
+    let mut bench = four(PUBLISHED);
+    bench.calibrate(0);
+    bench.run(bench.now + 200 * MS);
+    bench.becomes(0, Does { references: 20_000, ..VICTIM });
+    let start = instructions(&bench);
+    while instructions(&bench) < start + 160_000_000 {
+        bench.run(bench.now + 10 * MS);
+    }
+    let points = bench.policy.points(Bench::thread(0)).unwrap().clone();
+    bench.run(bench.now + 1000 * MS);
+    assert_eq!(bench.policy.points(Bench::thread(0)).unwrap(), &points);
+}
+
+/// Equation 2 with two co-runners: 1000 / (1 - 2 x 0.2).
+#[test]
+fn co_runners_are_as_many_as_there_are_other_cpus() {
+    for data_points in [10, 40] {
+        let mut bench =
+            Bench::new(3, Parameters { data_points, reconnaissance: 50_000_000, ..PUBLISHED });
+        bench.start(0, 0, false, Does { harmed: 20, ..VICTIM });
+        bench.start(1, 0, true, LIGHT);
+        for cpu in [1, 2] {
+            bench.run(bench.now + 3 * MS);
+            bench.start(2 * u32::from(cpu == 2) + 2, cpu, false, HEAVY);
+            bench.start(2 * u32::from(cpu == 2) + 3, cpu, false, LIGHT);
+        }
+        bench.calibrate(0);
+        assert!(rate(&bench).abs_diff(1667) <= 10, "{}", rate(&bench));
+    }
+}
+
+/// Of a machine with short quanta, points are as short.
+#[test]
+fn points_are_no_longer_than_half_a_quantum() {
+    for (quantum, shortest) in [(10_000, 1000), (500, 250)] {
+        let quantum = Duration::from_micros(quantum);
+        let mut watched = None;
+        let event = Event::Cpus(Cpus { count: 2, quantum });
+        CacheFair::default().handle(Time::ZERO, &event, &mut |action| {
+            if let Action::WatchTogether { shortest } = action {
+                watched = Some(shortest);
+            }
+        });
+        assert_eq!(watched, Some(Duration::from_micros(shortest)));
     }
 }
 
