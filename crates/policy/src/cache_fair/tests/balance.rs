@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::bench::{Bench, Does, HEAVY, LIGHT, MS, VICTIM};
+use super::bound::worst;
 use super::work::{PUBLISHED, pair};
 use crate::cache_fair::Parameters;
 
@@ -179,6 +180,11 @@ proptest! {
         }
         if !mix.iter().any(|one| one.1) {
             prop_assert!(bench.quanta.is_empty());
+        }
+        // What ticks take beyond an order is not to be foreseen.
+        for app in (0..).zip(&mix).filter(|(_, one)| one.1 && limit > 0 && tick == 1).map(|one| one.0) {
+            let lost = worst(&bench, app);
+            prop_assert!(lost <= 110, "{} lost {} in 1000", app, lost);
         }
     }
 }

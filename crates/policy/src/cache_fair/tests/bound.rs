@@ -5,7 +5,7 @@ use super::work::PUBLISHED;
 use crate::cache_fair::Parameters;
 
 /// The largest per mille of its entitled time that a thread lost in any second of whole slices.
-fn worst(bench: &Bench, app: u32) -> i128 {
+pub(super) fn worst(bench: &Bench, app: u32) -> i128 {
     let slices: alloc::vec::Vec<(u64, i128)> =
         bench.lost.iter().filter(|one| one.1 == app).map(|one| (one.0, one.2)).collect();
     let mut worst = 0;
