@@ -93,6 +93,9 @@ impl Chip {
             || self.stop_after.is_some_and(|completions| {
                 self.jobs.iter().all(|record| record.completions.len() >= completions)
             })
+            || self
+                .stop_at_instructions
+                .is_some_and(|(job, instructions)| self.account(job).instructions >= instructions)
             || (self.apps.is_empty() && self.arrivals.is_empty())
     }
 }

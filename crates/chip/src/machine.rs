@@ -32,6 +32,7 @@ pub struct Chip {
     pub(crate) alarm: Option<Time>,
     pub(crate) stop_at: Option<Time>,
     pub(crate) stop_after: Option<usize>,
+    pub(crate) stop_at_instructions: Option<(usize, u64)>,
     pub(crate) failure: Option<String>,
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) next_id: u32,
@@ -160,6 +161,7 @@ impl Chip {
             alarm: None,
             stop_at: None,
             stop_after: None,
+            stop_at_instructions: None,
             failure: None,
             stop: None,
             next_id: 0,
@@ -197,6 +199,12 @@ impl Chip {
     /// Nothing more is told once every job has run its instructions so many times.
     pub fn stop_after(&mut self, completions: usize) {
         self.stop_after = Some(completions);
+    }
+
+    /// Nothing more is told once a job has run so many instructions in all, which are not scaled; `None`: until
+    /// something else ends.
+    pub fn stop_at_instructions(&mut self, job: usize, instructions: Option<u64>) {
+        self.stop_at_instructions = instructions.map(|instructions| (job, instructions));
     }
 
     /// The time of the last event told.

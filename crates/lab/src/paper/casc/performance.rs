@@ -37,7 +37,7 @@ pub(super) fn run(
     what: &str,
     told: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Performance, ChipError> {
-    let Setting { time_scale, runs, seconds, seed } = setting;
+    let Setting { time_scale, runs, seconds, seed, .. } = setting;
     let bench = |l2_kb, run| Bench {
         programs,
         l2_kb,
