@@ -1,1 +1,11 @@
 //! Tests that quote the section or the decision that they hold.
+
+mod bench;
+mod buckets;
+mod figure_4;
+mod initial;
+mod machines;
+mod matching;
+mod noise;
+mod phases;
+mod secondary;
