@@ -154,14 +154,22 @@ impl Down {
             // The last CPU for the greediest thread keeps it.
             level > 0 && (level != self.greediest || reachable > 1)
         });
+        // Levels in order, each with the lowest CPU that has it: its bucket has the threads.
+        let mut buckets: Vec<(usize, usize)> = match penalty {
+            Penalty::Restricted => Vec::new(),
+            Penalty::InBucket => {
+                (0..).zip(&self.levels).map(|(cpu, &level)| (level, cpu)).collect()
+            }
+        };
+        buckets.sort_unstable();
+        buckets.dedup_by_key(|(level, _)| *level);
         let cost = |cpu: usize, level: usize| match penalty {
             Penalty::Restricted => self.below[level] - self.below[level - 1],
-            Penalty::InBucket => {
-                let first = self.levels[..cpu].iter().all(|&other| other != level);
-                let next = self.levels.iter().filter(|&&other| other < level).max();
-                let others = next.map_or(0, |&next| self.below[next]);
-                if first { self.below[level] - others } else { 0 }
-            }
+            Penalty::InBucket => match buckets.binary_search(&(level, cpu)) {
+                Ok(0) => self.below[level],
+                Ok(at) => self.below[level] - self.below[buckets[at - 1].0],
+                Err(_) => 0,
+            },
         };
         let least = candidates
             .min_by_key(|&(cpu, &level)| (cost(cpu, level), usize::MAX - level, usize::MAX - cpu));

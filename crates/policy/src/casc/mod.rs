@@ -24,9 +24,11 @@ pub mod buckets;
 mod enforce;
 mod initial;
 pub mod matching;
+mod measure;
 mod parameters;
 mod phases;
 mod rates;
+mod scores;
 mod secondary;
 mod thread;
 
@@ -36,7 +38,7 @@ mod tests;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Cpus, Event, Llc, Policy, Q32, ThreadId, Time, Together};
+use fairways_core::{Action, AppId, Cpus, Event, Llc, Policy, Q32, ThreadId, Time};
 
 use buckets::Assignment;
 use initial::Initial;
@@ -60,6 +62,8 @@ pub struct Casc {
     /// The threads that live, in the order in which they came.
     threads: Vec<Thread>,
     initial: Option<Initial>,
+    /// Whether the last one had fewer than n + 1 threads.
+    incomplete: bool,
     /// When the last initial measurement began and ended.
     span: Option<(Time, Option<Time>)>,
     raised: Vec<ThreadId>,
@@ -77,93 +81,11 @@ impl Casc {
         Self { parameters, ..Self::default() }
     }
 
-    fn thread(&self, thread: ThreadId) -> Option<&Thread> {
-        self.threads.iter().find(|one| one.id == thread)
-    }
-
-    /// A thread's PCMR in misses per 100 references, 0 to 100; `None` while it is unknown.
-    #[must_use]
-    pub fn pcmr(&self, thread: ThreadId) -> Option<Q32> {
-        Some(self.thread(thread)?.pcmr?.value)
-    }
-
-    /// The same as it came out, in units of 2^-32 misses per 100 references: it may be negative, or over
-    /// 100.
-    #[must_use]
-    pub fn raw_pcmr(&self, thread: ThreadId) -> Option<i64> {
-        Some(self.thread(thread)?.pcmr?.raw)
-    }
-
-    /// Which measurement a thread's PCMR is from; `None` while it is unknown.
-    #[must_use]
-    pub fn measured_by(&self, thread: ThreadId) -> Option<Measurement> {
-        Some(self.thread(thread)?.pcmr?.by)
-    }
-
-    /// The miss rate of these threads on as many CPUs, in misses per 100 references: the average of their
-    /// PCMRs (Formula 1). `None` of none, or if one is unknown.
-    #[must_use]
-    pub fn estimate(&self, threads: &[ThreadId]) -> Option<Q32> {
-        let pcmrs: Vec<Q32> = threads.iter().map(|&one| self.pcmr(one)).collect::<Option<_>>()?;
-        (!pcmrs.is_empty()).then(|| buckets::average(&pcmrs))
-    }
-
-    /// The assignment that threads' CPU preferences follow; `None` before the first.
-    #[must_use]
-    pub const fn assignment(&self) -> Option<&Assignment> {
-        self.assignment.as_ref()
-    }
-
-    /// Each CPU's `MAX_PCMR` in misses per 100 references, by its number; nothing before the first
-    /// bucketization.
-    #[must_use]
-    pub fn max_pcmrs(&self) -> &[Q32] {
-        self.assignment.as_ref().map_or(&[], |assignment| &assignment.max_pcmrs)
-    }
-
-    /// The threshold that is in force, in misses per 100 references; `None` before the first bucketization.
-    #[must_use]
-    pub fn threshold(&self) -> Option<Q32> {
-        Some(self.assignment.as_ref()?.threshold)
-    }
-
-    /// When the last initial measurement began, and when it ended (`None` while it is under way); `None`
-    /// before the first.
-    #[must_use]
-    pub const fn initial_measurement(&self) -> Option<(Time, Option<Time>)> {
-        self.span
-    }
-
-    /// The threads that take part in the initial measurement that is under way.
-    pub fn taking_part(&self) -> impl Iterator<Item = ThreadId> {
-        self.initial.iter().flat_map(Initial::threads)
-    }
-
-    /// How many PCMRs are known.
-    fn known(&self) -> usize {
-        self.threads.iter().filter(|thread| thread.pcmr.is_some()).count()
-    }
-
-    /// How many PCMRs must be known for a secondary measurement of the others: n - 1 (§4.2). With no more
-    /// threads than CPUs any one will do, for all that are known run at once.
-    fn peers_needed(&self) -> usize {
-        let n = self.cpus.map_or(1, |cpus| cpus.count as usize);
-        if self.threads.len() <= n { 1 } else { n.saturating_sub(1).max(1) }
-    }
-
-    /// Whether the linear system is needed: "when the PCMRs of zero or very few threads are known" (§4.2).
-    /// A thread that was given up in the last one waits for its secondary measurement.
-    fn needs_initial(&self) -> bool {
-        let known = self.known();
-        let unknown = self.threads.iter().any(|thread| thread.pcmr.is_none() && !thread.given_up);
-        !self.threads.is_empty() && (known == 0 || (unknown && known < self.peers_needed()))
-    }
-
     /// Everything is measured anew.
     fn restart(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         self.threads.iter_mut().for_each(Thread::forget);
         self.threads.iter_mut().for_each(|thread| thread.given_up = false);
-        (self.initial, self.assignment) = (None, None);
+        (self.initial, self.assignment, self.incomplete) = (None, None, false);
         self.follow(at, act);
     }
 
@@ -213,45 +135,6 @@ impl Casc {
         self.follow(at, act);
     }
 
-    /// The initial measurement takes long: threads that do not run are replaced, and where nobody is left to
-    /// replace them, the rows that ran must do (decisions CASC 9 and 10).
-    fn overdue(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(initial) = &mut self.initial else { return };
-        let sleepers = initial.sleepers(&self.parameters);
-        let taking_part: Vec<ThreadId> = initial.threads().collect();
-        let waits = |thread: &&Thread| !thread.given_up && !taking_part.contains(&thread.id);
-        let waiting = self.threads.iter().filter(waits).count();
-        initial.go_on(at.after(self.parameters.initial_limit.max(SHORTEST)));
-        if waiting == 0 || sleepers.is_empty() {
-            self.finish_initial(at, act);
-            return;
-        }
-        for &sleeper in sleepers.iter().take(waiting) {
-            initial.leave(sleeper);
-            let thread = self.threads.iter_mut().find(|thread| thread.id == sleeper);
-            thread.into_iter().for_each(|thread| thread.given_up = true);
-        }
-    }
-
-    /// Solves the system; if no row of it has run, the measurement goes on.
-    fn finish_initial(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(initial) = &self.initial else { return };
-        let found = initial.solve(&self.parameters);
-        if found.is_empty() {
-            return;
-        }
-        let taking_part: Vec<ThreadId> = initial.threads().collect();
-        for thread in self.threads.iter_mut().filter(|thread| taking_part.contains(&thread.id)) {
-            match found.iter().find(|(id, _)| *id == thread.id) {
-                Some(&(_, raw)) => tell(thread, raw, Measurement::Initial, act),
-                None => thread.given_up = thread.pcmr.is_none(),
-            }
-        }
-        self.initial = None;
-        self.span = self.span.map(|(since, _)| (since, Some(at)));
-        self.bucketize();
-    }
-
     /// Bucketization of the threads whose PCMRs are known (§4.3.1).
     fn bucketize(&mut self) {
         let cpus = self.cpus.map_or(0, |cpus| cpus.count as usize);
@@ -260,51 +143,6 @@ impl Casc {
 
     fn pcmrs(&self) -> Vec<Q32> {
         self.threads.iter().filter_map(|thread| Some(thread.pcmr?.value)).collect()
-    }
-
-    fn ran(&mut self, at: Time, together: &Together, act: &mut dyn FnMut(Action<'_>)) {
-        if self.cpus.is_none() || together.window < self.parameters.shortest_interval {
-            return;
-        }
-        let group = together.threads.iter().map(|ran| ran.thread);
-        let rate = rates::miss_rate(together);
-        if let Some(initial) = &mut self.initial {
-            let is_ready = |id| {
-                let thread = self.threads.iter().find(|thread| thread.id == id);
-                thread.is_some_and(|thread| thread.ran >= self.parameters.delay)
-            };
-            let rate = rate.filter(|_| group.clone().all(is_ready));
-            initial.add(group.clone(), rate, together.window);
-            if initial.is_complete(&self.parameters) {
-                self.finish_initial(at, act);
-                self.follow(at, act);
-            }
-        } else if let Some(rate) = rate {
-            if let Some((index, raw)) = self.measure(together, rate) {
-                self.measured(index, raw, act);
-                self.follow(at, act);
-            } else if self.compare(together, rate) {
-                self.follow(at, act);
-            }
-        }
-        for thread in self.threads.iter_mut().filter(|one| group.clone().any(|id| id == one.id)) {
-            thread.ran = thread.ran.saturating_add(together.window);
-        }
-    }
-
-    /// A secondary measurement ended. Bucketization is run again if the new PCMR is larger than all others,
-    /// and always if the assignment misses the threshold (§4.3.1; decision CASC 8).
-    fn measured(&mut self, index: usize, raw: i64, act: &mut dyn FnMut(Action<'_>)) {
-        let largest = self.pcmrs().into_iter().max();
-        tell(&mut self.threads[index], raw, Measurement::Secondary, act);
-        let new = self.threads[index].pcmr.map(|pcmr| pcmr.value);
-        let projected = self.assignment.as_ref().map(Assignment::projected);
-        let threshold = Some(self.parameters.threshold);
-        // One that has no bucket exceeds all that are known, but for those that are measured again.
-        let fits = new.is_some_and(|new| self.max_pcmrs().iter().any(|&max| new <= max));
-        if new > largest || projected > threshold || !fits {
-            self.bucketize();
-        }
     }
 
     fn exited(&mut self, at: Time, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
@@ -353,13 +191,6 @@ impl Casc {
         }
         self.raise(act);
     }
-}
-
-/// Takes a PCMR over, and publishes it.
-fn tell(thread: &mut Thread, raw: i64, by: Measurement, act: &mut dyn FnMut(Action<'_>)) {
-    let value = thread.learn(raw, by);
-    let what = "PCMR, misses per 100 L2 references";
-    act(Action::Estimated { thread: thread.id, what, value, raw });
 }
 
 impl Policy for Casc {

@@ -13,7 +13,9 @@ impl Casc {
     /// one is.
     pub(super) fn compare(&mut self, together: &Together, rate: Q32) -> bool {
         let Self { parameters, threads, .. } = self;
-        if parameters.phase_measurements == 0 {
+        // Of fewer threads than could run, each has more of the cache than its PCMR is of.
+        let n = self.cpus.map_or(0, |cpus| cpus.count as usize).min(threads.len());
+        if parameters.phase_measurements == 0 || together.threads.len() < n {
             return false;
         }
         let mut sum = 0;

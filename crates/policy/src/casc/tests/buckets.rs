@@ -53,8 +53,21 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
                 let (old, new) = (Q32::from_int(max[cpu]), Q32::from_int(max[cpu] - 1));
                 pcmrs.iter().filter(|&&pcmr| new < pcmr && pcmr <= old).count()
             };
+            // Each thread is in the bucket with the least MAX_PCMR that it may be in, the first of several.
+            let in_bucket = |cpu: usize| {
+                let bucket = |pcmr: Q32| {
+                    (0..cpus)
+                        .filter(|&cpu| pcmr <= Q32::from_int(max[cpu]))
+                        .min_by_key(|&cpu| max[cpu])
+                };
+                pcmrs.iter().filter(|&&pcmr| bucket(pcmr) == Some(cpu)).count()
+            };
+            let penalty = |cpu: usize| match parameters.penalty {
+                Penalty::Restricted => restricted(cpu),
+                Penalty::InBucket => in_bucket(cpu),
+            };
             let Some(cpu) =
-                candidates.min_by_key(|&cpu| (restricted(cpu), 100 - max[cpu], cpus - cpu))
+                candidates.min_by_key(|&cpu| (penalty(cpu), 100 - max[cpu], cpus - cpu))
             else {
                 reached = false;
                 break;
@@ -97,10 +110,11 @@ proptest! {
     #[test]
     fn raising_the_threshold_step_by_step_finds_the_same(
         pcmrs in pcmrs(), cpus in 1usize..=12, threshold in 1u32..=100, m in 0u32..3,
+        in_bucket in any::<bool>(),
     ) {
-        // Multiples of 2^16 over 2^32 raise without rounding for as long as it takes.
         let threshold = Q32::from_int(threshold);
-        let parameters = Parameters { threshold, m, ..Parameters::default() };
+        let penalty = if in_bucket { Penalty::InBucket } else { Penalty::Restricted };
+        let parameters = Parameters { threshold, m, penalty, ..Parameters::default() };
         let (found, expected) =
             (assign(&pcmrs, cpus, &parameters), by_the_text(&pcmrs, cpus, &parameters));
         prop_assert_eq!(&found.max_pcmrs, &expected.max_pcmrs);

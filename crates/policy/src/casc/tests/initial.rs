@@ -212,3 +212,18 @@ fn threads_that_nobody_knows_make_an_interval_unusable() {
     bench.ran(&[0], 5000);
     assert!(bench.knows(0) && bench.knows(1));
 }
+
+#[test]
+fn once_there_are_n_plus_1_what_fewer_have_shown_is_replaced() {
+    let mut bench = Bench::with(2, &[30, 10], restless());
+    bench.ran(&[0, 1], 5000);
+    bench.wake_after(LIMIT);
+    assert_eq!([bench.pcmr(0), bench.pcmr(1)], [Some(Q32::from_int(20)); 2]);
+    bench.start(50);
+    bench.rows(&[0, 1, 2]);
+    assert!((0..3).all(|app| bench.knows(app)));
+    assert_eq!(bench.casc.measured_by(thread(0)), Some(Measurement::Initial));
+    // Now it stands.
+    bench.start(1);
+    assert_eq!(bench.allowed(3), [0]);
+}

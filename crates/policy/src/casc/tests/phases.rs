@@ -63,6 +63,15 @@ fn within_the_margin_nobody_is() {
 }
 
 #[test]
+fn fewer_than_could_run_tell_nothing_of_phases() {
+    let mut bench = known(Parameters::following_phases());
+    for _ in 0..200 {
+        bench.ran_with(&[0], 2000, 0);
+    }
+    assert!((0..3).all(|app| bench.knows(app)));
+}
+
+#[test]
 fn the_paper_does_not_look_for_phases() {
     let mut bench = known(Parameters::default());
     bench.truth[0] = 100;

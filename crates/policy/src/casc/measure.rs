@@ -1,0 +1,130 @@
+//! When which measurement is taken, and what becomes of its PCMRs (§4.2; §4.3.1 for when bucketization is run
+//! again).
+
+use alloc::vec::Vec;
+
+use fairways_core::{Action, ThreadId, Time, Together};
+
+use super::buckets::Assignment;
+use super::thread::{Measurement, Thread};
+use super::{Casc, SHORTEST, rates};
+
+impl Casc {
+    /// How many PCMRs are known.
+    pub(super) fn known(&self) -> usize {
+        self.threads.iter().filter(|thread| thread.pcmr.is_some()).count()
+    }
+
+    /// How many PCMRs must be known for a secondary measurement of the others: n - 1 (§4.2). With no more
+    /// threads than CPUs any one will do, for all that are known run at once.
+    pub(super) fn peers_needed(&self) -> usize {
+        let n = self.cpus.map_or(1, |cpus| cpus.count as usize);
+        if self.threads.len() <= n { 1 } else { n.saturating_sub(1).max(1) }
+    }
+
+    /// Whether the linear system is needed: "when the PCMRs of zero or very few threads are known" (§4.2), or
+    /// what is known is from fewer than n + 1 threads, and there are as many now. A thread that was given up
+    /// waits for its secondary measurement.
+    pub(super) fn needs_initial(&self) -> bool {
+        let known = self.known();
+        let unknown = self.threads.iter().any(|thread| thread.pcmr.is_none() && !thread.given_up);
+        let awake = self.threads.iter().filter(|thread| !thread.given_up).count();
+        let enough = self.cpus.is_some_and(|cpus| awake > cpus.count as usize);
+        !self.threads.is_empty()
+            && (known == 0
+                || (unknown && known < self.peers_needed())
+                || (self.incomplete && enough))
+    }
+
+    pub(super) fn ran(&mut self, at: Time, together: &Together, act: &mut dyn FnMut(Action<'_>)) {
+        if self.cpus.is_none() || together.window < self.parameters.shortest_interval {
+            return;
+        }
+        let group = together.threads.iter().map(|ran| ran.thread);
+        let rate = rates::miss_rate(together);
+        if let Some(initial) = &mut self.initial {
+            let is_ready = |id| {
+                let thread = self.threads.iter().find(|thread| thread.id == id);
+                thread.is_some_and(|thread| thread.ran >= self.parameters.delay)
+            };
+            let rate = rate.filter(|_| group.clone().all(is_ready));
+            initial.add(group.clone(), rate, together.window);
+            if initial.is_complete(&self.parameters) {
+                self.finish_initial(at, act);
+                self.follow(at, act);
+            }
+        } else if let Some(rate) = rate {
+            if let Some((index, raw)) = self.measure(together, rate) {
+                self.measured(index, raw, act);
+                self.follow(at, act);
+            } else if self.compare(together, rate) {
+                self.follow(at, act);
+            }
+        }
+        for thread in self.threads.iter_mut().filter(|one| group.clone().any(|id| id == one.id)) {
+            thread.ran = thread.ran.saturating_add(together.window);
+        }
+    }
+
+    /// The initial measurement takes long: threads that do not run are replaced, and where nobody is left to
+    /// replace them, the rows that ran must do (decisions CASC 9 and 10).
+    pub(super) fn overdue(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(initial) = &mut self.initial else { return };
+        let sleepers = initial.sleepers(&self.parameters);
+        let taking_part: Vec<ThreadId> = initial.threads().collect();
+        let waits = |thread: &&Thread| !thread.given_up && !taking_part.contains(&thread.id);
+        let waiting = self.threads.iter().filter(waits).count();
+        initial.go_on(at.after(self.parameters.initial_limit.max(SHORTEST)));
+        if waiting == 0 || sleepers.is_empty() {
+            self.finish_initial(at, act);
+            return;
+        }
+        for &sleeper in sleepers.iter().take(waiting) {
+            initial.leave(sleeper);
+            let thread = self.threads.iter_mut().find(|thread| thread.id == sleeper);
+            thread.into_iter().for_each(|thread| thread.given_up = true);
+        }
+    }
+
+    /// Solves the system; if no row of it has run, the measurement goes on.
+    fn finish_initial(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(initial) = &self.initial else { return };
+        let found = initial.solve(&self.parameters);
+        if found.is_empty() {
+            return;
+        }
+        let taking_part: Vec<ThreadId> = initial.threads().collect();
+        for thread in self.threads.iter_mut().filter(|thread| taking_part.contains(&thread.id)) {
+            match found.iter().find(|(id, _)| *id == thread.id) {
+                Some(&(_, raw)) => tell(thread, raw, Measurement::Initial, act),
+                None => thread.given_up = thread.pcmr.is_none(),
+            }
+        }
+        self.incomplete = !initial.is_full();
+        self.initial = None;
+        self.span = self.span.map(|(since, _)| (since, Some(at)));
+        self.bucketize();
+    }
+
+    /// A secondary measurement ended. Bucketization is run again if the new PCMR is larger than all others,
+    /// and always if the assignment misses the threshold (§4.3.1; decision CASC 8).
+    fn measured(&mut self, index: usize, raw: i64, act: &mut dyn FnMut(Action<'_>)) {
+        let largest = self.pcmrs().into_iter().max();
+        tell(&mut self.threads[index], raw, Measurement::Secondary, act);
+        let new = self.threads[index].pcmr.map(|pcmr| pcmr.value);
+        let projected = self.assignment.as_ref().map(Assignment::projected);
+        let threshold = Some(self.parameters.threshold);
+        // One that has no bucket exceeds all that are known, but for those that are measured again.
+        let fits = new.is_some_and(|new| self.max_pcmrs().iter().any(|&max| new <= max));
+        if new > largest || projected > threshold || !fits {
+            self.bucketize();
+        }
+    }
+}
+
+/// Takes a PCMR over, and publishes it.
+fn tell(thread: &mut Thread, raw: i64, by: Measurement, act: &mut dyn FnMut(Action<'_>)) {
+    let value = thread.learn(raw, by);
+    let what = "PCMR, misses per 100 L2 references";
+    act(Action::Estimated { thread: thread.id, what, value, raw });
+}
