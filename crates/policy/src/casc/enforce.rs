@@ -18,6 +18,9 @@ impl Casc {
                     (every, "every group is to run: initial measurement")
                 }
                 (None, _) => (every, "no PCMR is known"),
+                (Some(_), None) if thread.unmeasured >= self.parameters.initial_limit => {
+                    (every, "its PCMR is unknown, and no interval could measure it")
+                }
                 (Some(_), None) => (1, "its PCMR is unknown: secondary measurement on CPU 0"),
                 (Some(assignment), Some(pcmr)) => {
                     let cpus = allowed(&assignment.max_pcmrs, pcmr.value);
@@ -37,7 +40,7 @@ impl Casc {
 
     pub(super) fn raise(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         // Fewer than n + 1 threads have a CPU each, or will find one.
-        let initial = self.initial.as_ref().filter(|initial| initial.is_full());
+        let initial = self.initial.as_ref().filter(|initial| initial.is_full() && !initial.rests);
         let wanted: Vec<ThreadId> =
             initial.map_or(Vec::new(), |initial| initial.threads().collect());
         let less = |a: &[ThreadId], b: &[ThreadId]| -> Vec<ThreadId> {

@@ -19,6 +19,8 @@ const MOST_OTHERS: usize = 64;
 pub(super) struct Initial {
     /// When it gives up on what did not run.
     pub(super) deadline: Time,
+    /// Whether its threads are not raised for now.
+    pub(super) rests: bool,
     /// The threads that take part: the matrix's columns, n + 1. While there are fewer, places are empty.
     slots: Vec<Slot>,
     rows: Vec<Row>,
@@ -42,7 +44,12 @@ struct Row {
 impl Initial {
     /// On so many CPUs, 64 at most.
     pub(super) fn new(cpus: u32, deadline: Time) -> Self {
-        Self { deadline, slots: vec![Slot::default(); cpus as usize + 1], rows: Vec::new() }
+        Self {
+            deadline,
+            rests: false,
+            slots: vec![Slot::default(); cpus as usize + 1],
+            rows: Vec::new(),
+        }
     }
 
     /// The threads that take part.

@@ -61,8 +61,17 @@ impl Casc {
                 self.follow(at, act);
             }
         }
+        let (mut freed, limit) = (false, self.parameters.initial_limit);
         for thread in self.threads.iter_mut().filter(|one| group.clone().any(|id| id == one.id)) {
             thread.ran = thread.ran.saturating_add(together.window);
+            if thread.pcmr.is_none() && self.initial.is_none() {
+                let before = thread.unmeasured;
+                thread.unmeasured = before.saturating_add(together.window);
+                freed |= before < limit && thread.unmeasured >= limit;
+            }
+        }
+        if freed {
+            self.follow(at, act);
         }
     }
 
@@ -88,9 +97,11 @@ impl Casc {
 
     /// Solves the system; if no row of it has run, the measurement goes on.
     fn finish_initial(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(initial) = &self.initial else { return };
+        let Some(initial) = &mut self.initial else { return };
         let found = initial.solve(&self.parameters);
         if found.is_empty() {
+            // Perhaps nothing is counted here. Those that are not raised are not to wait for ever.
+            initial.rests = !initial.rests;
             return;
         }
         let taking_part: Vec<ThreadId> = initial.threads().collect();

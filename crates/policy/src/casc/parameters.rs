@@ -45,7 +45,8 @@ pub struct Parameters {
     /// Which CPU's `MAX_PCMR` is decreased (§4.3.1; decision CASC 4).
     pub penalty: Penalty,
     /// After so long, the initial measurement gives threads up that did not run, or goes by the rows that it
-    /// has (decisions CASC 9 and 10). Ours: about three times as long as §4.2.2.1's took on average; 1 ms at least.
+    /// has (decisions CASC 9 and 10); without any, its threads are not raised for as long. A thread that has
+    /// run on CPU 0 for so long and could not be measured may run everywhere. Ours: about three times as long as §4.2.2.1's took on average; 1 ms at least.
     #[cfg_attr(feature = "serde", serde(with = "fairways_core::nanos"))]
     pub initial_limit: Duration,
     /// A new phase: the miss rate of the groups that a thread runs in is off what is predicted by so many

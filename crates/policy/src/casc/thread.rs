@@ -34,6 +34,8 @@ pub(super) struct Thread {
     pub(super) ran: Duration,
     /// What its secondary measurement has shown so far.
     pub(super) secondary: Average,
+    /// How long it ran while that was under way.
+    pub(super) unmeasured: Duration,
     /// Whether an initial measurement did without it.
     pub(super) given_up: bool,
     /// What its groups missed since the last comparison, and what was predicted.
@@ -54,6 +56,7 @@ impl Thread {
             pcmr: None,
             ran: Duration::ZERO,
             secondary: Average::default(),
+            unmeasured: Duration::ZERO,
             given_up: false,
             seen: Average::default(),
             predicted: Average::default(),
@@ -66,6 +69,7 @@ impl Thread {
     /// Marks its PCMR unknown (§4.2.2.2).
     pub(super) fn forget(&mut self) {
         self.pcmr = None;
+        self.unmeasured = Duration::ZERO;
         self.secondary = Average::default();
         self.trust();
     }

@@ -36,6 +36,10 @@ pub(super) struct Bench {
     pub(super) truth: Vec<i64>,
     /// What was asked since the test looked last.
     pub(super) asked: Vec<Asked>,
+    /// When it wants to be woken.
+    pub(super) alarm: Option<Time>,
+    /// The apps that are raised.
+    pub(super) raised: Vec<u32>,
     /// Where each app may run, as asked; every CPU at first.
     allowed: Vec<Option<Vec<u32>>>,
 }
@@ -43,8 +47,9 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(cpus: u32, parameters: Parameters) -> Self {
         let casc = Casc::new(parameters);
-        let (truth, asked, allowed) = (vec![], vec![], vec![]);
-        let mut bench = Self { casc, now: Time::ZERO, cpus, truth, asked, allowed };
+        let (truth, asked, raised, allowed) = (vec![], vec![], vec![], vec![]);
+        let mut bench =
+            Self { casc, now: Time::ZERO, cpus, truth, asked, raised, allowed, alarm: None };
         bench.tell(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap())));
         bench.set_cpus(cpus);
         bench
@@ -63,23 +68,34 @@ impl Bench {
     }
 
     pub(super) fn tell(&mut self, event: &Event) {
-        let Self { casc, now, asked, allowed, .. } = self;
+        let Self { casc, now, asked, raised, allowed, alarm, .. } = self;
         casc.handle(*now, event, &mut |action| {
-            let apps = |threads: &[ThreadId]| threads.iter().map(|one| one.app.0).collect();
+            let apps = |threads: &[ThreadId]| -> Vec<u32> {
+                threads.iter().map(|one| one.app.0).collect()
+            };
             asked.push(match action {
                 Action::WatchTogether { shortest } => Asked::Watch(shortest),
                 Action::Allow { thread, cpus, .. } => {
                     allowed[thread.app.0 as usize] = Some(cpus.to_vec());
                     Asked::Allow(thread.app.0, cpus.to_vec())
                 }
-                Action::Priority { threads, raised: true, .. } => Asked::Raise(apps(threads)),
-                Action::Priority { threads, raised: false, .. } => Asked::Lower(apps(threads)),
+                Action::Priority { threads, raised: true, .. } => {
+                    raised.extend(apps(threads));
+                    Asked::Raise(apps(threads))
+                }
+                Action::Priority { threads, raised: false, .. } => {
+                    raised.retain(|app| !apps(threads).contains(app));
+                    Asked::Lower(apps(threads))
+                }
                 Action::Estimated { thread, value, raw, what } => {
                     assert_eq!(what, "PCMR, misses per 100 L2 references");
                     Asked::Estimated(thread.app.0, value, raw)
                 }
                 Action::Classified { app, class, .. } => Asked::Class(app.0, class),
-                Action::Wake { at } => Asked::Wake(at),
+                Action::Wake { at } => {
+                    *alarm = Some(at);
+                    Asked::Wake(at)
+                }
                 other => panic!("{other:?} is none of CASC's actions"),
             });
         });

@@ -183,7 +183,11 @@ fn no_row_at_all_means_to_wait() {
     let mut bench = Bench::with(2, &[30, 20, 10], restless());
     bench.asked();
     bench.wake_after(LIMIT);
-    assert_eq!(bench.asked(), [Asked::Wake(Time::ZERO.after(2 * LIMIT))]);
+    // Whoever is not raised must not wait for ever.
+    let wake = |limits| Asked::Wake(Time::ZERO.after(limits * LIMIT));
+    assert_eq!(bench.asked(), [Asked::Lower([0, 1, 2].to_vec()), wake(2)]);
+    bench.wake_after(LIMIT);
+    assert_eq!(bench.asked(), [Asked::Raise([0, 1, 2].to_vec()), wake(3)]);
     bench.rows(&[0, 1, 2]);
     assert!((0..3).all(|app| bench.knows(app)));
 }

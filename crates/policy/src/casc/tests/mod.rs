@@ -8,4 +8,5 @@ mod machines;
 mod matching;
 mod noise;
 mod phases;
+mod scheduler;
 mod secondary;

@@ -130,3 +130,17 @@ fn cpus_that_an_exit_would_leave_idle_are_opened_again() {
     // Nobody is left for the other CPU but them.
     assert!(bench.allowed(0).len() + bench.allowed(3).len() > 2);
 }
+
+#[test]
+fn a_thread_that_can_not_be_measured_is_not_kept_on_cpu_0_for_ever() {
+    let mut bench = known(&[10, 5, 3], restless());
+    bench.start(8);
+    // There is always somebody whom nobody knows.
+    for _ in 0..30 {
+        assert_eq!(bench.allowed(3), [0]);
+        bench.ran_with(&[3, 77], 1_000_000, 0);
+    }
+    assert_eq!((bench.pcmr(3), bench.allowed(3).len()), (None, 2));
+    bench.ran(&[3, 1], 2000);
+    assert!(bench.knows(3));
+}
