@@ -1,5 +1,5 @@
-//! `casc`: threads that miss much never run all at once (Fedorova, Seltzer, Small and Nussbaum: CASC, a
-//! cache-aware scheduling algorithm for multithreaded chip multiprocessors).
+//! `casc`: threads that miss much never run all at once (CASC, a cache-aware operating system scheduling
+//! algorithm for multithreaded chip multiprocessors).
 //!
 //! A group's L2 miss rate is taken for the average of its threads' *partial-cache miss rates* (PCMR,
 //! Formula 1), in misses per 100 references. The L2 is the last-level cache here.

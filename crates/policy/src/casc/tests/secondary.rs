@@ -85,19 +85,33 @@ fn a_pcmr_larger_than_all_runs_bucketization_again_and_a_smaller_one_does_not() 
 }
 
 #[test]
+fn the_largest_of_those_that_are_left_runs_it_again_though_it_has_a_bucket() {
+    let mut bench = known(&[40, 5, 3], restless());
+    bench.start(4);
+    bench.ran(&[1, 3], 2000);
+    bench.exit(0);
+    assert_eq!(bench.casc.max_pcmrs().iter().max(), Some(&Q32::from_int(40)));
+    bench.start(20);
+    bench.ran(&[1, 4], 2000);
+    assert!(bench.knows(4));
+    assert!(bench.casc.max_pcmrs().iter().all(|&max| max < Q32::from_int(40)));
+}
+
+#[test]
 fn an_assignment_that_misses_the_threshold_is_made_again_each_time() {
-    // Two of 60 on two CPUs with one frugal thread: 30 is the least that a CPU for each allows.
+    // Two of 60 and one of 5 on two CPUs: 15 can't be had, and the threshold is raised until the one of 5
+    // has a CPU, to 15 x 1.25^4 = 36.6.
     let mut bench = known(&[60, 60, 5], restless());
-    let projected = bench.casc.assignment().unwrap().projected();
-    assert!(projected > Q32::from_int(15), "{projected:?}");
     let threshold = bench.casc.threshold().unwrap();
-    bench.start(1);
+    assert!(threshold > Q32::from_int(36) && threshold < Q32::from_int(37), "{threshold:?}");
+    assert!(bench.casc.assignment().unwrap().reached);
+    // Not larger than 60, but with this one a CPU can have a MAX_PCMR of 0: as low as it gets.
+    bench.start(0);
     bench.ran(&[2, 3], 2000);
     assert!(bench.knows(3));
-    // Not larger than 60. One CPU for both greedy threads is no longer too much: 2 frugal ones are left.
-    assert!(bench.casc.threshold().unwrap() <= threshold);
-    let one: Vec<usize> = (0..4).map(|app| bench.allowed(app).len()).collect();
-    assert_eq!(one[..2], [1, 1]);
+    assert_eq!(bench.casc.threshold(), Some(Q32::from_int(15)));
+    assert!(!bench.casc.assignment().unwrap().reached);
+    assert_eq!((0..4).map(|app| bench.allowed(app).len()).collect::<Vec<_>>(), [1, 1, 1, 2]);
 }
 
 #[test]
