@@ -125,9 +125,8 @@ impl Casc {
         let new = self.threads[index].pcmr.map(|pcmr| pcmr.value);
         let projected = self.assignment.as_ref().map(Assignment::projected);
         let threshold = Some(self.parameters.threshold);
-        // One that has no bucket exceeds all that are known, but for those that are measured again.
-        let fits = new.is_some_and(|new| self.max_pcmrs().iter().any(|&max| new <= max));
-        if new > largest || projected > threshold || !fits {
+        // One that does not exceed all others has a bucket: theirs, at the latest.
+        if new > largest || projected > threshold {
             self.bucketize();
         }
     }

@@ -231,3 +231,39 @@ fn once_there_are_n_plus_1_what_fewer_have_shown_is_replaced() {
     bench.start(1);
     assert_eq!(bench.allowed(3), [0]);
 }
+
+#[test]
+fn smaller_groups_are_no_rows_of_the_matrix() {
+    let mut bench = Bench::with(2, &[30, 20, 10], restless());
+    // Alone, each has the whole cache to itself.
+    for app in 0..3 {
+        bench.ran_with(&[app], 5000, 1_000_000);
+    }
+    assert_eq!(bench.pcmr(0), None);
+    bench.rows(&[0, 1, 2]);
+    assert!((0..3).all(|app| bench.knows(app)));
+}
+
+#[test]
+fn sleepers_that_were_given_up_do_not_bring_the_matrix_back() {
+    let mut bench = Bench::with(4, &[30, 20, 10, 40, 5], restless());
+    bench.ran(&[0, 1], 5000);
+    bench.ran(&[0], 5000);
+    bench.wake_after(LIMIT);
+    assert!(bench.knows(0) && bench.knows(1));
+    // 2 known PCMRs are fewer than n - 1.
+    assert!(bench.casc.taking_part().next().is_none());
+    assert!((2..5).all(|app| bench.allowed(app) == [0]));
+    for app in 2..5 {
+        bench.ran(&[0, 1, app], 5000);
+        assert!(bench.knows(app));
+    }
+    // Awake, they count as others do.
+    bench.exit(0);
+    bench.exit(1);
+    bench.exit(2);
+    bench.start(7);
+    bench.start(8);
+    bench.start(9);
+    assert_eq!(bench.casc.taking_part().count(), 5);
+}

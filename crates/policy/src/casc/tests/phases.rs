@@ -46,6 +46,21 @@ fn the_thread_whose_phase_changed_is_measured_again() {
 }
 
 #[test]
+fn one_at_a_time_is_measured_again() {
+    let mut bench = known(Parameters::following_phases());
+    bench.start(4);
+    bench.ran(&[3, 1], 2000);
+    assert!(bench.knows(3));
+    // Which of the two changed can't be told.
+    bench.truth[0] = 90;
+    while bench.pcmr(0).is_some() {
+        bench.ran(&[0, 1], 2000);
+    }
+    bench.ran(&[2, 3], 2000);
+    assert!((1..4).all(|app| bench.knows(app)));
+}
+
+#[test]
 fn within_the_margin_nobody_is() {
     let mut bench = known(Parameters::following_phases());
     // 15 becomes 22, 8 stays, 13 becomes 20: 50 % off is not exceeded.
