@@ -100,10 +100,14 @@ fn thresholds(first: Q32, parameters: &Parameters, unit: Q32) -> Vec<Q32> {
 struct Down {
     unit: Q32,
     levels: Vec<usize>,
+    /// The sum of the `MAX_PCMR`s, in units of 2^-32.
+    sum: u128,
     /// How many threads need a level of at most so much, from 0 on.
     below: Vec<usize>,
     /// The level that the greediest thread needs.
     greediest: usize,
+    /// How many CPUs that thread may run on.
+    reachable: usize,
     steps: u32,
 }
 
@@ -121,7 +125,9 @@ impl Down {
         for at in 1..=top {
             below[at] += below[at - 1];
         }
-        Self { unit, levels: vec![top; cpus], below, greediest, steps: 0 }
+        let sum = u128::from(HUNDRED.raw()) * cpus as u128;
+        let levels = vec![top; cpus];
+        Self { unit, levels, sum, below, greediest, reachable: cpus, steps: 0 }
     }
 
     fn max_pcmr(&self, level: usize) -> Q32 {
@@ -135,8 +141,7 @@ impl Down {
 
     /// Whether the projected miss rate is at most this.
     fn keeps(&self, threshold: Q32) -> bool {
-        let sum: u64 = self.levels.iter().map(|&level| self.max_pcmr(level).raw()).sum();
-        u128::from(sum) <= u128::from(threshold.raw()) * self.levels.len() as u128
+        self.sum <= u128::from(threshold.raw()) * self.levels.len() as u128
     }
 
     fn keeps_busy(&self, m: u32) -> bool {
@@ -149,10 +154,9 @@ impl Down {
     /// Decreases the `MAX_PCMR` of the CPU with the least penalty; of several, the one with the largest
     /// `MAX_PCMR`, and of these the one with the highest number (decision CASC 4). Whether there is one.
     fn step(&mut self, penalty: Penalty) -> bool {
-        let reachable = self.levels.iter().filter(|&&level| level >= self.greediest).count();
         let candidates = self.levels.iter().enumerate().filter(|&(_, &level)| {
             // The last CPU for the greediest thread keeps it.
-            level > 0 && (level != self.greediest || reachable > 1)
+            level > 0 && (level != self.greediest || self.reachable > 1)
         });
         // Levels in order, each with the lowest CPU that has it: its bucket has the threads.
         let mut buckets: Vec<(usize, usize)> = match penalty {
@@ -174,7 +178,10 @@ impl Down {
         let least = candidates
             .min_by_key(|&(cpu, &level)| (cost(cpu, level), usize::MAX - level, usize::MAX - cpu));
         let Some((cpu, _)) = least else { return false };
-        self.levels[cpu] -= 1;
+        let level = self.levels[cpu];
+        self.sum -= u128::from(self.max_pcmr(level).raw() - self.max_pcmr(level - 1).raw());
+        self.reachable -= usize::from(level == self.greediest);
+        self.levels[cpu] = level - 1;
         self.steps += 1;
         true
     }

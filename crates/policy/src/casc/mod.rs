@@ -6,7 +6,7 @@
 //!
 //! 1. **Initial measurement** (§4.2.2.1, `initial.rs`): of the first n + 1 threads on n CPUs, raised above
 //!    the others, every group of n is watched for 2 ms ([`Parameters::min_runlength`]); the linear system
-//!    gives their PCMRs ([`crate::linear`]).
+//!    gives their PCMRs ([`crate::solve`]).
 //! 2. **Secondary measurement** (§4.2.2.2, `secondary.rs`): a thread that comes later runs on CPU 0 only,
 //!    until one equation among threads that are known gives its PCMR.
 //! 3. **Bucketization** (§4.3.1, `buckets.rs`): each CPU gets a `MAX_PCMR`, so that their average is at most
