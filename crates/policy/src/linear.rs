@@ -216,3 +216,19 @@ fn inverse(value: u64, prime: u64) -> u64 {
     }
     power
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By Fermat, to every base up to 40, and by division up to 2^16.
+    #[test]
+    fn the_primes_are_primes() {
+        for prime in primes() {
+            assert!(prime >> BITS == 1);
+            assert!((2..1 << 16).all(|factor| prime % factor != 0), "{prime}");
+            assert!((2..40).all(|base| times(base, inverse(base, prime), prime) == 1), "{prime}");
+        }
+        assert!(BELOW_2_61.is_sorted_by(|a, b| a < b));
+    }
+}
