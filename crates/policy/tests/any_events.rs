@@ -11,6 +11,7 @@ use fairways_core::{
     Ran, Sample, Slice, ThreadId, Time, Together, Ways, Wish,
 };
 use fairways_policy::cache_fair::{self, CacheFair};
+use fairways_policy::casc::{self, Casc};
 use fairways_policy::dcat::{self, Dcat};
 use fairways_policy::dunn::{self, Dunn};
 use fairways_policy::kpart::{self, KPart};
@@ -158,6 +159,7 @@ enum Made {
     KPart(kpart::Parameters),
     Dcat(dcat::Parameters),
     CacheFair(cache_fair::Parameters),
+    Casc(casc::Parameters),
 }
 
 impl Made {
@@ -168,7 +170,13 @@ impl Made {
             Self::KPart(parameters) => Box::new(KPart::new(*parameters)),
             Self::Dcat(parameters) => Box::new(Dcat::new(*parameters)),
             Self::CacheFair(parameters) => Box::new(CacheFair::new(*parameters)),
+            Self::Casc(parameters) => Box::new(Casc::new(*parameters)),
         }
+    }
+
+    /// Whether it makes plans: those that schedule threads leave the cache as it is.
+    const fn partitions(&self) -> bool {
+        !matches!(self, Self::CacheFair(_) | Self::Casc(_))
     }
 }
 
@@ -197,7 +205,28 @@ fn policies() -> impl Strategy<Value = Made> {
             })
         }),
         2 => cache_fair_parameters().prop_map(Made::CacheFair),
+        1 => Just(Made::Casc(casc::Parameters::default())),
+        2 => casc_parameters().prop_map(Made::Casc),
     ]
+}
+
+fn casc_parameters() -> impl Strategy<Value = casc::Parameters> {
+    let long = prop_oneof![3 => 0u64..5 << 32, 1 => any::<u64>()];
+    (prop::array::uniform4(spans()), prop::array::uniform3(long), any::<bool>(), numbers())
+        .prop_map(|(spans, long, in_bucket, number)| casc::Parameters {
+            min_runlength: spans[0],
+            shortest_interval: spans[1] / 64,
+            delay: spans[2] / 64,
+            threshold: Q32::from_raw(long[0]),
+            threshold_factor: Q32::from_raw(long[1]),
+            unit: Q32::from_raw(long[2]),
+            m: number,
+            penalty: if in_bucket { casc::Penalty::InBucket } else { casc::Penalty::Restricted },
+            initial_limit: spans[3],
+            phase_margin_percent: number,
+            phase_measurements: number,
+            remeasure_every: spans[3],
+        })
 }
 
 fn cache_fair_parameters() -> impl Strategy<Value = cache_fair::Parameters> {
@@ -283,7 +312,7 @@ fn lfoc_parameters() -> impl Strategy<Value = lfoc::Parameters> {
 /// does not.
 fn tell(made: &Made, events: &[Event]) -> u32 {
     let mut policy = made.policy();
-    let (mut llc, mut running, mut plans) = (None, Vec::new(), 0);
+    let (mut llc, mut running, mut plans, mut count) = (None, Vec::new(), 0, 0);
     for (nanos, event) in (0..).zip(events) {
         match event {
             Event::Machine(now) => llc = Some(*now),
@@ -292,15 +321,31 @@ fn tell(made: &Made, events: &[Event]) -> u32 {
             Event::Exited { app } => running.retain(|other| other != app),
             _ => {}
         }
-        policy.handle(Time::from_nanos(nanos << 28), event, &mut |action| {
-            if let Action::Partition { partition, .. } = action {
+        if let Event::Cpus(cpus) = event {
+            count = cpus.count;
+        }
+        let lives = |thread: &ThreadId| running.contains(&thread.app);
+        policy.handle(Time::from_nanos(nanos << 28), event, &mut |action| match action {
+            Action::Partition { partition, .. } => {
                 let legal = partition.check(&llc.unwrap(), running.iter().copied());
                 assert_eq!(legal, Ok(()), "{event:?}: {partition:?}");
                 plans += 1;
             }
-            if let Action::Quantum { thread, time, .. } = action {
-                assert!(running.contains(&thread.app) && !time.is_zero(), "{event:?}: {action:?}");
+            Action::Quantum { thread, time, .. } => {
+                assert!(lives(&thread) && !time.is_zero(), "{event:?}: {action:?}");
             }
+            Action::Allow { thread, cpus, .. } => {
+                assert!(lives(&thread), "{event:?}: {thread}");
+                assert!(cpus.is_sorted_by(|a, b| a < b) && cpus.iter().all(|&cpu| cpu < count));
+            }
+            Action::Priority { threads, .. } => {
+                assert!(!threads.is_empty() && threads.iter().all(lives), "{event:?}: {threads:?}");
+            }
+            Action::Estimated { thread, value, .. } => {
+                let is_score = matches!(made, Made::Casc(_));
+                assert!(lives(&thread) && (!is_score || value <= Q32::from_int(100)), "{value:?}");
+            }
+            _ => {}
         });
     }
     plans
@@ -334,9 +379,7 @@ proptest! {
         let machine = [Event::Machine(llc), cpus];
         let all: Vec<Event> = machine.into_iter().chain((0..6).map(start)).chain(events).collect();
         let plans = tell(&made, &all);
-        // Those that schedule threads leave the cache as it is.
-        let schedules = matches!(made, Made::CacheFair(_));
-        prop_assert_eq!(plans >= 6, !schedules);
+        prop_assert_eq!(plans >= 6, made.partitions(), "{} plans", plans);
     }
 
     /// Even what no machine tells.
