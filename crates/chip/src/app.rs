@@ -25,6 +25,8 @@ pub(crate) struct App {
     pub(crate) cpu: Option<usize>,
     /// How it takes turns.
     pub(crate) thread: Thread,
+    /// Whether policies are told of it.
+    pub(crate) is_told: bool,
     pub(crate) started: Time,
     pub(crate) phase: usize,
     /// When the phase began, and after how many instructions it ends.

@@ -6,7 +6,7 @@ use fairways_core::{Action, Event, Every, Machine, Sample, ThreadId, Time};
 
 use crate::app::Window;
 use crate::machine::{Chip, Due};
-use crate::scheduler::Thread;
+use crate::scheduler::{Priority, Thread};
 
 impl Chip {
     /// When a window ends, if that is a matter of time.
@@ -83,6 +83,7 @@ impl Chip {
     /// How a thread takes turns; `None` if it does not run.
     fn thread(&mut self, thread: ThreadId) -> Option<&mut Thread> {
         let index = self.find(thread.app).filter(|_| thread.number == 0)?;
+        let index = Some(index).filter(|&index| self.apps[index].is_told)?;
         Some(&mut self.apps[index].thread)
     }
 
@@ -91,7 +92,9 @@ impl Chip {
             || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
             || self.stop_at.is_some_and(|time| self.not_after(time) <= self.now)
             || self.stop_after.is_some_and(|completions| {
-                self.jobs.iter().all(|record| record.completions.len() >= completions)
+                self.jobs
+                    .iter()
+                    .all(|record| record.job.system || record.completions.len() >= completions)
             })
             || self
                 .stop_at_instructions
@@ -105,16 +108,21 @@ impl Machine for Chip {
         loop {
             if let Some(due) = self.due.pop_front() {
                 let event = match due {
-                    Due::Event(event) => event,
+                    Due::Event(event) => Some(event),
                     Due::Start(job) => self.start(job),
                     Due::Exit(app) => {
-                        if let Some(index) = self.find(app) {
+                        let index = self.find(app);
+                        let is_told = index.is_none_or(|index| self.apps[index].is_told);
+                        if let Some(index) = index {
                             self.remove(index);
                         }
-                        Event::Exited { app }
+                        is_told.then_some(Event::Exited { app })
                     }
                 };
-                return Some((self.told(self.now), event));
+                if let Some(event) = event {
+                    return Some((self.told(self.now), event));
+                }
+                continue;
             }
             self.collect();
             if self.due.is_empty() && (self.is_over() || !self.advance()) {
@@ -127,7 +135,9 @@ impl Machine for Chip {
         match action {
             Action::Partition { plan, partition, .. } => {
                 let llc = &self.settings.chip.llc;
-                if let Err(why) = partition.check(llc, self.apps.iter().map(|app| app.id)) {
+                if let Err(why) = partition
+                    .check(llc, self.apps.iter().filter(|app| app.is_told).map(|app| app.id))
+                {
                     // What became of a plan is known before anything else happens, save what became
                     // of those before it.
                     let is_refusal = |due: &&Due| matches!(due, Due::Event(Event::Refused { .. }));
@@ -167,7 +177,7 @@ impl Machine for Chip {
             Action::Priority { threads, raised, .. } => {
                 for &thread in threads {
                     if let Some(of) = self.thread(thread) {
-                        of.raised = raised;
+                        of.priority = if raised { Priority::Raised } else { Priority::Normal };
                     }
                 }
             }

@@ -49,6 +49,9 @@ pub struct Job {
     pub wish: Wish,
     /// What the policy is told of it.
     pub profile: Option<Arc<Profile>>,
+    /// Whether it is the operating system's: it runs before all others, and policies are not told of it, nor
+    /// have a say in it.
+    pub system: bool,
     /// Where its pages are, together with the seed: the same wherever it runs; `None`: by its place among
     /// the jobs.
     pub key: Option<u64>,
@@ -64,6 +67,7 @@ impl Default for Job {
             at: Time::ZERO,
             wish: Wish::default(),
             profile: None,
+            system: false,
             key: None,
         }
     }

@@ -16,7 +16,7 @@ use crate::geometry::{GeometryError, MOST_CORES};
 use crate::job::{Job, Length, Then};
 use crate::program::LINE;
 use crate::run::{TURN, Uncore};
-use crate::scheduler::{Scheduler, Thread};
+use crate::scheduler::{Priority, Scheduler, Thread};
 use crate::settings::Settings;
 
 /// A chip on which programs run; the crate's documentation says how it behaves.
@@ -366,8 +366,8 @@ impl Chip {
         self.uncore.held[app.place] = 0;
     }
 
-    /// Starts a job on a core that is free.
-    pub(crate) fn start(&mut self, job: usize) -> Event {
+    /// Starts a job on a CPU that is free; what policies are told of it.
+    pub(crate) fn start(&mut self, job: usize) -> Option<Event> {
         let id = AppId(self.next_id);
         self.next_id += 1;
         let is_free = |place: &usize| self.apps.iter().all(|app| app.place != *place);
@@ -382,10 +382,14 @@ impl Chip {
         };
         let place = place.unwrap_or(0);
         let cpu = self.scheduler.is_none().then_some(place);
-        let Job { instructions, wish, profile, key, .. } = &self.jobs[job].job;
+        let Job { instructions, wish, profile, key, system, .. } = &self.jobs[job].job;
         let key = key.unwrap_or(job as u64);
         let run_end = instructions.map_or(u64::MAX, |count| self.instructions(count));
         let event = Event::Started { app: id, wish: *wish, profile: profile.clone() };
+        let (is_told, mut thread) = (!system, Thread::NEW);
+        if *system {
+            thread.priority = Priority::System;
+        }
         let all = Fill::new(WayMask::full(self.settings.chip.llc.ways));
         let runner = Runner::new(&self.settings, place, (id, key), all, self.clock(self.now));
         self.apps.push(App {
@@ -393,7 +397,8 @@ impl Chip {
             job,
             place,
             cpu,
-            thread: Thread::NEW,
+            thread,
+            is_told,
             started: self.now,
             phase: 0,
             turned: self.now,
@@ -404,7 +409,7 @@ impl Chip {
             runner,
         });
         self.begin_phase(self.apps.len() - 1);
-        event
+        is_told.then_some(event)
     }
 
     /// Whether a job starts again when its run ends.

@@ -10,7 +10,8 @@
 //!
 //! Where one that waits may run on no CPU that is free, others make room, if they may run on one that is.
 //!
-//! A raised thread takes the place of one that is not. Switching costs the caches' warmth and nothing else.
+//! A raised thread takes the place of one that is not, and one of the operating system's
+//! ([`Job::system`](crate::Job::system)) that of any other. Switching costs the caches' warmth and nothing else.
 
 mod queue;
 mod together;
@@ -41,12 +42,20 @@ impl Default for Scheduling {
     }
 }
 
+/// Who runs before whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Priority {
+    Normal,
+    Raised,
+    System,
+}
+
 /// How a thread takes turns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thread {
     /// The CPUs that it may run on, a bit each.
     pub(crate) allowed: u64,
-    pub(crate) raised: bool,
+    pub(crate) priority: Priority,
     /// How long its next turn is to be, on the policy's clock.
     pub(crate) ordered: Option<Duration>,
     /// Since when it waits, if it does, and how many had come to wait before.
@@ -62,7 +71,7 @@ pub(crate) struct Thread {
 impl Thread {
     pub(crate) const NEW: Self = Self {
         allowed: u64::MAX,
-        raised: false,
+        priority: Priority::Normal,
         ordered: None,
         waits: None,
         last: None,
@@ -199,9 +208,9 @@ impl Chip {
         if !app.can_run() || !app.thread.may(cpu) {
             self.put_back(scheduler, cpu, self.now);
         } else if turn.end <= self.now {
-            let raised = app.thread.raised;
+            let priority = app.thread.priority;
             let next = scheduler.first(&self.apps, cpu, self.quantum());
-            let gives_way = next.is_some_and(|next| self.apps[next].thread.raised >= raised);
+            let gives_way = next.is_some_and(|next| self.apps[next].thread.priority >= priority);
             if gives_way {
                 self.put_back(scheduler, cpu, self.now);
             } else {
@@ -211,22 +220,26 @@ impl Chip {
         }
     }
 
-    /// Raised threads that wait take the places of others.
+    /// Threads that wait take the places of others of lower priority.
     fn preempt(&mut self, scheduler: &mut Scheduler) {
         loop {
             let place = |app: &App| {
                 let is_lower = |&cpu: &usize| {
                     let turn = scheduler.turns[cpu].and_then(|turn| self.find(turn.app));
-                    app.thread.may(cpu) && turn.is_some_and(|index| !self.apps[index].thread.raised)
+                    let priority = turn.map(|index| self.apps[index].thread.priority);
+                    app.thread.may(cpu) && priority.is_some_and(|other| other < app.thread.priority)
                 };
                 let is_free = |&cpu: &usize| app.thread.may(cpu) && scheduler.is_free(cpu);
                 let mut cpus = app.thread.last.into_iter().chain(0..scheduler.turns.len());
                 // Free CPUs are taken in any case.
                 if cpus.clone().any(|cpu| is_free(&cpu)) { None } else { cpus.find(is_lower) }
             };
-            let waiting = self.apps.iter().filter(|app| app.thread.raised);
-            let waiting = waiting.filter_map(|app| Some((app.thread.waits?, app.id, place(app)?)));
-            let Some((_, id, cpu)) = waiting.min() else { return };
+            let above = |app: &App| core::cmp::Reverse(app.thread.priority);
+            let waiting = self
+                .apps
+                .iter()
+                .filter_map(|app| Some((above(app), app.thread.waits?, app.id, place(app)?)));
+            let Some((.., id, cpu)) = waiting.min() else { return };
             let since = scheduler.turns[cpu].map_or(self.now, |turn| turn.since);
             // As if it had waited since its turn began: it goes on before those that came later.
             self.put_back(scheduler, cpu, since);
@@ -326,6 +339,9 @@ impl Chip {
         let part = ran.min(ordered).as_nanos() * u128::from(self.quantum());
         let part = part.checked_div(ordered.as_nanos()).unwrap_or(0);
         self.apps[index].thread.turns += u64::try_from(part).unwrap_or(u64::MAX);
+        if !self.apps[index].is_told {
+            return;
+        }
         let (thread, cpu) = (ThreadId::first_of(app), u32::try_from(cpu).unwrap_or(u32::MAX));
         self.due.push_back(Due::Event(Event::QuantumGiven(Slice { thread, cpu, ordered, ran })));
     }

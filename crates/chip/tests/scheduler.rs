@@ -234,6 +234,59 @@ fn raised_threads_run_before_others() {
     assert!(last.len() > 60);
 }
 
+/// The operating system's own thread runs at once whenever it wakes, and policies hear of it only in what the
+/// cache has done.
+#[test]
+fn the_system_runs_before_all_and_is_not_told_of() {
+    let program = Program {
+        accesses: Accesses::Pattern(Pattern::Random { lines: 1 << 13 }),
+        base_cpi: 1.0,
+        overlap: 1.0,
+    };
+    let reader = Job::new(program).phases[0].clone();
+    let burst = Phase { length: Some(Length::Time(MS)), ..reader.clone() };
+    let nap = Phase { program: None, length: Some(Length::Time(4 * MS)) };
+    let system = Job { phases: vec![nap, burst], system: true, ..Job::default() };
+    let span = 100 * MS;
+    let (mut own, mut missed) = (0, 0);
+    let chip = run(settings(1), vec![system, busy(), busy()], span, |_, event, chip| match event {
+        Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: MS / 10 }),
+        Event::Started { app, .. } => {
+            assert_ne!(*app, AppId(0));
+            // Nor does raising one put it above the system.
+            let threads = [ThreadId::first_of(*app)];
+            chip.carry_out(Action::Priority { threads: &threads, raised: true, reason: "a test" });
+        }
+        Event::QuantumGiven(slice) => {
+            assert_ne!(slice.thread, thread(0));
+            own += 1;
+        }
+        Event::RanTogether(together) => {
+            assert!(together.threads.iter().all(|ran| ran.thread != thread(0)));
+            missed += together.group.llc_misses.unwrap();
+        }
+        _ => {}
+    });
+    let got = shares(&chip, 3, span);
+    assert!((got[0] - 0.2).abs() < 0.005, "{got:?}");
+    assert!((got[1] - 0.4).abs() < 0.02 && (got[2] - 0.4).abs() < 0.02, "{got:?}");
+    // It is never beside anybody on one CPU; its turns cut others' short.
+    assert!(own > 30 && missed == 0, "{own} {missed}");
+    // Beside others, what it missed is in the group's counters, and in no thread's.
+    let always = Job { phases: vec![reader], system: true, ..Job::default() };
+    let mut missed = (0, 0);
+    run(settings(2), vec![always, busy(), busy()], 20 * MS, |_, event, chip| match event {
+        Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: MS / 10 }),
+        Event::RanTogether(together) => {
+            assert_eq!(together.threads.len(), 1);
+            missed.0 += together.threads[0].counters.llc_misses.unwrap();
+            missed.1 += together.group.llc_misses.unwrap();
+        }
+        _ => {}
+    });
+    assert!(missed.0 == 0 && missed.1 > 1000, "{missed:?}");
+}
+
 #[test]
 fn times_together_are_told_when_somebody_else_runs() {
     let mut told: Vec<(Time, Together)> = Vec::new();

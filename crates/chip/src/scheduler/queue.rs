@@ -1,5 +1,6 @@
 //! The queues of the CPUs.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use fairways_core::AppId;
@@ -44,7 +45,7 @@ impl Queues {
         for id in self.0.iter().flatten() {
             let Some(index) = apps.iter().position(|app| app.id == *id) else { continue };
             let thread = &apps[index].thread;
-            let key = (!thread.raised, thread.turns.max(few), thread.waits);
+            let key = (Reverse(thread.priority), thread.turns.max(few), thread.waits);
             if thread.may(cpu) && best.is_none_or(|(first, _)| key < first) {
                 best = Some((key, index));
             }

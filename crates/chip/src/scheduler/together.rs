@@ -52,10 +52,14 @@ impl Chip {
                 let Some(index) = self.find(*app) else { continue };
                 let counters = self.apps[index].counted(clock).since(from, times);
                 group = sum(&group, &counters);
-                threads.push(Ran { thread: ThreadId::first_of(*app), counters });
+                if self.apps[index].is_told {
+                    threads.push(Ran { thread: ThreadId::first_of(*app), counters });
+                }
             }
-            let together = Together { threads, group, window };
-            self.due.push_back(Due::Event(Event::RanTogether(together)));
+            if !threads.is_empty() {
+                let together = Together { threads, group, window };
+                self.due.push_back(Due::Event(Event::RanTogether(together)));
+            }
         }
         (gathering.since, gathering.from) = (self.now, self.now_running());
     }

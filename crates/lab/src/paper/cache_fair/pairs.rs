@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use fairways_chip::{Account, Chip, ChipError, Settings};
+use fairways_chip::{Account, Chip, ChipError};
 use fairways_core::{Machine, Q32, Time, WayMask};
 use fairways_policy::cache_fair::{Point, fair_miss_rate};
 use fairways_policy::regression::least_squares;
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{TABLE_2, chip};
 use crate::paper::Findings;
-use crate::paper::turns::{job, mean, median};
+use crate::paper::turns::{job, mean, median, solaris};
 
 /// How long a pair runs before it is counted, and how long it is.
 const WARM: Duration = Duration::from_millis(50);
@@ -30,7 +30,7 @@ pub(super) struct Fair {
 
 /// What two programs do on a core each; `divided`: with half of the ways each.
 fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], ChipError> {
-    let settings = Settings { seed: setting.seed, ..Settings::new(chip(false)) };
+    let settings = solaris(chip(false), setting.seed);
     let mut chip = Chip::new(settings, names.map(|name| job(name, Time::ZERO)))?;
     if divided {
         let half = settings.chip.llc.ways.get() / 2;

@@ -7,7 +7,9 @@ use fairways_core::{AppId, Policy, ThreadId, Time, WayMask, Wish};
 use fairways_policy::cache_fair::{CacheFair, Parameters};
 
 use super::Setting;
-use crate::paper::turns::{Go, Nobody, Stretch, accounts, arrivals, job, pass, run};
+use crate::paper::turns::{
+    Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris, system,
+};
 
 /// Table 2: the principal, and whom it runs with in the fast and in the slow schedule.
 pub(super) const TABLE_2: [(&str, [&str; 3], [&str; 3]); 9] = [
@@ -92,18 +94,14 @@ impl Run {
     pub(super) fn run(self, setting: Setting) -> Result<Fared, ChipError> {
         let Setting { time_scale, seed, .. } = setting;
         let seed = seed + self.number;
-        let settings = Settings {
-            time_scale,
-            seed,
-            scheduler: Some(TURNS),
-            ..Settings::new(chip(self.unlimited))
-        };
+        let settings =
+            Settings { time_scale, scheduler: Some(TURNS), ..solaris(chip(self.unlimited), seed) };
         let times = arrivals(seed, THREADS, TURNS.quantum);
         let jobs = self.schedule.iter().zip(times).enumerate().map(|(thread, (name, at))| Job {
             wish: Wish { best_effort: thread == self.best_effort, ..Wish::default() },
             ..job(name, at)
         });
-        let mut chip = Chip::new(settings, jobs)?;
+        let mut chip = Chip::new(settings, jobs.chain([system(TURNS)]))?;
         if self.under == Under::Partitioned {
             let ways = settings.chip.llc.ways.get();
             let (low, high) =

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Account, Chip, ChipError, Settings};
+use fairways_chip::{Account, Chip, ChipError};
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
 use super::Setting;
 use super::setup::{TABLE_2, chip};
 use crate::paper::Findings;
-use crate::paper::turns::{job, least, most};
+use crate::paper::turns::{job, least, most, solaris};
 
 /// Windows that are compared.
 const WINDOWS: u32 = 6;
@@ -19,8 +19,7 @@ const STEADY: f64 = 10.0;
 
 /// What a program counted in each window after the first.
 fn windows(name: &str, setting: Setting) -> Result<Vec<Account>, ChipError> {
-    let settings = Settings { seed: setting.seed, ..Settings::new(chip(false)) };
-    let mut chip = Chip::new(settings, [job(name, Time::ZERO)])?;
+    let mut chip = Chip::new(solaris(chip(false), setting.seed), [job(name, Time::ZERO)])?;
     // 100 million instructions, at some four cycles each.
     let window = Duration::from_millis(400) / setting.time_scale;
     let mut counted = Vec::new();

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Mixture, Part};
-use fairways_chip::{Chip, ChipError, Geometry, Job, Program, Settings, Shape};
+use fairways_chip::{Chip, ChipError, Geometry, Job, Program, Shape};
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
 use super::setup::{SIZES, chip};
 use crate::paper::Findings;
-use crate::paper::turns::{Stretch, accounts, job, least, most};
+use crate::paper::turns::{Stretch, accounts, job, least, most, solaris};
 
 /// The paper's load is "a multithreaded SPEC CPU2000 workload".
 const LOAD: [&str; 8] = ["gzip", "crafty", "twolf", "parser", "vpr", "vortex", "gcc", "art"];
@@ -23,7 +23,7 @@ pub(super) type Point = (u32, f64, f64);
 /// Programs that have a hardware thread each, after half of this time.
 fn count(chip: Geometry, seed: u64, jobs: Vec<Job>, span: Duration) -> Result<Stretch, ChipError> {
     let count = jobs.len();
-    let mut chip = Chip::new(Settings { seed, ..Settings::new(chip) }, jobs)?;
+    let mut chip = Chip::new(solaris(chip, seed), jobs)?;
     let mut until = |span| {
         chip.stop_at(Time::ZERO.after(span));
         while chip.next_event().is_some() {}

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::chip;
 use crate::paper::Findings;
-use crate::paper::turns::{Go, Nobody, accounts, arrivals, job, pass, run};
+use crate::paper::turns::{Go, Nobody, accounts, arrivals, job, pass, run, solaris, system};
 
 /// The paper's load is twelve SPEC CPU2000 benchmarks that it does not name.
 const LOAD: [&str; 12] = [
@@ -28,7 +28,7 @@ fn settings(setting: Setting) -> Settings {
     // Four processors with 4 MB each, which are not shared: so much that nobody is in another's way.
     let chip = Geometry { cores: 4, threads: 1, ..chip(16 * 768) };
     let (time_scale, seed) = (setting.time_scale.max(SCALE), setting.seed);
-    Settings { scheduler: Some(Scheduling::default()), time_scale, seed, ..Settings::new(chip) }
+    Settings { scheduler: Some(Scheduling::default()), time_scale, ..solaris(chip, seed) }
 }
 
 /// The instructions that a benchmark runs by itself in that time.
@@ -48,13 +48,15 @@ fn finished(
     let times = arrivals(setting.seed, LOAD.len(), Scheduling::default().quantum);
     let jobs = LOAD.iter().zip(times).zip(work);
     let jobs = jobs.map(|((name, at), &work)| Job { instructions: Some(work), ..job(name, at) });
+    let jobs = jobs.chain([system(Scheduling::default())]);
     let mut chip = Chip::new(settings(setting), jobs)?;
-    let mut last = Time::ZERO;
+    let (mut last, mut left) = (Time::ZERO, LOAD.len());
     run(&mut chip, policy, Time::ZERO.after(WORK * 100), |at, event, _, _| {
         if matches!(event, Event::Exited { .. }) {
+            left -= 1;
             last = at;
         }
-        Go::On
+        if left == 0 { Go::Stop } else { Go::On }
     });
     Ok(last.nanos() as f64 / 1e9)
 }

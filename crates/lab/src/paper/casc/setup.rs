@@ -6,7 +6,9 @@ use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings, preset
 use fairways_core::{AppId, Event, ThreadId, Time, Together};
 use fairways_policy::casc::{Casc, Measurement, Parameters};
 
-use crate::paper::turns::{Go, Nobody, Stretch, accounts, arrivals, job, pass, run};
+use crate::paper::turns::{
+    Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris, system,
+};
 
 /// The benchmarks (§5.2); of each, six threads.
 pub(super) const PROGRAMS: [&str; 3] = ["art", "twolf", "berkeley-db"];
@@ -79,13 +81,15 @@ impl Bench {
     fn settings(self) -> Settings {
         let Self { l2_kb, time_scale, seed, .. } = self;
         let scheduler = Some(Scheduling::default());
-        Settings { time_scale, seed, scheduler, ..Settings::new(chip(l2_kb)) }
+        Settings { time_scale, scheduler, ..solaris(chip(l2_kb), seed) }
     }
 
     /// Job `i` is a thread of program `i` modulo three.
     fn jobs(self) -> impl Iterator<Item = Job> {
         let times = arrivals(self.seed, THREADS, Scheduling::default().quantum);
-        times.into_iter().enumerate().map(move |(i, at)| job(self.programs[i % PROGRAMS.len()], at))
+        let each = times.into_iter().enumerate();
+        let jobs = each.map(move |(i, at)| job(self.programs[i % PROGRAMS.len()], at));
+        jobs.chain([system(Scheduling::default())])
     }
 
     /// Counts from here on.
@@ -210,8 +214,7 @@ impl Group {
 
 /// A program by itself with the base L2: misses per 100 references, after half of this time.
 pub(super) fn alone(name: &str, seed: u64) -> Result<f64, ChipError> {
-    let settings = Settings { seed, ..Settings::new(chip(768)) };
-    let mut chip = Chip::new(settings, [job(name, Time::ZERO)])?;
+    let mut chip = Chip::new(solaris(chip(768), seed), [job(name, Time::ZERO)])?;
     let span = Duration::from_millis(400);
     let mut stock = Nobody;
     pass(&mut chip, &mut stock, Time::ZERO.after(span / 2));
