@@ -67,6 +67,8 @@ pub(super) struct Fared {
     pub(super) seconds: f64,
     /// What all did meanwhile.
     pub(super) stretch: Stretch,
+    /// The principal's fair miss rate as it was found out in the schedule, misses per cycle.
+    pub(super) fair_rate: Option<f64>,
 }
 
 /// The chip of Table 1.
@@ -123,7 +125,9 @@ impl Run {
                         Go::On
                     }
                 });
-                Ok(segment(&mut chip, &mut policy, time_scale))
+                let rate = principal.and_then(|app| policy.fair_miss_rate(ThreadId::first_of(app)));
+                let fair_rate = rate.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64);
+                Ok(Fared { fair_rate, ..segment(&mut chip, &mut policy, time_scale) })
             }
             Under::Conventional | Under::Partitioned => {
                 let before = SEGMENT / u64::from(time_scale);
@@ -147,5 +151,6 @@ fn segment<P: Policy>(chip: &mut Chip, policy: &mut P, time_scale: u32) -> Fared
     pass(chip, policy, end(PATIENCE));
     let seconds = chip.now().since(since).as_secs_f64();
     let scaled = seconds / f64::from(time_scale);
-    Fared { seconds, stretch: Stretch::between(&before, &accounts(chip, THREADS), scaled) }
+    let stretch = Stretch::between(&before, &accounts(chip, THREADS), scaled);
+    Fared { seconds, stretch, fair_rate: None }
 }

@@ -5,6 +5,7 @@
 
 mod buckets;
 mod latency;
+mod noise;
 mod numbers;
 mod overhead;
 mod performance;
@@ -67,6 +68,7 @@ impl Casc {
         let mut findings = Findings::default();
         numbers::findings(&mut findings);
         buckets::findings(&mut findings);
+        let noise = noise::curve(&mut findings);
         told("Figures 1 to 3", 0, 3);
         latency::hidden(&mut findings)?;
         told("Figures 1 to 3", 1, 3);
@@ -82,6 +84,6 @@ impl Casc {
         }
         told("§5.3.4", 0, 1);
         overhead::findings(self.0, &mut findings)?;
-        Ok((findings, Figures { l1, l2, performance }))
+        Ok((findings, Figures { l1, l2, noise, performance }))
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::latency::Point;
+use super::noise;
 use super::performance::Performance;
 use super::setup::PROGRAMS;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
@@ -12,6 +13,7 @@ use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 pub struct Figures {
     pub(super) l1: Vec<Point>,
     pub(super) l2: Vec<Point>,
+    pub(super) noise: Vec<noise::Point>,
     pub(super) performance: Performance,
 }
 
@@ -37,6 +39,9 @@ impl Figures {
                 [of("IPC", |point| point.1), of("misses per reference", |point| point.2 / 100.0)];
             lines(&file(name), title, ["log2 of KB", "IPC; misses per reference"], &plot)?;
         }
+        let title = "Threads classified right, of 18";
+        let noise = Line { name: "CASC".to_owned(), points: self.noise.clone() };
+        lines(&file("noise"), title, ["noise of measured rates, percent", "threads"], &[noise])?;
         let with_casc = &self.performance.sizes[..self.performance.sizes.len() - 1];
         let labels = with_casc.iter().map(|size| format!("{} KB", size.kb)).collect::<Vec<_>>();
         let pairs = |value: &dyn Fn(usize) -> (f64, f64)| {
