@@ -52,6 +52,10 @@ impl<'a> Drive<'a> {
         self.witness.llc().expect("nothing is asked before the first event")
     }
 
+    pub(crate) fn cpus(&self) -> Option<u32> {
+        self.witness.cpus()
+    }
+
     pub(crate) fn running(&self) -> &[AppId] {
         self.witness.running()
     }

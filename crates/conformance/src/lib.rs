@@ -11,6 +11,7 @@ pub mod promise;
 mod rng;
 mod spoil;
 mod subject;
+mod turns;
 mod windows;
 mod witness;
 

@@ -35,6 +35,13 @@ pub const REFUSED: &str = "a plan that breaks a rule is refused, before anything
 pub const CARRIED_OUT: &str = "a plan that breaks no rule is carried out";
 /// What became of the last [`Action::Wake`](fairways_core::Action::Wake), and of no other.
 pub const ALARM: &str = "there is one alarm, and it rings once, in time";
+/// What a machine tells of turns is of threads that run, on CPUs that there are, one after the other, and as long
+/// as its quantum or as was ordered.
+pub const TURNS: &str = "turns are such as can have been";
+/// A turn that began after a thread was confined to CPUs is on one of them.
+pub const ALLOWED: &str = "threads run where they may";
+/// Times together are told once they are asked for, and are no shorter than was asked.
+pub const TOGETHER: &str = "times together are those that were asked for";
 /// Once a machine has no more to tell, it never has.
 pub const FINAL: &str = "the end is final";
 /// A simulated machine is a function of what is asked of it.

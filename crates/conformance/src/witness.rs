@@ -7,6 +7,7 @@ use fairways_core::{Action, AppId, Event, Llc, Machine, Sample, Time};
 use crate::plans::Plans;
 use crate::promise::{self, hold};
 use crate::subject::Subject;
+use crate::turns::Turns;
 use crate::windows::Windows;
 
 /// A machine whose every event is held to the contract, in view of what was asked of it.
@@ -21,6 +22,7 @@ pub struct Witness<'a> {
     ever: BTreeSet<AppId>,
     windows: Windows,
     plans: Plans,
+    turns: Turns,
     /// When the alarm is to ring: never before it was set.
     alarm: Option<Time>,
 }
@@ -39,6 +41,7 @@ impl<'a> Witness<'a> {
             ever: BTreeSet::new(),
             windows: Windows::new(subject.is_noisy()),
             plans: Plans::default(),
+            turns: Turns::default(),
             alarm: None,
         }
     }
@@ -53,6 +56,12 @@ impl<'a> Witness<'a> {
     #[must_use]
     pub fn llc(&self) -> Option<Llc> {
         self.llc
+    }
+
+    /// How many CPUs the machine schedules threads on; `None` if it has told of none.
+    #[must_use]
+    pub fn cpus(&self) -> Option<u32> {
+        self.turns.cpus()
     }
 
     /// The programs that run, in the order in which they started.
@@ -105,13 +114,14 @@ impl<'a> Witness<'a> {
             Event::Exited { app } => {
                 self.running.retain(|other| other != app);
                 self.windows.forget(*app);
+                self.turns.forget(*app);
             }
             Event::Sampled(sample) => self.windows.check(at, sample, &self.plans),
             Event::Woke => self.ring(at),
-            Event::Cpus(_)
-            | Event::RanTogether(_)
-            | Event::QuantumGiven(_)
-            | Event::Refused { .. } => {}
+            Event::Cpus(cpus) => self.turns.machine(*cpus),
+            Event::RanTogether(together) => self.turns.ran(at, together, &self.running),
+            Event::QuantumGiven(slice) => self.turns.gave(at, slice, &self.running),
+            Event::Refused { .. } => {}
         }
     }
 }
@@ -138,11 +148,16 @@ impl Machine for Witness<'_> {
                 self.windows.ask(self.now, app, every);
             }
             Action::Wake { at } => self.alarm = Some(at.max(self.now)),
+            Action::WatchTogether { .. } => self.turns.ask(self.now, &action),
+            Action::Allow { thread, .. } | Action::Quantum { thread, .. }
+                if self.running.contains(&thread.app) =>
+            {
+                self.turns.ask(self.now, &action);
+            }
             Action::Watch { .. }
-            | Action::WatchTogether { .. }
             | Action::Allow { .. }
-            | Action::Priority { .. }
             | Action::Quantum { .. }
+            | Action::Priority { .. }
             | Action::Estimated { .. }
             | Action::Classified { .. } => {}
         }

@@ -1,6 +1,6 @@
 //! Random actions at random events.
 
-use fairways_core::{Action, AppId, Event, Time};
+use fairways_core::{Action, AppId, Event, ThreadId, Time};
 
 use crate::drive::Drive;
 use crate::promise;
@@ -48,7 +48,28 @@ impl Drive<'_> {
             4 => self.wake(self.scale.time / 4 * quarters),
             5 => self.act(Action::Wake { at: Time::from_nanos(self.now().nanos() / 2) }),
             6 => self.act(Action::Classified { app: anybody, class: "any", reason: "a check" }),
+            7 => {
+                if let Some(cpus) = self.cpus() {
+                    self.schedule(rng, ThreadId::first_of(anybody), cpus);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Asks for something of a thread, on a machine that schedules.
+    fn schedule(&mut self, rng: &mut Rng, thread: ThreadId, cpus: u32) {
+        let (time, reason) = (self.scale.time / 40 * (1 + rng.below(40)), "a check");
+        match rng.below(5) {
+            0 => self.act(Action::WatchTogether { shortest: time / 10 }),
+            1 => self.act(Action::Quantum { thread, time, reason }),
+            2 => self.act(Action::Priority { threads: &[thread], raised: true, reason }),
+            3 => self.act(Action::Priority { threads: &[thread], raised: false, reason }),
+            _ => {
+                // One that there is not, too.
+                let some: Vec<u32> = (0..=cpus).filter(|_| rng.below(3) > 0).collect();
+                self.act(Action::Allow { thread, cpus: &some, reason });
+            }
         }
     }
 }

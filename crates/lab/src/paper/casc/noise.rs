@@ -6,9 +6,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{
-    AppId, Counters, Cpus, Event, Policy, Q32, Ran, ThreadId, Time, Together, Wish,
-};
+use fairways_core::{AppId, Counters, Cpus, Event, Policy, Ran, ThreadId, Time, Together, Wish};
 use fairways_policy::casc::{Casc, Parameters};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -132,6 +130,8 @@ fn whole(value: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use fairways_core::Q32;
+
     use super::*;
 
     #[test]
