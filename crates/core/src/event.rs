@@ -94,6 +94,7 @@ pub enum Action<'a> {
     /// ([`Event::RanTogether`]); one that is under way counts from now on.
     WatchTogether {
         /// Shorter ones are not told.
+        #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
         shortest: Duration,
     },
     /// Let a thread run on these CPUs only, until told otherwise; one that runs on another leaves it.
@@ -121,6 +122,7 @@ pub enum Action<'a> {
         /// The thread.
         thread: ThreadId,
         /// How long, more than nothing.
+        #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
         time: Duration,
         /// Why the policy decided so, in a line for people.
         reason: &'static str,

@@ -117,8 +117,8 @@ fn bad_input_is_told_in_one_line() {
         ),
         (&[&chip[..], &["--policies", "optimum"]].concat(), "optimum is for profiles"),
         (
-            &["--machine", "chip:xeon-d", "--programs", &["lookbusy"; 9].join(",")],
-            "at most 8 programs",
+            &["--machine", "chip:xeon-d", "--programs", &["lookbusy"; 64].join(",")],
+            "at most 63 programs",
         ),
     ] {
         let assert = fairways(&[&["simulate"][..], args].concat()).code(2).stdout("");

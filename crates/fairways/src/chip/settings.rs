@@ -70,8 +70,9 @@ impl World {
             .map(|text| parse(text, profile).map_err(|why| BadInput(format!("--programs: {why}"))));
         let keyed = |(key, written): (u64, Result<Written, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
-        let scheduler =
-            scheduling(flags.quantum.as_ref(), schedules || jobs.len() > chip.cpus() as usize)?;
+        let has_live = jobs.iter().any(|job| job.live().next().is_some());
+        let too_many = jobs.len() > chip.cpus() as usize && !has_live;
+        let scheduler = scheduling(flags.quantum.as_ref(), schedules || too_many)?;
         let settings = Settings { scheduler, ..settings };
         let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
         if let Some(programs) = &flags.best_effort {

@@ -1,0 +1,105 @@
+//! Programs that take turns, and the policies that schedule them, as a user runs them.
+
+#![allow(clippy::unwrap_used)]
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+use serde_json::Value;
+
+fn fairways(args: &[&str]) -> Assert {
+    Command::cargo_bin("fairways").unwrap().args(args).assert()
+}
+
+fn stdout(args: &[&str]) -> String {
+    String::from_utf8(fairways(args).success().get_output().stdout.clone()).unwrap()
+}
+
+/// Eleven threads for eight CPUs; everything takes a hundredth of the time.
+const CASC: [&str; 11] = [
+    "run",
+    "--machine",
+    "chip:t1",
+    "--time-scale",
+    "0.01",
+    "--duration",
+    "5s",
+    "--policy",
+    "casc",
+    "--programs",
+    "art-like,art-like,art-like,berkeley-db-like,berkeley-db-like,berkeley-db-like,berkeley-db-like,\
+     berkeley-db-like,berkeley-db-like,berkeley-db-like,berkeley-db-like",
+];
+
+#[test]
+fn casc_measures_and_confines_and_can_be_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal");
+    let journal = journal.to_str().unwrap();
+    let report = stdout(&[&CASC[..], &["--journal", journal]].concat());
+    let line = |said: &str| report.lines().filter(|line| line.contains(said)).count();
+    assert_eq!(line("8 CPUs, a quantum of 200ms"), 1, "{report}");
+    assert_eq!(line("no longer raised: "), 1, "{report}");
+    // Nine by the matrix and two by themselves.
+    assert!(line("PCMR, misses per 100 L2 references") >= 11, "{report}");
+    assert_eq!(line("may run on CPUs 0: its PCMR is unknown"), 2, "{report}");
+    fairways(&["replay", journal]).success();
+    let text = std::fs::read_to_string(journal).unwrap();
+    for word in
+        ["ran_together", "quantum_given", "watch_together", "allow", "priority", "estimated"]
+    {
+        assert!(text.contains(&format!("\"{word}\"")), "{word}");
+    }
+    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(header["machine"]["cpus"], 8);
+    assert_eq!(header["machine"]["quantum"], 200_000_000);
+    assert!(report == stdout(&CASC), "the same input gives the same bytes");
+}
+
+#[test]
+fn cache_fair_gives_time_and_programs_take_turns() {
+    let args = "simulate --machine chip:t1-single --time-scale 0.02 --quantum 20ms --duration 2s \
+                --warm-up 500ms --programs vortex-like,art-like,mcf-like,gzip-like \
+                --best-effort gzip-like --policies stock,cache-fair --json";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let report: Value = serde_json::from_str(&stdout(&args)).unwrap();
+    let policies = report["policies"].as_array().unwrap();
+    assert_eq!(policies.len(), 2);
+    for policy in policies {
+        for slowdown in policy["slowdowns"].as_array().unwrap() {
+            // Half of a CPU, and less than that of a cache.
+            assert!((1.9..4.5).contains(&slowdown.as_f64().unwrap()), "{policy}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_told_in_one_line() {
+    let many = ["lookbusy"; 64].join(",");
+    let chip = "run --machine chip:t1 --programs lookbusy,art-like";
+    for (args, said) in [
+        ("run --machine model --policy casc".into(), "--policy casc: it decides who runs where"),
+        ("simulate --policies stock,cache-fair".into(), "--policies cache-fair: it decides who"),
+        ("run --machine model --quantum 2ms".into(), "--quantum: expected --machine chip:"),
+        ("simulate --best-effort chess".into(), "--best-effort: expected --machine chip:"),
+        (format!("{chip} --quantum 0s"), "--quantum: expected a time such as"),
+        (format!("{chip} --quantum soon"), "--quantum: expected a time such as"),
+        (
+            format!("{chip} --best-effort chess"),
+            "--best-effort: expected one of the programs lookbusy, art-like, found \"chess\"",
+        ),
+        (format!("run --machine chip:t1 --programs {many}"), "at most 63 programs, found 64"),
+        (
+            "run --machine chip:t1 --programs live:true --quantum 2ms".into(),
+            "a live program can't take turns with others",
+        ),
+        (format!("{chip} --policy casc --set m=few"), "parameter m of casc"),
+        (
+            format!("{chip} --policy cache-fair --set threshold=15"),
+            "parameters of cache-fair: expected one of",
+        ),
+    ] {
+        let args: Vec<&str> = args.split(' ').collect();
+        let told = String::from_utf8(fairways(&args).code(2).get_output().stderr.clone()).unwrap();
+        assert!(told.contains(said) && told.lines().count() == 1, "{args:?}: {told}");
+    }
+}
