@@ -19,14 +19,16 @@ const LOAD: [&str; 12] = [
 ];
 
 /// How long each runs by itself, on the policy's clock: the paper's twelve took 63 minutes.
-const WORK: Duration = Duration::from_secs(6);
+const WORK: Duration = Duration::from_secs(30);
 
 /// How many times shorter everything takes, at least: nothing here depends on how caches warm up.
-const SCALE: u32 = 20;
+const SCALE: u32 = 100;
 
 fn settings(setting: Setting) -> Settings {
-    // Four processors with 4 MB each, which are not shared: so much that nobody is in another's way.
-    let chip = Geometry { cores: 4, threads: 1, ..chip(16 * 768) };
+    // Four processors with 4 MB each, which are not shared: so much that nobody is in another's way, nor on
+    // the bus.
+    let bandwidth_mbps = f64::INFINITY;
+    let chip = Geometry { cores: 4, threads: 1, bandwidth_mbps, ..chip(16 * 768) };
     let (time_scale, seed) = (setting.time_scale.max(SCALE), setting.seed);
     Settings { scheduler: Some(Scheduling::default()), time_scale, ..solaris(chip, seed) }
 }

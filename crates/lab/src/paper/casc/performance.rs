@@ -33,7 +33,7 @@ pub(super) struct Performance {
 
 pub(super) fn run(
     setting: Setting,
-    programs: [&'static str; 3],
+    (programs, parameters): ([&'static str; 3], Parameters),
     what: &str,
     told: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Performance, ChipError> {
@@ -54,7 +54,7 @@ pub(super) fn run(
     let one = |&(kb, run, with_casc): &(u32, u64, bool)| {
         let bench = bench(kb, run);
         let found = if with_casc {
-            bench.casc(Parameters::default()).map(Found::Casc)
+            bench.casc(parameters).map(Found::Casc)
         } else {
             bench.stock().map(Found::Stock)
         };
