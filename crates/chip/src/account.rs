@@ -20,7 +20,8 @@
 //! Hardware threads of a core take turns at its pipeline, which begins an instruction a cycle: the one that has
 //! been ready for longest goes first, with what it does up to its next access, at most 16 instructions. An
 //! instruction holds the pipeline for a cycle; the rest of its `base_cpi` is the thread's own. Cycles of waiting
-//! for the pipeline count as cycles of the thread.
+//! for the pipeline count as cycles of the thread. One that is on its core by itself is not held to that: its
+//! `base_cpi` may be below 1.
 //!
 //! Time is kept in ticks, 1024 to a cycle.
 

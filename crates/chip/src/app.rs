@@ -48,7 +48,9 @@ impl App {
     /// What it has counted by the time its core's clock should show. An access that is under way is counted,
     /// but not the time that it is still to take.
     pub(crate) fn counted(&self, clock: u64) -> Account {
-        let ahead = self.runner.clock.saturating_sub(clock);
+        let Runner { clock: reached, passed: (from, to), .. } = self.runner;
+        let own = if reached == to { from } else { reached };
+        let ahead = own.saturating_sub(clock);
         let last = self.runner.last;
         Account {
             ticks: self.account.ticks.saturating_sub(ahead),
@@ -98,6 +100,8 @@ impl Stall {
 pub(crate) struct Runner {
     /// In ticks: how far its core is.
     pub(crate) clock: u64,
+    /// From where to where its clock passed last without it, while it waited for its CPU.
+    passed: (u64, u64),
     /// The phase that runs, and by number those that have run and will go on.
     pub(crate) now: Stretch,
     phase: usize,
@@ -176,6 +180,7 @@ impl Runner {
         let (placed, random) = seeds(settings, app, key);
         Self {
             clock,
+            passed: (clock, clock),
             now: Stretch::new(settings, &Phase { program: None, length: None }, placed),
             phase: usize::MAX,
             others: Vec::new(),
@@ -213,6 +218,19 @@ impl Runner {
     pub(crate) fn end(&mut self) {
         self.now.source = None;
         self.others.clear();
+    }
+
+    /// Where a phase's pages are.
+    pub(crate) fn pages_of(&self, settings: &Settings, phase: &Phase) -> Pages {
+        pages_of(settings, phase.program.as_deref(), self.placed)
+    }
+
+    /// Its CPU's clock is that far: what was ahead of time is another's, and none of its own cycles.
+    pub(crate) fn wait_until(&mut self, clock: u64) {
+        if self.clock < clock {
+            let from = if self.clock == self.passed.1 { self.passed.0 } else { self.clock };
+            (self.passed, self.clock) = ((from, clock), clock);
+        }
     }
 
     /// The tag of a line.

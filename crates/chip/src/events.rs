@@ -82,6 +82,9 @@ impl Chip {
 
     /// How a thread takes turns; `None` if it does not run.
     fn thread(&mut self, thread: ThreadId) -> Option<&mut Thread> {
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.unsettled = true;
+        }
         let index = self.find(thread.app).filter(|_| thread.number == 0)?;
         let index = Some(index).filter(|&index| self.apps[index].is_told)?;
         Some(&mut self.apps[index].thread)
@@ -99,7 +102,8 @@ impl Chip {
             || self
                 .stop_at_instructions
                 .is_some_and(|(job, instructions)| self.account(job).instructions >= instructions)
-            || (self.apps.is_empty() && self.arrivals.is_empty())
+            || !(self.apps.iter().any(|app| app.is_told)
+                || self.arrivals.iter().any(|(_, job)| !self.jobs[*job].job.system))
     }
 }
 
@@ -158,7 +162,9 @@ impl Machine for Chip {
             }
             Action::Watch { app, every } => {
                 let (since, clock) = (self.now, self.clock(self.now));
-                if let Some(index) = self.find(app) {
+                if let Some(index) = self.find(app)
+                    && self.apps[index].is_told
+                {
                     let app = &mut self.apps[index];
                     let from = app.counted(clock);
                     app.window = Some(Window { every, since, from, straddled: false });

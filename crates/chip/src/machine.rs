@@ -82,8 +82,13 @@ pub enum ChipError {
         programs: usize,
     },
     /// No more programs can take turns.
-    #[error("expected at most {MOST_CORES} programs, found {0}")]
-    TooManyThreads(usize),
+    #[error("expected at most {most} programs, found {programs}")]
+    TooManyThreads {
+        /// So many can.
+        most: u32,
+        /// The programs.
+        programs: usize,
+    },
     /// A real program has a CPU to itself.
     #[error("a live program can't take turns with others: expected no quantum")]
     LiveTurns,
@@ -115,11 +120,13 @@ impl Chip {
         let Settings { chip, set_sampling, time_scale, .. } = settings;
         chip.check()?;
         let record = |job| Record { job, completions: Vec::new(), before: Account::default() };
-        let jobs: Vec<Record> = jobs.into_iter().map(record).collect();
+        let mut jobs: Vec<Record> = jobs.into_iter().map(record).collect();
         let programs = jobs.len();
+        jobs.extend(settings.scheduler.and_then(|of| of.system()).map(record));
         if let Some(scheduling) = settings.scheduler {
-            if programs > MOST_CORES as usize {
-                return Err(ChipError::TooManyThreads(programs));
+            let most = MOST_CORES - u32::from(scheduling.system);
+            if programs > most as usize {
+                return Err(ChipError::TooManyThreads { most, programs });
             }
             if jobs.iter().any(|record| record.job.live().next().is_some()) {
                 return Err(ChipError::LiveTurns);
@@ -176,6 +183,7 @@ impl Chip {
                 sampling: set_sampling as usize,
                 inclusive: chip.inclusive,
                 threads: settings.scheduler.is_none().then_some(chip.threads as usize),
+                pages: vec![None; 1 + MOST_CORES as usize],
                 banks: chip.banks as usize - 1,
             },
             pipelines: vec![0; chip.cores as usize],
@@ -337,6 +345,8 @@ impl Chip {
         let app = &mut self.apps[index];
         (app.turned, app.phase_end) = (self.now, end);
         app.runner.turn(&self.settings, phases, app.phase);
+        let pages = app.runner.pages_of(&self.settings, &phases[app.phase]);
+        self.uncore.pages[app.place] = Some(pages);
     }
 
     /// Lets a program go on with its next phase.
@@ -408,7 +418,9 @@ impl Chip {
             window: None,
             runner,
         });
-        self.begin_phase(self.apps.len() - 1);
+        let last = self.apps.len() - 1;
+        self.apps[last].runner.fill = self.fill_of(last);
+        self.begin_phase(last);
         is_told.then_some(event)
     }
 

@@ -8,6 +8,7 @@ use crate::account::{Account, TICKS};
 use crate::app::{Runner, Stall, Stretch, owner};
 use crate::bus::Bus;
 use crate::cache::{Caches, DIRTY, Level, NONE, Shared, Tag};
+use crate::pages::Pages;
 use crate::program::{AccessKind, Supply};
 
 /// Cycles of a turn.
@@ -33,6 +34,8 @@ pub(crate) struct Uncore {
     pub(crate) inclusive: bool,
     /// Hardware threads of a core; `None`: programs go from core to core.
     pub(crate) threads: Option<usize>,
+    /// Where the pages of each place's program are: who shares a core may find another's line make room.
+    pub(crate) pages: Vec<Option<Pages>>,
     /// The banks less one: a mask.
     pub(crate) banks: usize,
 }
@@ -136,8 +139,12 @@ impl Turn<'_> {
     /// Goes to the private caches first; the ticks that it takes.
     fn access(&mut self, line: u32, tag: Tag) -> u64 {
         let set = self.runner.now.pages.set(line);
-        let pages = &mut self.runner.now.pages;
-        let set_of = |tag| pages.set(Runner::line(tag));
+        let (pages, others, place) =
+            (&mut self.runner.now.pages, &mut self.uncore.pages, self.place);
+        let set_of = |tag| match &mut others[owner(tag)] {
+            Some(pages) if owner(tag) != place => pages.set(Runner::line(tag)),
+            _ => pages.set(Runner::line(tag)),
+        };
         let (level, left) = self.caches[self.core].access(set, tag, set_of);
         if level == Level::L1 {
             return 0;
@@ -181,7 +188,10 @@ impl Turn<'_> {
 
     /// A dirty line leaves the private caches.
     fn write_back(&mut self, tag: Tag) {
-        let set = self.runner.now.pages.set(Runner::line(tag));
+        let set = match &mut self.uncore.pages[owner(tag)] {
+            Some(pages) if owner(tag) != self.place => pages.set(Runner::line(tag)),
+            _ => self.runner.now.pages.set(Runner::line(tag)),
+        };
         let Uncore { llc, sampling, .. } = &mut *self.uncore;
         let there = if *sampling == 1 {
             llc.write_back(set, tag)

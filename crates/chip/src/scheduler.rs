@@ -11,17 +11,21 @@
 //! Where one that waits may run on no CPU that is free, others make room, if they may run on one that is.
 //!
 //! A raised thread takes the place of one that is not, and one of the operating system's
-//! ([`Job::system`](crate::Job::system)) that of any other. Switching costs the caches' warmth and nothing else.
+//! ([`Job::system`](crate::Job::system)) that of any other. Switching costs the caches' warmth and nothing else:
+//! copies in the private caches of a core that a thread has left stay good, for nobody else writes to its lines.
 
 mod queue;
 mod together;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{AppId, Cpus, Event, Slice, ThreadId, Time};
 
 use crate::app::App;
+use crate::job::{Job, Length, Phase};
 use crate::machine::{Chip, Due};
+use crate::program::{Accesses, Pattern, Program};
 
 use queue::Queues;
 pub(crate) use together::Gathering;
@@ -33,12 +37,36 @@ pub struct Scheduling {
     pub quantum: Duration,
     /// How far apart clock ticks are, at which turns end; more than nothing.
     pub tick: Duration,
+    /// Whether the operating system has a thread of its own, which wakes every now and then and runs for half a
+    /// millisecond before all others: so that programs do not take turns like clockwork, and run beside
+    /// everybody in time. Policies are not told of it.
+    pub system: bool,
 }
 
 impl Default for Scheduling {
     /// Solaris 10: threads that never sleep get 200 ms at a time (`ts_dptbl(4)`), at ticks of 10 ms.
     fn default() -> Self {
-        Self { quantum: Duration::from_millis(200), tick: Duration::from_millis(10) }
+        Self { quantum: Duration::from_millis(200), tick: Duration::from_millis(10), system: true }
+    }
+}
+
+/// How long the system's thread sleeps, in twentieths of a quantum, and how long it runs then.
+const NAPS: [u32; 5] = [19, 43, 31, 61, 23];
+const BURST: Duration = Duration::from_micros(500);
+
+impl Scheduling {
+    /// The system's own thread, if it has one; it comes when a quantum has passed.
+    pub(crate) fn system(&self) -> Option<Job> {
+        let accesses = Accesses::Pattern(Pattern::Busy);
+        let burst = Arc::new(Program { accesses, base_cpi: 1.0, overlap: 1.0 });
+        let phases = NAPS.into_iter().flat_map(|nap| {
+            let nap = Phase { program: None, length: Some(Length::Time(self.quantum * nap / 20)) };
+            let program = Some(Arc::clone(&burst));
+            let burst = BURST.min(self.quantum / 40);
+            [nap, Phase { program, length: Some(Length::Time(burst)) }]
+        });
+        let (phases, at) = (phases.collect(), Time::ZERO.after(self.quantum));
+        self.system.then_some(Job { phases, at, system: true, ..Job::default() })
     }
 }
 
@@ -108,6 +136,8 @@ pub(crate) struct Scheduler {
     came: u64,
     /// The most turns that a thread had had when it had another, likewise.
     most_turns: u64,
+    /// Whether something has changed since turns were last looked at.
+    pub(crate) unsettled: bool,
 }
 
 impl Scheduler {
@@ -119,6 +149,7 @@ impl Scheduler {
             gathering: None,
             came: 0,
             most_turns: 0,
+            unsettled: true,
         }
     }
 
@@ -151,7 +182,17 @@ impl Chip {
 
     /// Lets turns that are over end, and those that wait have theirs.
     pub(crate) fn reschedule(&mut self) {
+        let Some(scheduler) = &self.scheduler else { return };
+        // Who sleeps now, or does no longer.
+        let is_out = |app: &App| app.can_run() != (app.cpu.is_some() || app.thread.waits.is_some());
+        if !scheduler.unsettled
+            && scheduler.next_end().is_none_or(|end| end > self.now)
+            && !self.apps.iter().any(is_out)
+        {
+            return;
+        }
         let Some(mut scheduler) = self.scheduler.take() else { return };
+        scheduler.unsettled = false;
         self.queue_up(&mut scheduler);
         for cpu in 0..scheduler.turns.len() {
             self.end_turn(&mut scheduler, cpu);
@@ -223,16 +264,19 @@ impl Chip {
     /// Threads that wait take the places of others of lower priority.
     fn preempt(&mut self, scheduler: &mut Scheduler) {
         loop {
+            let priority = |cpu: usize| {
+                let index = self.find(scheduler.turns[cpu]?.app)?;
+                Some(self.apps[index].thread.priority)
+            };
             let place = |app: &App| {
-                let is_lower = |&cpu: &usize| {
-                    let turn = scheduler.turns[cpu].and_then(|turn| self.find(turn.app));
-                    let priority = turn.map(|index| self.apps[index].thread.priority);
-                    app.thread.may(cpu) && priority.is_some_and(|other| other < app.thread.priority)
-                };
-                let is_free = |&cpu: &usize| app.thread.may(cpu) && scheduler.is_free(cpu);
-                let mut cpus = app.thread.last.into_iter().chain(0..scheduler.turns.len());
+                let may = |&cpu: &usize| app.thread.may(cpu);
+                let cpus = app.thread.last.into_iter().chain(0..scheduler.turns.len()).filter(may);
                 // Free CPUs are taken in any case.
-                if cpus.clone().any(|cpu| is_free(&cpu)) { None } else { cpus.find(is_lower) }
+                if cpus.clone().any(|cpu| scheduler.is_free(cpu)) {
+                    return None;
+                }
+                let lowest = cpus.min_by_key(|&cpu| priority(cpu))?;
+                (priority(lowest) < Some(app.thread.priority)).then_some(lowest)
             };
             let above = |app: &App| core::cmp::Reverse(app.thread.priority);
             let waiting = self
@@ -256,6 +300,7 @@ impl Chip {
         }
         for step in path.windows(2) {
             let (to, from) = (step[0], step[1]);
+            scheduler.unsettled = true;
             // A turn goes on elsewhere.
             let moved = scheduler.turns[from].take();
             scheduler.turns[to] = moved;
@@ -263,7 +308,7 @@ impl Chip {
             let app = &mut self.apps[index];
             (app.cpu, app.thread.last) = (Some(to), Some(to));
             scheduler.free[from] = app.runner.clock;
-            app.runner.clock = app.runner.clock.max(scheduler.free[to]);
+            app.runner.wait_until(scheduler.free[to]);
             self.apps[index].runner.fill = self.fill_of(index);
         }
         let last = path.last().copied().unwrap_or(cpu);
@@ -302,6 +347,7 @@ impl Chip {
 
     fn put_on(&mut self, scheduler: &mut Scheduler, cpu: usize, index: usize) {
         let Some(scheduling) = self.settings.scheduler else { return };
+        scheduler.unsettled = true;
         scheduler.queues.remove(self.apps[index].id);
         let clock = self.clock(self.now).max(scheduler.free[cpu]);
         let turn = self.quantum();
@@ -316,7 +362,7 @@ impl Chip {
         let end = Time::from_nanos(u64::try_from(ticks * tick).unwrap_or(u64::MAX));
         let app = &mut self.apps[index];
         app.cpu = Some(cpu);
-        app.runner.clock = app.runner.clock.max(clock);
+        app.runner.wait_until(clock);
         scheduler.turns[cpu] = Some(Turn { app: app.id, since: self.now, end, ordered, by_order });
         self.apps[index].runner.fill = self.fill_of(index);
     }
@@ -324,6 +370,7 @@ impl Chip {
     /// Ends a turn, and tells of it.
     fn take_off(&mut self, scheduler: &mut Scheduler, cpu: usize) {
         let Some(turn) = scheduler.turns[cpu].take() else { return };
+        scheduler.unsettled = true;
         let Turn { app, since, ordered, by_order, .. } = turn;
         let Some(index) = self.find(app) else { return };
         scheduler.free[cpu] = self.apps[index].runner.clock;
@@ -338,7 +385,8 @@ impl Chip {
         // A turn is one, however long it was ordered to be.
         let part = ran.min(ordered).as_nanos() * u128::from(self.quantum());
         let part = part.checked_div(ordered.as_nanos()).unwrap_or(0);
-        self.apps[index].thread.turns += u64::try_from(part).unwrap_or(u64::MAX);
+        let turns = &mut self.apps[index].thread.turns;
+        *turns = turns.saturating_add(u64::try_from(part).unwrap_or(u64::MAX));
         if !self.apps[index].is_told {
             return;
         }

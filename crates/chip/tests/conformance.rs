@@ -75,10 +75,13 @@ fn with_hardware_threads_and_a_store_buffer() {
 #[test]
 fn with_a_scheduler() {
     let Executing(mut settings) = Executing::new();
-    let scheduling =
-        Scheduling { quantum: Duration::from_micros(10), tick: Duration::from_micros(1) };
-    settings.scheduler = Some(scheduling);
-    for (cores, threads) in [(1, 1), (2, 4), (10, 1)] {
+    let scheduling = Scheduling {
+        quantum: Duration::from_micros(10),
+        tick: Duration::from_micros(1),
+        system: false,
+    };
+    for (cores, threads, system) in [(1, 1, false), (2, 4, true), (10, 1, false)] {
+        settings.scheduler = Some(Scheduling { system, ..scheduling });
         (settings.chip.cores, settings.chip.threads) = (cores, threads);
         check_all(&Executing(settings));
     }

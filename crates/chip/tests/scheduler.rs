@@ -8,7 +8,9 @@ use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
 use fairways_chip::{
     Chip, ChipError, Geometry, Job, Length, Phase, Program, Scheduling, Settings, Stores, preset,
 };
-use fairways_core::{Action, AppId, Event, Machine, Slice, ThreadId, Time, Together};
+use fairways_core::{
+    Action, AppId, Event, Every, Machine, Q32, Slice, ThreadId, Time, Together, WayMask,
+};
 use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -16,7 +18,7 @@ const MS: Duration = Duration::from_millis(1);
 /// A chip of so many single-threaded cores that take turns of 2 ms, at ticks of 0.1 ms.
 fn settings(cpus: u32) -> Settings {
     let chip = Geometry { cores: cpus, threads: 1, ..preset::preset("t1").unwrap() };
-    let scheduling = Scheduling { quantum: 2 * MS, tick: MS / 10 };
+    let scheduling = Scheduling { quantum: 2 * MS, tick: MS / 10, system: false };
     Settings { scheduler: Some(scheduling), ..Settings::new(chip) }
 }
 
@@ -375,8 +377,8 @@ fn hardware_threads_hide_each_others_waits() {
         let instructions: u64 = (0..threads).map(|job| chip.account(job).instructions).sum();
         instructions as f64 / (0.01 * 992e6)
     };
-    let (one, four, eight) = (ipc(1), ipc(4), ipc(4) / ipc(1));
-    assert!((one - 0.2).abs() < 0.001 && (four - 0.8).abs() < 0.004, "{one} {four} {eight}");
+    let (one, four) = (ipc(1), ipc(4));
+    assert!((one - 0.2).abs() < 0.001 && (four - 0.8).abs() < 0.004, "{one} {four}");
 }
 
 #[test]
@@ -420,11 +422,110 @@ fn stores_wait_for_an_entry_only() {
     assert!((ipc - 1.0).abs() < 0.01 && waited < 1 << 20, "{ipc} {waited}");
 }
 
+/// A program that reads at random, and mostly misses.
+fn misses() -> Job {
+    let accesses = Accesses::Pattern(Pattern::Random { lines: 1 << 16 });
+    Job::new(Program { accesses, base_cpi: 1.0, overlap: 1.0 })
+}
+
+/// However short turns are: an access that is under way when its turn ends keeps the CPU, and its cycles are counted
+/// once.
+#[test]
+fn cpu_time_is_given_once() {
+    for (cpus, quantum) in [(1, 100), (2, 300), (3, 2000)] {
+        let quantum = Duration::from_nanos(quantum);
+        let scheduling = Scheduling { quantum, tick: quantum / 10, system: false };
+        let settings = Settings { scheduler: Some(scheduling), ..settings(cpus) };
+        let span = MS / 4;
+        let mut told = 0;
+        let chip = run(settings, vec![misses(); 5], span, |_, event, chip| match event {
+            Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: quantum / 100 }),
+            Event::Started { app, .. } => {
+                let every = Every::Time(Duration::from_nanos(50));
+                chip.carry_out(Action::Watch { app: *app, every });
+            }
+            Event::Sampled(sample) => {
+                let (ran, stalled) = (sample.counters.cycles, sample.counters.stalls_l2_miss);
+                assert!(ran <= Some(51) && stalled <= Some(51), "{sample:?}");
+                told += ran.unwrap();
+            }
+            _ => {}
+        });
+        let all = shares(&chip, 5, span).iter().sum::<f64>() / f64::from(cpus);
+        assert!((0.98..=1.001).contains(&all), "{cpus} CPUs, {quantum:?}: {all}");
+        // Windows add up, but for the last ones and what is rounded.
+        assert!(told as f64 > 0.9 * all * f64::from(cpus) * 992.0 * 250.0, "{told}");
+    }
+}
+
+#[test]
+fn ways_of_a_cpu_are_filled_from_the_first_access_on() {
+    for scheduler in [None, settings(2).scheduler] {
+        let settings = Settings { scheduler, ..settings(2) };
+        let mut chip = Chip::new(settings, vec![misses(), misses()]).unwrap();
+        chip.fill_by_cpu(vec![WayMask::span(0, 1), WayMask::span(1, 3)]);
+        chip.stop_at(Time::ZERO.after(8 * MS));
+        while chip.next_event().is_some() {}
+        let held = [0, 1].map(|job| chip.occupancy_of(job));
+        assert!(held[0] <= Q32::ONE && held[1] <= Q32::from_int(3), "{held:?}");
+        assert!(held[1] > Q32::from_int(2), "{held:?}");
+    }
+}
+
+/// A line that makes room in a cache that several share goes back to its own set.
+#[test]
+fn dirty_lines_of_others_go_where_they_belong() {
+    let parts = vec![Part { share: 1.0, lines: 1500 }];
+    let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 0.5, missed: false };
+    let program = Program { accesses: Accesses::Mixture(mixture), base_cpi: 1.0, overlap: 1.0 };
+    let skylake = preset::preset("skylake").unwrap();
+    for (threads, scheduler, l2) in [
+        (2, None, None),
+        (2, None, skylake.l2),
+        (1, settings(1).scheduler, None),
+        (1, settings(1).scheduler, skylake.l2),
+    ] {
+        let chip = Geometry { cores: 1, threads, l2, ..skylake };
+        let settings = Settings { scheduler, ..Settings::new(chip) };
+        let mut chip = Chip::new(settings, vec![Job::new(program.clone()); 2]).unwrap();
+        let mut lines = |ms| {
+            chip.stop_at(Time::ZERO.after(MS * ms));
+            while chip.next_event().is_some() {}
+            chip.account(0).lines + chip.account(1).lines
+        };
+        let (before, after) = (lines(10), lines(20));
+        assert_eq!(after - before, 0, "{threads} {scheduler:?} {l2:?}");
+    }
+}
+
+/// Who must make room is the one that matters least.
+#[test]
+fn the_system_takes_the_place_of_the_lowest() {
+    let burst = Phase { length: Some(Length::Time(MS)), ..busy().phases[0].clone() };
+    let nap = Phase { program: None, length: Some(Length::Time(MS)) };
+    let system = Job { phases: vec![burst, nap], system: true, ..Job::default() };
+    let span = 100 * MS;
+    let chip = run(settings(2), vec![system, busy(), busy()], span, |_, event, chip| {
+        let Event::Started { app, .. } = event else { return };
+        if app.0 == 1 {
+            allow(chip, 1, &[0]);
+            let (threads, reason) = ([thread(1)], "a test");
+            chip.carry_out(Action::Priority { threads: &threads, raised: true, reason });
+        }
+    });
+    let got = shares(&chip, 3, span);
+    assert!((got[1] - 1.0).abs() < 0.02 && (got[2] - 0.5).abs() < 0.02, "{got:?}");
+}
+
 #[test]
 fn what_cannot_take_turns_is_refused() {
     let many = Chip::new(settings(2), vec![busy(); 64]).err().unwrap();
     assert_eq!(many.to_string(), "expected at most 63 programs, found 64");
-    let none = Scheduling { quantum: Duration::ZERO, tick: MS };
+    let with_system = Scheduling { system: true, ..Scheduling::default() };
+    let with_system = Settings { scheduler: Some(with_system), ..settings(2) };
+    let many = Chip::new(with_system, vec![busy(); 63]).err().unwrap();
+    assert_eq!(many.to_string(), "expected at most 62 programs, found 63");
+    let none = Scheduling { quantum: Duration::ZERO, tick: MS, system: true };
     let none = Settings { scheduler: Some(none), ..settings(2) };
     assert_eq!(Chip::new(none, vec![busy()]).err().unwrap(), ChipError::Span("quantum"));
     let alone = Settings { scheduler: None, ..settings(2) };

@@ -80,7 +80,7 @@ pub struct Ran {
 pub struct Slice {
     /// The thread.
     pub thread: ThreadId,
-    /// The CPU.
+    /// The CPU, or the last one if the turn went on elsewhere.
     pub cpu: u32,
     /// How long it was to be: as ordered ([`Action::Quantum`](crate::Action::Quantum)), or the machine's
     /// quantum.

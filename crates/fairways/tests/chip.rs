@@ -118,7 +118,7 @@ fn bad_input_is_told_in_one_line() {
         (&[&chip[..], &["--policies", "optimum"]].concat(), "optimum is for profiles"),
         (
             &["--machine", "chip:xeon-d", "--programs", &["lookbusy"; 64].join(",")],
-            "at most 63 programs",
+            "at most 62 programs",
         ),
     ] {
         let assert = fairways(&[&["simulate"][..], args].concat()).code(2).stdout("");

@@ -87,7 +87,7 @@ fn bad_input_is_told_in_one_line() {
             format!("{chip} --best-effort chess"),
             "--best-effort: expected one of the programs lookbusy, art-like, found \"chess\"",
         ),
-        (format!("run --machine chip:t1 --programs {many}"), "at most 63 programs, found 64"),
+        (format!("run --machine chip:t1 --programs {many}"), "at most 62 programs, found 64"),
         (
             "run --machine chip:t1 --programs live:true --quantum 2ms".into(),
             "a live program can't take turns with others",

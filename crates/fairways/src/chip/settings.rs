@@ -171,9 +171,10 @@ fn job(written: Written, key: u64) -> Job {
 fn scheduling(quantum: Option<&String>, must: bool) -> Result<Option<Scheduling>, BadInput> {
     let Some(text) = quantum else { return Ok(must.then(Scheduling::default)) };
     let quantum = span(text, "--quantum")?;
-    let Scheduling { tick, .. } = Scheduling::default();
+    let default = Scheduling::default();
     // A turn is ten ticks or more.
-    Ok(Some(Scheduling { quantum, tick: tick.min(quantum / 10).max(Duration::from_nanos(1)) }))
+    let tick = default.tick.min(quantum / 10).max(Duration::from_nanos(1));
+    Ok(Some(Scheduling { quantum, tick, ..default }))
 }
 
 /// How many times shorter things take than is told, from the scale of time, 0.1 say.

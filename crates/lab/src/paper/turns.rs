@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, Pattern, named};
-use fairways_chip::{
-    Account, Chip, Geometry, Job, Length, Phase, Placement, Program, Scheduling, Settings,
-};
+use fairways_chip::program::named;
+use fairways_chip::{Account, Chip, Geometry, Job, Phase, Placement, Settings};
 use fairways_core::{Action, Event, Machine, Policy, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -22,23 +20,6 @@ pub(super) fn job(name: &str, at: Time) -> Job {
     let program = named(&format!("{name}-like")).expect("a program of the experiments");
     let phase = Phase { program: Some(Arc::new(program)), length: None };
     Job { phases: vec![phase], at, ..Job::default() }
-}
-
-/// The operating system's own thread, which wakes every now and then and runs for half a millisecond before all
-/// others: as on the papers' machines, programs do not take turns like clockwork, and run beside everybody in
-/// time. It comes after all programs, when a quantum has passed.
-pub(super) fn system(turns: Scheduling) -> Job {
-    let burst = Program { accesses: Accesses::Pattern(Pattern::Busy), base_cpi: 1.0, overlap: 1.0 };
-    let burst = Arc::new(burst);
-    let naps = [19u32, 43, 31, 61, 23].map(|part| turns.quantum * part / 20);
-    let phases = naps.into_iter().flat_map(|nap| {
-        let length = |span| Some(Length::Time(span));
-        let burst = Some(Arc::clone(&burst));
-        let asleep = Phase { program: None, length: length(nap) };
-        [asleep, Phase { program: burst, length: length(Duration::from_micros(500)) }]
-    });
-    let at = Time::ZERO.after(turns.quantum);
-    Job { phases: phases.collect(), at, system: true, ..Job::default() }
 }
 
 /// So many times at which programs come, within a span: at random, for nobody starts all at once.

@@ -243,10 +243,11 @@ impl Policy for CacheFair {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        let before = self.running.llc();
         match self.running.take(event) {
-            Some(Change::Machine) => self.forget(at),
+            Some(Change::Machine) if self.running.llc() != before => self.forget(at),
             Some(Change::Exited(app)) => self.exit(at, app, act),
-            Some(Change::Started) | None => {}
+            Some(Change::Machine | Change::Started) | None => {}
         }
         match event {
             Event::Cpus(cpus) => self.schedule(at, *cpus, act),

@@ -7,7 +7,7 @@ use fairways_core::{Action, ThreadId, Time, Together};
 
 use super::buckets::Assignment;
 use super::thread::{Measurement, Thread};
-use super::{Casc, SHORTEST, rates};
+use super::{Casc, SHORTEST, matching, rates};
 
 impl Casc {
     /// How many PCMRs are known.
@@ -125,8 +125,11 @@ impl Casc {
         let new = self.threads[index].pcmr.map(|pcmr| pcmr.value);
         let projected = self.assignment.as_ref().map(Assignment::projected);
         let threshold = Some(self.parameters.threshold);
+        // Ours, as at an exit: of threads fewer than CPUs, another could leave CPUs idle that a new assignment
+        // would not.
+        let idles = !matching::keeps_busy(self.max_pcmrs(), &self.pcmrs(), self.parameters.m);
         // One that does not exceed all others has a bucket: theirs, at the latest.
-        if new > largest || projected > threshold {
+        if new > largest || projected > threshold || idles {
             self.bucketize();
         }
     }

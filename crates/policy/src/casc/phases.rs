@@ -1,10 +1,12 @@
 //! When a PCMR is no longer to be trusted: phases of programs (§4.2.1, which leaves them to the future), and
 //! the periodic re-measurement of §5.3.4.
 
+use alloc::vec::Vec;
+
 use fairways_core::{Q32, ThreadId, Together};
 
-use super::Casc;
 use super::rates::signed;
+use super::{Casc, matching};
 
 impl Casc {
     /// Compares a group's miss rate with what is predicted. If a thread's groups have been off for long, its
@@ -45,6 +47,10 @@ impl Casc {
         let longest = (0..threads.len()).rev().max_by_key(|&index| threads[index].off);
         let longest = longest.filter(|&at| threads[at].off >= parameters.phase_measurements);
         let Some(longest) = longest else { return false };
+        if !self.can_spare(longest) {
+            return false;
+        }
+        let threads = &mut self.threads;
         threads[longest].forget();
         threads.iter_mut().for_each(super::thread::Thread::trust);
         true
@@ -58,11 +64,20 @@ impl Casc {
             known.map(|thread| thread.id).filter(|&id| Some(id) > after).min()
         };
         let Some(next) = known(last).or_else(|| known(None)) else { return };
-        if self.known() > self.peers_needed() {
-            let thread = self.threads.iter_mut().find(|thread| thread.id == next);
-            thread.into_iter().for_each(super::thread::Thread::forget);
-            self.turn = Some(next);
+        let index = self.threads.iter().position(|thread| thread.id == next);
+        let Some(index) = index else { return };
+        self.turn = Some(next);
+        if self.known() > self.peers_needed() && self.can_spare(index) {
+            self.threads[index].forget();
         }
+    }
+
+    /// Whether the other CPUs stay busy without a thread, which would be measured on CPU 0 meanwhile.
+    fn can_spare(&self, index: usize) -> bool {
+        let others = self.threads.iter().enumerate().filter(|(at, _)| *at != index);
+        let others: Vec<Q32> = others.filter_map(|(_, one)| Some(one.pcmr?.value)).collect();
+        let rest = self.max_pcmrs().get(1..).unwrap_or_default();
+        matching::keeps_busy(rest, &others, self.parameters.m)
     }
 }
 

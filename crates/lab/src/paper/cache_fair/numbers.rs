@@ -1,9 +1,10 @@
 //! The numbers in the text: the machine, parameters and schedules.
 
 use fairways_chip::Shape;
+use fairways_core::Time;
 use fairways_policy::cache_fair::Parameters;
 
-use super::setup::{SEGMENT, TABLE_2, THREADS, chip};
+use super::setup::{Run, SEGMENT, TABLE_2, THREADS, chip};
 use crate::paper::Findings;
 
 pub(super) fn findings(findings: &mut Findings) {
@@ -28,7 +29,9 @@ pub(super) fn findings(findings: &mut Findings) {
     findings.add("§4.3", "repeat of reconnaissance", p.repetition as f64);
     findings.add("§5.1", "measured segment in calibration phase", SEGMENT as f64);
     findings.add("§5.1", "application threads in a schedule", THREADS as f64);
-    findings.add("§5.1", "of them best-effort", 1.0);
+    let jobs = Run::first().jobs(vec![Time::ZERO; THREADS]);
+    let best_effort = jobs.filter(|job| job.wish.best_effort).count();
+    findings.add("§5.1", "of them best-effort", best_effort as f64);
     for (principal, fast, slow) in TABLE_2 {
         let schedules = format!("{principal},{} / {principal},{}", fast.join(","), slow.join(","));
         findings.add_text("Table 2", &format!("{principal}: fast / slow schedule"), schedules);

@@ -125,7 +125,8 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
     1.0 - 6.0 * squares.sum::<f64>() / (n * (n * n - 1.0))
 }
 
-/// How the regression's steps grow with its points (§5.6): it takes each from an iterator once.
+/// How the regression's steps grow with its points (§5.6): it goes through them once, and keeps none, for it has
+/// no memory to keep them in (`no_std`, and no allocation in `regression.rs`).
 pub(super) fn steps() -> &'static str {
     let taken = |count: i64| {
         let taken = Cell::new(0u32);

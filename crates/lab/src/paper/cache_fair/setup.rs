@@ -7,9 +7,7 @@ use fairways_core::{AppId, Policy, ThreadId, Time, WayMask, Wish};
 use fairways_policy::cache_fair::{CacheFair, Parameters};
 
 use super::Setting;
-use crate::paper::turns::{
-    Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris, system,
-};
+use crate::paper::turns::{Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris};
 
 /// Table 2: the principal, and whom it runs with in the fast and in the slow schedule.
 pub(super) const TABLE_2: [(&str, [&str; 3], [&str; 3]); 9] = [
@@ -30,7 +28,7 @@ pub(super) const THREADS: usize = 4;
 /// Solaris's quantum of fixed priorities is 20 ms for the highest (`fx_dptbl(4)`); adjustments are made to the
 /// millisecond, as with its clock at 1000 Hz.
 pub(super) const TURNS: Scheduling =
-    Scheduling { quantum: Duration::from_millis(20), tick: Duration::from_millis(1) };
+    Scheduling { quantum: Duration::from_millis(20), tick: Duration::from_millis(1), system: true };
 
 /// The principal's segment, and what it runs before (§4.3, §5.1).
 pub(super) const SEGMENT: u64 = 100_000_000;
@@ -84,6 +82,12 @@ impl Fared {
         1e3 * account.llc_misses as f64 / account.instructions as f64
     }
 
+    /// The principal's misses per cycle.
+    pub(super) fn mpkc(&self) -> f64 {
+        let account = &self.stretch.each[0];
+        account.llc_misses as f64 / account.cycles()
+    }
+
     /// Instructions per second of a thread.
     pub(super) fn speed(&self, thread: usize) -> f64 {
         self.stretch.each[thread].instructions as f64 / self.seconds
@@ -91,6 +95,21 @@ impl Fared {
 }
 
 impl Run {
+    /// Table 2's first pair, as it is run.
+    pub(super) fn first() -> Self {
+        let (principal, fast, _) = TABLE_2[0];
+        let schedule = [principal, fast[0], fast[1], fast[2]];
+        let under = Under::Conventional;
+        Self { schedule, under, best_effort: THREADS - 1, unlimited: false, number: 0 }
+    }
+
+    pub(super) fn jobs(self, times: Vec<Time>) -> impl Iterator<Item = Job> {
+        self.schedule.into_iter().zip(times).enumerate().map(move |(thread, (name, at))| Job {
+            wish: Wish { best_effort: thread == self.best_effort, ..Wish::default() },
+            ..job(name, at)
+        })
+    }
+
     /// Runs it until the principal has completed its segment after as many instructions before it, those of
     /// the reconnaissance; under cache-fair, in its calibration phase.
     pub(super) fn run(self, setting: Setting) -> Result<Fared, ChipError> {
@@ -99,11 +118,8 @@ impl Run {
         let settings =
             Settings { time_scale, scheduler: Some(TURNS), ..solaris(chip(self.unlimited), seed) };
         let times = arrivals(seed, THREADS, TURNS.quantum);
-        let jobs = self.schedule.iter().zip(times).enumerate().map(|(thread, (name, at))| Job {
-            wish: Wish { best_effort: thread == self.best_effort, ..Wish::default() },
-            ..job(name, at)
-        });
-        let mut chip = Chip::new(settings, jobs.chain([system(TURNS)]))?;
+        let jobs = self.jobs(times);
+        let mut chip = Chip::new(settings, jobs)?;
         if self.under == Under::Partitioned {
             let ways = settings.chip.llc.ways.get();
             let (low, high) =

@@ -62,10 +62,11 @@ pub(super) fn findings(findings: &mut Findings) {
     let steps = buckets::assign(&[Q32::default(); 8], 8, &most).steps;
     findings.add(item, "steps at most, INITIAL_MAX_PCMR x CPUs", f64::from(steps));
 
+    let (rows, confined) = newcomer();
+    findings.add("§4.2", "rows of the initial system on 8 contexts", rows);
+    findings.add_if("§4.2.2.2", "new threads measured on", confined);
     let rows: Vec<Vec<i64>> =
         (0..9).map(|out| (0..9).map(|column| i64::from(column != out)).collect()).collect();
-    findings.add("§4.2", "rows of the initial system on 8 contexts", rows.len() as f64);
-    findings.add_if("§4.2.2.2", "new threads measured on", newcomer());
 
     let right: Vec<i64> = (0..9).map(|row| (8 * (20 + 3 * row)) << 32).collect();
     let solved = || black_box(solve(black_box(&rows), black_box(&right)).is_some());
@@ -76,16 +77,18 @@ pub(super) fn findings(findings: &mut Findings) {
     findings.add("§5.3.4", "bucketization", microseconds(assign));
 }
 
-/// The CPU to which a thread that comes after the initial measurement is confined; `None` if to none.
-fn newcomer() -> Option<f64> {
+/// The rows of the initial measurement, one without each of the threads that take part; and the CPU to which a
+/// thread that comes after it is confined, `None` if to none.
+fn newcomer() -> (f64, Option<f64>) {
     let mut casc = Casc::new(Parameters::default());
-    let mut tell = |event: Event| casc.handle(Time::ZERO, &event, &mut |_| ());
-    tell(Event::Machine(super::setup::chip(768).llc));
-    tell(Event::Cpus(Cpus { count: CONTEXTS, quantum: Duration::from_millis(200) }));
+    let tell = |casc: &mut Casc, event: Event| casc.handle(Time::ZERO, &event, &mut |_| ());
+    tell(&mut casc, Event::Machine(super::setup::chip(768).llc));
+    tell(&mut casc, Event::Cpus(Cpus { count: CONTEXTS, quantum: Duration::from_millis(200) }));
     for app in 0..=CONTEXTS {
         let (wish, profile) = (Wish::default(), None);
-        tell(Event::Started { app: AppId(app), wish, profile });
+        tell(&mut casc, Event::Started { app: AppId(app), wish, profile });
     }
+    let rows = casc.taking_part().count() as f64;
     // Each row of the matrix, twice: before the first a thread has not run for long enough.
     for out in (0..=CONTEXTS).chain(0..=CONTEXTS) {
         let counters =
@@ -93,7 +96,7 @@ fn newcomer() -> Option<f64> {
         let ran = |app| Ran { thread: ThreadId::first_of(AppId(app)), counters };
         let threads = (0..=CONTEXTS).filter(|app| *app != out).map(ran).collect();
         let window = Duration::from_millis(2);
-        tell(Event::RanTogether(Together { threads, group: counters, window }));
+        tell(&mut casc, Event::RanTogether(Together { threads, group: counters, window }));
     }
     let (app, wish) = (AppId(CONTEXTS + 1), Wish::default());
     let mut confined = None;
@@ -104,7 +107,7 @@ fn newcomer() -> Option<f64> {
             confined = Some(f64::from(*cpu));
         }
     });
-    confined
+    (rows, confined)
 }
 
 /// How long something takes.

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings};
-use fairways_core::{Event, Policy, Q32, Time};
+use fairways_core::{Action, Event, Policy, Q32, Time};
 use fairways_policy::casc::{Casc, Parameters};
 use rayon::prelude::*;
 
 use super::Setting;
 use super::setup::chip;
 use crate::paper::Findings;
-use crate::paper::turns::{Go, Nobody, accounts, arrivals, job, pass, run, solaris, system};
+use crate::paper::turns::{Go, Nobody, accounts, arrivals, job, pass, run, solaris};
 
 /// The paper's load is twelve SPEC CPU2000 benchmarks that it does not name.
 const LOAD: [&str; 12] = [
@@ -46,21 +46,40 @@ fn finished(
     setting: Setting,
     work: &[u64],
     policy: &mut (dyn Policy + Send),
-) -> Result<f64, ChipError> {
+) -> Result<(f64, f64), ChipError> {
     let times = arrivals(setting.seed, LOAD.len(), Scheduling::default().quantum);
     let jobs = LOAD.iter().zip(times).zip(work);
     let jobs = jobs.map(|((name, at), &work)| Job { instructions: Some(work), ..job(name, at) });
-    let jobs = jobs.chain([system(Scheduling::default())]);
     let mut chip = Chip::new(settings(setting), jobs)?;
     let (mut last, mut left) = (Time::ZERO, LOAD.len());
-    run(&mut chip, policy, Time::ZERO.after(WORK * 100), |at, event, _, _| {
+    let mut counting = Counting { policy, estimates: 0 };
+    run(&mut chip, &mut counting, Time::ZERO.after(WORK * 100), |at, event, _, _| {
         if matches!(event, Event::Exited { .. }) {
             left -= 1;
             last = at;
         }
         if left == 0 { Go::Stop } else { Go::On }
     });
-    Ok(last.nanos() as f64 / 1e9)
+    Ok((last.nanos() as f64 / 1e9, f64::from(counting.estimates)))
+}
+
+/// A policy whose estimates are counted.
+struct Counting<'a> {
+    policy: &'a mut (dyn Policy + Send),
+    estimates: u32,
+}
+
+impl Policy for Counting<'_> {
+    fn name(&self) -> &'static str {
+        self.policy.name()
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        self.policy.handle(at, event, &mut |action| {
+            self.estimates += u32::from(matches!(action, Action::Estimated { .. }));
+            act(action);
+        });
+    }
 }
 
 pub(super) fn findings(setting: Setting, findings: &mut Findings) -> Result<(), ChipError> {
@@ -74,9 +93,12 @@ pub(super) fn findings(setting: Setting, findings: &mut Findings) -> Result<(), 
     let policies: [Box<dyn Policy + Send>; 2] = [Box::new(Nobody), Box::new(Casc::new(parameters))];
     let times =
         policies.into_par_iter().map(|mut policy| finished(setting, &work, policy.as_mut()));
-    let times: Vec<f64> = times.collect::<Result<_, ChipError>>()?;
+    let times: Vec<(f64, f64)> = times.collect::<Result<_, ChipError>>()?;
+    // What the policy computes takes no time on the chip: this is what measuring costs.
     let case = "run time with periodic re-measurement over default";
-    findings.add("§5.3.4", case, times[1] / times[0]);
-    findings.add("§5.3.4", "workload, both schedulers", times[1] / 60.0);
+    findings.add("§5.3.4", case, times[1].0 / times[0].0);
+    findings.add("§5.3.4", "workload, both schedulers", times[1].0 / 60.0);
+    let case = "PCMRs measured meanwhile";
+    findings.add_beside("§5.3.4", case, "measurements", Some(times[1].1));
     Ok(())
 }

@@ -8,7 +8,7 @@ use fairways_policy::casc::{Measurement, Parameters};
 use rayon::prelude::*;
 
 use super::Setting;
-use super::setup::{Bench, Fared, Judged, PROGRAMS, SIZES, THREADS, alone};
+use super::setup::{Bench, Fared, Judged, PROGRAMS, SIZES, THREADS, alone, chip};
 use crate::paper::Findings;
 use crate::paper::turns::{Stretch, least, mean, median, most, spread};
 
@@ -150,7 +150,8 @@ impl Performance {
     }
 
     pub(super) fn findings(&self, setting: Setting, findings: &mut Findings) {
-        let steps = (setting.seconds * 992e6 / f64::from(setting.time_scale)).round();
+        let mhz = f64::from(chip(SIZES[0]).mhz);
+        let steps = (setting.seconds * mhz * 1e6 / f64::from(setting.time_scale)).round();
         findings.add("§5.3.1", "measured run", steps);
         self.gains(findings);
         self.accuracy(findings);
@@ -230,10 +231,16 @@ impl Performance {
         let share = 100.0 * secondary as f64 / wrong().count() as f64;
         let share = Some(share).filter(|share| share.is_finite());
         findings.add_if(item, "share of errors made in secondary measurement", share);
-        let errors: Vec<f64> = fared().map(|fared| 100.0 * fared.worst_error).collect();
-        findings.add("§4.2", "estimate of group miss rate, worst error", most(&errors));
-        let case = "estimate of group miss rate, worst error, median run";
-        findings.add_beside("§4.2", case, "percent", Some(median(&errors)));
+        let errors: Vec<f64> = fared().filter_map(|fared| fared.worst_error).collect();
+        let errors: Vec<f64> = errors.into_iter().map(|error| 100.0 * error).collect();
+        if !errors.is_empty() {
+            findings.add("§4.2", "estimate of group miss rate, worst error", most(&errors));
+            let case = "estimate of group miss rate, worst error, median run";
+            findings.add_beside("§4.2", case, "percent", Some(median(&errors)));
+        }
+        let unknown: usize = fared().map(|fared| fared.unknown).sum();
+        let case = "threads that were never measured, all runs";
+        findings.add_beside(item, case, "threads", Some(unknown as f64));
         let initial: Vec<f64> = fared().map(|fared| fared.initial).collect();
         let item = "§4.2.2.1";
         findings.add(item, "initial measurement, mean", mean(&initial));

@@ -6,9 +6,7 @@ use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings, preset
 use fairways_core::{AppId, Event, ThreadId, Time, Together};
 use fairways_policy::casc::{Casc, Measurement, Parameters};
 
-use crate::paper::turns::{
-    Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris, system,
-};
+use crate::paper::turns::{Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris};
 
 /// The benchmarks (§5.2); of each, six threads.
 pub(super) const PROGRAMS: [&str; 3] = ["art", "twolf", "berkeley-db"];
@@ -52,11 +50,13 @@ pub(super) struct Fared {
     /// Seconds of the initial measurement, and of each secondary one on average.
     pub(super) initial: f64,
     pub(super) secondary: f64,
+    /// Threads that were not known when time was up.
+    pub(super) unknown: usize,
     /// Every thread: its program, its score as it came out and where it is from, and whether it may not run
     /// everywhere.
     pub(super) threads: Vec<Judged>,
-    /// The largest error of an estimate of a group's miss rate, over that.
-    pub(super) worst_error: f64,
+    /// The largest error of an estimate of a group's miss rate, over that; `None` if no group ran for long.
+    pub(super) worst_error: Option<f64>,
     pub(super) max_pcmrs: Vec<f64>,
 }
 
@@ -88,8 +88,7 @@ impl Bench {
     fn jobs(self) -> impl Iterator<Item = Job> {
         let times = arrivals(self.seed, THREADS, Scheduling::default().quantum);
         let each = times.into_iter().enumerate();
-        let jobs = each.map(move |(i, at)| job(self.programs[i % PROGRAMS.len()], at));
-        jobs.chain([system(Scheduling::default())])
+        each.map(move |(i, at)| job(self.programs[i % PROGRAMS.len()], at))
     }
 
     /// Counts from here on.
@@ -163,7 +162,8 @@ impl Bench {
             stretch,
             initial: until.since(since).as_secs_f64(),
             secondary: all_at.since(until).as_secs_f64() / later as f64,
-            worst_error: errors.fold(0.0, f64::max),
+            unknown: threads().filter(|&thread| casc.pcmr(thread).is_none()).count(),
+            worst_error: errors.reduce(f64::max),
             max_pcmrs: everywhere
                 .iter()
                 .map(|max| max.raw() as f64 / (1u64 << 32) as f64)

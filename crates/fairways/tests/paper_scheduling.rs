@@ -1,0 +1,64 @@
+//! `fairways paper casc` and `fairways paper cache-fair` as a user runs them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// Rows of a report, in which every claim that is judged has a value; figures are files.
+fn rows(paper: &str, claims: usize, figures: &[&str]) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let mut command = Command::cargo_bin("fairways").unwrap();
+    command.args(["paper", paper, "--quick", "--json", "--out", out]);
+    let report: Value =
+        serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap();
+    assert_eq!(report["paper"], paper);
+    let rows = report["rows"].as_array().unwrap();
+    let file = format!("{}/../lab/claims/{paper}.csv", env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for (row, claim) in rows.iter().zip(csv::Reader::from_path(&file).unwrap().records()) {
+        let claim = claim.unwrap();
+        count += 1;
+        assert_eq!([&row["item"], &row["case"], &row["unit"]], [&claim[0], &claim[1], &claim[2]]);
+        let judged = row["kind"] == "yes" || row["kind"] == "shape";
+        assert!(!judged || !row["measured"].is_null(), "{row}");
+        // Parameters, examples and arithmetic are as in the paper, always.
+        assert!(row["kind"] != "yes" || row["in_band"] == true, "{row}");
+    }
+    assert_eq!(count, claims);
+    for figure in figures {
+        let svg = std::fs::read_to_string(Path::new(out).join(format!("{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{figure}");
+    }
+    rows.clone()
+}
+
+fn number(rows: &[Value], item: &str, case: &str) -> f64 {
+    let row = rows.iter().find(|row| row["item"] == item && row["case"] == case);
+    row.unwrap_or_else(|| panic!("{item}, {case}"))["measured"].as_f64().unwrap()
+}
+
+#[test]
+fn every_claim_of_casc_is_a_row() {
+    let figures = ["figure2", "figure3", "figure5", "figure6", "figure7", "noise"];
+    let rows = rows("casc", 55, &figures);
+    // Waits that four threads hide, whatever else comes out.
+    assert_eq!(number(&rows, "Figure 1", "four threads"), 0.8);
+    assert_eq!(number(&rows, "§5.3.3", "threads that receive no time in two seconds"), 0.0);
+    let exact = number(&rows, "Noise", "threads classified right of 18, rates off by 0 %");
+    let noisy = number(&rows, "Noise", "threads classified right of 18, rates off by 30 %");
+    assert!(exact == 18.0 && noisy < 15.0, "{noisy}");
+}
+
+#[test]
+fn every_claim_of_cache_fair_is_a_row() {
+    let figures = ["figure4", "figure6", "figure7", "figure8"];
+    let rows = rows("cache-fair", 46, &figures);
+    let case = "estimated over actual fair miss rate, median error of nine";
+    assert!(number(&rows, "Figure 4", case) < 20.0);
+    let case = "variability with equal partitioning and unlimited bandwidth, largest";
+    assert!(number(&rows, "§5.5", case) < 4.0);
+}
