@@ -3,6 +3,7 @@
 mod bench;
 mod buckets;
 mod figure_4;
+mod idle;
 mod initial;
 mod machines;
 mod matching;
