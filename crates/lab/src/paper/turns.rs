@@ -26,7 +26,7 @@ pub(super) fn job(name: &str, at: Time) -> Job {
 pub(super) fn arrivals(seed: u64, count: usize, within: Duration) -> Vec<Time> {
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0xa221);
     let nanos = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
-    let at = |bits: u64| u64::try_from(u128::from(bits) * u128::from(nanos) >> 64).unwrap_or(0);
+    let at = |bits: u64| u64::try_from((u128::from(bits) * u128::from(nanos)) >> 64).unwrap_or(0);
     (0..count).map(|_| Time::from_nanos(at(random.next_u64()))).collect()
 }
 

@@ -27,7 +27,7 @@ const CONTEXTS: usize = 8;
 
 fn rate(thread: usize) -> f64 {
     // Of the first nine, three are greedy.
-    if thread % (THREADS / GREEDY) == 0 { 48.0 } else { 16.0 }
+    if thread.is_multiple_of(THREADS / GREEDY) { 48.0 } else { 16.0 }
 }
 
 /// A normally distributed number, nearly: the sum of twelve uniform ones.

@@ -119,7 +119,7 @@ impl Bench {
     pub(super) fn casc(self, parameters: Parameters) -> Result<Fared, ChipError> {
         let mut chip = Chip::new(self.settings(), self.jobs())?;
         let mut casc = Casc::new(parameters);
-        let mut programs = vec![0; THREADS];
+        let mut programs = [0; THREADS];
         let mut known_at = None;
         let patience = Time::ZERO.after(PATIENCE);
         run(&mut chip, &mut casc, patience, |at, event, chip, casc| {
