@@ -48,5 +48,4 @@ pub use machine::{Chip, ChipError};
 pub use pages::{PageSize, Placement, lines_per_set};
 pub use profiler::Profiler;
 pub use program::Program;
-pub use scheduler::Scheduling;
-pub use settings::Settings;
+pub use settings::{Scheduling, Settings};

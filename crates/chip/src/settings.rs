@@ -1,8 +1,9 @@
 //! How a chip is simulated.
 
+use std::time::Duration;
+
 use crate::geometry::Geometry;
 use crate::pages::{PageSize, Placement};
-use crate::scheduler::Scheduling;
 
 /// A chip, and how it is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,5 +39,25 @@ impl Settings {
             scheduler: None,
             seed: 1,
         }
+    }
+}
+
+/// How an operating system lets threads take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduling {
+    /// How long a thread stays on a CPU when another waits; more than nothing.
+    pub quantum: Duration,
+    /// How far apart clock ticks are, at which turns end; more than nothing.
+    pub tick: Duration,
+    /// Whether the operating system has a thread of its own, which wakes every now and then and runs for half a
+    /// millisecond before all others: so that programs do not take turns like clockwork, and run beside
+    /// everybody in time. Policies are not told of it.
+    pub system: bool,
+}
+
+impl Default for Scheduling {
+    /// Solaris 10: threads that never sleep get 200 ms at a time (`ts_dptbl(4)`), at ticks of 10 ms.
+    fn default() -> Self {
+        Self { quantum: Duration::from_millis(200), tick: Duration::from_millis(10), system: true }
     }
 }
