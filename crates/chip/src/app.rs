@@ -75,25 +75,9 @@ pub(crate) struct Window {
 /// Ticks of waiting for what missed the L2, for memory among that, and for room in the store buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stall {
-    beyond_l2: u64,
-    memory: u64,
-    stores: u64,
-}
-
-impl Stall {
-    /// All so far.
-    pub(crate) fn of(account: &Account) -> Self {
-        let Account { stall_ticks, memory_ticks, store_ticks, .. } = *account;
-        Self { beyond_l2: stall_ticks, memory: memory_ticks, stores: store_ticks }
-    }
-
-    pub(crate) fn since(self, from: Self) -> Self {
-        Self {
-            beyond_l2: self.beyond_l2 - from.beyond_l2,
-            memory: self.memory - from.memory,
-            stores: self.stores - from.stores,
-        }
-    }
+    pub(crate) beyond_l2: u64,
+    pub(crate) memory: u64,
+    pub(crate) stores: u64,
 }
 
 /// What a core needs to run a program.

@@ -99,7 +99,7 @@ impl Turn<'_> {
             *next += 1;
             self.account.l1_references += u64::from(access.references);
             self.issue::<SHARED>(access.instructions, instruction);
-            let before = Stall::of(self.account);
+            self.runner.last = Stall::default();
             let tag = self.runner.tag(access.line);
             let ticks = match access.kind {
                 AccessKind::None => 0,
@@ -115,7 +115,6 @@ impl Turn<'_> {
             };
             self.runner.clock += ticks;
             self.account.ticks += ticks;
-            self.runner.last = Stall::of(self.account).since(before);
         }
         if self.runner.seen.0 > SEEN {
             self.runner.seen = (self.runner.seen.0 / 2, self.runner.seen.1 / 2);
@@ -183,6 +182,7 @@ impl Turn<'_> {
         let Some(buffer) = &mut self.runner.buffer else { return 0 };
         let waits = buffer.put(now, takes);
         self.account.store_ticks += waits;
+        self.runner.last.stores = waits;
         waits
     }
 
@@ -215,10 +215,10 @@ impl Turn<'_> {
     /// Waits for a line of the last-level cache: so many ticks.
     fn load(&mut self, set: usize, tag: Tag) -> u64 {
         let (found, ticks) = self.shared(set, tag);
+        let memory = if found == Found::Memory { ticks } else { 0 };
         self.account.stall_ticks += ticks;
-        if found == Found::Memory {
-            self.account.memory_ticks += ticks;
-        }
+        self.account.memory_ticks += memory;
+        self.runner.last = Stall { beyond_l2: ticks, memory, stores: 0 };
         ticks
     }
 
