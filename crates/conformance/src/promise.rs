@@ -26,6 +26,10 @@ pub const GAPLESS: &str = "windows follow each other without a gap";
 pub const PLAN: &str = "a window says under which plan it ended";
 /// What [`Sample::straddled`](fairways_core::Sample::straddled) says.
 pub const STRADDLED: &str = "a window says whether a plan was carried out in it";
+/// A service's latencies are told right after its window's sample, of the same length, from the shortest on.
+pub const LATENCIES: &str = "latencies are those of the window that was just told";
+/// An objective is more than nothing.
+pub const WISHES: &str = "wishes are such as can be";
 /// Counters that are read make sense together.
 pub const COUNTERS: &str = "counters agree with each other";
 /// A plan that breaks a rule is answered by its refusal before anything else is told; several, in

@@ -1,8 +1,9 @@
 //! Which windows are under way.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Every, Sample, Time};
+use fairways_core::{AppId, Counters, Every, Latencies, Sample, Time};
 
 use crate::plans::Plans;
 use crate::promise::{self, hold};
@@ -24,11 +25,13 @@ struct Watched {
 pub(crate) struct Windows {
     is_noisy: bool,
     watched: BTreeMap<AppId, Watched>,
+    /// The sample that was told last, until something else is: when, of whom, and how long.
+    last: Option<(Time, AppId, Duration)>,
 }
 
 impl Windows {
     pub(crate) fn new(is_noisy: bool) -> Self {
-        Self { is_noisy, watched: BTreeMap::new() }
+        Self { is_noisy, watched: BTreeMap::new(), last: None }
     }
 
     pub(crate) fn ask(&mut self, now: Time, app: AppId, every: Every) {
@@ -44,8 +47,24 @@ impl Windows {
         self.watched.remove(&app);
     }
 
+    /// Something else is told than a sample's latencies.
+    pub(crate) fn go_on(&mut self) {
+        self.last = None;
+    }
+
+    /// Latencies are those of the sample before.
+    pub(crate) fn answered(&mut self, at: Time, latencies: &Latencies) {
+        let told = format_args!("{latencies:?} at {at:?}, after {:?}", self.last);
+        let Latencies { app, window, answered } = latencies;
+        hold(self.last == Some((at, *app, *window)), promise::LATENCIES, told);
+        let in_order = answered.is_sorted_by(|a, b| a.latency < b.latency);
+        let are_some = answered.iter().all(|answered| answered.requests > 0);
+        hold(in_order && are_some, promise::LATENCIES, told);
+    }
+
     pub(crate) fn check(&mut self, at: Time, sample: &Sample, plans: &Plans) {
         let told = format_args!("{sample:?} at {at:?}");
+        self.last = Some((at, sample.app, sample.window));
         let asked = self.watched.get_mut(&sample.app).and_then(|watched| {
             if watched.window.since == at {
                 return watched.before.take();

@@ -1,8 +1,9 @@
 //! What every event is held to.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Llc, Machine, Sample, Time};
+use fairways_core::{Action, AppId, Event, Latencies, Llc, Machine, Sample, Time};
 
 use crate::plans::Plans;
 use crate::promise::{self, hold};
@@ -78,8 +79,12 @@ impl<'a> Witness<'a> {
                 self.rank = if at > self.now { 0 } else { self.rank };
                 return;
             }
-            Event::Sampled(_) => 0,
-            Event::Machine(_) | Event::Cpus(_) | Event::Started { .. } | Event::Exited { .. } => 1,
+            Event::Sampled(_) | Event::Latency(_) => 0,
+            Event::Machine(_)
+            | Event::Cpus(_)
+            | Event::Started { .. }
+            | Event::Wished { .. }
+            | Event::Exited { .. } => 1,
             Event::Woke => 2,
         };
         let in_order = at > self.now || rank >= self.rank;
@@ -97,7 +102,11 @@ impl<'a> Witness<'a> {
         let is_machine = matches!(event, Event::Machine(_));
         hold(is_machine || self.llc.is_some(), promise::FIRST, format_args!("{event:?}"));
         self.plans.settle(Some(event));
-        if let Event::Exited { app } | Event::Sampled(Sample { app, .. }) = event {
+        if let Event::Exited { app }
+        | Event::Wished { app, .. }
+        | Event::Sampled(Sample { app, .. })
+        | Event::Latency(Latencies { app, .. }) = event
+        {
             hold(self.running.contains(app), promise::RUNNING, format_args!("{event:?}"));
         }
         self.place(at, event);
@@ -105,6 +114,9 @@ impl<'a> Witness<'a> {
             hold(at <= alarm, promise::ALARM, format_args!("{event:?} at {at:?} before {alarm:?}"));
         }
         self.now = at;
+        if !matches!(event, Event::Latency(_)) {
+            self.windows.go_on();
+        }
         match event {
             Event::Machine(llc) => self.llc = Some(*llc),
             Event::Started { app, .. } => {
@@ -117,6 +129,11 @@ impl<'a> Witness<'a> {
                 self.turns.forget(*app);
             }
             Event::Sampled(sample) => self.windows.check(at, sample, &self.plans),
+            Event::Latency(latencies) => self.windows.answered(at, latencies),
+            Event::Wished { wish, .. } => {
+                let slo = wish.objective.map(|objective| objective.slo);
+                hold(slo != Some(Duration::ZERO), promise::WISHES, format_args!("{event:?}"));
+            }
             Event::Woke => self.ring(at),
             Event::Cpus(cpus) => self.turns.machine(*cpus),
             Event::RanTogether(together) => self.turns.ran(at, together, &self.running),

@@ -4,8 +4,8 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::{
-    AppId, Cpus, Every, Llc, Partition, PartitionError, PlanId, Profile, Q32, Sample, Slice,
-    ThreadId, Time, Together,
+    AppId, Cpus, Every, Latencies, Llc, Objective, Partition, PartitionError, PlanId, Profile, Q32,
+    Sample, Slice, ThreadId, Time, Together,
 };
 
 /// What happened on a machine.
@@ -27,6 +27,13 @@ pub enum Event {
         /// What was measured of it before, where something was.
         profile: Option<Arc<Profile>>,
     },
+    /// The owner of a program asks for something else from now on.
+    Wished {
+        /// The program.
+        app: AppId,
+        /// All that its owner asks for now.
+        wish: Wish,
+    },
     /// A program ended.
     Exited {
         /// The program.
@@ -34,6 +41,8 @@ pub enum Event {
     },
     /// A window that the policy asked for ended ([`Action::Watch`]).
     Sampled(Sample),
+    /// What a service's requests took in the same window, right after it.
+    Latency(Latencies),
     /// A time ended in which the same threads ran ([`Action::WatchTogether`]).
     RanTogether(Together),
     /// A thread went off its CPU.
@@ -60,6 +69,9 @@ pub struct Wish {
     /// §2).
     #[cfg_attr(feature = "serde", serde(default))]
     pub best_effort: bool,
+    /// How soon it is to answer its requests; only of a latency-critical service (Locpart §III-A).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub objective: Option<Objective>,
 }
 
 /// What a policy asks of a machine.
@@ -76,7 +88,8 @@ pub enum Action<'a> {
         reason: &'static str,
     },
     /// From now on, tell what the program does in windows of this length, one after the other
-    /// ([`Event::Sampled`]); a window that is under way is given up. A program that does not run
+    /// ([`Event::Sampled`]), and how soon it answered if it is a service ([`Event::Latency`]); a window that is
+    /// under way is given up. A program that does not run
     /// is not watched.
     Watch {
         /// The program.

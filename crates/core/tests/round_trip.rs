@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    AppId, Counters, Cpus, Curve, Event, Every, Llc, MaskError, PartitionError, PlanId, Profile,
-    Q32, Ran, Sample, Slice, ThreadId, Time, Together, WayMask, Ways, Wish,
+    Answered, AppId, Counters, Cpus, Curve, Event, Every, Latencies, Llc, MaskError, Objective,
+    PartitionError, PlanId, Profile, Q32, Ran, Sample, Slice, ThreadId, Time, Together, WayMask,
+    Ways, Wish,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -103,24 +104,38 @@ prop_compose! {
     }
 }
 
+fn wish() -> impl Strategy<Value = Wish> {
+    let percentile = any::<u64>().prop_map(Q32::from_raw);
+    let objective =
+        of((spans(), percentile).prop_map(|(slo, percentile)| Objective { slo, percentile }));
+    (of(any::<u32>()), any::<bool>(), objective).prop_map(
+        |(baseline_ways, best_effort, objective)| Wish { baseline_ways, best_effort, objective },
+    )
+}
+
+fn latencies() -> impl Strategy<Value = Latencies> {
+    let answered =
+        (spans(), any::<u64>()).prop_map(|(latency, requests)| Answered { latency, requests });
+    (any::<u32>(), spans(), prop::collection::vec(answered, 0..4))
+        .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let app = any::<u32>().prop_map(AppId);
     let llc =
         (ways(), any::<(u32, bool, u32)>()).prop_map(|(ways, (min_bits, contiguous, clos))| {
             Event::Machine(Llc { ways, min_bits, contiguous, clos })
         });
-    let started = (app.clone(), of(any::<u32>()), any::<bool>(), of(profile())).prop_map(
-        |(app, baseline_ways, best_effort, profile)| Event::Started {
-            app,
-            wish: Wish { baseline_ways, best_effort },
-            profile,
-        },
-    );
+    let started = (app.clone(), wish(), of(profile()))
+        .prop_map(|(app, wish, profile)| Event::Started { app, wish, profile });
+    let wished = (app.clone(), wish()).prop_map(|(app, wish)| Event::Wished { app, wish });
     prop_oneof![
         llc,
         started,
+        wished,
         app.prop_map(|app| Event::Exited { app }),
         sample().prop_map(Event::Sampled),
+        latencies().prop_map(Event::Latency),
         scheduled(),
         Just(Event::Woke),
         (any::<u32>(), refusal())

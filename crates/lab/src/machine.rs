@@ -60,7 +60,9 @@ impl Machine for StaticMachine {
             Event::Started { app, .. } => self.running.push(*app),
             Event::Exited { app } => self.running.retain(|running| running != app),
             Event::Cpus(_)
+            | Event::Wished { .. }
             | Event::Sampled(_)
+            | Event::Latency(_)
             | Event::RanTogether(_)
             | Event::QuantumGiven(_)
             | Event::Woke
@@ -116,7 +118,9 @@ mod tests {
                 Event::Started { app, .. } => self.placed.place(*app, 0),
                 Event::Cpus(_)
                 | Event::Exited { .. }
+                | Event::Wished { .. }
                 | Event::Sampled(_)
+                | Event::Latency(_)
                 | Event::RanTogether(_)
                 | Event::QuantumGiven(_)
                 | Event::Woke => {}

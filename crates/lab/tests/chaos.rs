@@ -207,7 +207,9 @@ fn check<P: Policy>(
                 done.refusals += 1;
             }
             Event::Cpus(_)
+            | Event::Wished { .. }
             | Event::Sampled(_)
+            | Event::Latency(_)
             | Event::RanTogether(_)
             | Event::QuantumGiven(_)
             | Event::Woke => {}

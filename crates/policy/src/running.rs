@@ -29,6 +29,8 @@ pub(crate) enum Change {
     Machine,
     /// The program at the end of the list is new.
     Started,
+    /// The owner of a program wishes something else.
+    Wished,
     /// This program is gone.
     Exited(AppId),
 }
@@ -51,6 +53,11 @@ impl Running {
                 self.programs.push(Program { app: *app, wish: *wish, profile });
                 Some(Change::Started)
             }
+            Event::Wished { app, wish } => {
+                let program = self.programs.iter_mut().find(|program| program.app == *app)?;
+                let before = core::mem::replace(&mut program.wish, *wish);
+                (before != *wish).then_some(Change::Wished)
+            }
             Event::Exited { app } => {
                 let before = self.programs.len();
                 self.programs.retain(|program| program.app != *app);
@@ -58,6 +65,7 @@ impl Running {
             }
             Event::Cpus(_)
             | Event::Sampled(_)
+            | Event::Latency(_)
             | Event::RanTogether(_)
             | Event::QuantumGiven(_)
             | Event::Woke

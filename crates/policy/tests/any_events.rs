@@ -135,7 +135,7 @@ fn events() -> impl Strategy<Value = Event> {
         1 => cpus().prop_map(Event::Cpus),
         3 => (0u32..6, profiles(), prop::option::of(0u32..20), any::<bool>()).prop_map(
             |(app, profile, baseline_ways, best_effort)| {
-                Event::Started { app: AppId(app), wish: Wish { baseline_ways, best_effort }, profile }
+                Event::Started { app: AppId(app), wish: Wish { baseline_ways, best_effort, objective: None }, profile }
             }
         ),
         1 => (0u32..6).prop_map(|app| Event::Exited { app: AppId(app) }),

@@ -62,9 +62,16 @@ impl<'a> Report<'a> {
                 let quantum = cpus.quantum;
                 writeln!(self.out, "{at:>11}  {} CPUs, a quantum of {quantum:?}", cpus.count)
             }
-            Event::Sampled(_) | Event::RanTogether(_) | Event::QuantumGiven(_) | Event::Woke => {
-                Ok(())
+            Event::Wished { app, wish } => {
+                let wished = wish.objective.map(|objective| format!("an objective of {objective}"));
+                let wished = wished.unwrap_or_else(|| "no objective".to_owned());
+                writeln!(self.out, "{at:>11}  {} has {wished} from now on", self.name(*app))
             }
+            Event::Sampled(_)
+            | Event::Latency(_)
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_)
+            | Event::Woke => Ok(()),
         }
     }
 

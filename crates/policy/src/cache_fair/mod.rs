@@ -183,6 +183,15 @@ impl CacheFair {
         self.exchange.leave(at, &gone, act);
     }
 
+    /// A program's owner may have made it of another class: it begins anew.
+    fn wished(&mut self, at: Time, app: AppId, best_effort: bool, act: &mut dyn FnMut(Action<'_>)) {
+        let is_other = |role: &Role| matches!(role, Role::BestEffort(_)) != best_effort;
+        if self.threads_of(app).any(|(_, thread)| is_other(&thread.role)) {
+            self.exit(at, app, act);
+            self.start(at, app, act);
+        }
+    }
+
     /// What was learnt is of another machine.
     fn forget(&mut self, at: Time) {
         for thread in self.exchange.threads.values_mut() {
@@ -247,11 +256,12 @@ impl Policy for CacheFair {
         match self.running.take(event) {
             Some(Change::Machine) if self.running.llc() != before => self.forget(at),
             Some(Change::Exited(app)) => self.exit(at, app, act),
-            Some(Change::Machine | Change::Started) | None => {}
+            Some(Change::Machine | Change::Started | Change::Wished) | None => {}
         }
         match event {
             Event::Cpus(cpus) => self.schedule(at, *cpus, act),
             Event::Started { app, .. } => self.start(at, *app, act),
+            Event::Wished { app, wish } => self.wished(at, *app, wish.best_effort, act),
             Event::Sampled(sample) => self.sampled(at, sample, act),
             Event::RanTogether(together) => self.ran_together(at, together, act),
             Event::QuantumGiven(slice) if self.cpus.is_some() => {

@@ -217,7 +217,11 @@ impl Policy for Casc {
             Event::Exited { app } => self.exited(at, *app, act),
             Event::RanTogether(together) => self.ran(at, together, act),
             Event::Woke => self.woke(at, act),
-            Event::Sampled(_) | Event::QuantumGiven(_) | Event::Refused { .. } => {}
+            Event::Wished { .. }
+            | Event::Sampled(_)
+            | Event::Latency(_)
+            | Event::QuantumGiven(_)
+            | Event::Refused { .. } => {}
         }
     }
 }

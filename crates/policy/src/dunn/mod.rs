@@ -87,7 +87,7 @@ impl Dunn {
 
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         match change {
-            Change::Machine => {}
+            Change::Machine | Change::Wished => {}
             Change::Started => {
                 let Some(program) = self.running.programs().last() else { return };
                 if program.profile.is_none() {
@@ -136,7 +136,11 @@ impl Policy for Dunn {
                 }
             }
             Event::Refused { .. } => self.overdue = true,
-            Event::Cpus(_) | Event::RanTogether(_) | Event::QuantumGiven(_) => {}
+            Event::Cpus(_)
+            | Event::Wished { .. }
+            | Event::Latency(_)
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
                 let Some(change) = self.running.take(event) else { return };
                 self.follow(at, change, act);

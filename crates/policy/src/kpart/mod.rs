@@ -119,6 +119,7 @@ impl KPart {
                     }
                 }
             }
+            Change::Wished => {}
             Change::Exited(app) => {
                 self.learners.retain(|learner| learner.app != app);
                 self.queue.retain(|&waiting| waiting != app);
@@ -280,7 +281,11 @@ impl Policy for KPart {
                     }
                 }
             }
-            Event::Cpus(_) | Event::RanTogether(_) | Event::QuantumGiven(_) => {}
+            Event::Cpus(_)
+            | Event::Wished { .. }
+            | Event::Latency(_)
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
                 let Some(change) = self.running.take(event) else { return };
                 self.follow(at, change, act);

@@ -119,6 +119,7 @@ impl Lfoc {
                     self.watch(app, act);
                 }
             }
+            Change::Wished => {}
             Change::Exited(app) => {
                 sets.forget(app);
                 // Where all profiles are known, nothing is learned.
@@ -154,7 +155,11 @@ impl Policy for Lfoc {
             Event::Sampled(sample) => self.sampled(sample, act),
             Event::Woke => self.decide(at, act),
             Event::Refused { plan, .. } => self.refused(*plan, act),
-            Event::Cpus(_) | Event::RanTogether(_) | Event::QuantumGiven(_) => {}
+            Event::Cpus(_)
+            | Event::Wished { .. }
+            | Event::Latency(_)
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
                 let Some(change) = self.running.take(event) else { return };
                 self.follow(at, change, act);

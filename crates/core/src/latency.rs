@@ -1,0 +1,96 @@
+//! What a service owes those who ask it, and how long they waited.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use crate::{AppId, Q32};
+
+/// What the owner of a latency-critical service asks: that its tail latency is at most so long (Locpart eq. 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Objective {
+    /// The service-level objective, Locpart's L_SLO; more than nothing.
+    #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    pub slo: Duration,
+    /// Which percentile of the latencies the tail is, above 0 and up to 100.
+    pub percentile: Q32,
+}
+
+impl fmt::Display for Objective {
+    /// Such as `p99 2ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let thousandths = (u128::from(self.percentile.raw()) * 1000 + (1 << 31)) >> 32;
+        write!(f, "p{}", thousandths / 1000)?;
+        if !thousandths.is_multiple_of(1000) {
+            let digits = alloc::format!("{:03}", thousandths % 1000);
+            write!(f, ".{}", digits.trim_end_matches('0'))?;
+        }
+        write!(f, " {:?}", self.slo)
+    }
+}
+
+/// How long the requests took that a service answered in a window; from when they came, not from when the
+/// service turned to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Latencies {
+    /// The service.
+    pub app: AppId,
+    /// How long the window was, as measured.
+    #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    pub window: Duration,
+    /// A histogram of them, from the shortest to the longest; empty if none was answered.
+    pub answered: Vec<Answered>,
+}
+
+/// Requests that took equally long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Answered {
+    /// How long, as exactly as it was recorded: no less than it was.
+    #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    pub latency: Duration,
+    /// How many, at least 1.
+    pub requests: u64,
+}
+
+impl Latencies {
+    /// How many requests were answered in all.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.answered.iter().map(|answered| answered.requests).fold(0, u64::saturating_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use alloc::vec;
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn objectives_read_as_people_say_them() {
+        let of = |percentile, micros| {
+            Objective { slo: Duration::from_micros(micros), percentile }.to_string()
+        };
+        assert_eq!(of(Q32::from_int(99), 2000), "p99 2ms");
+        assert_eq!(of(Q32::ratio(999, 10), 1500), "p99.9 1.5ms");
+        assert_eq!(of(Q32::ratio(9995, 100), 3_000_000), "p99.95 3s");
+    }
+
+    #[test]
+    fn requests_are_counted_by_how_many_took_so_long() {
+        let of = |requests| Answered { latency: Duration::from_millis(1), requests };
+        let latencies = |answered| Latencies { app: AppId(0), window: Duration::ZERO, answered };
+        assert_eq!(latencies(vec![]).requests(), 0);
+        assert_eq!(latencies(vec![of(3), of(4)]).requests(), 7);
+        assert_eq!(latencies(vec![of(u64::MAX), of(4)]).requests(), u64::MAX);
+    }
+}
