@@ -29,10 +29,9 @@ fn main() {
     let missed = |lines| {
         let parts = vec![Part { share: 1.0, lines }];
         let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
-        Program { accesses: Accesses::Mixture(mixture), base_cpi: 0.5, overlap: 4.0 }
+        Program::new(Accesses::Mixture(mixture), 0.5, 4.0)
     };
-    let pattern =
-        |pattern, overlap| Program { accesses: Accesses::Pattern(pattern), base_cpi: 0.5, overlap };
+    let pattern = |pattern, overlap| Program::new(Accesses::Pattern(pattern), 0.5, overlap);
     let mlr = pattern(Pattern::Random { lines: 8 * MB }, 1.0);
     let mload = pattern(Pattern::Sequential { lines: 60 * MB }, 8.0);
     let busy = pattern(Pattern::Busy, 1.0);

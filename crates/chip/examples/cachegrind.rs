@@ -40,7 +40,7 @@ fn main() -> Result<()> {
         ..preset::preset("skylake").ok_or("a preset")?
     };
     let settings = Settings { placement: Placement::Sequential, ..Settings::new(chip) };
-    let program_of = Program { accesses: Accesses::Trace(trace), base_cpi: 1.0, overlap: 1.0 };
+    let program_of = Program::new(Accesses::Trace(trace), 1.0, 1.0);
     let job = Job { instructions: Some(instructions), ..Job::new(program_of) };
     let mut chip = Chip::new(settings, [job])?;
     while chip.next_event().is_some() {}

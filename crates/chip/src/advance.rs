@@ -21,6 +21,7 @@ impl Chip {
             self.alarm.map(|time| self.here(time)),
             self.stop_at.map(|time| self.not_after(time)),
             self.arrivals.last().map(|&(time, _)| time),
+            self.wishes.last().map(|&(time, ..)| time),
             self.scheduler.as_ref().and_then(Scheduler::next_end),
         ];
         let windows = self.apps.iter().filter_map(|app| self.window_ends(app.window.as_ref()?));
@@ -131,27 +132,43 @@ impl Chip {
     /// Runs a program until its core's clock shows that time, its run ends, or its phase does: then, whether it
     /// is to go on at once.
     fn run<const SHARED: bool>(&mut self, index: usize, until: u64) -> bool {
-        let App { place, cpu, account, runner, run_end, phase_end, .. } = &mut self.apps[index];
+        let App { place, cpu, account, runner, serving, run_end, phase_end, job, .. } =
+            &mut self.apps[index];
         let (place, run_end, phase_end) = (*place, *run_end, *phase_end);
+        let mut request_end = u64::MAX;
+        if let Some(serving) = serving {
+            let Some(came) = serving.turn_to_next(account.instructions, until) else {
+                // Its core is idle.
+                runner.wait_until(until);
+                return false;
+            };
+            runner.wait_until(came);
+            request_end = serving.end();
+        }
         let core = cpu.map_or(0, |cpu| cpu / self.settings.chip.threads as usize);
         let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
         let pipeline = &mut self.pipelines[core];
         let mut turn = Turn { core, place, runner, account, caches, uncore, pipeline };
-        turn.run::<SHARED>(until, run_end.min(phase_end));
+        turn.run::<SHARED>(until, run_end.min(phase_end).min(request_end));
         let ran = account.instructions;
+        if let Some(serving) = serving.as_mut().filter(|_| ran >= request_end) {
+            let nanos = serving.answer(runner.clock);
+            let record = &mut self.jobs[*job];
+            record.answered += 1;
+            if let Some(latencies) = &mut record.latencies {
+                latencies.saturating_record(nanos);
+            }
+        }
         match &runner.supply {
             Supply::More | Supply::Asleep => {}
             // A run of its own length.
             Supply::Ended => self.apps[index].run_end = ran,
             Supply::Failed(why) => self.failure = Some(why.clone()),
         }
-        if ran < phase_end || ran >= run_end {
-            return false;
-        }
-        if self.apps[index].runner.clock < until {
+        let goes_on = ran < run_end && self.apps[index].runner.clock < until;
+        if goes_on && ran >= phase_end {
             self.next_phase(index);
-            return true;
         }
-        false
+        goes_on && (ran >= phase_end || ran >= request_end)
     }
 }

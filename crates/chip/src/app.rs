@@ -12,6 +12,7 @@ use crate::job::Phase;
 use crate::pages::{Pages, Placement, mix};
 use crate::program::{Access, BATCH, Generate, Program, Supply};
 use crate::scheduler::Thread;
+use crate::service::Serving;
 use crate::settings::Settings;
 
 /// A program that runs.
@@ -36,6 +37,8 @@ pub(crate) struct App {
     pub(crate) run_end: u64,
     pub(crate) account: Account,
     pub(crate) window: Option<Window>,
+    /// Its requests, if it is a service.
+    pub(crate) serving: Option<Box<Serving>>,
     pub(crate) runner: Runner,
 }
 
@@ -91,7 +94,7 @@ pub(crate) struct Runner {
     phase: usize,
     others: Vec<Option<Stretch>>,
     pub(crate) random: Pcg64Mcg,
-    placed: u64,
+    pub(crate) placed: u64,
     pub(crate) fill: Fill,
     /// The bits of its tags that say whose lines they are.
     pub(crate) owner: Tag,

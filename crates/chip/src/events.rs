@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use fairways_core::{Action, Event, Every, Machine, Sample, ThreadId, Time};
+use fairways_core::{Action, Event, Every, Latencies, Machine, Sample, ThreadId, Time};
 
-use crate::app::Window;
+use crate::app::{App, Window};
 use crate::machine::{Chip, Due};
 use crate::scheduler::{Priority, Thread};
 
@@ -26,8 +26,8 @@ impl Chip {
         }
     }
 
-    /// Finds what happens now: windows that end, then programs that do, then those that start, then the
-    /// alarm.
+    /// Finds what happens now: windows that end, then programs that do, then those that start, then what owners
+    /// wish, then the alarm.
     fn collect(&mut self) {
         for index in 0..self.apps.len() {
             let app = &self.apps[index];
@@ -36,16 +36,23 @@ impl Chip {
                 && self.has_ended(&window, account.instructions)
             {
                 let times = u64::from(self.settings.time_scale);
+                let length = self.told(self.now).since(self.told(window.since));
                 self.due.push_back(Due::Event(Event::Sampled(Sample {
                     app: app.id,
                     counters: account.since(&window.from, times),
                     occupancy: Some(self.held(app)),
-                    window: self.told(self.now).since(self.told(window.since)),
+                    window: length,
                     plan: self.plan,
                     straddled: window.straddled,
                 })));
                 let next = Window { since: self.now, from: account, straddled: false, ..window };
-                self.apps[index].window = Some(next);
+                let App { id: app, serving, window: under_way, .. } = &mut self.apps[index];
+                *under_way = Some(next);
+                if let Some(serving) = serving {
+                    let answered = serving.end_window();
+                    let latencies = Latencies { app: *app, window: length, answered };
+                    self.due.push_back(Due::Event(Event::Latency(latencies)));
+                }
             }
             let app = &self.apps[index];
             let in_time = self.phase_ends(app).is_some_and(|end| end <= self.now);
@@ -69,6 +76,9 @@ impl Chip {
         }
         while let Some((_, job)) = self.arrivals.pop_if(|(time, _)| *time <= self.now) {
             self.due.push_back(Due::Start(job));
+        }
+        while let Some((_, job, wish)) = self.wishes.pop_if(|(time, ..)| *time <= self.now) {
+            self.due.push_back(Due::Wish(job, wish));
         }
         if self.due.is_empty() {
             self.reschedule();
@@ -114,6 +124,11 @@ impl Machine for Chip {
                 let event = match due {
                     Due::Event(event) => Some(event),
                     Due::Start(job) => self.start(job),
+                    Due::Wish(job, wish) => {
+                        self.jobs[job].job.wish = wish;
+                        let app = self.apps.iter().find(|app| app.job == job && app.is_told);
+                        app.map(|app| Event::Wished { app: app.id, wish })
+                    }
                     Due::Exit(app) => {
                         let index = self.find(app);
                         let is_told = index.is_none_or(|index| self.apps[index].is_told);
@@ -168,6 +183,9 @@ impl Machine for Chip {
                     let app = &mut self.apps[index];
                     let from = app.counted(clock);
                     app.window = Some(Window { every, since, from, straddled: false });
+                    if let Some(serving) = &mut app.serving {
+                        serving.begin_window();
+                    }
                 }
             }
             Action::Wake { at } => self.alarm = Some(at),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use fairways_core::{Profile, Time, Wish};
 
 use crate::program::{Live, Program};
+use crate::service::{Requests, Stage};
 
 /// A stretch of a program.
 #[derive(Clone, Debug)]
@@ -47,6 +48,11 @@ pub struct Job {
     pub at: Time,
     /// What its owner asks for.
     pub wish: Wish,
+    /// What its owner asks for instead from then on, on the policy's clock.
+    pub wishes: Vec<(Time, Wish)>,
+    /// When requests come, if it is a service: its phases are of one [that has some](Program::requests). After the
+    /// last stage comes the first again; none: [`Stage::SATURATED`].
+    pub loads: Vec<Stage>,
     /// What the policy is told of it.
     pub profile: Option<Arc<Profile>>,
     /// Whether it is the operating system's: it runs before all others, and policies are not told of it, nor
@@ -66,6 +72,8 @@ impl Default for Job {
             then: Then::Exit,
             at: Time::ZERO,
             wish: Wish::default(),
+            wishes: Vec::new(),
+            loads: Vec::new(),
             profile: None,
             system: false,
             key: None,
@@ -79,6 +87,12 @@ impl Job {
     pub fn new(program: Program) -> Self {
         let phase = Phase { program: Some(Arc::new(program)), length: None };
         Self { phases: vec![phase], ..Self::default() }
+    }
+
+    /// What its requests take; `None` if it is no service.
+    #[must_use]
+    pub fn requests(&self) -> Option<&Requests> {
+        self.phases.iter().find_map(|phase| phase.program.as_ref()?.requests.as_ref())
     }
 
     /// The real programs that it runs.

@@ -14,6 +14,8 @@
 //!   within it.
 //! - A program is a generator of accesses, a recorded trace, or a real program that runs under QEMU while it is
 //!   simulated ([`program::Live`]). What it does with every number of ways [`Profiler`] finds in one pass.
+//! - **Services** answer requests ([`service`]), whose latencies come about by what they find in the caches and how long
+//!   they wait for each other.
 //! - **Hardware threads** of a core share its pipeline and its private caches; each is a CPU.
 //! - A program has a CPU to itself; or an operating system lets any number of them take turns
 //!   ([`Scheduling`]), in which policies have a say. One that starts holds nothing; the lines of one that exits
@@ -38,6 +40,7 @@ mod profiler;
 pub mod program;
 mod run;
 mod scheduler;
+pub mod service;
 mod settings;
 
 pub use account::Account;

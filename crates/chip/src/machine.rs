@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fairways_core::{AppId, Event, Partition, PlanId, Q32, Time, WayMask};
+use fairways_core::{AppId, Event, Partition, PlanId, Q32, Time, WayMask, Wish};
 use thiserror::Error;
 
 use crate::account::{Account, TICKS, ticks};
@@ -17,6 +17,7 @@ use crate::job::{Job, Length, Then};
 use crate::program::LINE;
 use crate::run::{TURN, Uncore};
 use crate::scheduler::{Priority, Scheduler, Thread};
+use crate::service::{Histogram, Requests, Serving, Stage, histogram};
 use crate::settings::Settings;
 
 /// A chip on which programs run; the crate's documentation says how it behaves.
@@ -28,6 +29,8 @@ pub struct Chip {
     pub(crate) due: VecDeque<Due>,
     /// Jobs that are still to come, the next one last.
     pub(crate) arrivals: Vec<(Time, usize)>,
+    /// What owners will ask for, the next one last.
+    pub(crate) wishes: Vec<(Time, usize, Wish)>,
     /// On the policy's clock.
     pub(crate) alarm: Option<Time>,
     pub(crate) stop_at: Option<Time>,
@@ -57,6 +60,9 @@ pub(crate) struct Record {
     pub(crate) completions: Vec<f64>,
     /// What its runs that have ended have counted.
     pub(crate) before: Account,
+    /// The requests that it has answered, and the latencies of those that nobody has taken.
+    pub(crate) answered: u64,
+    pub(crate) latencies: Option<Box<Histogram<u64>>>,
 }
 
 /// Something that happens now, and is still to be told.
@@ -65,6 +71,8 @@ pub(crate) enum Due {
     Event(Event),
     Exit(AppId),
     Start(usize),
+    /// The owner of a job asks for something else.
+    Wish(usize, Wish),
 }
 
 /// Programs that can't run on a chip, or a chip that can't be.
@@ -89,6 +97,12 @@ pub enum ChipError {
         /// The programs.
         programs: usize,
     },
+    /// A load or requests that there can't be.
+    #[error("a service: expected {0}")]
+    Service(&'static str),
+    /// A service has a CPU to itself.
+    #[error("a service can't take turns with others: expected no quantum")]
+    ServiceTurns,
     /// A real program has a CPU to itself.
     #[error("a live program can't take turns with others: expected no quantum")]
     LiveTurns,
@@ -119,7 +133,11 @@ impl Chip {
     pub fn new(settings: Settings, jobs: impl IntoIterator<Item = Job>) -> Result<Self, ChipError> {
         let Settings { chip, set_sampling, time_scale, .. } = settings;
         chip.check()?;
-        let record = |job| Record { job, completions: Vec::new(), before: Account::default() };
+        let record = |job: Job| {
+            let latencies = job.requests().map(|_| Box::new(histogram()));
+            let completions = Vec::new();
+            Record { job, completions, before: Account::default(), answered: 0, latencies }
+        };
         let mut jobs: Vec<Record> = jobs.into_iter().map(record).collect();
         let programs = jobs.len();
         jobs.extend(settings.scheduler.and_then(|of| of.system()).map(record));
@@ -139,6 +157,13 @@ impl Chip {
         } else if programs > chip.cpus() as usize {
             return Err(ChipError::TooManyPrograms { cpus: chip.cpus(), programs });
         }
+        for Record { job, .. } in &jobs {
+            job.requests().map_or(Ok(()), Requests::check).map_err(ChipError::Service)?;
+            job.loads.iter().try_for_each(Stage::check).map_err(ChipError::Service)?;
+            if job.requests().is_some() && settings.scheduler.is_some() {
+                return Err(ChipError::ServiceTurns);
+            }
+        }
         for (what, found, most) in
             [("set sampling", set_sampling, chip.sets), ("time scale", time_scale, MOST_SCALE)]
         {
@@ -157,6 +182,13 @@ impl Chip {
             arrivals.push((Time::from_nanos(nanos), index));
         }
         arrivals.sort_unstable_by(|a, b| b.cmp(a));
+        let wishes = jobs.iter().enumerate().flat_map(|(index, record)| {
+            let here = |at: Time| Time::from_nanos(at.nanos().div_ceil(u64::from(time_scale)));
+            record.job.wishes.iter().map(move |&(at, wish)| (here(at), index, wish))
+        });
+        let mut wishes: Vec<(Time, usize, Wish)> = wishes.collect();
+        wishes.sort_by_key(|&(at, job, _)| (at, job));
+        wishes.reverse();
         let told = settings.scheduler.map(|scheduling| Self::cpus(scheduling, chip.cpus()));
         let due = [Some(Event::Machine(chip.llc)), told].into_iter().flatten().map(Due::Event);
         let due = due.collect();
@@ -165,6 +197,7 @@ impl Chip {
             now: Time::ZERO,
             due,
             arrivals,
+            wishes,
             alarm: None,
             stop_at: None,
             stop_after: None,
@@ -235,6 +268,21 @@ impl Chip {
             all.add(&app.account);
         }
         all
+    }
+
+    /// How many requests a job has answered, over all its runs.
+    #[must_use]
+    pub fn answered(&self, job: usize) -> u64 {
+        self.jobs[job].answered
+    }
+
+    /// The latencies of the requests that a job has answered since they were last taken, in nanoseconds on the
+    /// policy's clock; empty if it is no service.
+    pub fn take_latencies(&mut self, job: usize) -> Histogram<u64> {
+        let Some(latencies) = &mut self.jobs[job].latencies else { return histogram() };
+        let taken = Histogram::clone(latencies);
+        latencies.reset();
+        taken
     }
 
     /// The ways' worth of lines that a job's program holds; 0 if it does not run.
@@ -401,7 +449,12 @@ impl Chip {
             thread.priority = Priority::System;
         }
         let all = Fill::new(WayMask::full(self.settings.chip.llc.ways));
-        let runner = Runner::new(&self.settings, place, (id, key), all, self.clock(self.now));
+        let now = self.clock(self.now);
+        let runner = Runner::new(&self.settings, place, (id, key), all, now);
+        let Record { job: of_job, .. } = &self.jobs[job];
+        let serving = of_job.requests().map(|requests| {
+            Box::new(Serving::new(&self.settings, requests, &of_job.loads, runner.placed, now))
+        });
         self.apps.push(App {
             id,
             job,
@@ -416,6 +469,7 @@ impl Chip {
             run_end,
             account: Account::default(),
             window: None,
+            serving,
             runner,
         });
         let last = self.apps.len() - 1;

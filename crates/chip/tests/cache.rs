@@ -15,7 +15,7 @@ const MB: u32 = 1 << 14;
 fn region(lines: u32) -> Program {
     let parts = vec![Part { share: 1.0, lines }];
     let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
-    Program { accesses: Accesses::Mixture(mixture), base_cpi: 0.5, overlap: 4.0 }
+    Program::new(Accesses::Mixture(mixture), 0.5, 4.0)
 }
 
 /// Gives the first program so many ways, and the others the rest, whenever one starts.
@@ -122,7 +122,7 @@ fn phases_end_by_time_and_by_instructions() {
 /// An array that is read from end to end.
 fn stream(lines: u32, overlap: f64) -> Program {
     let accesses = Accesses::Pattern(Pattern::Sequential { lines });
-    Program { accesses, base_cpi: 0.5, overlap }
+    Program::new(accesses, 0.5, overlap)
 }
 
 /// What jobs count in so many ms.
@@ -140,8 +140,7 @@ fn in_turn(programs: [Program; 2], lengths: [Length; 2]) -> Job {
     Job { phases: programs.into_iter().zip(lengths).map(phase).collect(), ..Job::default() }
 }
 
-const BUSY: Program =
-    Program { accesses: Accesses::Pattern(Pattern::Busy), base_cpi: 0.5, overlap: 1.0 };
+const BUSY: Program = Program::new(Accesses::Pattern(Pattern::Busy), 0.5, 1.0);
 
 /// A stream that is interrupted goes on where it was, and does not come to lines that it knows.
 #[test]
@@ -173,7 +172,7 @@ fn instructions_are_counted_when_they_run() {
     let settings = Settings::new(preset::preset("xeon-e5").unwrap());
     let parts = vec![Part { share: 1.0, lines: MB }];
     let mixture = Mixture { parts, per_kilo_instructions: 0.001, stores: 0.0, missed: true };
-    let rare = Program { accesses: Accesses::Mixture(mixture), base_cpi: 0.5, overlap: 1.0 };
+    let rare = Program::new(Accesses::Mixture(mixture), 0.5, 1.0);
     for millis in [1, 2, 3] {
         let account = after(settings, &[Job::new(rare.clone())], millis)[0];
         let expected = millis as f64 * 2.3e6 / 0.5;
@@ -280,7 +279,7 @@ fn a_curve_is_followed() {
         chip.sets = 4096;
         for ways in ways {
             let accesses = Accesses::Curve(Curve::new(50.0, &mpki).unwrap());
-            let job = Job::new(Program { accesses, base_cpi: 0.5, overlap: 4.0 });
+            let job = Job::new(Program::new(accesses, 0.5, 4.0));
             let account = counted(Settings::new(chip), vec![job], ways, 30, 45);
             let per_kilo = |count: u64| 1000.0 * count as f64 / account.instructions as f64;
             let misses = per_kilo(account.llc_misses);

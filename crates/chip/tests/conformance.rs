@@ -42,7 +42,7 @@ impl Subject for Executing {
                 Kind::Sensitive => Pattern::Random { lines: 1 << 13 },
             };
             let accesses = Accesses::Pattern(pattern);
-            let job = Job::new(Program { accesses, base_cpi: 0.5, overlap: 4.0 });
+            let job = Job::new(Program::new(accesses, 0.5, 4.0));
             let (at, instructions) = (asked.at(self.scale()), asked.instructions(self.scale()));
             Job { at, instructions, ..job }
         });

@@ -38,7 +38,7 @@ fn programs() -> Vec<Program> {
         Accesses::Pattern(Pattern::Random { lines: MB / 2 }),
         Accesses::Pattern(Pattern::Blocked { lines: MB, block: MB / 16, sweeps: 3 }),
     ];
-    all.map(|accesses| Program { accesses, base_cpi: 0.5, overlap: 2.0 }).to_vec()
+    all.map(|accesses| Program::new(accesses, 0.5, 2.0)).to_vec()
 }
 
 fn alone(settings: Settings, program: &Program, ways: u32) -> Account {
@@ -95,7 +95,7 @@ fn lines_are_written_back_once() {
     let stored = |lines| {
         let parts = vec![Part { share: 1.0, lines }];
         let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 1.0, missed: false };
-        Program { accesses: Accesses::Mixture(mixture), base_cpi: 0.5, overlap: 2.0 }
+        Program::new(Accesses::Mixture(mixture), 0.5, 2.0)
     };
     let settings = Settings { placement: Placement::Sequential, ..Settings::new(chip()) };
     let stream = profiled(settings, &stored(0));

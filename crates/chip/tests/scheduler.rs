@@ -23,7 +23,7 @@ fn settings(cpus: u32) -> Settings {
 }
 
 fn busy() -> Job {
-    Job::new(Program { accesses: Accesses::Pattern(Pattern::Busy), base_cpi: 1.0, overlap: 1.0 })
+    Job::new(Program::new(Accesses::Pattern(Pattern::Busy), 1.0, 1.0))
 }
 
 /// A chip that tells everything, run until `end`; `act` answers events.
@@ -240,11 +240,7 @@ fn raised_threads_run_before_others() {
 /// cache has done.
 #[test]
 fn the_system_runs_before_all_and_is_not_told_of() {
-    let program = Program {
-        accesses: Accesses::Pattern(Pattern::Random { lines: 1 << 13 }),
-        base_cpi: 1.0,
-        overlap: 1.0,
-    };
+    let program = Program::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.0, 1.0);
     let reader = Job::new(program).phases[0].clone();
     let burst = Phase { length: Some(Length::Time(MS)), ..reader.clone() };
     let nap = Phase { program: None, length: Some(Length::Time(4 * MS)) };
@@ -366,7 +362,7 @@ fn who_exits_frees_its_cpu_and_its_lines() {
 fn hardware_threads_hide_each_others_waits() {
     let parts = vec![Part { share: 1.0, lines: 64 }];
     let mixture = Mixture { parts, per_kilo_instructions: 1000.0, stores: 0.0, missed: true };
-    let program = Program { accesses: Accesses::Mixture(mixture), base_cpi: 1.0, overlap: 1.0 };
+    let program = Program::new(Accesses::Mixture(mixture), 1.0, 1.0);
     let ipc = |threads: usize| {
         let mut chip = preset::preset("t1").unwrap();
         (chip.cores, chip.latency.llc, chip.latency.l2) = (1, 4, 4);
@@ -401,7 +397,7 @@ fn stores_wait_for_an_entry_only() {
     let program = |per_kilo_instructions| {
         let mixture =
             Mixture { parts: parts.clone(), per_kilo_instructions, stores: 1.0, missed: false };
-        Program { accesses: Accesses::Mixture(mixture), base_cpi: 1.0, overlap: 1.0 }
+        Program::new(Accesses::Mixture(mixture), 1.0, 1.0)
     };
     let run = |per_kilo| {
         let mut chip = preset::preset("t1-single").unwrap();
@@ -425,7 +421,7 @@ fn stores_wait_for_an_entry_only() {
 /// A program that reads at random, and mostly misses.
 fn misses() -> Job {
     let accesses = Accesses::Pattern(Pattern::Random { lines: 1 << 16 });
-    Job::new(Program { accesses, base_cpi: 1.0, overlap: 1.0 })
+    Job::new(Program::new(accesses, 1.0, 1.0))
 }
 
 /// However short turns are: an access that is under way when its turn ends keeps the CPU, and its cycles are counted
@@ -477,7 +473,7 @@ fn ways_of_a_cpu_are_filled_from_the_first_access_on() {
 fn dirty_lines_of_others_go_where_they_belong() {
     let parts = vec![Part { share: 1.0, lines: 1500 }];
     let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 0.5, missed: false };
-    let program = Program { accesses: Accesses::Mixture(mixture), base_cpi: 1.0, overlap: 1.0 };
+    let program = Program::new(Accesses::Mixture(mixture), 1.0, 1.0);
     let skylake = preset::preset("skylake").unwrap();
     for (threads, scheduler, l2) in [
         (2, None, None),
@@ -537,11 +533,7 @@ fn what_cannot_take_turns_is_refused() {
 fn the_same_seed_gives_the_same_turns() {
     let told = |seed| {
         let mut told = Vec::new();
-        let program = Program {
-            accesses: Accesses::Pattern(Pattern::Random { lines: 1 << 13 }),
-            base_cpi: 1.5,
-            overlap: 1.0,
-        };
+        let program = Program::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.5, 1.0);
         let chip = preset::preset("t1").unwrap();
         let settings = Settings { chip, seed, ..settings(2) };
         run(settings, vec![Job::new(program); 11], 12 * MS, |at, event, chip| {

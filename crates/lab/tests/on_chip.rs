@@ -68,7 +68,7 @@ fn measured_profiles_come_back() {
 fn region(mb: u32) -> Job {
     let parts = vec![Part { share: 1.0, lines: mb << 14 }];
     let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
-    Job::new(Program { accesses: Accesses::Mixture(mixture), base_cpi: 0.5, overlap: 4.0 })
+    Job::new(Program::new(Accesses::Mixture(mixture), 0.5, 4.0))
 }
 
 /// A cache fills no faster than its misses bring lines: of an array that is read at random, the share that

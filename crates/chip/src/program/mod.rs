@@ -9,6 +9,7 @@ mod named;
 mod numbering;
 mod pattern;
 mod profiled;
+mod tailbench;
 mod text;
 mod trace;
 mod workload;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use rand_pcg::Pcg64Mcg;
 
 use crate::geometry::Geometry;
+use crate::service::Requests;
 
 pub use curve::{Curve, CurveError};
 pub use live::{Live, LiveError, Remark};
@@ -27,6 +29,7 @@ pub use mixture::{Mixture, Part};
 pub use named::{NAMES, named};
 pub use pattern::Pattern;
 pub use profiled::profiled;
+pub(crate) use text::time_of;
 pub use text::{FORMS, TextError, Written, parse, split};
 pub use trace::{Trace, TraceError};
 pub use workload::{Code, Order, Region, Workload};
@@ -101,14 +104,22 @@ pub struct Program {
     /// Misses under way at the same time: what a miss stalls the program for is its latency over this, at
     /// least 1.
     pub overlap: f64,
+    /// What its requests take, if it is a service.
+    pub requests: Option<Requests>,
 }
 
 impl Program {
+    /// A program that is no service.
+    #[must_use]
+    pub const fn new(accesses: Accesses, base_cpi: f64, overlap: f64) -> Self {
+        Self { accesses, base_cpi, overlap, requests: None }
+    }
+
     /// A real program, of which nothing is known: simple code, of which an out-of-order core has four misses under
     /// way.
     #[must_use]
     pub fn live(live: Live) -> Self {
-        Self { accesses: Accesses::Live(Arc::new(live)), base_cpi: text::CPI, overlap: 4.0 }
+        Self::new(Accesses::Live(Arc::new(live)), text::CPI, 4.0)
     }
 
     /// The real program that it is, if it is one.

@@ -25,27 +25,35 @@
 //! `niagara_costs`); floating-point programs, whose core has no unit of its own, take two in all. Misses
 //! are waited for one after the other.
 
+use super::tailbench::{self, SERVICE_NAMES};
 use super::{Accesses, Code, Order, Program, Region, Workload};
 
 /// The program with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Program> {
-    let known = PROGRAMS.iter().find(|program| program.name == name)?;
+    let Some(known) = PROGRAMS.iter().find(|program| program.name == name) else {
+        return tailbench::service(name);
+    };
     let Named { per_instruction, stores, data, code, .. } = *known;
     let base_cpi = match known.waits {
         Waits::Loads => 1.0 + 2.0 * per_instruction * (1.0 - stores),
         Waits::FloatingPoint => 2.0,
     };
     let workload = Workload { per_instruction, stores, data: data.to_vec(), code };
-    Some(Program { accesses: Accesses::Workload(workload), base_cpi, overlap: 1.0 })
+    Some(Program::new(Accesses::Workload(workload), base_cpi, 1.0))
 }
 
 /// The names that [`named`] knows.
-pub const NAMES: [&str; PROGRAMS.len()] = {
-    let mut names = [""; PROGRAMS.len()];
+pub const NAMES: [&str; PROGRAMS.len() + SERVICE_NAMES.len()] = {
+    let mut names = [""; PROGRAMS.len() + SERVICE_NAMES.len()];
     let mut program = 0;
     while program < names.len() {
-        names[program] = PROGRAMS[program].name;
+        let is_program = program < PROGRAMS.len();
+        names[program] = if is_program {
+            PROGRAMS[program].name
+        } else {
+            SERVICE_NAMES[program - PROGRAMS.len()]
+        };
         program += 1;
     }
     names
@@ -189,8 +197,8 @@ mod tests {
 
     #[test]
     fn shares_are_percent_and_names_are_known() {
-        assert_eq!(NAMES.len(), 11);
-        for name in NAMES {
+        assert_eq!(NAMES.len(), 17);
+        for name in PROGRAMS.iter().map(|program| program.name) {
             let (workload, base_cpi) = workload(name);
             let percent: f64 = workload.data.iter().map(|region| region.share).sum();
             assert!((percent - 100.0).abs() < 1e-9, "{name}: {percent}");
@@ -204,7 +212,7 @@ mod tests {
     #[ignore = "prints docs/workloads.md's figures, in a minute"]
     fn figures_of_all() {
         const KBS: [u32; 9] = [48, 96, 128, 192, 256, 384, 768, 1024, 1536];
-        for name in NAMES {
+        for name in PROGRAMS.iter().map(|program| program.name) {
             let (workload, base_cpi) = workload(name);
             let counts = alone(&workload, &KBS, 200_000_000, 100_000_000);
             let kilo = counts.instructions as f64 / 1000.0;

@@ -47,5 +47,5 @@ pub fn profiled(
     let most = ((mean_y - LEAST_CPI) / mean_x.max(1e-12)).clamp(0.0, 1.0);
     let slope = slope.clamp(0.0, most).max(1.0 / MOST_OVERLAP);
     let base_cpi = (mean_y - slope * mean_x).max(LEAST_CPI);
-    Ok(Program { accesses: Accesses::Curve(curve), base_cpi, overlap: 1.0 / slope })
+    Ok(Program::new(Accesses::Curve(curve), base_cpi, 1.0 / slope))
 }

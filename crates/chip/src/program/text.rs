@@ -13,6 +13,7 @@ use super::{
 };
 use crate::account::MOST_OVERLAP;
 use crate::job::Length;
+use crate::service::{Requests, Sizes};
 
 /// A phase of a program, as it is written: `None` runs nothing.
 pub type Written = Vec<(Option<Program>, Option<Length>)>;
@@ -29,7 +30,7 @@ pub struct TextError {
 pub const FORMS: &str = "mlr:SIZE, mload:SIZE, chase:SIZE, blocked:SIZE:BLOCK:SWEEPS, \
                          zipf:SIZE:RECORD:EXPONENT, regions:REFERENCES:SHARE%SIZE:..., \
                          trace:FILE:INSTRUCTIONS, live:COMMAND, lookbusy, idle, art-like and others of CPU2000, \
-                         berkeley-db-like";
+                         berkeley-db-like, silo-like and others of TailBench, mcf06-like";
 
 /// The programs of a list with commas between them, as they are written. Commas in quotes are part of one.
 #[must_use]
@@ -100,18 +101,36 @@ fn program(text: &str, other: &impl Fn(&str) -> Option<Program>) -> Result<Progr
     Ok(program)
 }
 
-/// `cpi=0.7`, `overlap=2`.
+/// `cpi=0.7`, `overlap=2`, `request=500k`, `cv=0.6`.
 fn set(program: &mut Program, option: &str) -> Result<(), String> {
     let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    if name == "request" {
+        let Ok(Length::Instructions(count)) = length_of(value) else {
+            return Err(format!("expected instructions of a request, such as 500k, found {value}"));
+        };
+        let sizes = program.requests.take().map_or(Sizes::Equal, |requests| requests.sizes);
+        program.requests = Some(Requests { instructions: count as f64, sizes });
+        return Ok(());
+    }
     let number: f64 = number(value)?;
     match name {
         "cpi" if (0.05..=1000.0).contains(&number) => program.base_cpi = number,
         "overlap" if (1.0..=MOST_OVERLAP).contains(&number) => program.overlap = number,
+        "cv" if (0.0..=100.0).contains(&number) => {
+            let Some(requests) = &mut program.requests else {
+                return Err("expected request=INSTRUCTIONS before cv".to_owned());
+            };
+            requests.sizes = if number == 0.0 { Sizes::Equal } else { Sizes::LogNormal(number) };
+        }
+        "cv" => return Err(format!("expected cv from 0 to 100, found {value}")),
         "cpi" => return Err(format!("expected cpi from 0.05 to 1000, found {value}")),
         "overlap" => {
             return Err(format!("expected overlap from 1 to {MOST_OVERLAP}, found {value}"));
         }
-        _ => return Err(format!("expected cpi=X or overlap=X, found {option:?}")),
+        _ => {
+            let known = "cpi=X, overlap=X, request=INSTRUCTIONS or cv=X";
+            return Err(format!("expected {known}, found {option:?}"));
+        }
     }
     Ok(())
 }
@@ -149,7 +168,7 @@ fn live(text: &str) -> Result<Program, String> {
 
 /// A program of one of the [forms](FORMS), or that has a name.
 fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
-    let some = |accesses, overlap| Ok(Some(Program { accesses, base_cpi: CPI, overlap }));
+    let some = |accesses, overlap| Ok(Some(Program::new(accesses, CPI, overlap)));
     if arguments.is_empty()
         && let Some(program) = named(name)
     {
@@ -255,17 +274,19 @@ fn lines(text: &str) -> Result<u32, String> {
     Ok(super::mixture::whole(lines))
 }
 
+/// `2s`, `100ms`: more than nothing.
+pub(crate) fn time_of(text: &str) -> Option<Duration> {
+    let units = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    units.into_iter().find_map(|(unit, seconds)| {
+        let number = text.strip_suffix(unit)?.parse::<f64>().ok()?;
+        Duration::try_from_secs_f64(number * seconds).ok().filter(|span| !span.is_zero())
+    })
+}
+
 /// `2s`, `100ms`; `5G`, `100M` instructions.
 fn length_of(text: &str) -> Result<Length, String> {
-    let units = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    for (unit, seconds) in units {
-        if let Some(digits) = text.strip_suffix(unit)
-            && let Ok(number) = digits.parse::<f64>()
-            && let Ok(span) = Duration::try_from_secs_f64(number * seconds)
-            && !span.is_zero()
-        {
-            return Ok(Length::Time(span));
-        }
+    if let Some(span) = time_of(text) {
+        return Ok(Length::Time(span));
     }
     for (unit, times) in [("k", 1e3), ("M", 1e6), ("G", 1e9), ("", 1.0)] {
         if let Some(digits) = text.strip_suffix(unit)
@@ -343,6 +364,20 @@ mod tests {
     }
 
     #[test]
+    fn programs_with_requests() {
+        let requests = |text| one(text).requests.unwrap();
+        let of = |instructions, sizes| Requests { instructions, sizes };
+        assert_eq!(requests("mlr:8M:request=500k"), of(5e5, Sizes::Equal));
+        assert_eq!(requests("mlr:8M:request=2M:cv=0.6"), of(2e6, Sizes::LogNormal(0.6)));
+        assert_eq!(requests("masstree-like:request=1M"), of(1e6, Sizes::LogNormal(0.15)));
+        assert_eq!(one("mlr:8M").requests, None);
+        for text in ["mlr:8M:cv=1", "mlr:8M:request=2s", "silo-like:cv=-1", "mlr:8M:request=0"] {
+            let error = parse(text, |_| None).unwrap_err().to_string();
+            assert!(error.contains("expected"), "{text}: {error}");
+        }
+    }
+
+    #[test]
     fn phases_have_lengths() {
         let phases = parse("idle@1.5s+mlr:8M@2G+lookbusy", |_| None).unwrap();
         let lengths: Vec<Option<Length>> = phases.iter().map(|phase| phase.1).collect();
@@ -376,7 +411,7 @@ mod tests {
             ("regions:nan:1%1M", "references per 1000 instructions"),
             ("zipf:2G:64", "at most 4194304 records"),
             ("mlr:8M:colour=red", "expected a number"),
-            ("mlr:8M:colour=1", "expected cpi=X or overlap=X"),
+            ("mlr:8M:colour=1", "expected cpi=X, overlap=X, request="),
             ("mlr:8M@2x", "expected a length such as"),
             ("mlr:8M@0s", "expected a length such as"),
             ("mlr:8M+lookbusy", "every phase but the last"),

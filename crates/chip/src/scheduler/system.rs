@@ -17,7 +17,7 @@ impl Scheduling {
     /// The system's own thread, if it has one; it comes when a quantum has passed.
     pub(crate) fn system(&self) -> Option<Job> {
         let accesses = Accesses::Pattern(Pattern::Busy);
-        let burst = Arc::new(Program { accesses, base_cpi: 1.0, overlap: 1.0 });
+        let burst = Arc::new(Program::new(accesses, 1.0, 1.0));
         let phases = NAPS.into_iter().flat_map(|nap| {
             let nap = Phase { program: None, length: Some(Length::Time(self.quantum * nap / 20)) };
             let program = Some(Arc::clone(&burst));

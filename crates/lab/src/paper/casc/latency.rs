@@ -41,7 +41,7 @@ fn ipc(stretch: &Stretch, chip: &Geometry) -> f64 {
 pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
     let parts = vec![Part { share: 1.0, lines: 64 }];
     let mixture = Mixture { parts, per_kilo_instructions: 1000.0, stores: 0.0, missed: true };
-    let program = Program { accesses: Accesses::Mixture(mixture), base_cpi: 1.0, overlap: 1.0 };
+    let program = Program::new(Accesses::Mixture(mixture), 1.0, 1.0);
     let mut chip = Geometry { cores: 1, ..chip(768) };
     // An instruction, and four cycles of waiting.
     (chip.latency.l2, chip.latency.llc) = (4, 4);

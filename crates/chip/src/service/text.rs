@@ -1,0 +1,124 @@
+//! Loads as users write them: `1400@10s+2800@5s+closed:4`.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::load::{Load, Stage};
+use crate::program::time_of;
+
+/// What can be written, for people.
+pub const LOADS: &str = "RATE (requests a second, a Poisson process), closed:CLIENTS[:THINK], \
+                         bursty:RATE:TIMES:SHARE%:LENGTH";
+
+/// A text that is no load.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("load {load:?}: expected {what}")]
+pub struct LoadError {
+    load: String,
+    what: String,
+}
+
+/// The loads that a text names: stages with `+` between them, each with `@` and how long it lasts, where it is
+/// not to the end of the run. After the last comes the first again.
+///
+/// # Errors
+/// If it names none: [`LoadError`].
+pub fn parse_loads(text: &str) -> Result<Vec<Stage>, LoadError> {
+    let refused = |what: String| LoadError { load: text.to_owned(), what };
+    let stage = |text: &str| {
+        let (load, length) = text.split_once('@').unzip();
+        let length = length
+            .map(|length| {
+                let said = || format!("a length such as 10s, found {length:?}");
+                time_of(length.trim()).ok_or_else(said)
+            })
+            .transpose()?;
+        let stage = Stage { load: load_of(load.unwrap_or(text).trim())?, length };
+        stage.check().map_err(str::to_owned)?;
+        Ok(stage)
+    };
+    let stages = text.split('+').map(stage).collect::<Result<Vec<Stage>, String>>();
+    let stages = stages.map_err(refused)?;
+    if let [first @ .., _] = &stages[..]
+        && first.iter().any(|stage| stage.length.is_none())
+    {
+        return Err(refused("a length (@10s) of every stage but the last".to_owned()));
+    }
+    Ok(stages)
+}
+
+fn load_of(text: &str) -> Result<Load, String> {
+    let known = || format!("one of {LOADS}, found {text:?}");
+    let number = |text: &str| text.parse::<f64>().map_err(|_| known());
+    match &text.split(':').collect::<Vec<&str>>()[..] {
+        ["closed", clients, more @ ..] if more.len() <= 1 => {
+            let think = more.first().map_or(Some(Duration::ZERO), |text| time_of(text));
+            let think = think.ok_or_else(known)?;
+            Ok(Load::Closed { clients: clients.parse().map_err(|_| known())?, think })
+        }
+        ["bursty", rate, times, share, length] => Ok(Load::Bursty {
+            per_second: number(rate)?,
+            times: number(times)?,
+            share: number(share.strip_suffix('%').ok_or_else(known)?)? / 100.0,
+            length: time_of(length).ok_or_else(known)?,
+        }),
+        [rate] => Ok(Load::Poisson { per_second: number(rate)? }),
+        _ => Err(known()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form() {
+        let loads = parse_loads("1400@10s + 0@500ms+bursty:900.5:4:10%:50ms@1s+closed:8:2ms");
+        let secs = Duration::from_secs;
+        let busy = Load::Bursty {
+            per_second: 900.5,
+            times: 4.0,
+            share: 0.1,
+            length: Duration::from_millis(50),
+        };
+        let stage = |load, length| Stage { load, length: Some(length) };
+        let poisson = |per_second| Load::Poisson { per_second };
+        let closed = Load::Closed { clients: 8, think: Duration::from_millis(2) };
+        let expected = vec![
+            stage(poisson(1400.0), secs(10)),
+            stage(poisson(0.0), Duration::from_millis(500)),
+            stage(busy, secs(1)),
+            Stage::of(closed),
+        ];
+        assert_eq!(loads, Ok(expected));
+        assert_eq!(parse_loads("closed:1"), Ok(vec![Stage::SATURATED]));
+    }
+
+    #[test]
+    fn what_is_no_load_is_refused_in_one_line() {
+        for text in [
+            "",
+            "many",
+            "-1",
+            "nan",
+            "inf",
+            "closed",
+            "closed:0",
+            "closed:2:x",
+            "closed:1:2s:3",
+            "bursty:1:2:3%",
+            "bursty:100:0.5:10%:50ms",
+            "bursty:100:4:100%:50ms",
+            "bursty:100:4:10:50ms",
+            "1400@",
+            "1400@0s",
+            "1400@5",
+            "1400+1500",
+            "1400@1s+",
+        ] {
+            let error = parse_loads(text).unwrap_err().to_string();
+            assert!(error.contains("expected") && error.lines().count() == 1, "{text}: {error}");
+        }
+    }
+}
