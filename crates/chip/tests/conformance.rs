@@ -5,10 +5,12 @@
 use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Pattern};
+use fairways_chip::service::{Requests, Sizes};
 use fairways_chip::{Chip, Job, Program, Replacement, Scheduling, Settings, Stores, preset};
 use fairways_conformance::{Kind, Program as Asked, Scale, Subject, check_all};
 use fairways_core::{Llc, Machine, Ways};
 
+/// Programs on a chip, those that are sensitive as services.
 struct Executing(Settings);
 
 impl Executing {
@@ -42,7 +44,13 @@ impl Subject for Executing {
                 Kind::Sensitive => Pattern::Random { lines: 1 << 13 },
             };
             let accesses = Accesses::Pattern(pattern);
-            let job = Job::new(Program::new(accesses, 0.5, 4.0));
+            let mut program = Program::new(accesses, 0.5, 4.0);
+            // One that takes turns is none.
+            if asked.kind == Kind::Sensitive && self.0.scheduler.is_none() {
+                let sizes = Sizes::LogNormal(0.5);
+                program.requests = Some(Requests { instructions: 2000.0, sizes });
+            }
+            let job = Job::new(program);
             let (at, instructions) = (asked.at(self.scale()), asked.instructions(self.scale()));
             Job { at, instructions, ..job }
         });

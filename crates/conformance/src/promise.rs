@@ -26,7 +26,7 @@ pub const GAPLESS: &str = "windows follow each other without a gap";
 pub const PLAN: &str = "a window says under which plan it ended";
 /// What [`Sample::straddled`](fairways_core::Sample::straddled) says.
 pub const STRADDLED: &str = "a window says whether a plan was carried out in it";
-/// A service's latencies are told right after its window's sample, of the same length, from the shortest on.
+/// A service's latencies are told after its window's sample, before anything but refusals, and from the shortest on.
 pub const LATENCIES: &str = "latencies are those of the window that was just told";
 /// An objective is more than nothing.
 pub const WISHES: &str = "wishes are such as can be";

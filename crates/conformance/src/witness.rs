@@ -114,7 +114,7 @@ impl<'a> Witness<'a> {
             hold(at <= alarm, promise::ALARM, format_args!("{event:?} at {at:?} before {alarm:?}"));
         }
         self.now = at;
-        if !matches!(event, Event::Latency(_)) {
+        if !matches!(event, Event::Latency(_) | Event::Refused { .. }) {
             self.windows.go_on();
         }
         match event {

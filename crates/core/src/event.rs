@@ -41,7 +41,8 @@ pub enum Event {
     },
     /// A window that the policy asked for ended ([`Action::Watch`]).
     Sampled(Sample),
-    /// What a service's requests took in the same window, right after it.
+    /// What a service's requests took in the same window: after it, and before anything else but what became of
+    /// plans.
     Latency(Latencies),
     /// A time ended in which the same threads ran ([`Action::WatchTogether`]).
     RanTogether(Together),

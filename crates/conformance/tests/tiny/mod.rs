@@ -5,9 +5,13 @@ mod actions;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use fairways_conformance::Program;
-use fairways_core::{Action, AppId, Counters, Event, Llc, Machine, PlanId, Sample, Time, Wish};
+use fairways_core::{
+    Action, Answered, AppId, Counters, Event, Latencies, Llc, Machine, Objective, PlanId, Q32,
+    Sample, Time, Wish,
+};
 
 use crate::{Fault, SCALE};
 
@@ -37,6 +41,17 @@ pub(crate) struct Tiny {
     plan: Option<PlanId>,
     alarm: Option<u64>,
     asked: u32,
+}
+
+/// Every other program is a service, which answers two requests a window.
+fn latencies(app: AppId, window: u64, fault: Fault) -> Option<Event> {
+    let mut latencies = [1, 2].map(Duration::from_nanos);
+    if fault == Fault::UnsortedLatency {
+        latencies.reverse();
+    }
+    let answered = latencies.map(|latency| Answered { latency, requests: 1 }).to_vec();
+    let window = Duration::from_nanos(window + u64::from(fault == Fault::LongLatency));
+    app.0.is_multiple_of(2).then_some(Event::Latency(Latencies { app, window, answered }))
 }
 
 static MACHINES: AtomicU64 = AtomicU64::new(0);
@@ -72,6 +87,9 @@ impl Tiny {
             }
             let ran = self.now - window.since;
             let misses = if self.fault == Fault::ManyMisses { ran + 2 } else { ran / 2 };
+            let latency = latencies(app.id, ran, self.fault);
+            let first = latency.clone().filter(|_| self.fault == Fault::EarlyLatency);
+            self.due.extend(first);
             self.due.push_back(Event::Sampled(Sample {
                 app: app.id,
                 counters: Counters {
@@ -82,10 +100,11 @@ impl Tiny {
                     ..Counters::default()
                 },
                 occupancy: None,
-                window: std::time::Duration::from_nanos(ran),
+                window: Duration::from_nanos(ran),
                 plan: if self.fault == Fault::ForgetsPlan { None } else { self.plan },
                 straddled: window.straddled && self.fault != Fault::ForgetsStraddling,
             }));
+            self.due.extend(latency.filter(|_| self.fault != Fault::EarlyLatency));
             window.since = if self.fault == Fault::Gap { self.now + 1 } else { self.now };
             window.straddled = false;
         }
@@ -116,6 +135,11 @@ impl Tiny {
             let ends = program.instructions(SCALE).map_or(u64::MAX, |n| now + n);
             self.apps.push(App { id, ends, window: None });
             self.due.push_back(Event::Started { app: id, wish: Wish::default(), profile: None });
+            if self.fault == Fault::EmptyObjective {
+                let objective = Objective { slo: Duration::ZERO, percentile: Q32::from_int(99) };
+                let wish = Wish { objective: Some(objective), ..Wish::default() };
+                self.due.push_back(Event::Wished { app: id, wish });
+            }
         }
     }
 
