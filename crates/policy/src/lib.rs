@@ -38,6 +38,7 @@ pub mod regression;
 pub mod stock;
 pub mod ucp;
 
+mod layout;
 mod linear;
 mod lookahead;
 mod occupancy;

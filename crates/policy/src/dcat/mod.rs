@@ -9,7 +9,7 @@
 //! 3. **Detect phase change**: L1 references per instruction (`detector.rs`).
 //! 4. **Categorize**: the states of Figure 6 (`categorize.rs`, `workload.rs`).
 //! 5. **Allocate**: claims to a baseline first, then spare ways (`allocate.rs`; for the largest total
-//!    performance `performance.rs`), in masks that move little (`layout.rs`).
+//!    performance `performance.rs`), in masks that move little (`../layout.rs`).
 //!
 //! What was promised is [`fairways_core::Wish::baseline_ways`]; those that were promised nothing are as
 //! good as promised an even share of the rest (`admission.rs`).
@@ -21,7 +21,6 @@ mod admission;
 mod allocate;
 mod categorize;
 mod detector;
-mod layout;
 mod parameters;
 mod performance;
 mod phase;
@@ -35,8 +34,8 @@ use core::time::Duration;
 
 use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, Sample, Time};
 
+use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
-use layout::{Layout, Wanted};
 use workload::Workload;
 
 pub use parameters::{Objective, Parameters};

@@ -10,21 +10,21 @@ use core::cmp::Reverse;
 
 use fairways_core::{AppId, WayMask};
 
-/// Who has a span of ways: a workload, by its id, or everybody who has none of his own.
-pub(super) type Owner = Option<AppId>;
+/// Who has a span of ways: a program, by its id, or everybody who has none of his own.
+pub(crate) type Owner = Option<AppId>;
 
 /// What somebody is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    pub(super) owner: Owner,
-    pub(super) ways: u32,
+pub(crate) struct Wanted {
+    pub(crate) owner: Owner,
+    pub(crate) ways: u32,
     /// Whether it can be moved about at no cost.
-    pub(super) light: bool,
+    pub(crate) light: bool,
 }
 
 /// Spans of ways side by side.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layout(Vec<Span>);
+pub(crate) struct Layout(Vec<Span>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
@@ -35,7 +35,7 @@ struct Span {
 
 impl Layout {
     /// Lays spans of these widths, which fit `ways` ways together.
-    pub(super) fn arrange(&mut self, ways: u32, wanted: &[Wanted]) {
+    pub(crate) fn arrange(&mut self, ways: u32, wanted: &[Wanted]) {
         let old = |owner| self.0.iter().find(|span| span.owner == owner).copied();
         let heavy = wanted.iter().filter(|one| !one.light);
         let place = |one: &Wanted| Place { owner: one.owner, ways: one.ways, old: old(one.owner) };
@@ -76,7 +76,7 @@ impl Layout {
     }
 
     /// The mask of somebody whose span was laid.
-    pub(super) fn mask(&self, owner: Owner) -> WayMask {
+    pub(crate) fn mask(&self, owner: Owner) -> WayMask {
         let span = self.0.iter().find(|span| span.owner == owner);
         span.map_or_else(WayMask::default, |span| WayMask::span(span.from, span.ways))
     }
