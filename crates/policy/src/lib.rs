@@ -12,6 +12,7 @@
 //! | `ucp-slowdown` | [`ucp`] | the same on slowdown tables (LFOC §2.3.1) |
 //! | `yu-petrov` | [`ucp`] | the same on memory bandwidth (Yu and Petrov) |
 //! | `dcat` | [`dcat`] | the ways that each was promised, and spare ones to whom they help |
+//! | `locpart` | [`locpart`] | a tail latency for services, and what they can do without for batch programs |
 //! | `dunn` | [`dunn`] | programs clustered by their stalls, in partitions that overlap |
 //! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
@@ -34,6 +35,7 @@ pub mod equal;
 pub mod fixed;
 pub mod kpart;
 pub mod lfoc;
+pub mod locpart;
 pub mod regression;
 pub mod stock;
 pub mod ucp;
@@ -57,7 +59,7 @@ pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
 
 /// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "stock",
     "equal",
     "static",
@@ -65,6 +67,7 @@ pub const NAMES: [&str; 13] = [
     "ucp-slowdown",
     "yu-petrov",
     "dcat",
+    "locpart",
     "dunn",
     "kpart",
     "lfoc",
@@ -84,6 +87,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
         "ucp-slowdown" => Box::new(ucp::Ucp::new(ucp::Minimise::Slowdown)),
         "yu-petrov" => Box::new(ucp::Ucp::new(ucp::Minimise::Bandwidth)),
         "dcat" => Box::new(dcat::Dcat::new(dcat::Parameters::default())),
+        "locpart" => Box::new(locpart::Locpart::new(locpart::Parameters::default())),
         "dunn" => Box::new(dunn::Dunn::new(dunn::Parameters::default())),
         "kpart" => Box::new(kpart::KPart::new(kpart::Parameters::default())),
         "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Cpus, Curve, Event, Llc, PartitionError, PlanId, Policy, Profile, Q32,
-    Ran, Sample, Slice, ThreadId, Time, Together, Ways, Wish,
+    Action, Answered, AppId, Counters, Cpus, Curve, Event, Latencies, Llc, Objective,
+    PartitionError, PlanId, Policy, Profile, Q32, Ran, Sample, Slice, ThreadId, Time, Together,
+    Ways, Wish,
 };
 use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::casc::{self, Casc};
@@ -16,6 +17,7 @@ use fairways_policy::dcat::{self, Dcat};
 use fairways_policy::dunn::{self, Dunn};
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc};
+use fairways_policy::locpart::{self, Locpart};
 use proptest::prelude::*;
 
 fn llcs() -> impl Strategy<Value = Llc> {
@@ -128,21 +130,47 @@ fn profiles() -> impl Strategy<Value = Option<Arc<Profile>>> {
     prop::option::weighted(0.2, profile)
 }
 
+/// Objectives that are held, that are missed, and that are none.
+fn objectives() -> impl Strategy<Value = Option<Objective>> {
+    let percentile = prop_oneof![
+        6 => (1u32..=100).prop_map(Q32::from_int),
+        1 => any::<u64>().prop_map(Q32::from_raw),
+        1 => Just(Q32::default()),
+    ];
+    let objective =
+        (spans(), percentile).prop_map(|(slo, percentile)| Objective { slo, percentile });
+    prop::option::of(objective)
+}
+
+fn wishes() -> impl Strategy<Value = Wish> {
+    (prop::option::of(0u32..20), any::<bool>(), objectives()).prop_map(
+        |(baseline_ways, best_effort, objective)| Wish { baseline_ways, best_effort, objective },
+    )
+}
+
+fn latencies() -> impl Strategy<Value = Latencies> {
+    let requests = prop_oneof![6 => 0u64..200, 1 => Just(u64::MAX)];
+    let answered =
+        (spans(), requests).prop_map(|(latency, requests)| Answered { latency, requests });
+    (0u32..6, spans(), prop::collection::vec(answered, 0..4))
+        .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
+}
+
 fn events() -> impl Strategy<Value = Event> {
     let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
     prop_oneof![
         1 => llcs().prop_map(Event::Machine),
         1 => cpus().prop_map(Event::Cpus),
-        3 => (0u32..6, profiles(), prop::option::of(0u32..20), any::<bool>()).prop_map(
-            |(app, profile, baseline_ways, best_effort)| {
-                Event::Started { app: AppId(app), wish: Wish { baseline_ways, best_effort, objective: None }, profile }
-            }
-        ),
+        3 => (0u32..6, profiles(), wishes()).prop_map(|(app, profile, wish)| {
+            Event::Started { app: AppId(app), wish, profile }
+        }),
+        1 => (0u32..6, wishes()).prop_map(|(app, wish)| Event::Wished { app: AppId(app), wish }),
+        10 => latencies().prop_map(Event::Latency),
         1 => (0u32..6).prop_map(|app| Event::Exited { app: AppId(app) }),
         20 => samples().prop_map(Event::Sampled),
         5 => together().prop_map(Event::RanTogether),
         10 => slices().prop_map(Event::QuantumGiven),
-        2 => Just(Event::Woke),
+        4 => Just(Event::Woke),
         1 => (0u32..60).prop_map(move |plan| Event::Refused { plan: PlanId(plan), why }),
     ]
 }
@@ -160,6 +188,7 @@ enum Made {
     Dcat(dcat::Parameters),
     CacheFair(cache_fair::Parameters),
     Casc(casc::Parameters),
+    Locpart(locpart::Parameters),
 }
 
 impl Made {
@@ -171,6 +200,7 @@ impl Made {
             Self::Dcat(parameters) => Box::new(Dcat::new(*parameters)),
             Self::CacheFair(parameters) => Box::new(CacheFair::new(*parameters)),
             Self::Casc(parameters) => Box::new(Casc::new(*parameters)),
+            Self::Locpart(parameters) => Box::new(Locpart::new(*parameters)),
         }
     }
 
@@ -207,7 +237,27 @@ fn policies() -> impl Strategy<Value = Made> {
         2 => cache_fair_parameters().prop_map(Made::CacheFair),
         1 => Just(Made::Casc(casc::Parameters::default())),
         2 => casc_parameters().prop_map(Made::Casc),
+        1 => Just(Made::Locpart(locpart::Parameters::default())),
+        1 => Just(Made::Locpart(locpart::Parameters::published())),
+        3 => locpart_parameters().prop_map(Made::Locpart),
     ]
+}
+
+fn locpart_parameters() -> impl Strategy<Value = locpart::Parameters> {
+    let util_th = prop_oneof![3 => 0u64..1 << 32, 1 => any::<u64>()];
+    (spans(), util_th, any::<[bool; 2]>(), prop::array::uniform5(numbers())).prop_map(
+        |(t_sched, util_th, [margin, sliding], n)| locpart::Parameters {
+            t_sched,
+            w: n[0],
+            util_th: Q32::from_raw(util_th),
+            rule: if margin { locpart::Rule::Margin } else { locpart::Rule::Published },
+            window: if sliding { locpart::Window::Sliding } else { locpart::Window::PastInterval },
+            least_requests: n[1],
+            longest_window: n[2],
+            hold: n[3],
+            memory: n[4],
+        },
+    )
 }
 
 fn casc_parameters() -> impl Strategy<Value = casc::Parameters> {
@@ -329,6 +379,13 @@ fn tell(made: &Made, events: &[Event]) -> u32 {
             Action::Partition { partition, .. } => {
                 let legal = partition.check(&llc.unwrap(), running.iter().copied());
                 assert_eq!(legal, Ok(()), "{event:?}: {partition:?}");
+                if matches!(made, Made::Locpart(_)) && !running.is_empty() {
+                    // Every way is somebody's, and nobody else's.
+                    let masks = partition.masks();
+                    let all = masks.iter().fold(0, |all, mask| all | mask.bits()).count_ones();
+                    let sum: u32 = masks.iter().map(|mask| mask.count()).sum();
+                    assert!(all == sum && sum == llc.unwrap().ways.get(), "{partition:?}");
+                }
                 plans += 1;
             }
             Action::Quantum { thread, time, .. } => {
@@ -372,7 +429,9 @@ proptest! {
         events in prop::collection::vec(events(), 0..200),
     ) {
         let start = |app| {
-            let wish = Wish { best_effort: app % 2 == 1, ..Wish::default() };
+            let objective = Objective { slo: Duration::from_millis(20), percentile: Q32::from_int(99) };
+            let objective = (app % 3 == 0).then_some(objective);
+            let wish = Wish { best_effort: app % 2 == 1, objective, ..Wish::default() };
             Event::Started { app: AppId(app), wish, profile: None }
         };
         let cpus = Event::Cpus(Cpus { count: 2, quantum: Duration::from_millis(10) });

@@ -1,0 +1,290 @@
+//! Those that have ways of their own: who they are, and what one that comes or goes leaves the others.
+
+use alloc::vec::Vec;
+use core::cmp::{Ordering, Reverse};
+
+use fairways_core::{Llc, Objective, Time};
+
+use super::margin::{Margin, Verdict};
+use super::tail::{Tails, nanos};
+use crate::layout::Owner;
+use crate::running::Program;
+use crate::split::evenly;
+
+/// A service, or a batch program, or all those that share.
+#[derive(Clone, Debug)]
+pub(super) struct Party {
+    /// The program; `None` for those that share.
+    pub(super) owner: Owner,
+    pub(super) ways: u32,
+    /// Before the last period's end.
+    pub(super) before: u32,
+    /// Whether ways changed hands at the last period's end.
+    pub(super) moved: Moved,
+    /// `None` for batch.
+    pub(super) service: Option<Service>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Moved {
+    #[default]
+    No,
+    Took,
+    Gave,
+}
+
+impl Party {
+    pub(super) const fn is_batch(&self) -> bool {
+        self.service.is_none()
+    }
+}
+
+/// What a latency-critical service is held to be, in words for journals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Its tail is below its objective.
+    Held,
+    /// Its tail is at its objective or above.
+    Violated,
+    /// It is so with all the ways that there are for it, and that not once only.
+    Unattainable,
+    /// It answers too few requests for its tail to be known.
+    Unknown,
+}
+
+impl Class {
+    /// The class in a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Violated => "violated",
+            Self::Unattainable => "unattainable",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Why a service is of this class.
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            Self::Held => "its tail is below its objective",
+            Self::Violated => "its tail is not below its objective",
+            Self::Unattainable => "it misses its objective with all the ways that there are for it",
+            Self::Unknown => "it answers too few requests",
+        }
+    }
+}
+
+/// A latency-critical service.
+#[derive(Clone, Debug)]
+pub(super) struct Service {
+    pub(super) objective: Objective,
+    pub(super) tails: Tails,
+    pub(super) margin: Margin,
+    /// As it was before the last period's end.
+    pub(super) margin_before: Margin,
+    /// The tail in nanoseconds that the verdict is on.
+    pub(super) tail: u64,
+    pub(super) verdict: Verdict,
+    /// Whether it is still to have its turn.
+    pub(super) waits: bool,
+    pub(super) watched: bool,
+    /// The period in which its tail was known last.
+    pub(super) known: u64,
+    pub(super) class: Option<Class>,
+    pub(super) told: Option<Class>,
+}
+
+impl Service {
+    fn new(objective: Objective, period: u64) -> Self {
+        Self {
+            objective,
+            tails: Tails::default(),
+            margin: Margin::anew(None),
+            margin_before: Margin::anew(None),
+            tail: 0,
+            verdict: Verdict::Unknown,
+            waits: false,
+            watched: false,
+            known: period,
+            class: None,
+            told: None,
+        }
+    }
+
+    /// The objective in nanoseconds. None at all is missed by everybody, as is the least there is by those
+    /// that take any time.
+    pub(super) fn slo(&self) -> u64 {
+        nanos(self.objective.slo).max(1)
+    }
+
+    /// Says what it is held to be at the end of a period, once it is settled who gets what.
+    pub(super) fn classify(&mut self, period: u64, longest: u32) {
+        let class = match self.verdict {
+            Verdict::Unknown if period.saturating_sub(self.known) < u64::from(longest) => return,
+            Verdict::Unknown => Class::Unknown,
+            _ if self.margin.unattainable => Class::Unattainable,
+            Verdict::More | Verdict::Drains => Class::Violated,
+            Verdict::Hold | Verdict::Down(_) => Class::Held,
+        };
+        self.class = Some(class);
+    }
+
+    /// By how many times the objective the tail is.
+    pub(super) fn compare(&self, other: &Self) -> Ordering {
+        let (a, b) = (u128::from(self.tail), u128::from(other.tail));
+        (a * u128::from(other.slo())).cmp(&(b * u128::from(self.slo())))
+    }
+}
+
+/// Why everybody has the ways that he has, where there is something to say.
+pub(super) const CROWDED: &str =
+    "there are more services than can have ways of their own: the last to start share";
+
+/// Who is to have ways of his own: the first `services` services, and every batch program unless
+/// they share.
+struct Shape {
+    services: usize,
+    shared: bool,
+    crowded: bool,
+}
+
+fn shape(llc: &Llc, programs: &[Program]) -> Shape {
+    let most = llc.max_clusters() as usize;
+    let services = programs.iter().filter(|program| program.wish.objective.is_some()).count();
+    if programs.len() <= most {
+        return Shape { services, shared: false, crowded: false };
+    }
+    let room = most - 1;
+    Shape { services: services.min(room), shared: true, crowded: services > room }
+}
+
+/// Makes parties of the programs that run. Those that were there keep their ways; of the others `joined` says
+/// whether they are new, or have only been parted from others. Returns whether the parties are others now,
+/// and whether services share.
+pub(super) fn form(
+    parties: &mut Vec<Party>,
+    llc: &Llc,
+    programs: &[Program],
+    period: u64,
+) -> (bool, bool) {
+    let shape = shape(llc, programs);
+    let mut old = core::mem::take(parties);
+    let mut same = true;
+    let mut left = shape.services;
+    let mut add = |owner: Owner, objective: Option<Objective>| {
+        let found = old.iter().position(|party| party.owner == owner);
+        same &= found.is_some();
+        let mut party = found.map_or_else(
+            || Party { owner, ways: 0, before: 0, moved: Moved::No, service: None },
+            |index| old.swap_remove(index),
+        );
+        match (objective, &mut party.service) {
+            (None, service) => *service = None,
+            (Some(objective), None) => party.service = Some(Service::new(objective, period)),
+            (Some(objective), Some(service)) if service.objective != objective => {
+                // What it took is as it was; what was made of it is not.
+                let since = service.margin.since;
+                service.objective = objective;
+                service.margin = Margin::anew(since);
+                (service.margin_before, service.known) = (service.margin.clone(), period);
+            }
+            _ => {}
+        }
+        parties.push(party);
+    };
+    for program in programs {
+        match program.wish.objective {
+            Some(objective) if left > 0 => {
+                left -= 1;
+                add(Some(program.app), Some(objective));
+            }
+            None if !shape.shared => add(Some(program.app), None),
+            _ => {}
+        }
+    }
+    if shape.shared {
+        add(None, None);
+    }
+    (!same || !old.is_empty(), shape.crowded)
+}
+
+/// An equal portion for each (Algorithm 1: initially).
+pub(super) fn equal(parties: &mut [Party], llc: &Llc) {
+    let count = u32::try_from(parties.len()).unwrap_or(u32::MAX);
+    for (party, ways) in parties.iter_mut().zip(evenly(llc.ways.get(), count)) {
+        party.ways = ways;
+    }
+}
+
+/// Gives those that have no ways some, and all that is left to batch. A service, and a program that has just
+/// `joined`, are entitled to an equal share.
+pub(super) fn share(parties: &mut [Party], llc: &Llc, joined: bool) {
+    let least = llc.min_ways();
+    let count = u32::try_from(parties.len()).unwrap_or(u32::MAX).max(1);
+    let equal = llc.ways.get() / count;
+    let mut pool = llc.ways.get().saturating_sub(parties.iter().map(|party| party.ways).sum());
+    // Batch programs share what is left; only the first of them is given what services have.
+    let first = pool == 0 && !parties.iter().any(|party| party.is_batch() && party.ways > 0);
+    for index in 0..parties.len() {
+        if parties[index].ways > 0 {
+            continue;
+        }
+        let entitled = joined || !parties[index].is_batch();
+        let wanted = if entitled { equal } else { least };
+        while parties[index].ways < wanted {
+            if pool > 0 {
+                pool -= 1;
+            } else if let Some(donor) = donor(parties, index, (equal, least), first) {
+                parties[donor].ways -= 1;
+            } else {
+                break;
+            }
+            parties[index].ways += 1;
+        }
+    }
+    let batch = parties.iter().any(Party::is_batch);
+    while pool > 0 {
+        let takers = parties.iter_mut().filter(|party| party.is_batch() || !batch);
+        let Some(fewest) = takers.min_by_key(|party| party.ways) else { break };
+        fewest.ways += 1;
+        pool -= 1;
+    }
+}
+
+/// Who gives a way to one that has too few.
+fn donor(
+    parties: &[Party],
+    taker: usize,
+    (equal, least): (u32, u32),
+    first: bool,
+) -> Option<usize> {
+    let most = |batch: bool, above: u32| {
+        let each = parties.iter().enumerate();
+        let each = each
+            .filter(|&(index, one)| index != taker && one.is_batch() == batch && one.ways > above);
+        each.max_by_key(|&(index, one)| (one.ways, Reverse(index))).map(|(index, _)| index)
+    };
+    let has = parties[taker].ways;
+    // Between batch programs, the one that came is no better than the one that was there.
+    let batch = parties[taker].is_batch();
+    let least_of_batch = if batch { least.max(has + 1) } else { least };
+    let needs = has < least;
+    most(true, equal)
+        .or_else(|| most(true, least_of_batch))
+        .or_else(|| most(false, equal).filter(|_| needs || first || !batch))
+        .or_else(|| most(true, least).filter(|_| needs))
+        .or_else(|| most(false, least).filter(|_| needs))
+}
+
+/// Starts the memory of those whose ways are not what they were anew.
+pub(super) fn changed(parties: &mut [Party], at: Time) {
+    for party in parties {
+        let Some(service) = &mut party.service else { continue };
+        service.margin.attainable();
+        if party.ways != party.before {
+            service.margin.moved(at, party.ways > party.before);
+        }
+        party.before = party.ways;
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests that quote the section or the decision that they hold.
+
+mod algorithm;
+mod bench;
+mod noisy;
+mod programs;
+mod refusals;
+mod service;
+mod several;
+mod steady;
+mod unattainable;
+mod windows;
