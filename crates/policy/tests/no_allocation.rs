@@ -1,9 +1,16 @@
-//! LFOC decides without allocating, once it has seen as many programs.
+//! LFOC decides without allocating, once it has seen as many programs; so does Locpart where nothing is to
+//! change.
 
 use std::sync::Arc;
 
-use fairways_core::{Action, AppId, Curve, Event, Llc, Policy, Profile, Q32, Time, Ways, Wish};
+use std::time::Duration;
+
+use fairways_core::{
+    Action, Answered, AppId, Curve, Event, Latencies, Llc, Objective, Policy, Profile, Q32, Time,
+    Ways, Wish,
+};
 use fairways_policy::lfoc::{Lfoc, Parameters};
+use fairways_policy::locpart::{self, Locpart};
 
 /// A profile of each class in turn; no two are the same.
 fn profile(number: u32, ways: Ways) -> Arc<Profile> {
@@ -51,4 +58,41 @@ fn a_decision_allocates_nothing() {
         }
         assert_eq!(plans, programs + 60);
     }
+}
+
+/// Its histograms are as large as the machine's, and windows go on and on.
+#[test]
+fn a_period_in_which_nothing_changes_allocates_nothing() {
+    let mut policy = Locpart::new(locpart::Parameters::default());
+    let mut plans = 0;
+    let mut handle = |at: u64, event: &Event| {
+        policy.handle(Time::from_nanos(at), event, &mut |action| {
+            plans += u32::from(matches!(action, Action::Partition { .. }));
+        });
+    };
+    handle(0, &Event::Machine(Llc::with_ways(Ways::new(20).expect("from 1 to 32"))));
+    let slo = Duration::from_millis(10);
+    let objective = Some(Objective { slo, percentile: Q32::from_int(99) });
+    for app in (0..4).map(AppId) {
+        let wish = Wish { objective: objective.filter(|_| app.0 < 2), ..Wish::default() };
+        handle(0, &Event::Started { app, wish, profile: None });
+    }
+    // In the dead band, of 40 to 70 requests a window.
+    let answered = |period: u64| {
+        let latency = |index| Duration::from_micros(9600 + index);
+        (0..40 + period % 31)
+            .map(|index| Answered { latency: latency(index), requests: 1 })
+            .collect()
+    };
+    for period in 1..200 {
+        let at = period * 500_000_000;
+        let window = Duration::from_millis(500);
+        let told = |app| Latencies { app: AppId(app), window, answered: answered(period) };
+        let events = [Event::Latency(told(0)), Event::Latency(told(1)), Event::Woke];
+        let counted =
+            allocation_counter::measure(|| events.iter().for_each(|event| handle(at, event)));
+        // Every window's memory has then been as large as it gets.
+        assert!(period < 150 || counted.count_total == 0, "{counted:?} in period {period}");
+    }
+    assert_eq!(plans, 4);
 }
