@@ -19,6 +19,7 @@ mod allocate;
 mod margin;
 mod parameters;
 mod party;
+mod service;
 mod tail;
 
 #[cfg(test)]
@@ -31,11 +32,10 @@ use fairways_core::{Action, AppId, Event, Every, Latencies, Llc, PlanId, Policy,
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
 use margin::Verdict;
-use party::{Moved, Party, Service};
-use tail::Of;
+use party::{Moved, Party};
 
 pub use parameters::{Parameters, Rule, Window};
-pub use party::Class;
+pub use service::Class;
 
 /// Why there is a plan.
 const CHANGED: &str = "the programs have changed";
@@ -162,7 +162,8 @@ impl Locpart {
         for party in &mut self.parties {
             if let Some(service) = &mut party.service {
                 service.margin_before.clone_from(&service.margin);
-                let (tail, verdict) = judge(service, at, period, party.ways, least, parameters);
+                let (tail, verdict) =
+                    service::judge(service, at, period, party.ways, least, parameters);
                 service.tail = tail;
                 service.verdict = verdict;
                 service.waits = matches!(verdict, Verdict::More | Verdict::Down(_));
@@ -239,55 +240,6 @@ impl Locpart {
             }
         }
     }
-}
-
-/// What a service's tail is, in nanoseconds, and what it calls for (Algorithm 1, lines 10 and 13).
-fn judge(
-    service: &mut Service,
-    at: Time,
-    period: u64,
-    ways: u32,
-    least: u32,
-    parameters: &Parameters,
-) -> (u64, Verdict) {
-    let slo = service.slo();
-    let Service { objective, tails, margin, known, .. } = service;
-    let mut tail = |of| tails.tail(at, *objective, of, parameters);
-    if parameters.rule == Rule::Published {
-        let Some(tail) = tail(Of::All) else { return (0, Verdict::Unknown) };
-        *known = period;
-        if tail >= slo {
-            return (tail, Verdict::More);
-        }
-        margin.attainable();
-        let left = u128::from(slo - tail) << 32;
-        let to = ways.saturating_sub(parameters.w.max(1)).max(least);
-        let slack = left >= u128::from(parameters.util_th.raw()) * u128::from(slo) && to < ways;
-        return (tail, if slack { Verdict::Down(to) } else { Verdict::Hold });
-    }
-    let (came, answered) = margin.since.map_or((Of::All, Of::All), |since| {
-        // Sooner, no request can have taken as long as would be too long.
-        let settles = objective.slo.saturating_mul(2);
-        (Of::CameSince(since, settles), Of::AnsweredSince(since))
-    });
-    let found = tail(came);
-    let verdict = match found {
-        Some(tail) if tail < slo => margin.judge(period, ways, (tail, slo), least, parameters),
-        Some(_) => {
-            let all = tail(answered).or(found).unwrap_or(slo);
-            margin.miss(period, ways, all, parameters)
-        }
-        // All that are answered came before: what had piled up still stands between.
-        None if margin.is_climbing() => {
-            let all = tail(answered).filter(|&all| all >= slo);
-            let Some(all) = all else { return (0, Verdict::Unknown) };
-            *known = period;
-            return (all, margin.miss(period, ways, all, parameters));
-        }
-        None => return (0, Verdict::Unknown),
-    };
-    *known = period;
-    (found.unwrap_or(slo), verdict)
 }
 
 impl Policy for Locpart {

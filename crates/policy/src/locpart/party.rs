@@ -1,12 +1,12 @@
 //! Those that have ways of their own: who they are, and what one that comes or goes leaves the others.
 
 use alloc::vec::Vec;
-use core::cmp::{Ordering, Reverse};
+use core::cmp::Reverse;
 
 use fairways_core::{Llc, Objective, Time};
 
-use super::margin::{Margin, Verdict};
-use super::tail::{Tails, nanos};
+use super::margin::Margin;
+use super::service::Service;
 use crate::layout::Owner;
 use crate::running::Program;
 use crate::split::evenly;
@@ -39,104 +39,6 @@ impl Party {
     }
 }
 
-/// What a latency-critical service is held to be, in words for journals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Its tail is below its objective.
-    Held,
-    /// Its tail is at its objective or above.
-    Violated,
-    /// It is so with all the ways that there are for it, and that not once only.
-    Unattainable,
-    /// It answers too few requests for its tail to be known.
-    Unknown,
-}
-
-impl Class {
-    /// The class in a word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Violated => "violated",
-            Self::Unattainable => "unattainable",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Why a service is of this class.
-    pub(super) const fn reason(self) -> &'static str {
-        match self {
-            Self::Held => "its tail is below its objective",
-            Self::Violated => "its tail is not below its objective",
-            Self::Unattainable => "it misses its objective with all the ways that there are for it",
-            Self::Unknown => "it answers too few requests",
-        }
-    }
-}
-
-/// A latency-critical service.
-#[derive(Clone, Debug)]
-pub(super) struct Service {
-    pub(super) objective: Objective,
-    pub(super) tails: Tails,
-    pub(super) margin: Margin,
-    /// As it was before the last period's end.
-    pub(super) margin_before: Margin,
-    /// The tail in nanoseconds that the verdict is on.
-    pub(super) tail: u64,
-    pub(super) verdict: Verdict,
-    /// Whether it is still to have its turn.
-    pub(super) waits: bool,
-    pub(super) watched: bool,
-    /// The period in which its tail was known last.
-    pub(super) known: u64,
-    pub(super) class: Option<Class>,
-    pub(super) told: Option<Class>,
-}
-
-impl Service {
-    fn new(objective: Objective, period: u64) -> Self {
-        Self {
-            objective,
-            tails: Tails::default(),
-            margin: Margin::anew(None),
-            margin_before: Margin::anew(None),
-            tail: 0,
-            verdict: Verdict::Unknown,
-            waits: false,
-            watched: false,
-            known: period,
-            class: None,
-            told: None,
-        }
-    }
-
-    /// The objective in nanoseconds. None at all is missed by everybody, as is the least there is by those
-    /// that take any time.
-    pub(super) fn slo(&self) -> u64 {
-        nanos(self.objective.slo).max(1)
-    }
-
-    /// Says what it is held to be at the end of a period, once it is settled who gets what.
-    pub(super) fn classify(&mut self, period: u64, longest: u32) {
-        let class = match self.verdict {
-            Verdict::Unknown if period.saturating_sub(self.known) < u64::from(longest) => return,
-            Verdict::Unknown => Class::Unknown,
-            _ if self.margin.unattainable => Class::Unattainable,
-            Verdict::More | Verdict::Drains => Class::Violated,
-            Verdict::Hold | Verdict::Down(_) => Class::Held,
-        };
-        self.class = Some(class);
-    }
-
-    /// By how many times the objective the tail is.
-    pub(super) fn compare(&self, other: &Self) -> Ordering {
-        let (a, b) = (u128::from(self.tail), u128::from(other.tail));
-        (a * u128::from(other.slo())).cmp(&(b * u128::from(self.slo())))
-    }
-}
-
 /// Why everybody has the ways that he has, where there is something to say.
 pub(super) const CROWDED: &str =
     "there are more services than can have ways of their own: the last to start share";
@@ -159,9 +61,8 @@ fn shape(llc: &Llc, programs: &[Program]) -> Shape {
     Shape { services: services.min(room), shared: true, crowded: services > room }
 }
 
-/// Makes parties of the programs that run. Those that were there keep their ways; of the others `joined` says
-/// whether they are new, or have only been parted from others. Returns whether the parties are others now,
-/// and whether services share.
+/// Makes parties of the programs that run. Those that were there keep their ways, the others have none yet.
+/// Returns whether the parties are others now, and whether services share.
 pub(super) fn form(
     parties: &mut Vec<Party>,
     llc: &Llc,
@@ -217,8 +118,9 @@ pub(super) fn equal(parties: &mut [Party], llc: &Llc) {
     }
 }
 
-/// Gives those that have no ways some, and all that is left to batch. A service, and a program that has just
-/// `joined`, are entitled to an equal share.
+/// Gives those that have no ways some, and all that is left to batch. A service is entitled to an equal share,
+/// and so is who is there because a program has just `joined`; batch programs that shared before part
+/// what they had.
 pub(super) fn share(parties: &mut [Party], llc: &Llc, joined: bool) {
     let least = llc.min_ways();
     let count = u32::try_from(parties.len()).unwrap_or(u32::MAX).max(1);
