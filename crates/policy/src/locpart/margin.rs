@@ -11,8 +11,8 @@ const MOST_FAILS: u32 = 4;
 /// Known tails that are looked at before a service is said to be unattainable, or no longer.
 const LONG: u32 = 100;
 /// Known tails with which a number of ways has proved itself.
-const DWELL: u32 = 20;
-/// Known tails whose least tells what conditions are like.
+const DWELL: u32 = 40;
+/// Known tails whose mean tells what conditions are like.
 const FIRST: u32 = 10;
 
 /// What a service's tail calls for.
@@ -38,7 +38,8 @@ struct Missed {
     until: u64,
     /// How often the objective was missed with it.
     fails: u32,
-    /// Periods without a violation with no more ways than that, once its time was over.
+    /// Periods without a violation with no more ways than that, once its time was over. After as many as it
+    /// was avoided for, all is forgotten.
     calm: u32,
 }
 
@@ -55,8 +56,8 @@ pub(super) struct Margin {
     held: u32,
     /// The tail of all its requests at the last violation, unless it was met since.
     climbing: Option<u64>,
-    /// The least of the first known tails at the floor, how many of them there were, and how many in a
-    /// row were half of it since.
+    /// The sum of the first known tails at the floor and how many of them there were; and how many more of
+    /// those since were at most half their mean than were not.
     first: (u64, u32),
     low: u32,
     /// With all the ways that there are: known tails since the last violation.
@@ -76,7 +77,7 @@ impl Margin {
             hold: 0,
             held: 0,
             climbing: None,
-            first: (u64::MAX, 0),
+            first: (0, 0),
             low: 0,
             at_most: None,
             unattainable: false,
@@ -137,7 +138,7 @@ impl Margin {
         for one in &mut self.missed[ways as usize..] {
             if one.fails > 0 && one.until <= period {
                 one.calm += 1;
-                if one.calm >= parameters.memory {
+                if u64::from(one.calm) >= u64::from(parameters.memory) << (one.fails - 1) {
                     *one = Missed::default();
                 }
             }
@@ -148,12 +149,13 @@ impl Margin {
         if ways != self.floor(period) {
             return;
         }
-        let (first, count) = self.first;
+        let (sum, count) = self.first;
         if count < FIRST {
-            self.first = (first.min(tail), count + 1);
+            self.first = (sum.saturating_add(tail), count + 1);
             return;
         }
-        self.low = if tail <= first / 2 { self.low + 1 } else { 0 };
+        let half = sum / u64::from(2 * FIRST);
+        self.low = if tail <= half { self.low + 1 } else { self.low.saturating_sub(1) };
         let fails = self.missed[ways as usize - 1].fails.clamp(1, MOST_FAILS);
         if self.low >= 2 << (3 * (fails - 1)) {
             // Conditions are better than when it failed.
@@ -165,7 +167,7 @@ impl Margin {
     }
 
     fn forget_first(&mut self) {
-        (self.first, self.low) = ((u64::MAX, 0), 0);
+        (self.first, self.low) = ((0, 0), 0);
     }
 
     /// The objective was missed with `ways`; `all` is the tail of all requests in this time.

@@ -57,8 +57,8 @@ pub struct Parameters {
     /// a few).
     pub hold: u32,
     /// For so many periods the margin rule does not go back to a number of ways with which the objective
-    /// was missed; twice as many each time it is missed with that number again, up to 16 times as
-    /// many. Ours.
+    /// was missed; twice as many each time it is missed with that number again, four times as many where it
+    /// was missed at once, up to 16 times as many. Ours.
     pub memory: u32,
 }
 
