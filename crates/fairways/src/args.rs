@@ -408,6 +408,8 @@ pub(crate) enum Name {
     Dcat,
     /// Garcia-Garcia et al., ICPP 2019
     Lfoc,
+    /// Qin: latency-critical services beside batch programs
+    Locpart,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -10,6 +10,7 @@ use fairways_lab::paper::cache_fair::{self, CacheFair};
 use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
 use fairways_lab::paper::lfoc::{self, Lfoc};
+use fairways_lab::paper::locpart::{self, Locpart};
 use fairways_lab::paper::{self, Row, claims, rows};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -76,6 +77,13 @@ fn report(args: &Paper, world: &World) -> anyhow::Result<Report> {
             out.map_or(Ok(()), |folder| figures.draw(folder))?;
             let title = "LFOC: a lightweight fairness-oriented cache clustering policy (ICPP 2019)";
             ("lfoc", title, paper::LFOC, findings)
+        }
+        Name::Locpart => {
+            let setting = locpart::Setting { seed, ..locpart::Setting::new(quick) };
+            let (findings, figures) = Locpart::new(setting).run(&told)?;
+            out.map_or(Ok(()), |folder| figures.draw(folder))?;
+            let title = "Locpart: a latency optimized cache partitioning for cloud data centers";
+            ("locpart", title, paper::LOCPART, findings)
         }
     };
     bar.finish_and_clear();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_chip::{Account, Chip, ChipError, Job, Settings};
-use fairways_core::{Action, Machine, Policy, Time};
+use fairways_core::{Action, Machine, Policy, Q32, Time};
 
 /// A program in one step of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,10 @@ pub struct Moment {
     pub class: &'static str,
     /// What it counted in the step.
     pub counted: Account,
+    /// The requests that it answered, if it is a service.
+    pub requests: u64,
+    /// Their tail, at the percentile of its objective or the 99th; `None` if it answered none.
+    pub tail: Option<Duration>,
 }
 
 impl Moment {
@@ -43,6 +47,11 @@ pub fn timeline(
     let mut classes = vec![""; jobs.len()];
     let mut masks = vec![all; jobs.len()];
     let mut before = vec![Account::default(); jobs.len()];
+    let percentile = |job: &Job| {
+        let of = job.wish.objective.map_or(Q32::from_int(99), |objective| objective.percentile);
+        of.raw() as f64 / (1_u64 << 32) as f64
+    };
+    let percentiles: Vec<f64> = jobs.iter().map(percentile).collect();
     for end in 1..=steps {
         chip.stop_at(Time::ZERO.after(step * end));
         while let Some((at, event)) = chip.next_event() {
@@ -66,7 +75,12 @@ pub fn timeline(
         for (job, moments) in moments.iter_mut().enumerate() {
             let now = chip.account(job);
             let counted = now.less(&before[job]);
-            moments.push(Moment { ways: masks[job], class: classes[job], counted });
+            let latencies = chip.take_latencies(job);
+            let requests = latencies.len();
+            let tail = latencies.value_at_percentile(percentiles[job]);
+            let tail = (requests > 0).then(|| Duration::from_nanos(tail));
+            let (ways, class) = (masks[job], classes[job]);
+            moments.push(Moment { ways, class, counted, requests, tail });
             before[job] = now;
         }
     }

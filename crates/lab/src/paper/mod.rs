@@ -8,6 +8,7 @@ pub mod casc;
 pub mod dcat;
 mod figures;
 pub mod lfoc;
+pub mod locpart;
 mod turns;
 
 use serde::Deserialize;
@@ -22,6 +23,9 @@ pub const DCAT: &str = include_str!("../../claims/dcat.csv");
 
 /// The claims of CASC's paper.
 pub const CASC: &str = include_str!("../../claims/casc.csv");
+
+/// The claims of Locpart's paper.
+pub const LOCPART: &str = include_str!("../../claims/locpart.csv");
 
 /// The claims of cache-fair's paper.
 pub const CACHE_FAIR: &str = include_str!("../../claims/cache-fair.csv");

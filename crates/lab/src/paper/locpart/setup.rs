@@ -1,0 +1,163 @@
+//! The paper's server, and what runs on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_chip::program::{Accesses, named};
+use fairways_chip::service::{Load, Stage};
+use fairways_chip::{ChipError, Job, Phase, Program, Settings, Shape, preset};
+use fairways_core::{Objective, Policy, Q32, Time, Wish};
+use fairways_policy::fixed::Static;
+use fairways_policy::locpart::{Locpart, Parameters};
+
+use crate::executed::{Moment, timeline};
+
+/// TailBench's five (Table II).
+pub(super) const SERVICES: [&str; 5] = ["masstree", "sphinx", "xapian", "silo", "img-dnn"];
+
+/// The batch program (Table II).
+pub(super) const BATCH: &str = "mcf06";
+
+/// How the server is simulated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bench {
+    pub(super) settings: Settings,
+    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter everything takes:
+    /// of a policy's second, the same share of a way is brought in.
+    by: u32,
+}
+
+impl Bench {
+    pub(super) fn new(by: u32, seed: u64) -> Self {
+        let mut chip = preset::preset("xeon-e5-2630").expect("a preset's name");
+        chip.sets /= by;
+        // What reaches the LLC has been through these; they must be no larger than it.
+        let smaller =
+            |shape: Shape| Shape { sets: (shape.sets / by).max(1).next_power_of_two(), ..shape };
+        (chip.l1, chip.l2) = (smaller(chip.l1), chip.l2.map(smaller));
+        Self { settings: Settings { time_scale: by, seed, ..Settings::new(chip) }, by }
+    }
+
+    pub(super) fn ways(self) -> u32 {
+        self.settings.chip.llc.ways.get()
+    }
+
+    /// The program of this name.
+    fn program(self, name: &str) -> Program {
+        let mut program = named(&format!("{name}-like")).expect("a program of the experiments");
+        if let Accesses::Mixture(mixture) = &mut program.accesses {
+            for part in mixture.parts.iter_mut().filter(|part| part.lines > 0) {
+                part.lines = (part.lines / self.by).max(1);
+            }
+        }
+        program
+    }
+
+    /// A batch program.
+    pub(super) fn batch(self) -> Job {
+        Job::new(self.program(BATCH))
+    }
+
+    /// A service of which nothing is asked yet.
+    pub(super) fn service(self, name: &str, loads: Vec<Stage>) -> Job {
+        let phase = Phase { program: Some(Arc::new(self.program(name))), length: None };
+        Job { phases: vec![phase], loads, ..Job::default() }
+    }
+
+    /// Steps of equal length under a policy.
+    pub(super) fn run(
+        self,
+        jobs: &[Job],
+        policy: &mut dyn Policy,
+        step: Duration,
+        steps: u32,
+    ) -> Result<Run, ChipError> {
+        let moments = timeline(self.settings, jobs, policy, step, steps)?;
+        Ok(Run { moments, step })
+    }
+
+    /// The same, each with so many ways throughout.
+    pub(super) fn fixed(
+        self,
+        jobs: &[(Job, u32)],
+        step: Duration,
+        steps: u32,
+    ) -> Result<Run, ChipError> {
+        let with = |(job, ways): &(Job, u32)| {
+            let wish = Wish { baseline_ways: Some(*ways), ..job.wish };
+            Job { wish, ..job.clone() }
+        };
+        let jobs: Vec<Job> = jobs.iter().map(with).collect();
+        self.run(&jobs, &mut Static::default(), step, steps)
+    }
+}
+
+/// A load to the end.
+pub(super) fn steady(load: Load) -> Vec<Stage> {
+    vec![Stage::of(load)]
+}
+
+/// A tail of this percentile of at most so long.
+pub(super) fn objective(slo: Duration) -> Wish {
+    let objective = Objective { slo, percentile: Q32::from_int(99) };
+    Wish { objective: Some(objective), ..Wish::default() }
+}
+
+/// A job with an objective.
+pub(super) fn asked(job: &Job, slo: Duration) -> Job {
+    Job { wish: objective(slo), ..job.clone() }
+}
+
+/// The policy as it was published, at the interval of the evaluation unless another is told (§IV-A).
+pub(super) fn published(interval: Duration) -> Locpart {
+    Locpart::new(Parameters { t_sched: interval, ..Parameters::published() })
+}
+
+/// The policy as a daemon runs it, deciding so often.
+pub(super) fn margin(interval: Duration) -> Locpart {
+    Locpart::new(Parameters { t_sched: interval, ..Parameters::default() })
+}
+
+/// §IV-A.
+pub(super) const INTERVAL: Duration = Duration::from_millis(50);
+
+/// What became of each job in each step.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) moments: Vec<Vec<Moment>>,
+    pub(super) step: Duration,
+}
+
+impl Run {
+    fn seconds(&self, from: usize) -> f64 {
+        self.step.as_secs_f64() * (self.moments[0].len() - from) as f64
+    }
+
+    /// Requests a second from a step on.
+    pub(super) fn rate(&self, job: usize, from: usize) -> f64 {
+        let requests = self.moments[job][from..].iter().map(|moment| moment.requests);
+        requests.sum::<u64>() as f64 / self.seconds(from)
+    }
+
+    /// Instructions a second from a step on, on the chip's clock.
+    pub(super) fn instructions(&self, job: usize, from: usize) -> f64 {
+        let counted = self.moments[job][from..].iter().map(|moment| moment.counted.instructions);
+        counted.sum::<u64>() as f64 / self.seconds(from)
+    }
+
+    /// When each step ends, in seconds, and something of it.
+    pub(super) fn points(
+        &self,
+        job: usize,
+        of: impl Fn(&Moment) -> Option<f64>,
+    ) -> Vec<(f64, f64)> {
+        let end = |step: usize| self.step.as_secs_f64() * (step + 1) as f64;
+        let moments = self.moments[job].iter().enumerate();
+        moments.filter_map(|(step, moment)| Some((end(step), of(moment)?))).collect()
+    }
+}
+
+/// So many milliseconds after the beginning.
+pub(super) fn at_ms(ms: u64) -> Time {
+    Time::ZERO.after(Duration::from_millis(ms))
+}
