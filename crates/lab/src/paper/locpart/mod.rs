@@ -56,7 +56,7 @@ impl Setting {
                 by: 160,
                 requests: 600,
                 seconds: 6,
-                windows: 100,
+                windows: 60,
                 objective_by: 160,
                 more: false,
                 seed: 1,

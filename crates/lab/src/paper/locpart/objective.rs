@@ -19,8 +19,9 @@ const PERIOD: Duration = Duration::from_millis(500);
 /// Requests that a window needs to count (decision Locpart 5).
 const ENOUGH: u64 = 100;
 
-/// Windows in which the policy may settle.
-pub(super) const SETTLING: usize = 60;
+/// Windows in which a policy may settle, and those in which an allocation's cache warms up.
+const SETTLING: u32 = 160;
+const WARM: u32 = 10;
 
 /// The share of windows in which an objective holds that is held.
 const HELD: f64 = 0.99;
@@ -41,15 +42,17 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    fn of(run: &Run, slo: Duration) -> Self {
-        let service = &run.moments[0][SETTLING..];
+    /// After so many windows.
+    fn of(run: &Run, slo: Duration, from: u32) -> Self {
+        let from = from as usize;
+        let service = &run.moments[0][from..];
         let enough = || service.iter().filter(|moment| moment.requests >= ENOUGH);
         let holds = |tail: Option<Duration>| tail.is_some_and(|tail| tail < slo);
-        let changes = run.moments[0][SETTLING - 1..].windows(2);
+        let changes = run.moments[0][from - 1..].windows(2);
         Self {
             windows: enough().count(),
             held: enough().filter(|moment| holds(moment.tail)).count(),
-            batch: run.instructions(1, SETTLING),
+            batch: run.instructions(1, from),
             ways: service.iter().map(|moment| f64::from(moment.ways)).sum::<f64>()
                 / service.len() as f64,
             changes: changes.filter(|pair| pair[0].ways != pair[1].ways).count(),
@@ -78,7 +81,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// Tries every allocation, and both rules, for so many windows.
+    /// Tries every allocation, and both rules, for so many windows that are looked at.
     pub(super) fn run(
         bench: Bench,
         service: &Baseline,
@@ -89,17 +92,17 @@ impl Case {
         let job = asked(&bench.service(service.name, steady(service.open(load))), slo);
         let (batch, all) = (bench.batch(), bench.ways());
         let ruled = |policy: &mut dyn Policy| {
-            bench.run(&[job.clone(), batch.clone()], policy, PERIOD, windows)
+            bench.run(&[job.clone(), batch.clone()], policy, PERIOD, SETTLING + windows)
         };
         let each = |ways: u32| {
-            let run = if ways == 0 {
-                ruled(&mut margin(PERIOD))
-            } else if ways == all {
-                ruled(&mut published(PERIOD))
-            } else {
-                bench.fixed(&[(job.clone(), ways), (batch.clone(), all - ways)], PERIOD, windows)
-            };
-            Ok(Kept::of(&run?, slo))
+            if ways == 0 {
+                return Ok(Kept::of(&ruled(&mut margin(PERIOD))?, slo, SETTLING));
+            }
+            if ways == all {
+                return Ok(Kept::of(&ruled(&mut published(PERIOD))?, slo, SETTLING));
+            }
+            let jobs = [(job.clone(), ways), (batch.clone(), all - ways)];
+            Ok(Kept::of(&bench.fixed(&jobs, PERIOD, WARM + windows)?, slo, WARM))
         };
         let mut kept: Vec<Kept> =
             (0..=all).into_par_iter().map(each).collect::<Result<_, ChipError>>()?;
