@@ -155,7 +155,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) duration: String,
 
-    /// Instructions after which a program finishes and starts again
+    /// Instructions after which a program finishes and starts again; services run on
     #[arg(long, value_name = "N", default_value = "150000000000", allow_negative_numbers = true)]
     pub(crate) instructions: String,
 

@@ -12,6 +12,7 @@ mod partition;
 mod policies;
 mod profile;
 mod run;
+mod services;
 mod simulate;
 mod table;
 mod world;

@@ -21,12 +21,12 @@ pub use best_static::{BestStatic, OPTIMUM};
 pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
 pub use executed::{
-    ChipComparison, ChipOutcome, ChipProtocol, Fare, Moment, Rate, compare_on_chip, measure,
-    profile, table_of, timeline,
+    Alone, ChipComparison, ChipOutcome, ChipProtocol, Fare, Kept, Latency, Moment, Observed, Rate,
+    Served, compare_on_chip, measure, measure_alone, profile, table_of, timeline,
 };
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live,
-    heeds_promises, job, learns, live, needs_profiles, schedules, watch,
+    heeds_objectives, heeds_promises, job, learns, live, needs_profiles, schedules, watch,
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, Turn, Turns, accuracy, turns};

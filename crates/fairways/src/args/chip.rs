@@ -41,8 +41,35 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) best_effort: Option<String>,
 
+    /// When requests come to services: so many a second (1400), closed:CLIENTS[:THINK],
+    /// bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these (1400@10s+2800@5s); the others are always
+    /// asked (docs/chip.md)
+    #[arg(long, value_name = "PROGRAM=LOAD,...")]
+    pub(crate) loads: Option<String>,
+
+    /// How soon services are to answer, which locpart heeds: 2ms (99 % of requests), p99.9:2ms, or
+    /// changing (2ms@10s+1ms)
+    #[arg(long, value_name = "PROGRAM=OBJECTIVE,...")]
+    pub(crate) objectives: Option<String>,
+
     #[command(flatten)]
     pub(crate) how: How,
+}
+
+impl ChipFlags {
+    /// The first flag that was given and that says what runs.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let Self { programs, quantum, best_effort, loads, objectives, .. } = self;
+        [
+            ("--programs", programs),
+            ("--quantum", quantum),
+            ("--best-effort", best_effort),
+            ("--loads", loads),
+            ("--objectives", objectives),
+        ]
+        .into_iter()
+        .find_map(|(flag, value)| value.is_some().then_some(flag))
+    }
 }
 
 /// How a chip is simulated.

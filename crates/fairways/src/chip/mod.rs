@@ -1,6 +1,8 @@
 //! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
 
+mod objective;
 mod output;
+mod services;
 mod settings;
 
 use std::io::Write;

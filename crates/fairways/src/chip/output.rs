@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_lab::{ChipComparison, ChipOutcome};
+use fairways_lab::{Alone as ByItself, ChipComparison, ChipOutcome};
 use serde::Serialize;
 
 use super::Checked;
+use crate::services::{self, Answers};
 use crate::simulate::json::{Did, How, PolicyReport, SCHEMA, lived, policy};
 use crate::simulate::table::{Row, metrics_table};
 use crate::table::STYLE;
@@ -46,16 +47,25 @@ pub(super) fn json(
         time_scale: 1.0 / f64::from(world.settings.time_scale),
         seconds: protocol.span.as_secs_f64(),
         programs: programs
-            .map(|(program, rate)| Alone { program, alone: Did::of(rate, None) })
+            .map(|(program, alone)| Alone { program, alone: by_itself(alone) })
             .collect(),
-        policies: found.outcomes.iter().map(outcome).collect(),
+        policies: found.outcomes.iter().map(|of| outcome(of, &found.alone)).collect(),
     };
     serde_json::to_writer(&mut *out, &report)?;
     Ok(writeln!(out)?)
 }
 
-fn outcome(outcome: &ChipOutcome) -> PolicyReport<'_> {
-    let fares = outcome.fares.iter().map(|fare| Did::of(&fare.rate, Some(fare.occupancy)));
+fn by_itself(alone: &ByItself) -> Did {
+    let service = alone.served.as_ref().map(|served| Answers::of(served, None));
+    Did::of(&alone.rate, None, service)
+}
+
+fn outcome<'a>(outcome: &'a ChipOutcome, alone: &[ByItself]) -> PolicyReport<'a> {
+    let fares = outcome.fares.iter().zip(alone).map(|(fare, alone)| {
+        let served = fare.served.as_ref();
+        let service = served.map(|served| Answers::of(served, alone.served.as_ref()));
+        Did::of(&fare.rate, Some(fare.occupancy), service)
+    });
     let how = How::Chip { activity: lived(&outcome.activity), programs: fares.collect() };
     policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
 }
@@ -92,17 +102,41 @@ pub(super) fn table(
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    for (job, (name, alone)) in world.names.iter().zip(&found.alone).enumerate() {
+    for (job, (name, ByItself { rate, .. })) in world.names.iter().zip(&found.alone).enumerate() {
         let mut cells =
-            vec![name.clone(), format!("{:.3}", alone.ipc), format!("{:.2}", alone.llcmpki)];
+            vec![name.clone(), format!("{:.3}", rate.ipc), format!("{:.2}", rate.llcmpki)];
         cells.extend(found.outcomes.iter().map(|outcome| {
             format!("{:.3} ({:.1})", outcome.slowdowns[job], outcome.fares[job].occupancy)
         }));
         table.add_row(cells);
     }
     writeln!(out, "Slowdowns, and in brackets the ways held in the end:\n{}\n", table.trim_fmt())?;
+    let rows = answers(&world.names, found);
+    if !rows.is_empty() {
+        writeln!(out, "Services:\n{}\n", services::table(&rows).trim_fmt())?;
+    }
     out.write_all(LEGEND.as_bytes())?;
+    if !rows.is_empty() {
+        out.write_all(services::LEGEND.as_bytes())?;
+    }
     Ok(())
+}
+
+/// The services by themselves, and under each policy.
+fn answers<'a>(names: &'a [String], found: &'a ChipComparison) -> Vec<services::Row<'a>> {
+    let row = |under, job: usize, served| services::Row {
+        under,
+        service: &names[job],
+        served,
+        alone: found.alone[job].served,
+    };
+    let alone = found.alone.iter().enumerate();
+    let alone = alone.filter_map(|(job, alone)| Some(row("alone", job, alone.served?)));
+    let under = found.outcomes.iter().flat_map(|outcome| {
+        let fares = outcome.fares.iter().enumerate();
+        fares.filter_map(move |(job, fare)| Some(row(outcome.policy, job, fare.served?)))
+    });
+    alone.chain(under).collect()
 }
 
 const LEGEND: &str = "\

@@ -71,7 +71,12 @@ impl World {
         let keyed = |(key, written): (u64, Result<Written, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
         let has_live = jobs.iter().any(|job| job.live().next().is_some());
-        let too_many = jobs.len() > chip.cpus() as usize && !has_live;
+        let has_services = jobs.iter().any(|job| job.requests().is_some());
+        if has_services && (flags.quantum.is_some() || schedules) {
+            let said = "a service has a CPU to itself: expected no --quantum, and no policy that schedules";
+            return Err(BadInput(format!("--programs: {said}")));
+        }
+        let too_many = jobs.len() > chip.cpus() as usize && !has_live && !has_services;
         let scheduler = scheduling(flags.quantum.as_ref(), schedules || too_many)?;
         let settings = Settings { scheduler, ..settings };
         let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
@@ -85,6 +90,8 @@ impl World {
             let total = promised(world_of.jobs.iter().map(|job| job.wish));
             warn_of_promises(total, chip.llc.ways);
         }
+        world_of.load(flags.loads.as_deref())?;
+        world_of.oblige(flags.objectives.as_deref())?;
         // Whether there can be such a chip with so many programs.
         let tried = Chip::new(settings, world_of.jobs.iter().cloned());
         tried.map_err(|why| BadInput(format!("--programs: {why}")))?;
@@ -113,7 +120,7 @@ impl World {
     }
 
     /// The jobs of a name, of which there is at least one.
-    fn named(
+    pub(super) fn named(
         &mut self,
         flag: &str,
         name: &str,
@@ -218,6 +225,7 @@ impl Checked {
             let said = "--policies: optimum is for profiles, expected others on a chip";
             return Err(BadInput(said.to_owned()));
         }
+        world.warn(&policies);
         let protocol = ChipProtocol {
             warm_up: span(&args.warm_up, "--warm-up")?,
             span: span(&args.duration, "--duration")?,

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairways_chip::Chip;
 use fairways_core::{Action, Event, Policy, Time, run};
+use fairways_lab::{Observed, Served};
 use rayon::prelude::*;
 
 use super::machine::Running;
@@ -13,10 +13,16 @@ use super::settings::{Checked, On};
 pub(super) enum Best {
     /// The machine knows.
     Known,
-    /// The instructions that each ran by itself.
-    Alone(Vec<u64>),
+    /// What each did by itself.
+    Alone(Vec<Alone>),
     /// The user had no patience for that.
     Unknown,
+}
+
+/// What a program did by itself.
+pub(super) struct Alone {
+    instructions: u64,
+    served: Option<Served>,
 }
 
 impl Best {
@@ -27,15 +33,16 @@ impl Best {
             On::Model { .. } => Self::Known,
             On::Chip(world) => {
                 let alone = |job: &fairways_chip::Job| {
-                    let chip = Chip::new(world.settings, [job.clone()]);
+                    let chip = Observed::new(world.settings, [job.clone()]);
                     let chip = chip.expect("a chip on which they run together");
                     let mut machine = Running::Chip(Box::new(chip));
-                    run_until(&mut machine, &mut Nothing, end, stop).then(|| match &machine {
-                        Running::Chip(chip) => chip.account(0).instructions,
-                        Running::Model(_) => 0,
+                    run_until(&mut machine, &mut Nothing, end, stop).then(|| Alone {
+                        instructions: machine.instructions(0),
+                        served: machine.served(0),
                     })
                 };
-                let alone = checked.chip_jobs().par_iter().map(alone).collect::<Option<Vec<u64>>>();
+                let jobs = checked.chip_jobs();
+                let alone = jobs.par_iter().map(alone).collect::<Option<Vec<Alone>>>();
                 alone.map_or(Self::Unknown, Self::Alone)
             }
         }
@@ -48,14 +55,25 @@ impl Best {
                 let (ran, best) = model.progress(job);
                 ran / best
             }
-            (Running::Chip(chip), Self::Alone(alone)) => {
+            (Running::Chip(_), Self::Alone(alone)) => {
+                if let (Some(alone), Some(here)) = (alone[job].served, machine.served(job)) {
+                    return here.slowdown(&alone);
+                }
                 // One that runs nothing even by itself is not slowed down.
-                let (alone, here) = (alone[job], chip.account(job).instructions);
+                let (alone, here) = (alone[job].instructions, machine.instructions(job));
                 if alone == 0 { 1.0 } else { alone as f64 / here as f64 }
             }
             (Running::Chip(_), Self::Known | Self::Unknown) => f64::NAN,
         };
         (0..jobs).map(slowdown).collect()
+    }
+
+    /// How a service answered by itself, where that is known.
+    pub(super) fn served(&self, job: usize) -> Option<Served> {
+        match self {
+            Self::Alone(alone) => alone[job].served,
+            Self::Known | Self::Unknown => None,
+        }
     }
 }
 

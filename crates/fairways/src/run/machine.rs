@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairways_chip::Chip;
 use fairways_core::{Action, AppId, Event, Machine, Time};
+use fairways_lab::{Observed, Served};
 use fairways_model::Model;
 
 use crate::BadInput;
@@ -12,7 +12,7 @@ use crate::BadInput;
 /// A machine on which the programs run; job `i` is program `i`.
 pub(super) enum Running {
     Model(Box<Model>),
-    Chip(Box<Chip>),
+    Chip(Box<Observed>),
 }
 
 impl Machine for Running {
@@ -36,7 +36,7 @@ impl Running {
     pub(super) fn now(&self) -> Time {
         match self {
             Self::Model(model) => model.now(),
-            Self::Chip(chip) => chip.now(),
+            Self::Chip(of) => of.chip.now(),
         }
     }
 
@@ -44,7 +44,7 @@ impl Running {
     pub(super) fn job(&self, app: AppId) -> Option<usize> {
         match self {
             Self::Model(model) => model.job(app),
-            Self::Chip(chip) => chip.job(app),
+            Self::Chip(of) => of.chip.job(app),
         }
     }
 
@@ -52,22 +52,38 @@ impl Running {
     pub(super) fn runs(&self, job: usize) -> usize {
         match self {
             Self::Model(model) => model.completions(job).len(),
-            Self::Chip(chip) => chip.completions(job).len(),
+            Self::Chip(of) => of.chip.completions(job).len(),
+        }
+    }
+
+    /// The instructions that a job has run on a chip.
+    pub(super) fn instructions(&self, job: usize) -> u64 {
+        match self {
+            Self::Model(_) => 0,
+            Self::Chip(of) => of.chip.account(job).instructions,
+        }
+    }
+
+    /// How a job has answered; `None` if it is no service.
+    pub(super) fn served(&self, job: usize) -> Option<Served> {
+        match self {
+            Self::Model(_) => None,
+            Self::Chip(of) => of.served(job),
         }
     }
 
     /// Nothing more is told once this is true.
     pub(super) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
         // The model is never long at work between two events.
-        if let Self::Chip(chip) = self {
-            chip.stop_when(stop);
+        if let Self::Chip(of) = self {
+            of.chip.stop_when(stop);
         }
     }
 
     /// Ends what runs outside of the machine.
     pub(super) fn end(&mut self) {
-        if let Self::Chip(chip) = self {
-            chip.end();
+        if let Self::Chip(of) = self {
+            of.chip.end();
         }
     }
 
@@ -78,7 +94,7 @@ impl Running {
                 let why = model.failure()?;
                 Some(BadInput(format!("after {after}: {why}")).into())
             }
-            Self::Chip(chip) => Some(anyhow::anyhow!("after {after}: {}", chip.failure()?)),
+            Self::Chip(of) => Some(anyhow::anyhow!("after {after}: {}", of.chip.failure()?)),
         }
     }
 

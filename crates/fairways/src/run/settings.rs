@@ -4,10 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::Chip;
 use fairways_core::{Policy, Time, Ways};
 use fairways_lab::{
-    draw_workloads, heeds_promises, job, learns, needs_profiles, profile, schedules,
+    Observed, draw_workloads, heeds_promises, job, learns, needs_profiles, profile, schedules,
 };
 use fairways_model::{Job, Model, Settings, Then};
 use fairways_profiles::Mix;
@@ -141,7 +140,7 @@ impl Checked {
                 Running::Model(Box::new(Model::new(**settings, jobs)))
             }
             On::Chip(world) => {
-                let chip = Chip::new(world.settings, self.chip_jobs());
+                let chip = Observed::new(world.settings, self.chip_jobs());
                 Running::Chip(Box::new(chip.expect("a chip that was tried")))
             }
         };
@@ -156,11 +155,11 @@ impl Checked {
         }
     }
 
-    /// What runs on a chip; nothing on another machine.
+    /// What runs on a chip; nothing on another machine. Services do not end.
     pub(super) fn chip_jobs(&self) -> Vec<fairways_chip::Job> {
         let On::Chip(world) = &self.on else { return Vec::new() };
         let job = |job: &fairways_chip::Job| fairways_chip::Job {
-            instructions: Some(self.instructions),
+            instructions: job.requests().is_none().then_some(self.instructions),
             ..job.clone()
         };
         world.jobs.iter().map(job).collect()
@@ -168,15 +167,9 @@ impl Checked {
 }
 
 fn on_model(args: &Run, policy: &str) -> Result<On, BadInput> {
-    for (flag, given) in [
-        ("--programs", args.chip.programs.is_some()),
-        ("--quantum", args.chip.quantum.is_some()),
-        ("--best-effort", args.chip.best_effort.is_some()),
-        ("--time-scale", args.time_scale.is_some()),
-    ] {
-        if given {
-            return Err(BadInput(format!("{flag}: expected --machine chip: and a preset with it")));
-        }
+    let given = args.chip.given().or(args.time_scale.is_some().then_some("--time-scale"));
+    if let Some(flag) = given {
+        return Err(BadInput(format!("{flag}: expected --machine chip: and a preset with it")));
     }
     if schedules(policy) {
         return Err(BadInput(format!("--policy {policy}: {NO_TURNS}")));
@@ -199,6 +192,7 @@ fn on_chip(args: &Run, preset: &str, name: &str, known: bool) -> Result<chip::Wo
     }
     let (scale, schedules) = (args.time_scale.as_ref(), schedules(name));
     let mut world = chip::World::new(preset, &args.chip, scale, &args.world, schedules)?;
+    world.warn(&[name]);
     if known && (learns(name) || needs_profiles(name)) {
         let half = span(&args.chip.profile_time, "--profile-time")? / 2;
         for job in &mut world.jobs {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use comfy_table::{CellAlignment, Table};
 use fairways_core::Time;
+use fairways_lab::Served;
 use fairways_policy::stock::Stock;
 use fairways_profiles::Metrics;
 use serde::Serialize;
@@ -12,6 +13,7 @@ use serde::Serialize;
 use super::best::{Best, run_until};
 use super::machine::Running;
 use super::settings::Checked;
+use crate::services::{self, Answers};
 use crate::table::STYLE;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -45,6 +47,30 @@ struct Program {
     runs: usize,
     slowdown: f64,
     stock_slowdown: Option<f64>,
+    #[serde(flatten)]
+    answers: Option<Service>,
+}
+
+/// How a service answered: under the policy, without partitioning, and by itself.
+#[derive(Serialize)]
+struct Service {
+    service: Answers,
+    stock_service: Option<Answers>,
+    alone_service: Option<Answers>,
+    #[serde(skip)]
+    served: [Option<Served>; 3],
+}
+
+impl Service {
+    fn new(ours: Served, stock: Option<Served>, alone: Option<Served>) -> Self {
+        let of = |served: &Served| Answers::of(served, alone.as_ref());
+        Self {
+            service: of(&ours),
+            stock_service: stock.as_ref().map(of),
+            alone_service: alone.map(|alone| Answers::of(&alone, None)),
+            served: [alone, Some(ours), stock],
+        }
+    }
 }
 
 impl Summary {
@@ -62,6 +88,10 @@ impl Summary {
             runs: machine.runs(job),
             slowdown: ours[job],
             stock_slowdown: theirs.as_ref().map(|theirs| theirs[job]),
+            answers: machine.served(job).map(|ours| {
+                let stock = theirs.is_some().then(|| stock.served(job)).flatten();
+                Service::new(ours, stock, best.served(job))
+            }),
         };
         let programs = names.into_iter().enumerate().map(program).collect();
         let compared = |slowdowns: &Vec<f64>| {
@@ -108,6 +138,10 @@ impl Summary {
             ]);
         }
         writeln!(out, "\nAfter {:.3} s:\n{}\n", self.seconds, table.trim_fmt())?;
+        let rows = self.answers();
+        if !rows.is_empty() {
+            writeln!(out, "{}\n", services::table(&rows).trim_fmt())?;
+        }
         for (name, ours, stock) in [
             ("unfairness", self.unfairness, self.stock.map(|stock| stock.unfairness)),
             ("STP", self.stp, self.stock.map(|stock| stock.stp)),
@@ -121,5 +155,17 @@ impl Summary {
             writeln!(out)?;
         }
         Ok(())
+    }
+    /// The services by themselves, under the policy, and without partitioning.
+    fn answers(&self) -> Vec<services::Row<'_>> {
+        let mut rows = Vec::new();
+        for (which, under) in ["alone", self.policy, "stock"].into_iter().enumerate() {
+            for Program { program: service, answers, .. } in &self.programs {
+                let Some(Service { served: all, .. }) = answers else { continue };
+                let Some(served) = all[which] else { continue };
+                rows.push(services::Row { under, service, served, alone: all[0] });
+            }
+        }
+        rows
     }
 }

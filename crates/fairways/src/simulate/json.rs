@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Results;
 use super::settings::Checked;
+use crate::services::Answers;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 pub(crate) const SCHEMA: u32 = 1;
@@ -84,12 +85,14 @@ pub(crate) struct Did {
     bandwidth_mbps: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     occupancy_ways: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service: Option<Answers>,
 }
 
 impl Did {
-    pub(crate) fn of(rate: &Rate, occupancy_ways: Option<f64>) -> Self {
+    pub(crate) fn of(rate: &Rate, occupancy_ways: Option<f64>, service: Option<Answers>) -> Self {
         let Rate { ipc, llcrpki, llcmpki, bandwidth_mbps, .. } = *rate;
-        Self { ipc, llcrpki, llcmpki, bandwidth_mbps, occupancy_ways }
+        Self { ipc, llcrpki, llcmpki, bandwidth_mbps, occupancy_ways, service }
     }
 }
 

@@ -32,15 +32,8 @@ pub(crate) const NO_TURNS: &str = "it decides who runs where and when, and the m
 impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(args: &Simulate) -> Result<Self, BadInput> {
-        for (flag, given) in [
-            ("--programs", args.chip.programs.is_some()),
-            ("--quantum", args.chip.quantum.is_some()),
-            ("--best-effort", args.chip.best_effort.is_some()),
-        ] {
-            if given {
-                let said = format!("{flag}: expected --machine chip: and a preset with it");
-                return Err(BadInput(said));
-            }
+        if let Some(flag) = args.chip.given() {
+            return Err(BadInput(format!("{flag}: expected --machine chip: and a preset with it")));
         }
         let world = World::new(&args.world)?;
         let policies = policies(&args.policies)?;

@@ -10,7 +10,8 @@ use fairways_policy::by_name;
 use fairways_profiles::Metrics;
 use rayon::prelude::*;
 
-use super::measure::{Rate, measure, profile, with_room_for};
+use super::measure::{Alone, Rate, measure_alone, profile, with_room_for};
+use super::served::{Observed, Served};
 use crate::live::{Activity, Working, learns, needs_profiles, watch};
 
 /// How long a mix runs, on the policy's clock.
@@ -48,6 +49,20 @@ pub struct Fare {
     pub rate: Rate,
     /// The ways' worth of lines that it held in the end.
     pub occupancy: f64,
+    /// How it answered, if it is a service.
+    pub served: Option<Served>,
+}
+
+impl Fare {
+    /// How many times slower than by itself.
+    fn slowdown(&self, alone: &Alone) -> f64 {
+        if let (Some(alone), Some(here)) = (&alone.served, &self.served) {
+            return here.slowdown(alone);
+        }
+        let (alone, here) = (alone.rate.instructions_per_second, self.rate.instructions_per_second);
+        // One that runs nothing even by itself is not slowed down.
+        if alone == 0.0 { 1.0 } else { alone / here }
+    }
 }
 
 /// How one policy did.
@@ -56,7 +71,7 @@ pub struct ChipOutcome {
     /// The policy's name.
     pub policy: &'static str,
     /// The slowdown of each program, in order: the instructions that it ran by itself with the whole
-    /// cache in the same time, over those that it ran here.
+    /// cache in the same time, over those that it ran here; of a service, [`Served::slowdown`].
     pub slowdowns: Vec<f64>,
     /// What they sum up to.
     pub metrics: Metrics,
@@ -70,7 +85,7 @@ pub struct ChipOutcome {
 #[derive(Clone, Debug)]
 pub struct ChipComparison {
     /// Each program by itself, with the whole cache.
-    pub alone: Vec<Rate>,
+    pub alone: Vec<Alone>,
     /// Without partitioning: what the others are compared against.
     pub stock: Metrics,
     /// Each policy, in the order asked for.
@@ -79,39 +94,40 @@ pub struct ChipComparison {
 
 /// A chip whose programs' work is known, and what they had counted after the warm-up.
 struct Worked<'a> {
-    chip: Chip,
-    alone: &'a [Rate],
+    machine: Observed,
+    alone: &'a [Alone],
     end: Time,
     warm: Option<Vec<Account>>,
 }
 
 impl Worked<'_> {
     fn accounts(&self) -> Vec<Account> {
-        (0..self.alone.len()).map(|job| self.chip.account(job)).collect()
+        (0..self.alone.len()).map(|job| self.machine.chip.account(job)).collect()
     }
 }
 
 impl Machine for Worked<'_> {
     fn next_event(&mut self) -> Option<(Time, Event)> {
-        let event = self.chip.next_event();
+        let event = self.machine.next_event();
         if event.is_some() || self.warm.is_some() {
             return event;
         }
         self.warm = Some(self.accounts());
-        self.chip.stop_at(self.end);
-        self.chip.next_event()
+        self.machine.forget();
+        self.machine.stop_at(self.end);
+        self.machine.next_event()
     }
 
     fn carry_out(&mut self, action: Action<'_>) {
-        self.chip.carry_out(action);
+        self.machine.carry_out(action);
     }
 }
 
 impl Working for Worked<'_> {
     fn work(&self) -> Work {
         let each = self.alone.iter().enumerate().map(|(job, alone)| {
-            let instructions = self.chip.account(job).instructions as f64;
-            let at_best = instructions / alone.instructions_per_second;
+            let instructions = self.machine.chip.account(job).instructions as f64;
+            let at_best = instructions / alone.rate.instructions_per_second;
             Work { instructions, at_best: if at_best.is_finite() { at_best } else { 0.0 } }
         });
         each.fold(Work::default(), |sum, one| Work {
@@ -121,7 +137,7 @@ impl Working for Worked<'_> {
     }
 
     fn now(&self) -> Time {
-        self.chip.now()
+        self.machine.chip.now()
     }
 }
 
@@ -150,13 +166,13 @@ fn compare(
     let ChipProtocol { warm_up, span, .. } = *protocol;
     let ways = settings.chip.llc.ways.get();
     let alone = |job: &Job| {
-        let rate = measure(settings, job, ways, warm_up, span);
+        let alone = measure_alone(settings, job, ways, warm_up, span);
         done();
-        rate
+        alone
     };
     // First whether they can run together at all.
     Chip::new(settings, jobs.iter().cloned())?;
-    let alone: Vec<Rate> = jobs.par_iter().map(alone).collect::<Result<_, ChipError>>()?;
+    let alone: Vec<Alone> = jobs.par_iter().map(alone).collect::<Result<_, ChipError>>()?;
     let told = |policy: &str| protocol.tells(policy);
     let profiles: Vec<Option<Arc<Profile>>> = if policies.iter().any(|policy| told(policy)) {
         let half = protocol.profile / 2;
@@ -192,28 +208,25 @@ fn together(
     settings: Settings,
     jobs: impl Iterator<Item = Job>,
     protocol: &ChipProtocol,
-    alone: &[Rate],
+    alone: &[Alone],
     policy: &mut dyn Policy,
 ) -> Result<ChipOutcome, ChipError> {
     let warm = Time::ZERO.after(protocol.warm_up);
-    let mut chip = Chip::new(settings, jobs)?;
-    chip.stop_at(warm);
-    let mut machine = Worked { chip, alone, end: warm.after(protocol.span), warm: None };
-    let activity = watch(&mut machine, policy, |_, _, _, _| ());
-    machine.chip.failure().map_or(Ok(()), Err)?;
-    let after = machine.accounts();
-    let before = machine.warm.take().unwrap_or_default();
+    let mut machine = Observed::new(settings, jobs)?;
+    machine.stop_at(warm);
+    let mut worked = Worked { machine, alone, end: warm.after(protocol.span), warm: None };
+    let activity = watch(&mut worked, policy, |_, _, _, _| ());
+    worked.machine.chip.failure().map_or(Ok(()), Err)?;
+    let after = worked.accounts();
+    let before = worked.warm.take().unwrap_or_default();
     let seconds = protocol.span.as_secs_f64() / f64::from(settings.time_scale);
     let fare = |(job, (before, after)): (usize, (&Account, &Account))| {
-        let held = machine.chip.occupancy_of(job).raw() as f64 / (1u64 << 32) as f64;
-        Fare { rate: Rate::between(before, after, seconds), occupancy: held }
+        let occupancy = worked.machine.chip.occupancy_of(job).raw() as f64 / (1u64 << 32) as f64;
+        let served = worked.machine.served(job);
+        Fare { rate: Rate::between(before, after, seconds), occupancy, served }
     };
     let fares: Vec<Fare> = before.iter().zip(&after).enumerate().map(fare).collect();
-    let slowdown = |(alone, fare): (&Rate, &Fare)| {
-        let (alone, here) = (alone.instructions_per_second, fare.rate.instructions_per_second);
-        // One that runs nothing even by itself is not slowed down.
-        if alone == 0.0 { 1.0 } else { alone / here }
-    };
+    let slowdown = |(alone, fare): (&Alone, &Fare)| fare.slowdown(alone);
     let slowdowns: Vec<f64> = alone.iter().zip(&fares).map(slowdown).collect();
     let metrics = Metrics::of(&slowdowns);
     Ok(ChipOutcome { policy: policy.name(), slowdowns, metrics, fares, activity })

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Account, Chip, ChipError, Job, Settings, Then};
+use fairways_chip::{Account, ChipError, Job, Settings, Then};
 use fairways_core::{
     Action, Curve, Event, Machine, Partition, PlanId, Profile, Q32, Time, WayMask,
 };
 use rayon::prelude::*;
+
+use super::served::{Observed, Served};
 
 /// What a program does in some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,6 +25,15 @@ pub struct Rate {
     pub stalls_l2_miss: f64,
     /// Instructions per second.
     pub instructions_per_second: f64,
+}
+
+/// What a program does by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alone {
+    /// What it does.
+    pub rate: Rate,
+    /// How it answers, if it is a service.
+    pub served: Option<Served>,
 }
 
 impl Rate {
@@ -66,25 +77,40 @@ pub fn measure(
     warm_up: Duration,
     span: Duration,
 ) -> Result<Rate, ChipError> {
-    let mut chip =
-        Chip::new(settings, [Job { at: Time::ZERO, then: Then::Restart, ..job.clone() }])?;
+    Ok(measure_alone(settings, job, ways, warm_up, span)?.rate)
+}
+
+/// The same, and how it answers if it is a service.
+///
+/// # Errors
+/// If there can't be such a chip, or a real program fails: [`ChipError`].
+pub fn measure_alone(
+    settings: Settings,
+    job: &Job,
+    ways: u32,
+    warm_up: Duration,
+    span: Duration,
+) -> Result<Alone, ChipError> {
+    let job = Job { at: Time::ZERO, then: Then::Restart, ..job.clone() };
+    let mut machine = Observed::new(settings, [job])?;
     let mut until = |end: Time| {
-        chip.stop_at(end);
-        while let Some((_, event)) = chip.next_event() {
+        machine.forget();
+        machine.stop_at(end);
+        while let Some((_, event)) = machine.next_event() {
             let Event::Started { app, .. } = event else { continue };
             let mut partition = Partition::default();
             let own = partition.add_cluster(WayMask::span(0, ways));
             partition.place(app, own);
             let (plan, reason) = (PlanId::default(), "so many ways");
-            chip.carry_out(Action::Partition { plan, partition: &partition, reason });
+            machine.carry_out(Action::Partition { plan, partition: &partition, reason });
         }
-        chip.account(0)
+        machine.chip.account(0)
     };
     let warm = Time::ZERO.after(warm_up);
     let (before, after) = (until(warm), until(warm.after(span)));
-    chip.failure().map_or(Ok(()), Err)?;
+    machine.chip.failure().map_or(Ok(()), Err)?;
     let seconds = span.as_secs_f64() / f64::from(settings.time_scale);
-    Ok(Rate::between(&before, &after, seconds))
+    Ok(Alone { rate: Rate::between(&before, &after, seconds), served: machine.served(0) })
 }
 
 /// A program's profile, measured with every number of ways.

@@ -2,10 +2,12 @@
 
 mod compare;
 mod measure;
+mod served;
 mod sweep;
 mod timeline;
 
 pub use compare::{ChipComparison, ChipOutcome, ChipProtocol, Fare, compare_on_chip};
-pub use measure::{Rate, measure, profile};
+pub use measure::{Alone, Rate, measure, measure_alone, profile};
+pub use served::{Kept, Latency, Observed, Served};
 pub use sweep::table_of;
 pub use timeline::{Moment, timeline};

@@ -39,6 +39,12 @@ pub fn heeds_promises(policy: &str) -> bool {
     matches!(policy, "static" | "dcat")
 }
 
+/// Whether a policy heeds how soon services are to answer ([`fairways_core::Wish::objective`]).
+#[must_use]
+pub fn heeds_objectives(policy: &str) -> bool {
+    policy == "locpart"
+}
+
 /// Whether a policy decides who runs where and when, for which a machine must let programs take turns.
 #[must_use]
 pub fn schedules(policy: &str) -> bool {

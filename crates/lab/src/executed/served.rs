@@ -1,0 +1,254 @@
+//! How services answer.
+
+use std::time::Duration;
+
+use fairways_chip::service::Histogram;
+use fairways_chip::{Chip, ChipError, Job, Settings};
+use fairways_core::{Action, Event, Machine, Objective, Time};
+
+/// A window is so long, or as many times as it takes to [`FEWEST`] requests.
+const WINDOW: Duration = Duration::from_millis(500);
+
+/// A percentile of fewer requests says little.
+const FEWEST: u64 = 100;
+
+/// How a service answered in some time, on the policy's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Served {
+    /// The requests that it answered.
+    pub requests: u64,
+    /// The same in a second.
+    pub per_second: f64,
+    /// How long they took; `None` if there were none.
+    pub latency: Option<Latency>,
+    /// How it was against what its owner asked for, if that was anything.
+    pub kept: Option<Kept>,
+}
+
+/// Latencies in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// The mean.
+    pub mean_ms: f64,
+    /// The 50th percentile.
+    pub median_ms: f64,
+    /// The 95th percentile.
+    pub p95_ms: f64,
+    /// The 99th percentile.
+    pub p99_ms: f64,
+}
+
+/// An objective, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kept {
+    /// What was asked for; `None` if that changed.
+    pub objective: Option<Objective>,
+    /// The objective's percentile in milliseconds; `None` of no requests, or if the objective changed.
+    pub tail_ms: Option<f64>,
+    /// Windows of 500 ms, or of as many times that as it takes to 100 requests, in which one objective held.
+    pub windows: u32,
+    /// Those among them of which the tail was within the objective.
+    pub held: u32,
+}
+
+impl Served {
+    /// How many times as long as by itself a request took in the mean: of a closed loop without thinking, the rate
+    /// alone over the rate here.
+    #[must_use]
+    pub fn slowdown(&self, alone: &Self) -> f64 {
+        match (alone.latency, self.latency) {
+            // One that answers nothing even by itself is not slowed down.
+            (None, _) => 1.0,
+            (Some(_), None) => f64::INFINITY,
+            (Some(alone), Some(here)) => here.mean_ms / alone.mean_ms,
+        }
+    }
+}
+
+/// A chip, and how the services on it answer. Without any it is the chip.
+pub struct Observed {
+    /// The chip, for all but its events, the end of time, and latencies.
+    pub chip: Chip,
+    services: Vec<Option<Service>>,
+    time_scale: u32,
+    /// From when on answers count, up to when they are known, and when the chip is looked at next.
+    since: Time,
+    known: Time,
+    look: Time,
+    end: Time,
+}
+
+/// The answers of a service.
+struct Service {
+    /// What its owner asks for, from when on, in order; the first from the beginning.
+    objectives: Vec<(Time, Option<Objective>)>,
+    all: Histogram<u64>,
+    /// Those of the window under way, and when it began.
+    window: Histogram<u64>,
+    began: Time,
+    windows: u32,
+    held: u32,
+}
+
+impl Observed {
+    /// A chip on which these jobs run.
+    ///
+    /// # Errors
+    /// If there can't be such a chip: [`ChipError`].
+    pub fn new(settings: Settings, jobs: impl IntoIterator<Item = Job>) -> Result<Self, ChipError> {
+        let jobs: Vec<Job> = jobs.into_iter().collect();
+        let services = jobs.iter().map(|job| job.requests().map(|_| Service::of(job))).collect();
+        let chip = Chip::new(settings, jobs)?;
+        let (since, known, end) = (Time::ZERO, Time::ZERO, Time::from_nanos(u64::MAX));
+        let time_scale = settings.time_scale;
+        let mut machine = Self { chip, services, time_scale, since, known, look: end, end };
+        machine.look_next();
+        Ok(machine)
+    }
+
+    /// Nothing more is told after `time`.
+    pub fn stop_at(&mut self, time: Time) {
+        self.end = time;
+        self.look_next();
+    }
+
+    /// Forgets what was answered so far.
+    pub fn forget(&mut self) {
+        self.since = self.known;
+        for (job, service) in (0..).zip(&mut self.services) {
+            self.chip.take_latencies(job);
+            service.iter_mut().for_each(|service| service.forget(self.known));
+        }
+    }
+
+    /// How a job has answered since; `None` if it is no service.
+    #[must_use]
+    pub fn served(&self, job: usize) -> Option<Served> {
+        Some(self.services[job].as_ref()?.served(self.since, self.known))
+    }
+
+    /// Where services run, lets the chip go on to the end of a window at most.
+    fn look_next(&mut self) {
+        self.look = self.end;
+        if self.services.iter().any(Option::is_some) {
+            let into = self.known.since(self.since).as_nanos() % WINDOW.as_nanos();
+            let into = Duration::from_nanos(u64::try_from(into).unwrap_or(0));
+            self.look = self.known.after(WINDOW - into).min(self.end);
+        }
+        self.chip.stop_at(self.look);
+    }
+
+    /// Collects what was answered up to where the chip is; whether that is as far as it was to go.
+    fn collect(&mut self) -> bool {
+        // The chip's time is the coarser the shorter things take.
+        let reached = self.look.since(self.chip.now()).as_nanos() < u128::from(self.time_scale);
+        let now = if reached { self.look } else { self.chip.now() };
+        if now <= self.known {
+            return reached;
+        }
+        self.known = now;
+        let is_end = now.since(self.since).as_nanos().is_multiple_of(WINDOW.as_nanos());
+        for (job, service) in (0..).zip(&mut self.services) {
+            let Some(service) = service else { continue };
+            let latencies = self.chip.take_latencies(job);
+            add(&mut service.all, &latencies);
+            add(&mut service.window, &latencies);
+            if is_end {
+                service.end_window(now);
+            }
+        }
+        reached
+    }
+}
+
+impl Machine for Observed {
+    fn next_event(&mut self) -> Option<(Time, Event)> {
+        loop {
+            let event = self.chip.next_event();
+            if event.is_some() {
+                return event;
+            }
+            if !self.collect() || self.look >= self.end {
+                return None;
+            }
+            self.look_next();
+        }
+    }
+
+    fn carry_out(&mut self, action: Action<'_>) {
+        self.chip.carry_out(action);
+    }
+}
+
+fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
+    to.add(from).expect("a histogram that grows");
+}
+
+impl Service {
+    fn of(job: &Job) -> Self {
+        let mut objectives = vec![(Time::ZERO, job.wish.objective)];
+        objectives.extend(job.wishes.iter().map(|(at, wish)| (*at, wish.objective)));
+        objectives.sort_by_key(|(at, _)| *at);
+        let none = || Histogram::new(3).expect("digits that can be");
+        let (all, window) = (none(), none());
+        Self { objectives, all, window, began: Time::ZERO, windows: 0, held: 0 }
+    }
+
+    fn forget(&mut self, now: Time) {
+        self.all.reset();
+        self.window.reset();
+        (self.began, self.windows, self.held) = (now, 0, 0);
+    }
+
+    /// The objective that holds from one time to another; `None` if it changes in between.
+    fn objective(&self, from: Time, to: Time) -> Option<Option<Objective>> {
+        let before = self.objectives.iter().take_while(|(at, _)| *at <= from).last()?;
+        let changes =
+            self.objectives.iter().any(|(at, next)| from < *at && *at < to && *next != before.1);
+        (!changes).then_some(before.1)
+    }
+
+    /// A window may end here: if it has enough requests, or was none because the objective changed in it.
+    fn end_window(&mut self, now: Time) {
+        match self.objective(self.began, now) {
+            Some(Some(_)) if self.window.len() < FEWEST => return,
+            Some(Some(objective)) => {
+                self.windows += 1;
+                let tail = u128::from(tail(&self.window, objective));
+                self.held += u32::from(tail <= objective.slo.as_nanos());
+            }
+            Some(None) | None => {}
+        }
+        self.window.reset();
+        self.began = now;
+    }
+
+    fn served(&self, since: Time, now: Time) -> Served {
+        let requests = self.all.len();
+        let seconds = now.since(since).as_secs_f64();
+        let at = |percentile| self.all.value_at_percentile(percentile) as f64 / 1e6;
+        let latency = || Latency {
+            mean_ms: self.all.mean() / 1e6,
+            median_ms: at(50.0),
+            p95_ms: at(95.0),
+            p99_ms: at(99.0),
+        };
+        let is_asked = self.objectives.iter().any(|(_, objective)| objective.is_some());
+        let objective = self.objective(since, now).flatten();
+        let tail_ms = objective.filter(|_| requests > 0);
+        let tail_ms = tail_ms.map(|objective| tail(&self.all, objective) as f64 / 1e6);
+        let Self { windows, held, .. } = *self;
+        Served {
+            requests,
+            per_second: if seconds > 0.0 { requests as f64 / seconds } else { 0.0 },
+            latency: (requests > 0).then(latency),
+            kept: is_asked.then_some(Kept { objective, tail_ms, windows, held }),
+        }
+    }
+}
+
+/// The objective's percentile, in nanoseconds.
+fn tail(latencies: &Histogram<u64>, objective: Objective) -> u64 {
+    let percentile = objective.percentile.raw() as f64 / (1_u64 << 32) as f64;
+    latencies.value_at_percentile(percentile)
+}
