@@ -129,5 +129,5 @@ fn percentile(objective: Objective) -> f64 {
 pub(crate) const LEGEND: &str = "\
 services    latencies in ms; their slowdown is their mean latency over that by themselves under the same load
 of alone    requests a second over those by itself          tail  at the percentile of the objective (SLO)
-windows held   those of 500 ms, or as many times that as have 100 requests, of which the tail is within the objective
+windows held   those of 500 ms whose tail is within it; one of fewer than 100 requests is judged with the next
 ";

@@ -6,10 +6,11 @@ use fairways_chip::service::Histogram;
 use fairways_chip::{Chip, ChipError, Job, Settings};
 use fairways_core::{Action, Event, Machine, Objective, Time};
 
-/// A window is so long, or as many times as it takes to [`FEWEST`] requests.
+/// A tail is looked at in windows of this length.
 const WINDOW: Duration = Duration::from_millis(500);
 
-/// A percentile of fewer requests says little.
+/// A percentile of fewer requests says little: their windows are judged together with the next ones. Those who
+/// answer less are not judged less for it.
 const FEWEST: u64 = 100;
 
 /// How a service answered in some time, on the policy's clock.
@@ -45,7 +46,8 @@ pub struct Kept {
     pub objective: Option<Objective>,
     /// The objective's percentile in milliseconds; `None` of no requests, or if the objective changed.
     pub tail_ms: Option<f64>,
-    /// Windows of 500 ms, or of as many times that as it takes to 100 requests, in which one objective held.
+    /// Windows of 500 ms that were judged: each with 100 requests or more, or together with others that follow each
+    /// other, under the same objective.
     pub windows: u32,
     /// Those among them of which the tail was within the objective.
     pub held: u32,
@@ -83,9 +85,10 @@ struct Service {
     /// What its owner asks for, from when on, in order; the first from the beginning.
     objectives: Vec<(Time, Option<Objective>)>,
     all: Histogram<u64>,
-    /// Those of the window under way, and when it began.
+    /// Those that are not judged yet, since when, and of how many windows.
     window: Histogram<u64>,
     began: Time,
+    open: u32,
     windows: u32,
     held: u32,
 }
@@ -191,13 +194,13 @@ impl Service {
         objectives.sort_by_key(|(at, _)| *at);
         let none = || Histogram::new(3).expect("digits that can be");
         let (all, window) = (none(), none());
-        Self { objectives, all, window, began: Time::ZERO, windows: 0, held: 0 }
+        Self { objectives, all, window, began: Time::ZERO, open: 0, windows: 0, held: 0 }
     }
 
     fn forget(&mut self, now: Time) {
         self.all.reset();
         self.window.reset();
-        (self.began, self.windows, self.held) = (now, 0, 0);
+        (self.began, self.open, self.windows, self.held) = (now, 0, 0, 0);
     }
 
     /// The objective that holds from one time to another; `None` if it changes in between.
@@ -208,19 +211,20 @@ impl Service {
         (!changes).then_some(before.1)
     }
 
-    /// A window may end here: if it has enough requests, or was none because the objective changed in it.
+    /// A window ends, and is judged if there are enough requests, and the objective has not changed.
     fn end_window(&mut self, now: Time) {
+        self.open += 1;
         match self.objective(self.began, now) {
             Some(Some(_)) if self.window.len() < FEWEST => return,
             Some(Some(objective)) => {
-                self.windows += 1;
-                let tail = u128::from(tail(&self.window, objective));
-                self.held += u32::from(tail <= objective.slo.as_nanos());
+                let held = u128::from(tail(&self.window, objective)) <= objective.slo.as_nanos();
+                self.windows += self.open;
+                self.held += if held { self.open } else { 0 };
             }
             Some(None) | None => {}
         }
         self.window.reset();
-        self.began = now;
+        (self.began, self.open) = (now, 0);
     }
 
     fn served(&self, since: Time, now: Time) -> Served {
