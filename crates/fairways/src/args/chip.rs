@@ -41,9 +41,9 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) best_effort: Option<String>,
 
-    /// When requests come to services: so many a second (1400), closed:CLIENTS[:THINK],
-    /// bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these (1400@10s+2800@5s); the others are always
-    /// asked (docs/chip.md)
+    /// When requests come to services: so many a second (1400), closed:CLIENTS,
+    /// closed:CLIENTS:THINK, bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these (1400@10s+2800@5s);
+    /// without a load, always (docs/chip.md)
     #[arg(long, value_name = "PROGRAM=LOAD,...")]
     pub(crate) loads: Option<String>,
 

@@ -11,7 +11,8 @@ use fairways_profiles::Metrics;
 use rayon::prelude::*;
 
 use super::measure::{Alone, Rate, measure_alone, profile, with_room_for};
-use super::served::{Observed, Served};
+use super::observed::Observed;
+use super::served::Served;
 use crate::live::{Activity, Working, learns, needs_profiles, watch};
 
 /// How long a mix runs, on the policy's clock.

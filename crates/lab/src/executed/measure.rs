@@ -8,7 +8,8 @@ use fairways_core::{
 };
 use rayon::prelude::*;
 
-use super::served::{Observed, Served};
+use super::observed::Observed;
+use super::served::Served;
 
 /// What a program does in some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use fairways_chip::Job;
 use fairways_chip::service::Histogram;
-use fairways_chip::{Chip, ChipError, Job, Settings};
-use fairways_core::{Action, Event, Machine, Objective, Time};
+use fairways_core::{Objective, Time};
 
 /// A tail is looked at in windows of this length.
-const WINDOW: Duration = Duration::from_millis(500);
+pub(super) const WINDOW: Duration = Duration::from_millis(500);
 
 /// A percentile of fewer requests says little: their windows are judged together with the next ones. Those who
 /// answer less are not judged less for it.
@@ -67,21 +67,8 @@ impl Served {
     }
 }
 
-/// A chip, and how the services on it answer. Without any it is the chip.
-pub struct Observed {
-    /// The chip, for all but its events, the end of time, and latencies.
-    pub chip: Chip,
-    services: Vec<Option<Service>>,
-    time_scale: u32,
-    /// From when on answers count, up to when they are known, and when the chip is looked at next.
-    since: Time,
-    known: Time,
-    look: Time,
-    end: Time,
-}
-
 /// The answers of a service.
-struct Service {
+pub(super) struct Service {
     /// What its owner asks for, from when on, in order; the first from the beginning.
     objectives: Vec<(Time, Option<Objective>)>,
     all: Histogram<u64>,
@@ -93,102 +80,8 @@ struct Service {
     held: u32,
 }
 
-impl Observed {
-    /// A chip on which these jobs run.
-    ///
-    /// # Errors
-    /// If there can't be such a chip: [`ChipError`].
-    pub fn new(settings: Settings, jobs: impl IntoIterator<Item = Job>) -> Result<Self, ChipError> {
-        let jobs: Vec<Job> = jobs.into_iter().collect();
-        let services = jobs.iter().map(|job| job.requests().map(|_| Service::of(job))).collect();
-        let chip = Chip::new(settings, jobs)?;
-        let (since, known, end) = (Time::ZERO, Time::ZERO, Time::from_nanos(u64::MAX));
-        let time_scale = settings.time_scale;
-        let mut machine = Self { chip, services, time_scale, since, known, look: end, end };
-        machine.look_next();
-        Ok(machine)
-    }
-
-    /// Nothing more is told after `time`.
-    pub fn stop_at(&mut self, time: Time) {
-        self.end = time;
-        self.look_next();
-    }
-
-    /// Forgets what was answered so far.
-    pub fn forget(&mut self) {
-        self.since = self.known;
-        for (job, service) in (0..).zip(&mut self.services) {
-            self.chip.take_latencies(job);
-            service.iter_mut().for_each(|service| service.forget(self.known));
-        }
-    }
-
-    /// How a job has answered since; `None` if it is no service.
-    #[must_use]
-    pub fn served(&self, job: usize) -> Option<Served> {
-        Some(self.services[job].as_ref()?.served(self.since, self.known))
-    }
-
-    /// Where services run, lets the chip go on to the end of a window at most.
-    fn look_next(&mut self) {
-        self.look = self.end;
-        if self.services.iter().any(Option::is_some) {
-            let into = self.known.since(self.since).as_nanos() % WINDOW.as_nanos();
-            let into = Duration::from_nanos(u64::try_from(into).unwrap_or(0));
-            self.look = self.known.after(WINDOW - into).min(self.end);
-        }
-        self.chip.stop_at(self.look);
-    }
-
-    /// Collects what was answered up to where the chip is; whether that is as far as it was to go.
-    fn collect(&mut self) -> bool {
-        // The chip's time is the coarser the shorter things take.
-        let reached = self.look.since(self.chip.now()).as_nanos() < u128::from(self.time_scale);
-        let now = if reached { self.look } else { self.chip.now() };
-        if now <= self.known {
-            return reached;
-        }
-        self.known = now;
-        let is_end = now.since(self.since).as_nanos().is_multiple_of(WINDOW.as_nanos());
-        for (job, service) in (0..).zip(&mut self.services) {
-            let Some(service) = service else { continue };
-            let latencies = self.chip.take_latencies(job);
-            add(&mut service.all, &latencies);
-            add(&mut service.window, &latencies);
-            if is_end {
-                service.end_window(now);
-            }
-        }
-        reached
-    }
-}
-
-impl Machine for Observed {
-    fn next_event(&mut self) -> Option<(Time, Event)> {
-        loop {
-            let event = self.chip.next_event();
-            if event.is_some() {
-                return event;
-            }
-            if !self.collect() || self.look >= self.end {
-                return None;
-            }
-            self.look_next();
-        }
-    }
-
-    fn carry_out(&mut self, action: Action<'_>) {
-        self.chip.carry_out(action);
-    }
-}
-
-fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
-    to.add(from).expect("a histogram that grows");
-}
-
 impl Service {
-    fn of(job: &Job) -> Self {
+    pub(super) fn of(job: &Job) -> Self {
         let mut objectives = vec![(Time::ZERO, job.wish.objective)];
         objectives.extend(job.wishes.iter().map(|(at, wish)| (*at, wish.objective)));
         objectives.sort_by_key(|(at, _)| *at);
@@ -197,10 +90,19 @@ impl Service {
         Self { objectives, all, window, began: Time::ZERO, open: 0, windows: 0, held: 0 }
     }
 
-    fn forget(&mut self, now: Time) {
+    pub(super) fn forget(&mut self, now: Time) {
         self.all.reset();
         self.window.reset();
         (self.began, self.open, self.windows, self.held) = (now, 0, 0, 0);
+    }
+
+    /// Takes in what was answered up to now, which may be the end of a window.
+    pub(super) fn take_in(&mut self, latencies: &Histogram<u64>, now: Time, is_end: bool) {
+        add(&mut self.all, latencies);
+        add(&mut self.window, latencies);
+        if is_end {
+            self.end_window(now);
+        }
     }
 
     /// The objective that holds from one time to another; `None` if it changes in between.
@@ -227,7 +129,7 @@ impl Service {
         (self.began, self.open) = (now, 0);
     }
 
-    fn served(&self, since: Time, now: Time) -> Served {
+    pub(super) fn served(&self, since: Time, now: Time) -> Served {
         let requests = self.all.len();
         let seconds = now.since(since).as_secs_f64();
         let at = |percentile| self.all.value_at_percentile(percentile) as f64 / 1e6;
@@ -255,4 +157,8 @@ impl Service {
 fn tail(latencies: &Histogram<u64>, objective: Objective) -> u64 {
     let percentile = objective.percentile.raw() as f64 / (1_u64 << 32) as f64;
     latencies.value_at_percentile(percentile)
+}
+
+fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
+    to.add(from).expect("a histogram that grows");
 }
