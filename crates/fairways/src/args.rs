@@ -76,8 +76,8 @@ pub(crate) struct Simulate {
     pub(crate) mixes: Option<PathBuf>,
 
     /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov,
-    /// dcat, dunn, kpart, lfoc, lfoc-plus, on a chip casc and cache-fair, and optimum, the fairest
-    /// partition there is
+    /// dcat, dunn, kpart, lfoc, lfoc-plus, on a chip locpart, casc and cache-fair, and optimum, the
+    /// fairest partition there is
     #[arg(
         long,
         value_name = "A,B,C",
@@ -143,7 +143,7 @@ pub(crate) struct Run {
     pub(crate) mix: Option<String>,
 
     /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dcat, dunn, kpart, lfoc,
-    /// lfoc-plus, or, on a chip, casc or cache-fair
+    /// lfoc-plus, or, on a chip, locpart, casc or cache-fair
     #[arg(long, value_name = "NAME", default_value = "lfoc")]
     pub(crate) policy: String,
 

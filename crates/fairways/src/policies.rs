@@ -8,6 +8,7 @@ use fairways_policy::dcat::{self, Dcat};
 use fairways_policy::dunn::{self, Dunn};
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc};
+use fairways_policy::locpart::{self, Locpart};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ use crate::BadInput;
 const SPANS: [&str; 3] = ["normal_window", "sampling_window", "profile_period"];
 
 /// Those that are times: a number without a unit is of nanoseconds, which nobody means.
-const TIMES: [&str; 2] = ["decision_period", "period"];
+const TIMES: [&str; 3] = ["decision_period", "period", "t_sched"];
 const MILLISECOND: u64 = 1_000_000;
 
 /// The policy with this name and these parameters, and all its parameters, those that were not
@@ -36,6 +37,10 @@ pub(crate) fn make(
     if name == "dcat" {
         let (parameters, all) = set(name, dcat::Parameters::default(), parameters)?;
         return Ok((Box::new(Dcat::new(parameters)), all));
+    }
+    if name == "locpart" {
+        let (parameters, all) = set(name, locpart::Parameters::default(), parameters)?;
+        return Ok((Box::new(Locpart::new(parameters)), all));
     }
     if name == "casc" {
         let (parameters, all) = set(name, casc::Parameters::default(), parameters)?;
@@ -149,14 +154,19 @@ mod tests {
     #[test]
     fn every_parameter_stands_in_the_documentation_with_its_default() {
         let text = include_str!("../../../docs/run.md");
-        let sections =
-            [("lfoc", "of LFOC"), ("dcat", "of dCat"), ("dunn", "of Dunn"), ("kpart", "of KPart")];
+        let sections = [
+            ("lfoc", "of LFOC"),
+            ("dcat", "of dCat"),
+            ("locpart", "of Locpart"),
+            ("dunn", "of Dunn"),
+            ("kpart", "of KPart"),
+        ];
         for (policy, heading) in sections {
             let start = text.find(&format!("## Parameters {heading}\n")).unwrap();
             let section = text[start + 3..].split("\n## ").next().unwrap();
             for (name, value) in all_of(policy, &[]).unwrap().as_object().unwrap() {
                 let value = match (name.as_str(), value.as_str()) {
-                    ("decision_period", _) => "500ms".to_owned(),
+                    ("decision_period" | "t_sched", _) => "500ms".to_owned(),
                     ("period", _) => "1s".to_owned(),
                     (_, Some(text)) => text.to_owned(),
                     (_, None) => value.to_string(),

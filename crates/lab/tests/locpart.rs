@@ -170,7 +170,7 @@ fn bursts_leave_ways_with_the_service() {
 
 #[test]
 fn a_service_that_falls_silent_keeps_what_it_has() {
-    let slo = SLO * 3 / 2;
+    let slo = SLO * 2;
     let loads = parse_loads("1400@80s+0@30s+1400@80s").unwrap();
     let moments = run(2, &[service(loads, slo), batch()], &mut margin(), 380);
     // Of the first window of silence nothing is said yet.
