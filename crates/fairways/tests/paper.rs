@@ -93,7 +93,7 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
 fn the_bands_are_those_set_beforehand() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, Into::into);
-    for paper in ["lfoc.csv", "dcat.csv", "casc.csv", "cache-fair.csv"] {
+    for paper in ["lfoc.csv", "dcat.csv", "casc.csv", "cache-fair.csv", "locpart.csv"] {
         let Ok(given) = std::fs::read(folder.join("claims").join(paper)) else {
             assert!(
                 std::env::var_os("FAIRWAYS_REQUIRE_SHARED").is_none(),

@@ -1,4 +1,4 @@
-//! `fairways paper casc` and `fairways paper cache-fair` as a user runs them.
+//! `fairways paper casc`, `cache-fair` and `locpart` as a user runs them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -61,4 +61,29 @@ fn every_claim_of_cache_fair_is_a_row() {
     assert!(number(&rows, "Figure 4", case) < 20.0);
     let case = "variability with equal partitioning and unlimited bandwidth, largest";
     assert!(number(&rows, "§5.5", case) < 4.0);
+}
+
+#[test]
+fn every_claim_of_locpart_is_a_row() {
+    let figures = [
+        "figure1",
+        "figure1-batch",
+        "figure4",
+        "figure5",
+        "figure6",
+        "batch",
+        "objective",
+        "objective-batch",
+        "published-steady-ways",
+        "steady-ways",
+        "step-tail",
+        "bursts-ways",
+        "silence-ways",
+        "objective-tail",
+    ];
+    let rows = rows("locpart", 30, &figures);
+    let case = "services where Locpart loses less than uncontrolled";
+    assert_eq!(number(&rows, "Figure 4", case), 5.0);
+    // Where services compute by themselves, what the policy does about batch is all that is left.
+    assert!(number(&rows, "Figure 4", "silo, mcf's loss with Locpart") > 0.0);
 }
