@@ -52,8 +52,10 @@ pub(super) struct Margin {
     missed: [Missed; MAX_WAYS + 1],
     /// The period up to which nothing is given.
     hold: u64,
-    /// Known tails below the objective since then, with ways that are still the same.
+    /// Known tails below the objective since then, with ways that are still the same; and how many of the last ones
+    /// had slack.
     held: u32,
+    slack: u32,
     /// The tail of all its requests at the last violation, unless it was met since.
     climbing: Option<u64>,
     /// The sum of the first known tails at the floor and how many of them there were; and how many more of
@@ -76,6 +78,7 @@ impl Margin {
             missed: array::from_fn(|_| Missed::default()),
             hold: 0,
             held: 0,
+            slack: 0,
             climbing: None,
             first: (0, 0),
             low: 0,
@@ -113,6 +116,9 @@ impl Margin {
         self.met(period, ways, tail, parameters);
         let slack = (u128::from(tail) << 32)
             <= (u128::from(parameters.util_th.raw()) + 1) * u128::from(slo);
+        self.slack = if slack { self.slack.saturating_add(1) } else { 0 };
+        // One tail may be good by chance.
+        let slack = self.slack >= parameters.hold.max(1);
         let floor = self.floor(period);
         let mut to = least.max(floor);
         // One at a time where it failed, and only from where it has held for a while.
@@ -185,7 +191,7 @@ impl Margin {
             one.calm = 0;
         }
         let quick = self.held < DWELL;
-        self.held = 0;
+        (self.held, self.slack) = (0, 0);
         if before.is_some_and(|before| all < before - before / 4) {
             return Verdict::Drains;
         }
@@ -211,7 +217,7 @@ impl Margin {
     /// Its ways changed.
     pub(super) fn moved(&mut self, at: Time, more: bool) {
         self.since = Some(at);
-        self.held = 0;
+        (self.held, self.slack) = (0, 0);
         if more {
             (self.at_most, self.unattainable) = (None, false);
         }

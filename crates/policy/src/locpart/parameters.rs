@@ -53,8 +53,8 @@ pub struct Parameters {
     /// How many periods a sliding window reaches back at most, at least 1; and after how many of
     /// which nothing is known a service is unknown. Ours.
     pub longest_window: u32,
-    /// Periods after a violation in which the margin rule gives nothing (decision Locpart 1 names
-    /// a few).
+    /// Periods after a violation in which the margin rule gives nothing (decision Locpart 1 names a few), and
+    /// known tails in a row with slack before it gives (decision Locpart 8).
     pub hold: u32,
     /// For so many periods the margin rule does not go back to a number of ways with which the objective
     /// was missed; twice as many each time it is missed with that number again, four times as many where it

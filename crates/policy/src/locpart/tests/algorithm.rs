@@ -49,9 +49,20 @@ fn slack_gives_w_ways_to_batch() {
         (Rule::Margin, 950, 8),
         (Rule::Margin, 951, 10),
     ] {
-        let mut bench = bench(20, Parameters { rule, w: 2, ..Parameters::default() }, micros);
+        let parameters = Parameters { rule, w: 2, hold: 1, ..Parameters::default() };
+        let mut bench = bench(20, parameters, micros);
         bench.round();
         assert_eq!([bench.ways(0), bench.ways(1)], [ways, 20 - ways], "{rule:?}, {micros} us");
+    }
+}
+
+/// Decision 8: a tail may be good by chance, and so may several, but less often.
+#[test]
+fn the_margin_rule_gives_after_good_tails_in_a_row() {
+    let mut bench = bench(20, Parameters::default(), 900);
+    for ways in [10, 10, 10, 9, 9, 9, 9, 8] {
+        bench.round();
+        assert_eq!(bench.ways(0), ways);
     }
 }
 

@@ -98,7 +98,7 @@ fn a_wish_that_changes_keeps_ways() {
     bench.rounds(20);
     assert_eq!(bench.told[&1], "held");
     bench.wish(0, None);
-    bench.rounds(20);
+    bench.rounds(60);
     assert_eq!(ways(&bench, [0, 1]), [15, 5]);
     bench.wish(1, None);
     assert_eq!(ways(&bench, [0, 1]), [10, 10]);

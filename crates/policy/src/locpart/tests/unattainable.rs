@@ -73,7 +73,7 @@ fn it_is_taken_back_with_another_objective_or_when_a_program_exits() {
     let mut one = bench(taking(2000), 1000);
     one.rounds(50);
     one.wish(0, Some(objective(99, 3000)));
-    one.rounds(30);
+    one.rounds(100);
     assert_eq!((one.ways(0), classes(&one)), (1, vec!["violated", "unattainable", "held"]));
     let mut other = bench(taking(2000), 1000);
     other.start(2, None);
