@@ -120,6 +120,9 @@ impl Chip {
                 }
             }
             let Some(index) = first else { return };
+            if self.idles(index, until) {
+                continue;
+            }
             if !self.run::<true>(index, next.max(clock + 1)) {
                 let App { account, runner, run_end, .. } = &mut self.apps[index];
                 if account.instructions >= *run_end || runner.supply != Supply::More {
@@ -127,6 +130,19 @@ impl Chip {
                 }
             }
         }
+    }
+
+    /// Whether a program has nothing to run for now: its clock goes on to when it has, or to `until`.
+    fn idles(&mut self, index: usize, until: u64) -> bool {
+        let App { account, runner, serving, .. } = &mut self.apps[index];
+        let has = match serving {
+            _ if runner.now.source.is_none() => None,
+            Some(serving) => serving.turn_to_next(account.instructions, until),
+            None => Some(0),
+        };
+        let before = runner.clock;
+        runner.wait_until(has.unwrap_or(until));
+        runner.clock > before
     }
 
     /// Runs a program until its core's clock shows that time, its run ends, or its phase does: then, whether it

@@ -50,7 +50,7 @@ pub struct Job {
     pub wish: Wish,
     /// What its owner asks for instead from then on, on the policy's clock.
     pub wishes: Vec<(Time, Wish)>,
-    /// When requests come, if it is a service: its phases are of one [that has some](Program::requests). After the
+    /// When requests come, if it is a service: the programs of its phases have [the same](Program::requests). After the
     /// last stage comes the first again; none: [`Stage::SATURATED`].
     pub loads: Vec<Stage>,
     /// What the policy is told of it.

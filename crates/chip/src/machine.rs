@@ -158,7 +158,13 @@ impl Chip {
             return Err(ChipError::TooManyPrograms { cpus: chip.cpus(), programs });
         }
         for Record { job, .. } in &jobs {
-            job.requests().map_or(Ok(()), Requests::check).map_err(ChipError::Service)?;
+            let check = |requests: &Requests| requests.check(time_scale.max(1));
+            job.requests().map_or(Ok(()), check).map_err(ChipError::Service)?;
+            let programs = job.phases.iter().filter_map(|phase| phase.program.as_ref());
+            let mut of_phases = programs.map(|program| program.requests.as_ref());
+            if of_phases.any(|requests| requests != job.requests()) {
+                return Err(ChipError::Service("the same requests in every phase"));
+            }
             job.loads.iter().try_for_each(Stage::check).map_err(ChipError::Service)?;
             if job.requests().is_some() && settings.scheduler.is_some() {
                 return Err(ChipError::ServiceTurns);

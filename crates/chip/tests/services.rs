@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
 use fairways_chip::service::{Histogram, Load, Requests, Sizes, Stage};
-use fairways_chip::{Chip, ChipError, Job, Program, Scheduling, Settings, preset};
+use fairways_chip::{Chip, ChipError, Job, Length, Program, Scheduling, Settings, preset};
 use fairways_core::{
     Action, Event, Every, Latencies, Machine, Objective, Partition, PlanId, Q32, Time, WayMask,
     Wish,
@@ -262,7 +262,37 @@ fn what_can_not_be_is_refused() {
     assert_eq!(refused(settings(), wrong).as_deref(), Some(said));
     let wrong = computing(Sizes::LogNormal(f64::NAN), Load::Poisson { per_second: 1.0 });
     assert!(refused(settings(), wrong).is_some());
+    let mut job = service(Load::Poisson { per_second: 1.0 });
+    let other = computing(Sizes::LogNormal(1.0), Load::Poisson { per_second: 1.0 });
+    job.phases[0].length = Some(Length::Instructions(1000));
+    job.phases.extend(other.phases);
+    let said = "a service: expected the same requests in every phase";
+    assert_eq!(refused(settings(), job).as_deref(), Some(said));
+    let scaled = Settings { time_scale: 2001, ..settings() };
+    assert!(refused(scaled, service(Load::Poisson { per_second: 1.0 })).is_some());
+    let mut job = service(Load::Poisson { per_second: 1.0 });
+    job.loads[0].length = Some(Duration::from_nanos(999));
+    assert!(refused(settings(), job).is_some());
     let turns = Settings { scheduler: Some(Scheduling::default()), ..settings() };
     let job = service(Load::Poisson { per_second: 1.0 });
     assert_eq!(Chip::new(turns, [job]).err(), Some(ChipError::ServiceTurns));
+}
+
+/// Two services on one core: each waits for its own requests, and both are answered as if nobody else were
+/// there where the core is hardly used.
+#[test]
+fn hardware_threads_wait_for_their_own_requests() {
+    let mut settings = settings();
+    (settings.chip.cores, settings.chip.threads) = (1, 2);
+    let load = Load::Poisson { per_second: 500.0 };
+    let jobs = [computing(Sizes::Equal, load), computing(Sizes::Equal, load)];
+    let mut chip = run(settings, jobs, MS * 2000);
+    for job in [0, 1] {
+        let answered = chip.answered(job) as f64;
+        assert!((answered / 1000.0 - 1.0).abs() < 0.1, "{answered}");
+        let busy = chip.account(job).cycles() / 2e9;
+        assert!((busy / 0.01 - 1.0).abs() < 0.15, "{busy}");
+        let median = nanos(&chip.take_latencies(job), 50.0);
+        assert!((median / 20_000.0 - 1.0).abs() < 0.01, "{median}");
+    }
 }

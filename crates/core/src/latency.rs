@@ -21,10 +21,12 @@ pub struct Objective {
 impl fmt::Display for Objective {
     /// Such as `p99 2ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let thousandths = (u128::from(self.percentile.raw()) * 1000 + (1 << 31)) >> 32;
-        write!(f, "p{}", thousandths / 1000)?;
-        if !thousandths.is_multiple_of(1000) {
-            let digits = alloc::format!("{:03}", thousandths % 1000);
+        // So many digits tell any two percentiles apart.
+        const BILLION: u128 = 1_000_000_000;
+        let billionths = (u128::from(self.percentile.raw()) * BILLION + (1 << 31)) >> 32;
+        write!(f, "p{}", billionths / BILLION)?;
+        if !billionths.is_multiple_of(BILLION) {
+            let digits = alloc::format!("{:09}", billionths % BILLION);
             write!(f, ".{}", digits.trim_end_matches('0'))?;
         }
         write!(f, " {:?}", self.slo)
@@ -83,6 +85,8 @@ mod tests {
         assert_eq!(of(Q32::from_int(99), 2000), "p99 2ms");
         assert_eq!(of(Q32::ratio(999, 10), 1500), "p99.9 1.5ms");
         assert_eq!(of(Q32::ratio(9995, 100), 3_000_000), "p99.95 3s");
+        assert_eq!(of(Q32::ratio(9_999_999, 100_000), 2000), "p99.99999 2ms");
+        assert_eq!(of(Q32::ratio(1, 10_000), 2000), "p0.0001 2ms");
     }
 
     #[test]

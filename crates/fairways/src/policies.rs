@@ -15,8 +15,9 @@ use serde_json::{Map, Value};
 
 use crate::BadInput;
 
-/// Parameters that are spans: of no length, they would follow each other without end.
-const SPANS: [&str; 3] = ["normal_window", "sampling_window", "profile_period"];
+/// Parameters of which there must be some: spans of no length would follow each other without end.
+const SPANS: [&str; 6] =
+    ["normal_window", "sampling_window", "profile_period", "w", "least_requests", "longest_window"];
 
 /// Those that are times: a number without a unit is of nanoseconds, which nobody means.
 const TIMES: [&str; 3] = ["decision_period", "period", "t_sched"];

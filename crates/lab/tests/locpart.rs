@@ -115,16 +115,19 @@ fn the_objective_holds_where_some_allocation_holds_it() {
     assert_eq!(last.class, "held");
 }
 
+/// Loads and objectives that allocations hold, whatever the seed.
 #[test]
-fn objectives_hold_at_every_load_that_can_be_borne() {
-    let each = |(seed, share, slo): (u64, f64, Duration)| {
+fn objectives_hold_whatever_comes_when() {
+    let each = |(seed, (share, slo)): (u64, (f64, Duration))| {
         let moments =
             run(seed, &[service(open(share), slo), batch()], &mut margin(), SETTLING + 300);
         (seed, share, held(&moments[0][SETTLING as usize..], slo))
     };
-    let cases = [(1, 0.3, SLO), (2, 0.3, SLO), (1, 0.5, SLO * 2), (3, 0.5, SLO * 2)];
+    let cases = [(0.3, SLO), (0.4, SLO * 3 / 2), (0.5, SLO * 2)];
+    let cases: Vec<_> = (0..9).map(|seed| (seed, cases[seed as usize % 3])).collect();
     let found: Vec<(u64, f64, f64)> = cases.into_par_iter().map(each).collect();
-    assert!(found.iter().all(|&(.., held)| held >= 0.985), "{found:?}");
+    // Of 300 windows: single ones count for a third of a percent.
+    assert!(found.iter().all(|&(.., held)| held >= 0.98), "{found:?}");
     let mean = found.iter().map(|&(.., held)| held).sum::<f64>() / found.len() as f64;
     assert!(mean >= 0.99, "{found:?}");
 }

@@ -109,4 +109,26 @@ mod tests {
         }
         assert!(by_name("nonesuch").is_none());
     }
+
+    /// What is asked of a program is nothing to those who do not heed it.
+    #[test]
+    fn an_objective_changes_no_plan_but_locpart_s() {
+        use fairways_core::{AppId, Event, Llc, Objective, Q32, Time, Ways, Wish};
+        for name in NAMES.into_iter().filter(|name| *name != "locpart") {
+            let mut policy = by_name(name).unwrap();
+            let llc = Llc::with_ways(Ways::new(8).unwrap());
+            let started =
+                |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
+            for event in [Event::Machine(llc), started(0), started(1)] {
+                policy.handle(Time::ZERO, &event, &mut |_| ());
+            }
+            let slo = core::time::Duration::from_millis(2);
+            let objective = Some(Objective { slo, percentile: Q32::from_int(99) });
+            let wish = Wish { objective, ..Wish::default() };
+            let wished = Event::Wished { app: AppId(1), wish };
+            policy.handle(Time::from_nanos(1), &wished, &mut |action| {
+                panic!("{name}: {action:?}");
+            });
+        }
+    }
 }

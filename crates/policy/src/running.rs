@@ -30,7 +30,10 @@ pub(crate) enum Change {
     /// The program at the end of the list is new.
     Started,
     /// The owner of a program wishes something else.
-    Wished,
+    Wished {
+        /// Whether ways are promised to it that were not, or no longer.
+        promise: bool,
+    },
     /// This program is gone.
     Exited(AppId),
 }
@@ -56,7 +59,8 @@ impl Running {
             Event::Wished { app, wish } => {
                 let program = self.programs.iter_mut().find(|program| program.app == *app)?;
                 let before = core::mem::replace(&mut program.wish, *wish);
-                (before != *wish).then_some(Change::Wished)
+                let promise = before.baseline_ways != wish.baseline_ways;
+                (before != *wish).then_some(Change::Wished { promise })
             }
             Event::Exited { app } => {
                 let before = self.programs.len();
@@ -71,6 +75,16 @@ impl Running {
             | Event::Woke
             | Event::Refused { .. } => None,
         }
+    }
+
+    /// Takes an event in; whether others run now, or on another cache, whatever is wished of them.
+    pub(crate) fn take_others(&mut self, event: &Event) -> bool {
+        self.take(event).is_some_and(|change| !matches!(change, Change::Wished { .. }))
+    }
+
+    /// The same, or whether ways are promised otherwise.
+    pub(crate) fn take_promises(&mut self, event: &Event) -> Option<Change> {
+        self.take(event).filter(|change| *change != Change::Wished { promise: false })
     }
 
     /// The cache, once the machine has told it.

@@ -37,7 +37,7 @@ pub enum Load {
 pub struct Stage {
     /// The load.
     pub load: Load,
-    /// How long, more than nothing; `None`: to the end of the run.
+    /// How long, at least a microsecond; `None`: to the end of the run.
     pub length: Option<Duration>,
 }
 
@@ -53,8 +53,8 @@ impl Stage {
 
     /// Whether there can be such a load; if not, what must be.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        if self.length == Some(Duration::ZERO) {
-            return Err("a load for more than no time");
+        if self.length.is_some_and(|length| length < SHORTEST) {
+            return Err("loads of a microsecond or longer");
         }
         match self.load {
             Load::Closed { clients, .. } if !(1..=MOST_CLIENTS).contains(&clients) => {
@@ -80,6 +80,9 @@ impl Stage {
         }
     }
 }
+
+/// Stages are gone through one by one.
+const SHORTEST: Duration = Duration::from_micros(1);
 
 const MOST_CLIENTS: u32 = 1_000_000;
 const MOST_RATE: f64 = 1e9;

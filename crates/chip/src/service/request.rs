@@ -7,7 +7,7 @@ use rand_pcg::Pcg64Mcg;
 /// What the requests of a service take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requests {
-    /// Instructions in the mean, on the policy's clock, at least 1.
+    /// Instructions in the mean, on the policy's clock; on the chip's, at least 10.
     pub instructions: f64,
     /// How they differ.
     pub sizes: Sizes,
@@ -48,9 +48,12 @@ impl Requests {
     }
 
     /// Whether there can be such requests; if not, what must be.
-    pub(crate) fn check(&self) -> Result<(), &'static str> {
-        if !(1.0..=MOST_INSTRUCTIONS).contains(&self.instructions) {
-            return Err("1 to 1e15 instructions of a request");
+    pub(crate) fn check(&self, time_scale: u32) -> Result<(), &'static str> {
+        if self.instructions / f64::from(time_scale) < LEAST_INSTRUCTIONS {
+            return Err("at least 10 instructions of a request on the chip's scale of time");
+        }
+        if !(LEAST_INSTRUCTIONS..=MOST_INSTRUCTIONS).contains(&self.instructions) {
+            return Err("10 to 1e15 instructions of a request");
         }
         let is_some = |number: f64| number > 0.0 && number <= 1e9;
         match &self.sizes {
@@ -85,6 +88,9 @@ impl Requests {
         }
     }
 }
+
+/// Of fewer, whole instructions would not do.
+const LEAST_INSTRUCTIONS: f64 = 10.0;
 
 /// A request of more instructions takes weeks.
 const MOST_INSTRUCTIONS: f64 = 1e15;
@@ -157,7 +163,7 @@ mod tests {
             (1e6, kind(1.0, f64::INFINITY)),
         ] {
             let requests = Requests { instructions, sizes };
-            assert!(requests.check().is_err(), "{requests:?}");
+            assert!(requests.check(1).is_err(), "{requests:?}");
         }
     }
 }

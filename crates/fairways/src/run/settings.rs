@@ -16,7 +16,7 @@ use super::machine::Running;
 use crate::args::{Machine, Run};
 use crate::chip::{self, span};
 use crate::journal::Writer;
-use crate::simulate::NO_TURNS;
+use crate::simulate::refused_on_model;
 use crate::world::{World, number, policy};
 use crate::{BadInput, policies};
 
@@ -171,8 +171,8 @@ fn on_model(args: &Run, policy: &str) -> Result<On, BadInput> {
     if let Some(flag) = given {
         return Err(BadInput(format!("{flag}: expected --machine chip: and a preset with it")));
     }
-    if schedules(policy) {
-        return Err(BadInput(format!("--policy {policy}: {NO_TURNS}")));
+    if let Some(why) = refused_on_model(policy) {
+        return Err(BadInput(format!("--policy {policy}: {why}")));
     }
     let world = Box::new(World::new(&args.world)?);
     let mix = match &args.mix {

@@ -148,7 +148,7 @@ impl Summary {
             ("ANTT", self.antt, self.stock.map(|stock| stock.antt)),
         ] {
             write!(out, "{name:10}  {}", number(ours))?;
-            if let Some(stock) = stock {
+            if let Some(stock) = stock.filter(|stock| stock.is_finite() && ours.is_finite()) {
                 let change = 100.0 * (ours / stock - 1.0);
                 write!(out, ", {change:+.1} % against stock ({stock:.3})")?;
             }

@@ -1,7 +1,9 @@
 //! From flags to what is to be done, checked.
 
 use fairways_core::{Policy, Ways};
-use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings, heeds_promises, schedules};
+use fairways_lab::{
+    BestStatic, OPTIMUM, Protocol, Settings, heeds_objectives, heeds_promises, schedules,
+};
 use fairways_policy::by_name;
 use fairways_profiles::{Mix, Programs};
 
@@ -25,8 +27,18 @@ pub(super) enum How {
     Live(Box<fairways_model::Settings>, Protocol),
 }
 
-/// Why a policy that schedules is refused.
-pub(crate) const NO_TURNS: &str = "it decides who runs where and when, and the model gives every program a core of its own: \
+/// Why the model is not for a policy; nothing if it is.
+pub(crate) fn refused_on_model(policy: &str) -> Option<&'static str> {
+    if schedules(policy) {
+        return Some(NO_TURNS);
+    }
+    heeds_objectives(policy).then_some(NO_SERVICES)
+}
+
+const NO_SERVICES: &str = "it divides ways between services and batch programs, and on the model nobody answers requests: \
+     expected --machine chip: and a preset with it";
+
+const NO_TURNS: &str = "it decides who runs where and when, and the model gives every program a core of its own: \
      expected --machine chip: and a preset with it";
 
 impl Checked {
@@ -37,8 +49,9 @@ impl Checked {
         }
         let world = World::new(&args.world)?;
         let policies = policies(&args.policies)?;
-        if let Some(policy) = policies.iter().find(|policy| schedules(policy)) {
-            return Err(BadInput(format!("--policies {policy}: {NO_TURNS}")));
+        let refused = |policy: &&'static str| Some((*policy, refused_on_model(policy)?));
+        if let Some((policy, why)) = policies.iter().find_map(refused) {
+            return Err(BadInput(format!("--policies {policy}: {why}")));
         }
         if args.world.baselines.is_some() && !policies.iter().any(|name| heeds_promises(name)) {
             let said =

@@ -55,14 +55,12 @@ pub struct Kept {
 
 impl Served {
     /// How many times as long as by itself a request took in the mean: of a closed loop without thinking, the rate
-    /// alone over the rate here.
+    /// alone over the rate here. Not a number if none was answered here, or by itself.
     #[must_use]
     pub fn slowdown(&self, alone: &Self) -> f64 {
         match (alone.latency, self.latency) {
-            // One that answers nothing even by itself is not slowed down.
-            (None, _) => 1.0,
-            (Some(_), None) => f64::INFINITY,
             (Some(alone), Some(here)) => here.mean_ms / alone.mean_ms,
+            _ => f64::NAN,
         }
     }
 }

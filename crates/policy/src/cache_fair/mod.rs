@@ -256,7 +256,7 @@ impl Policy for CacheFair {
         match self.running.take(event) {
             Some(Change::Machine) if self.running.llc() != before => self.forget(at),
             Some(Change::Exited(app)) => self.exit(at, app, act),
-            Some(Change::Machine | Change::Started | Change::Wished) | None => {}
+            Some(Change::Machine | Change::Started | Change::Wished { .. }) | None => {}
         }
         match event {
             Event::Cpus(cpus) => self.schedule(at, *cpus, act),

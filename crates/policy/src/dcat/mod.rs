@@ -235,7 +235,7 @@ impl Policy for Dcat {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if let Some(change) = self.running.take(event) {
+        if let Some(change) = self.running.take_promises(event) {
             self.follow(at, change, act);
         }
         match event {

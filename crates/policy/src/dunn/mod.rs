@@ -87,7 +87,7 @@ impl Dunn {
 
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         match change {
-            Change::Machine | Change::Wished => {}
+            Change::Machine | Change::Wished { .. } => {}
             Change::Started => {
                 let Some(program) = self.running.programs().last() else { return };
                 if program.profile.is_none() {

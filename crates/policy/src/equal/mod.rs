@@ -18,7 +18,7 @@ impl Policy for Equal {
     }
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if self.running.take(event).is_none() {
+        if !self.running.take_others(event) {
             return;
         }
         self.running.plan(act, |llc, programs, partition| {

@@ -25,7 +25,7 @@ impl Policy for Static {
     }
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if self.running.take(event).is_some() {
+        if self.running.take_promises(event).is_some() {
             self.running.plan(act, promised);
         }
     }

@@ -119,7 +119,7 @@ impl KPart {
                     }
                 }
             }
-            Change::Wished => {}
+            Change::Wished { .. } => {}
             Change::Exited(app) => {
                 self.learners.retain(|learner| learner.app != app);
                 self.queue.retain(|&waiting| waiting != app);

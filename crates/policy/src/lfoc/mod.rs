@@ -119,7 +119,7 @@ impl Lfoc {
                     self.watch(app, act);
                 }
             }
-            Change::Wished => {}
+            Change::Wished { .. } => {}
             Change::Exited(app) => {
                 sets.forget(app);
                 // Where all profiles are known, nothing is learned.

@@ -121,9 +121,10 @@ impl Margin {
         let slack = self.slack >= parameters.hold.max(1);
         let floor = self.floor(period);
         let mut to = least.max(floor);
-        // One at a time where it failed, and only from where it has held for a while.
+        // Down to where it failed, and further down from there, only from where it has held for a while.
         if self.held < DWELL {
-            to = to.max(self.failed_below(ways));
+            let failed = self.missed[ways as usize..].iter().any(|one| one.fails > 0);
+            to = to.max(if failed { ways } else { self.failed_below(ways) });
         }
         if slack && period > self.hold && !self.unattainable && to < ways {
             Verdict::Down(to)
@@ -151,7 +152,10 @@ impl Margin {
         }
         self.hopeless = self.hopeless.map(|known| known + 1).filter(|&known| known < LONG);
         self.at_most = self.at_most.map(|known| known + 1).filter(|&known| known < LONG);
-        self.unattainable &= self.at_most.is_some();
+        if self.at_most.is_none() && core::mem::take(&mut self.unattainable) {
+            // What did not do when nothing did says little of now.
+            self.missed.iter_mut().for_each(|one| one.until = 0);
+        }
         if ways != self.floor(period) {
             return;
         }

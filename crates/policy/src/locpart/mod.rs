@@ -99,7 +99,7 @@ impl Locpart {
         }
         let moved = self.parties.iter().any(|party| party.ways != party.before);
         party::changed(&mut self.parties, at);
-        if others || moved || change != Change::Wished {
+        if others || moved || !matches!(change, Change::Wished { .. }) {
             self.plan(if crowded { party::CROWDED } else { CHANGED }, true, act);
         }
         self.attend(at, act);

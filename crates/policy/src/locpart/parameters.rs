@@ -73,7 +73,7 @@ impl Default for Parameters {
             least_requests: 100,
             longest_window: 10,
             hold: 4,
-            memory: 200,
+            memory: 400,
         }
     }
 }

@@ -17,7 +17,7 @@ impl Policy for Stock {
     }
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if self.running.take(event).is_some() {
+        if self.running.take_others(event) {
             self.running.plan(act, |llc, programs, partition| {
                 everybody(llc, programs, partition);
                 "no partitioning"

@@ -72,7 +72,7 @@ impl Policy for Ucp {
     }
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if self.running.take(event).is_some() {
+        if self.running.take_others(event) {
             let Self { minimise, running, scratch } = self;
             running.plan(act, |llc, programs, partition| {
                 scratch.divide(*minimise, llc, programs, partition)

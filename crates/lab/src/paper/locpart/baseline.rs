@@ -13,6 +13,9 @@ pub(super) const LOAD: f64 = 0.6;
 /// So many times its tail by itself a service may take (decision Locpart 7).
 const SLACK: f64 = 1.5;
 
+/// A run is as long as its requests take.
+const ANSWERED: &str = "requests that were answered";
+
 /// What is known of a service before anybody shares the cache with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Baseline {
@@ -46,8 +49,8 @@ impl Baseline {
         Ok(Self {
             name,
             saturation,
-            closed_tail: closed_tail.unwrap_or_default(),
-            open_tail: run.moments[0][1].tail.unwrap_or_default(),
+            closed_tail: closed_tail.expect(ANSWERED),
+            open_tail: run.moments[0][1].tail.expect(ANSWERED),
         })
     }
 

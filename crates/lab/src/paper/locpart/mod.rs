@@ -26,6 +26,7 @@ use performance::{Mixed, Span};
 use sensitivity::Sensitivity;
 use setup::{Bench, SERVICES};
 
+pub use objective::Windows;
 pub use plots::Figures;
 
 /// How the paper's experiments are repeated.
@@ -38,7 +39,7 @@ pub struct Setting {
     /// Seconds of each scenario of Figures 4 to 6, on the policy's clock; six times as many of sphinx's.
     pub seconds: u32,
     /// Windows of each allocation that is tried for an objective.
-    pub windows: u32,
+    pub windows: Windows,
     /// So many times smaller is everything where objectives are tried.
     pub objective_by: u32,
     /// Whether other loads than 60 % are tried, and an experiment at its own size.
@@ -54,9 +55,9 @@ impl Setting {
         if quick {
             Self {
                 by: 160,
-                requests: 600,
-                seconds: 6,
-                windows: 60,
+                requests: 300,
+                seconds: 4,
+                windows: Windows { settling: 60, judged: 40 },
                 objective_by: 160,
                 more: false,
                 seed: 1,
@@ -66,7 +67,7 @@ impl Setting {
                 by: 20,
                 requests: 5000,
                 seconds: 12,
-                windows: 300,
+                windows: Windows { settling: 160, judged: 300 },
                 objective_by: 160,
                 more: true,
                 seed: 1,
@@ -164,16 +165,15 @@ impl Locpart {
     fn tried(&self, services: &[Baseline]) -> Vec<(Baseline, f64)> {
         let fast = || services.iter().filter(|one| one.name != "sphinx").copied();
         let mut tried: Vec<(Baseline, f64)> = Vec::new();
+        let fastest = || fast().filter(|one| one.name == "silo" || one.name == "masstree");
         if self.0.more {
-            for load in [0.4, 0.6] {
-                tried.extend(fast().map(|one| (one, load)));
-            }
-            let fastest = || fast().filter(|one| one.name == "silo" || one.name == "masstree");
+            tried.extend(fast().map(|one| (one, 0.4)));
             for load in [0.3, 0.5] {
                 tried.extend(fastest().map(|one| (one, load)));
             }
+            tried.extend(fast().filter(|one| one.name != "masstree").map(|one| (one, 0.6)));
         } else {
-            tried.extend(fast().filter(|one| one.name == "silo").map(|one| (one, 0.5)));
+            tried.extend(fastest().filter(|one| one.name == "masstree").map(|one| (one, 0.4)));
         }
         tried
     }

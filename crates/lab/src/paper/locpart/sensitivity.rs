@@ -34,7 +34,8 @@ impl Sensitivity {
             let span = service.span(*requests, LOAD);
             let tail = |ways| {
                 let run = bench.fixed(&[(job.clone(), ways)], span, 2)?;
-                Ok(1e3 * run.moments[0][1].tail.unwrap_or_default().as_secs_f64())
+                let tail = run.moments[0][1].tail.map_or(f64::NAN, |tail| tail.as_secs_f64());
+                Ok(1e3 * tail)
             };
             Ok((service.name, each(&tail)?))
         });

@@ -165,7 +165,7 @@ fn silence_changes_nothing() {
 fn another_objective_is_another_number_of_ways() {
     for seed in 0..6 {
         let mut bench = bench(service(seed, 3_500_000, CURVES[0]), 20_000);
-        bench.rounds(600);
+        bench.rounds(1500);
         let ways = bench.ways(0);
         bench.wish(0, Some(objective(95, 12_000)));
         bench.rounds(600);
