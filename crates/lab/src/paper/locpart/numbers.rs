@@ -23,7 +23,7 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     let slo = ms(silo.slo(silo.open_tail));
     findings.add("§III-A", "silo SLO, 99th percentile", slo);
     let chip = preset::preset("xeon-e5-2630").expect("a preset's name");
-    let mb = chip.way_bytes() * u64::from(chip.llc.ways.get()) >> 20;
+    let mb = (chip.way_bytes() * u64::from(chip.llc.ways.get())) >> 20;
     findings.add_text("Table I", "LLC", format!("{} / {mb}", chip.llc.ways));
     let cores = format!("{} / {}", chip.cores, f64::from(chip.mhz) / 1e3);
     findings.add_text("Table I", "cores per socket, clock", cores);
