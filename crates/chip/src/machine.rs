@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fairways_core::{AppId, Event, Partition, PlanId, Q32, Time, WayMask, Wish};
-use thiserror::Error;
 
 use crate::account::{Account, TICKS, ticks};
 use crate::app::{App, Runner};
 use crate::bus::Bus;
 use crate::cache::{Caches, Fill, Shared};
-use crate::geometry::{GeometryError, MOST_CORES};
+use crate::error::ChipError;
+use crate::geometry::MOST_CORES;
 use crate::job::{Job, Length, Then};
 use crate::program::LINE;
 use crate::run::{TURN, Uncore};
@@ -73,55 +73,6 @@ pub(crate) enum Due {
     Start(usize),
     /// The owner of a job asks for something else.
     Wish(usize, Wish),
-}
-
-/// Programs that can't run on a chip, or a chip that can't be.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum ChipError {
-    /// The chip.
-    #[error(transparent)]
-    Geometry(#[from] GeometryError),
-    /// Every program has a CPU.
-    #[error("expected at most {cpus} programs, one for each CPU, found {programs}")]
-    TooManyPrograms {
-        /// The CPUs.
-        cpus: u32,
-        /// The programs.
-        programs: usize,
-    },
-    /// No more programs can take turns.
-    #[error("expected at most {most} programs, found {programs}")]
-    TooManyThreads {
-        /// So many can.
-        most: u32,
-        /// The programs.
-        programs: usize,
-    },
-    /// A load or requests that there can't be.
-    #[error("a service: expected {0}")]
-    Service(&'static str),
-    /// A service has a CPU to itself.
-    #[error("a service can't take turns with others: expected no quantum")]
-    ServiceTurns,
-    /// A real program has a CPU to itself.
-    #[error("a live program can't take turns with others: expected no quantum")]
-    LiveTurns,
-    /// A span that is none.
-    #[error("{0}: expected more than nothing")]
-    Span(&'static str),
-    /// A program could not go on, in a line.
-    #[error("{0}")]
-    Failed(String),
-    /// A share of sets or of time.
-    #[error("{what}: expected 1 to {most}, found {found}")]
-    Share {
-        /// Which.
-        what: &'static str,
-        /// At most.
-        most: u32,
-        /// What was asked for.
-        found: u32,
-    },
 }
 
 impl Chip {
