@@ -96,7 +96,7 @@ impl Figures {
     }
 
     fn draw_cases(&self, folder: &Path) -> Result<(), FigureError> {
-        let label = |case: &Case| format!("{} {:.0} %", case.name, 100.0 * case.load);
+        let label = |case: &Case| format!("{} {:.0}", case.name, 100.0 * case.load);
         let attainable: Vec<(&Case, f64)> =
             self.cases.iter().filter_map(|case| Some((case, case.fewest()?.1.batch))).collect();
         let named = |name: &str, of: &dyn Fn(&Case) -> f64| {
@@ -112,7 +112,7 @@ impl Figures {
             stacked: false,
         };
         let title = "Speed of mcf, over that beside the fewest ways that hold the objective";
-        bars(&folder.join("objective-batch.svg"), title, ["service and load", "ratio"], &plot)?;
+        bars(&folder.join("objective-batch.svg"), title, ["service and load in percent", "ratio"], &plot)?;
         let percent =
             |of: &dyn Fn(&Case) -> f64| self.cases.iter().map(|case| 100.0 * of(case)).collect();
         let best =
@@ -127,6 +127,6 @@ impl Figures {
             stacked: false,
         };
         let title = "Windows in which the objective holds";
-        bars(&folder.join("objective.svg"), title, ["service and load", "percent"], &plot)
+        bars(&folder.join("objective.svg"), title, ["service and load in percent", "percent"], &plot)
     }
 }
