@@ -11,7 +11,10 @@ use std::time::Duration;
 
 use fairways_chip::service::{Load, Stage, parse_loads};
 use fairways_chip::{Chip, Job, Phase, Settings, Shape, preset, program};
-use fairways_core::{Action, Event, Llc, Machine, Objective, Policy, Q32, Time, Wish};
+use fairways_core::{
+    Action, AppId, Event, Llc, Machine, Objective, Partition, PlanId, Policy, Q32, Time, WayMask,
+    Wish,
+};
 use fairways_lab::{Moment, timeline};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
@@ -260,7 +263,7 @@ proptest! {
         let mut policy = margin();
         let llc: Llc = settings(seed).chip.llc;
         let mut running = Vec::new();
-        let mut before: Vec<(fairways_core::AppId, u32)> = Vec::new();
+        let mut before: Vec<(AppId, u32)> = Vec::new();
         while let Some((at, event)) = chip.next_event() {
             match &event {
                 Event::Started { app, .. } => running.push(*app),
@@ -292,4 +295,50 @@ proptest! {
             }
         }
     }
+}
+
+/// Divides ways between two programs, and otherwise after a while.
+struct Divides {
+    ways: [u32; 2],
+    plan: PlanId,
+}
+
+impl Policy for Divides {
+    fn name(&self) -> &'static str {
+        "divides"
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        let ways = match event {
+            Event::Started { app: AppId(1), .. } => self.ways[0],
+            Event::Woke => self.ways[1],
+            _ => return,
+        };
+        let mut partition = Partition::default();
+        for (app, mask) in [(0, WayMask::span(0, ways)), (1, WayMask::span(ways, WAYS - ways))] {
+            let cluster = partition.add_cluster(mask);
+            partition.place(AppId(app), cluster);
+        }
+        act(Action::Partition { plan: self.plan, partition: &partition, reason: "a test" });
+        self.plan = self.plan.next();
+        if self.plan.0 == 1 {
+            act(Action::Wake { at: at.after(PERIOD * 20) });
+        }
+    }
+}
+
+/// A mask says where a program may fill, and what it hits it keeps (Intel's CAT): a batch program whose lines are
+/// hotter than a service's keeps them in ways that the service has taken, for good.
+#[test]
+fn hot_lines_stay_where_they_may_no_longer_be_filled() {
+    let hot = job("regions:90:60%20K:40%stream:cpi=0.55:overlap=5.5");
+    let held = |ways: [u32; 2]| {
+        let mut chip = Chip::new(settings(1), [service(open(0.5), SLO), hot.clone()]).unwrap();
+        chip.stop_at(Time::ZERO.after(PERIOD * 60));
+        fairways_core::run(&mut chip, &mut Divides { ways, plan: PlanId::default() });
+        chip.occupancy_of(1).raw() as f64 / (1_u64 << 32) as f64
+    };
+    let (always, later) = (held([19, 19]), held([10, 19]));
+    assert!(always < 1.01, "{always} ways");
+    assert!(later > 2.0, "{later} ways");
 }

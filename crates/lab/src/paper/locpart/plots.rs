@@ -112,7 +112,12 @@ impl Figures {
             stacked: false,
         };
         let title = "Speed of mcf, over that beside the fewest ways that hold the objective";
-        bars(&folder.join("objective-batch.svg"), title, ["service and load in percent", "ratio"], &plot)?;
+        bars(
+            &folder.join("objective-batch.svg"),
+            title,
+            ["service and load in percent", "ratio"],
+            &plot,
+        )?;
         let percent =
             |of: &dyn Fn(&Case) -> f64| self.cases.iter().map(|case| 100.0 * of(case)).collect();
         let best =
@@ -127,6 +132,11 @@ impl Figures {
             stacked: false,
         };
         let title = "Windows in which the objective holds";
-        bars(&folder.join("objective.svg"), title, ["service and load in percent", "percent"], &plot)
+        bars(
+            &folder.join("objective.svg"),
+            title,
+            ["service and load in percent", "percent"],
+            &plot,
+        )
     }
 }
