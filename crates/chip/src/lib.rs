@@ -30,6 +30,7 @@ mod app;
 mod buffer;
 mod bus;
 mod cache;
+mod check;
 mod error;
 mod events;
 mod geometry;

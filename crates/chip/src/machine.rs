@@ -11,13 +11,14 @@ use crate::account::{Account, TICKS, ticks};
 use crate::app::{App, Runner};
 use crate::bus::Bus;
 use crate::cache::{Caches, Fill, Shared};
+use crate::check::check;
 use crate::error::ChipError;
 use crate::geometry::MOST_CORES;
 use crate::job::{Job, Length, Then};
 use crate::program::LINE;
 use crate::run::{TURN, Uncore};
 use crate::scheduler::{Priority, Scheduler, Thread};
-use crate::service::{Histogram, Requests, Serving, Stage, histogram};
+use crate::service::{Histogram, Serving, histogram};
 use crate::settings::Settings;
 
 /// A chip on which programs run; the crate's documentation says how it behaves.
@@ -83,51 +84,15 @@ impl Chip {
     /// If there can't be such a chip, or it has fewer cores than there are jobs: [`ChipError`].
     pub fn new(settings: Settings, jobs: impl IntoIterator<Item = Job>) -> Result<Self, ChipError> {
         let Settings { chip, set_sampling, time_scale, .. } = settings;
-        chip.check()?;
+        let jobs: Vec<Job> = jobs.into_iter().collect();
+        check(&settings, &jobs)?;
         let record = |job: Job| {
             let latencies = job.requests().map(|_| Box::new(histogram()));
             let completions = Vec::new();
             Record { job, completions, before: Account::default(), answered: 0, latencies }
         };
-        let mut jobs: Vec<Record> = jobs.into_iter().map(record).collect();
-        let programs = jobs.len();
-        jobs.extend(settings.scheduler.and_then(|of| of.system()).map(record));
-        if let Some(scheduling) = settings.scheduler {
-            let most = MOST_CORES - u32::from(scheduling.system);
-            if programs > most as usize {
-                return Err(ChipError::TooManyThreads { most, programs });
-            }
-            if jobs.iter().any(|record| record.job.live().next().is_some()) {
-                return Err(ChipError::LiveTurns);
-            }
-            for (what, span) in [("quantum", scheduling.quantum), ("tick", scheduling.tick)] {
-                if span.is_zero() {
-                    return Err(ChipError::Span(what));
-                }
-            }
-        } else if programs > chip.cpus() as usize {
-            return Err(ChipError::TooManyPrograms { cpus: chip.cpus(), programs });
-        }
-        for Record { job, .. } in &jobs {
-            let check = |requests: &Requests| requests.check(time_scale.max(1));
-            job.requests().map_or(Ok(()), check).map_err(ChipError::Service)?;
-            let programs = job.phases.iter().filter_map(|phase| phase.program.as_ref());
-            let mut of_phases = programs.map(|program| program.requests.as_ref());
-            if of_phases.any(|requests| requests != job.requests()) {
-                return Err(ChipError::Service("the same requests in every phase"));
-            }
-            job.loads.iter().try_for_each(Stage::check).map_err(ChipError::Service)?;
-            if job.requests().is_some() && settings.scheduler.is_some() {
-                return Err(ChipError::ServiceTurns);
-            }
-        }
-        for (what, found, most) in
-            [("set sampling", set_sampling, chip.sets), ("time scale", time_scale, MOST_SCALE)]
-        {
-            if !(1..=most).contains(&found) {
-                return Err(ChipError::Share { what, most, found });
-            }
-        }
+        let system = settings.scheduler.and_then(|of| of.system());
+        let jobs: Vec<Record> = jobs.into_iter().chain(system).map(record).collect();
         let caches = Caches::new(&chip);
         let sets = chip.sets.div_ceil(set_sampling) as usize;
         let turn_nanos = (TURN * 1000).div_ceil(u64::from(chip.mhz));
@@ -440,6 +405,3 @@ impl Chip {
         self.jobs[job].job.then == Then::Restart
     }
 }
-
-/// A second is at least a microsecond.
-const MOST_SCALE: u32 = 1_000_000;

@@ -221,6 +221,24 @@ fn bad_input_is_told_in_one_line() {
         refused(&format!("simulate {flag}"), &said);
         refused(&format!("run --machine model {flag}"), &said);
     }
+    let said = "on the model nobody answers requests: expected --machine chip:";
+    refused("simulate --policies stock,locpart", said);
+    refused("run --machine model --policy locpart", said);
+}
+
+/// A service that has answered nothing is not as fast as by itself, nor infinitely slower: nobody knows.
+#[test]
+fn of_a_service_that_answered_nothing_the_slowdown_is_not_known() {
+    let args =
+        format!("run {CHIP} --programs {BUSY} --loads {BUSY}=0 --policy stock --duration 500ms");
+    let found = json(&format!("{args} --json"));
+    let program = &found["programs"][0];
+    assert_eq!(program["service"]["requests"], 0);
+    assert!(program["slowdown"].is_null() && program["stock_slowdown"].is_null(), "{program}");
+    assert!(found["unfairness"].is_null() && found["antt"].is_null(), "{found}");
+    let table = stdout(&format!("{args} -q"));
+    let line = table.lines().find(|line| line.starts_with("unfairness")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["unfairness", "-"]);
 }
 
 fn refused(args: &str, said: &str) {

@@ -75,10 +75,13 @@ pub fn timeline(
         for (job, moments) in moments.iter_mut().enumerate() {
             let now = chip.account(job);
             let counted = now.less(&before[job]);
-            let latencies = chip.take_latencies(job);
-            let requests = latencies.len();
-            let tail = latencies.value_at_percentile(percentiles[job]);
-            let tail = (requests > 0).then(|| Duration::from_nanos(tail));
+            // Only a service's are worth making.
+            let is_service = jobs[job].requests().is_some();
+            let latencies = is_service.then(|| chip.take_latencies(job));
+            let latencies = latencies.filter(|latencies| !latencies.is_empty());
+            let requests = latencies.as_ref().map_or(0, |latencies| latencies.len());
+            let tail = latencies.map(|of| of.value_at_percentile(percentiles[job]));
+            let tail = tail.map(Duration::from_nanos);
             let (ways, class) = (masks[job], classes[job]);
             moments.push(Moment { ways, class, counted, requests, tail });
             before[job] = now;
