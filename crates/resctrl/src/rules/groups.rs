@@ -169,7 +169,7 @@ impl Resctrl {
             }
             None => {
                 self.move_tasks(id, Class::default(), world);
-                let cpus = group_cpus(self, id);
+                let cpus = self.group(id).cpus.clone();
                 let root = self.group_mut(self.root);
                 root.cpus = root.cpus.union(&cpus);
                 self.order.retain(|&other| other != id);
@@ -198,8 +198,4 @@ impl Resctrl {
             self.assign(thread, to);
         }
     }
-}
-
-fn group_cpus(resctrl: &Resctrl, id: GroupId) -> CpuSet {
-    resctrl.group(id).cpus.clone()
 }

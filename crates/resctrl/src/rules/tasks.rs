@@ -2,7 +2,6 @@
 
 use super::text;
 use super::{Caller, Class, Errno, GroupId, Owner, Resctrl, World};
-use crate::language::Mode;
 
 impl Resctrl {
     /// A thread was made: it is in its maker's groups (`copy_process`).
@@ -174,7 +173,6 @@ impl Resctrl {
             let message = "Can't move task to different control group\n";
             return self.fail(message, Errno::Einval);
         }
-        debug_assert!(matches!(to.mode, Mode::Shareable | Mode::Exclusive));
         self.assign(thread, class);
         self.changed();
         Ok(())

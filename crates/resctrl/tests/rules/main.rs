@@ -1,0 +1,15 @@
+//! The rules, held to what the kernel's documentation and sources say and to what a kernel answered.
+
+mod cpus;
+mod files;
+mod groups;
+mod kernels;
+mod lab;
+mod masks;
+mod monitoring;
+mod mounting;
+mod random;
+mod renaming;
+mod schemata;
+mod shell;
+mod tasks;

@@ -1,0 +1,263 @@
+//! Whatever is done to the tree, what must hold holds.
+
+use std::collections::BTreeSet;
+
+use fairways_resctrl::language::{CpuSet, Reading};
+use fairways_resctrl::platform::{Event, Kernel, Platform, Resource};
+use fairways_resctrl::rules::{Node, Resctrl, Side};
+use proptest::prelude::*;
+
+use crate::shell::{SHELL, Shell};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Mkdir(usize, usize),
+    Rmdir(usize),
+    Rename(usize, usize, usize),
+    Write(usize, Vec<u8>),
+    Fork(i32, i32),
+    Exit(i32),
+    Offline(u32),
+    Online(u32),
+    Count(u32, u32, u64),
+    Seconds,
+    Remount(usize),
+}
+
+const NAMES: [&str; 6] = ["a", "b", "c", "mon_groups", "info", "x\ny"];
+const OPTIONS: [&str; 4] = ["", "cdp", "debug", "mba_MBps"];
+
+/// Text that is nearly right more often than not.
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    let word = prop::sample::select(vec![
+        "L3:",
+        "L3CODE:",
+        "L3DATA:",
+        "MB:",
+        "0=",
+        "1=",
+        "7=",
+        ";",
+        "\n",
+        "f",
+        "f0",
+        "c00",
+        "fff",
+        "0",
+        "50",
+        "100",
+        "101",
+        "1000",
+        ",",
+        "-",
+        "0-3",
+        " ",
+        "exclusive",
+        "shareable",
+        "pseudo-locksetup",
+        "mbm_total_bytes",
+        "default",
+        "\0",
+        "all",
+        "N",
+        "0x",
+        "x",
+    ]);
+    prop_oneof![
+        6 => prop::collection::vec(word, 0..8).prop_map(|words| (words.concat() + "\n").into_bytes()),
+        2 => (0..12_u32, 1..12_u32, 0..12_u32, 1..12_u32).prop_map(|(low, n, low1, n1)| {
+            let mask = |low: u32, n: u32| ((1 << n) - 1) << low & 0xfff_u32;
+            format!("L3:0={:x};1={:x}\n", mask(low, n), mask(low1, n1)).into_bytes()
+        }),
+        2 => prop::sample::select(vec!["exclusive\n", "shareable\n", "100,101\n", "200\n", "2-3\n", "1\n"])
+            .prop_map(|text| text.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..40),
+        1 => (0..5000_usize).prop_map(|len| vec![b'x'; len]),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (any::<usize>(), 0..NAMES.len()).prop_map(|(at, name)| Step::Mkdir(at, name)),
+        2 => any::<usize>().prop_map(Step::Rmdir),
+        2 => (any::<usize>(), any::<usize>(), 0..NAMES.len()).prop_map(|(a, b, c)| Step::Rename(a, b, c)),
+        20 => (any::<usize>(), text()).prop_map(|(at, text)| Step::Write(at, text)),
+        1 => (SHELL..SHELL + 4, 200..202).prop_map(|(parent, child)| Step::Fork(parent, child)),
+        1 => (SHELL..SHELL + 4).prop_map(Step::Exit),
+        1 => (0..5_u32).prop_map(Step::Offline),
+        1 => (0..5_u32).prop_map(Step::Online),
+        1 => (0..5_u32, 0..2_u32, 0..1_u64 << 24).prop_map(|(a, b, c)| Step::Count(a, b, c)),
+        1 => Just(Step::Seconds),
+        1 => (0..OPTIONS.len()).prop_map(Step::Remount),
+    ]
+}
+
+/// All nodes, the root first.
+fn nodes(resctrl: &Resctrl) -> Vec<Node> {
+    let mut nodes = vec![resctrl.root()];
+    let mut at = 0;
+    while at < nodes.len() {
+        nodes.extend(resctrl.children(nodes[at]).into_iter().map(|(_, node)| node));
+        at += 1;
+    }
+    nodes
+}
+
+fn take(shell: &mut Shell, step: &Step) {
+    let nodes = nodes(&shell.resctrl);
+    let pick = |at: usize, of: fn(&&Node) -> bool| {
+        let some: Vec<_> = nodes.iter().filter(of).copied().collect();
+        some[at % some.len()]
+    };
+    let made = |node: &&Node| matches!(node, Node::Group(_) | Node::MonGroups(_));
+    let Shell { resctrl, world, caller } = shell;
+    match *step {
+        Step::Mkdir(at, name) => {
+            let parent = if at % 4 == 0 { pick(at / 4, |_| true) } else { pick(at / 4, made) };
+            let _ = resctrl.mkdir(parent, NAMES[name], caller, world);
+        }
+        Step::Rmdir(at) => {
+            let _ = resctrl.rmdir(pick(at, |_| true), world);
+        }
+        Step::Rename(from, to, name) => {
+            let from = pick(from, made);
+            let child = resctrl.children(from).last().map(|(name, _)| name.clone());
+            let to = pick(to, made);
+            let _ = resctrl.rename(from, &child.unwrap_or_default(), to, NAMES[name], world);
+        }
+        Step::Write(at, ref text) => {
+            let node = pick(at, |node| !node.is_directory());
+            let _ = resctrl.write(node, text, caller, world);
+        }
+        Step::Fork(parent, child) => resctrl.forked(parent, child),
+        Step::Exit(thread) => resctrl.exited(thread),
+        Step::Offline(cpu) => {
+            if resctrl.online().len() > 1 {
+                resctrl.cpu_offline(cpu);
+            }
+        }
+        Step::Online(cpu) => resctrl.cpu_online(cpu, world),
+        Step::Count(rmid, domain, bytes) => {
+            for event in Event::ALL {
+                world.counts.insert((rmid, domain, event), Reading::Value(bytes));
+            }
+        }
+        Step::Seconds => {
+            resctrl.check_limbo(world);
+            resctrl.check_bandwidth(world);
+        }
+        Step::Remount(options) => {
+            resctrl.unmount();
+            resctrl.mount(OPTIONS[options], world).expect("the lab's machine can");
+        }
+    }
+}
+
+/// What `bytes` of a file say, read as text.
+fn read(shell: &mut Shell, node: Node) -> String {
+    let text = shell.resctrl.read(node, &shell.caller, &mut shell.world).expect("it is there");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn check(shell: &mut Shell, disjoint: bool) {
+    let all = nodes(&shell.resctrl);
+    let mut cpus = CpuSet::new();
+    let (mut closids, mut rmids) = (BTreeSet::new(), BTreeSet::new());
+    let mut exclusive = Vec::new();
+    let mut control = Vec::new();
+    for &node in &all {
+        let text = if node.is_directory() { String::new() } else { read(shell, node) };
+        let Node::Group(group) = node else {
+            assert!(text.is_empty() || text.ends_with('\n') || node == Node::LastCmdStatus);
+            continue;
+        };
+        let class = shell.resctrl.class_of_group(group).expect("it is there");
+        assert!(rmids.insert(class.rmid), "id {} twice", class.rmid);
+        let file = |shell: &mut Shell, name| {
+            let node = shell.resctrl.lookup(node, name)?;
+            Some(read(shell, node))
+        };
+        let own = file(shell, "cpus_list").expect("every group has CPUs");
+        let own = CpuSet::parse_list(&own, 4).expect("the kernel's own form");
+        let Some(mode) = file(shell, "mode") else {
+            let parent = shell.resctrl.parent(node).and_then(|node| node.group());
+            let parent = parent.and_then(|parent| shell.resctrl.class_of_group(parent));
+            assert_eq!(parent.map(|class| class.closid), Some(class.closid));
+            continue;
+        };
+        assert!(own.intersection(&cpus).is_empty(), "a CPU in two groups");
+        cpus = cpus.union(&own);
+        assert!(closids.insert(class.closid), "class {} twice", class.closid);
+        control.push(class.closid);
+        if mode == "exclusive\n" {
+            exclusive.push(class.closid);
+        }
+    }
+    assert_eq!(&cpus, shell.resctrl.online(), "every CPU is somebody's");
+    let sides = if shell.resctrl.show_options().contains("cdp") {
+        vec![Side::Code, Side::Data]
+    } else {
+        vec![Side::Both]
+    };
+    for domain in 0..2 {
+        for &closid in &control {
+            let masks = |closid| {
+                let mask = |&side| shell.resctrl.mask(Resource::L3, side, closid, domain);
+                sides.iter().filter_map(mask).collect::<Vec<_>>()
+            };
+            for own in masks(closid) {
+                assert!(own != 0 && own <= 0xfff, "{own:x}");
+                assert_eq!(own.count_ones(), (own >> own.trailing_zeros()).trailing_ones());
+                let others = control.iter().filter(|&&other| other != closid);
+                if disjoint && exclusive.contains(&closid) {
+                    let theirs =
+                        others.flat_map(|&other| masks(other)).fold(0xc00, |all, mask| all | mask);
+                    assert_eq!(own & theirs, 0, "exclusive {own:x}, others {theirs:x}");
+                }
+            }
+            let percent = shell.resctrl.bandwidth(Resource::Mb, closid, domain);
+            assert!(
+                percent.is_none_or(|percent| percent % 10 == 0 && (10..=100).contains(&percent))
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Every CPU that is online is in one CTRL_MON group; classes and ids are each one group's; masks are legal; an
+    /// exclusive group's overlap nobody's, until a domain comes back, which the kernel lets overlap.
+    #[test]
+    fn whatever_is_done_the_tree_is_sound(
+        steps in prop::collection::vec(step(), 1..60),
+        kernel in 0..4_usize,
+        options in 0..2_usize,
+    ) {
+        let kernel = Kernel::all()[kernel].clone();
+        let platform = Platform::lab().with_rmids(6).with_kernel(kernel.clone());
+        let mut shell = Shell::on(platform, OPTIONS[options]);
+        let mut returned = false;
+        for step in &steps {
+            if matches!(step, Step::Remount(2)) && !kernel.debug_option {
+                continue;
+            }
+            take(&mut shell, step);
+            returned |= matches!(step, Step::Online(_));
+            check(&mut shell, !returned);
+        }
+    }
+
+    /// The same steps lead to the same tree.
+    #[test]
+    fn nothing_is_random(steps in prop::collection::vec(step(), 1..40)) {
+        let run = || {
+            let mut shell = Shell::mounted("debug");
+            steps.iter().for_each(|step| take(&mut shell, step));
+            let all = nodes(&shell.resctrl);
+            let files = all.into_iter().filter(|node| !node.is_directory());
+            files.map(|node| (node, read(&mut shell, node))).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(run(), run());
+    }
+}
