@@ -96,3 +96,16 @@ fn what_is_forked_inherits() {
     shell.resctrl.exited(100);
     assert_eq!(shell.resctrl.class_of(100, 0).closid, 0);
 }
+
+/// `rdt_move_group_tasks` walks all threads, also those that nobody in sight can name.
+#[test]
+fn threads_out_of_sight_leave_with_their_group() {
+    let mut shell = Shell::mounted("");
+    shell.mkdir("g").unwrap();
+    shell.set("100", "g/tasks");
+    let seen = std::mem::take(&mut shell.world.threads);
+    shell.rmdir("g").unwrap();
+    shell.world.threads = seen;
+    shell.mkdir("h").unwrap();
+    assert_eq!(shell.cat("h/tasks"), "", "another group, of the same class");
+}
