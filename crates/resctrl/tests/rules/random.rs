@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fairways_resctrl::language::{CpuSet, Reading};
 use fairways_resctrl::platform::{Event, Kernel, Platform, Resource};
-use fairways_resctrl::rules::{Node, Resctrl, Side};
+use fairways_resctrl::rules::{GroupFile, Node, Resctrl, Side};
 use proptest::prelude::*;
 
 use crate::shell::{SHELL, Shell};
@@ -31,6 +31,7 @@ const OPTIONS: [&str; 4] = ["", "cdp", "debug", "mba_MBps"];
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let word = prop::sample::select(vec![
         "L3:",
+        "L3:0=5",
         "L3CODE:",
         "L3DATA:",
         "MB:",
@@ -65,7 +66,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     ]);
     prop_oneof![
         6 => prop::collection::vec(word, 0..8).prop_map(|words| (words.concat() + "\n").into_bytes()),
-        2 => (0..12_u32, 1..12_u32, 0..12_u32, 1..12_u32).prop_map(|(low, n, low1, n1)| {
+        2 => (0..10_u32, 1..6_u32, 0..12_u32, 1..6_u32).prop_map(|(low, n, low1, n1)| {
             let mask = |low: u32, n: u32| ((1 << n) - 1) << low & 0xfff_u32;
             format!("L3:0={:x};1={:x}\n", mask(low, n), mask(low1, n1)).into_bytes()
         }),
@@ -126,7 +127,12 @@ fn take(shell: &mut Shell, step: &Step) {
             let _ = resctrl.rename(from, &child.unwrap_or_default(), to, NAMES[name], world);
         }
         Step::Write(at, ref text) => {
-            let node = pick(at, |node| !node.is_directory());
+            let likely = |node: &&Node| matches!(node, Node::File(_, file) if !matches!(file, GroupFile::Size));
+            let node = if at % 8 == 0 {
+                pick(at / 8, |node| !node.is_directory())
+            } else {
+                pick(at / 8, likely)
+            };
             let _ = resctrl.write(node, text, caller, world);
         }
         Step::Fork(parent, child) => resctrl.forked(parent, child),
@@ -153,7 +159,18 @@ fn take(shell: &mut Shell, step: &Step) {
     }
 }
 
-/// What `bytes` of a file say, read as text.
+/// Ways shared out so that groups can be exclusive, which random steps seldom come to.
+fn part(shell: &mut Shell) {
+    for group in ["a", "b"] {
+        shell.mkdir(group).expect("there is room");
+    }
+    for (path, ways) in [("schemata", "c00"), ("a/schemata", "00f"), ("b/schemata", "0f0")] {
+        shell.write(&format!("L3:0={ways};1={ways}\n"), path).expect("they are free");
+    }
+    shell.write("exclusive\n", "a/mode").expect("it overlaps nobody");
+}
+
+/// A file as text.
 fn read(shell: &mut Shell, node: Node) -> String {
     let text = shell.resctrl.read(node, &shell.caller, &mut shell.world).expect("it is there");
     String::from_utf8_lossy(&text).into_owned()
@@ -224,7 +241,7 @@ fn check(shell: &mut Shell, disjoint: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     /// Every CPU that is online is in one CTRL_MON group; classes and ids are each one group's; masks are legal; an
     /// exclusive group's overlap nobody's, until a domain comes back, which the kernel lets overlap.
@@ -233,10 +250,14 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
         kernel in 0..4_usize,
         options in 0..2_usize,
+        prepared in any::<bool>(),
     ) {
         let kernel = Kernel::all()[kernel].clone();
         let platform = Platform::lab().with_rmids(6).with_kernel(kernel.clone());
         let mut shell = Shell::on(platform, OPTIONS[options]);
+        if options == 0 && prepared {
+            part(&mut shell);
+        }
         let mut returned = false;
         for step in &steps {
             if matches!(step, Step::Remount(2)) && !kernel.debug_option {
