@@ -1,5 +1,6 @@
 //! The rules, held to what the kernel's documentation and sources say and to what a kernel answered.
 
+mod corpus;
 mod cpus;
 mod files;
 mod groups;
@@ -12,4 +13,5 @@ mod random;
 mod renaming;
 mod schemata;
 mod shell;
+mod sound;
 mod tasks;

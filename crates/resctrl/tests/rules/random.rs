@@ -1,13 +1,12 @@
 //! Whatever is done to the tree, what must hold holds.
 
-use std::collections::BTreeSet;
-
-use fairways_resctrl::language::{CpuSet, Reading};
-use fairways_resctrl::platform::{Event, Kernel, Platform, Resource};
-use fairways_resctrl::rules::{GroupFile, Node, Resctrl, Side};
+use fairways_resctrl::language::Reading;
+use fairways_resctrl::platform::{Event, Kernel, Platform};
+use fairways_resctrl::rules::{GroupFile, Node};
 use proptest::prelude::*;
 
 use crate::shell::{SHELL, Shell};
+use crate::sound::{check, nodes, part, read};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -93,17 +92,6 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// All nodes, the root first.
-fn nodes(resctrl: &Resctrl) -> Vec<Node> {
-    let mut nodes = vec![resctrl.root()];
-    let mut at = 0;
-    while at < nodes.len() {
-        nodes.extend(resctrl.children(nodes[at]).into_iter().map(|(_, node)| node));
-        at += 1;
-    }
-    nodes
-}
-
 fn take(shell: &mut Shell, step: &Step) {
     let nodes = nodes(&shell.resctrl);
     let pick = |at: usize, of: fn(&&Node) -> bool| {
@@ -155,87 +143,6 @@ fn take(shell: &mut Shell, step: &Step) {
         Step::Remount(options) => {
             resctrl.unmount();
             resctrl.mount(OPTIONS[options], world).expect("the lab's machine can");
-        }
-    }
-}
-
-/// Ways shared out so that groups can be exclusive, which random steps seldom come to.
-fn part(shell: &mut Shell) {
-    for group in ["a", "b"] {
-        shell.mkdir(group).expect("there is room");
-    }
-    for (path, ways) in [("schemata", "c00"), ("a/schemata", "00f"), ("b/schemata", "0f0")] {
-        shell.write(&format!("L3:0={ways};1={ways}\n"), path).expect("they are free");
-    }
-    shell.write("exclusive\n", "a/mode").expect("it overlaps nobody");
-}
-
-/// A file as text.
-fn read(shell: &mut Shell, node: Node) -> String {
-    let text = shell.resctrl.read(node, &shell.caller, &mut shell.world).expect("it is there");
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-fn check(shell: &mut Shell, disjoint: bool) {
-    let all = nodes(&shell.resctrl);
-    let mut cpus = CpuSet::new();
-    let (mut closids, mut rmids) = (BTreeSet::new(), BTreeSet::new());
-    let mut exclusive = Vec::new();
-    let mut control = Vec::new();
-    for &node in &all {
-        let text = if node.is_directory() { String::new() } else { read(shell, node) };
-        let Node::Group(group) = node else {
-            assert!(text.is_empty() || text.ends_with('\n') || node == Node::LastCmdStatus);
-            continue;
-        };
-        let class = shell.resctrl.class_of_group(group).expect("it is there");
-        assert!(rmids.insert(class.rmid), "id {} twice", class.rmid);
-        let file = |shell: &mut Shell, name| {
-            let node = shell.resctrl.lookup(node, name)?;
-            Some(read(shell, node))
-        };
-        let own = file(shell, "cpus_list").expect("every group has CPUs");
-        let own = CpuSet::parse_list(&own, 4).expect("the kernel's own form");
-        let Some(mode) = file(shell, "mode") else {
-            let parent = shell.resctrl.parent(node).and_then(|node| node.group());
-            let parent = parent.and_then(|parent| shell.resctrl.class_of_group(parent));
-            assert_eq!(parent.map(|class| class.closid), Some(class.closid));
-            continue;
-        };
-        assert!(own.intersection(&cpus).is_empty(), "a CPU in two groups");
-        cpus = cpus.union(&own);
-        assert!(closids.insert(class.closid), "class {} twice", class.closid);
-        control.push(class.closid);
-        if mode == "exclusive\n" {
-            exclusive.push(class.closid);
-        }
-    }
-    assert_eq!(&cpus, shell.resctrl.online(), "every CPU is somebody's");
-    let sides = if shell.resctrl.show_options().contains("cdp") {
-        vec![Side::Code, Side::Data]
-    } else {
-        vec![Side::Both]
-    };
-    for domain in 0..2 {
-        for &closid in &control {
-            let masks = |closid| {
-                let mask = |&side| shell.resctrl.mask(Resource::L3, side, closid, domain);
-                sides.iter().filter_map(mask).collect::<Vec<_>>()
-            };
-            for own in masks(closid) {
-                assert!(own != 0 && own <= 0xfff, "{own:x}");
-                assert_eq!(own.count_ones(), (own >> own.trailing_zeros()).trailing_ones());
-                let others = control.iter().filter(|&&other| other != closid);
-                if disjoint && exclusive.contains(&closid) {
-                    let theirs =
-                        others.flat_map(|&other| masks(other)).fold(0xc00, |all, mask| all | mask);
-                    assert_eq!(own & theirs, 0, "exclusive {own:x}, others {theirs:x}");
-                }
-            }
-            let percent = shell.resctrl.bandwidth(Resource::Mb, closid, domain);
-            assert!(
-                percent.is_none_or(|percent| percent % 10 == 0 && (10..=100).contains(&percent))
-            );
         }
     }
 }
