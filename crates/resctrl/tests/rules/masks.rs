@@ -77,7 +77,7 @@ fn nobody_is_exclusive_on_shareable_bits() {
 fn modes_are_words() {
     let mut shell = exclusive();
     let unknown = "Unknown or unsupported mode\n";
-    for word in ["", "Exclusive", "exclusive ", "pseudo-locksetup", "pseudo-locked"] {
+    for word in ["", "Exclusive", "exclusive ", "pseudo-locked"] {
         shell.echo(word, "y/mode", Err(Errno::Einval), unknown);
     }
     let answer = shell.write("exclusive", "y/mode");
@@ -129,5 +129,21 @@ fn a_new_groups_ways_are_one_run() {
         shell.mkdir("y").unwrap();
         let expected = format!("    MB:0=100;1=100\n    L3:0={mask};1={mask}\n");
         assert_eq!(shell.cat("y/schemata"), expected);
+    }
+}
+
+/// `rdtgroup_locksetup_enter`, of machines for which the kernel knows no way to lock; Arm's kernels do not know the word.
+#[test]
+fn nothing_is_pseudo_locked() {
+    for (platform, options, path, message) in [
+        ("lab", "", "mode", "Cannot pseudo-lock default group\n"),
+        ("lab", "", "g/mode", "Pseudo-locking not supported\n"),
+        ("lab", "cdp", "g/mode", "CDP enabled\n"),
+        ("mpam", "", "g/mode", "Unknown or unsupported mode\n"),
+    ] {
+        let mut shell = Shell::on(Platform::named(platform).unwrap(), options);
+        shell.mkdir("g").unwrap();
+        shell.echo("pseudo-locksetup", path, Err(Errno::Einval), message);
+        assert_eq!(shell.cat("g/mode"), "shareable\n");
     }
 }
