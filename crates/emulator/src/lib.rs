@@ -23,6 +23,7 @@ pub mod fault;
 mod filesystem;
 mod handles;
 pub mod hardware;
+pub mod host_files;
 mod inodes;
 mod mount;
 mod moved;

@@ -1,13 +1,13 @@
 //! Placeholders: a real process for each simulated program, so that clients find it, move it, and see it end.
 
 use std::ffi::{CString, OsString};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// How a placeholder is started: this program with these arguments, and the simulated program's name behind them.
-/// It has to end when its standard input does; [`hold_place`] is all that it need do.
+/// It has to say a line and end when its standard input does; [`hold_place`] is all that it need do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Starter {
     /// The program.
@@ -19,6 +19,9 @@ pub struct Starter {
 /// Bytes of a thread's name, without the 0 (`TASK_COMM_LEN` less one, prctl(2)).
 const COMM: usize = 15;
 
+/// What a placeholder says once it has its name.
+const READY: &[u8] = b"\n";
+
 /// Plays a program that does nothing, until whoever started it is gone: the whole life of a placeholder.
 ///
 /// # Errors
@@ -26,6 +29,8 @@ const COMM: usize = 15;
 pub fn hold_place(name: &str) -> io::Result<()> {
     let kept: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(COMM).collect();
     rustix::thread::set_name(&CString::new(kept)?)?;
+    io::stdout().write_all(READY)?;
+    io::stdout().flush()?;
     io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }
@@ -39,16 +44,22 @@ pub(crate) struct Placeholder {
 
 impl Placeholder {
     pub(crate) fn start(starter: &Starter, name: &str) -> io::Result<Self> {
-        let child = Command::new(&starter.program)
+        let mut child = Command::new(&starter.program)
             .arg0(name)
             .args(&starter.arguments)
             .arg(name)
             // A group of its own: Ctrl-C is for the emulator.
             .process_group(0)
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .spawn()?;
-        Ok(Self { child, ended: false })
+        let mut said = [0; READY.len()];
+        let ready = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut said));
+        let placeholder = Self { child, ended: false };
+        match ready {
+            Some(Ok(())) => Ok(placeholder),
+            _ => Err(io::Error::other("it ended at once")),
+        }
     }
 
     /// Its thread's id, which is its process's.

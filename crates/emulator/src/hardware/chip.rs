@@ -2,6 +2,7 @@
 
 use fairways_chip::{Chip, ChipError, Geometry, Job, Settings, Then};
 use fairways_core::{Counters, Machine, Time};
+use fairways_resctrl::platform::{Caches, Platform};
 
 use super::{Class, Hardware};
 
@@ -36,6 +37,21 @@ impl ChipMachine {
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
+}
+
+/// A platform as large as a chip: its CPUs, of which those of a core share an L2, one last-level cache, and its ways, of which the
+/// two uppermost are shared with other agents where the platform's are.
+#[must_use]
+pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
+    let ways = chip.llc.ways.get();
+    let shares = platform.l3.as_ref().is_some_and(|l3| l3.shareable_bits != 0);
+    let shared = if shares && ways > 2 { 0b11 << (ways - 2) } else { 0 };
+    let bytes = chip.way_bytes() * u64::from(ways);
+    let cpus = (0..chip.cpus()).map(|cpu| (cpu, Caches { l3: 0, l2: cpu / chip.threads.max(1) }));
+    platform
+        .with_cpus(cpus)
+        .with_ways(ways, shared)
+        .with_llc_bytes(u32::try_from(bytes).unwrap_or(u32::MAX))
 }
 
 impl Hardware for ChipMachine {

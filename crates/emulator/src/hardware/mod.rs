@@ -3,7 +3,7 @@
 mod chip;
 mod idle;
 
-pub use chip::ChipMachine;
+pub use chip::{ChipMachine, platform_of};
 pub use idle::Idle;
 
 pub use fairways_chip::Class;
