@@ -86,7 +86,10 @@ impl Meter {
             return;
         }
         self.notes.push_back((real, machine));
-        while self.notes.get(1).is_some_and(|&(then, _)| real.saturating_duration_since(then) > SPAN)
+        while self
+            .notes
+            .get(1)
+            .is_some_and(|&(then, _)| real.saturating_duration_since(then) > SPAN)
         {
             self.notes.pop_front();
         }
@@ -171,7 +174,10 @@ mod tests {
     #[test]
     fn a_clock_obeys_who_holds_it() {
         let mut clock = Clock::new(Pace::Real(2.0));
-        assert_eq!((clock.runs(), clock.obeys(1), clock.state()), (Some(2.0), false, ClockState::Paced));
+        assert_eq!(
+            (clock.runs(), clock.obeys(1), clock.state()),
+            (Some(2.0), false, ClockState::Paced)
+        );
         clock.holder = Some(1);
         assert_eq!((clock.runs(), clock.obeys(1), clock.obeys(2)), (None, true, false));
         let mut clock = Clock::new(Pace::Lockstep);
@@ -183,7 +189,8 @@ mod tests {
     #[test]
     fn what_was_missed_is_not_made_up_for() {
         let mut portions = Portions::new();
-        portions.last = Instant::now().checked_sub(Duration::from_secs(10)).unwrap_or(portions.last);
+        portions.last =
+            Instant::now().checked_sub(Duration::from_secs(10)).unwrap_or(portions.last);
         assert!(portions.next(1.0) <= Duration::from_millis(20));
         assert!(portions.next(1.0) < Duration::from_millis(20));
         // Where simulation is slow, portions are short.

@@ -249,6 +249,8 @@ impl Emulator {
         let State { rules, outside, .. } = &mut files.state;
         rules.unmount();
         let mounted = rules.mount(options, outside);
+        let root = rules.root();
+        files.inodes.root_is(root);
         files.state.tell();
         mounted
     }

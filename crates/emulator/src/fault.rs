@@ -132,7 +132,8 @@ impl FromStr for Fault {
     type Err = FaultError;
 
     fn from_str(text: &str) -> Result<Self, FaultError> {
-        let refused = |expected: &str| FaultError { text: text.to_owned(), expected: expected.to_owned() };
+        let refused =
+            |expected: &str| FaultError { text: text.to_owned(), expected: expected.to_owned() };
         let form = "OPERATION:PATTERN=WHAT, such as write:*/schemata=EBUSY";
         let (operation, rest) = text.split_once(':').ok_or_else(|| refused(form))?;
         let (pattern, what) = rest.rsplit_once('=').ok_or_else(|| refused(form))?;
@@ -144,7 +145,8 @@ impl FromStr for Fault {
         if pattern.is_empty() || pattern.contains(char::is_control) {
             return Err(refused("a pattern of paths, such as */schemata"));
         }
-        let (what, nth) = what.split_once('@').map_or((what, None), |(what, nth)| (what, Some(nth)));
+        let (what, nth) =
+            what.split_once('@').map_or((what, None), |(what, nth)| (what, Some(nth)));
         let nth = nth.map(|nth| nth.parse().ok().filter(|&nth: &u64| nth > 0));
         let nth = match nth {
             Some(None) => return Err(refused("a number from 1 behind the @")),

@@ -10,9 +10,10 @@ use std::time::{Duration, SystemTime};
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::rules::{Caller, Errno as RulesErrno, GroupFile, Node};
 use fuser::{
-    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
+    INodeNo, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
+    WriteFlags,
 };
 use parking_lot::MutexGuard;
 
@@ -65,7 +66,8 @@ fn consequences(met: &[What]) -> (Result<(), Errno>, Duration) {
         What::Fails(errno) => Some(Errno::from_i32(errno.raw_os_error())),
         _ => None,
     });
-    let slow = met.iter().map(|what| if let What::Slow(time) = what { *time } else { Duration::ZERO });
+    let slow =
+        met.iter().map(|what| if let What::Slow(time) = what { *time } else { Duration::ZERO });
     (fails.map_or(Ok(()), Err), slow.sum())
 }
 
@@ -182,11 +184,18 @@ impl Files {
         Ok(u32::try_from(bytes.len()).unwrap_or(u32::MAX))
     }
 
-    fn make(&mut self, parent: u64, name: &OsStr, mode: u32, caller: &Caller) -> Result<FileAttr, Errno> {
+    fn make(
+        &mut self,
+        parent: u64,
+        name: &OsStr,
+        mode: u32,
+        caller: &Caller,
+    ) -> Result<FileAttr, Errno> {
         let parent = self.entry(parent)?.node;
         let name = text(name).map_err(|_| Errno::EINVAL)?;
         let mode = u16::try_from(mode & 0o7777).unwrap_or(0o755);
-        let made = self.state.rules.mkdir_with_mode(parent, name, mode, caller, &mut self.state.outside);
+        let made =
+            self.state.rules.mkdir_with_mode(parent, name, mode, caller, &mut self.state.outside);
         self.state.tell();
         self.tell(made.map_err(errno)?)
     }
@@ -371,16 +380,7 @@ impl Filesystem for ResctrlFiles {
         reply.error(Errno::EACCES);
     }
 
-    fn mknod(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: &OsStr,
-        _: u32,
-        _: u32,
-        _: u32,
-        reply: ReplyEntry,
-    ) {
+    fn mknod(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: u32, reply: ReplyEntry) {
         reply.error(Errno::EPERM);
     }
 
@@ -483,7 +483,8 @@ impl Filesystem for ResctrlFiles {
             files.handles.entries(handle.0).iter().skip(from).cloned().collect();
         for (next, (name, node)) in (offset + 1..).zip(entries) {
             let number = files.inodes.number(node);
-            let kind = if node.is_directory() { FileType::Directory } else { FileType::RegularFile };
+            let kind =
+                if node.is_directory() { FileType::Directory } else { FileType::RegularFile };
             if reply.add(INodeNo(number), next, kind, name) {
                 break;
             }

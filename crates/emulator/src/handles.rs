@@ -86,7 +86,11 @@ mod tests {
         assert!(handles.is_stale(handle, 0));
         handles.fill(handle, b"abcdef".to_vec());
         assert_eq!(handles.read(handle, 0, 4), b"abcd");
-        assert!(!handles.is_stale(handle, 4) && handles.is_stale(handle, 0) && handles.is_stale(handle, 2));
+        assert!(
+            !handles.is_stale(handle, 4)
+                && handles.is_stale(handle, 0)
+                && handles.is_stale(handle, 2)
+        );
         assert_eq!(handles.read(handle, 4, 4), b"ef");
         assert!(!handles.is_stale(handle, 6));
         assert_eq!(handles.read(handle, 6, 4), b"");

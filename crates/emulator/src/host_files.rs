@@ -112,7 +112,8 @@ impl Cache {
 }
 
 fn caches(core: u32, chip: &Geometry) -> Vec<Cache> {
-    let private = |level, kind, Shape { sets, ways }: Shape| Cache { level, id: core, kind, sets, ways };
+    let private =
+        |level, kind, Shape { sets, ways }: Shape| Cache { level, id: core, kind, sets, ways };
     let l1i = chip.l1i.unwrap_or(chip.l1);
     let mut caches = vec![private(1, "Data", chip.l1), private(1, "Instruction", l1i)];
     caches.extend(chip.l2.map(|l2| private(2, "Unified", l2)));
@@ -152,8 +153,7 @@ fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
     let flags = flags(platform);
     let mut text = String::new();
     for cpu in platform.all_cpus().iter() {
-        let (core, siblings, cores, mhz) =
-            (cpu / chip.threads, chip.cpus(), chip.cores, chip.mhz);
+        let (core, siblings, cores, mhz) = (cpu / chip.threads, chip.cpus(), chip.cores, chip.mhz);
         // Writing to a String does not fail.
         let _ = write!(
             text,

@@ -39,6 +39,15 @@ impl Inodes {
         inodes
     }
 
+    /// Another root is mounted in place of the one before.
+    pub(crate) fn root_is(&mut self, node: Node) {
+        if let Some(entry) = self.entries.get_mut(&ROOT) {
+            self.numbers.remove(&entry.node);
+            entry.node = node;
+            self.numbers.insert(node, ROOT);
+        }
+    }
+
     /// The file with this number.
     pub(crate) fn get(&self, number: u64) -> Option<Entry> {
         self.entries.get(&number).copied()
@@ -76,7 +85,8 @@ impl Inodes {
             return;
         }
         let Self { numbers, entries, .. } = self;
-        entries.retain(|&number, entry| number == ROOT || entry.lookups > 0 || is_there(entry.node));
+        entries
+            .retain(|&number, entry| number == ROOT || entry.lookups > 0 || is_there(entry.node));
         numbers.retain(|_, number| entries.contains_key(number));
         self.sweep_at = FEW.max(2 * self.entries.len());
     }

@@ -26,7 +26,8 @@ impl Outside {
     pub(crate) fn mark(&self, class: rules::Class) -> u16 {
         let rules::Class { closid, rmid } = class;
         let monitoring = self.platform.monitoring.as_ref().filter(|of| of.rmids_per_class);
-        let mark = monitoring.map_or(rmid, |of| closid.saturating_mul(of.rmids).saturating_add(rmid));
+        let mark =
+            monitoring.map_or(rmid, |of| closid.saturating_mul(of.rmids).saturating_add(rmid));
         u16::try_from(mark).unwrap_or(u16::MAX)
     }
 

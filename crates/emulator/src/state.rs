@@ -43,7 +43,13 @@ impl State {
     ) -> Self {
         let rules = Resctrl::new(platform.clone());
         let limbo_at = hardware.now().after(LIMBO);
-        let outside = Outside { platform, hardware, placeholders, moved: Moved::default(), classes: Vec::new() };
+        let outside = Outside {
+            platform,
+            hardware,
+            placeholders,
+            moved: Moved::default(),
+            classes: Vec::new(),
+        };
         Self {
             rules,
             outside,
@@ -79,7 +85,8 @@ impl State {
     /// Notices placeholders that were ended from outside: their programs end.
     pub(crate) fn notice(&mut self) {
         for program in 0..self.outside.placeholders.len() {
-            if self.outside.placeholders[program].has_ended() && self.outside.hardware.runs(program) {
+            if self.outside.placeholders[program].has_ended() && self.outside.hardware.runs(program)
+            {
                 self.outside.hardware.kill(program);
                 self.end(program);
             }
@@ -115,9 +122,8 @@ impl State {
         let class = |cpu| {
             let class = self.rules.class_of(thread, cpu);
             let domain = platform.domain_of(Resource::L3, cpu);
-            let mask = domain.and_then(|domain| {
-                self.rules.mask(Resource::L3, Side::Data, class.closid, domain)
-            });
+            let mask = domain
+                .and_then(|domain| self.rules.mask(Resource::L3, Side::Data, class.closid, domain));
             // Without allocation, all ways are everybody's.
             let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
             Class { mask, mark: self.outside.mark(class) }
@@ -156,7 +162,12 @@ impl State {
     }
 
     /// What goes wrong with an operation; a group that is to vanish does so here.
-    pub(crate) fn faults_of(&mut self, operation: Operation, node: Node, name: Option<&str>) -> Vec<What> {
+    pub(crate) fn faults_of(
+        &mut self,
+        operation: Operation,
+        node: Node,
+        name: Option<&str>,
+    ) -> Vec<What> {
         if self.faults.is_empty() {
             return Vec::new();
         }

@@ -11,7 +11,7 @@ use clap_complete::Shell;
 
 use chip::machine;
 pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement};
-pub(crate) use emulate::{Emulate, Emulated, Asked, OnOff, Pacing};
+pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
 pub(crate) use profile::Profile;
 
 /// Fair shares of the last-level cache.

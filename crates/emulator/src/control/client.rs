@@ -42,8 +42,7 @@ impl Client {
     /// # Errors
     /// If nobody listens there.
     pub fn connect(socket: &Path) -> Result<Self, ClientError> {
-        let refused =
-            |why| ClientError::Connect { path: socket.display().to_string(), why };
+        let refused = |why| ClientError::Connect { path: socket.display().to_string(), why };
         let stream = UnixStream::connect(socket).map_err(refused)?;
         Ok(Self { stream: BufReader::new(stream) })
     }

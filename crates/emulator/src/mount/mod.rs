@@ -43,7 +43,9 @@ pub enum MountError {
         kind: String,
     },
     /// An emulator that is gone has left its mount behind.
-    #[error("{dir}: an emulator that is gone has left its mount there: `{remedy}` takes it away, and so does --replace")]
+    #[error(
+        "{dir}: an emulator that is gone has left its mount there: `{remedy}` takes it away, and so does --replace"
+    )]
     Stale {
         /// Where.
         dir: String,
@@ -124,7 +126,9 @@ pub(crate) fn mount(dir: &Path, allow_other: bool) -> Result<Option<OwnedFd>, Mo
     let device: File = device.map_err(|why| {
         let help = match why.kind() {
             io::ErrorKind::NotFound => "`modprobe fuse` loads it",
-            io::ErrorKind::PermissionDenied => "it has to be open to this user: mode 0666, as most systems have it",
+            io::ErrorKind::PermissionDenied => {
+                "it has to be open to this user: mode 0666, as most systems have it"
+            }
             _ => "the kernel has to have FUSE",
         };
         refused(format!("/dev/fuse: {why}; {help}"))

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn lines_are_understood() {
-        let line = br"36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 - fuse.resctrl resctrl rw,user_id=0";
+        let line =
+            br"36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 - fuse.resctrl resctrl rw,user_id=0";
         let (point, device, kind) = parse(line).unwrap();
         assert_eq!((&point[..], &device[..], &kind[..]), (&b"/mnt 2"[..], "98:0", "fuse.resctrl"));
         assert_eq!(parse(b"36 35"), None);

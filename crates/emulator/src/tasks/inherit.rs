@@ -78,7 +78,7 @@ mod tests {
         let now = [(1, 1, 0, 5), (7, 7, 1, 9), (8, 7, 1, 12), (9, 9, 7, 11), (10, 10, 9, 11)];
         let changes = seen.compare(threads(&now));
         assert_eq!(changes.forked, [(7, 9), (9, 10), (7, 8)]);
-        assert_eq!(changes.exited, []);
+        assert!(changes.exited.is_empty());
         // An id that is used again is another's.
         let changes = seen.compare(threads(&[(1, 1, 0, 5), (7, 7, 1, 20)]));
         assert_eq!((changes.exited, changes.forked), (vec![7, 8, 9, 10], vec![(1, 7)]));

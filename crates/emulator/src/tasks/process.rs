@@ -50,7 +50,8 @@ pub(super) fn origins() -> Vec<(i32, Origin)> {
     for process in numbers("/proc") {
         for thread in numbers(&format!("/proc/{process}/task")) {
             let path = format!("/proc/{process}/task/{thread}/stat");
-            let Some(origin) = fs::read_to_string(path).ok().and_then(|stat| origin(process, &stat))
+            let Some(origin) =
+                fs::read_to_string(path).ok().and_then(|stat| origin(process, &stat))
             else {
                 continue;
             };

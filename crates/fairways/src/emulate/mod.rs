@@ -53,11 +53,15 @@ pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     if let Some(folder) = &args.host_files {
         host_files::write(folder, &checked.platform, checked.geometry, &args.dir, &args.options)
-            .map_err(|why| BadInput(format!("--host-files: {}: {why}", crate::world::shown(folder))))?;
+            .map_err(|why| {
+                BadInput(format!("--host-files: {}: {why}", crate::world::shown(folder)))
+            })?;
     }
     let (names, clock) = ((checked.preset.clone(), checked.platform.clone()), checked.clock);
     let emulator = Emulator::start(&args.dir, checked.settings).map_err(refused)?;
-    let programs = match Client::connect(emulator.socket())?.ask(&fairways_emulator::control::Request::Programs {})? {
+    let programs = match Client::connect(emulator.socket())?
+        .ask(&fairways_emulator::control::Request::Programs {})?
+    {
         Response::Programs(programs) => programs,
         _ => Vec::new(),
     };

@@ -35,7 +35,9 @@ impl Checked {
             ("--best-effort", args.chip.best_effort.is_some()),
         ];
         if let Some((flag, _)) = for_policies.iter().find(|(_, given)| *given) {
-            return Err(BadInput(format!("{flag}: expected a policy with it, and there is none here")));
+            return Err(BadInput(format!(
+                "{flag}: expected a policy with it, and there is none here"
+            )));
         }
         let World { settings, names, jobs, .. } =
             World::new(preset, &args.chip, args.time_scale.as_ref(), &args.world, false)?;
@@ -47,9 +49,10 @@ impl Checked {
         let platform = platform(args, preset, &geometry)?;
         let machine = ChipMachine::new(settings, names.into_iter().zip(jobs));
         let machine = machine.map_err(|why| BadInput(format!("--programs: {why}")))?;
-        let faults = args.fault.iter().map(|text| {
-            text.parse::<Fault>().map_err(|why| BadInput(format!("--fault: {why}")))
-        });
+        let faults = args
+            .fault
+            .iter()
+            .map(|text| text.parse::<Fault>().map_err(|why| BadInput(format!("--fault: {why}"))));
         let pace = real(&args.pace, "--pace", 1e-6, 1e6)?;
         let starter = |verb: &str| {
             Some(Starter { program: PathBuf::from(THIS), arguments: vec![verb.into()] })
