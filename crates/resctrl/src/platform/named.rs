@@ -1,4 +1,7 @@
 //! Machines by name.
+//!
+//! What the rules depend on (masks, classes, steps) is the processor family's; bytes of cache, CPUs and monitoring ids are
+//! those of one part of it, to be changed as wanted.
 
 use std::collections::BTreeMap;
 

@@ -48,6 +48,8 @@ fn older_kernels_pad_schemata() {
     assert_eq!(shell.cat("schemata"), "    MB:0=  100;1=  100\n    L3:0=0000f;1=fffff\n");
     let message = "Non-decimal digit in MB value x\n";
     shell.echo("MB:0=x", "schemata", Err(Errno::Einval), message);
+    let message = "MB value 4294967296 out of range [10,100]\n";
+    shell.echo("MB:0=4294967296", "schemata", Err(Errno::Einval), message);
 }
 
 /// `rdtgroup_tasks_write` before 6.7: one id, and no word about a bad one.
