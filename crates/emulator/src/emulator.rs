@@ -149,6 +149,7 @@ impl Emulator {
         let mut emulator =
             Self { shared, socket, session: None, clock: None, control: None, guardian: None };
         emulator.session = Some(emulator.mount(settings.allow_other)?);
+        emulator.need_no_flush();
         if let Some(starter) = &settings.guardian {
             let guardian = Guardian::start(starter, &dir, &emulator.socket);
             emulator.guardian = Some(guardian.map_err(StartError::Guardian)?);
@@ -160,6 +161,14 @@ impl Emulator {
         let clock = clock.spawn(move || shared.keep_pace()).map_err(StartError::Thread)?;
         emulator.clock = Some(clock);
         Ok(emulator)
+    }
+
+    /// Closes a file once, which tells the kernel that closing needs no answer (FUSE_FLUSH).
+    ///
+    /// A process that executes another program closes files while it holds the lock that a reader of its
+    /// /proc/PID/stat waits for. This process reads that: with an answer to give, both would wait for ever.
+    fn need_no_flush(&self) {
+        drop(fs::File::open(self.shared.dir.join("mode")));
     }
 
     fn mount(&self, allow_other: bool) -> Result<BackgroundSession, StartError> {

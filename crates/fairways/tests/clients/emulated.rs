@@ -36,8 +36,15 @@ impl Emulated {
         std::fs::create_dir(folder.path().join("resctrl")).unwrap();
         let mut command = Command::new(cargo_bin("fairways"));
         command.args(["emulate", "--machine", "chip:xeon-e5:sets=2304", "--programs", programs]);
-        command.args(["--clock", "lockstep", "--host-files"]).arg(folder.path().join("host"));
-        let process = command.arg(folder.path().join("resctrl")).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        command
+            .args(["--clock", "lockstep", "--platform", "skylake", "--host-files"])
+            .arg(folder.path().join("host"));
+        let process = command
+            .arg(folder.path().join("resctrl"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut emulated = Self { process, folder };
         let begun = Instant::now();
         while !emulated.root().join("schemata").is_file() {
