@@ -1,0 +1,33 @@
+//! The kernel lab: a real Linux kernel under QEMU's software emulation, on any machine, in seconds.
+//!
+//! Debian's kernel boots with a processor that has cache allocation, code and data prioritisation, memory bandwidth
+//! allocation and monitoring, as far as the kernel can tell: `setcpuid=` on its command line sets the feature
+//! flags, and a breakpoint of gdb on the kernel's CPUID helper answers the leaves ([`Processor`]). What the
+//! kernel's resctrl accepts, refuses and says is real. No cache is partitioned, and monitoring counters read
+//! what [`Counters`] says.
+//!
+//! ```no_run
+//! use fairways_kernel_lab::{Guest, Kernel, Lab, Processor};
+//!
+//! let lab = Lab::prepare(Kernel::Sid)?;
+//! let outcome = Guest::new().processor(Processor::default()).job("mount -t resctrl r /sys/fs/resctrl").run(&lab)?;
+//! assert_eq!(outcome.code, 0);
+//! # Ok::<(), fairways_kernel_lab::Error>(())
+//! ```
+//!
+
+
+mod apt;
+mod console;
+mod error;
+mod guest;
+mod initramfs;
+mod lab;
+mod processor;
+mod tools;
+mod unpack;
+
+pub use error::Error;
+pub use guest::{Guest, Outcome, RegisterWrite};
+pub use lab::{Kernel, Lab, required};
+pub use processor::{Bandwidth, Cache, Counters, Monitoring, Processor, Topology, Vendor};
