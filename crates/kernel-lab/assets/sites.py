@@ -24,7 +24,13 @@ def is_call(words):
     return words[0] in CALL
 
 
+seen = set()
+
+
 def found(kind, address):
+    if (kind, address) in seen:
+        return
+    seen.add((kind, address))
     print("SITE %s %x" % (kind, address))
 
 

@@ -8,12 +8,13 @@ use std::process::{Command, Stdio};
 use crate::Error;
 
 /// A program, and Debian's package of it.
-const TOOLS: [(&str, &str); 8] = [
+const TOOLS: [(&str, &str); 9] = [
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("gdb", "gdb"),
     ("busybox", "busybox-static"),
     ("zstd", "zstd"),
     ("xz", "xz-utils"),
+    ("lz4", "lz4"),
     ("setpriv", "util-linux"),
     ("ldd", "libc-bin"),
     ("dpkg", "dpkg"),
