@@ -1,0 +1,57 @@
+//! The language of resctrl's files.
+//!
+//! Everything here is text to values and back; nothing opens a file.
+
+mod bit_usage;
+mod cpus;
+mod info;
+mod mode;
+mod reading;
+mod schemata;
+
+pub use bit_usage::{BitUsage, Use};
+pub use cpus::{CpuError, CpuSet};
+pub use info::{Bandwidth, Cache, Info, Monitoring};
+pub use mode::Mode;
+pub use reading::Reading;
+pub use schemata::{Line, Schemata, Value};
+
+/// What a file says that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} `{found}`: expected {expected}")]
+pub struct LanguageError {
+    /// Which part of which file.
+    pub what: &'static str,
+    /// The text.
+    pub found: String,
+    /// What should stand there.
+    pub expected: &'static str,
+}
+
+impl LanguageError {
+    fn new(what: &'static str, found: &str, expected: &'static str) -> Self {
+        Self { what, found: found.trim_end().to_owned(), expected }
+    }
+}
+
+/// `0=value;1=value`: what each domain has, by the domain's id, which may skip numbers.
+///
+/// The kernel prints ids in ascending order and accepts blanks around both sides.
+fn by_domain<T>(
+    what: &'static str,
+    text: &str,
+    mut value: impl FnMut(&str) -> Result<T, LanguageError>,
+) -> Result<Vec<(u32, T)>, LanguageError> {
+    let expected = "domain=value, separated by `;`";
+    let mut domains: Vec<(u32, T)> = Vec::new();
+    for pair in text.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
+        let (id, of) =
+            pair.split_once('=').ok_or_else(|| LanguageError::new(what, pair, expected))?;
+        let id = id.trim().parse().map_err(|_| LanguageError::new(what, pair, expected))?;
+        if domains.iter().any(|&(known, _)| known == id) {
+            return Err(LanguageError::new(what, pair, "each domain once"));
+        }
+        domains.push((id, value(of.trim())?));
+    }
+    Ok(domains)
+}

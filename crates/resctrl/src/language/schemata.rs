@@ -1,0 +1,200 @@
+//! What `schemata` and `size` say.
+
+use std::fmt;
+
+use fairways_core::WayMask;
+
+use super::{LanguageError, by_domain};
+
+/// What one domain of a resource has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// Of a cache: the ways that may be filled.
+    Mask(WayMask),
+    /// Of memory bandwidth: percent, MB/s, or an eighth of a GB/s, as the resource counts. In `size`, of a cache: bytes.
+    Number(u32),
+    /// `uninitialized`: the group is in pseudo-locksetup.
+    Uninitialized,
+}
+
+/// One resource's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// `L3`, `L3CODE`, `L3DATA`, `L2`, ..., `MB`, `SMBA`.
+    pub resource: String,
+    /// What each domain has, by its id, ascending as the kernel prints them; ids may skip numbers.
+    pub domains: Vec<(u32, Value)>,
+}
+
+impl Line {
+    /// What domain `id` has.
+    #[must_use]
+    pub fn value(&self, id: u32) -> Option<Value> {
+        self.domains.iter().find(|(of, _)| *of == id).map(|&(_, value)| value)
+    }
+
+    /// Whether the resource is a cache, whose values are masks.
+    #[must_use]
+    pub fn is_cache(&self) -> bool {
+        names_a_cache(&self.resource)
+    }
+}
+
+/// A group's file `schemata` (or, with numbers for masks, `size`): resctrl.rst, "Schemata files".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schemata {
+    /// One line a resource, in the file's order.
+    pub lines: Vec<Line>,
+}
+
+impl Schemata {
+    /// Reads a whole file `schemata`. Every name of a resource is taken; a cache's is `L` and a digit.
+    ///
+    /// # Errors
+    /// At the first thing that is not `resource:domain=value;...`, a mask in hexadecimal for a cache and a decimal number
+    /// for anything else.
+    pub fn parse(text: &str) -> Result<Self, LanguageError> {
+        Self::parse_with(text, |resource, value| {
+            if names_a_cache(resource) {
+                let digits = value.strip_prefix("0x").unwrap_or(value);
+                let bits = u32::from_str_radix(digits, 16)
+                    .map(|bits| Value::Mask(WayMask::from_bits(bits)));
+                bits.map_err(|_| {
+                    LanguageError::new("schemata", value, "a mask of ways in hexadecimal")
+                })
+            } else {
+                number("schemata", value)
+            }
+        })
+    }
+
+    /// Reads a whole file `size`: the same lines, with a cache's shares in bytes.
+    ///
+    /// # Errors
+    /// As [`Schemata::parse`].
+    pub fn parse_sizes(text: &str) -> Result<Self, LanguageError> {
+        Self::parse_with(text, |_, value| number("size", value))
+    }
+
+    fn parse_with(
+        text: &str,
+        value: impl Fn(&str, &str) -> Result<Value, LanguageError>,
+    ) -> Result<Self, LanguageError> {
+        let mut lines = Vec::new();
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let expected = "resource:domain=value";
+            let (resource, domains) = line
+                .split_once(':')
+                .ok_or_else(|| LanguageError::new("schemata", line.trim(), expected))?;
+            let resource = resource.trim();
+            let domains = if domains.trim() == "uninitialized" {
+                Vec::new()
+            } else {
+                by_domain("schemata", domains, |text| match text {
+                    "uninitialized" => Ok(Value::Uninitialized),
+                    _ => value(resource, text),
+                })?
+            };
+            lines.push(Line { resource: resource.to_owned(), domains });
+        }
+        Ok(Self { lines })
+    }
+
+    /// The line of `resource`.
+    #[must_use]
+    pub fn line(&self, resource: &str) -> Option<&Line> {
+        self.lines.iter().find(|line| line.resource == resource)
+    }
+}
+
+/// As it is written to a file: every line ended, none padded.
+impl fmt::Display for Schemata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.lines {
+            write!(f, "{}:", line.resource)?;
+            for (at, (id, value)) in line.domains.iter().enumerate() {
+                let separator = if at == 0 { "" } else { ";" };
+                match value {
+                    Value::Mask(mask) => write!(f, "{separator}{id}={:x}", mask.bits())?,
+                    Value::Number(number) => write!(f, "{separator}{id}={number}")?,
+                    Value::Uninitialized => write!(f, "{separator}{id}=uninitialized")?,
+                }
+            }
+            f.write_str("\n")?;
+        }
+        Ok(())
+    }
+}
+
+fn number(what: &'static str, text: &str) -> Result<Value, LanguageError> {
+    text.parse().map(Value::Number).map_err(|_| LanguageError::new(what, text, "a number"))
+}
+
+fn names_a_cache(resource: &str) -> bool {
+    let mut letters = resource.chars();
+    letters.next() == Some('L') && letters.next().is_some_and(|digit| digit.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FILE: &str = "    MB:0=100;16=4294967295\nL3DATA:0=fffff;16=00003\nL3CODE:0=1;16=0\n";
+
+    #[test]
+    fn the_kernels_own_form_is_read() {
+        let schemata = Schemata::parse(FILE).expect("as the kernel prints it");
+        let names: Vec<&str> = schemata.lines.iter().map(|line| line.resource.as_str()).collect();
+        assert_eq!(names, ["MB", "L3DATA", "L3CODE"]);
+        let data = schemata.line("L3DATA").expect("a line");
+        assert_eq!(data.value(16), Some(Value::Mask(WayMask::from_bits(3))));
+        assert_eq!(data.value(1), None, "ids may skip numbers");
+        assert!(data.is_cache());
+        let bandwidth = schemata.line("MB").expect("a line");
+        assert_eq!(bandwidth.value(16), Some(Value::Number(u32::MAX)), "unlimited under mba_MBps");
+        assert!(!bandwidth.is_cache());
+        assert_eq!(
+            schemata.to_string(),
+            "MB:0=100;16=4294967295\nL3DATA:0=fffff;16=3\nL3CODE:0=1;16=0\n"
+        );
+    }
+
+    #[test]
+    fn sizes_are_bytes() {
+        let sizes = Schemata::parse_sizes("    L3:0=5592404;1=16777212\n")
+            .expect("as the kernel prints it");
+        assert_eq!(sizes.lines[0].value(0), Some(Value::Number(5_592_404)));
+    }
+
+    #[test]
+    fn a_group_about_to_be_locked_has_no_mask_yet() {
+        let schemata = Schemata::parse("    L3:uninitialized\n").expect("as the kernel prints it");
+        assert_eq!(schemata.lines[0].domains, []);
+    }
+
+    #[test]
+    fn errors_name_the_text() {
+        for (text, error) in [
+            ("L3\n", "schemata `L3`: expected resource:domain=value"),
+            ("L3:0\n", "schemata `0`: expected domain=value, separated by `;`"),
+            ("L3:0=g\n", "schemata `g`: expected a mask of ways in hexadecimal"),
+            ("MB:0=f\n", "schemata `f`: expected a number"),
+            ("L3:0=f;0=f\n", "schemata `0=f`: expected each domain once"),
+            ("L3:0=fffffffff\n", "schemata `fffffffff`: expected a mask of ways in hexadecimal"),
+        ] {
+            assert_eq!(Schemata::parse(text).expect_err(text).to_string(), error);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused_and_read_again(text in "(.{0,60}|[L3MBC:=;0-9a-fx \n]{0,60})") {
+            if let Ok(schemata) = Schemata::parse(&text) {
+                let again = Schemata::parse(&schemata.to_string()).expect("what was printed");
+                prop_assert_eq!(again.to_string(), schemata.to_string());
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Machines: what hardware and kernel tell of themselves.
+//!
+//! A [`Platform`] is a named machine, changed as wanted: [`Platform::skylake`]`().with_domains(2, 8)`.
+
+mod kernel;
+mod named;
+mod resource;
+
+use std::collections::BTreeMap;
+
+pub use kernel::Kernel;
+pub use resource::{
+    BandwidthAllocation, CacheAllocation, Event, Monitoring, Resource, ThrottleMode,
+};
+
+use crate::language::CpuSet;
+
+/// A CPU's caches, by the ids that the kernel gives them (sysfs `cache/index*/id`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caches {
+    /// Its last-level cache, which is also the domain of memory bandwidth and of monitoring.
+    pub l3: u32,
+    /// Its second-level cache.
+    pub l2: u32,
+}
+
+/// A machine, as resctrl sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// What it is called.
+    pub name: &'static str,
+    /// The kernel that it runs.
+    pub kernel: Kernel,
+    /// All CPUs that there can be, by number, with their caches.
+    pub cpus: BTreeMap<u32, Caches>,
+    /// How ways of the last-level cache are shared out, if they can be.
+    pub l3: Option<CacheAllocation>,
+    /// How ways of second-level caches are shared out, if they can be.
+    pub l2: Option<CacheAllocation>,
+    /// How memory bandwidth is limited, if it can be.
+    pub mb: Option<BandwidthAllocation>,
+    /// How bandwidth of slow memory is limited, if it can be.
+    pub smba: Option<BandwidthAllocation>,
+    /// What can be monitored, if anything.
+    pub monitoring: Option<Monitoring>,
+    /// Bytes of a last-level cache, allocatable or not: the limit of `max_threshold_occupancy`.
+    pub llc_bytes: u32,
+}
+
+impl Platform {
+    /// Under another kernel.
+    #[must_use]
+    pub fn with_kernel(mut self, kernel: Kernel) -> Self {
+        self.kernel = kernel;
+        self
+    }
+
+    /// With `domains` last-level caches of `cpus_each` CPUs, numbered on, caches from 0 on; each CPU has an L2 of its own.
+    #[must_use]
+    pub fn with_domains(self, domains: u32, cpus_each: u32) -> Self {
+        let ids: Vec<u32> = (0..domains).collect();
+        self.with_domain_ids(&ids, cpus_each)
+    }
+
+    /// With a last-level cache of `cpus_each` CPUs for each of `ids`, which may skip numbers.
+    #[must_use]
+    pub fn with_domain_ids(mut self, ids: &[u32], cpus_each: u32) -> Self {
+        let l3 = ids.iter().flat_map(|&id| (0..cpus_each).map(move |_| id));
+        self.cpus = (0_u32..).zip(l3).map(|(cpu, l3)| (cpu, Caches { l3, l2: cpu })).collect();
+        self
+    }
+
+    /// With these CPUs and caches.
+    #[must_use]
+    pub fn with_cpus(mut self, cpus: impl IntoIterator<Item = (u32, Caches)>) -> Self {
+        self.cpus = cpus.into_iter().collect();
+        self
+    }
+
+    /// With a last-level cache of `ways` ways (1 to 32), of which `shareable_bits` are shared with other agents.
+    #[must_use]
+    pub fn with_ways(mut self, ways: u32, shareable_bits: u32) -> Self {
+        if let Some(l3) = &mut self.l3 {
+            l3.cbm_len = ways.clamp(1, 32);
+            l3.shareable_bits = shareable_bits & l3.full();
+        }
+        self
+    }
+
+    /// With last-level caches of so many bytes.
+    #[must_use]
+    pub fn with_llc_bytes(mut self, bytes: u32) -> Self {
+        self.llc_bytes = bytes;
+        if let Some(l3) = &mut self.l3 {
+            l3.cache_bytes = bytes;
+        }
+        self
+    }
+
+    /// With so many classes of service for everything.
+    #[must_use]
+    pub fn with_closids(mut self, closids: u32) -> Self {
+        let caches = [&mut self.l3, &mut self.l2].into_iter().flatten();
+        caches.for_each(|cache| cache.closids = closids);
+        let bandwidths = [&mut self.mb, &mut self.smba].into_iter().flatten();
+        bandwidths.for_each(|bandwidth| bandwidth.closids = closids);
+        self
+    }
+
+    /// With so many monitoring ids, at least one.
+    #[must_use]
+    pub fn with_rmids(mut self, rmids: u32) -> Self {
+        if let Some(monitoring) = &mut self.monitoring {
+            monitoring.rmids = rmids.max(1);
+        }
+        self
+    }
+
+    /// With masks that may have gaps, or may not.
+    #[must_use]
+    pub fn with_sparse_masks(mut self, sparse: bool) -> Self {
+        let caches = [&mut self.l3, &mut self.l2].into_iter().flatten();
+        caches.for_each(|cache| cache.sparse = sparse);
+        self
+    }
+
+    /// One more than the greatest CPU number (the kernel's `nr_cpu_ids`).
+    #[must_use]
+    pub fn cpu_limit(&self) -> u32 {
+        self.cpus.keys().next_back().map_or(0, |cpu| cpu + 1)
+    }
+
+    /// All CPUs.
+    #[must_use]
+    pub fn all_cpus(&self) -> CpuSet {
+        self.cpus.keys().copied().collect()
+    }
+
+    /// The domain of `resource` that `cpu` belongs to.
+    #[must_use]
+    pub fn domain_of(&self, resource: Resource, cpu: u32) -> Option<u32> {
+        let caches = self.cpus.get(&cpu)?;
+        Some(if resource == Resource::L2 { caches.l2 } else { caches.l3 })
+    }
+
+    /// How ways of that cache are shared out.
+    #[must_use]
+    pub fn cache(&self, resource: Resource) -> Option<&CacheAllocation> {
+        match resource {
+            Resource::L3 => self.l3.as_ref(),
+            Resource::L2 => self.l2.as_ref(),
+            Resource::Mb | Resource::Smba => None,
+        }
+    }
+
+    /// How that bandwidth is limited.
+    #[must_use]
+    pub fn bandwidth(&self, resource: Resource) -> Option<&BandwidthAllocation> {
+        match resource {
+            Resource::Mb => self.mb.as_ref(),
+            Resource::Smba if self.kernel.slow_memory_bandwidth => self.smba.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Classes of service that hardware has for `resource`; none if it cannot be shared out.
+    #[must_use]
+    pub fn closids(&self, resource: Resource) -> Option<u32> {
+        let cache = self.cache(resource).map(|cache| cache.closids);
+        cache.or_else(|| self.bandwidth(resource).map(|bandwidth| bandwidth.closids))
+    }
+
+    /// What a class has that nobody limited: all ways, or all bandwidth.
+    #[must_use]
+    pub fn unlimited(&self, resource: Resource) -> u32 {
+        let cache = self.cache(resource).map(CacheAllocation::full);
+        cache.or_else(|| self.bandwidth(resource).map(|bandwidth| bandwidth.max)).unwrap_or(0)
+    }
+
+    /// Whether anything can be shared out.
+    #[must_use]
+    pub fn allocates(&self) -> bool {
+        Resource::ALL.iter().any(|&resource| self.closids(resource).is_some())
+    }
+}

@@ -1,0 +1,229 @@
+//! Machines by name.
+
+use std::collections::BTreeMap;
+
+use super::{
+    BandwidthAllocation, CacheAllocation, Event, Kernel, Monitoring, Platform, ThrottleMode,
+};
+
+const KIB: u32 = 1024;
+const MIB: u32 = 1024 * KIB;
+
+/// An Intel cache of 20 ways with all that Intel has, to be changed.
+const INTEL_L3: CacheAllocation = CacheAllocation {
+    cbm_len: 20,
+    shareable_bits: 0xc_0000,
+    min_cbm_bits: 1,
+    sparse: false,
+    closids: 16,
+    cdp: true,
+    cache_bytes: 40 * MIB,
+};
+
+/// Intel's bandwidth in percent (SDM vol. 3B, 18.19.7): steps of ten.
+const INTEL_MB: BandwidthAllocation = BandwidthAllocation {
+    min: 10,
+    max: 100,
+    gran: 10,
+    linear: true,
+    closids: 8,
+    throttle_mode: Some(ThrottleMode::Max),
+};
+
+fn monitoring(rmids: u32, scale_bytes: u32) -> Monitoring {
+    Monitoring {
+        rmids,
+        rmids_per_class: false,
+        events: Event::ALL.to_vec(),
+        scale_bytes,
+        configurable: None,
+    }
+}
+
+impl Platform {
+    fn intel(name: &'static str, l3: CacheAllocation) -> Self {
+        Self {
+            name,
+            kernel: Kernel::v7_2(),
+            cpus: BTreeMap::new(),
+            llc_bytes: l3.cache_bytes,
+            l3: Some(l3),
+            l2: None,
+            mb: None,
+            smba: None,
+            monitoring: Some(monitoring(144, 64 * KIB)),
+        }
+        .with_domains(2, 8)
+    }
+
+    /// The machine of the kernel lab: four CPUs, caches 0 of CPUs 0 and 1 and 1 of CPUs 2 and 3, 12 ways of 16 MiB.
+    #[must_use]
+    pub fn lab() -> Self {
+        let l3 = CacheAllocation {
+            cbm_len: 12,
+            shareable_bits: 0xc00,
+            closids: 8,
+            cache_bytes: 16 * MIB,
+            ..INTEL_L3
+        };
+        Self {
+            mb: Some(INTEL_MB),
+            monitoring: Some(monitoring(32, 64 * KIB)),
+            ..Self::intel("lab", l3)
+        }
+        .with_domains(2, 2)
+    }
+
+    /// Xeon E5 v3: four classes, at least two ways each, nothing else (`cache_alloc_hsw_probe`).
+    #[must_use]
+    pub fn haswell() -> Self {
+        let l3 = CacheAllocation {
+            min_cbm_bits: 2,
+            closids: 4,
+            cdp: false,
+            cache_bytes: 30 * MIB,
+            ..INTEL_L3
+        };
+        let events = vec![Event::LlcOccupancy];
+        Self {
+            monitoring: Some(Monitoring { events, ..monitoring(48, 48 * KIB) }),
+            ..Self::intel("haswell", l3)
+        }
+    }
+
+    /// Xeon E5 v4: 20 ways, 16 classes, code and data apart, no bandwidth control.
+    #[must_use]
+    pub fn broadwell() -> Self {
+        Self {
+            monitoring: Some(monitoring(88, 48 * KIB)),
+            ..Self::intel("broadwell", CacheAllocation { cache_bytes: 55 * MIB, ..INTEL_L3 })
+        }
+    }
+
+    /// First Xeon Scalable: 11 ways, of which two are shared; bandwidth, with 8 classes, which is the limit for all.
+    #[must_use]
+    pub fn skylake() -> Self {
+        let l3 = CacheAllocation {
+            cbm_len: 11,
+            shareable_bits: 0x600,
+            cache_bytes: 22 * MIB,
+            ..INTEL_L3
+        };
+        Self {
+            mb: Some(INTEL_MB),
+            monitoring: Some(monitoring(112, 80 * KIB)),
+            ..Self::intel("skylake", l3)
+        }
+    }
+
+    /// Third Xeon Scalable: 12 ways, L2 too, 15 classes; siblings are throttled apart.
+    #[must_use]
+    pub fn ice_lake() -> Self {
+        let l3 = CacheAllocation {
+            cbm_len: 12,
+            shareable_bits: 0xc00,
+            closids: 15,
+            cache_bytes: 48 * MIB,
+            ..INTEL_L3
+        };
+        let l2 = CacheAllocation { shareable_bits: 0, cache_bytes: 1280 * KIB, ..l3.clone() };
+        let throttle_mode = Some(ThrottleMode::PerThread);
+        Self {
+            l2: Some(l2),
+            mb: Some(BandwidthAllocation { closids: 15, throttle_mode, ..INTEL_MB }),
+            monitoring: Some(monitoring(224, 96 * KIB)),
+            ..Self::intel("ice-lake", l3)
+        }
+    }
+
+    /// Granite Rapids: masks may have gaps.
+    #[must_use]
+    pub fn granite_rapids() -> Self {
+        let mut platform = Self { name: "granite-rapids", ..Self::ice_lake() };
+        platform = platform.with_ways(16, 0).with_llc_bytes(504 * MIB).with_sparse_masks(true);
+        if let Some(l2) = &mut platform.l2 {
+            l2.cbm_len = 16;
+            l2.cache_bytes = 2 * MIB;
+        }
+        platform
+    }
+
+    /// AMD EPYC: a cache for each core complex, with ids that skip; masks with gaps, or empty; bandwidth in 1/8 GB/s;
+    /// events that can be configured.
+    #[must_use]
+    pub fn zen() -> Self {
+        let l3 = CacheAllocation {
+            cbm_len: 16,
+            shareable_bits: 0,
+            min_cbm_bits: 0,
+            sparse: true,
+            closids: 16,
+            cdp: true,
+            cache_bytes: 32 * MIB,
+        };
+        let mb = BandwidthAllocation {
+            min: 0,
+            max: 2048,
+            gran: 1,
+            linear: false,
+            closids: 16,
+            throttle_mode: None,
+        };
+        Self {
+            mb: Some(mb.clone()),
+            smba: Some(mb),
+            monitoring: Some(Monitoring { configurable: Some(0x7f), ..monitoring(256, 64) }),
+            ..Self::intel("zen", l3)
+        }
+        .with_domain_ids(&[0, 1, 8, 9], 4)
+    }
+
+    /// Arm MPAM: a portion bitmap with gaps, bandwidth in percent, four monitoring groups in each class.
+    #[must_use]
+    pub fn mpam() -> Self {
+        let l3 = CacheAllocation {
+            cbm_len: 16,
+            shareable_bits: 0,
+            min_cbm_bits: 1,
+            sparse: true,
+            closids: 32,
+            cdp: true,
+            cache_bytes: 32 * MIB,
+        };
+        let mb = BandwidthAllocation {
+            min: 1,
+            max: 100,
+            gran: 1,
+            linear: true,
+            closids: 32,
+            throttle_mode: None,
+        };
+        let events = vec![Event::LlcOccupancy];
+        Self {
+            mb: Some(mb),
+            monitoring: Some(Monitoring { rmids_per_class: true, events, ..monitoring(4, 1) }),
+            ..Self::intel("mpam", l3)
+        }
+    }
+
+    /// All machines that have a name.
+    #[must_use]
+    pub fn all() -> [Self; 8] {
+        [
+            Self::lab(),
+            Self::haswell(),
+            Self::broadwell(),
+            Self::skylake(),
+            Self::ice_lake(),
+            Self::granite_rapids(),
+            Self::zen(),
+            Self::mpam(),
+        ]
+    }
+
+    /// The machine of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|platform| platform.name == name)
+    }
+}

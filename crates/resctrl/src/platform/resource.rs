@@ -1,0 +1,164 @@
+//! What can be shared out.
+
+use std::fmt;
+
+/// What can be shared out, in the order in which the kernel counts (`enum resctrl_res_level`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// Ways of the last-level cache.
+    L3,
+    /// Ways of a second-level cache.
+    L2,
+    /// Memory bandwidth.
+    Mb,
+    /// Bandwidth of slow memory (AMD, CXL).
+    Smba,
+}
+
+impl Resource {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::L3, Self::L2, Self::Mb, Self::Smba];
+
+    /// Whether ways of a cache are shared out, by masks.
+    #[must_use]
+    pub const fn is_cache(self) -> bool {
+        matches!(self, Self::L3 | Self::L2)
+    }
+
+    /// Its name in `schemata` and under `info`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::L3 => "L3",
+            Self::L2 => "L2",
+            Self::Mb => "MB",
+            Self::Smba => "SMBA",
+        }
+    }
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What ways of a cache can be shared out (CPUID leaf 0x10; `info/L3`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheAllocation {
+    /// Bits of a mask, 1 to 32: mostly the ways.
+    pub cbm_len: u32,
+    /// Bits that other agents, such as network cards, fill too.
+    pub shareable_bits: u32,
+    /// Fewest neighbouring bits of a mask; 0 if a mask may be empty.
+    pub min_cbm_bits: u32,
+    /// Whether a mask may have gaps.
+    pub sparse: bool,
+    /// Classes of service. Code and data apart need two each.
+    pub closids: u32,
+    /// Whether code and data can have masks of their own.
+    pub cdp: bool,
+    /// Bytes of one cache.
+    pub cache_bytes: u32,
+}
+
+impl CacheAllocation {
+    /// Every bit of a mask.
+    #[must_use]
+    pub const fn full(&self) -> u32 {
+        u32::MAX >> (32 - self.cbm_len)
+    }
+}
+
+/// What a thread gets whose sibling has another limit (`info/MB/thread_throttle_mode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThrottleMode {
+    /// The stricter of both (`max`).
+    Max,
+    /// Its own (`per-thread`).
+    PerThread,
+}
+
+/// How bandwidth can be limited (`info/MB`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BandwidthAllocation {
+    /// Least value.
+    pub min: u32,
+    /// Greatest value, which is what a new group has: 100 (%) on Intel, 2048 (1/8 GB/s) and more on AMD.
+    pub max: u32,
+    /// Values are rounded up to multiples of this.
+    pub gran: u32,
+    /// Whether delay is linear in the value.
+    pub linear: bool,
+    /// Classes of service.
+    pub closids: u32,
+    /// What siblings do to each other, where the kernel tells.
+    pub throttle_mode: Option<ThrottleMode>,
+}
+
+/// An event of `mon_data`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Event {
+    /// Bytes held in the cache now.
+    LlcOccupancy,
+    /// Bytes from and to all memory.
+    MbmTotalBytes,
+    /// Bytes from and to the memory of the own node.
+    MbmLocalBytes,
+}
+
+impl Event {
+    /// All of them, in the kernel's order (`enum resctrl_event_id`).
+    pub const ALL: [Self; 3] = [Self::LlcOccupancy, Self::MbmTotalBytes, Self::MbmLocalBytes];
+
+    /// Its file in `mon_data/mon_L3_*`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LlcOccupancy => "llc_occupancy",
+            Self::MbmTotalBytes => "mbm_total_bytes",
+            Self::MbmLocalBytes => "mbm_local_bytes",
+        }
+    }
+
+    /// Whether it counts bandwidth.
+    #[must_use]
+    pub const fn is_bandwidth(self) -> bool {
+        !matches!(self, Self::LlcOccupancy)
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What can be monitored (CPUID leaf 0xf; `info/L3_MON`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Monitoring {
+    /// Monitoring ids; of every class of service if [`rmids_per_class`](Self::rmids_per_class).
+    pub rmids: u32,
+    /// Whether each class of service has monitoring ids of its own (MPAM), or all share them (x86).
+    pub rmids_per_class: bool,
+    /// The events, in the order of [`Event::ALL`].
+    pub events: Vec<Event>,
+    /// Bytes that hardware counts as one; what is read is a multiple of it.
+    pub scale_bytes: u32,
+    /// Which transactions an event can count, as bits, where that can be chosen (AMD's BMEC: 0x7f).
+    pub configurable: Option<u32>,
+}
+
+impl Monitoring {
+    /// Whether any bandwidth is counted.
+    #[must_use]
+    pub fn counts_bandwidth(&self) -> bool {
+        self.events.iter().any(|event| event.is_bandwidth())
+    }
+
+    /// Whether what a cache holds is told.
+    #[must_use]
+    pub fn tells_occupancy(&self) -> bool {
+        self.events.contains(&Event::LlcOccupancy)
+    }
+}

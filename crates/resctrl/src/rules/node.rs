@@ -1,0 +1,268 @@
+//! Files and directories.
+
+use super::schema::SchemaId;
+use crate::platform::Event;
+
+/// A group, over all of its life; never that of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub(super) u64);
+
+/// A file in a group's directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GroupFile {
+    /// `cpus`: a mask.
+    Cpus,
+    /// `cpus_list`: a list.
+    CpusList,
+    /// `tasks`: thread ids.
+    Tasks,
+    /// `mon_hw_id`: the RMID.
+    MonHwId,
+    /// `schemata`.
+    Schemata,
+    /// `mba_MBps_event`.
+    MbaMbpsEvent,
+    /// `mode`.
+    Mode,
+    /// `size`.
+    Size,
+    /// `ctrl_hw_id`: the CLOSID.
+    CtrlHwId,
+}
+
+impl GroupFile {
+    /// All of them, in the order of `res_common_files`.
+    pub const ALL: [Self; 9] = [
+        Self::Cpus,
+        Self::CpusList,
+        Self::Tasks,
+        Self::MonHwId,
+        Self::Schemata,
+        Self::MbaMbpsEvent,
+        Self::Mode,
+        Self::Size,
+        Self::CtrlHwId,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpus => "cpus",
+            Self::CpusList => "cpus_list",
+            Self::Tasks => "tasks",
+            Self::MonHwId => "mon_hw_id",
+            Self::Schemata => "schemata",
+            Self::MbaMbpsEvent => "mba_MBps_event",
+            Self::Mode => "mode",
+            Self::Size => "size",
+            Self::CtrlHwId => "ctrl_hw_id",
+        }
+    }
+
+    /// Whether it can be written.
+    #[must_use]
+    pub const fn is_writable(self) -> bool {
+        !matches!(self, Self::MonHwId | Self::Size | Self::CtrlHwId)
+    }
+}
+
+/// A file in `info/L3` and its like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ControlFile {
+    /// `num_closids`.
+    NumClosids,
+    /// `cbm_mask`.
+    CbmMask,
+    /// `min_cbm_bits`.
+    MinCbmBits,
+    /// `shareable_bits`.
+    ShareableBits,
+    /// `bit_usage`.
+    BitUsage,
+    /// `min_bandwidth`.
+    MinBandwidth,
+    /// `bandwidth_gran`.
+    BandwidthGran,
+    /// `delay_linear`.
+    DelayLinear,
+    /// `thread_throttle_mode`.
+    ThreadThrottleMode,
+    /// `sparse_masks`.
+    SparseMasks,
+}
+
+impl ControlFile {
+    /// All of them, in the order of `res_common_files`.
+    pub const ALL: [Self; 10] = [
+        Self::NumClosids,
+        Self::CbmMask,
+        Self::MinCbmBits,
+        Self::ShareableBits,
+        Self::BitUsage,
+        Self::MinBandwidth,
+        Self::BandwidthGran,
+        Self::DelayLinear,
+        Self::ThreadThrottleMode,
+        Self::SparseMasks,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NumClosids => "num_closids",
+            Self::CbmMask => "cbm_mask",
+            Self::MinCbmBits => "min_cbm_bits",
+            Self::ShareableBits => "shareable_bits",
+            Self::BitUsage => "bit_usage",
+            Self::MinBandwidth => "min_bandwidth",
+            Self::BandwidthGran => "bandwidth_gran",
+            Self::DelayLinear => "delay_linear",
+            Self::ThreadThrottleMode => "thread_throttle_mode",
+            Self::SparseMasks => "sparse_masks",
+        }
+    }
+}
+
+/// A file in `info/L3_MON`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MonitoringFile {
+    /// `mon_features`.
+    MonFeatures,
+    /// `num_rmids`.
+    NumRmids,
+    /// `max_threshold_occupancy`.
+    MaxThresholdOccupancy,
+    /// `mbm_total_bytes_config`.
+    MbmTotalBytesConfig,
+    /// `mbm_local_bytes_config`.
+    MbmLocalBytesConfig,
+    /// `mbm_assign_mode`.
+    MbmAssignMode,
+}
+
+impl MonitoringFile {
+    /// All of them, in the order of `res_common_files`.
+    pub const ALL: [Self; 6] = [
+        Self::MonFeatures,
+        Self::NumRmids,
+        Self::MaxThresholdOccupancy,
+        Self::MbmTotalBytesConfig,
+        Self::MbmLocalBytesConfig,
+        Self::MbmAssignMode,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MonFeatures => "mon_features",
+            Self::NumRmids => "num_rmids",
+            Self::MaxThresholdOccupancy => "max_threshold_occupancy",
+            Self::MbmTotalBytesConfig => "mbm_total_bytes_config",
+            Self::MbmLocalBytesConfig => "mbm_local_bytes_config",
+            Self::MbmAssignMode => "mbm_assign_mode",
+        }
+    }
+
+    /// Whether it can be written.
+    #[must_use]
+    pub const fn is_writable(self) -> bool {
+        !matches!(self, Self::MonFeatures | Self::NumRmids)
+    }
+}
+
+/// A file or directory. It stays the same over a rename, and names nothing any more once it is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Node {
+    /// A group's directory; the root group's is the root.
+    Group(GroupId),
+    /// A file of a group.
+    File(GroupId, GroupFile),
+    /// A group's `mon_groups`.
+    MonGroups(GroupId),
+    /// A group's `mon_data`.
+    MonData(GroupId),
+    /// `mon_data/mon_L3_NN`, by the domain's id.
+    MonDomain(GroupId, u32),
+    /// An event's file in it.
+    MonEvent(GroupId, u32, Event),
+    /// `info`.
+    Info,
+    /// `info/last_cmd_status`.
+    LastCmdStatus,
+    /// `info/L3` and its like.
+    Control(SchemaId),
+    /// A file in it.
+    ControlFile(SchemaId, ControlFile),
+    /// `info/L3_MON`.
+    Monitoring,
+    /// A file in it.
+    MonitoringFile(MonitoringFile),
+}
+
+impl Node {
+    /// Whether it is a directory.
+    #[must_use]
+    pub const fn is_directory(self) -> bool {
+        matches!(
+            self,
+            Self::Group(_)
+                | Self::MonGroups(_)
+                | Self::MonData(_)
+                | Self::MonDomain(..)
+                | Self::Info
+                | Self::Control(_)
+                | Self::Monitoring
+        )
+    }
+
+    /// The group that it belongs to; none for what is under `info`.
+    #[must_use]
+    pub const fn group(self) -> Option<GroupId> {
+        match self {
+            Self::Group(group)
+            | Self::File(group, _)
+            | Self::MonGroups(group)
+            | Self::MonData(group)
+            | Self::MonDomain(group, _)
+            | Self::MonEvent(group, ..) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// Permission bits that it is made with.
+    #[must_use]
+    pub const fn first_mode(self) -> u16 {
+        match self {
+            _ if self.is_directory() => 0o755,
+            Self::File(_, file) if file.is_writable() => 0o644,
+            Self::MonitoringFile(file) if file.is_writable() => 0o644,
+            _ => 0o444,
+        }
+    }
+
+    /// Whether it tells of that domain.
+    pub(super) const fn is_of_domain(self, domain: u32) -> bool {
+        matches!(self, Self::MonDomain(_, of) | Self::MonEvent(_, of, _) if of == domain)
+    }
+
+    /// Whether the kernel has code that takes what is written to it.
+    pub(super) const fn takes_writes(self) -> bool {
+        !self.is_directory() && !matches!(self, Self::MonEvent(..))
+    }
+}
+
+/// Who may do what with a file or directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// Whether it is a directory.
+    pub directory: bool,
+    /// Permission bits.
+    pub mode: u16,
+    /// Owner: at first, who made the group.
+    pub uid: u32,
+    /// Group of the owner.
+    pub gid: u32,
+}
