@@ -71,10 +71,15 @@ impl Maker<'_> {
         if self.grounds.few_rmids {
             self.threshold("0");
         }
-        // Most sequences are about groups.
+        // Most of what happens is about groups.
+        for group in GROUPS {
+            if self.chance(60) {
+                self.steps.push(Step::Mkdir(group.into()));
+            }
+        }
         for _ in 0..self.below(4) {
-            let group = self.one(&GROUPS);
-            self.steps.push(Step::Mkdir(group.into()));
+            let monitor = self.monitor();
+            self.steps.push(Step::Mkdir(monitor));
         }
     }
 
@@ -131,16 +136,29 @@ impl Maker<'_> {
                 self.mkdir()
             }
             _ if self.grounds.plug => {
-                let cpu = self.below(self.grounds.processor.topology.cpus().into());
-                Step::Cpu(u32::try_from(cpu).unwrap_or(0), self.chance(50))
+                // The first can't be plugged out.
+                let cpu = 1 + self.below(u64::from(self.grounds.processor.topology.cpus()) - 1);
+                Step::Cpu(u32::try_from(cpu).unwrap_or(1), self.chance(50))
             }
-            _ => {
-                let options = self.one(&self.grounds.options);
-                let odd = self.one(&["nonsense", "cdp,cdp", "cdpl2", "debug=1", "", "mba_MBps,cdp"]);
-                Step::Reset(if self.chance(60) { options } else { odd }.into())
-            }
+            98 => return self.remount(),
+            _ => Step::Read("info/last_cmd_status".into()),
         };
         self.steps.push(step);
+    }
+
+    /// Only root may; where the options are refused, nothing is mounted, and others are given.
+    fn remount(&mut self) {
+        self.steps.push(Step::As(0));
+        let odd = ["nonsense", "cdp,cdp", "cdpl2", "debug=1", "mba_MBps,cdp", "Debug", "debug,", ",debug"];
+        let odd = self.one(&odd);
+        if self.chance(40) {
+            self.steps.push(Step::Reset(odd.into()));
+        }
+        let options = self.one(&self.grounds.options);
+        self.steps.push(Step::Reset(options.into()));
+        for group in ["a", "b"] {
+            self.steps.push(Step::Mkdir(group.into()));
+        }
     }
 
     /// A control group, or the root, which is the empty path.
@@ -244,7 +262,9 @@ impl Maker<'_> {
             8 => below(&self.control(), "mon_groups"),
             _ => self.some_path(),
         };
-        Step::Mv(from, to)
+        // Another file system is beside the root.
+        let inside = |path: String| if path.is_empty() { "a".into() } else { path };
+        Step::Mv(inside(from), inside(to))
     }
 
     fn mode(&mut self) -> Step {
@@ -278,7 +298,7 @@ impl Maker<'_> {
             8 => "@p,999999,@q".into(),
             _ => self
                 .one(&[
-                    "", " ", ",", "@p,", ",@q", "@p @q", "-1", "-@p", "0x10", "999999", "99999999999", "+@t", "@p,x",
+                    "", " ", ",", "@p,", ",@q", "@p @q", "-1", "-@p", "0x7ffff0", "999999", "99999999999", "+@t", "@p,x",
                     "@u\n@v", " @u ", "1", "0,0", "4194305", "\t@q", "@p;@q", "00",
                 ])
                 .into(),

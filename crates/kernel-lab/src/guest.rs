@@ -211,7 +211,7 @@ impl Guest {
         let loglevel = if self.verbose { 7 } else { 1 };
         let mut command = dependent("qemu-system-x86_64");
         command
-            .args(["-accel", "tcg,thread=multi", "-machine", "q35", "-nodefaults", "-no-reboot"])
+            .args(["-accel", "tcg,thread=single", "-machine", "q35", "-nodefaults", "-no-reboot"])
             .args(["-display", "none", "-monitor", "none", "-serial", "stdio", "-smp", &smp])
             .args(["-m", &self.megabytes.to_string(), "-kernel"])
             .arg(lab.image())

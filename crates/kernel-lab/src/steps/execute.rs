@@ -97,7 +97,7 @@ pub trait Target {
 /// The transcript can't be written.
 pub fn run(target: &mut dyn Target, steps: &[Step], out: &mut dyn Write) -> io::Result<()> {
     let tasks = target.tasks();
-    let mut executor = Executor { target, tasks, text: String::new() };
+    let mut executor = Executor { target, tasks, text: String::new(), mounted: false };
     for step in steps {
         executor.step(step);
         out.write_all(executor.text.as_bytes())?;
@@ -112,6 +112,7 @@ struct Executor<'a> {
     target: &'a mut dyn Target,
     tasks: Vec<(&'static str, i32)>,
     text: String,
+    mounted: bool,
 }
 
 impl Executor<'_> {
@@ -126,11 +127,23 @@ impl Executor<'_> {
             _ => (">", step.to_string()),
         };
         self.line(mark, &shown);
+        let of_tree = !matches!(
+            step,
+            Step::Sequence(_) | Step::Reset(_) | Step::Cpu(..) | Step::Wait(_) | Step::As(_)
+        );
+        if of_tree && !self.mounted {
+            // What is beneath the mount is not what is asked for.
+            return self.line("=", "not mounted");
+        }
         let done = match step {
             Step::Sequence(_) => return,
             Step::Wait(milliseconds) => return self.target.wait(*milliseconds),
             Step::Tree => return self.tree(""),
-            Step::Reset(options) => self.target.mount(options),
+            Step::Reset(options) => {
+                let done = self.target.mount(options);
+                self.mounted = done.is_ok();
+                done
+            }
             Step::Mkdir(path) => self.target.mkdir(path),
             Step::Rmdir(path) => self.target.rmdir(path),
             Step::Mv(from, to) => self.target.rename(from, to),
@@ -144,6 +157,9 @@ impl Executor<'_> {
             Step::Ls(path) => return self.list(path),
         };
         self.done(done);
+        if !self.mounted {
+            return;
+        }
         if let Ok(status) = self.target.read(STATUS) {
             let status = String::from_utf8_lossy(&status).into_owned();
             for line in status.lines() {

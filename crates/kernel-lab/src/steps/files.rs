@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use rustix::thread::set_thread_res_uid;
 use rustix::process::Uid;
+use rustix::thread::set_thread_res_uid;
 
 use super::{Entry, Errno, Placeholders, Target};
 
@@ -143,8 +143,9 @@ impl<M: Mounting> Target for Files<M> {
     }
 
     fn act_as(&mut self, user: u32) -> Result<(), Errno> {
-        // The saved id stays root's, so that there is a way back.
+        // The saved id stays root's, so that there is a way back; only root may become anybody.
         let (root, user) = (Uid::ROOT, Uid::from_raw(user));
+        set_thread_res_uid(root, root, root)?;
         Ok(set_thread_res_uid(root, user, root)?)
     }
 

@@ -23,10 +23,12 @@ mod errno;
 mod execute;
 mod files;
 mod language;
+mod rules;
 mod tasks;
 
 pub use errno::Errno;
 pub use execute::{Entry, Target, run};
 pub use files::{Files, KernelMount, Mounting};
 pub use language::{Malformed, Step, parse, quoted};
+pub use rules::Rules;
 pub use tasks::{LABELS, Label, Placeholders, stand_in};
