@@ -138,6 +138,7 @@ impl Maker<'_> {
             _ if self.grounds.plug => {
                 // The first can't be plugged out.
                 let cpu = 1 + self.below(u64::from(self.grounds.processor.topology.cpus()) - 1);
+                self.steps.push(Step::As(0));
                 Step::Cpu(u32::try_from(cpu).unwrap_or(1), self.chance(50))
             }
             98 => return self.remount(),

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use fairways_kernel_lab::generate::{Grounds, sequence};
 use fairways_kernel_lab::steps::{Rules, Step, run};
 use fairways_kernel_lab::{
-    Cache, Guest, Kernel, Lab, Monitoring, Processor, Vendor, required,
+    Cache, Guest, Kernel, Lab, Monitoring, Processor, Topology, Vendor, required,
 };
 use fairways_resctrl::platform::Platform;
 
@@ -201,7 +201,18 @@ fn sparse_masks_of_twenty_ways() {
 fn amd() {
     let mut case = case("amd");
     case.grounds.processor.vendor = Vendor::Amd;
-    case.platform = Platform { name: "amd", ..Platform::zen() }.with_rmids(MANY);
+    // To the kernel, each of this processor's cores has an L3 of its own, of no size.
+    let zen = Platform::zen().with_rmids(MANY).with_domains(4, 1).with_ways(12, 0xc00);
+    case.platform = zen.with_closids(8).with_llc_bytes(0);
+    case.platform.l2 = None;
+    case.platform.smba = None;
+    if let Some(monitoring) = &mut case.platform.monitoring {
+        (monitoring.configurable, monitoring.scale_bytes) = (None, 65536);
+    }
+    if let Some(mb) = &mut case.platform.mb {
+        mb.max = 2048;
+    }
+    case.grounds.processor.topology = Topology { sockets: 2, cores: 2, threads: 1 };
     check(case, 20);
 }
 
