@@ -31,6 +31,7 @@ mod buffer;
 mod bus;
 mod cache;
 mod check;
+mod class;
 mod error;
 mod events;
 mod geometry;
@@ -47,6 +48,7 @@ mod settings;
 
 pub use account::Account;
 pub use cache::Replacement;
+pub use class::Class;
 pub use error::ChipError;
 pub use geometry::{Geometry, GeometryError, Latency, Shape, Stores};
 pub use job::{Job, Length, Phase, Then};

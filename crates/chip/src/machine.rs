@@ -12,6 +12,7 @@ use crate::app::{App, Runner};
 use crate::bus::Bus;
 use crate::cache::{Caches, Fill, Shared};
 use crate::check::check;
+use crate::class::Class;
 use crate::error::ChipError;
 use crate::geometry::MOST_CORES;
 use crate::job::{Job, Length, Then};
@@ -64,6 +65,8 @@ pub(crate) struct Record {
     /// The requests that it has answered, and the latencies of those that nobody has taken.
     pub(crate) answered: u64,
     pub(crate) latencies: Option<Box<Histogram<u64>>>,
+    /// What its program may fill, and under which mark, by the CPU that it is on; none: the partition says.
+    pub(crate) classes: Vec<Class>,
 }
 
 /// Something that happens now, and is still to be told.
@@ -89,7 +92,8 @@ impl Chip {
         let record = |job: Job| {
             let latencies = job.requests().map(|_| Box::new(histogram()));
             let completions = Vec::new();
-            Record { job, completions, before: Account::default(), answered: 0, latencies }
+            let before = Account::default();
+            Record { job, completions, before, answered: 0, latencies, classes: Vec::new() }
         };
         let system = settings.scheduler.and_then(|of| of.system());
         let jobs: Vec<Record> = jobs.into_iter().chain(system).map(record).collect();
@@ -299,7 +303,10 @@ impl Chip {
         let App { id, cpu, .. } = &self.apps[index];
         let of_cpu = || self.fill_by_cpu.get((*cpu)?).copied();
         let all = WayMask::full(self.settings.chip.llc.ways);
-        Fill::new(self.partition.mask_of(*id).or_else(of_cpu).unwrap_or(all))
+        let of_class = self.class_of(index).map(|class| class.mask);
+        let mask = of_class.or_else(|| self.partition.mask_of(*id)).or_else(of_cpu);
+        let mark = self.class_of(index).map_or(0, |class| class.mark);
+        Fill::new(mask.unwrap_or(all)).marked(mark)
     }
 
     /// Lets a program begin its phase.
@@ -344,6 +351,7 @@ impl Chip {
         }
         self.uncore.llc.remove(&is_its);
         self.uncore.held[app.place] = 0;
+        self.uncore.llc.count_marks();
     }
 
     /// Starts a job on a CPU that is free; what policies are told of it.

@@ -1,6 +1,7 @@
 //! The flags, and what they must be.
 
 mod chip;
+mod emulate;
 mod profile;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap_complete::Shell;
 
 use chip::machine;
 pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement};
+pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
 pub(crate) use profile::Profile;
 
 /// Fair shares of the last-level cache.
@@ -31,6 +33,25 @@ pub(crate) enum Command {
     Optimum(Box<Optimum>),
     Profile(Box<Profile>),
     Paper(Paper),
+    Emulate(Box<Emulate>),
+    Emulated(Emulated),
+    /// Hold a simulated program's place
+    #[command(hide = true)]
+    Placeholder {
+        /// The program
+        #[arg(allow_hyphen_values = true)]
+        name: String,
+    },
+    /// Unmount after an emulator that was killed
+    #[command(hide = true)]
+    Guardian {
+        /// Where
+        dir: PathBuf,
+        /// Its socket
+        socket: PathBuf,
+        /// The device of its mount
+        device: String,
+    },
     /// Print a shell's completion script
     Completions {
         /// The shell

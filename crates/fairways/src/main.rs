@@ -5,6 +5,8 @@
 
 mod args;
 mod chip;
+mod emulate;
+mod emulated;
 mod journal;
 mod optimum;
 mod paper;
@@ -79,6 +81,9 @@ fn main() -> process::ExitCode {
             _ => return fail(&one_line(&error), 2),
         },
     };
+    if let Some(done) = emulate::hidden(&args.command) {
+        return done.map_or_else(|why| fail(&why.to_string(), 1), |()| process::ExitCode::SUCCESS);
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match args.command {
         Command::Simulate(simulate) => match simulate.machine {
@@ -90,6 +95,10 @@ fn main() -> process::ExitCode {
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
         Command::Profile(profile) => profile::run(&profile, &mut out),
         Command::Paper(paper) => paper::run(&paper, &mut out),
+        Command::Emulate(emulate) => emulate::run(&emulate, &mut out),
+        Command::Emulated(emulated) => emulated::run(&emulated, &mut out),
+        // They have come and gone.
+        Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
             Ok(())

@@ -10,9 +10,14 @@ use super::{DIRTY, NONE, Replacement, Tag};
 /// The most ways of a set.
 const MOST: usize = 32;
 
-/// The ways that a program may fill: all bits of their bytes.
+/// Where a program may fill.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fill([u8; MOST]);
+pub(crate) struct Fill {
+    /// The ways: all bits of their bytes.
+    ways: [u8; MOST],
+    /// Under what its lines are counted.
+    mark: u16,
+}
 
 impl Fill {
     pub(crate) fn new(mask: WayMask) -> Self {
@@ -20,7 +25,11 @@ impl Fill {
         for (way, byte) in (0..).zip(&mut fill) {
             *byte = if mask.contains(way) { u8::MAX } else { 0 };
         }
-        Self(fill)
+        Self { ways: fill, mark: 0 }
+    }
+
+    pub(crate) fn marked(self, mark: u16) -> Self {
+        Self { mark, ..self }
     }
 }
 
@@ -41,12 +50,31 @@ enum Sets {
     UpTo32(Vec<Set<32>>),
 }
 
+/// Under which mark each line was brought in, by set and way, and how many were under each.
+#[derive(Clone, Debug)]
+struct Marks {
+    of: Vec<u16>,
+    held: Vec<u32>,
+}
+
+impl Marks {
+    fn fill(&mut self, place: usize, mark: u16, made_room: bool) {
+        let before = core::mem::replace(&mut self.of[place], mark);
+        if made_room {
+            self.held[usize::from(before)] -= 1;
+        }
+        self.held[usize::from(mark)] += 1;
+    }
+}
+
 /// The last-level cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     sets: Sets,
     ways: usize,
     replacement: Replacement,
+    /// Once somebody asks for it.
+    marks: Option<Box<Marks>>,
 }
 
 /// The ages of a set without lines.
@@ -100,7 +128,7 @@ impl<const N: usize> Set<N> {
 
     /// The way of `fill` whose line makes room.
     fn victim(&self, fill: &Fill, replacement: Replacement) -> usize {
-        let fill = &fill.0[..N];
+        let fill = &fill.ways[..N];
         match replacement {
             Replacement::Lru => {
                 let mut oldest = 0;
@@ -119,7 +147,8 @@ impl<const N: usize> Set<N> {
         }
     }
 
-    fn access(&mut self, line: Tag, fill: &Fill, replacement: Replacement) -> Option<Tag> {
+    /// Where a line was brought in, and what made room for it; `None` if it is there.
+    fn access(&mut self, line: Tag, fill: &Fill, replacement: Replacement) -> Option<(usize, Tag)> {
         if let Some(way) = self.find(line) {
             self.lines[way] |= line & DIRTY;
             self.touch(way, replacement);
@@ -128,7 +157,7 @@ impl<const N: usize> Set<N> {
         let way = self.victim(fill, replacement);
         let evicted = core::mem::replace(&mut self.lines[way], line);
         self.touch(way, replacement);
-        Some(evicted)
+        Some((way, evicted))
     }
 
     /// Takes out the lines that are `out`.
@@ -171,14 +200,47 @@ impl Shared {
             17..=24 => Sets::UpTo24(Set::all(sets, ways, replacement)),
             _ => Sets::UpTo32(Set::all(sets, ways, replacement)),
         };
-        Self { sets, ways, replacement }
+        Self { sets, ways, replacement, marks: None }
     }
 
     /// Uses a line, which is brought in if it is not there, in a way of `fill`: then, the line that made
     /// room.
     pub(crate) fn access(&mut self, set: usize, line: Tag, fill: &Fill) -> Option<Tag> {
         let replacement = self.replacement;
-        of_any_size!(&mut self.sets, all => all[set].access(line, fill, replacement))
+        let (way, evicted) =
+            of_any_size!(&mut self.sets, all => all[set].access(line, fill, replacement))?;
+        if let Some(marks) = &mut self.marks {
+            marks.fill(set * self.ways + way, fill.mark, evicted != NONE);
+        }
+        Some(evicted)
+    }
+
+    /// From now on lines are counted by mark; those that are there have mark 0.
+    pub(crate) fn mark(&mut self) {
+        if self.marks.is_none() {
+            let sets = of_any_size!(&self.sets, all => all.len());
+            let held = vec![0; 1 + usize::from(u16::MAX)];
+            self.marks = Some(Box::new(Marks { of: vec![0; sets * self.ways], held }));
+            self.count_marks();
+        }
+    }
+
+    /// The lines that were brought in under a mark.
+    pub(crate) fn marked(&self, mark: u16) -> u32 {
+        self.marks.as_ref().map_or(0, |marks| marks.held[usize::from(mark)])
+    }
+
+    /// Counts them anew, after lines were taken out.
+    pub(crate) fn count_marks(&mut self) {
+        let Some(marks) = &mut self.marks else { return };
+        marks.held.fill(0);
+        let ways = self.ways;
+        of_any_size!(&self.sets, all => {
+            for (set, marks_of) in all.iter().zip(marks.of.chunks(ways)) {
+                let there = set.lines.iter().zip(marks_of).filter(|(line, _)| **line != NONE);
+                there.for_each(|(_, mark)| marks.held[usize::from(*mark)] += 1);
+            }
+        });
     }
 
     /// Marks a line as newer than memory's copy, if it is there.

@@ -1,0 +1,168 @@
+//! A client of the control socket.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{ArmedFault, ProgramCounters, ProgramState, Request, Response, Status};
+use crate::fault::Fault;
+
+/// A connection to an emulator. What it holds is given back when it is dropped.
+#[derive(Debug)]
+pub struct Client {
+    stream: BufReader<UnixStream>,
+}
+
+/// Why the emulator did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens there, or does no longer.
+    #[error("{path}: {why}")]
+    Connect {
+        /// The socket.
+        path: String,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// The connection broke.
+    #[error("the emulator does not answer: {0}")]
+    Broken(#[from] std::io::Error),
+    /// What it said is none of the responses.
+    #[error("the emulator's answer is not understood: {0}")]
+    Unknown(String),
+    /// It refused.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl Client {
+    /// Connects to an emulator's socket.
+    ///
+    /// # Errors
+    /// If nobody listens there.
+    pub fn connect(socket: &Path) -> Result<Self, ClientError> {
+        let refused = |why| ClientError::Connect { path: socket.display().to_string(), why };
+        let stream = UnixStream::connect(socket).map_err(refused)?;
+        Ok(Self { stream: BufReader::new(stream) })
+    }
+
+    /// Asks for something, and waits for the response.
+    ///
+    /// # Errors
+    /// If the connection breaks, or the emulator refuses.
+    pub fn ask(&mut self, request: &Request) -> Result<Response, ClientError> {
+        let mut line = serde_json::to_string(request).map_err(std::io::Error::from)?;
+        line.push('\n');
+        self.stream.get_mut().write_all(line.as_bytes())?;
+        line.clear();
+        if self.stream.read_line(&mut line)? == 0 {
+            return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
+        }
+        match serde_json::from_str(&line) {
+            Ok(Response::Error(why)) => Err(ClientError::Refused(why)),
+            Ok(response) => Ok(response),
+            Err(why) => Err(ClientError::Unknown(why.to_string())),
+        }
+    }
+
+    fn status_of(&mut self, request: &Request) -> Result<Status, ClientError> {
+        match self.ask(request)? {
+            Response::Status(status) => Ok(status),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn faults_of(&mut self, request: &Request) -> Result<Vec<ArmedFault>, ClientError> {
+        match self.ask(request)? {
+            Response::Faults(faults) => Ok(faults),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// How the emulator is.
+    ///
+    /// # Errors
+    /// As of [`ask`](Self::ask); so of all below.
+    pub fn status(&mut self) -> Result<Status, ClientError> {
+        self.status_of(&Request::Status {})
+    }
+
+    /// Takes the clock.
+    ///
+    /// # Errors
+    /// If another client has it.
+    pub fn hold(&mut self) -> Result<Status, ClientError> {
+        self.status_of(&Request::Hold {})
+    }
+
+    /// Gives the clock back.
+    ///
+    /// # Errors
+    /// If this client does not have it.
+    pub fn release(&mut self) -> Result<Status, ClientError> {
+        self.status_of(&Request::Release {})
+    }
+
+    /// Lets so much time pass.
+    ///
+    /// # Errors
+    /// If the clock is neither in lockstep nor held by this client.
+    pub fn advance(&mut self, time: Duration) -> Result<Status, ClientError> {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.status_of(&Request::Advance { by_ns: Some(nanos), to_ns: None, until_exit: false })
+    }
+
+    /// The simulated programs.
+    ///
+    /// # Errors
+    /// As of [`ask`](Self::ask).
+    pub fn programs(&mut self) -> Result<Vec<ProgramState>, ClientError> {
+        match self.ask(&Request::Programs {})? {
+            Response::Programs(programs) => Ok(programs),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// What counters of programs have counted: of these, or of all.
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn counters(
+        &mut self,
+        programs: Option<Vec<String>>,
+    ) -> Result<Vec<ProgramCounters>, ClientError> {
+        match self.ask(&Request::Counters { programs })? {
+            Response::Counters(counters) => Ok(counters),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Arms a fault; all that are armed then.
+    ///
+    /// # Errors
+    /// As of [`ask`](Self::ask).
+    pub fn arm(&mut self, fault: Fault) -> Result<Vec<ArmedFault>, ClientError> {
+        self.faults_of(&Request::Arm { fault })
+    }
+
+    /// Disarms a fault, or all; those that are armed then.
+    ///
+    /// # Errors
+    /// If there is no such fault.
+    pub fn clear(&mut self, id: Option<u64>) -> Result<Vec<ArmedFault>, ClientError> {
+        self.faults_of(&Request::Clear { id })
+    }
+
+    /// The faults that are armed.
+    ///
+    /// # Errors
+    /// As of [`ask`](Self::ask).
+    pub fn faults(&mut self) -> Result<Vec<ArmedFault>, ClientError> {
+        self.faults_of(&Request::Faults {})
+    }
+}
+
+fn unexpected(response: &Response) -> ClientError {
+    ClientError::Unknown(format!("{response:?}"))
+}

@@ -1,0 +1,172 @@
+//! The control socket: what a client asks of the emulator beside the files.
+//!
+//! A line is one JSON object; each request has one response, in order. The types here are both ends'.
+
+mod client;
+mod server;
+
+pub use client::{Client, ClientError};
+pub(crate) use server::{Serving, serve};
+
+use fairways_core::Counters;
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+
+/// The version of these types, in every [`Status`].
+pub const SCHEMA: u32 = 1;
+
+/// What a client asks: `{"do": "advance", "by_ns": 1000000}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// How the emulator is.
+    Status {},
+    /// Take the clock: it stands still until this connection lets time pass, gives it back, or closes.
+    Hold {},
+    /// Give the clock back.
+    Release {},
+    /// Let time pass, by an amount, up to a time, or to the next exit of a program; the first of those that are given. Only on a
+    /// clock in lockstep, or that this connection holds.
+    Advance {
+        /// Nanoseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_ns: Option<u64>,
+        /// Nanoseconds since the machine began. A time that is past changes nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to_ns: Option<u64>,
+        /// Whether to stop as soon as a program is over.
+        #[serde(default)]
+        until_exit: bool,
+    },
+    /// The simulated programs.
+    Programs {},
+    /// What counters of programs have counted.
+    Counters {
+        /// Programs by name or by the process's id; `None`: all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        programs: Option<Vec<String>>,
+    },
+    /// The faults that are armed.
+    Faults {},
+    /// Arm a fault.
+    Arm {
+        /// The fault.
+        fault: Fault,
+    },
+    /// Disarm a fault.
+    Clear {
+        /// Which; `None`: all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<u64>,
+    },
+    /// Take a CPU off line, or put it on line, as writing `/sys/devices/system/cpu/cpuN/online` does.
+    Cpu {
+        /// Which.
+        cpu: u32,
+        /// Whether it is to be on line.
+        online: bool,
+    },
+}
+
+/// What the emulator answers: `{"status": {...}}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Response {
+    /// To status, hold, release, advance and cpu.
+    Status(Status),
+    /// To programs.
+    Programs(Vec<ProgramState>),
+    /// To counters, in the order of programs.
+    Counters(Vec<ProgramCounters>),
+    /// To faults, arm and clear.
+    Faults(Vec<ArmedFault>),
+    /// It could not be done: why, in a line.
+    Error(String),
+}
+
+/// How the emulator is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The emulator's version.
+    pub version: String,
+    /// The emulator's process.
+    pub pid: i32,
+    /// Where it is mounted.
+    pub mount: String,
+    /// The options that it is mounted with, as resctrl shows them.
+    pub options: String,
+    /// The machine's clock.
+    pub now_ns: u64,
+    /// Whose pace it goes at.
+    pub clock: ClockState,
+    /// How many times real time it may go at most, paced.
+    pub pace: f64,
+    /// How many times real time it went in the last second or so; `None`: it stands still, or has just begun.
+    pub factor: Option<f64>,
+    /// Programs that run.
+    pub running: usize,
+    /// Programs there were.
+    pub programs: usize,
+    /// Faults that are armed.
+    pub faults: usize,
+}
+
+/// Whose pace the clock goes at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockState {
+    /// Real time's, as far as the machine comes along.
+    Paced,
+    /// A client's, of those that ask.
+    Lockstep,
+    /// A client's, which holds it.
+    Held,
+}
+
+/// A simulated program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramState {
+    /// Its name.
+    pub name: String,
+    /// Its placeholder's process and thread.
+    pub pid: i32,
+    /// The simulated CPU that it is on; `None`: none now.
+    pub cpu: Option<u32>,
+    /// Whether it runs.
+    pub running: bool,
+    /// The class of service that it is of, on that CPU.
+    pub closid: Option<u32>,
+    /// The id under which its lines and bytes are counted, on that CPU.
+    pub rmid: Option<u32>,
+}
+
+/// What a program's counters have counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramCounters {
+    /// Its name.
+    pub name: String,
+    /// Its placeholder's process and thread.
+    pub pid: i32,
+    /// When, on the machine's clock.
+    pub now_ns: u64,
+    /// Since it started; `null` is missing.
+    pub counters: Counters,
+}
+
+/// A fault that waits for its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArmedFault {
+    /// By which it can be cleared.
+    pub id: u64,
+    /// The fault.
+    pub fault: Fault,
+    /// How often its operation has come to its paths.
+    pub met: u64,
+}

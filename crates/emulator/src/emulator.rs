@@ -1,0 +1,337 @@
+//! An emulator, from its start to its end.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fairways_core::Time;
+use fairways_resctrl::platform::Platform;
+use fairways_resctrl::rules::Errno;
+use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+
+use crate::clock::{Clock, Pace};
+use crate::control;
+use crate::fault::Fault;
+use crate::filesystem::ResctrlFiles;
+use crate::handles::Handles;
+use crate::hardware::Hardware;
+use crate::inodes::Inodes;
+use crate::mount::{self, Guardian, MountError, TYPE};
+use crate::placeholder::{Placeholder, Starter};
+use crate::shared::{Files, Shared};
+use crate::state::State;
+
+/// How to emulate.
+pub struct Settings {
+    /// What the kernel finds: CPUs, caches, classes.
+    pub platform: Platform,
+    /// What is behind the files; its CPUs are the platform's.
+    pub hardware: Box<dyn Hardware>,
+    /// Starts placeholders of the hardware's programs. May be `None` where it has none.
+    pub placeholders: Option<Starter>,
+    /// Starts a [guardian](crate::guard) with the directory, the socket and the mount's device behind its arguments; `None`: after
+    /// SIGKILL the mount stays behind.
+    pub guardian: Option<Starter>,
+    /// Whose pace the clock goes at.
+    pub pace: Pace,
+    /// The options that resctrl is mounted with: `cdp,mba_MBps`, say.
+    pub options: String,
+    /// The control socket; `None`: the directory's path and `.sock`.
+    pub socket: Option<PathBuf>,
+    /// Whether users besides this one may use the files; root's always may be.
+    pub allow_other: bool,
+    /// Whether what an emulator that is gone left behind is taken away.
+    pub replace: bool,
+    /// The faults that are armed at first.
+    pub faults: Vec<Fault>,
+}
+
+impl Settings {
+    /// Paced like real time, without options.
+    #[must_use]
+    pub fn new(platform: Platform, hardware: Box<dyn Hardware>) -> Self {
+        Self {
+            platform,
+            hardware,
+            placeholders: None,
+            guardian: None,
+            pace: Pace::Real(1.0),
+            options: String::new(),
+            socket: None,
+            allow_other: false,
+            replace: false,
+            faults: Vec::new(),
+        }
+    }
+}
+
+/// Why there is no emulator.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Nothing can be mounted there.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    /// Resctrl refuses the options.
+    #[error("mount options {options:?}: {errno}")]
+    Options {
+        /// The options.
+        options: String,
+        /// Why.
+        errno: Errno,
+    },
+    /// No placeholder can be started.
+    #[error("placeholder of {program}: {why}")]
+    Placeholder {
+        /// Of which program.
+        program: String,
+        /// Why.
+        why: io::Error,
+    },
+    /// There is no way to start placeholders for the programs.
+    #[error("programs need placeholders: expected a way to start them")]
+    NoStarter,
+    /// No guardian can be started.
+    #[error("guardian: {0}")]
+    Guardian(io::Error),
+    /// The control socket can't be made.
+    #[error("{path}: {why}")]
+    Socket {
+        /// Where.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// No thread can be started.
+    #[error("thread: {0}")]
+    Thread(io::Error),
+}
+
+/// An emulator that is mounted; unmounted when it is dropped.
+pub struct Emulator {
+    shared: Arc<Shared>,
+    socket: PathBuf,
+    session: Option<BackgroundSession>,
+    clock: Option<JoinHandle<()>>,
+    control: Option<control::Serving>,
+    guardian: Option<Guardian>,
+}
+
+impl Emulator {
+    /// Mounts an emulator on a directory.
+    ///
+    /// # Errors
+    /// If it can't be: [`StartError`]; nothing stays behind then.
+    pub fn start(dir: &Path, settings: Settings) -> Result<Self, StartError> {
+        let dir = mount::check(dir, settings.replace)?;
+        let socket = settings.socket.unwrap_or_else(|| beside(&dir));
+        let listener = listen(&socket)?;
+        let placeholders = start_all(settings.hardware.as_ref(), settings.placeholders.as_ref());
+        let placeholders = placeholders.inspect_err(|_| drop(fs::remove_file(&socket)))?;
+        let clock = Clock::new(settings.pace);
+        let mut state = State::new(settings.platform, settings.hardware, placeholders, clock);
+        let options = settings.options;
+        let State { rules, outside, .. } = &mut state;
+        if let Err(errno) = rules.mount(&options, outside) {
+            drop(fs::remove_file(&socket));
+            return Err(StartError::Options { options, errno });
+        }
+        settings.faults.into_iter().for_each(|fault| state.faults.arm(fault));
+        state.tell();
+        let inodes = Inodes::new(state.rules.root());
+        let files = Files { state, inodes, handles: Handles::default() };
+        let shared = Arc::new(Shared::new(files, dir.clone()));
+        let mut emulator =
+            Self { shared, socket, session: None, clock: None, control: None, guardian: None };
+        emulator.session = Some(emulator.mount(settings.allow_other)?);
+        if let Some(starter) = &settings.guardian {
+            let guardian = Guardian::start(starter, &dir, &emulator.socket);
+            emulator.guardian = Some(guardian.map_err(StartError::Guardian)?);
+        }
+        let serving = control::serve(listener, &emulator.shared);
+        emulator.control = Some(serving.map_err(StartError::Thread)?);
+        let shared = Arc::clone(&emulator.shared);
+        let clock = std::thread::Builder::new().name("clock".to_owned());
+        let clock = clock.spawn(move || shared.keep_pace()).map_err(StartError::Thread)?;
+        emulator.clock = Some(clock);
+        Ok(emulator)
+    }
+
+    fn mount(&self, allow_other: bool) -> Result<BackgroundSession, StartError> {
+        let dir = &self.shared.dir;
+        let others = allow_other || rustix::process::geteuid().is_root();
+        let refused = |why: io::Error| {
+            let why = why.to_string();
+            let why = why.trim();
+            let help = if why.contains("No such file") {
+                ": install fusermount3 (package fuse3)"
+            } else {
+                ""
+            };
+            MountError::Refused { dir: dir.display().to_string(), why: format!("{why}{help}") }
+        };
+        let mut config = Config::default();
+        config.acl = if others { SessionACL::All } else { SessionACL::Owner };
+        let files = ResctrlFiles { shared: Arc::clone(&self.shared) };
+        let session = if let Some(device) = mount::mount(dir, others)? {
+            Session::from_fd(files, device, config.acl, config)
+        } else {
+            config.mount_options = vec![
+                MountOption::FSName(TYPE.to_owned()),
+                MountOption::Subtype(TYPE.to_owned()),
+                MountOption::DefaultPermissions,
+                MountOption::NoExec,
+            ];
+            Session::new(files, dir, &config)
+        };
+        let session = session.and_then(Session::spawn).map_err(|why| {
+            // Mounted, but not served.
+            let _ = mount::unmount(dir);
+            refused(why)
+        });
+        Ok(session?)
+    }
+
+    /// Where it is mounted, symbolic links resolved.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.shared.dir
+    }
+
+    /// Its control socket.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// How far the machine's clock is.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.shared.files().state.outside.hardware.now()
+    }
+
+    /// How many times real time the machine's clock went of late, where it goes with it.
+    #[must_use]
+    pub fn factor(&self) -> Option<f64> {
+        self.shared.files().state.clock.factor()
+    }
+
+    /// How many programs run.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.shared.files().state.outside.running()
+    }
+
+    /// Why the machine cannot go on, if it can't.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.shared.files().state.outside.hardware.failure()
+    }
+
+    /// Whether somebody else has unmounted it.
+    #[must_use]
+    pub fn is_unmounted(&self) -> bool {
+        self.shared.is_unmounted()
+    }
+
+    /// Unmounts and mounts resctrl with these options, as `umount` and `mount` do on the emulated kernel; the directory stays
+    /// mounted.
+    ///
+    /// # Errors
+    /// The kernel's, for the options; resctrl then is not mounted, and every file is gone until another `remount`.
+    pub fn remount(&self, options: &str) -> Result<(), Errno> {
+        let mut files = self.shared.files();
+        let State { rules, outside, .. } = &mut files.state;
+        rules.unmount();
+        let mounted = rules.mount(options, outside);
+        let root = rules.root();
+        files.inodes.root_is(root);
+        files.state.tell();
+        mounted
+    }
+
+    /// Takes a CPU off line, or puts it on line.
+    ///
+    /// # Errors
+    /// Why not, in a line.
+    pub fn cpu(&self, cpu: u32, online: bool) -> Result<(), String> {
+        self.shared.files().state.cpu(cpu, online)
+    }
+
+    /// Lets time pass, whoever has the clock.
+    pub fn advance(&self, time: Duration) {
+        let to = self.now().after(time);
+        self.shared.advance(to, false, || true);
+    }
+
+    /// Arms a fault.
+    pub fn arm(&self, fault: Fault) {
+        self.shared.files().state.faults.arm(fault);
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.shared.end();
+        self.control = None;
+        if let Some(session) = self.session.take() {
+            if !self.shared.is_unmounted() {
+                // What it says would come too late for anybody.
+                let _ = mount::unmount(&self.shared.dir);
+            }
+            drop(session);
+        }
+        if let Some(clock) = self.clock.take() {
+            let _ = clock.join();
+        }
+        let _ = fs::remove_file(&self.socket);
+        let mut files = self.shared.files();
+        files.state.outside.placeholders.iter_mut().for_each(Placeholder::end);
+        drop(files);
+        self.guardian = None;
+    }
+}
+
+/// The socket of a directory.
+#[must_use]
+pub fn beside(dir: &Path) -> PathBuf {
+    let mut path: OsString = dir.components().as_path().as_os_str().to_owned();
+    path.push(".sock");
+    path.into()
+}
+
+fn start_all(
+    hardware: &dyn Hardware,
+    starter: Option<&Starter>,
+) -> Result<Vec<Placeholder>, StartError> {
+    let start = |name: &String| {
+        let starter = starter.ok_or(StartError::NoStarter)?;
+        let started = Placeholder::start(starter, name);
+        started.map_err(|why| StartError::Placeholder { program: name.clone(), why })
+    };
+    hardware.names().iter().map(start).collect()
+}
+
+/// Listens on a socket that this user alone may use. One that nobody listens on any longer is taken away.
+fn listen(path: &Path) -> Result<UnixListener, StartError> {
+    let refused = |why: String| StartError::Socket { path: path.display().to_string(), why };
+    if let Ok(about) = fs::symlink_metadata(path) {
+        use std::os::unix::fs::FileTypeExt;
+        if !about.file_type().is_socket() {
+            return Err(refused("expected a socket, or nothing, there".to_owned()));
+        }
+        if UnixStream::connect(path).is_ok() {
+            return Err(refused("another emulator listens there".to_owned()));
+        }
+        fs::remove_file(path).map_err(|why| refused(why.to_string()))?;
+    }
+    let listener = UnixListener::bind(path).map_err(|why| refused(why.to_string()))?;
+    let mode = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(path, mode).map_err(|why| refused(why.to_string()))?;
+    Ok(listener)
+}

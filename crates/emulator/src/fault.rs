@@ -1,0 +1,386 @@
+//! Faults on demand.
+//!
+//! A fault names an operation, a pattern of paths, what goes wrong, and when:
+//!
+//! | text | effect |
+//! |---|---|
+//! | `write:*/schemata=EBUSY` | every write of a schemata file fails so |
+//! | `mkdir:/batch=ENOSPC@1` | the next time only; `@3`: the third time only |
+//! | `read:*/llc_occupancy=Unavailable` | the file of an event says so; `Error` and `Unassigned` likewise |
+//! | `write:web/tasks=vanish` | the group is removed, as if by another manager, just before the operation |
+//! | `read:*=slow:200ms` | a read takes so long, and others do not wait for it |
+//!
+//! Operations are open, read, write, truncate, mkdir, rmdir, rename, list and any. Paths begin at the mount with `/`, which a
+//! pattern may leave out; `*` stands for any text, `/` included, and `?` for one character.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use fairways_resctrl::language::Reading;
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+/// Something that goes wrong on demand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Fault {
+    /// During what.
+    pub operation: Operation,
+    /// Where, as written.
+    pub pattern: String,
+    /// What.
+    pub what: What,
+    /// The time from its arming on at which it does, counted from 1; `None`: every time.
+    pub nth: Option<u64>,
+}
+
+/// What a client does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// open(2) of a file.
+    Open,
+    /// read(2).
+    Read,
+    /// write(2).
+    Write,
+    /// truncate(2), as opening with `O_TRUNC` does.
+    Truncate,
+    /// mkdir(2); the path is that of the directory to be.
+    Mkdir,
+    /// rmdir(2).
+    Rmdir,
+    /// rename(2); the path is the old one.
+    Rename,
+    /// Listing a directory.
+    List,
+    /// All of these.
+    Any,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The operation fails with this errno, and changes nothing.
+    Fails(Errno),
+    /// The file of an event says this instead of a number; never [`Reading::Value`].
+    Says(Reading),
+    /// The group that the path is in, or names, is removed before the operation.
+    Vanishes,
+    /// The operation takes so much longer.
+    Slow(Duration),
+}
+
+/// A text that is no fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("fault {text:?}: expected {expected}")]
+pub struct FaultError {
+    text: String,
+    expected: String,
+}
+
+const OPERATIONS: [(&str, Operation); 9] = [
+    ("open", Operation::Open),
+    ("read", Operation::Read),
+    ("write", Operation::Write),
+    ("truncate", Operation::Truncate),
+    ("mkdir", Operation::Mkdir),
+    ("rmdir", Operation::Rmdir),
+    ("rename", Operation::Rename),
+    ("list", Operation::List),
+    ("any", Operation::Any),
+];
+
+/// The errors that have names here (errno(3)); others are numbers.
+const ERRORS: [(&str, Errno); 27] = [
+    ("EPERM", Errno::PERM),
+    ("ENOENT", Errno::NOENT),
+    ("ESRCH", Errno::SRCH),
+    ("EINTR", Errno::INTR),
+    ("EIO", Errno::IO),
+    ("ENXIO", Errno::NXIO),
+    ("E2BIG", Errno::TOOBIG),
+    ("EBADF", Errno::BADF),
+    ("EAGAIN", Errno::AGAIN),
+    ("ENOMEM", Errno::NOMEM),
+    ("EACCES", Errno::ACCESS),
+    ("EBUSY", Errno::BUSY),
+    ("EEXIST", Errno::EXIST),
+    ("EXDEV", Errno::XDEV),
+    ("ENODEV", Errno::NODEV),
+    ("ENOTDIR", Errno::NOTDIR),
+    ("EISDIR", Errno::ISDIR),
+    ("EINVAL", Errno::INVAL),
+    ("ENFILE", Errno::NFILE),
+    ("EMFILE", Errno::MFILE),
+    ("ENOSPC", Errno::NOSPC),
+    ("EROFS", Errno::ROFS),
+    ("ERANGE", Errno::RANGE),
+    ("ENOSYS", Errno::NOSYS),
+    ("EOPNOTSUPP", Errno::OPNOTSUPP),
+    ("ETIMEDOUT", Errno::TIMEDOUT),
+    ("ESTALE", Errno::STALE),
+];
+
+/// The largest errno there is (the kernel's `MAX_ERRNO`).
+const MOST_ERRNO: i32 = 4095;
+
+/// Slower than that is not slow but stuck.
+const MOST_SLOW: Duration = Duration::from_secs(600);
+
+impl FromStr for Fault {
+    type Err = FaultError;
+
+    fn from_str(text: &str) -> Result<Self, FaultError> {
+        let refused =
+            |expected: &str| FaultError { text: text.to_owned(), expected: expected.to_owned() };
+        let form = "OPERATION:PATTERN=WHAT, such as write:*/schemata=EBUSY";
+        let (operation, rest) = text.split_once(':').ok_or_else(|| refused(form))?;
+        let (pattern, what) = rest.rsplit_once('=').ok_or_else(|| refused(form))?;
+        let named = OPERATIONS.iter().find(|(name, _)| *name == operation);
+        let operation = named.map(|&(_, operation)| operation).ok_or_else(|| {
+            let names: Vec<&str> = OPERATIONS.iter().map(|(name, _)| *name).collect();
+            refused(&format!("an operation among {}", names.join(", ")))
+        })?;
+        if pattern.is_empty() || pattern.contains(char::is_control) {
+            return Err(refused("a pattern of paths, such as */schemata"));
+        }
+        let (what, nth) =
+            what.split_once('@').map_or((what, None), |(what, nth)| (what, Some(nth)));
+        let nth = nth.map(|nth| nth.parse().ok().filter(|&nth: &u64| nth > 0));
+        let nth = match nth {
+            Some(None) => return Err(refused("a number from 1 behind the @")),
+            Some(Some(nth)) => Some(nth),
+            None => None,
+        };
+        let what = what.parse::<What>().map_err(|()| {
+            refused("EBUSY or another error, Unavailable, Error, Unassigned, vanish, or slow:200ms")
+        })?;
+        if matches!(what, What::Says(_)) && operation != Operation::Read {
+            return Err(refused("read with what the file of an event says"));
+        }
+        Ok(Self { operation, pattern: pattern.to_owned(), what, nth })
+    }
+}
+
+impl FromStr for What {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "Unavailable" => return Ok(Self::Says(Reading::Unavailable)),
+            "Error" => return Ok(Self::Says(Reading::Error)),
+            "Unassigned" => return Ok(Self::Says(Reading::Unassigned)),
+            "vanish" => return Ok(Self::Vanishes),
+            _ => {}
+        }
+        if let Some(time) = text.strip_prefix("slow:") {
+            let (number, unit) = match time.strip_suffix("ms") {
+                Some(number) => (number, 1),
+                None => (time.strip_suffix('s').ok_or(())?, 1000),
+            };
+            let millis = number.parse::<u64>().map_err(|_| ())?.checked_mul(unit).ok_or(())?;
+            let time = Duration::from_millis(millis);
+            return if time > MOST_SLOW { Err(()) } else { Ok(Self::Slow(time)) };
+        }
+        if let Some(&(_, errno)) = ERRORS.iter().find(|(name, _)| *name == text) {
+            return Ok(Self::Fails(errno));
+        }
+        let number = text.parse().ok().filter(|number| (1..=MOST_ERRNO).contains(number));
+        number.map(|number| Self::Fails(Errno::from_raw_os_error(number))).ok_or(())
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fails(errno) => match ERRORS.iter().find(|(_, other)| other == errno) {
+                Some((name, _)) => f.write_str(name),
+                None => write!(f, "{}", errno.raw_os_error()),
+            },
+            Self::Says(reading) => write!(f, "{reading}"),
+            Self::Vanishes => f.write_str("vanish"),
+            Self::Slow(time) => write!(f, "slow:{}ms", time.as_millis()),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = OPERATIONS.iter().find(|(_, operation)| *operation == self.operation);
+        let name = named.map_or("any", |(name, _)| *name);
+        write!(f, "{name}:{}={}", self.pattern, self.what)?;
+        self.nth.map_or(Ok(()), |nth| write!(f, "@{nth}"))
+    }
+}
+
+impl TryFrom<String> for Fault {
+    type Error = FaultError;
+
+    fn try_from(text: String) -> Result<Self, FaultError> {
+        text.parse()
+    }
+}
+
+impl From<Fault> for String {
+    fn from(fault: Fault) -> Self {
+        fault.to_string()
+    }
+}
+
+/// The faults that are armed, in that order.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    armed: Vec<Armed>,
+    next: u64,
+}
+
+/// A fault that waits for its time.
+#[derive(Clone, Debug)]
+pub(crate) struct Armed {
+    pub(crate) id: u64,
+    pub(crate) fault: Fault,
+    /// How often it was met.
+    pub(crate) met: u64,
+}
+
+impl Faults {
+    pub(crate) fn arm(&mut self, fault: Fault) {
+        self.next += 1;
+        self.armed.push(Armed { id: self.next, fault, met: 0 });
+    }
+
+    /// Takes one away, or all; whether there was any.
+    pub(crate) fn clear(&mut self, id: Option<u64>) -> bool {
+        let before = self.armed.len();
+        self.armed.retain(|armed| id.is_some_and(|id| armed.id != id));
+        self.armed.len() < before || id.is_none()
+    }
+
+    pub(crate) fn list(&self) -> &[Armed] {
+        &self.armed
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.armed.is_empty()
+    }
+
+    /// What goes wrong with an operation, in the order of arming.
+    pub(crate) fn met(&mut self, operation: Operation, path: &str) -> Vec<What> {
+        let mut met = Vec::new();
+        for armed in &mut self.armed {
+            let Fault { operation: of, pattern, what, nth } = &armed.fault;
+            if (*of == operation || *of == Operation::Any) && covers(pattern, path) {
+                armed.met += 1;
+                if nth.is_none_or(|nth| nth == armed.met) {
+                    met.push(*what);
+                }
+            }
+        }
+        met
+    }
+}
+
+/// Whether a pattern covers a path, which begins with `/`.
+fn covers(pattern: &str, path: &str) -> bool {
+    let whole: String = match pattern.chars().next() {
+        Some('/' | '*' | '?') => pattern.to_owned(),
+        _ => format!("/{pattern}"),
+    };
+    let (pattern, path): (Vec<char>, Vec<char>) = (whole.chars().collect(), path.chars().collect());
+    let (mut at, mut place) = (0, 0);
+    // The last `*`, and where in the path what follows it was tried.
+    let mut star: Option<(usize, usize)> = None;
+    while place < path.len() {
+        if pattern.get(at) == Some(&'*') {
+            star = Some((at, place));
+            at += 1;
+        } else if pattern.get(at).is_some_and(|&of| of == '?' || of == path[place]) {
+            (at, place) = (at + 1, place + 1);
+        } else if let Some((back, tried)) = star {
+            star = Some((back, tried + 1));
+            (at, place) = (back + 1, tried + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[at..].iter().all(|&of| of == '*')
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_faults_and_back() {
+        for text in [
+            "write:*/schemata=EBUSY",
+            "mkdir:/batch=ENOSPC@1",
+            "read:*/llc_occupancy=Unavailable",
+            "read:mon_data/*=Error@3",
+            "write:web/tasks=vanish",
+            "any:*=121",
+            "read:*=slow:200ms",
+        ] {
+            assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
+        }
+        let slow: Fault = "read:*=slow:2s".parse().unwrap();
+        assert_eq!(slow.what, What::Slow(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn what_is_no_fault_is_told_in_a_line() {
+        for (text, said) in [
+            ("", "OPERATION:PATTERN=WHAT"),
+            ("write", "OPERATION:PATTERN=WHAT"),
+            ("write:x", "OPERATION:PATTERN=WHAT"),
+            ("chew:x=EBUSY", "among open, read,"),
+            ("write:=EBUSY", "a pattern of paths"),
+            ("write:x=EFUNNY", "EBUSY or another error"),
+            ("write:x=0", "EBUSY or another error"),
+            ("write:x=5000", "EBUSY or another error"),
+            ("write:x=EBUSY@0", "from 1"),
+            ("write:x=slow:1", "slow:200ms"),
+            ("write:x=slow:99999s", "slow:200ms"),
+            ("write:x=Unavailable", "read with"),
+        ] {
+            let error = text.parse::<Fault>().unwrap_err().to_string();
+            assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn patterns_cover_paths() {
+        for (pattern, path, does) in [
+            ("*/schemata", "/schemata", true),
+            ("*/schemata", "/web/schemata", true),
+            ("schemata", "/schemata", true),
+            ("schemata", "/web/schemata", false),
+            ("web/*", "/web/mon_data/mon_L3_00/llc_occupancy", true),
+            ("*/mon_L3_0?/llc*", "/web/mon_data/mon_L3_00/llc_occupancy", true),
+            ("*", "/", true),
+            ("/", "/", true),
+            ("*/tasks", "/web/tasks2", false),
+            ("/web", "/website", false),
+            ("*a*b", "/aXbXb", true),
+        ] {
+            assert_eq!(covers(pattern, path), does, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn the_nth_time_is_one_time() {
+        let mut faults = Faults::default();
+        faults.arm("write:*=EBUSY@2".parse().unwrap());
+        faults.arm("any:*/tasks=EIO".parse().unwrap());
+        let busy = What::Fails(Errno::BUSY);
+        assert_eq!(faults.met(Operation::Read, "/schemata"), []);
+        assert_eq!(faults.met(Operation::Write, "/schemata"), []);
+        assert_eq!(faults.met(Operation::Write, "/tasks"), [busy, What::Fails(Errno::IO)]);
+        assert_eq!(faults.met(Operation::Write, "/schemata"), []);
+        assert!(faults.clear(Some(1)) && !faults.clear(Some(1)));
+        assert_eq!(faults.list().len(), 1);
+        assert!(faults.clear(None) && faults.is_empty());
+    }
+}

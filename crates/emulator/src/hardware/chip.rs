@@ -1,0 +1,109 @@
+//! A chip that executes addresses.
+
+use fairways_chip::{Chip, ChipError, Geometry, Job, Settings, Then};
+use fairways_core::{Counters, Machine, Time};
+use fairways_resctrl::platform::{Caches, Platform};
+
+use super::{Class, Hardware};
+
+/// A [`Chip`] behind the files. Its programs start at once.
+///
+/// A program's lines leave the cache when it ends, and the chip has no throttle for memory bandwidth: MB values
+/// change nothing on it. On a chip with instruction fetches, they fill the ways of data (`L3DATA` where CDP is on).
+pub struct ChipMachine {
+    chip: Chip,
+    geometry: Geometry,
+    names: Vec<String>,
+    now: Time,
+}
+
+impl ChipMachine {
+    /// A chip on which these jobs run, each under its name. No job starts again when its run ends, and all start at once.
+    ///
+    /// # Errors
+    /// If there can't be such a chip: [`ChipError`].
+    pub fn new(
+        settings: Settings,
+        jobs: impl IntoIterator<Item = (String, Job)>,
+    ) -> Result<Self, ChipError> {
+        let (names, jobs): (Vec<String>, Vec<Job>) = jobs.into_iter().unzip();
+        let once = |job| Job { then: Then::Exit, at: Time::ZERO, ..job };
+        let chip = Chip::new(settings, jobs.into_iter().map(once))?;
+        Ok(Self { chip, geometry: settings.chip, names, now: Time::ZERO })
+    }
+
+    /// What the chip is made of.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+}
+
+/// A platform as large as a chip: its CPUs, of which those of a core share an L2, one last-level cache, and its ways, of which the
+/// two uppermost are shared with other agents where the platform's are.
+#[must_use]
+pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
+    let ways = chip.llc.ways.get();
+    let shares = platform.l3.as_ref().is_some_and(|l3| l3.shareable_bits != 0);
+    let shared = if shares && ways > 2 { 0b11 << (ways - 2) } else { 0 };
+    let bytes = chip.way_bytes() * u64::from(ways);
+    let cpus = (0..chip.cpus()).map(|cpu| (cpu, Caches { l3: 0, l2: cpu / chip.threads.max(1) }));
+    platform
+        .with_cpus(cpus)
+        .with_ways(ways, shared)
+        .with_llc_bytes(u32::try_from(bytes).unwrap_or(u32::MAX))
+}
+
+impl Hardware for ChipMachine {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn advance(&mut self, to: Time) {
+        // A chip on which nothing is left to run goes no further, but its clock does.
+        self.now = self.now.max(to);
+        self.chip.stop_at(self.now);
+        while self.chip.next_event().is_some() {}
+    }
+
+    fn runs(&self, program: usize) -> bool {
+        // Before its first turn it is about to.
+        self.chip.runs(program) || self.chip.now() == Time::ZERO
+    }
+
+    fn kill(&mut self, program: usize) {
+        self.chip.kill(program);
+        self.chip.stop_at(self.now);
+        while self.chip.next_event().is_some() {}
+    }
+
+    fn cpu(&self, program: usize) -> Option<u32> {
+        self.chip.cpu(program)
+    }
+
+    fn set_classes(&mut self, program: usize, by_cpu: Vec<Class>) {
+        self.chip.set_classes(program, by_cpu);
+    }
+
+    fn counters(&self, program: usize) -> Counters {
+        self.chip.counters(program)
+    }
+
+    fn occupancy_bytes(&self, mark: u16) -> u64 {
+        self.chip.marked_bytes(mark)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.chip.failure().map(|why| why.to_string())
+    }
+}
+
+impl Drop for ChipMachine {
+    fn drop(&mut self) {
+        self.chip.end();
+    }
+}

@@ -1,0 +1,49 @@
+//! A machine on which nothing runs.
+
+use fairways_core::{Counters, Time};
+
+use super::{Class, Hardware};
+
+/// Nothing runs, and every counter stays at 0: for who looks at the files only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Idle {
+    now: Time,
+}
+
+impl Hardware for Idle {
+    fn names(&self) -> &[String] {
+        &[]
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn advance(&mut self, to: Time) {
+        self.now = self.now.max(to);
+    }
+
+    fn runs(&self, _: usize) -> bool {
+        false
+    }
+
+    fn kill(&mut self, _: usize) {}
+
+    fn cpu(&self, _: usize) -> Option<u32> {
+        None
+    }
+
+    fn set_classes(&mut self, _: usize, _: Vec<Class>) {}
+
+    fn counters(&self, _: usize) -> Counters {
+        Counters::default()
+    }
+
+    fn occupancy_bytes(&self, _: u16) -> u64 {
+        0
+    }
+
+    fn failure(&self) -> Option<String> {
+        None
+    }
+}

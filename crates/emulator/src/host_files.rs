@@ -1,0 +1,175 @@
+//! What /proc and /sys would tell of the simulated machine.
+//!
+//! Clients look at more than resctrl's files: whether the CPU can do it, which CPUs share which cache. These files are
+//! meant to be mounted over the real ones (`mount --bind`, in a mount namespace of the client's own) where a client
+//! has no flag for them. Sources: proc(5), Documentation/ABI/testing/sysfs-devices-system-cpu and
+//! Documentation/filesystems/resctrl.rst, "resctrl: flags".
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use fairways_chip::{Geometry, Shape};
+use fairways_resctrl::language::CpuSet;
+use fairways_resctrl::platform::{CacheAllocation, Event, Platform};
+
+/// Bytes of a line.
+const LINE: u32 = 64;
+
+/// Writes `proc/cpuinfo`, `proc/filesystems`, `proc/mounts`, `sys/devices/system/cpu` and `sys/devices/system/node` to a folder, which
+/// is made if it is not there. `mount` and `options` are where resctrl is mounted, and how.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write(
+    folder: &Path,
+    platform: &Platform,
+    chip: Geometry,
+    mount: &Path,
+    options: &str,
+) -> io::Result<()> {
+    let put = |path: &str, text: &str| {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(path, text)
+    };
+    put("proc/cpuinfo", &cpuinfo(platform, &chip))?;
+    let kinds = "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tresctrl\n\text4\nnodev\tfuse\n";
+    put("proc/filesystems", kinds)?;
+    let comma = if options.is_empty() { "" } else { "," };
+    let mounted = format!("resctrl {} resctrl rw,relatime{comma}{options} 0 0\n", mount.display());
+    put("proc/mounts", &mounted)?;
+    let all: CpuSet = platform.all_cpus();
+    let cpus = "sys/devices/system/cpu";
+    for name in ["possible", "present", "online"] {
+        put(&format!("{cpus}/{name}"), &format!("{}\n", all.to_list()))?;
+    }
+    let node = "sys/devices/system/node";
+    for name in ["possible", "online", "has_cpu", "has_memory"] {
+        put(&format!("{node}/{name}"), "0\n")?;
+    }
+    put(&format!("{node}/node0/cpulist"), &format!("{}\n", all.to_list()))?;
+    put(&format!("{node}/node0/cpumap"), &format!("{}\n", all.to_mask(platform.cpu_limit())))?;
+    for cpu in all.iter() {
+        let of = format!("{cpus}/cpu{cpu}");
+        put(&format!("{of}/online"), "1\n")?;
+        let core = cpu / chip.threads;
+        let siblings = of_core(core, &chip);
+        for (name, value) in [
+            ("physical_package_id", "0".to_owned()),
+            ("die_id", "0".to_owned()),
+            ("core_id", core.to_string()),
+            ("core_cpus_list", siblings.to_list()),
+            ("thread_siblings_list", siblings.to_list()),
+            ("core_siblings_list", all.to_list()),
+            ("package_cpus_list", all.to_list()),
+        ] {
+            put(&format!("{of}/topology/{name}"), &format!("{value}\n"))?;
+        }
+        fs::create_dir_all(folder.join(format!("{of}/node0")))?;
+        for (index, cache) in caches(core, &chip).into_iter().enumerate() {
+            let shared = if cache.level == 3 { &all } else { &siblings };
+            for (name, value) in cache.files(shared, platform.cpu_limit()) {
+                put(&format!("{of}/cache/index{index}/{name}"), &format!("{value}\n"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The CPUs of a core.
+fn of_core(core: u32, chip: &Geometry) -> CpuSet {
+    let mut cpus = CpuSet::new();
+    (core * chip.threads..(core + 1) * chip.threads).for_each(|cpu| cpus.insert(cpu));
+    cpus
+}
+
+/// A cache, as sysfs tells of it.
+struct Cache {
+    level: u32,
+    id: u32,
+    kind: &'static str,
+    sets: u32,
+    ways: u32,
+}
+
+impl Cache {
+    fn files(&self, shared: &CpuSet, cpus: u32) -> [(&'static str, String); 9] {
+        let kilobytes = u64::from(self.sets) * u64::from(self.ways) * u64::from(LINE) / 1024;
+        [
+            ("level", self.level.to_string()),
+            ("id", self.id.to_string()),
+            ("type", self.kind.to_owned()),
+            ("size", format!("{kilobytes}K")),
+            ("shared_cpu_list", shared.to_list()),
+            ("shared_cpu_map", shared.to_mask(cpus)),
+            ("ways_of_associativity", self.ways.to_string()),
+            ("number_of_sets", self.sets.to_string()),
+            ("coherency_line_size", LINE.to_string()),
+        ]
+    }
+}
+
+fn caches(core: u32, chip: &Geometry) -> Vec<Cache> {
+    let private =
+        |level, kind, Shape { sets, ways }: Shape| Cache { level, id: core, kind, sets, ways };
+    let l1i = chip.l1i.unwrap_or(chip.l1);
+    let mut caches = vec![private(1, "Data", chip.l1), private(1, "Instruction", l1i)];
+    caches.extend(chip.l2.map(|l2| private(2, "Unified", l2)));
+    let ways = chip.llc.ways.get();
+    caches.push(Cache { level: 3, id: 0, kind: "Unified", sets: chip.sets, ways });
+    caches
+}
+
+/// The flags by which the kernel tells what there is (resctrl.rst, the table of flags).
+fn flags(platform: &Platform) -> String {
+    let mut flags = vec!["fpu", "tsc", "msr", "apic", "sse", "sse2", "ht", "rdt_a"];
+    let cache = |cache: Option<&CacheAllocation>, cat, cdp| {
+        let cdp = cache.filter(|cache| cache.cdp).map(|_| cdp);
+        [cache.map(|_| cat), cdp].into_iter().flatten()
+    };
+    flags.extend(cache(platform.l3.as_ref(), "cat_l3", "cdp_l3"));
+    flags.extend(cache(platform.l2.as_ref(), "cat_l2", "cdp_l2"));
+    if platform.mb.is_some() {
+        flags.push("mba");
+    }
+    if let Some(monitoring) = &platform.monitoring {
+        flags.extend(["cqm", "cqm_llc"]);
+        for event in &monitoring.events {
+            flags.push(match event {
+                Event::LlcOccupancy => "cqm_occup_llc",
+                Event::MbmTotalBytes => "cqm_mbm_total",
+                Event::MbmLocalBytes => "cqm_mbm_local",
+            });
+        }
+    }
+    flags.join(" ")
+}
+
+fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
+    let vendor = if platform.name == "zen" { "AuthenticAMD" } else { "GenuineIntel" };
+    let kilobytes = platform.llc_bytes / 1024;
+    let flags = flags(platform);
+    let mut text = String::new();
+    for cpu in platform.all_cpus().iter() {
+        let (core, siblings, cores, mhz) = (cpu / chip.threads, chip.cpus(), chip.cores, chip.mhz);
+        // Writing to a String does not fail.
+        let _ = write!(
+            text,
+            "processor\t: {cpu}\n\
+             vendor_id\t: {vendor}\n\
+             model name\t: Fairways chip as {name}\n\
+             cpu MHz\t\t: {mhz}.000\n\
+             cache size\t: {kilobytes} KB\n\
+             physical id\t: 0\n\
+             siblings\t: {siblings}\n\
+             core id\t\t: {core}\n\
+             cpu cores\t: {cores}\n\
+             apicid\t\t: {cpu}\n\
+             flags\t\t: {flags}\n\n",
+            name = platform.name,
+        );
+    }
+    text
+}

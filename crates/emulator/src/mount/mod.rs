@@ -1,0 +1,175 @@
+//! Where the emulator is mounted: that it can be, and that it is not any longer.
+
+mod guardian;
+mod table;
+
+pub(crate) use guardian::Guardian;
+pub use guardian::guard;
+pub(crate) use table::device_of;
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
+
+/// Why nothing can be mounted there.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// There is no such directory, or it can't be looked at.
+    #[error("{dir}: {why}")]
+    Unseen {
+        /// Where.
+        dir: String,
+        /// Why.
+        why: io::Error,
+    },
+    /// It is something else.
+    #[error("{0}: expected a directory")]
+    NoDirectory(String),
+    /// There is something in it, which would be hidden.
+    #[error("{0}: expected an empty directory")]
+    NotEmpty(String),
+    /// Something is mounted there that lives.
+    #[error("{dir}: {kind} is mounted there already")]
+    Mounted {
+        /// Where.
+        dir: String,
+        /// The file system's type, as in /proc/self/mountinfo.
+        kind: String,
+    },
+    /// An emulator that is gone has left its mount behind.
+    #[error(
+        "{dir}: an emulator that is gone has left its mount there: `{remedy}` takes it away, and so does --replace"
+    )]
+    Stale {
+        /// Where.
+        dir: String,
+        /// The command.
+        remedy: String,
+    },
+    /// The system does not let this user mount, or has no FUSE.
+    #[error("{dir}: can't mount: {why}")]
+    Refused {
+        /// Where.
+        dir: String,
+        /// Why, and what helps.
+        why: String,
+    },
+}
+
+/// The directory, with all symbolic links resolved, if something can be mounted there. With `replace`, what an emulator that
+/// is gone left there is taken away first.
+pub(crate) fn check(dir: &Path, replace: bool) -> Result<PathBuf, MountError> {
+    let shown = dir.display().to_string();
+    let unseen = |why| MountError::Unseen { dir: shown.clone(), why };
+    let about = match fs::metadata(dir) {
+        Err(why) if is_stale(&why) => {
+            let whole = whole(dir).map_err(unseen)?;
+            if !replace {
+                return Err(MountError::Stale { remedy: remedy(&whole), dir: shown });
+            }
+            unmount(&whole).map_err(|why| MountError::Refused {
+                dir: shown.clone(),
+                why: format!("what an emulator that is gone left there stays: {why}"),
+            })?;
+            return check(&whole, false);
+        }
+        about => about.map_err(unseen)?,
+    };
+    if !about.is_dir() {
+        return Err(MountError::NoDirectory(shown));
+    }
+    let whole = fs::canonicalize(dir).map_err(unseen)?;
+    if let Some(kind) = table::kind_of(&whole).map_err(unseen)? {
+        return Err(MountError::Mounted { dir: shown, kind });
+    }
+    if fs::read_dir(&whole).map_err(unseen)?.next().is_some() {
+        return Err(MountError::NotEmpty(shown));
+    }
+    Ok(whole)
+}
+
+/// Whether this is how a mount answers whose server is gone.
+fn is_stale(why: &io::Error) -> bool {
+    let errno = Errno::from_io_error(why);
+    errno == Some(Errno::NOTCONN) || errno == Some(Errno::CONNABORTED)
+}
+
+/// A path whose last part cannot be looked at.
+fn whole(dir: &Path) -> io::Result<PathBuf> {
+    let parent = match dir.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let name = dir.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(fs::canonicalize(parent)?.join(name))
+}
+
+fn remedy(dir: &Path) -> String {
+    let command = if rustix::process::geteuid().is_root() { "umount" } else { "fusermount3 -u" };
+    format!("{command} {}", dir.display())
+}
+
+/// The name of the file system's type, `fuse.` before it; and what is mounted, in the tables of mounts.
+pub(crate) const TYPE: &str = "resctrl";
+
+/// Mounts by itself, which takes CAP_SYS_ADMIN; `None` without it. The way of mount(2), since who goes by fusermount3 alone
+/// gets a subtype.
+pub(crate) fn mount(dir: &Path, allow_other: bool) -> Result<Option<OwnedFd>, MountError> {
+    let refused = |why: String| MountError::Refused { dir: dir.display().to_string(), why };
+    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
+    let device: File = device.map_err(|why| {
+        let help = match why.kind() {
+            io::ErrorKind::NotFound => "`modprobe fuse` loads it",
+            io::ErrorKind::PermissionDenied => {
+                "it has to be open to this user: mode 0666, as most systems have it"
+            }
+            _ => "the kernel has to have FUSE",
+        };
+        refused(format!("/dev/fuse: {why}; {help}"))
+    })?;
+    let mode = fs::metadata(dir).map_err(|why| refused(why.to_string()))?.mode();
+    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let options = format!(
+        "fd={},rootmode={mode:o},user_id={user},group_id={group},default_permissions{}",
+        device.as_raw_fd(),
+        if allow_other { ",allow_other" } else { "" }
+    );
+    let options = std::ffi::CString::new(options).map_err(|why| refused(why.to_string()))?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let kind = format!("fuse.{TYPE}");
+    match rustix::mount::mount(TYPE, dir, kind.as_str(), flags, options.as_c_str()) {
+        Ok(()) => Ok(Some(device.into())),
+        Err(Errno::PERM) => Ok(None),
+        Err(why) => Err(refused(why.to_string())),
+    }
+}
+
+/// Unmounts, even where clients still have files open, by whatever this user may.
+///
+/// # Errors
+/// If it stays mounted.
+pub(crate) fn unmount(dir: &Path) -> io::Result<()> {
+    let why = match rustix::mount::unmount(dir, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW) {
+        Ok(()) => return Ok(()),
+        Err(why) => why,
+    };
+    if why != Errno::PERM {
+        return Err(why.into());
+    }
+    let output = Command::new("fusermount3")
+        .args(["-u", "-z", "-q", "--"])
+        .arg(dir)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|why| io::Error::new(why.kind(), format!("fusermount3: {why}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}

@@ -1,0 +1,80 @@
+//! What the rules ask of the world: tasks from /proc, counters from the machine.
+
+use fairways_resctrl::language::Reading;
+use fairways_resctrl::platform::{Event, Platform};
+use fairways_resctrl::rules::{self, Owner, World};
+
+use crate::hardware::{Class, Hardware};
+use crate::moved::Moved;
+use crate::placeholder::Placeholder;
+use crate::tasks;
+
+/// The machine, its programs' placeholders, and all other tasks.
+pub(crate) struct Outside {
+    pub(crate) platform: Platform,
+    pub(crate) hardware: Box<dyn Hardware>,
+    /// By program.
+    pub(crate) placeholders: Vec<Placeholder>,
+    pub(crate) moved: Moved,
+    /// By program: its classes, by CPU.
+    pub(crate) classes: Vec<Vec<Class>>,
+}
+
+impl Outside {
+    /// Under what the machine counts for a class and an id: ids are by themselves, but an MPAM machine's are a class's
+    /// (`Monitoring::rmids_per_class`).
+    pub(crate) fn mark(&self, class: rules::Class) -> u16 {
+        let rules::Class { closid, rmid } = class;
+        let monitoring = self.platform.monitoring.as_ref().filter(|of| of.rmids_per_class);
+        let mark =
+            monitoring.map_or(rmid, |of| closid.saturating_mul(of.rmids).saturating_add(rmid));
+        u16::try_from(mark).unwrap_or(u16::MAX)
+    }
+
+    pub(crate) fn set_classes(&mut self, program: usize, by_cpu: Vec<Class>) {
+        self.classes.resize_with(self.placeholders.len(), Vec::new);
+        self.classes[program].clone_from(&by_cpu);
+        self.hardware.set_classes(program, by_cpu);
+    }
+
+    /// Counts what was moved, before anything else changes.
+    pub(crate) fn look(&mut self) {
+        let Self { hardware, moved, classes, .. } = self;
+        let mark = |program: usize| {
+            let by_cpu = classes.get(program);
+            let cpu = hardware.cpu(program).and_then(|cpu| usize::try_from(cpu).ok()).unwrap_or(0);
+            by_cpu.and_then(|by_cpu| by_cpu.get(cpu)).map_or(0, |class| class.mark)
+        };
+        moved.look(hardware.as_ref(), mark);
+    }
+}
+
+impl World for Outside {
+    fn owner(&mut self, thread: i32) -> Option<Owner> {
+        tasks::owner(thread)
+    }
+
+    fn threads(&mut self) -> Vec<i32> {
+        tasks::all_threads()
+    }
+
+    /// The machine has one domain, whatever its number.
+    fn counter(&mut self, class: rules::Class, _: u32, event: Event) -> Reading {
+        let mark = self.mark(class);
+        Reading::Value(match event {
+            Event::LlcOccupancy => self.hardware.occupancy_bytes(mark),
+            // All memory is near.
+            Event::MbmTotalBytes | Event::MbmLocalBytes => {
+                self.look();
+                self.moved.of(mark)
+            }
+        })
+    }
+}
+
+impl Outside {
+    /// How many programs run.
+    pub(crate) fn running(&self) -> usize {
+        (0..self.placeholders.len()).filter(|&program| self.hardware.runs(program)).count()
+    }
+}

@@ -1,0 +1,132 @@
+//! What threads share: the files behind one lock, and word of the end.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use fairways_core::Time;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::clock::Portions;
+use crate::handles::Handles;
+use crate::inodes::Inodes;
+use crate::state::State;
+
+/// The state, and what FUSE knows of it.
+pub(crate) struct Files {
+    pub(crate) state: State,
+    pub(crate) inodes: Inodes,
+    pub(crate) handles: Handles,
+}
+
+/// What the threads of an emulator share.
+pub(crate) struct Shared {
+    files: Mutex<Files>,
+    /// Told when the clock may go on, and when all is over.
+    wake: Condvar,
+    over: AtomicBool,
+    unmounted: AtomicBool,
+    pub(crate) dir: PathBuf,
+}
+
+/// How long to wait at most where nothing is to be simulated, before placeholders are looked after.
+const IDLE: Duration = Duration::from_millis(50);
+
+/// How long to sleep where the machine is as far as it may be.
+const AHEAD: Duration = Duration::from_millis(1);
+
+/// How often /proc is looked at for who inherits whose group.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Time passes in steps that long where a client lets it, so that others come in between; the same steps every time.
+const STEP: Duration = Duration::from_millis(1);
+
+impl Shared {
+    pub(crate) fn new(files: Files, dir: PathBuf) -> Self {
+        Self {
+            files: Mutex::new(files),
+            wake: Condvar::new(),
+            over: AtomicBool::new(false),
+            unmounted: AtomicBool::new(false),
+            dir,
+        }
+    }
+
+    pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// The clock may have something to do.
+    pub(crate) fn wake(&self) {
+        self.wake.notify_all();
+    }
+
+    /// FUSE is done: somebody has unmounted.
+    pub(crate) fn unmounted(&self) {
+        self.unmounted.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub(crate) fn is_unmounted(&self) -> bool {
+        self.unmounted.load(Ordering::Acquire)
+    }
+
+    /// Lets the machine's clock go with real time, until the end.
+    pub(crate) fn keep_pace(&self) {
+        let mut portions = Portions::new();
+        let mut files = self.files();
+        while !self.is_over() {
+            let Some(pace) = files.state.clock.runs() else {
+                files.state.clock.stopped();
+                files.state.notice();
+                self.wake.wait_for(&mut files, IDLE);
+                portions.reset();
+                continue;
+            };
+            let portion = portions.next(pace);
+            let began = Instant::now();
+            let to = files.state.outside.hardware.now().after(portion);
+            files.state.advance(to);
+            files.state.look_now_and_then(LOOK);
+            let ended = Instant::now();
+            files.state.clock.note(ended, to);
+            portions.took(portion, ended.saturating_duration_since(began));
+            if portion < AHEAD {
+                // Others come first, if any wait.
+                MutexGuard::bump(&mut files);
+            }
+            if ended.saturating_duration_since(began) < portion / 2 {
+                self.wake.wait_for(&mut files, AHEAD);
+            } else {
+                MutexGuard::bump(&mut files);
+            }
+        }
+    }
+
+    /// Lets time pass on a client's behalf, until `to`, or a program is over if that is asked for, or nobody waits for it any
+    /// longer.
+    pub(crate) fn advance(&self, to: Time, until_exit: bool, is_awaited: impl Fn() -> bool) {
+        let mut files = self.files();
+        let running = |files: &Files| files.state.outside.running();
+        let before = running(&files);
+        loop {
+            let now = files.state.outside.hardware.now();
+            let next = now.after(STEP).min(to);
+            files.state.advance(next);
+            let is_enough = next >= to || (until_exit && running(&files) < before);
+            if is_enough || self.is_over() || !is_awaited() {
+                return;
+            }
+            MutexGuard::bump(&mut files);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! All that is behind the lock: the rules, the machine, and the clock.
+
+use std::time::{Duration, Instant};
+
+use fairways_core::{Time, WayMask};
+use fairways_resctrl::platform::{Platform, Resource};
+use fairways_resctrl::rules::{Node, Resctrl, Side};
+
+use crate::clock::Clock;
+use crate::fault::{Faults, Operation, What};
+use crate::hardware::{Class, Hardware};
+use crate::moved::Moved;
+use crate::outside::Outside;
+use crate::placeholder::Placeholder;
+use crate::tasks::Inheritance;
+
+/// How often the kernel looks whether ids in limbo are free (`CQM_LIMBOCHECK_INTERVAL`).
+const LIMBO: Duration = Duration::from_secs(1);
+
+/// How old the last look at /proc may be when tasks are read or moved.
+const FRESH: Duration = Duration::from_millis(50);
+
+/// The rules, the machine behind them, and the clock.
+pub(crate) struct State {
+    pub(crate) rules: Resctrl,
+    pub(crate) outside: Outside,
+    pub(crate) clock: Clock,
+    pub(crate) faults: Faults,
+    /// Of the rules, when the machine last heard of them.
+    generation: Option<u64>,
+    limbo_at: Time,
+    inheritance: Inheritance,
+    /// When /proc was last looked at; `None`: nobody has moved a task so far, so that nothing is inherited.
+    looked: Option<Instant>,
+}
+
+impl State {
+    pub(crate) fn new(
+        platform: Platform,
+        hardware: Box<dyn Hardware>,
+        placeholders: Vec<Placeholder>,
+        clock: Clock,
+    ) -> Self {
+        let rules = Resctrl::new(platform.clone());
+        let limbo_at = hardware.now().after(LIMBO);
+        let outside = Outside {
+            platform,
+            hardware,
+            placeholders,
+            moved: Moved::default(),
+            classes: Vec::new(),
+        };
+        Self {
+            rules,
+            outside,
+            clock,
+            faults: Faults::default(),
+            generation: None,
+            limbo_at,
+            inheritance: Inheritance::default(),
+            looked: None,
+        }
+    }
+
+    /// Lets time pass until then: the machine's, and what the kernel does each second.
+    pub(crate) fn advance(&mut self, to: Time) {
+        self.notice();
+        loop {
+            let next = to.min(self.limbo_at);
+            self.outside.hardware.advance(next);
+            self.outside.look();
+            if next < self.limbo_at {
+                break;
+            }
+            self.limbo_at = self.limbo_at.after(LIMBO);
+            self.rules.check_limbo(&mut self.outside);
+        }
+        for program in 0..self.outside.placeholders.len() {
+            if !self.outside.hardware.runs(program) {
+                self.end(program);
+            }
+        }
+    }
+
+    /// Notices placeholders that were ended from outside: their programs end.
+    pub(crate) fn notice(&mut self) {
+        for program in 0..self.outside.placeholders.len() {
+            if self.outside.placeholders[program].has_ended() && self.outside.hardware.runs(program)
+            {
+                self.outside.hardware.kill(program);
+                self.end(program);
+            }
+        }
+        self.tell();
+    }
+
+    /// A program is over: so is its placeholder.
+    fn end(&mut self, program: usize) {
+        self.outside.look();
+        let placeholder = &mut self.outside.placeholders[program];
+        placeholder.end();
+        self.rules.exited(placeholder.thread());
+    }
+
+    /// Tells the machine what the rules say, if that may have changed.
+    pub(crate) fn tell(&mut self) {
+        if self.generation == Some(self.rules.generation()) {
+            return;
+        }
+        self.generation = Some(self.rules.generation());
+        // What was moved until now is the old marks'.
+        self.outside.look();
+        for program in 0..self.outside.placeholders.len() {
+            let by_cpu = self.classes(self.outside.placeholders[program].thread());
+            self.outside.set_classes(program, by_cpu);
+        }
+    }
+
+    /// A thread's classes, by CPU.
+    fn classes(&self, thread: i32) -> Vec<Class> {
+        let platform = &self.outside.platform;
+        let class = |cpu| {
+            let class = self.rules.class_of(thread, cpu);
+            let domain = platform.domain_of(Resource::L3, cpu);
+            let mask = domain
+                .and_then(|domain| self.rules.mask(Resource::L3, Side::Data, class.closid, domain));
+            // Without allocation, all ways are everybody's.
+            let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
+            Class { mask, mark: self.outside.mark(class) }
+        };
+        (0..platform.cpu_limit()).map(class).collect()
+    }
+
+    /// Who is new, and who is gone, among the system's threads; before tasks are read or moved, unless that was just looked at.
+    pub(crate) fn look_at_tasks(&mut self, moves: bool) {
+        self.notice();
+        if self.looked.is_none() && !moves {
+            return;
+        }
+        if self.looked.is_none_or(|then| then.elapsed() >= FRESH) {
+            self.inherit();
+        }
+    }
+
+    /// The same from time to time.
+    pub(crate) fn look_now_and_then(&mut self, apart: Duration) {
+        if self.looked.is_some_and(|then| then.elapsed() >= apart) {
+            self.inherit();
+        }
+    }
+
+    fn inherit(&mut self) {
+        let changes = self.inheritance.look();
+        for thread in changes.exited {
+            self.rules.exited(thread);
+        }
+        for (parent, child) in changes.forked {
+            self.rules.forked(parent, child);
+        }
+        self.looked = Some(Instant::now());
+        self.tell();
+    }
+
+    /// What goes wrong with an operation; a group that is to vanish does so here.
+    pub(crate) fn faults_of(
+        &mut self,
+        operation: Operation,
+        node: Node,
+        name: Option<&str>,
+    ) -> Vec<What> {
+        if self.faults.is_empty() {
+            return Vec::new();
+        }
+        let mut path = self.path(node);
+        if let Some(name) = name {
+            if !path.ends_with('/') {
+                path.push('/');
+            }
+            path.push_str(name);
+        }
+        let met = self.faults.met(operation, &path);
+        if met.contains(&What::Vanishes) {
+            let at = name.and_then(|name| self.rules.lookup(node, name)).unwrap_or(node);
+            if let Some(group) = at.group() {
+                // The root does not.
+                let _ = self.rules.rmdir(Node::Group(group), &mut self.outside);
+                self.tell();
+            }
+        }
+        met
+    }
+
+    /// Where a file or directory is, from the mount on.
+    pub(crate) fn path(&self, node: Node) -> String {
+        let mut names = Vec::new();
+        let mut at = node;
+        while let Some(parent) = self.rules.parent(at) {
+            names.push(self.rules.name(at));
+            at = parent;
+        }
+        names.reverse();
+        format!("/{}", names.join("/"))
+    }
+}
+
+impl State {
+    /// Takes a CPU off line, or puts it on line; why not, in a line.
+    pub(crate) fn cpu(&mut self, cpu: u32, online: bool) -> Result<(), String> {
+        if !self.outside.platform.all_cpus().contains(cpu) {
+            let last = self.outside.platform.cpu_limit().saturating_sub(1);
+            return Err(format!("cpu: expected a CPU from 0 to {last}, found {cpu}"));
+        }
+        if online {
+            self.rules.cpu_online(cpu, &mut self.outside);
+        } else if self.rules.online().len() == 1 && self.rules.online().contains(cpu) {
+            return Err("cpu: the last CPU stays on line".to_owned());
+        } else {
+            self.rules.cpu_offline(cpu);
+        }
+        self.tell();
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! Who inherits whose group.
+//!
+//! The kernel copies a task's ids when it forks. Here it is found out afterwards, by looking at /proc: a thread that is
+//! new since the last look is a child of another thread of its process, or else of its parent process. That is the one
+//! approximation of this emulator. Between two looks a child is in the default group; a child whose parent ended before
+//! the look, or was moved between the fork and the look, is taken for another's, or for one that came with the move; and
+//! of a process with threads in several groups the first thread counts.
+
+use std::collections::HashMap;
+
+use super::process::{Origin, origins};
+
+/// What changed among threads since the last look.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// Threads that are no more.
+    pub(crate) exited: Vec<i32>,
+    /// Parents and children, elders first.
+    pub(crate) forked: Vec<(i32, i32)>,
+}
+
+/// The threads there were at the last look, with when each started: an id that is used again is another thread.
+#[derive(Debug, Default)]
+pub(crate) struct Inheritance {
+    known: HashMap<i32, Origin>,
+}
+
+impl Inheritance {
+    /// Looks at /proc.
+    pub(crate) fn look(&mut self) -> Changes {
+        let threads = origins();
+        self.compare(threads)
+    }
+
+    fn compare(&mut self, threads: Vec<(i32, Origin)>) -> Changes {
+        let is_first = self.known.is_empty();
+        let now: HashMap<i32, Origin> = threads.into_iter().collect();
+        let same = |thread: &i32, origin: &Origin| {
+            self.known.get(thread).is_some_and(|before| before.started == origin.started)
+        };
+        let gone = |(thread, before): (&i32, &Origin)| {
+            let still = now.get(thread).is_some_and(|origin| origin.started == before.started);
+            (!still).then_some(*thread)
+        };
+        let mut exited: Vec<i32> = self.known.iter().filter_map(gone).collect();
+        exited.sort_unstable();
+        let mut new: Vec<(u64, i32, i32)> = Vec::new();
+        for (&thread, origin) in &now {
+            if !same(&thread, origin) {
+                let leads = thread == origin.process;
+                let parent = if leads { origin.parent } else { origin.process };
+                new.push((origin.started, thread, parent));
+            }
+        }
+        // Of those that started in one tick, the lower ids did first, mostly.
+        new.sort_unstable();
+        let forked = new.into_iter().map(|(_, child, parent)| (parent, child)).collect();
+        self.known = now;
+        if is_first { Changes::default() } else { Changes { exited, forked } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn threads(of: &[(i32, i32, i32, u64)]) -> Vec<(i32, Origin)> {
+        let origin = |&(thread, process, parent, started): &(i32, i32, i32, u64)| {
+            (thread, Origin { process, parent, started })
+        };
+        of.iter().map(origin).collect()
+    }
+
+    #[test]
+    fn children_are_their_parents_and_threads_their_process_s() {
+        let mut seen = Inheritance::default();
+        assert_eq!(seen.compare(threads(&[(1, 1, 0, 5), (7, 7, 1, 9)])), Changes::default());
+        let now = [(1, 1, 0, 5), (7, 7, 1, 9), (8, 7, 1, 12), (9, 9, 7, 11), (10, 10, 9, 11)];
+        let changes = seen.compare(threads(&now));
+        assert_eq!(changes.forked, [(7, 9), (9, 10), (7, 8)]);
+        assert!(changes.exited.is_empty());
+        // An id that is used again is another's.
+        let changes = seen.compare(threads(&[(1, 1, 0, 5), (7, 7, 1, 20)]));
+        assert_eq!((changes.exited, changes.forked), (vec![7, 8, 9, 10], vec![(1, 7)]));
+    }
+}

@@ -1,0 +1,249 @@
+//! The cache answers: what is written to the files is what programs feel.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use common::{Mounted, can_mount, chip, lockstep, mounted};
+use fairways_emulator::{Client, Settings};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Misses of a program per 1000 references, while so many milliseconds pass.
+fn missed(client: &mut Client, of: &Mounted, names: [&str; 2], millis: u32) -> [u64; 2] {
+    let counted = |client: &mut Client| {
+        names.map(|name| {
+            let counters = client.counters(Some(vec![name.to_owned()])).unwrap().remove(0).counters;
+            (counters.llc_references.unwrap(), counters.llc_misses.unwrap())
+        })
+    };
+    let before = counted(client);
+    client.advance(millis * MS).unwrap();
+    let after = counted(client);
+    assert!(of.now().nanos() > 0);
+    [0, 1].map(|n| 1000 * (after[n].1 - before[n].1) / (after[n].0 - before[n].0))
+}
+
+#[test]
+fn a_program_misses_more_as_its_mask_shrinks_and_its_neighbour_less() {
+    if !can_mount() {
+        return;
+    }
+    let names = ["mlr:500K", "mlr:600K"];
+    let of = lockstep(&names);
+    let mut client = of.client();
+    missed(&mut client, &of, names, 50);
+    let before = missed(&mut client, &of, names, 50);
+    fs::create_dir(of.path("a")).unwrap();
+    of.write("a/tasks", &of.pid(names[0]).to_string()).unwrap();
+    of.write("a/schemata", "L3:0=3\n").unwrap();
+    of.write("schemata", "L3:0=ffc\n").unwrap();
+    missed(&mut client, &of, names, 50);
+    let after = missed(&mut client, &of, names, 50);
+    assert!(after[0] > before[0] + 300 && after[1] + 100 < before[1], "{before:?} {after:?}");
+    // Two ways of 64 KB, and the ten others.
+    let held = |group: &str| of.number(&format!("{group}mon_data/mon_L3_00/llc_occupancy"));
+    assert!((90_000..=131_072).contains(&held("a/")), "{}", held("a/"));
+    assert!((550_000..=655_360).contains(&held("")), "{}", held(""));
+}
+
+#[test]
+fn bytes_stay_with_the_group_they_were_moved_in() {
+    if !can_mount() {
+        return;
+    }
+    let of = lockstep(&["mload:8M"]);
+    let mut client = of.client();
+    let moved = |group: &str| of.number(&format!("{group}/mon_data/mon_L3_00/mbm_total_bytes"));
+    for group in ["a", "b"] {
+        fs::create_dir(of.path(group)).unwrap();
+    }
+    let pid = of.pid("mload:8M").to_string();
+    of.write("a/tasks", &pid).unwrap();
+    client.advance(5 * MS).unwrap();
+    let first = moved("a");
+    assert!(first > 1_000_000 && moved("b") == 0, "{first}");
+    of.write("b/tasks", &pid).unwrap();
+    client.advance(5 * MS).unwrap();
+    assert_eq!(moved("a"), first);
+    let second = moved("b");
+    assert!(second > first / 2, "{first} {second}");
+    // What it holds is counted where it was brought in.
+    let held = of.number("b/mon_data/mon_L3_00/llc_occupancy");
+    assert!(held > 0 && held <= 12 * 65_536);
+    // No hardware event is below what it was, and no counter of a program is either.
+    client.advance(MS).unwrap();
+    assert!(moved("b") > second && moved("a") == first);
+}
+
+#[test]
+fn a_program_on_a_cpu_of_a_group_is_of_its_class() {
+    if !can_mount() {
+        return;
+    }
+    // Lines outside of a mask stay until somebody else fills their ways.
+    let of = lockstep(&["mlr:400K", "mlr:700K"]);
+    let mut client = of.client();
+    let before = missed_alone(&mut client);
+    fs::create_dir(of.path("a")).unwrap();
+    of.write("a/schemata", "L3:0=1\n").unwrap();
+    of.write("a/cpus_list", "0\n").unwrap();
+    let programs = client.programs().unwrap();
+    assert_eq!((programs[0].closid, programs[1].closid), (Some(1), Some(0)));
+    let after = missed_alone(&mut client);
+    assert!(after > before + 100, "{before} {after}");
+}
+
+fn missed_alone(client: &mut Client) -> u64 {
+    client.advance(50 * MS).unwrap();
+    let counted = |client: &mut Client| client.counters(None).unwrap()[0].counters;
+    let before = counted(client);
+    client.advance(20 * MS).unwrap();
+    let after = counted(client);
+    1000 * (after.llc_misses.unwrap() - before.llc_misses.unwrap())
+        / (after.llc_references.unwrap() - before.llc_references.unwrap())
+}
+
+#[test]
+fn the_same_requests_give_the_same_bytes() {
+    if !can_mount() {
+        return;
+    }
+    let story = || {
+        let of = lockstep(&["mlr:500K", "mload:2M", "lookbusy"]);
+        let mut client = of.client();
+        let mut told = String::new();
+        for step in 0..6 {
+            client.advance(7 * MS).unwrap();
+            if step == 2 {
+                fs::create_dir(of.path("a")).unwrap();
+                of.write("a/tasks", &of.pid("mload:2M").to_string()).unwrap();
+                of.write("a/schemata", "L3:0=1\n").unwrap();
+            }
+            for group in ["", "a/"].iter().take(if step < 2 { 1 } else { 2 }) {
+                for file in
+                    ["mon_data/mon_L3_00/llc_occupancy", "mon_data/mon_L3_00/mbm_total_bytes"]
+                {
+                    told += &of.read(&format!("{group}{file}"));
+                }
+            }
+            let counters = client.counters(None).unwrap();
+            for one in counters {
+                told += &serde_json::to_string(&one.counters).unwrap();
+            }
+        }
+        told
+    };
+    let told = story();
+    assert!(told.len() > 1000);
+    assert_eq!(told, story());
+}
+
+#[test]
+fn a_paced_clock_is_never_ahead_and_gives_way_to_who_holds_it() {
+    if !can_mount() {
+        return;
+    }
+    let (platform, hardware) = chip(&["lookbusy"]);
+    let started = Instant::now();
+    let of = mounted(Settings::new(platform, hardware));
+    std::thread::sleep(300 * MS);
+    let (now, real) = (of.now().nanos(), started.elapsed().as_nanos());
+    assert!(now > 30_000_000 && u128::from(now) <= real, "{now} {real}");
+    let mut client = of.client();
+    let held = client.hold().unwrap().now_ns;
+    assert!(of.client().hold().is_err() && of.client().advance(MS).is_err());
+    std::thread::sleep(50 * MS);
+    assert_eq!(of.now().nanos(), held);
+    let then = client.advance(3 * MS).unwrap();
+    assert_eq!((then.now_ns, then.factor), (held + 3_000_000, None));
+    // Whoever holds it dies.
+    drop(client);
+    let patience = Instant::now();
+    while of.now().nanos() <= then.now_ns {
+        assert!(patience.elapsed() < Duration::from_secs(10), "it stands still");
+        std::thread::sleep(MS);
+    }
+    let mut client = of.client();
+    while client.status().unwrap().factor.is_none() {
+        assert!(patience.elapsed() < Duration::from_secs(10), "no factor");
+        std::thread::sleep(MS);
+    }
+    assert!(client.status().unwrap().factor.is_some_and(|factor| factor > 0.0 && factor <= 1.05));
+}
+
+#[test]
+fn who_kills_a_placeholder_ends_its_program() {
+    if !can_mount() {
+        return;
+    }
+    let of = lockstep(&["mlr:500K", "mload:2M"]);
+    let mut client = of.client();
+    client.advance(5 * MS).unwrap();
+    let pid = of.pid("mlr:500K");
+    fs::create_dir(of.path("a")).unwrap();
+    of.write("a/tasks", &pid.to_string()).unwrap();
+    let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+    assert_eq!(comm, "mlr:500K\n");
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(pid).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+    let started = Instant::now();
+    while client.programs().unwrap()[0].running {
+        assert!(started.elapsed() < Duration::from_secs(10), "it runs on");
+    }
+    assert_eq!(of.read("a/tasks"), "");
+    let before = client.counters(None).unwrap();
+    client.advance(5 * MS).unwrap();
+    let after = client.counters(None).unwrap();
+    assert_eq!(before[0].counters, after[0].counters);
+    assert!(before[1].counters.cycles < after[1].counters.cycles);
+    assert_eq!(client.status().unwrap().running, 1);
+}
+
+#[test]
+fn a_program_that_ends_takes_its_placeholder_along() {
+    if !can_mount() {
+        return;
+    }
+    let (_, hardware) = chip(&["lookbusy"]);
+    drop(hardware);
+    let geometry = fairways_chip::preset::parse("xeon-d:cores=4:sets=1024").unwrap();
+    let program = fairways_chip::program::parse("lookbusy", |_| None).unwrap().remove(0).0;
+    let job = fairways_chip::Job {
+        instructions: Some(3_000_000),
+        ..fairways_chip::Job::new(program.unwrap())
+    };
+    let settings = fairways_chip::Settings::new(geometry);
+    let machine =
+        fairways_emulator::ChipMachine::new(settings, [("short".to_owned(), job)]).unwrap();
+    let platform = fairways_emulator::hardware::platform_of(
+        &geometry,
+        fairways_resctrl::platform::Platform::broadwell(),
+    );
+    let pace = fairways_emulator::Pace::Lockstep;
+    let of = mounted(Settings { pace, ..Settings::new(platform, Box::new(machine)) });
+    let mut client = of.client();
+    let pid = of.pid("short");
+    assert!(fs::exists(format!("/proc/{pid}")).unwrap());
+    let request = fairways_emulator::control::Request::Advance {
+        by_ns: Some(1_000_000_000),
+        to_ns: None,
+        until_exit: true,
+    };
+    client.ask(&request).unwrap();
+    let now = client.status().unwrap();
+    assert!(now.running == 0 && now.now_ns < 10_000_000, "{now:?}");
+    assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
+    let why = client.ask(&fairways_emulator::control::Request::Advance {
+        by_ns: None,
+        to_ns: None,
+        until_exit: true,
+    });
+    assert!(why.unwrap_err().to_string().contains("no program runs"));
+}

@@ -1,0 +1,126 @@
+//! An emulator for a test, mounted on a folder of its own.
+
+#![allow(clippy::unwrap_used, dead_code)]
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use fairways_chip::program::parse;
+use fairways_chip::{Job, Phase, Settings as Simulated, preset};
+use fairways_emulator::hardware::platform_of;
+use fairways_emulator::{ChipMachine, Client, Emulator, Hardware, Pace, Settings, Starter};
+use fairways_resctrl::platform::Platform;
+
+/// Whether this system lets tests mount; says so where it does not, and panics where it must
+/// (`FAIRWAYS_REQUIRE_SYSTEM`).
+pub(crate) fn can_mount() -> bool {
+    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
+    let why = match device {
+        Err(why) => Some(format!("/dev/fuse: {why}")),
+        Ok(_) if !rustix::process::geteuid().is_root() => Some("not root".to_owned()),
+        Ok(_) => None,
+    };
+    if let Some(why) = &why {
+        assert!(std::env::var_os("FAIRWAYS_REQUIRE_SYSTEM").is_none(), "can't mount: {why}");
+        // Not captured, as output of passing tests is.
+        let _ = writeln!(io::stderr().lock(), "SKIPPED: can't mount: {why}");
+    }
+    why.is_none()
+}
+
+/// A mounted emulator, and where it is.
+pub(crate) struct Mounted {
+    emulator: Option<Emulator>,
+    pub(crate) dir: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Deref for Mounted {
+    type Target = Emulator;
+
+    fn deref(&self) -> &Emulator {
+        self.emulator.as_ref().unwrap()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.emulator = None;
+    }
+}
+
+/// A shell that takes on the program's name, and waits for the end of its standard input.
+pub(crate) fn placeholder() -> Starter {
+    let script = "printf %s \"$0\" > /proc/$$/comm; echo; read nothing";
+    Starter { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
+}
+
+/// A chip of four cores and 12 ways of 64 KB, on which these programs run.
+pub(crate) fn chip(programs: &[&str]) -> (Platform, Box<dyn Hardware>) {
+    let geometry = preset::parse("xeon-d:cores=4:sets=1024").unwrap();
+    let job = |text: &&str| {
+        let phases = parse(text, |_| None).unwrap().into_iter();
+        let phases =
+            phases.map(|(program, length)| Phase { program: program.map(Into::into), length });
+        ((*text).to_owned(), Job { phases: phases.collect(), ..Job::default() })
+    };
+    let machine = ChipMachine::new(Simulated::new(geometry), programs.iter().map(job)).unwrap();
+    (platform_of(&geometry, Platform::broadwell()), Box::new(machine))
+}
+
+/// In lockstep, with these programs.
+pub(crate) fn lockstep(programs: &[&str]) -> Mounted {
+    let (platform, hardware) = chip(programs);
+    mounted(Settings { pace: Pace::Lockstep, ..Settings::new(platform, hardware) })
+}
+
+pub(crate) fn mounted(settings: Settings) -> Mounted {
+    let folder = tempfile::tempdir().unwrap();
+    // Other users get there, too.
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let dir = folder.path().join("resctrl");
+    fs::create_dir(&dir).unwrap();
+    let settings = Settings { placeholders: Some(placeholder()), ..settings };
+    let emulator = Some(Emulator::start(&dir, settings).unwrap());
+    Mounted { emulator, dir, _folder: folder }
+}
+
+impl Mounted {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.dir.join(path)
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
+    }
+
+    /// One write(2) of a file that is there.
+    pub(crate) fn write(&self, path: &str, text: &str) -> io::Result<()> {
+        let written =
+            OpenOptions::new().write(true).open(self.path(path))?.write(text.as_bytes())?;
+        assert_eq!(written, text.len());
+        Ok(())
+    }
+
+    pub(crate) fn number(&self, path: &str) -> u64 {
+        self.read(path).trim().parse().unwrap_or_else(|why| panic!("{path}: {why}"))
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::connect(self.socket()).unwrap()
+    }
+
+    /// A program's process.
+    pub(crate) fn pid(&self, name: &str) -> i32 {
+        let programs = self.client().programs().unwrap();
+        programs.into_iter().find(|program| program.name == name).unwrap().pid
+    }
+}
+
+/// The error's number.
+pub(crate) fn errno<T: std::fmt::Debug>(done: io::Result<T>) -> i32 {
+    done.unwrap_err().raw_os_error().unwrap()
+}

@@ -1,0 +1,162 @@
+//! The flags of the emulator.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+use super::chip::machine;
+use super::{ChipFlags, Machine, World};
+
+/// Mount a filesystem that looks like /sys/fs/resctrl, with a simulated machine behind it
+///
+/// Each program has a process of its name, a placeholder, whose id `tasks` takes. Shrink a group's mask, and its programs miss more;
+/// end a placeholder, and its program ends. Runs until it is interrupted or unmounted (docs/emulator.md).
+///
+/// The chip has no throttle for memory bandwidth: MB values are accepted and shown, and change nothing.
+///
+/// Example: fairways emulate --machine chip:xeon-e5 --programs mlr:8M,mload:60M,lookbusy /tmp/resctrl
+#[derive(Debug, clap::Args)]
+pub(crate) struct Emulate {
+    /// An empty directory
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// The machine: a chip that executes programs (chip:xeon-e5, say; docs/chip.md)
+    #[arg(long, value_name = "MACHINE", value_parser = machine)]
+    pub(crate) machine: Machine,
+
+    #[command(flatten)]
+    pub(crate) chip: ChipFlags,
+
+    #[command(flatten)]
+    pub(crate) world: World,
+
+    /// Everything that clients know takes so much less time on the chip: 0.1, a tenth [default: 1]
+    #[arg(long, value_name = "X", help_heading = "On a chip")]
+    pub(crate) time_scale: Option<String>,
+
+    /// Instructions after which a program, and its placeholder, end [default: never]
+    #[arg(long, value_name = "N", help_heading = "On a chip", allow_negative_numbers = true)]
+    pub(crate) instructions: Option<String>,
+
+    /// Whose rules and files: haswell, broadwell, skylake, ice_lake, granite_rapids, zen, mpam or lab, with the
+    /// machine's ways and CPUs [default: the machine's kind]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) platform: Option<String>,
+
+    /// Whose text and files: 6.1, 6.12, 7.2 or next
+    #[arg(long, value_name = "VERSION", default_value = "7.2")]
+    pub(crate) kernel: String,
+
+    /// Options to mount resctrl with: cdp, cdpl2, mba_MBps, debug
+    #[arg(long, short = 'o', value_name = "A,B", default_value = "")]
+    pub(crate) options: String,
+
+    /// Whose pace the machine's clock goes at
+    #[arg(long, value_name = "HOW", default_value = "paced")]
+    pub(crate) clock: Pacing,
+
+    /// How many times real time the clock goes at most; it is slower where the simulation is
+    #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) pace: String,
+
+    /// The control socket [default: DIR.sock]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) socket: Option<PathBuf>,
+
+    /// Something that goes wrong, as OPERATION:PATTERN=WHAT: write:*/schemata=EBUSY,
+    /// read:*/llc_occupancy=Unavailable@3, write:web/tasks=vanish, read:*=slow:200ms; may be given
+    /// more than once (docs/emulator.md)
+    #[arg(long, value_name = "FAULT")]
+    pub(crate) fault: Vec<String>,
+
+    /// Write what /proc and /sys would tell of the machine to this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) host_files: Option<PathBuf>,
+
+    /// Let other users use the files, too
+    #[arg(long)]
+    pub(crate) allow_other: bool,
+
+    /// Take away what an emulator that is gone left mounted there
+    #[arg(long)]
+    pub(crate) replace: bool,
+
+    /// Print one JSON object once it is mounted, instead of a table (docs/emulator.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Whose pace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pacing {
+    /// Real time's, as far as the simulation comes along
+    Paced,
+    /// It stands still until a client lets time pass
+    Lockstep,
+}
+
+/// Ask an emulator that runs, beside its files
+///
+/// Example: fairways emulated /tmp/resctrl counters mlr:8M
+#[derive(Debug, clap::Args)]
+pub(crate) struct Emulated {
+    /// Where it is mounted, or its control socket
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    #[command(subcommand)]
+    pub(crate) asked: Asked,
+
+    /// Print one JSON object instead of a table (docs/emulator.md)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Asked {
+    /// How it is: its clock, and how many times real time it goes
+    Status,
+    /// Let time pass at once: 500ms, 2s. A clock that is paced goes on from there
+    Advance {
+        /// How long
+        time: String,
+        /// Stop as soon as a program ends
+        #[arg(long)]
+        until_exit: bool,
+    },
+    /// Arm a fault, such as write:*/schemata=EBUSY@1
+    Fault {
+        /// The fault
+        fault: String,
+    },
+    /// The faults that are armed
+    Faults,
+    /// Disarm a fault, or all
+    Clear {
+        /// Its number, as `faults` shows it
+        id: Option<u64>,
+    },
+    /// The programs, their processes and classes
+    Programs,
+    /// What counters of programs have counted
+    Counters {
+        /// Programs, by name or process id [default: all]
+        programs: Vec<String>,
+    },
+    /// Put a CPU on line, or take it off
+    Cpu {
+        /// Its number
+        cpu: u32,
+        /// What it is to be
+        state: OnOff,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnOff {
+    /// On line
+    On,
+    /// Off line
+    Off,
+}

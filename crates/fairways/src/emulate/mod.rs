@@ -1,0 +1,144 @@
+//! `fairways emulate`: resctrl's files, with a simulated machine behind them.
+
+mod settings;
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use comfy_table::Table;
+use fairways_emulator::control::{Client, ProgramState, Response};
+use fairways_emulator::{Emulator, MountError, StartError, host_files};
+use serde::Serialize;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::args::{Command, Emulate};
+use crate::table::STYLE;
+use crate::{BadInput, Interrupted};
+use settings::Checked;
+
+/// How often it is looked whether the end has come, and how often the status line is written anew.
+const LOOK: Duration = Duration::from_millis(20);
+const SHOW: Duration = Duration::from_millis(500);
+
+/// What is told once it is mounted.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    mount: String,
+    socket: String,
+    pid: u32,
+    machine: &'a str,
+    platform: &'a str,
+    kernel: &'a str,
+    clock: &'static str,
+    programs: &'a [ProgramState],
+}
+
+/// Plays the parts that emulators start; `None` for other commands.
+pub(crate) fn hidden(command: &Command) -> Option<std::io::Result<()>> {
+    match command {
+        Command::Placeholder { name } => Some(fairways_emulator::hold_place(name)),
+        Command::Guardian { dir, socket, device } => {
+            Some(fairways_emulator::guard(dir, socket, device))
+        }
+        _ => None,
+    }
+}
+
+/// Runs the command; everything is checked before anything is mounted.
+pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
+    let checked = Checked::new(args)?;
+    // From here on a signal waits until all is in order.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    if let Some(folder) = &args.host_files {
+        host_files::write(folder, &checked.platform, checked.geometry, &args.dir, &args.options)
+            .map_err(|why| {
+                BadInput(format!("--host-files: {}: {why}", crate::world::shown(folder)))
+            })?;
+    }
+    let (names, clock) = ((checked.preset.clone(), checked.platform.clone()), checked.clock);
+    let emulator = Emulator::start(&args.dir, checked.settings).map_err(refused)?;
+    let programs = match Client::connect(emulator.socket())?
+        .ask(&fairways_emulator::control::Request::Programs {})?
+    {
+        Response::Programs(programs) => programs,
+        _ => Vec::new(),
+    };
+    let report = Report {
+        schema: fairways_emulator::control::SCHEMA,
+        mount: emulator.dir().display().to_string(),
+        socket: emulator.socket().display().to_string(),
+        pid: std::process::id(),
+        machine: &names.0,
+        platform: names.1.name,
+        kernel: names.1.kernel.name,
+        clock,
+        programs: &programs,
+    };
+    if args.json {
+        serde_json::to_writer(&mut *out, &report)?;
+        writeln!(out)?;
+    } else {
+        table(&report, out)?;
+    }
+    out.flush()?;
+    let end = watch(&emulator, &mut signals);
+    drop(emulator);
+    end
+}
+
+fn table(report: &Report<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let Report { machine, platform, kernel, mount, socket, .. } = report;
+    writeln!(out, "{machine} as {platform}, Linux {kernel}, on {mount}; control socket {socket}")?;
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(["program", "process"]);
+    for program in report.programs {
+        table.add_row([program.name.clone(), program.pid.to_string()]);
+    }
+    writeln!(out, "{}", table.trim_fmt())?;
+    Ok(())
+}
+
+/// Waits until the user has seen enough, or somebody has unmounted, or the machine can't go on.
+fn watch(emulator: &Emulator, signals: &mut Signals) -> anyhow::Result<()> {
+    let shows = std::io::stderr().is_terminal();
+    let mut shown = Instant::now();
+    let end = loop {
+        if signals.pending().next().is_some() {
+            break Err(Interrupted.into());
+        }
+        if emulator.is_unmounted() {
+            break Ok(());
+        }
+        if let Some(why) = emulator.failure() {
+            break Err(anyhow::anyhow!("after {}: {why}", emulator.now()));
+        }
+        if shows && shown.elapsed() >= SHOW {
+            shown = Instant::now();
+            let pace = match emulator.factor() {
+                Some(factor) => format!("{factor:.3} times real time"),
+                None => "standing still".to_owned(),
+            };
+            let (now, running) = (emulator.now(), emulator.running());
+            // Who does not see it has lost nothing.
+            let _ = write!(std::io::stderr(), "\r\x1b[K{now}, {pace}, {running} programs run");
+        }
+        std::thread::sleep(LOOK);
+    };
+    if shows {
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+    end
+}
+
+/// What is the user's to change is bad input.
+fn refused(why: StartError) -> anyhow::Error {
+    match why {
+        StartError::Mount(MountError::Refused { .. })
+        | StartError::Placeholder { .. }
+        | StartError::Guardian(_)
+        | StartError::Thread(_) => why.into(),
+        why => BadInput(why.to_string()).into(),
+    }
+}

@@ -1,0 +1,180 @@
+//! `fairways emulated`: what an emulator that runs says beside its files.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use comfy_table::{CellAlignment, Table};
+use fairways_emulator::control::{
+    ArmedFault, Client, ClientError, ClockState, ProgramCounters, ProgramState, Request, Response,
+    SCHEMA, Status,
+};
+use fairways_emulator::{Fault, beside};
+use serde::Serialize;
+
+use crate::BadInput;
+use crate::args::{Asked, Emulated, OnOff};
+use crate::chip::span;
+use crate::table::STYLE;
+
+/// Runs the command.
+pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {
+    let request = request(&args.asked)?;
+    let mut client = Client::connect(&socket(&args.dir)).map_err(refused)?;
+    let response = if let Request::Advance { .. } = request {
+        // A clock that goes by itself is taken for as long as that takes.
+        if client.status().map_err(refused)?.clock != ClockState::Lockstep {
+            client.hold().map_err(refused)?;
+        }
+        client.ask(&request)
+    } else {
+        client.ask(&request)
+    };
+    let response = response.map_err(refused)?;
+    if args.json { json(&response, out) } else { table(&response, out) }
+}
+
+fn request(asked: &Asked) -> Result<Request, BadInput> {
+    Ok(match asked {
+        Asked::Status => Request::Status {},
+        Asked::Advance { time, until_exit } => {
+            let nanos = span(time, "advance")?.as_nanos();
+            let by_ns = Some(u64::try_from(nanos).unwrap_or(u64::MAX));
+            Request::Advance { by_ns, to_ns: None, until_exit: *until_exit }
+        }
+        Asked::Fault { fault } => {
+            let fault: Fault = fault.parse().map_err(|why| BadInput(format!("{why}")))?;
+            Request::Arm { fault }
+        }
+        Asked::Faults => Request::Faults {},
+        Asked::Clear { id } => Request::Clear { id: *id },
+        Asked::Programs => Request::Programs {},
+        Asked::Counters { programs } => {
+            Request::Counters { programs: (!programs.is_empty()).then(|| programs.clone()) }
+        }
+        Asked::Cpu { cpu, state } => Request::Cpu { cpu: *cpu, online: *state == OnOff::On },
+    })
+}
+
+/// The socket of a mount, or the path itself where it is one.
+fn socket(dir: &Path) -> PathBuf {
+    let about = fs::symlink_metadata(dir);
+    if about.is_ok_and(|about| about.file_type().is_socket()) {
+        return dir.to_owned();
+    }
+    beside(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
+}
+
+fn refused(why: ClientError) -> anyhow::Error {
+    match why {
+        ClientError::Connect { path, why } => {
+            BadInput(format!("{path}: no emulator listens there: {why}")).into()
+        }
+        ClientError::Refused(why) => BadInput(why).into(),
+        why => why.into(),
+    }
+}
+
+/// One object: what was asked for, and the version of it.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    response: &'a Response,
+}
+
+fn json(response: &Response, out: &mut dyn Write) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *out, &Report { schema: SCHEMA, response })?;
+    Ok(writeln!(out)?)
+}
+
+fn table(response: &Response, out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    match response {
+        Response::Status(of) => status(of, &mut table),
+        Response::Programs(of) => programs(of, &mut table),
+        Response::Counters(of) => counters(of, &mut table),
+        Response::Faults(of) => faults(of, &mut table),
+        Response::Error(why) => return Err(BadInput(why.clone()).into()),
+    }
+    Ok(writeln!(out, "{}", table.trim_fmt())?)
+}
+
+fn seconds(nanos: u64) -> String {
+    fairways_core::Time::from_nanos(nanos).to_string()
+}
+
+fn or_none<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+fn status(of: &Status, table: &mut Table) {
+    let clock = match of.clock {
+        ClockState::Paced => format!("paced, up to {} times real time", of.pace),
+        ClockState::Lockstep => "lockstep".to_owned(),
+        ClockState::Held => "held by a client".to_owned(),
+    };
+    let rows = [
+        ("mount", of.mount.clone()),
+        ("options", of.options.clone()),
+        ("process", of.pid.to_string()),
+        ("clock", clock),
+        ("time", seconds(of.now_ns)),
+        ("times real time", or_none(of.factor.map(|factor| format!("{factor:.3}")))),
+        ("programs", format!("{} of {} run", of.running, of.programs)),
+        ("faults", of.faults.to_string()),
+    ];
+    rows.into_iter().for_each(|(name, value)| drop(table.add_row([name.to_owned(), value])));
+}
+
+fn programs(of: &[ProgramState], table: &mut Table) {
+    table.set_header(["program", "process", "state", "CPU", "CLOSID", "RMID"]);
+    for program in of {
+        table.add_row([
+            program.name.clone(),
+            program.pid.to_string(),
+            if program.running { "runs" } else { "over" }.to_owned(),
+            or_none(program.cpu),
+            or_none(program.closid),
+            or_none(program.rmid),
+        ]);
+    }
+}
+
+fn counters(of: &[ProgramCounters], table: &mut Table) {
+    table.set_header([
+        "program",
+        "time",
+        "instructions",
+        "cycles",
+        "LLC references",
+        "LLC misses",
+        "stalls",
+        "memory bytes",
+    ]);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for program in of {
+        let of = &program.counters;
+        table.add_row([
+            program.name.clone(),
+            seconds(program.now_ns),
+            or_none(of.instructions),
+            or_none(of.cycles),
+            or_none(of.llc_references),
+            or_none(of.llc_misses),
+            or_none(of.stalls_l2_miss),
+            or_none(of.memory_bytes),
+        ]);
+    }
+}
+
+fn faults(of: &[ArmedFault], table: &mut Table) {
+    table.set_header(["id", "fault", "met"]);
+    for armed in of {
+        table.add_row([armed.id.to_string(), armed.fault.to_string(), armed.met.to_string()]);
+    }
+}
