@@ -150,7 +150,16 @@ impl Maker<'_> {
     /// Only root may; where the options are refused, nothing is mounted, and others are given.
     fn remount(&mut self) {
         self.steps.push(Step::As(0));
-        let odd = ["nonsense", "cdp,cdp", "cdpl2", "debug=1", "mba_MBps,cdp", "Debug", "debug,", ",debug"];
+        let odd = [
+            "nonsense",
+            "cdp,cdp",
+            "cdpl2",
+            "debug=1",
+            "mba_MBps,cdp",
+            "Debug",
+            "debug,",
+            ",debug",
+        ];
         let odd = self.one(&odd);
         if self.chance(40) {
             self.steps.push(Step::Reset(odd.into()));
@@ -225,7 +234,18 @@ impl Maker<'_> {
     }
 
     fn mkdir(&mut self) -> Step {
-        let name = self.one(&["m", "x", "a", "", "two\nlines", "tasks", "mon_groups", "info", ".", "caf\u{e9}"]);
+        let name = self.one(&[
+            "m",
+            "x",
+            "a",
+            "",
+            "two\nlines",
+            "tasks",
+            "mon_groups",
+            "info",
+            ".",
+            "caf\u{e9}",
+        ]);
         let long = "n".repeat(if self.chance(50) { 255 } else { 256 });
         let path = match self.below(20) {
             0..9 => self.control(),
@@ -299,8 +319,27 @@ impl Maker<'_> {
             8 => "@p,999999,@q".into(),
             _ => self
                 .one(&[
-                    "", " ", ",", "@p,", ",@q", "@p @q", "-1", "-@p", "0x7ffff0", "999999", "99999999999", "+@t", "@p,x",
-                    "@u\n@v", " @u ", "1", "0,0", "4194305", "\t@q", "@p;@q", "00",
+                    "",
+                    " ",
+                    ",",
+                    "@p,",
+                    ",@q",
+                    "@p @q",
+                    "-1",
+                    "-@p",
+                    "0x7ffff0",
+                    "999999",
+                    "99999999999",
+                    "+@t",
+                    "@p,x",
+                    "@u\n@v",
+                    " @u ",
+                    "1",
+                    "0,0",
+                    "4194305",
+                    "\t@q",
+                    "@p;@q",
+                    "00",
                 ])
                 .into(),
         };
@@ -317,13 +356,54 @@ impl Maker<'_> {
             if list {
                 cpus.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
             } else {
-                self.one(&[format!("{bits:x}"), format!("0x{bits:x}"), format!("{bits:08X}"), format!("0,{bits:08x}")])
+                self.one(&[
+                    format!("{bits:x}"),
+                    format!("0x{bits:x}"),
+                    format!("{bits:08X}"),
+                    format!("0,{bits:08x}"),
+                ])
             }
         } else {
             self.one(&[
-                "", "0-3", "0-1,2", "0-3:1/2", "0-3:2/2", "0-3:0/2", "3-1", "1-", "-1", "0,0", "0-0", "all", "none", "1,,2", ",1", "1,",
-                " 1", "1 ", "1 2", "1\n2", "4", "99", "0-99", "5,f", "00000000,00000003", "1,00000000", "ffffffff", "100000000", "g",
-                "0-3:1/0", "N", "0-N", "0x1", "f,", "000000003", "8192", "0-8191:1/4096", "2-3,0", "\t1",
+                "",
+                "0-3",
+                "0-1,2",
+                "0-3:1/2",
+                "0-3:2/2",
+                "0-3:0/2",
+                "3-1",
+                "1-",
+                "-1",
+                "0,0",
+                "0-0",
+                "all",
+                "none",
+                "1,,2",
+                ",1",
+                "1,",
+                " 1",
+                "1 ",
+                "1 2",
+                "1\n2",
+                "4",
+                "99",
+                "0-99",
+                "5,f",
+                "00000000,00000003",
+                "1,00000000",
+                "ffffffff",
+                "100000000",
+                "g",
+                "0-3:1/0",
+                "N",
+                "0-N",
+                "0x1",
+                "f,",
+                "000000003",
+                "8192",
+                "0-8191:1/4096",
+                "2-3,0",
+                "\t1",
             ])
             .into()
         };
@@ -340,8 +420,25 @@ impl Maker<'_> {
             _ => self.some_path(),
         };
         let text = self.one(&[
-            "1\n", "", "\n", "0\n", "65536\n", "65535\n", "131071\n", "99999999999\n", "524289\n", "x\n", "-1\n", "mbm_total_bytes\n",
-            "mbm_local_bytes\n", "llc_occupancy\n", "1", "[default]\n", "0x10000\n", " 65536 \n", "4294967296\n",
+            "1\n",
+            "",
+            "\n",
+            "0\n",
+            "65536\n",
+            "65535\n",
+            "131071\n",
+            "99999999999\n",
+            "524289\n",
+            "x\n",
+            "-1\n",
+            "mbm_total_bytes\n",
+            "mbm_local_bytes\n",
+            "llc_occupancy\n",
+            "1",
+            "[default]\n",
+            "0x10000\n",
+            " 65536 \n",
+            "4294967296\n",
         ]);
         // What the threshold is decides when RMIDs are clean.
         if self.grounds.few_rmids && path.contains("threshold") {
@@ -385,8 +482,14 @@ impl Maker<'_> {
             30..33 => "L3CODE",
             33..36 => "L3DATA",
             36..38 => "L2",
-            38 => self.one(&["l3", "", "L", "L33", "SMBA", "L3 ", " L3", "\tMB ", "L3:0", "    L3"]),
-            _ => return self.one(&["L3", "L3:", ":", "L3=1", "MB:", "0=f", " ", "L3:;", "L3::0=f"]).into(),
+            38 => {
+                self.one(&["l3", "", "L", "L33", "SMBA", "L3 ", " L3", "\tMB ", "L3:0", "    L3"])
+            }
+            _ => {
+                return self
+                    .one(&["L3", "L3:", ":", "L3=1", "MB:", "0=f", " ", "L3:;", "L3::0=f"])
+                    .into();
+            }
         };
         let masks = !name.contains("MB");
         let domains = u64::from(self.grounds.processor.topology.sockets);
@@ -394,7 +497,9 @@ impl Maker<'_> {
         for _ in 0..=self.below(3) {
             let domain = match self.below(30) {
                 0 => "7".into(),
-                1 => self.one(&["", "x", "-1", "0x0", "00", " 0", "0 ", "1.5", "4294967296", "*"]).to_owned(),
+                1 => self
+                    .one(&["", "x", "-1", "0x0", "00", " 0", "0 ", "1.5", "4294967296", "*"])
+                    .to_owned(),
                 _ => self.below(domains).to_string(),
             };
             let value = if masks { self.mask() } else { self.percent(amd) };
@@ -420,8 +525,24 @@ impl Maker<'_> {
             20 => format!("0x{:X}", 3 << self.below(bits - 1)),
             _ => self
                 .one(&[
-                    "0", "", "5", "xyz", "-1", "f g", " f", "f ", "ffffffff", "100000000", "10000000000000000", "0x", "00000000f", "f0f",
-                    "F", "+3", "0f ", "\tf",
+                    "0",
+                    "",
+                    "5",
+                    "xyz",
+                    "-1",
+                    "f g",
+                    " f",
+                    "f ",
+                    "ffffffff",
+                    "100000000",
+                    "10000000000000000",
+                    "0x",
+                    "00000000f",
+                    "f0f",
+                    "F",
+                    "+3",
+                    "0f ",
+                    "\tf",
                 ])
                 .into(),
         }
@@ -433,8 +554,25 @@ impl Maker<'_> {
             7 => (10 * (1 + self.below(10))).to_string(),
             _ => self
                 .one(&[
-                    "", "0", "9", "10", "101", "2048", "2049", "x", "-1", "0x20", "4294967295", "4294967296", " 30", "30 ", "1.5", "+20",
-                    "010", "18446744073709551616", "4294967200",
+                    "",
+                    "0",
+                    "9",
+                    "10",
+                    "101",
+                    "2048",
+                    "2049",
+                    "x",
+                    "-1",
+                    "0x20",
+                    "4294967295",
+                    "4294967296",
+                    " 30",
+                    "30 ",
+                    "1.5",
+                    "+20",
+                    "010",
+                    "18446744073709551616",
+                    "4294967200",
                 ])
                 .into(),
         }

@@ -218,10 +218,7 @@ impl Guest {
             .arg("-initrd")
             .arg(initramfs)
             .arg("-append")
-            .arg(format!(
-                "console=ttyS0 nokaslr panic=-1 loglevel={loglevel}{}",
-                self.parameters
-            ));
+            .arg(format!("console=ttyS0 nokaslr panic=-1 loglevel={loglevel}{}", self.parameters));
         match &self.processor {
             Some(processor) => {
                 // It waits for the debugger before its first instruction.

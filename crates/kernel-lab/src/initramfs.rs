@@ -25,7 +25,9 @@ impl Initramfs {
     /// With busybox and the first process.
     pub(crate) fn new() -> Result<Self, Error> {
         let mut all = Self { bytes: Vec::new(), entries: 0, there: BTreeSet::new() };
-        for directory in ["bin", "dev", "proc", "root", "run", "sbin", "sys", "usr/bin", "usr/sbin", "var"] {
+        for directory in
+            ["bin", "dev", "proc", "root", "run", "sbin", "sys", "usr/bin", "usr/sbin", "var"]
+        {
             all.directories(Path::new(directory));
         }
         // What the first process writes to, before there is a devtmpfs.
@@ -53,9 +55,7 @@ impl Initramfs {
         let mut header = String::from("070701");
         let (inode, links) = (self.entries, 1);
         // Owner, group and times are 0, and so is the checksum, which this format lacks.
-        for field in
-            [inode, mode, 0, 0, links, 0, size, 0, 0, device.0, device.1, name_size, 0]
-        {
+        for field in [inode, mode, 0, 0, links, 0, size, 0, 0, device.0, device.1, name_size, 0] {
             header.push_str(&format!("{field:08x}"));
         }
         self.bytes.extend_from_slice(header.as_bytes());
@@ -102,7 +102,6 @@ impl Initramfs {
         }
         Ok(())
     }
-
 
     /// The archive.
     pub(crate) fn finish(mut self) -> Vec<u8> {

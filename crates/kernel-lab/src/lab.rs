@@ -191,18 +191,11 @@ fn image(directory: &Path) -> Result<Option<PathBuf>, Error> {
 /// It is required, and can't be prepared.
 #[must_use]
 pub fn required(test: &str, kernel: Kernel) -> Option<Lab> {
-    if env::var_os("FAIRWAYS_REQUIRE_SYSTEM").is_some() {
-        match Lab::prepare(kernel) {
-            Ok(lab) => return Some(lab),
+    if env::var_os(fairways_needs::REQUIRED).is_some() {
+        return match Lab::prepare(kernel) {
+            Ok(lab) => Some(lab),
             Err(error) => panic!("{test} needs the kernel lab: {error}"),
-        }
+        };
     }
-    match Lab::open(kernel) {
-        Ok(lab) => Some(lab),
-        Err(error) => {
-            // Past the harness, which keeps to itself what tests print otherwise.
-            let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {error}");
-            None
-        }
-    }
+    Lab::open(kernel).map_err(|error| fairways_needs::skip(test, &error.to_string())).ok()
 }

@@ -111,7 +111,9 @@ fn hexadecimal(text: &str) -> Result<u32, String> {
 fn topology(text: &str) -> Result<Topology, String> {
     let numbers: Vec<u32> = text.split(',').filter_map(|n| n.parse().ok()).collect();
     match numbers[..] {
-        [sockets @ 1..=8, cores @ 1..=16, threads @ 1..=2] => Ok(Topology { sockets, cores, threads }),
+        [sockets @ 1..=8, cores @ 1..=16, threads @ 1..=2] => {
+            Ok(Topology { sockets, cores, threads })
+        }
         _ => Err("SOCKETS,CORES,THREADS was expected, at most 8,16,2".into()),
     }
 }

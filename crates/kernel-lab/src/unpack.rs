@@ -14,8 +14,12 @@ const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 
 /// How compressed data begin, and what unpacks them.
-const PACKERS: [(&[u8], &str); 4] =
-    [(b"\x28\xb5\x2f\xfd", "zstd"), (b"\x1f\x8b", "gzip"), (b"\xfd7zXZ", "xz"), (b"\x02\x21\x4c\x18", "lz4")];
+const PACKERS: [(&[u8], &str); 4] = [
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\xfd7zXZ", "xz"),
+    (b"\x02\x21\x4c\x18", "lz4"),
+];
 
 /// The compressed kernel in an image.
 fn payload(image: &[u8]) -> Option<&[u8]> {

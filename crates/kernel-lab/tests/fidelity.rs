@@ -148,8 +148,7 @@ fn platform(rmids: u32) -> Platform {
     Platform::lab().with_rmids(rmids)
 }
 
-const OPTIONS: [&str; 8] =
-    ["", "", "", "cdp", "debug", "mba_MBps", "cdp,debug", "mba_MBps,debug"];
+const OPTIONS: [&str; 8] = ["", "", "", "cdp", "debug", "mba_MBps", "cdp,debug", "mba_MBps,debug"];
 
 /// The lab's machine with many RMIDs.
 fn case(name: &'static str) -> Case {
@@ -201,9 +200,9 @@ fn sparse_masks_of_twenty_ways() {
 fn amd() {
     let mut case = case("amd");
     case.grounds.processor.vendor = Vendor::Amd;
-    // To the kernel, each of this processor's cores has an L3 of its own, of no size.
+    // To the kernel, each of this processor's cores has an L3 of its own.
     let zen = Platform::zen().with_rmids(MANY).with_domains(4, 1).with_ways(12, 0xc00);
-    case.platform = zen.with_closids(8).with_llc_bytes(0);
+    case.platform = zen.with_closids(8).with_llc_bytes(16 << 20);
     case.platform.l2 = None;
     case.platform.smba = None;
     if let Some(monitoring) = &mut case.platform.monitoring {

@@ -108,6 +108,9 @@ pub fn run(target: &mut dyn Target, steps: &[Step], out: &mut dyn Write) -> io::
 
 const STATUS: &str = "info/last_cmd_status";
 
+/// What messages that tell of tasks contain; others may have the same numbers.
+const TASK_WORDS: [&str; 2] = ["task", "pid"];
+
 struct Executor<'a> {
     target: &'a mut dyn Target,
     tasks: Vec<(&'static str, i32)>,
@@ -194,13 +197,18 @@ impl Executor<'_> {
 
     /// Ids of labelled tasks in a message become labels.
     fn labelled(&self, line: &str) -> String {
-        let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        for word in &mut words {
-            if let Some((label, _)) = self.tasks.iter().find(|(_, id)| id.to_string() == *word) {
-                *word = (*label).into();
-            }
+        if !TASK_WORDS.iter().any(|word| line.contains(word)) {
+            return line.into();
         }
-        words.join(" ")
+        let mut text = String::new();
+        for word in line.split_inclusive(|c: char| !c.is_ascii_digit()) {
+            let (digits, rest) =
+                word.split_at(word.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
+            let label = self.tasks.iter().find(|(_, id)| id.to_string() == digits);
+            text.push_str(label.map_or(digits, |(label, _)| label));
+            text.push_str(rest);
+        }
+        text
     }
 
     fn contents(&mut self, path: &str, read: Result<Vec<u8>, Errno>) {
@@ -217,7 +225,8 @@ impl Executor<'_> {
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             match line.strip_suffix(b"\n") {
                 Some(line) => {
-                    let line = self.labelled(&line.escape_ascii().to_string());
+                    let line = line.escape_ascii().to_string();
+                    let line = if path == STATUS { self.labelled(&line) } else { line };
                     self.line("|", &line);
                 }
                 None => self.line("|", &format!("{} (no newline)", line.escape_ascii())),

@@ -168,7 +168,8 @@ fn escape(bytes: &mut impl Iterator<Item = u8>) -> Result<u8, String> {
         Some(same @ (b'\\' | b'"' | b'\'')) => Ok(same),
         Some(b'x') => {
             let digits: String = bytes.take(2).map(char::from).collect();
-            u8::from_str_radix(&digits, 16).map_err(|_| "two hexadecimal digits were expected".into())
+            u8::from_str_radix(&digits, 16)
+                .map_err(|_| "two hexadecimal digits were expected".into())
         }
         _ => Err("an unknown escape".into()),
     }
