@@ -164,10 +164,9 @@ impl Executor<'_> {
             return;
         }
         if let Ok(status) = self.target.read(STATUS) {
-            let status = String::from_utf8_lossy(&status).into_owned();
+            let status = self.labelled(&String::from_utf8_lossy(&status));
             for line in status.lines() {
-                let line = self.labelled(line);
-                self.line("?", &line);
+                self.line("?", line);
             }
         }
     }
@@ -196,12 +195,12 @@ impl Executor<'_> {
     }
 
     /// Ids of labelled tasks in a message become labels.
-    fn labelled(&self, line: &str) -> String {
-        if !TASK_WORDS.iter().any(|word| line.contains(word)) {
-            return line.into();
+    fn labelled(&self, message: &str) -> String {
+        if !TASK_WORDS.iter().any(|word| message.contains(word)) {
+            return message.into();
         }
         let mut text = String::new();
-        for word in line.split_inclusive(|c: char| !c.is_ascii_digit()) {
+        for word in message.split_inclusive(|c: char| !c.is_ascii_digit()) {
             let (digits, rest) =
                 word.split_at(word.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
             let label = self.tasks.iter().find(|(_, id)| id.to_string() == digits);
@@ -218,6 +217,7 @@ impl Executor<'_> {
         };
         let text = match path.rsplit('/').next() {
             Some("tasks") => self.tasks_of(&text),
+            _ if path == STATUS => self.labelled(&String::from_utf8_lossy(&text)).into_bytes(),
             // RMIDs are reused in the order in which caches were found to be empty of them.
             Some("mon_hw_id") => b"*\n".to_vec(),
             _ => text,
@@ -225,9 +225,7 @@ impl Executor<'_> {
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             match line.strip_suffix(b"\n") {
                 Some(line) => {
-                    let line = line.escape_ascii().to_string();
-                    let line = if path == STATUS { self.labelled(&line) } else { line };
-                    self.line("|", &line);
+                    self.line("|", &line.escape_ascii().to_string());
                 }
                 None => self.line("|", &format!("{} (no newline)", line.escape_ascii())),
             }

@@ -127,7 +127,8 @@ impl Target for Rules {
     fn rmdir(&mut self, path: &str) -> Answer<()> {
         let (above, name) = self.last(path)?;
         match name {
-            "" => return Err(EBUSY),
+            // Where it is mounted belongs to root.
+            "" => return Err(if self.user == 0 { EBUSY } else { EACCES }),
             "." => return Err(EINVAL),
             _ => {}
         }
