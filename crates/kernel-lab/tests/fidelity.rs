@@ -101,6 +101,25 @@ struct Case {
     kernel: Kernel,
     grounds: Grounds,
     platform: Platform,
+    /// Whether what `last_cmd_status` says is compared, too.
+    messages: bool,
+}
+
+/// Without what `last_cmd_status` says.
+fn without_messages(transcript: &str) -> String {
+    let mut all = String::new();
+    let mut said = false;
+    for line in transcript.lines() {
+        said = match line.split_once(' ') {
+            Some((">", step)) => step == "read info/last_cmd_status",
+            Some((":", entry)) => entry.ends_with(" info/last_cmd_status"),
+            _ => said,
+        };
+        if !line.starts_with('?') && !(said && line.starts_with('|')) {
+            all = all + line + "\n";
+        }
+    }
+    all
 }
 
 /// Runs seeded sequences on both.
@@ -136,7 +155,11 @@ fn check(case: Case, by_default: u64) {
         case.name,
         steps.len()
     );
-    if let Err(report) = compare(&theirs, &ours) {
+    let compared = match case.messages {
+        true => compare(&theirs, &ours),
+        false => compare(&without_messages(&theirs), &without_messages(&ours)),
+    };
+    if let Err(report) = compared {
         panic!("{}, {count} sequences on {}: {report}", case.name, lab.version());
     }
 }
@@ -167,6 +190,7 @@ fn case(name: &'static str) -> Case {
             plug: false,
         },
         platform: platform(MANY),
+        messages: true,
     }
 }
 
@@ -239,6 +263,9 @@ fn amd() {
 fn the_stable_release_s_kernel() {
     let mut case = case("the_stable_release_s_kernel");
     case.kernel = Kernel::Stable;
+    // Up to which of its operations Linux 6.1 clears the messages of earlier ones is not among the rules: mkdir(2) and writes
+    // to cpus and cpus_list leave them.
+    case.messages = false;
     case.grounds.options = vec!["", "", "cdp", "mba_MBps"];
     case.platform = case.platform.with_kernel(fairways_resctrl::platform::Kernel::v6_1());
     check(case, 20);
