@@ -14,6 +14,7 @@ const EEXIST: Errno = Errno(17);
 const ENOTDIR: Errno = Errno(20);
 const EISDIR: Errno = Errno(21);
 const EINVAL: Errno = Errno(22);
+const ENOTEMPTY: Errno = Errno(39);
 
 /// The id of the first labelled task; the others follow.
 const FIRST: i32 = 20_001;
@@ -89,6 +90,11 @@ impl Rules {
         Ok(node)
     }
 
+    /// Whether a node is another or somewhere in it.
+    fn is_within(&self, node: Node, other: Node) -> bool {
+        node == other || self.resctrl.parent(node).is_some_and(|above| self.is_within(above, other))
+    }
+
     /// The directory and the name that a path ends with.
     fn last<'a>(&self, path: &'a str) -> Answer<(Node, &'a str)> {
         let path = path.trim_end_matches('/');
@@ -108,6 +114,8 @@ impl Rules {
 impl Target for Rules {
     fn mount(&mut self, options: &str) -> Answer<()> {
         self.resctrl.unmount();
+        // Sequences take their time; what they freed is clean when the next begins, if it ever is.
+        self.resctrl.check_limbo(&mut Tasks);
         if self.user != 0 {
             return Err(EPERM);
         }
@@ -143,8 +151,14 @@ impl Target for Rules {
         if matches!(name, "" | ".") || matches!(new_name, "" | ".") {
             return Err(EBUSY);
         }
-        if self.resctrl.lookup(above, name).is_none() {
-            return Err(ENOENT);
+        let source = self.resctrl.lookup(above, name).ok_or(ENOENT)?;
+        // Loops are looked for before permissions (lock_rename).
+        if self.is_within(new_above, source) {
+            return Err(EINVAL);
+        }
+        let target = self.resctrl.lookup(new_above, new_name);
+        if target.is_some_and(|target| self.is_within(above, target)) {
+            return Err(ENOTEMPTY);
         }
         if self.user != 0 {
             self.may_write(above)?;
