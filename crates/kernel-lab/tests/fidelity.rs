@@ -115,7 +115,8 @@ fn without_messages(transcript: &str) -> String {
             Some((":", entry)) => entry.ends_with(" info/last_cmd_status"),
             _ => said,
         };
-        if !line.starts_with('?') && !(said && line.starts_with('|')) {
+        let message = line.starts_with('?') || said && line.starts_with('|');
+        if !message {
             all = all + line + "\n";
         }
     }
