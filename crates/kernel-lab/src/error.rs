@@ -1,0 +1,70 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the lab could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file could not be read, written or made.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Programs are missing, and they could not be installed.
+    #[error("{missing} is missing; install the Debian packages {packages}")]
+    Tools {
+        /// The first program that is missing.
+        missing: String,
+        /// The packages that have all of them.
+        packages: String,
+    },
+    /// The lab is not prepared.
+    #[error("no kernel in {}; prepare it with `cargo run -p fairways-kernel-lab -- prepare`", .0.display())]
+    Unprepared(PathBuf),
+    /// A program failed.
+    #[error("{program}: {what}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// Its last words, or how it ended.
+        what: String,
+    },
+    /// No Debian archive among the machine's package sources.
+    #[error("the package sources of this machine name no Debian archive")]
+    Archive,
+    /// The archive has no such kernel.
+    #[error("no kernel for clouds (cloud-amd64) in {0}")]
+    NoKernel(String),
+    /// The kernel is not built as the lab expects.
+    #[error("{}: {what}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What is amiss.
+        what: String,
+    },
+    /// The guest took longer than it may.
+    #[error("the guest did not end in {seconds} s; its last line: {last}")]
+    Timeout {
+        /// Seconds that it had.
+        seconds: u64,
+        /// The last line on its console.
+        last: String,
+    },
+    /// The guest ended before its job did.
+    #[error("the guest ended before its job did; its last line: {0}")]
+    Died(String),
+}
+
+impl Error {
+    pub(crate) fn file(path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().to_path_buf();
+        move |source| Self::File { path, source }
+    }
+
+    pub(crate) fn program(program: &str, what: impl ToString) -> Self {
+        Self::Program { program: program.into(), what: what.to_string() }
+    }
+}

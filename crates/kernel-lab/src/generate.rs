@@ -1,0 +1,585 @@
+//! Sequences of steps made up from a seed: valid ones, nearly valid ones, and nonsense, in about equal parts, on few names, so that
+//! they meet.
+
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::Processor;
+use crate::Vendor;
+use crate::steps::{LABELS, Step};
+
+/// What sequences are made up for.
+#[derive(Clone, Debug)]
+pub struct Grounds {
+    /// The machine.
+    pub processor: Processor,
+    /// Options to mount with; one of them is drawn for each sequence.
+    pub options: Vec<&'static str>,
+    /// Whether RMIDs run out: threshold 0 keeps those that are freed from being used again, and the sequence ends with a wait until
+    /// they are clean. Otherwise there must be so many RMIDs that it never matters.
+    pub few_rmids: bool,
+    /// Whether CPUs are plugged in and out.
+    pub plug: bool,
+}
+
+const GROUPS: [&str; 5] = ["a", "b", "c", "d", "e f"];
+const MONITORS: [&str; 3] = ["m", "n", "a"];
+
+/// How long the kernel takes at most to find that caches are empty: it looks each second.
+const CLEAN: u64 = 2_500;
+
+/// The bytes of RMIDs' lines below which they are clean, at first: what Linux takes for the lab's machine is restored.
+const THRESHOLD: u64 = 524_288;
+
+/// One sequence: of about `length` steps, from the given seed.
+#[must_use]
+pub fn sequence(grounds: &Grounds, seed: u64, length: usize) -> Vec<Step> {
+    let rng = Pcg64Mcg::seed_from_u64(seed);
+    let mut made = Maker { grounds, rng, steps: vec![Step::Sequence(seed.to_string())] };
+    made.begin();
+    for _ in 0..length {
+        made.step();
+    }
+    made.end();
+    made.steps
+}
+
+struct Maker<'a> {
+    grounds: &'a Grounds,
+    rng: Pcg64Mcg,
+    steps: Vec<Step>,
+}
+
+impl Maker<'_> {
+    /// One of the numbers below `n`, which is not 0.
+    fn below(&mut self, n: u64) -> u64 {
+        self.rng.next_u64() % n
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        let n = self.below(of.len() as u64);
+        of[usize::try_from(n).unwrap_or(0)].clone()
+    }
+
+    fn begin(&mut self) {
+        let options = self.one(&self.grounds.options);
+        self.steps.push(Step::Reset(options.into()));
+        if self.grounds.few_rmids {
+            self.threshold("0");
+        }
+        // Most of what happens is about groups.
+        for group in GROUPS {
+            if self.chance(60) {
+                self.steps.push(Step::Mkdir(group.into()));
+            }
+        }
+        for _ in 0..self.below(4) {
+            let monitor = self.monitor();
+            self.steps.push(Step::Mkdir(monitor));
+        }
+    }
+
+    fn end(&mut self) {
+        self.steps.push(Step::As(0));
+        for cpu in 0..self.grounds.processor.topology.cpus() {
+            let online = |step: &Step| matches!(step, Step::Cpu(c, false) if *c == cpu);
+            if self.steps.iter().any(online) {
+                self.steps.push(Step::Cpu(cpu, true));
+            }
+        }
+        self.steps.push(Step::Tree);
+        let threshold = |step: &Step| matches!(step, Step::Write(p, _) if p.contains("threshold"));
+        if self.steps.iter().any(threshold) {
+            // It outlives the mount.
+            self.threshold(&THRESHOLD.to_string());
+        }
+        if self.grounds.few_rmids {
+            self.steps.push(Step::Reset(String::new()));
+            self.steps.push(Step::Wait(CLEAN));
+        }
+    }
+
+    fn threshold(&mut self, bytes: &str) {
+        let text = format!("{bytes}\n").into_bytes();
+        self.steps.push(Step::Write("info/L3_MON/max_threshold_occupancy".into(), text));
+    }
+
+    fn step(&mut self) {
+        let step = match self.below(100) {
+            0..22 => self.schemata(),
+            22..34 => self.cpus(),
+            34..46 => self.tasks(),
+            46..55 => self.mode(),
+            55..67 => self.mkdir(),
+            67..74 => self.rmdir(),
+            74..82 => self.mv(),
+            82..88 => self.odd_write(),
+            88..92 => {
+                let path = self.some_path();
+                Step::Read(path)
+            }
+            92 => {
+                let path = self.some_path();
+                Step::Ls(path)
+            }
+            93 => Step::Tree,
+            94..97 => Step::As(self.one(&[0, 0, 1000, 1001])),
+            97 if self.grounds.few_rmids => {
+                for _ in 0..4 {
+                    let step = self.mkdir();
+                    self.steps.push(step);
+                }
+                self.mkdir()
+            }
+            _ if self.grounds.plug => {
+                // The first can't be plugged out.
+                let cpu = 1 + self.below(u64::from(self.grounds.processor.topology.cpus()) - 1);
+                self.steps.push(Step::As(0));
+                Step::Cpu(u32::try_from(cpu).unwrap_or(1), self.chance(50))
+            }
+            98 => return self.remount(),
+            _ => Step::Read("info/last_cmd_status".into()),
+        };
+        self.steps.push(step);
+    }
+
+    /// Only root may; where the options are refused, nothing is mounted, and others are given.
+    fn remount(&mut self) {
+        self.steps.push(Step::As(0));
+        let odd = [
+            "nonsense",
+            "cdp,cdp",
+            "cdpl2",
+            "debug=1",
+            "mba_MBps,cdp",
+            "Debug",
+            "debug,",
+            ",debug",
+        ];
+        let odd = self.one(&odd);
+        if self.chance(40) {
+            self.steps.push(Step::Reset(odd.into()));
+        }
+        let options = self.one(&self.grounds.options);
+        self.steps.push(Step::Reset(options.into()));
+        for group in ["a", "b"] {
+            self.steps.push(Step::Mkdir(group.into()));
+        }
+    }
+
+    /// A control group, or the root, which is the empty path.
+    fn control(&mut self) -> String {
+        if self.chance(20) { String::new() } else { self.one(&GROUPS).into() }
+    }
+
+    fn monitor(&mut self) -> String {
+        let (control, monitor) = (self.control(), self.one(&MONITORS));
+        below(&below(&control, "mon_groups"), monitor)
+    }
+
+    fn group(&mut self) -> String {
+        if self.chance(25) { self.monitor() } else { self.control() }
+    }
+
+    fn some_file(&mut self) -> String {
+        self.one(&[
+            "cpus",
+            "cpus_list",
+            "tasks",
+            "schemata",
+            "mode",
+            "size",
+            "mon_data/mon_L3_00/llc_occupancy",
+            "mon_data/mon_L3_01/mbm_total_bytes",
+            "ctrl_hw_id",
+            "mba_MBps_event",
+            "none",
+        ])
+        .into()
+    }
+
+    fn some_path(&mut self) -> String {
+        if self.chance(25) {
+            return self
+                .one(&[
+                    "",
+                    "info",
+                    "info/L3",
+                    "info/L3/bit_usage",
+                    "info/L3CODE/bit_usage",
+                    "info/L3DATA/num_closids",
+                    "info/L3/cbm_mask",
+                    "info/L3/none",
+                    "info/MB/min_bandwidth",
+                    "info/MB/thread_throttle_mode",
+                    "info/L3_MON/mon_features",
+                    "info/L3_MON/max_threshold_occupancy",
+                    "info/last_cmd_status",
+                    "mon_groups",
+                    "mon_data",
+                    "mon_data/mon_L3_00",
+                ])
+                .into();
+        }
+        let group = self.group();
+        if self.chance(20) {
+            return group;
+        }
+        let file = self.some_file();
+        below(&group, &file)
+    }
+
+    fn mkdir(&mut self) -> Step {
+        let name = self.one(&[
+            "m",
+            "x",
+            "a",
+            "",
+            "two\nlines",
+            "tasks",
+            "mon_groups",
+            "info",
+            ".",
+            "caf\u{e9}",
+        ]);
+        let long = "n".repeat(if self.chance(50) { 255 } else { 256 });
+        let path = match self.below(20) {
+            0..9 => self.control(),
+            9..14 => self.monitor(),
+            14 => below(&self.group(), name),
+            15 => below(&self.some_path(), name),
+            16 => below(&self.monitor(), "mon_groups/m"),
+            17 => below(&self.group(), "mon_data/mon_L3_05"),
+            18 => name.into(),
+            _ => long,
+        };
+        Step::Mkdir(path)
+    }
+
+    fn rmdir(&mut self) -> Step {
+        let path = match self.below(10) {
+            0..5 => self.control(),
+            5..7 => self.monitor(),
+            7 => below(&self.control(), "mon_groups"),
+            8 => below(&self.group(), "mon_data"),
+            _ => self.some_path(),
+        };
+        Step::Rmdir(path)
+    }
+
+    fn mv(&mut self) -> Step {
+        let from = match self.below(10) {
+            0..7 => self.monitor(),
+            7 => self.control(),
+            _ => self.some_path(),
+        };
+        let to = match self.below(10) {
+            0..7 => self.monitor(),
+            7 => self.control(),
+            8 => below(&self.control(), "mon_groups"),
+            _ => self.some_path(),
+        };
+        // Another file system is beside the root.
+        let inside = |path: String| if path.is_empty() { "a".into() } else { path };
+        Step::Mv(inside(from), inside(to))
+    }
+
+    fn mode(&mut self) -> Step {
+        let text = self.one(&[
+            "exclusive\n",
+            "exclusive\n",
+            "exclusive\n",
+            "shareable\n",
+            "shareable\n",
+            "shareable",
+            "pseudo-locksetup\n",
+            "pseudo-locked\n",
+            "Exclusive\n",
+            " exclusive\n",
+            "\n",
+            "",
+            "exclusive\nshareable\n",
+        ]);
+        let group = if self.chance(92) { self.control() } else { self.monitor() };
+        Step::Write(below(&group, "mode"), text.into())
+    }
+
+    fn tasks(&mut self) -> Step {
+        let text = match self.below(12) {
+            0..5 => self.one(&LABELS).name.to_owned(),
+            5..7 => {
+                let labels: Vec<_> = (0..self.below(4)).map(|_| self.one(&LABELS).name).collect();
+                labels.join(self.one(&[",", ",", " ,", ", "]))
+            }
+            7 => "0".into(),
+            8 => "@p,999999,@q".into(),
+            _ => self
+                .one(&[
+                    "",
+                    " ",
+                    ",",
+                    "@p,",
+                    ",@q",
+                    "@p @q",
+                    "-1",
+                    "-@p",
+                    "0x7ffff0",
+                    "999999",
+                    "99999999999",
+                    "+@t",
+                    "@p,x",
+                    "@u\n@v",
+                    " @u ",
+                    "1",
+                    "0,0",
+                    "4194305",
+                    "\t@q",
+                    "@p;@q",
+                    "00",
+                ])
+                .into(),
+        };
+        let end = if self.chance(80) { "\n" } else { "" };
+        Step::Write(below(&self.group(), "tasks"), (text + end).into_bytes())
+    }
+
+    fn cpus(&mut self) -> Step {
+        let list = self.chance(60);
+        let most = u64::from(self.grounds.processor.topology.cpus());
+        let text = if self.chance(70) {
+            let bits = self.below(1 << most);
+            let cpus: Vec<_> = (0..most).filter(|cpu| bits >> cpu & 1 == 1).collect();
+            if list {
+                cpus.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+            } else {
+                self.one(&[
+                    format!("{bits:x}"),
+                    format!("0x{bits:x}"),
+                    format!("{bits:08X}"),
+                    format!("0,{bits:08x}"),
+                ])
+            }
+        } else {
+            self.one(&[
+                "",
+                "0-3",
+                "0-1,2",
+                "0-3:1/2",
+                "0-3:2/2",
+                "0-3:0/2",
+                "3-1",
+                "1-",
+                "-1",
+                "0,0",
+                "0-0",
+                "all",
+                "none",
+                "1,,2",
+                ",1",
+                "1,",
+                " 1",
+                "1 ",
+                "1 2",
+                "1\n2",
+                "4",
+                "99",
+                "0-99",
+                "5,f",
+                "00000000,00000003",
+                "1,00000000",
+                "ffffffff",
+                "100000000",
+                "g",
+                "0-3:1/0",
+                "N",
+                "0-N",
+                "0x1",
+                "f,",
+                "000000003",
+                "8192",
+                "0-8191:1/4096",
+                "2-3,0",
+                "\t1",
+            ])
+            .into()
+        };
+        let end = if self.chance(85) { "\n" } else { "" };
+        let file = if list { "cpus_list" } else { "cpus" };
+        Step::Write(below(&self.group(), file), (text + end).into_bytes())
+    }
+
+    fn odd_write(&mut self) -> Step {
+        let path = match self.below(6) {
+            0 => "info/L3_MON/max_threshold_occupancy".into(),
+            1 => "mba_MBps_event".into(),
+            2 => below(&self.control(), "mba_MBps_event"),
+            _ => self.some_path(),
+        };
+        let text = self.one(&[
+            "1\n",
+            "",
+            "\n",
+            "0\n",
+            "65536\n",
+            "65535\n",
+            "131071\n",
+            "99999999999\n",
+            "524289\n",
+            "x\n",
+            "-1\n",
+            "mbm_total_bytes\n",
+            "mbm_local_bytes\n",
+            "llc_occupancy\n",
+            "1",
+            "[default]\n",
+            "0x10000\n",
+            " 65536 \n",
+            "4294967296\n",
+        ]);
+        // What the threshold is decides when RMIDs are clean.
+        if self.grounds.few_rmids && path.contains("threshold") {
+            return Step::Read(path);
+        }
+        Step::Write(path, text.into())
+    }
+
+    fn schemata(&mut self) -> Step {
+        let lines = match self.below(10) {
+            0..6 => 1,
+            6..9 => 2,
+            _ => 4,
+        };
+        let mut text = String::new();
+        for _ in 0..lines {
+            text += &self.schema();
+            text.push('\n');
+        }
+        match self.below(60) {
+            0 => _ = text.pop(),
+            1 => text = "\n".into(),
+            2 => text = String::new(),
+            3 => text = " ".repeat(4095) + "\n",
+            4 => text = " ".repeat(4096) + "\n",
+            5 => text.insert(0, '\n'),
+            6 => text = text.replace('\n', "\r\n"),
+            7 => text = text.replace('\n', "\0\n"),
+            8 => text.push_str("L3:0=1"),
+            _ => {}
+        }
+        let group = if self.chance(94) { self.control() } else { self.monitor() };
+        Step::Write(below(&group, "schemata"), text.into_bytes())
+    }
+
+    fn schema(&mut self) -> String {
+        let amd = self.grounds.processor.vendor == Vendor::Amd;
+        let name = match self.below(40) {
+            0..20 => "L3",
+            20..30 => "MB",
+            30..33 => "L3CODE",
+            33..36 => "L3DATA",
+            36..38 => "L2",
+            38 => {
+                self.one(&["l3", "", "L", "L33", "SMBA", "L3 ", " L3", "\tMB ", "L3:0", "    L3"])
+            }
+            _ => {
+                return self
+                    .one(&["L3", "L3:", ":", "L3=1", "MB:", "0=f", " ", "L3:;", "L3::0=f"])
+                    .into();
+            }
+        };
+        let masks = !name.contains("MB");
+        let domains = u64::from(self.grounds.processor.topology.sockets);
+        let mut values = Vec::new();
+        for _ in 0..=self.below(3) {
+            let domain = match self.below(30) {
+                0 => "7".into(),
+                1 => self
+                    .one(&["", "x", "-1", "0x0", "00", " 0", "0 ", "1.5", "4294967296", "*"])
+                    .to_owned(),
+                _ => self.below(domains).to_string(),
+            };
+            let value = if masks { self.mask() } else { self.percent(amd) };
+            let equals = if self.chance(97) { "=" } else { self.one(&["", "==", " = ", ":"]) };
+            values.push(format!("{domain}{equals}{value}"));
+        }
+        let separator = if self.chance(94) { ";" } else { self.one(&[";;", " ; ", ",", " "]) };
+        let trailing = if self.chance(94) { "" } else { self.one(&[";", " ", ";;", "; "]) };
+        format!("{name}:{}{trailing}", values.join(separator))
+    }
+
+    fn mask(&mut self) -> String {
+        let bits = u64::from(self.grounds.processor.l3.map_or(12, |l3| l3.bits));
+        match self.below(24) {
+            0..17 => {
+                let length = 1 + self.below(bits.div_ceil(2));
+                let low = self.below(bits - length + 1);
+                format!("{:x}", ((1_u64 << length) - 1) << low)
+            }
+            17 => format!("{:x}", self.below(1 << bits)),
+            18 => format!("{:x}", (1_u64 << bits) - 1),
+            19 => format!("{:x}", 1_u64 << bits),
+            20 => format!("0x{:X}", 3 << self.below(bits - 1)),
+            _ => self
+                .one(&[
+                    "0",
+                    "",
+                    "5",
+                    "xyz",
+                    "-1",
+                    "f g",
+                    " f",
+                    "f ",
+                    "ffffffff",
+                    "100000000",
+                    "10000000000000000",
+                    "0x",
+                    "00000000f",
+                    "f0f",
+                    "F",
+                    "+3",
+                    "0f ",
+                    "\tf",
+                ])
+                .into(),
+        }
+    }
+
+    fn percent(&mut self, amd: bool) -> String {
+        match self.below(10) {
+            0..7 => self.below(if amd { 2060 } else { 105 }).to_string(),
+            7 => (10 * (1 + self.below(10))).to_string(),
+            _ => self
+                .one(&[
+                    "",
+                    "0",
+                    "9",
+                    "10",
+                    "101",
+                    "2048",
+                    "2049",
+                    "x",
+                    "-1",
+                    "0x20",
+                    "4294967295",
+                    "4294967296",
+                    " 30",
+                    "30 ",
+                    "1.5",
+                    "+20",
+                    "010",
+                    "18446744073709551616",
+                    "4294967200",
+                ])
+                .into(),
+        }
+    }
+}
+
+/// A path below another, of which the empty one is the root.
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.into() } else { format!("{path}/{name}") }
+}

@@ -1,0 +1,357 @@
+//! One boot: files go in, a job runs, its console comes out.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::console::Console;
+use crate::initramfs::Initramfs;
+use crate::processor::Leaf;
+use crate::tools::dependent;
+use crate::{Counters, Error, Lab, Processor, Topology};
+
+const CPU: &str = include_str!("../assets/cpu.py");
+
+/// What is to run. Without a [`Processor`], the guest's has no resource control.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    processor: Option<Processor>,
+    files: Vec<(PathBuf, PathBuf)>,
+    texts: Vec<(PathBuf, String)>,
+    taken: Vec<PathBuf>,
+    job: String,
+    parameters: String,
+    megabytes: u32,
+    limit: Duration,
+    echo: fn(&str),
+    verbose: bool,
+}
+
+/// A write to a register of a class of service, as the kernel would have made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterWrite {
+    /// Whether it is of a mask (cache) or not (memory bandwidth).
+    pub mask: bool,
+    /// The register: 0xC90 and on for L3 masks, 0xD10 and on for L2, 0xD50 and on for Intel's bandwidths.
+    pub number: u32,
+    /// What was written; Intel's bandwidths are delays, 100 less the percentage.
+    pub value: u64,
+    /// The CPU that wrote.
+    pub cpu: u32,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the job printed, line by line; the kernel's errors may be among it.
+    pub console: Vec<String>,
+    /// The job's exit code.
+    pub code: i32,
+    /// Files that were taken out, by name; those that were not there are missing.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// What the kernel programmed, if [`Processor::registers`].
+    pub registers: Vec<RegisterWrite>,
+    /// From start to end, booting included.
+    pub duration: Duration,
+}
+
+impl Outcome {
+    /// A file that was taken out.
+    #[must_use]
+    pub fn file(&self, name: &str) -> Option<&[u8]> {
+        let found = self.files.iter().find(|(taken, _)| taken == name);
+        found.map(|(_, data)| data.as_slice())
+    }
+}
+
+impl Default for Guest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Guest {
+    /// Four CPUs, 1 GiB of memory, 240 s to live; a job that does nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            processor: None,
+            files: Vec::new(),
+            texts: Vec::new(),
+            taken: Vec::new(),
+            job: String::new(),
+            parameters: String::new(),
+            megabytes: 1024,
+            limit: Duration::from_secs(240),
+            echo: |_| (),
+            verbose: false,
+        }
+    }
+
+    /// With resource control.
+    #[must_use]
+    pub fn processor(mut self, processor: Processor) -> Self {
+        self.processor = Some(processor);
+        self
+    }
+
+    /// Puts a file in, with the libraries that it loads if it is a program; or a directory.
+    #[must_use]
+    pub fn file(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
+        self.files.push((from.into(), to.into()));
+        self
+    }
+
+    /// Puts a file with this text in.
+    #[must_use]
+    pub fn text(mut self, to: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        self.texts.push((to.into(), text.into()));
+        self
+    }
+
+    /// Takes a file out when the job has ended: [`Outcome::files`]. Far faster than printing it.
+    #[must_use]
+    pub fn take(mut self, file: impl Into<PathBuf>) -> Self {
+        self.taken.push(file.into());
+        self
+    }
+
+    /// What runs: a script for busybox's shell, as root, in /root.
+    #[must_use]
+    pub fn job(mut self, script: impl Into<String>) -> Self {
+        self.job = script.into();
+        self
+    }
+
+    /// More for the kernel's command line.
+    #[must_use]
+    pub fn parameters(mut self, parameters: &str) -> Self {
+        self.parameters.push(' ');
+        self.parameters.push_str(parameters);
+        self
+    }
+
+    /// Memory, in MiB.
+    #[must_use]
+    pub fn megabytes(mut self, megabytes: u32) -> Self {
+        self.megabytes = megabytes;
+        self
+    }
+
+    /// How long it may take, booting included.
+    #[must_use]
+    pub fn seconds(mut self, seconds: u64) -> Self {
+        self.limit = Duration::from_secs(seconds);
+        self
+    }
+
+    /// Called with each line that the job prints, at once; with `verbose`, also with those before and after.
+    #[must_use]
+    pub fn echo(mut self, echo: fn(&str), verbose: bool) -> Self {
+        (self.echo, self.verbose) = (echo, verbose);
+        self
+    }
+
+    /// Boots, runs the job, ends. All that was started is gone afterwards, however this ends.
+    ///
+    /// # Errors
+    ///
+    /// A file can't be read, a program can't be started, or the guest ends early or not at all. A job that fails is no
+    /// error: see [`Outcome::code`].
+    pub fn run(&self, lab: &Lab) -> Result<Outcome, Error> {
+        let start = Instant::now();
+        let directory = TempDir::with_prefix("kernel-lab").map_err(Error::file("/tmp"))?;
+        let initramfs = directory.path().join("initramfs");
+        fs::write(&initramfs, self.initramfs()?).map_err(Error::file(&initramfs))?;
+        let stub = directory.path().join("gdb");
+        let mut machine = Process::spawn(&mut self.machine(lab, &initramfs, &stub))?;
+        let lines = machine.lines()?;
+        let told = directory.path().join("told");
+        let _debugger = match &self.processor {
+            Some(processor) => Some(debugger(lab, processor, directory.path(), &stub, &told)?),
+            None => None,
+        };
+        let console = self.follow(&lines, start)?;
+        let ended = |c: &Console| Error::Died(c.last.clone());
+        let code = console.code.ok_or_else(|| ended(&console))?;
+        let registers = fs::read_to_string(&told).unwrap_or_default();
+        let registers = registers.lines().filter_map(register).collect();
+        let Console { lines: console, files, .. } = console;
+        Ok(Outcome { console, code, files, registers, duration: start.elapsed() })
+    }
+
+    fn initramfs(&self) -> Result<Vec<u8>, Error> {
+        let mut all = Initramfs::new()?;
+        all.data("/job.sh", 0o644, self.job.as_bytes());
+        let mut taken = String::new();
+        for file in &self.taken {
+            taken.push_str(&file.to_string_lossy());
+            taken.push('\n');
+        }
+        all.data("/taken-out", 0o644, taken.as_bytes());
+        for (to, text) in &self.texts {
+            all.data(to, 0o644, text.as_bytes());
+        }
+        for (from, to) in &self.files {
+            all.file(from, to)?;
+        }
+        Ok(all.finish())
+    }
+
+    fn machine(&self, lab: &Lab, initramfs: &Path, stub: &Path) -> std::process::Command {
+        let topology = self.processor.as_ref().map_or_else(Topology::default, |p| p.topology);
+        let Topology { sockets, cores, threads } = topology;
+        let smp = format!("{},sockets={sockets},cores={cores},threads={threads}", topology.cpus());
+        let loglevel = if self.verbose { 7 } else { 1 };
+        let mut command = dependent("qemu-system-x86_64");
+        command
+            .args(["-accel", "tcg,thread=single", "-machine", "q35", "-nodefaults", "-no-reboot"])
+            .args(["-display", "none", "-monitor", "none", "-serial", "stdio", "-smp", &smp])
+            .args(["-m", &self.megabytes.to_string(), "-kernel"])
+            .arg(lab.image())
+            .arg("-initrd")
+            .arg(initramfs)
+            .arg("-append")
+            .arg(format!("console=ttyS0 nokaslr panic=-1 loglevel={loglevel}{}", self.parameters));
+        match &self.processor {
+            Some(processor) => {
+                // It waits for the debugger before its first instruction.
+                let socket = format!("socket,id=stub,server=on,wait=off,path={}", stub.display());
+                command.args(["-cpu", &processor.model()]);
+                command.args(["-chardev", &socket, "-gdb", "chardev:stub", "-S"]);
+            }
+            None => {
+                command.args(["-cpu", "max"]);
+            }
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn follow(&self, lines: &Receiver<String>, start: Instant) -> Result<Console, Error> {
+        let mut console = Console::default();
+        loop {
+            let left = self.limit.saturating_sub(start.elapsed());
+            match lines.recv_timeout(left) {
+                Ok(line) => {
+                    if console.take(&line) || self.verbose {
+                        (self.echo)(&line);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(console),
+                Err(RecvTimeoutError::Timeout) => {
+                    let last = console.last;
+                    return Err(Error::Timeout { seconds: self.limit.as_secs(), last });
+                }
+            }
+        }
+    }
+}
+
+/// A process that ends with this object.
+struct Process(Child);
+
+impl Process {
+    fn spawn(command: &mut std::process::Command) -> Result<Self, Error> {
+        command.spawn().map(Self).map_err(|e| Error::program("setpriv", e))
+    }
+
+    /// What it prints, and what it complains of.
+    fn lines(&mut self) -> Result<Receiver<String>, Error> {
+        let (sender, receiver) = mpsc::channel();
+        let missing = || Error::program("qemu-system-x86_64", "has no output");
+        let output = self.0.stdout.take().ok_or_else(missing)?;
+        let errors = self.0.stderr.take().ok_or_else(missing)?;
+        let errors_to = sender.clone();
+        thread::spawn(move || pass_on(output, &sender));
+        thread::spawn(move || pass_on(errors, &errors_to));
+        Ok(receiver)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn pass_on(from: impl std::io::Read, to: &mpsc::Sender<String>) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
+        let text = String::from_utf8_lossy(&line);
+        if to.send(text.trim_end_matches(['\n', '\r']).into()).is_err() {
+            return;
+        }
+        line.clear();
+    }
+}
+
+/// Starts gdb beside a machine that waits for it.
+fn debugger(
+    lab: &Lab,
+    processor: &Processor,
+    directory: &Path,
+    stub: &Path,
+    told: &Path,
+) -> Result<Process, Error> {
+    let write = |name: &str, text: String| {
+        let path = directory.join(name);
+        fs::write(&path, text).map_err(Error::file(&path)).map(|()| path)
+    };
+    let script = write("cpu.py", CPU.into())?;
+    let answers = write("answers", leaves(&processor.answers()))?;
+    let additions = write("additions", leaves(&processor.additions()))?;
+    let counters = match processor.counters {
+        Counters::Zero => "none".into(),
+        Counters::Growing => "growing".into(),
+        Counters::Fixed(units) => units.to_string(),
+    };
+    let since = Instant::now();
+    while !stub.exists() {
+        if since.elapsed() > Duration::from_secs(20) {
+            return Err(Error::program("qemu-system-x86_64", "does not listen for gdb"));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    let output = File::create(told).map_err(Error::file(told))?;
+    let errors = output.try_clone().map_err(Error::file(told))?;
+    Process::spawn(
+        dependent("gdb")
+            .args(["-nx", "-batch", "-x"])
+            .arg(script)
+            .env("STUB", stub)
+            .env("SITES", lab.sites())
+            .env("ANSWERS", answers)
+            .env("ADDITIONS", additions)
+            .env("COUNTERS", counters)
+            .env("REGISTERS", if processor.registers { "1" } else { "0" })
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors),
+    )
+}
+
+fn leaves(leaves: &[Leaf]) -> String {
+    let line = |l: &Leaf| {
+        let [a, b, c, d] = l.registers;
+        format!("{:x} {:x} {a:x} {b:x} {c:x} {d:x}\n", l.leaf, l.subleaf)
+    };
+    leaves.iter().map(line).collect()
+}
+
+/// What gdb's side tells of a write.
+fn register(line: &str) -> Option<RegisterWrite> {
+    let mut words = line.strip_prefix("REGISTER ")?.split(' ');
+    let mask = words.next()? == "mask";
+    let number = u32::from_str_radix(words.next()?, 16).ok()?;
+    let value = u64::from_str_radix(words.next()?, 16).ok()?;
+    Some(RegisterWrite { mask, number, value, cpu: words.next()?.parse().ok()? })
+}

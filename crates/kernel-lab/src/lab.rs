@@ -1,0 +1,201 @@
+//! A kernel, fetched once and kept.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::apt::{Suite, release};
+use crate::{Error, Guest, tools, unpack};
+
+const SITES: &str = include_str!("../assets/sites.py");
+
+/// Where the kernel is stopped, for which the guest tells their addresses once.
+const FUNCTIONS: &str = "native_cpuid|cat_wrmsr|mba_wrmsr_intel|mba_wrmsr_amd|resctrl_arch_rmid_read|__rmid_read_phys|__rmid_read|rmid_read";
+
+/// Which of Debian's kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// The newest, with sched_ext.
+    #[default]
+    Sid,
+    /// The one of the release that this machine runs.
+    Stable,
+}
+
+impl Kernel {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sid => "sid",
+            Self::Stable => "stable",
+        }
+    }
+
+    /// The suite, and how its packages with kernels are called.
+    fn package(self) -> Result<(String, &'static str), Error> {
+        Ok(match self {
+            Self::Sid => ("sid".into(), "^linux-binary-[0-9][^ ]*-cloud-amd64$"),
+            Self::Stable => (release()?, "^linux-image-[0-9][^ ]*-cloud-amd64$"),
+        })
+    }
+}
+
+/// A kernel that can be booted.
+#[derive(Clone, Debug)]
+pub struct Lab {
+    directory: PathBuf,
+    version: String,
+}
+
+impl Lab {
+    /// Where kernels are kept: `FAIRWAYS_KERNEL_LAB`, or `target/kernel-lab` of the workspace.
+    #[must_use]
+    pub fn cache() -> PathBuf {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kernel-lab");
+        env::var_os("FAIRWAYS_KERNEL_LAB").map_or(workspace, PathBuf::from)
+    }
+
+    /// What is ready; fetches and installs nothing.
+    ///
+    /// # Errors
+    ///
+    /// A program is missing, or the kernel is not there.
+    pub fn open(kernel: Kernel) -> Result<Self, Error> {
+        tools::check()?;
+        let directory = Self::cache().join(kernel.name());
+        // Written last.
+        match fs::read_to_string(directory.join("version")) {
+            Ok(version) => Ok(Self { directory, version: version.trim().into() }),
+            Err(_) => Err(Error::Unprepared(directory)),
+        }
+    }
+
+    /// Fetches what is missing: programs by apt-get (as root), the kernel, the addresses in it at which it is stopped.
+    /// One process does so at a time; the others wait, and find it done. Takes half a minute the first time.
+    ///
+    /// # Errors
+    ///
+    /// Programs are missing and this is not root, or the archive can't be reached.
+    pub fn prepare(kernel: Kernel) -> Result<Self, Error> {
+        let cache = Self::cache();
+        fs::create_dir_all(&cache).map_err(Error::file(&cache))?;
+        let _lock = lock(&cache.join("lock"))?;
+        tools::install()?;
+        if let Ok(ready) = Self::open(kernel) {
+            return Ok(ready);
+        }
+        let directory = cache.join(kernel.name());
+        if directory.exists() {
+            fs::remove_dir_all(&directory).map_err(Error::file(&directory))?;
+        }
+        fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
+        let (suite, pattern) = kernel.package()?;
+        let suite = Suite::fetch(&suite)?;
+        let package = suite.newest(pattern)?;
+        let package_files = directory.join("package");
+        suite.unpack(&package, &package_files)?;
+        let image = image(&package_files)?.ok_or_else(|| Error::NoKernel(package.clone()))?;
+        let lab = Self { directory, version: package };
+        fs::rename(&image, lab.image()).map_err(Error::file(&image))?;
+        unpack::unpack(&lab.image(), &lab.vmlinux())?;
+        lab.find_sites()?;
+        let version = lab.directory.join("version");
+        fs::write(&version, &lab.version).map_err(Error::file(&version))?;
+        Ok(lab)
+    }
+
+    /// Boots once to learn where the kernel's functions are, and looks into them.
+    fn find_sites(&self) -> Result<(), Error> {
+        let job = format!("grep -E ' ({FUNCTIONS})$' /proc/kallsyms");
+        let outcome = Guest::new().job(&job).seconds(180).run(self)?;
+        let symbols = self.directory.join("symbols");
+        fs::write(&symbols, outcome.console.join("\n") + "\n").map_err(Error::file(&symbols))?;
+        let script = self.directory.join("sites.py");
+        fs::write(&script, SITES).map_err(Error::file(&script))?;
+        let told = tools::run(
+            Command::new("gdb")
+                .args(["-nx", "-batch", "-x"])
+                .arg(&script)
+                .arg(self.vmlinux())
+                .env("SYMBOLS", &symbols),
+        )?;
+        let sites: Vec<_> = told.lines().filter_map(|line| line.strip_prefix("SITE ")).collect();
+        for kind in ["cpuid", "mask", "bandwidth", "select", "counter"] {
+            if !sites.iter().any(|site| site.starts_with(kind)) {
+                let what = format!("has no place of kind {kind} where the lab looks");
+                return Err(Error::Image { path: self.vmlinux(), what });
+            }
+        }
+        let path = self.sites();
+        let mut file = File::create(&path).map_err(Error::file(&path))?;
+        file.write_all((sites.join("\n") + "\n").as_bytes()).map_err(Error::file(&path))
+    }
+
+    /// The name of the package that the kernel is of.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The kernel as a boot loader takes it.
+    #[must_use]
+    pub fn image(&self) -> PathBuf {
+        self.directory.join("vmlinuz")
+    }
+
+    /// The kernel as an ELF file with type information (BTF), but without symbols.
+    #[must_use]
+    pub fn vmlinux(&self) -> PathBuf {
+        self.directory.join("vmlinux")
+    }
+
+    /// Lines "KIND ADDRESS".
+    pub(crate) fn sites(&self) -> PathBuf {
+        self.directory.join("sites")
+    }
+}
+
+/// Waits for the lock; held until dropped.
+fn lock(path: &Path) -> Result<OwnedFd, Error> {
+    let file = File::create(path).map_err(Error::file(path))?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|e| Error::file(path)(e.into()))?;
+    Ok(file.into())
+}
+
+/// The kernel's image among the files of its package.
+fn image(directory: &Path) -> Result<Option<PathBuf>, Error> {
+    for entry in fs::read_dir(directory).map_err(Error::file(directory))? {
+        let path = entry.map_err(Error::file(directory))?.path();
+        if path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            if let Some(found) = image(&path)? {
+                return Ok(Some(found));
+            }
+        } else if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("vmlinuz")) {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+/// The lab for a test; without one, says so on the terminal, unless `FAIRWAYS_REQUIRE_SYSTEM` is set: then prepares it.
+///
+/// # Panics
+///
+/// It is required, and can't be prepared.
+#[must_use]
+pub fn required(test: &str, kernel: Kernel) -> Option<Lab> {
+    if env::var_os(fairways_needs::REQUIRED).is_some() {
+        return match Lab::prepare(kernel) {
+            Ok(lab) => Some(lab),
+            Err(error) => panic!("{test} needs the kernel lab: {error}"),
+        };
+    }
+    Lab::open(kernel).map_err(|error| fairways_needs::skip(test, &error.to_string())).ok()
+}

@@ -1,0 +1,36 @@
+//! The kernel lab: a real Linux kernel under QEMU's software emulation, on any machine, in seconds.
+//!
+//! Debian's kernel boots with a processor that has cache allocation, code and data prioritisation, memory bandwidth
+//! allocation and monitoring, as far as the kernel can tell: a breakpoint of gdb on the kernel's CPUID helper
+//! answers in the processor's place ([`Processor`]). What the kernel's resctrl accepts, refuses and says is real. No
+//! cache is partitioned, and monitoring counters read what [`Counters`] says.
+//!
+//! ```no_run
+//! use fairways_kernel_lab::{Guest, Kernel, Lab, Processor};
+//!
+//! let lab = Lab::prepare(Kernel::Sid)?;
+//! let job = "mount -t resctrl resctrl /sys/fs/resctrl && cat /sys/fs/resctrl/schemata";
+//! let outcome = Guest::new().processor(Processor::default()).job(job).run(&lab)?;
+//! assert_eq!(outcome.code, 0);
+//! # Ok::<(), fairways_kernel_lab::Error>(())
+//! ```
+//!
+//! [`steps`] is a small language of operations on a resctrl tree, which runs in the guest and on anything else that
+//! looks like resctrl; [`generate`] makes up sequences of them.
+
+mod apt;
+mod console;
+mod error;
+pub mod generate;
+mod guest;
+mod initramfs;
+mod lab;
+mod processor;
+pub mod steps;
+mod tools;
+mod unpack;
+
+pub use error::Error;
+pub use guest::{Guest, Outcome, RegisterWrite};
+pub use lab::{Kernel, Lab, required};
+pub use processor::{Bandwidth, Cache, Counters, Monitoring, Processor, Topology, Vendor};

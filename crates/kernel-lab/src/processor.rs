@@ -1,0 +1,211 @@
+//! What the guest's processor says that it has.
+
+/// Who made the processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Vendor {
+    /// Masks are runs of bits unless [`Cache::sparse`]; bandwidths are percentages.
+    #[default]
+    Intel,
+    /// Masks may have holes; bandwidths are in units of 1/8 GB/s.
+    Amd,
+}
+
+/// Sockets, each of which is one L3 domain; the cores of each, each of which is one L2 domain; the threads of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Sockets of the machine.
+    pub sockets: u32,
+    /// Cores of a socket.
+    pub cores: u32,
+    /// Threads of a core.
+    pub threads: u32,
+}
+
+impl Topology {
+    /// Logical CPUs.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        self.sockets * self.cores * self.threads
+    }
+}
+
+impl Default for Topology {
+    fn default() -> Self {
+        Self { sockets: 2, cores: 2, threads: 1 }
+    }
+}
+
+/// Allocation of a cache (Intel SDM 17.19.4, leaf 0x10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Bits of a mask.
+    pub bits: u32,
+    /// Bits that others than the cores may fill, too.
+    pub shareable: u32,
+    /// Classes of service.
+    pub closids: u32,
+    /// Whether code and data may have masks of their own.
+    pub cdp: bool,
+    /// Whether masks may have holes; AMD's always may.
+    pub sparse: bool,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { bits: 12, shareable: 0xc00, closids: 8, cdp: true, sparse: false }
+    }
+}
+
+/// Allocation of memory bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bandwidth {
+    /// Classes of service.
+    pub closids: u32,
+    /// Intel: the least percentage and the step, 100 less the longest delay. AMD ignores it.
+    pub step: u32,
+    /// AMD: the power of two that is the most bandwidth. Intel ignores it.
+    pub max_shift: u32,
+}
+
+impl Default for Bandwidth {
+    fn default() -> Self {
+        Self { closids: 8, step: 10, max_shift: 11 }
+    }
+}
+
+/// Monitoring of the L3 cache (Intel SDM 17.18.5, leaf 0xF).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Monitoring {
+    /// Resource monitoring ids.
+    pub rmids: u32,
+    /// Bytes that a unit of a counter stands for.
+    pub scale: u32,
+    /// Whether there are counters of memory bandwidth, beside those of occupancy.
+    pub bandwidth: bool,
+}
+
+impl Default for Monitoring {
+    fn default() -> Self {
+        Self { rmids: 32, scale: 65536, bandwidth: true }
+    }
+}
+
+/// What monitoring counters read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counters {
+    /// Zero, as the emulated processor has it; the fastest.
+    #[default]
+    Zero,
+    /// Always this many units.
+    Fixed(u64),
+    /// Occupancy is 10 units and the RMID; traffic grows by 16 units each time that it is read.
+    Growing,
+}
+
+/// A processor with resource control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Who made it.
+    pub vendor: Vendor,
+    /// Its sockets, cores and threads.
+    pub topology: Topology,
+    /// Allocation of the L3 cache, if there is such a thing.
+    pub l3: Option<Cache>,
+    /// Allocation of the L2 caches.
+    pub l2: Option<Cache>,
+    /// Allocation of memory bandwidth.
+    pub bandwidth: Option<Bandwidth>,
+    /// Monitoring.
+    pub monitoring: Option<Monitoring>,
+    /// What monitoring counters read.
+    pub counters: Counters,
+    /// Whether [`Outcome::registers`](crate::Outcome::registers) tells what the kernel programs. Slows each write.
+    pub registers: bool,
+}
+
+impl Default for Processor {
+    /// Two L3 domains of two CPUs with everything but L2: what `fairways_resctrl`'s platform `lab` describes.
+    fn default() -> Self {
+        Self {
+            vendor: Vendor::Intel,
+            topology: Topology::default(),
+            l3: Some(Cache::default()),
+            l2: None,
+            bandwidth: Some(Bandwidth::default()),
+            monitoring: Some(Monitoring::default()),
+            counters: Counters::Zero,
+            registers: false,
+        }
+    }
+}
+
+/// What CPUID says in a leaf and subleaf: EAX, EBX, ECX, EDX.
+pub(crate) struct Leaf {
+    pub(crate) leaf: u32,
+    pub(crate) subleaf: u32,
+    pub(crate) registers: [u32; 4],
+}
+
+fn leaf(leaf: u32, subleaf: u32, registers: [u32; 4]) -> Leaf {
+    Leaf { leaf, subleaf, registers }
+}
+
+fn bit(set: bool, number: u32) -> u32 {
+    u32::from(set) << number
+}
+
+impl Processor {
+    /// What is answered in place of the emulated processor: leaves 0xF, 0x10 and AMD's 0x8000_0020.
+    pub(crate) fn answers(&self) -> Vec<Leaf> {
+        let mut all = Vec::new();
+        let monitoring = self.monitoring;
+        let most = monitoring.map_or(0, |m| m.rmids - 1);
+        all.push(leaf(0xf, 0, [0, most, 0, bit(monitoring.is_some(), 1)]));
+        if let Some(m) = monitoring {
+            let events = if m.bandwidth { 0b111 } else { 0b001 };
+            all.push(leaf(0xf, 1, [0, m.scale, most, events]));
+        }
+        let intel = self.vendor == Vendor::Intel;
+        let has_bandwidth = bit(intel && self.bandwidth.is_some(), 3);
+        let what = bit(self.l3.is_some(), 1) | bit(self.l2.is_some(), 2) | has_bandwidth;
+        all.push(leaf(0x10, 0, [0, what, 0, 0]));
+        for (subleaf, cache) in [(1, self.l3), (2, self.l2)] {
+            if let Some(c) = cache {
+                let about = bit(c.cdp, 2) | bit(c.sparse, 3);
+                all.push(leaf(0x10, subleaf, [c.bits - 1, c.shareable, about, c.closids - 1]));
+            }
+        }
+        match (self.bandwidth, self.vendor) {
+            (None, _) => {}
+            // EAX: the longest delay less one, in percent; ECX bit 2: delays are linear.
+            (Some(b), Vendor::Intel) => {
+                all.push(leaf(0x10, 3, [99 - b.step, 0, bit(true, 2), b.closids - 1]));
+            }
+            (Some(b), Vendor::Amd) => {
+                all.push(leaf(0x8000_0020, 0, [0, bit(true, 1), 0, 0]));
+                all.push(leaf(0x8000_0020, 1, [b.max_shift, 0, 0, b.closids - 1]));
+            }
+        }
+        all
+    }
+
+    /// What is added to what the emulated processor says: that there is monitoring (CQM) and allocation (RDT-A).
+    pub(crate) fn additions(&self) -> Vec<Leaf> {
+        let allocates = self.l3.is_some() || self.l2.is_some() || self.bandwidth.is_some();
+        let what = bit(self.monitoring.is_some(), 12) | bit(allocates, 15);
+        let mut all = vec![leaf(0x7, 0, [0, what, 0, 0])];
+        if self.vendor == Vendor::Amd {
+            all.push(leaf(0x8000_0008, 0, [0, bit(self.bandwidth.is_some(), 6), 0, 0]));
+        }
+        all
+    }
+
+    /// QEMU's description of it: leaves up to 0x14 and 0x8000_0021 exist.
+    pub(crate) fn model(&self) -> String {
+        let vendor = match self.vendor {
+            Vendor::Intel => "GenuineIntel",
+            Vendor::Amd => "AuthenticAMD",
+        };
+        format!("max,vendor={vendor},l3-cache=on,level=0x14,xlevel=0x80000021")
+    }
+}

@@ -1,0 +1,282 @@
+//! Steps are done, and what comes of them is written down.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::{Errno, Step, quoted};
+
+/// What a directory holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a directory.
+    pub directory: bool,
+    /// As in chmod(1).
+    pub permissions: u32,
+    /// Its owner.
+    pub user: u32,
+}
+
+/// What looks like a resctrl tree. Paths are relative to its root, which is the empty path.
+pub trait Target {
+    /// Unmounts what is mounted, then mounts with these options, separated by commas.
+    ///
+    /// # Errors
+    ///
+    /// What mount(2) says; then nothing is mounted.
+    fn mount(&mut self, options: &str) -> Result<(), Errno>;
+
+    /// As mkdir(2) does.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn mkdir(&mut self, path: &str) -> Result<(), Errno>;
+
+    /// As rmdir(2) does.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn rmdir(&mut self, path: &str) -> Result<(), Errno>;
+
+    /// As rename(2) does.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), Errno>;
+
+    /// Opens for writing and writes once; how many bytes were taken.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, to the one or the other.
+    fn write(&mut self, path: &str, text: &[u8]) -> Result<usize, Errno>;
+
+    /// All of a file.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, Errno>;
+
+    /// What a directory holds, in any order.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn list(&mut self, path: &str) -> Result<Vec<Entry>, Errno>;
+
+    /// Plugs a CPU in or out.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn cpu(&mut self, cpu: u32, online: bool) -> Result<(), Errno>;
+
+    /// Time passes.
+    fn wait(&mut self, milliseconds: u64);
+
+    /// What follows is done by this user.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn act_as(&mut self, user: u32) -> Result<(), Errno>;
+
+    /// Ids of the tasks that have labels.
+    fn tasks(&self) -> Vec<(&'static str, i32)>;
+}
+
+/// Does steps one after the other, and writes the transcript.
+///
+/// # Errors
+///
+/// The transcript can't be written.
+pub fn run(target: &mut dyn Target, steps: &[Step], out: &mut dyn Write) -> io::Result<()> {
+    let tasks = target.tasks();
+    let mut executor = Executor { target, tasks, text: String::new(), mounted: false };
+    for step in steps {
+        executor.step(step);
+        out.write_all(executor.text.as_bytes())?;
+        executor.text.clear();
+    }
+    Ok(())
+}
+
+const STATUS: &str = "info/last_cmd_status";
+
+/// What messages that tell of tasks contain; others may have the same numbers.
+const TASK_WORDS: [&str; 2] = ["task", "pid"];
+
+struct Executor<'a> {
+    target: &'a mut dyn Target,
+    tasks: Vec<(&'static str, i32)>,
+    text: String,
+    mounted: bool,
+}
+
+impl Executor<'_> {
+    fn line(&mut self, mark: &str, text: &str) {
+        // A String takes everything.
+        let _ = writeln!(self.text, "{mark} {text}");
+    }
+
+    fn step(&mut self, step: &Step) {
+        let (mark, shown) = match step {
+            Step::Sequence(_) => ("\n#", step.to_string()),
+            _ => (">", step.to_string()),
+        };
+        self.line(mark, &shown);
+        let of_tree = !matches!(
+            step,
+            Step::Sequence(_) | Step::Reset(_) | Step::Cpu(..) | Step::Wait(_) | Step::As(_)
+        );
+        if of_tree && !self.mounted {
+            // What is beneath the mount is not what is asked for.
+            return self.line("=", "not mounted");
+        }
+        let done = match step {
+            Step::Sequence(_) => return,
+            Step::Wait(milliseconds) => return self.target.wait(*milliseconds),
+            Step::Tree => return self.tree(""),
+            Step::Reset(options) => {
+                let done = self.target.mount(options);
+                self.mounted = done.is_ok();
+                done
+            }
+            Step::Mkdir(path) => self.target.mkdir(path),
+            Step::Rmdir(path) => self.target.rmdir(path),
+            Step::Mv(from, to) => self.target.rename(from, to),
+            Step::Write(path, text) => self.write(path, text),
+            Step::Cpu(cpu, online) => self.target.cpu(*cpu, *online),
+            Step::As(user) => self.target.act_as(*user),
+            Step::Read(path) => {
+                let done = self.target.read(path);
+                return self.contents(path, done);
+            }
+            Step::Ls(path) => return self.list(path),
+        };
+        self.done(done);
+        if !self.mounted {
+            return;
+        }
+        if let Ok(status) = self.target.read(STATUS) {
+            let status = self.labelled(&String::from_utf8_lossy(&status));
+            for line in status.lines() {
+                self.line("?", line);
+            }
+        }
+    }
+
+    fn done(&mut self, done: Result<(), Errno>) {
+        match done {
+            Ok(()) => self.line("=", "ok"),
+            Err(errno) => self.line("=", &errno.to_string()),
+        }
+    }
+
+    fn write(&mut self, path: &str, text: &[u8]) -> Result<(), Errno> {
+        let mut text = text.to_vec();
+        if text.contains(&b'@') {
+            let mut replaced = String::from_utf8_lossy(&text).into_owned();
+            for (label, id) in &self.tasks {
+                replaced = replaced.replace(label, &id.to_string());
+            }
+            text = replaced.into_bytes();
+        }
+        let taken = self.target.write(path, &text)?;
+        if taken != text.len() {
+            self.line("=", &format!("took {taken} of {} bytes", text.len()));
+        }
+        Ok(())
+    }
+
+    /// Ids of labelled tasks in a message become labels.
+    fn labelled(&self, message: &str) -> String {
+        if !TASK_WORDS.iter().any(|word| message.contains(word)) {
+            return message.into();
+        }
+        let mut text = String::new();
+        for word in message.split_inclusive(|c: char| !c.is_ascii_digit()) {
+            let (digits, rest) =
+                word.split_at(word.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
+            let label = self.tasks.iter().find(|(_, id)| id.to_string() == digits);
+            text.push_str(label.map_or(digits, |(label, _)| label));
+            text.push_str(rest);
+        }
+        text
+    }
+
+    fn contents(&mut self, path: &str, read: Result<Vec<u8>, Errno>) {
+        let text = match read {
+            Ok(text) => text,
+            Err(errno) => return self.done(Err(errno)),
+        };
+        let text = match path.rsplit('/').next() {
+            Some("tasks") => self.tasks_of(&text),
+            _ if path == STATUS => self.labelled(&String::from_utf8_lossy(&text)).into_bytes(),
+            // RMIDs are reused in the order in which caches were found to be empty of them.
+            Some("mon_hw_id") => b"*\n".to_vec(),
+            _ => text,
+        };
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            match line.strip_suffix(b"\n") {
+                Some(line) => {
+                    self.line("|", &line.escape_ascii().to_string());
+                }
+                None => self.line("|", &format!("{} (no newline)", line.escape_ascii())),
+            }
+        }
+    }
+
+    /// Those that have labels, in their order.
+    fn tasks_of(&self, text: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(text);
+        let there: Vec<i32> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
+        let labels = self.tasks.iter().filter(|(_, id)| there.contains(id));
+        labels.fold(String::new(), |all, (label, _)| all + label + "\n").into_bytes()
+    }
+
+    fn list(&mut self, path: &str) {
+        match self.entries(path) {
+            Ok(entries) => {
+                for entry in entries {
+                    let name = quoted(entry.name.as_bytes());
+                    self.line("|", &name);
+                }
+            }
+            Err(errno) => self.done(Err(errno)),
+        }
+    }
+
+    fn entries(&mut self, path: &str) -> Result<Vec<Entry>, Errno> {
+        let mut entries = self.target.list(path)?;
+        entries.sort();
+        Ok(entries)
+    }
+
+    fn tree(&mut self, path: &str) {
+        let entries = match self.entries(path) {
+            Ok(entries) => entries,
+            Err(errno) => return self.done(Err(errno)),
+        };
+        for entry in entries {
+            let below = match path {
+                "" => entry.name,
+                _ => format!("{path}/{}", entry.name),
+            };
+            let kind = if entry.directory { 'd' } else { '-' };
+            let shown = quoted(below.as_bytes());
+            self.line(":", &format!("{kind}{:04o} {} {shown}", entry.permissions, entry.user));
+            if entry.directory {
+                self.tree(&below);
+            } else {
+                let read = self.target.read(&below);
+                self.contents(&below, read);
+            }
+        }
+    }
+}

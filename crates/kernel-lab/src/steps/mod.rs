@@ -1,0 +1,34 @@
+//! Operations on a resctrl tree, one a line, and what came of each.
+//!
+//! | line | what is done |
+//! |---|---|
+//! | `sequence NAME` | nothing: names what follows in the transcript |
+//! | `reset [OPTIONS]` | unmount, then mount with these options |
+//! | `mkdir PATH`, `rmdir PATH`, `mv PATH PATH` | as the system calls do |
+//! | `write PATH TEXT` | open for writing, one write, close |
+//! | `read PATH`, `ls PATH` | what a file or a directory holds |
+//! | `tree` | everything: modes, owners, contents |
+//! | `cpu N on` or `off` | a CPU is plugged in or out |
+//! | `wait MS` | milliseconds pass |
+//! | `as UID` | what follows is done by this user |
+//!
+//! Paths are relative to the mount. Paths and texts with blanks stand in quotes, with the escapes of Rust's byte strings
+//! (`\n`, `\t`, `\\`, `\"`, `\xNN`). `@p`, `@q` (processes of root), `@u`, `@v` (of users 1000 and 1001), `@t` (a thread of the
+//! writer) and `@self` (the writer) in a text stand for the ids of these tasks, and come back as such; other tasks are not shown.
+//!
+//! The [`transcript`](run) has, for each step, the line itself behind `> `, then what came of it: `= ok` or the name of the error,
+//! what was read behind `| `, and what `info/last_cmd_status` says behind `? `. It is the same from run to run.
+
+mod errno;
+mod execute;
+mod files;
+mod language;
+mod rules;
+mod tasks;
+
+pub use errno::Errno;
+pub use execute::{Entry, Target, run};
+pub use files::{Files, KernelMount, Mounting};
+pub use language::{Malformed, Step, parse, quoted};
+pub use rules::Rules;
+pub use tasks::{LABELS, Label, Placeholders, stand_in};

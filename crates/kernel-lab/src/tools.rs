@@ -1,0 +1,78 @@
+//! The programs that the lab uses.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::Error;
+
+/// A program, and Debian's package of it.
+const TOOLS: [(&str, &str); 9] = [
+    ("qemu-system-x86_64", "qemu-system-x86"),
+    ("gdb", "gdb"),
+    ("busybox", "busybox-static"),
+    ("zstd", "zstd"),
+    ("xz", "xz-utils"),
+    ("lz4", "lz4"),
+    ("setpriv", "util-linux"),
+    ("ldd", "libc-bin"),
+    ("dpkg", "dpkg"),
+];
+
+/// The file that a program's name stands for.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|at| at.join(name)).find(|file| file.is_file())
+}
+
+fn packages() -> Vec<&'static str> {
+    TOOLS.iter().map(|&(_, package)| package).collect()
+}
+
+/// Whether all programs are there.
+pub(crate) fn check() -> Result<(), Error> {
+    match TOOLS.iter().find(|(name, _)| find(name).is_none()) {
+        Some(&(name, _)) => {
+            Err(Error::Tools { missing: name.into(), packages: packages().join(" ") })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Installs with apt-get what is missing, if this is root.
+pub(crate) fn install() -> Result<(), Error> {
+    if check().is_ok() || !rustix::process::geteuid().is_root() || find("apt-get").is_none() {
+        return check();
+    }
+    let mut arguments = vec!["-qq", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends"];
+    arguments.extend(["install", "-y"]);
+    arguments.extend(packages());
+    let install = || run(Command::new("apt-get").args(&arguments));
+    // The lists may be old, or not there at all.
+    if install().is_err() {
+        run(Command::new("apt-get").args(["-qq", "update"]))?;
+        install()?;
+    }
+    check()
+}
+
+/// What a program prints; its last words if it fails.
+pub(crate) fn run(command: &mut Command) -> Result<String, Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C").stdin(Stdio::null());
+    let output = command.output().map_err(|e| Error::program(&name, e))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        let last = words.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned);
+        return Err(Error::program(&name, last.unwrap_or_else(|| output.status.to_string())));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A command that is killed with the thread that starts it, however that ends.
+pub(crate) fn dependent(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    command
+}
