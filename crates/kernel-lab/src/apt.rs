@@ -96,14 +96,6 @@ fn version(name: &str) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-/// The name of the stable release that this machine runs.
-pub(crate) fn release() -> Result<String, Error> {
-    let path = "/etc/os-release";
-    let text = fs::read_to_string(path).map_err(Error::file(path))?;
-    let name = text.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
-    name.map(|name| name.trim_matches('"').to_owned()).ok_or(Error::Archive)
-}
-
 #[cfg(test)]
 mod tests {
     use super::version;

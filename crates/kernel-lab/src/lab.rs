@@ -9,7 +9,7 @@ use std::process::Command;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::apt::{Suite, release};
+use crate::apt::Suite;
 use crate::{Error, Guest, tools, unpack};
 
 const SITES: &str = include_str!("../assets/sites.py");
@@ -23,24 +23,27 @@ pub enum Kernel {
     /// The newest, with sched_ext.
     #[default]
     Sid,
-    /// The one of the release that this machine runs.
-    Stable,
+    /// Debian 13's, 6.12.
+    Trixie,
+    /// Debian 12's, 6.1.
+    Bookworm,
 }
 
 impl Kernel {
     fn name(self) -> &'static str {
         match self {
             Self::Sid => "sid",
-            Self::Stable => "stable",
+            Self::Trixie => "trixie",
+            Self::Bookworm => "bookworm",
         }
     }
 
-    /// The suite, and how its packages with kernels are called.
-    fn package(self) -> Result<(String, &'static str), Error> {
-        Ok(match self {
-            Self::Sid => ("sid".into(), "^linux-binary-[0-9][^ ]*-cloud-amd64$"),
-            Self::Stable => (release()?, "^linux-image-[0-9][^ ]*-cloud-amd64$"),
-        })
+    /// How the suite's packages with kernels are called.
+    const fn packages(self) -> &'static str {
+        match self {
+            Self::Sid => "^linux-binary-[0-9][^ ]*-cloud-amd64$",
+            Self::Trixie | Self::Bookworm => "^linux-image-[0-9][^ ]*-cloud-amd64$",
+        }
     }
 }
 
@@ -93,9 +96,8 @@ impl Lab {
             fs::remove_dir_all(&directory).map_err(Error::file(&directory))?;
         }
         fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
-        let (suite, pattern) = kernel.package()?;
-        let suite = Suite::fetch(&suite)?;
-        let package = suite.newest(pattern)?;
+        let suite = Suite::fetch(kernel.name())?;
+        let package = suite.newest(kernel.packages())?;
         let package_files = directory.join("package");
         suite.unpack(&package, &package_files)?;
         let image = image(&package_files)?.ok_or_else(|| Error::NoKernel(package.clone()))?;

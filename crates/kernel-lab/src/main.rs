@@ -24,7 +24,7 @@ struct Args {
     #[arg(value_name = "FILE[:DEST]")]
     files: Vec<String>,
 
-    /// Which kernel: the newest of Debian sid, or this machine's Debian release's own
+    /// Which kernel: the newest of Debian sid, Debian 13's (6.12), or Debian 12's (6.1)
     #[arg(long, value_enum, default_value = "sid")]
     kernel: KernelName,
 
@@ -100,7 +100,8 @@ struct Args {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum KernelName {
     Sid,
-    Stable,
+    Trixie,
+    Bookworm,
 }
 
 fn hexadecimal(text: &str) -> Result<u32, String> {
@@ -152,7 +153,8 @@ impl Args {
     fn run(&self) -> Result<u8, Error> {
         let kernel = match self.kernel {
             KernelName::Sid => Kernel::Sid,
-            KernelName::Stable => Kernel::Stable,
+            KernelName::Trixie => Kernel::Trixie,
+            KernelName::Bookworm => Kernel::Bookworm,
         };
         let lab = Lab::prepare(kernel)?;
         if self.job.as_os_str() == "prepare" {

@@ -101,26 +101,6 @@ struct Case {
     kernel: Kernel,
     grounds: Grounds,
     platform: Platform,
-    /// Whether what `last_cmd_status` says is compared, too.
-    messages: bool,
-}
-
-/// Without what `last_cmd_status` says.
-fn without_messages(transcript: &str) -> String {
-    let mut all = String::new();
-    let mut said = false;
-    for line in transcript.lines() {
-        said = match line.split_once(' ') {
-            Some((">", step)) => step == "read info/last_cmd_status",
-            Some((":", entry)) => entry.ends_with(" info/last_cmd_status"),
-            _ => said,
-        };
-        let message = line.starts_with('?') || said && line.starts_with('|');
-        if !message {
-            all = all + line + "\n";
-        }
-    }
-    all
 }
 
 /// Runs seeded sequences on both.
@@ -156,11 +136,7 @@ fn check(case: Case, by_default: u64) {
         case.name,
         steps.len()
     );
-    let compared = match case.messages {
-        true => compare(&theirs, &ours),
-        false => compare(&without_messages(&theirs), &without_messages(&ours)),
-    };
-    if let Err(report) = compared {
+    if let Err(report) = compare(&theirs, &ours) {
         panic!("{}, {count} sequences on {}: {report}", case.name, lab.version());
     }
 }
@@ -191,7 +167,6 @@ fn case(name: &'static str) -> Case {
             plug: false,
         },
         platform: platform(MANY),
-        messages: true,
     }
 }
 
@@ -261,12 +236,17 @@ fn amd() {
 }
 
 #[test]
-fn the_stable_release_s_kernel() {
-    let mut case = case("the_stable_release_s_kernel");
-    case.kernel = Kernel::Stable;
-    // Up to which of its operations Linux 6.1 clears the messages of earlier ones is not among the rules: mkdir(2) and writes
-    // to cpus and cpus_list leave them.
-    case.messages = false;
+fn debian_13_s_kernel() {
+    let mut case = case("debian_13_s_kernel");
+    case.kernel = Kernel::Trixie;
+    case.platform = case.platform.with_kernel(fairways_resctrl::platform::Kernel::v6_12());
+    check(case, 20);
+}
+
+#[test]
+fn debian_12_s_kernel() {
+    let mut case = case("debian_12_s_kernel");
+    case.kernel = Kernel::Bookworm;
     case.grounds.options = vec!["", "", "cdp", "mba_MBps"];
     case.platform = case.platform.with_kernel(fairways_resctrl::platform::Kernel::v6_1());
     check(case, 20);

@@ -32,6 +32,8 @@ pub struct Kernel {
     pub assign_mode_file: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first run. Since 6.19.
     pub sparse_defaults: bool,
+    /// mkdir(2) and writes to `cpus` and `cpus_list` clear `last_cmd_status`, as other commands do. Not in 6.1.
+    pub clears_status: bool,
     /// `last_cmd_status` is cleared whenever a file of a group is read or written, and by rmdir(2). After 7.2.
     pub status_is_of_last_access: bool,
     /// `last_cmd_status` tells of a missing line end, and of a bad `max_threshold_occupancy`. After 7.2.
@@ -58,6 +60,7 @@ impl Kernel {
             wide_bandwidth: false,
             assign_mode_file: true,
             sparse_defaults: true,
+            clears_status: true,
             status_is_of_last_access: false,
             explains_bad_input: false,
             marks_truncation: false,
@@ -90,6 +93,7 @@ impl Kernel {
             sparse_masks_file: false,
             event_configuration: false,
             slow_memory_bandwidth: false,
+            clears_status: false,
             ..Self::v6_12()
         }
     }

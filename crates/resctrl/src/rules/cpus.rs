@@ -19,7 +19,7 @@ impl Resctrl {
         bytes: &[u8],
         list: bool,
     ) -> Result<(), Errno> {
-        self.status.clear();
+        self.clear_status();
         let text = text::ascii(text::string(bytes));
         let limit = self.platform.cpu_limit();
         let cpus =

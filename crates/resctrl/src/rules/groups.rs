@@ -51,7 +51,7 @@ impl Resctrl {
         }
         // `mkdir_rdt_prepare`: what is under `info` has no group.
         let above = parent.group().ok_or(Errno::Enodev)?;
-        self.status.clear();
+        self.clear_status();
         if !control && (parent != Node::MonGroups(above) || name == MON_GROUPS) {
             return Err(Errno::Eperm);
         }

@@ -259,6 +259,13 @@ impl Resctrl {
         Ok(())
     }
 
+    /// Not every kernel clears what was said before at every command.
+    fn clear_status(&mut self) {
+        if self.platform.kernel.clears_status {
+            self.status.clear();
+        }
+    }
+
     /// The line that was written to `file`, without its end; EINVAL if it has none.
     ///
     /// The kernels differ in what `last_cmd_status` then says: nothing new, or that input is invalid.
