@@ -144,7 +144,9 @@ impl Emulator {
         settings.faults.into_iter().for_each(|fault| state.faults.arm(fault));
         state.tell();
         let inodes = Inodes::new(state.rules.root());
-        let files = Files { state, inodes, handles: Handles::default() };
+        let user = rustix::process::geteuid().as_raw();
+        let group = rustix::process::getegid().as_raw();
+        let files = Files { state, inodes, handles: Handles::default(), user, group };
         let shared = Arc::new(Shared::new(files, dir.clone()));
         let mut emulator =
             Self { shared, socket, session: None, clock: None, control: None, guardian: None };

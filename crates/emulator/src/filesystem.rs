@@ -28,6 +28,10 @@ const TTL: Duration = Duration::ZERO;
 /// Numbers are never used again, so that no generation is needed to tell files apart.
 const GENERATION: Generation = Generation(0);
 
+/// Sizes are 0, and reads go through. Closing asks nothing: execve(2) closes files with a lock held that reading /proc/PID/stat
+/// waits for, which is done here while FUSE waits (fs/exec.c, `exec_update_lock`).
+const OPEN: FopenFlags = FopenFlags::FOPEN_DIRECT_IO.union(FopenFlags::FOPEN_NOFLUSH);
+
 /// What FUSE talks to.
 pub(crate) struct ResctrlFiles {
     pub(crate) shared: Arc<Shared>,
@@ -92,8 +96,8 @@ impl Files {
             kind: if attributes.directory { FileType::Directory } else { FileType::RegularFile },
             perm: attributes.mode,
             nlink: links,
-            uid: attributes.uid,
-            gid: attributes.gid,
+            uid: if attributes.uid == 0 { self.user } else { attributes.uid },
+            gid: if attributes.gid == 0 { self.group } else { attributes.gid },
             rdev: 0,
             blksize: 4096,
             flags: 0,
@@ -392,7 +396,7 @@ impl Filesystem for ResctrlFiles {
         let (opened, slow) =
             self.with((Operation::Open, number, None), |files, _| files.open(number.0, flags));
         answer(slow, move || match opened {
-            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::FOPEN_DIRECT_IO),
+            Ok(handle) => reply.opened(FileHandle(handle), OPEN),
             Err(errno) => reply.error(errno),
         });
     }
