@@ -1,26 +1,18 @@
 //! `fairways profile`, and real programs under `simulate` and `run`. Needs qemu-user; without it a test says so
-//! and does nothing, unless `FAIRWAYS_REQUIRE_PROGRAMS` is set.
+//! and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
 
-use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin;
-use fairways_tracer::{QEMU, find};
+use fairways_needs::Need;
+use fairways_tracer::QEMU;
 
 fn there_is_qemu() -> bool {
-    let is_there = find(OsStr::new(QEMU)).is_some();
-    assert!(
-        is_there || std::env::var_os("FAIRWAYS_REQUIRE_PROGRAMS").is_none(),
-        "{QEMU} is missing"
-    );
-    if !is_there {
-        eprintln!("skipped: {QEMU} is missing");
-    }
-    is_there
+    fairways_needs::has("a real program", &[Need::Program(QEMU)])
 }
 
 fn fairways(folder: &Path, words: &[&str]) -> Command {

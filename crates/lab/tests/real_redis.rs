@@ -1,15 +1,14 @@
 //! dCat's Table 4 with a real redis-server, on a chip of a quarter of the size. Needs qemu-user, redis-server and
-//! redis-tools; without them it says so and does nothing, unless `FAIRWAYS_REQUIRE_PROGRAMS` is set.
+//! redis-tools; without them it says so and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
-
-use std::ffi::OsStr;
 
 use fairways_chip::{Settings, preset};
 use fairways_lab::Moment;
 use fairways_lab::redis::{Table4, speed};
+use fairways_needs::Need;
 use fairways_policy::by_name;
-use fairways_tracer::{QEMU, find};
+use fairways_tracer::QEMU;
 
 /// A quarter of the caches, with a quarter of what is in them; records that take three ways.
 const CHIP: &str = "xeon-e5:sets=9216:l2=64/8";
@@ -17,10 +16,8 @@ const TIME_SCALE: u32 = 50;
 
 #[test]
 fn redis_keeps_its_baseline_and_more_and_ends_with_the_same_ways() {
-    let needed = [QEMU, "redis-server", "redis-cli", "redis-benchmark"];
-    if let Some(missing) = needed.iter().find(|name| find(OsStr::new(name)).is_none()) {
-        assert!(std::env::var_os("FAIRWAYS_REQUIRE_PROGRAMS").is_none(), "{missing} is missing");
-        eprintln!("skipped: {missing} is missing");
+    let needed = [QEMU, "redis-server", "redis-cli", "redis-benchmark"].map(Need::Program);
+    if !fairways_needs::has("dCat's Table 4", &needed) {
         return;
     }
     let chip = preset::parse(CHIP).unwrap();

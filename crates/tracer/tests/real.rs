@@ -1,27 +1,22 @@
 //! Real programs, traced. Needs qemu-user (and for some redis-server, redis-tools); without them a test says
-//! so and does nothing, unless `FAIRWAYS_REQUIRE_PROGRAMS` is set.
+//! so and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use fairways_tracer::{Kind, Launch, Program, QEMU, State, Told, find};
+use fairways_needs::Need;
+use fairways_tracer::{Kind, Launch, Program, QEMU, State, Told};
 
-/// Whether these programs are there; panics if they must be.
-fn there_is(programs: &[&str]) -> bool {
-    let missing = programs.iter().find(|name| find(OsStr::new(name)).is_none());
-    let required = std::env::var_os("FAIRWAYS_REQUIRE_PROGRAMS").is_some();
-    match missing {
-        Some(name) if required => panic!("{name} is missing"),
-        Some(name) => eprintln!("skipped: {name} is missing"),
-        None => {}
-    }
-    missing.is_none()
+/// Whether these programs are there.
+fn there_is(programs: &[&'static str]) -> bool {
+    let needs: Vec<Need> = programs.iter().map(|&name| Need::Program(name)).collect();
+    fairways_needs::has("a traced program", &needs)
 }
 
 fn launch(command: &[&str]) -> Launch {

@@ -26,6 +26,8 @@ pub struct Kernel {
     pub padded_schemata: bool,
     /// What stands before a bandwidth that is no number: `Non-decimal digit in MB value` until 6.12, then `Invalid MB value`.
     pub bad_bandwidth: &'static str,
+    /// A bandwidth of more than 32 bits is out of range, as any that is too large; else it is no number. Until 6.12.
+    pub wide_bandwidth: bool,
     /// `info/L3_MON/mbm_assign_mode`. Since 6.18.
     pub assign_mode_file: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first run. Since 6.19.
@@ -53,6 +55,7 @@ impl Kernel {
             bandwidth_event_file: true,
             padded_schemata: false,
             bad_bandwidth: "Invalid MB value",
+            wide_bandwidth: false,
             assign_mode_file: true,
             sparse_defaults: true,
             status_is_of_last_access: false,
@@ -69,6 +72,7 @@ impl Kernel {
             bandwidth_event_file: false,
             padded_schemata: true,
             bad_bandwidth: "Non-decimal digit in MB value",
+            wide_bandwidth: true,
             assign_mode_file: false,
             sparse_defaults: false,
             ..Self::v7_2()

@@ -43,6 +43,8 @@ pub struct Platform {
     pub smba: Option<BandwidthAllocation>,
     /// What can be monitored, if anything.
     pub monitoring: Option<Monitoring>,
+    /// Whether its kernels are built with pseudo-locking (`CONFIG_RESCTRL_FS_PSEUDO_LOCK`): x86's are.
+    pub pseudo_lock: bool,
     /// Bytes of a last-level cache, allocatable or not: the limit of `max_threshold_occupancy`.
     pub llc_bytes: u32,
 }

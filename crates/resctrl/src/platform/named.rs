@@ -1,4 +1,7 @@
 //! Machines by name.
+//!
+//! What the rules depend on (masks, classes, steps) is the processor family's; bytes of cache, CPUs and monitoring ids are
+//! those of one part of it, to be changed as wanted.
 
 use std::collections::BTreeMap;
 
@@ -46,6 +49,7 @@ impl Platform {
             name,
             kernel: Kernel::v7_2(),
             cpus: BTreeMap::new(),
+            pseudo_lock: true,
             llc_bytes: l3.cache_bytes,
             l3: Some(l3),
             l2: None,
@@ -202,6 +206,7 @@ impl Platform {
         Self {
             mb: Some(mb),
             monitoring: Some(Monitoring { rmids_per_class: true, events, ..monitoring(4, 1) }),
+            pseudo_lock: false,
             ..Self::intel("mpam", l3)
         }
     }

@@ -1,7 +1,11 @@
 //! The bandwidth controller of `mba_MBps`: asked in MBps, it turns the percentage until what is measured is below.
 
-use super::{Errno, GroupId, Resctrl};
-use crate::platform::Event;
+use super::{Errno, GroupId, Resctrl, Side, World};
+use crate::language::Reading;
+use crate::platform::{Event, Resource};
+
+/// What MBps are counted in (`SZ_1M`).
+const MIB: u64 = 1 << 20;
 
 impl Resctrl {
     /// `rdtgroup_mba_mbps_event_show`.
@@ -24,5 +28,65 @@ impl Resctrl {
         };
         self.group_mut(group).mbps_event = Some(event);
         Ok(())
+    }
+
+    /// One step of the controller, which the kernel takes each second: a group that moves more than it may is throttled
+    /// by a step, and let go by a step once it would still be below (`mbm_handle_overflow`, `update_mba_bw`).
+    ///
+    /// Does nothing but under `mba_MBps`.
+    pub fn check_bandwidth(&mut self, world: &mut dyn World) {
+        if !self.options().mba_mbps {
+            return;
+        }
+        for domain in self.monitored.clone() {
+            for group in self.order.clone() {
+                let mut moved = self.rate_of(group, group, domain, world);
+                for child in self.group(group).children.clone() {
+                    moved += self.rate_of(child, group, domain, world);
+                }
+                self.throttle(group, domain, moved);
+            }
+        }
+    }
+
+    /// MBps since the last step under the id of `member`, by the event of `group` (`mbm_bw_count`).
+    fn rate_of(
+        &mut self,
+        member: GroupId,
+        group: GroupId,
+        domain: u32,
+        world: &mut dyn World,
+    ) -> u64 {
+        let Some(event) = self.group(group).mbps_event else { return 0 };
+        let class = self.group(member).class;
+        let reading = self.read_counter(class, domain, event, world);
+        let key = (self.key(class), domain, event);
+        let (before, rate) = self.counters.rates.get(&key).copied().unwrap_or_default();
+        let Reading::Value(bytes) = reading else { return rate };
+        let rate = bytes.saturating_sub(before) / MIB;
+        self.counters.rates.insert(key, (bytes, rate));
+        rate
+    }
+
+    fn throttle(&mut self, group: GroupId, domain: u32, moved: u64) {
+        let closid = self.group(group).class.closid;
+        let Some(mb) = self.platform.bandwidth(Resource::Mb) else { return };
+        let (Some(now), Some(asked)) = (
+            self.controls.value(Resource::Mb, domain, Side::Both, closid),
+            self.controls.mbps(domain, closid),
+        ) else {
+            return;
+        };
+        let asked = u64::from(asked);
+        let next = moved * u64::from(now + mb.min) / u64::from(now.max(1));
+        let value = if now > mb.min && asked < moved {
+            now.saturating_sub(mb.gran).max(mb.min)
+        } else if now < mb.max && asked > next {
+            now + mb.gran
+        } else {
+            return;
+        };
+        self.controls.set(Resource::Mb, domain, Side::Both, closid, value);
+        self.changed();
     }
 }

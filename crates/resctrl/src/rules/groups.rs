@@ -145,7 +145,7 @@ impl Resctrl {
     ///
     /// # Errors
     /// ENOENT if it is gone, ENOTDIR, and EPERM for what is no group, and for the root (`rdtgroup_rmdir`).
-    pub fn rmdir(&mut self, node: Node, world: &mut dyn World) -> Result<(), Errno> {
+    pub fn rmdir(&mut self, node: Node, _world: &mut dyn World) -> Result<(), Errno> {
         if !self.exists(node) {
             return Err(Errno::Enoent);
         }
@@ -163,13 +163,13 @@ impl Resctrl {
         match group.parent {
             Some(parent) => {
                 let to = self.group(parent).class;
-                self.move_tasks(id, to, world);
+                self.move_tasks(id, to);
                 self.group_mut(parent).children.retain(|&child| child != id);
                 self.free_group(id);
             }
             None => {
-                self.move_tasks(id, Class::default(), world);
-                let cpus = group_cpus(self, id);
+                self.move_tasks(id, Class::default());
+                let cpus = self.group(id).cpus.clone();
                 let root = self.group_mut(self.root);
                 root.cpus = root.cpus.union(&cpus);
                 self.order.retain(|&other| other != id);
@@ -191,15 +191,13 @@ impl Resctrl {
         group
     }
 
-    /// Members of a group get another class (`rdt_move_group_tasks`).
-    pub(super) fn move_tasks(&mut self, from: GroupId, to: Class, world: &mut dyn World) {
-        let members = self.members(from, world);
+    /// Members of a group other than the root get another class, seen or not by whom the world serves
+    /// (`rdt_move_group_tasks`).
+    pub(super) fn move_tasks(&mut self, from: GroupId, to: Class) {
+        let members: Vec<i32> =
+            self.tasks.keys().copied().filter(|&thread| self.is_member(thread, from)).collect();
         for thread in members {
             self.assign(thread, to);
         }
     }
-}
-
-fn group_cpus(resctrl: &Resctrl, id: GroupId) -> CpuSet {
-    resctrl.group(id).cpus.clone()
 }

@@ -1,7 +1,7 @@
 //! What is under `info`.
 
+use super::files::number;
 use super::text;
-use super::tree::number;
 use super::{ControlFile, Errno, MonitoringFile, Resctrl, SchemaId, World};
 use crate::language::{BitUsage, Mode, Use};
 use crate::platform::{CacheAllocation, Event, ThrottleMode};
@@ -45,7 +45,8 @@ impl Resctrl {
             let held = |mode: Mode| {
                 let of_mode = classes.iter().filter(|(_, of)| *of == mode);
                 of_mode.fold(0, |mask, &(closid, _)| {
-                    mask | self.side_mask(id.resource, id.side, closid, domain)
+                    let value = self.controls.value(id.resource, domain, id.side, closid);
+                    mask | value.unwrap_or(0)
                 })
             };
             let (shared, exclusive) = (held(Mode::Shareable), held(Mode::Exclusive));

@@ -13,6 +13,7 @@ mod bandwidth;
 mod controls;
 mod cpus;
 mod errno;
+mod files;
 mod groups;
 mod hotplug;
 mod info;
@@ -154,7 +155,7 @@ impl Resctrl {
             controls: Controls::default(),
             monitored: BTreeSet::new(),
             rmids: Rmids::new(&platform),
-            counters: Counters::new(&platform),
+            counters: Counters::default(),
             status: Status::default(),
             overrides: BTreeMap::new(),
             generation: 0,
@@ -300,7 +301,7 @@ impl Group {
             cpus,
             mbps_event: None,
             owner: (0, 0),
-            directory_mode: 0o755,
+            directory_mode: 0o555,
         }
     }
 }

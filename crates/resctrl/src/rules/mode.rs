@@ -9,12 +9,16 @@ impl Resctrl {
         format!("{}\n", self.group(group).mode).into_bytes()
     }
 
-    /// `rdtgroup_mode_write`. Pseudo-locking is answered as by a kernel built without it.
+    /// `rdtgroup_mode_write`. Pseudo-locking itself is not modelled: machines answer as those for which the kernel knows no
+    /// way to do it, which is all but Broadwell servers and two Atoms.
     pub(super) fn write_mode(&mut self, group: GroupId, bytes: &[u8]) -> Result<(), Errno> {
         let word = self.line("mode", bytes)?;
         let mode = match word {
             b"shareable" => Mode::Shareable,
             b"exclusive" => Mode::Exclusive,
+            b"pseudo-locksetup" if self.platform.pseudo_lock => {
+                return self.refuse_locksetup(group);
+            }
             _ => return self.fail("Unknown or unsupported mode\n", Errno::Einval),
         };
         if mode == Mode::Exclusive && self.group(group).mode != Mode::Exclusive {
@@ -22,6 +26,19 @@ impl Resctrl {
         }
         self.group_mut(group).mode = mode;
         Ok(())
+    }
+
+    /// `rdtgroup_locksetup_enter`, up to where hardware has to be known.
+    fn refuse_locksetup(&mut self, group: GroupId) -> Result<(), Errno> {
+        let options = self.options();
+        let message = if group == self.root {
+            "Cannot pseudo-lock default group\n"
+        } else if options.cdp || options.cdpl2 {
+            "CDP enabled\n"
+        } else {
+            "Pseudo-locking not supported\n"
+        };
+        self.fail(message, Errno::Einval)
     }
 
     /// An exclusive group's masks overlap nobody's, shareable bits included (`rdtgroup_mode_test_exclusive`).

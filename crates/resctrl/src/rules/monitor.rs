@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Class, Errno, GroupId, Resctrl, World};
 use crate::language::Reading;
-use crate::platform::{Event, Platform};
+use crate::platform::Event;
 
 /// Bandwidth counters: from where each counts, and how events are configured.
 #[derive(Clone, Debug, Default)]
@@ -20,10 +20,6 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn new(_: &Platform) -> Self {
-        Self::default()
-    }
-
     pub(super) fn domain_gone(&mut self, domain: u32) {
         self.start.retain(|&(_, of, _), _| of != domain);
         self.rates.retain(|&(_, of, _), _| of != domain);
@@ -51,7 +47,8 @@ impl Resctrl {
         }
     }
 
-    fn key(&self, class: Class) -> Class {
+    /// The name under which an id is kept (`resctrl_arch_rmid_idx_encode`).
+    pub(super) fn key(&self, class: Class) -> Class {
         let per_class = self.platform.monitoring.as_ref().is_some_and(|of| of.rmids_per_class);
         if per_class { class } else { Class { closid: 0, rmid: class.rmid } }
     }

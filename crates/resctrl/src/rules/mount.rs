@@ -46,6 +46,10 @@ impl Resctrl {
     /// (`rdt_parse_param`, `rdt_get_tree`).
     pub fn mount(&mut self, options: &str, world: &mut dyn World) -> Result<(), Errno> {
         let options = self.parse_options(options)?;
+        // `rdt_get_tree` forgets what was said before it looks whether it can.
+        if !self.platform.kernel.status_is_of_last_access {
+            self.status.clear();
+        }
         if self.mounted.is_some() {
             return Err(Errno::Ebusy);
         }

@@ -232,11 +232,11 @@ impl Node {
         }
     }
 
-    /// Permission bits that it is made with.
+    /// Permission bits that it is made with; those of a directory in a group are what mkdir(2) asked for instead.
     #[must_use]
     pub const fn first_mode(self) -> u16 {
         match self {
-            _ if self.is_directory() => 0o755,
+            _ if self.is_directory() => 0o555,
             Self::File(_, file) if file.is_writable() => 0o644,
             Self::MonitoringFile(file) if file.is_writable() => 0o644,
             _ => 0o444,

@@ -16,7 +16,7 @@ impl Resctrl {
         name: &str,
         to: Node,
         new_name: &str,
-        world: &mut dyn World,
+        _world: &mut dyn World,
     ) -> Result<(), Errno> {
         self.check_directory(from)?;
         self.check_directory(to)?;
@@ -74,15 +74,12 @@ impl Resctrl {
         if old_parent != parent {
             let closid = self.group(parent).class.closid;
             let class = Class { closid, ..self.group(id).class };
-            let members = self.members(id, world);
+            self.move_tasks(id, class);
             self.group_mut(old_parent).children.retain(|&child| child != id);
             self.group_mut(parent).children.push(id);
             let group = self.group_mut(id);
             group.parent = Some(parent);
             group.class = class;
-            for thread in members {
-                self.assign(thread, class);
-            }
         }
         self.changed();
         Ok(())

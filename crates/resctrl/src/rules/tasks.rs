@@ -2,7 +2,6 @@
 
 use super::text;
 use super::{Caller, Class, Errno, GroupId, Owner, Resctrl, World};
-use crate::language::Mode;
 
 impl Resctrl {
     /// A thread was made: it is in its maker's groups (`copy_process`).
@@ -61,24 +60,24 @@ impl Resctrl {
         one.rmid == other.rmid && (!per_class || one.closid == other.closid)
     }
 
-    /// Threads of a group: by class in a CTRL_MON group, by id in a MON group (`is_closid_match`, `is_rmid_match`).
-    pub(super) fn members(&self, group: GroupId, world: &mut dyn World) -> Vec<i32> {
+    /// Whether a thread is a group's: by class in a CTRL_MON group, by id in a MON group.
+    pub(super) fn is_member(&self, thread: i32, group: GroupId) -> bool {
         let group = self.group(group);
-        let control = group.parent.is_none();
+        let class = self.class_of_task(thread);
+        if group.parent.is_none() {
+            class.closid == group.class.closid
+        } else {
+            self.same_rmid(class, group.class)
+        }
+    }
+
+    /// Threads of a group (`is_closid_match`, `is_rmid_match`).
+    pub(super) fn members(&self, group: GroupId, world: &mut dyn World) -> Vec<i32> {
+        let control = self.group(group).parent.is_none();
         let counts =
             if control { self.platform.allocates() } else { self.platform.monitoring.is_some() };
-        if !counts {
-            return Vec::new();
-        }
-        let mut threads = world.threads();
-        threads.retain(|&thread| {
-            let class = self.class_of_task(thread);
-            if control {
-                class.closid == group.class.closid
-            } else {
-                self.same_rmid(class, group.class)
-            }
-        });
+        let mut threads = if counts { world.threads() } else { Vec::new() };
+        threads.retain(|&thread| self.is_member(thread, group));
         threads
     }
 
@@ -174,7 +173,6 @@ impl Resctrl {
             let message = "Can't move task to different control group\n";
             return self.fail(message, Errno::Einval);
         }
-        debug_assert!(matches!(to.mode, Mode::Shareable | Mode::Exclusive));
         self.assign(thread, class);
         self.changed();
         Ok(())

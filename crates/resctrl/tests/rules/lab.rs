@@ -1,82 +1,8 @@
-//! What a real Linux 7.2 answered to an exercise of resctrl, on the machine of [`Platform::lab`].
+//! What a real Linux 7.2 answered to an exercise of resctrl, on the kernel lab's machine.
 
-use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, Platform};
-use fairways_resctrl::rules::{Caller, Class, Errno, Owner, Resctrl, World};
+use fairways_resctrl::rules::Errno;
 
-const SHELL: i32 = 100;
-
-/// One shell of root's, and counters that stand at zero.
-struct Idle;
-
-impl World for Idle {
-    fn owner(&mut self, thread: i32) -> Option<Owner> {
-        (thread == SHELL).then_some(Owner { uid: 0, suid: 0 })
-    }
-
-    fn threads(&mut self) -> Vec<i32> {
-        vec![SHELL]
-    }
-
-    fn counter(&mut self, _: Class, _: u32, _: Event) -> Reading {
-        Reading::Value(0)
-    }
-}
-
-/// A shell at the root of the tree.
-struct Shell(Resctrl);
-
-impl Shell {
-    const ROOT: Caller = Caller { thread: SHELL, uid: 0, gid: 0 };
-
-    fn mounted(options: &str) -> Self {
-        let mut resctrl = Resctrl::new(Platform::lab());
-        resctrl.mount(options, &mut Idle).unwrap();
-        Self(resctrl)
-    }
-
-    fn cat(&mut self, path: &str) -> String {
-        let node = self.0.at(path).unwrap_or_else(|| panic!("no {path}"));
-        String::from_utf8(self.0.read(node, &Self::ROOT, &mut Idle).unwrap()).unwrap()
-    }
-
-    fn write(&mut self, text: &str, path: &str) -> Result<(), Errno> {
-        let node = self.0.at(path).unwrap_or_else(|| panic!("no {path}"));
-        self.0.write(node, text.as_bytes(), &Self::ROOT, &mut Idle)
-    }
-
-    fn mkdir(&mut self, path: &str) -> Result<(), Errno> {
-        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let parent = self.0.at(parent).unwrap();
-        self.0.mkdir(parent, name, &Self::ROOT, &mut Idle).map(drop)
-    }
-
-    fn rmdir(&mut self, path: &str) -> Result<(), Errno> {
-        let node = self.0.at(path).unwrap();
-        self.0.rmdir(node, &mut Idle)
-    }
-
-    fn ls(&self, path: &str) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.0.children(self.0.at(path).unwrap()).into_iter().map(|(name, _)| name).collect();
-        names.sort();
-        names
-    }
-
-    /// The answer, and what `last_cmd_status` says then.
-    #[track_caller]
-    fn expect(&mut self, answer: Result<(), Errno>, expected: Result<(), Errno>, status: &str) {
-        assert_eq!(answer, expected);
-        assert_eq!(self.cat("info/last_cmd_status"), status);
-    }
-
-    /// `echo TEXT > PATH`.
-    #[track_caller]
-    fn echo(&mut self, text: &str, path: &str, expected: Result<(), Errno>, status: &str) {
-        let answer = self.write(&format!("{text}\n"), path);
-        self.expect(answer, expected, status);
-    }
-}
+use crate::shell::Shell;
 
 #[test]
 fn the_tree_is_that_of_the_kernel() {
@@ -197,8 +123,8 @@ fn an_exercise_gets_the_answers_of_the_kernel() {
     }
     assert_eq!(shell.cat("cpus"), "f\n");
     assert_eq!(shell.cat("schemata"), "    MB:0=100;1=100\n    L3:0=3f0;1=f\n");
-    shell.0.unmount();
-    shell.0.mount("cdp", &mut Idle).unwrap();
+    shell.resctrl.unmount();
+    shell.resctrl.mount("cdp", &mut shell.world).unwrap();
     assert_eq!(
         shell.cat("schemata"),
         "    MB:0=100;1=100\nL3DATA:0=fff;1=fff\nL3CODE:0=fff;1=fff\n"

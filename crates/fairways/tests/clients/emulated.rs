@@ -1,0 +1,103 @@
+//! The emulator as a user starts it, for clients that others wrote.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Much longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Puts a program where it sees the simulated machine's `/proc` and `/sys`, and resctrl at its usual place.
+const SEE_THE_MACHINE: &str = r#"
+mount --make-rprivate /
+for file in proc/cpuinfo proc/filesystems sys/devices/system/cpu sys/devices/system/node; do
+    mount --bind "$1/$file" "/$file"
+done
+mount -t tmpfs none /sys/fs
+mkdir /sys/fs/resctrl
+mount --bind "$2" /sys/fs/resctrl
+shift 2
+exec "$@"
+"#;
+
+/// A running `fairways emulate`, whose time stands still but when it is told to go on.
+pub(crate) struct Emulated {
+    process: Child,
+    folder: TempDir,
+}
+
+impl Emulated {
+    pub(crate) fn start(programs: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("resctrl")).unwrap();
+        let mut command = Command::new(cargo_bin("fairways"));
+        command.args(["emulate", "--machine", "chip:xeon-e5:sets=2304", "--programs", programs]);
+        command.args(["--clock", "lockstep", "--quiet", "--host-files"]).arg(folder.path().join("host"));
+        let process = command.arg(folder.path().join("resctrl")).stdin(Stdio::null()).spawn().unwrap();
+        let emulated = Self { process, folder };
+        let begun = Instant::now();
+        while !emulated.root().join("schemata").is_file() {
+            assert!(begun.elapsed() < PATIENCE, "not mounted");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        emulated
+    }
+
+    /// Where resctrl is mounted.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("resctrl")
+    }
+
+    pub(crate) fn read(&self, file: impl AsRef<Path>) -> String {
+        let file = self.root().join(file);
+        std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    }
+
+    pub(crate) fn write(&self, file: impl AsRef<Path>, text: &str) {
+        std::fs::write(self.root().join(file), text).unwrap();
+    }
+
+    /// `fairways emulated DIR ...`.
+    pub(crate) fn tell(&self, words: &[&str]) -> String {
+        let output = Command::new(cargo_bin("fairways"))
+            .arg("emulated")
+            .arg(self.root())
+            .args(words)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The process that stands for the program of this name.
+    pub(crate) fn pid(&self, name: &str) -> u64 {
+        let programs: Value = serde_json::from_str(&self.tell(&["programs", "--json"])).unwrap();
+        let programs = programs["programs"].as_array().unwrap();
+        let program = programs.iter().find(|program| program["name"] == name).unwrap();
+        program["pid"].as_u64().unwrap()
+    }
+
+    /// Runs a program that sees the simulated machine; at most `seconds` long.
+    pub(crate) fn run(&self, seconds: u32, words: &[&str]) -> Output {
+        Command::new("unshare")
+            .args(["--mount", "sh", "-euc", SEE_THE_MACHINE, "sh"])
+            .args([self.folder.path().join("host"), self.root()])
+            .args(["timeout", &seconds.to_string()])
+            .args(words)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+}
+
+impl Drop for Emulated {
+    fn drop(&mut self) {
+        let pid = self.process.id().to_string();
+        let _ = Command::new("kill").args(["-INT", &pid]).status();
+        let _ = self.process.wait();
+    }
+}

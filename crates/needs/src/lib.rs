@@ -1,0 +1,86 @@
+//! What a test needs of the machine it runs on.
+//!
+//! A test whose [`Need`]s are not met says so on the terminal, past the capture of its output, and checks nothing;
+//! where `FAIRWAYS_REQUIRE_SYSTEM` is set, as in CI, it fails. For tests only.
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+
+/// The variable that makes every need a must.
+pub const REQUIRED: &str = "FAIRWAYS_REQUIRE_SYSTEM";
+
+/// One thing that not every machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A program in one of the folders of `PATH`, or in those of the system's administrator.
+    Program(&'static str),
+    /// To run as root.
+    Root,
+    /// `/dev/fuse`, open to this user.
+    Fuse,
+}
+
+impl Need {
+    /// What is missing, if it is.
+    fn missing(self) -> Option<String> {
+        match self {
+            Self::Program(name) => (!is_program(name)).then(|| format!("{name} is missing")),
+            Self::Root => {
+                (!rustix::process::geteuid().is_root()).then(|| "it needs root".to_owned())
+            }
+            Self::Fuse => access("/dev/fuse", Access::READ_OK | Access::WRITE_OK)
+                .err()
+                .map(|error| format!("/dev/fuse: {error}")),
+        }
+    }
+}
+
+/// Whether `test` has all that it needs.
+///
+/// # Panics
+/// If it has not, and `FAIRWAYS_REQUIRE_SYSTEM` is set.
+#[must_use]
+pub fn has(test: &str, needs: &[Need]) -> bool {
+    let missing: Vec<String> = needs.iter().filter_map(|need| need.missing()).collect();
+    if missing.is_empty() {
+        return true;
+    }
+    skip(test, &missing.join(", "));
+    false
+}
+
+/// Says that `test` is skipped, and why.
+///
+/// # Panics
+/// If `FAIRWAYS_REQUIRE_SYSTEM` is set.
+pub fn skip(test: &str, why: &str) {
+    assert!(std::env::var_os(REQUIRED).is_none(), "{test}: {why}");
+    // Past the capture of a test's output, which takes what `eprintln!` writes.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
+}
+
+fn is_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let beyond =
+        ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(|folder| Path::new(folder).to_owned());
+    std::env::split_paths(&path)
+        .chain(beyond)
+        .map(|folder| folder.join(OsStr::new(name)))
+        .any(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_found_and_what_is_not_is_missed() {
+        assert_eq!(Need::Program("sh").missing(), None);
+        let missing = Need::Program("no-such-program").missing();
+        assert_eq!(missing.as_deref(), Some("no-such-program is missing"));
+        assert!(has("this test", &[Need::Program("sh")]));
+    }
+}

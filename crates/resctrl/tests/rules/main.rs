@@ -1,0 +1,17 @@
+//! The rules, held to what the kernel's documentation and sources say and to what a kernel answered.
+
+mod corpus;
+mod cpus;
+mod files;
+mod groups;
+mod kernels;
+mod lab;
+mod masks;
+mod monitoring;
+mod mounting;
+mod random;
+mod renaming;
+mod schemata;
+mod shell;
+mod sound;
+mod tasks;
