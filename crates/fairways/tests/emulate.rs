@@ -2,31 +2,22 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use fairways_needs::{Need, has, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Whether this system lets tests mount; says so where it does not, and panics where it must
-/// (`FAIRWAYS_REQUIRE_SYSTEM`).
+/// Whether this system lets tests mount; says so where it does not, and panics where it must.
 fn can_mount() -> bool {
-    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
-    let why = match device {
-        Err(why) => Some(format!("/dev/fuse: {why}")),
-        Ok(_) if !rustix::process::geteuid().is_root() => Some("not root".to_owned()),
-        Ok(_) => None,
-    };
-    if let Some(why) = &why {
-        assert!(std::env::var_os("FAIRWAYS_REQUIRE_SYSTEM").is_none(), "can't mount: {why}");
-        // Not captured, as output of passing tests is.
-        let _ = writeln!(io::stderr().lock(), "SKIPPED: can't mount: {why}");
-    }
-    why.is_none()
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    has(&test, &[Need::Fuse, Need::Root])
 }
 
 fn this() -> PathBuf {
@@ -285,17 +276,12 @@ fn one_user_runs_both_sides_without_root() {
     if !can_mount() {
         return;
     }
-    let there =
-        ["/usr/bin/fusermount3", "/bin/fusermount3"].iter().any(|path| fs::exists(path).unwrap());
-    let open = fs::metadata("/dev/fuse").is_ok_and(|about| {
-        use std::os::unix::fs::PermissionsExt;
-        about.permissions().mode() & 0o006 == 0o006
-    });
-    if !there || !open {
-        let why = "no fusermount3, or /dev/fuse is not open to all";
-        assert!(std::env::var_os("FAIRWAYS_REQUIRE_SYSTEM").is_none(), "can't mount: {why}");
-        let _ = writeln!(io::stderr().lock(), "SKIPPED: {why}");
+    let test = "one_user_runs_both_sides_without_root";
+    if !has(test, &[Need::Program("fusermount3")]) {
         return;
+    }
+    if fs::metadata("/dev/fuse").unwrap().permissions().mode() & 0o006 != 0o006 {
+        return skip(test, "/dev/fuse is not open to other users");
     }
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("resctrl");

@@ -36,8 +36,11 @@ impl Emulated {
         std::fs::create_dir(folder.path().join("resctrl")).unwrap();
         let mut command = Command::new(cargo_bin("fairways"));
         command.args(["emulate", "--machine", "chip:xeon-e5:sets=2304", "--programs", programs]);
-        command.args(["--clock", "lockstep", "--quiet", "--host-files"]).arg(folder.path().join("host"));
-        let process = command.arg(folder.path().join("resctrl")).stdin(Stdio::null()).spawn().unwrap();
+        command
+            .args(["--clock", "lockstep", "--quiet", "--host-files"])
+            .arg(folder.path().join("host"));
+        let process =
+            command.arg(folder.path().join("resctrl")).stdin(Stdio::null()).spawn().unwrap();
         let emulated = Self { process, folder };
         let begun = Instant::now();
         while !emulated.root().join("schemata").is_file() {

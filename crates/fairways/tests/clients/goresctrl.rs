@@ -72,8 +72,11 @@ fn goresctrl_tells_configures_and_monitors() {
     let rdt = rdt();
     let emulated = Emulated::start("mlr:8M,mload:60M");
     let root = emulated.root();
-    std::fs::write(rdt.with_file_name("mounts"), format!("resctrl {} resctrl rw,relatime 0 0\n", root.display()))
-        .unwrap();
+    std::fs::write(
+        rdt.with_file_name("mounts"),
+        format!("resctrl {} resctrl rw,relatime 0 0\n", root.display()),
+    )
+    .unwrap();
     let configuration = rdt.with_file_name("configuration.yaml");
     std::fs::write(&configuration, CONFIGURATION).unwrap();
 
@@ -82,8 +85,16 @@ fn goresctrl_tells_configures_and_monitors() {
 
     let configured = run(&rdt, &["configure", "-config-file", configuration.to_str().unwrap()]);
     assert!(configured.contains("Done!"), "{configured}");
-    assert_eq!(emulated.read("Latency/schemata"), "    MB:0=100\n    L3:0=fff\n", "60 % of 20 ways");
-    assert_eq!(emulated.read("Batch/schemata"), "    MB:0=40\n    L3:0=3\n", "33 % rounded up to a step of 10");
+    assert_eq!(
+        emulated.read("Latency/schemata"),
+        "    MB:0=100\n    L3:0=fff\n",
+        "60 % of 20 ways"
+    );
+    assert_eq!(
+        emulated.read("Batch/schemata"),
+        "    MB:0=40\n    L3:0=3\n",
+        "33 % rounded up to a step of 10"
+    );
     let info = run(&rdt, &["info"]);
     assert!(info.contains("- Latency") && info.contains("- Batch"), "{info}");
 
@@ -100,10 +111,13 @@ fn goresctrl_tells_configures_and_monitors() {
     server.kill().unwrap();
     server.wait().unwrap();
     for event in ["llc_occupancy", "mbm_total_bytes"] {
-        let sample = format!("l3_{event}{{cache_id=\"0\",rdt_class=\"Batch\",rdt_mon_group=\"\"}} ");
+        let sample =
+            format!("l3_{event}{{cache_id=\"0\",rdt_class=\"Batch\",rdt_mon_group=\"\"}} ");
         let line = served.lines().find_map(|line| line.strip_prefix(&sample));
-        let told: f64 = line.unwrap_or_else(|| panic!("no {sample} in:\n{served}")).parse().unwrap();
-        let read: f64 = emulated.read(format!("Batch/mon_data/mon_L3_00/{event}")).trim().parse().unwrap();
+        let told: f64 =
+            line.unwrap_or_else(|| panic!("no {sample} in:\n{served}")).parse().unwrap();
+        let read: f64 =
+            emulated.read(format!("Batch/mon_data/mon_L3_00/{event}")).trim().parse().unwrap();
         assert!(told > 0.0, "{event}");
         assert_eq!(told, read, "{event}");
     }

@@ -20,25 +20,38 @@ fn says(text: &str, lines: &[&str]) {
 
 #[test]
 fn pqos_shows_allocates_associates_monitors_and_resets() {
-    if !fairways_needs::has("pqos", &[Need::Fuse, Need::Root, Need::Program("pqos"), Need::Program("unshare")]) {
+    if !fairways_needs::has(
+        "pqos",
+        &[Need::Fuse, Need::Root, Need::Program("pqos"), Need::Program("unshare")],
+    ) {
         return;
     }
     let emulated = Emulated::start("mlr:8M,mload:60M,lookbusy");
 
     let display = pqos(&emulated, 0, &["-d", "-v"]);
-    says(&display, &[
-        "INFO: resctrl detected",
-        "INFO: L3 CAT details: CDP support=1, CDP on=0, #COS=16, #ways=20, ways contention bit-mask 0xc0000",
-        "INFO: Detected resctrl support for LLC Occupancy",
-        "LLC Occupancy (LLC)",
-        "Num COS: 16",
-    ]);
+    says(
+        &display,
+        &[
+            "INFO: resctrl detected",
+            "INFO: L3 CAT details: CDP support=1, CDP on=0, #COS=16, #ways=20, ways contention bit-mask 0xc0000",
+            "INFO: Detected resctrl support for LLC Occupancy",
+            "LLC Occupancy (LLC)",
+            "Num COS: 16",
+        ],
+    );
 
     let shown = pqos(&emulated, 0, &["-s"]);
-    says(&shown, &["L3CA COS0 => MASK 0xfffff", "L3CA COS15 => MASK 0xfffff", "MBA COS15 => 100% available"]);
+    says(
+        &shown,
+        &["L3CA COS0 => MASK 0xfffff", "L3CA COS15 => MASK 0xfffff", "MBA COS15 => 100% available"],
+    );
 
     says(&pqos(&emulated, 0, &["-e", "llc:1=0x0f"]), &["SOCKET 0 L3CA COS1 => MASK 0xf"]);
-    assert!(emulated.read("COS1/schemata").contains("L3:0=f\n"), "{}", emulated.read("COS1/schemata"));
+    assert!(
+        emulated.read("COS1/schemata").contains("L3:0=f\n"),
+        "{}",
+        emulated.read("COS1/schemata")
+    );
     pqos(&emulated, 0, &["-a", "llc:1=1"]);
     assert_eq!(emulated.read("COS1/cpus_list"), "1\n");
     let mload = emulated.pid("mload:60M").to_string();
@@ -50,14 +63,24 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
 
     let refused = pqos(&emulated, 1, &["-e", "llc:1=0x5"]);
     says(&refused, &["SOCKET 0 L3CA COS1 - FAILED!"]);
-    says(&pqos(&emulated, 0, &["-e", "mba:1=33"]), &["SOCKET 0 MBA COS1 => 40% requested, 40% applied"]);
+    says(
+        &pqos(&emulated, 0, &["-e", "mba:1=33"]),
+        &["SOCKET 0 MBA COS1 => 40% requested, 40% applied"],
+    );
 
     emulated.tell(&["advance", "20ms"]);
     let quiet = ["--disable-mon-ipc", "--disable-mon-llc_miss", "-t", "2", "-u", "csv"];
     let monitored = pqos(&emulated, 0, &[&quiet[..], &["-p", &format!("all:{mload}")]].concat());
-    let row = monitored.lines().rfind(|line| line.contains(&mload)).unwrap_or_else(|| panic!("{monitored}"));
+    let row = monitored
+        .lines()
+        .rfind(|line| line.contains(&mload))
+        .unwrap_or_else(|| panic!("{monitored}"));
     assert!(row.split(',').count() > 3, "{row}");
-    assert_eq!(std::fs::read_dir(emulated.root().join("mon_groups")).unwrap().count(), 0, "pqos cleans up");
+    assert_eq!(
+        std::fs::read_dir(emulated.root().join("mon_groups")).unwrap().count(),
+        0,
+        "pqos cleans up"
+    );
 
     pqos(&emulated, 0, &["-R"]);
     assert!(emulated.read("COS1/schemata").contains("L3:0=fffff\n"));

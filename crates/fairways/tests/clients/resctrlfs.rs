@@ -19,7 +19,10 @@ fn an_independent_reader_sees_what_was_made() {
     emulated.write("quiet/schemata", "L3:0=ff\n");
     emulated.write("quiet/mode", "exclusive\n");
     emulated.tell(&["advance", "20ms"]);
-    emulated.tell(&["fault", "read:quiet/mon_groups/one/mon_data/mon_L3_00/mbm_total_bytes=Unavailable"]);
+    emulated.tell(&[
+        "fault",
+        "read:quiet/mon_groups/one/mon_data/mon_L3_00/mbm_total_bytes=Unavailable",
+    ]);
 
     let sample = ResctrlReader::new(emulated.root(), false).unwrap().read_all().unwrap();
     assert_eq!(sample.mode, Some(GroupMode::Shareable));
