@@ -85,6 +85,8 @@ impl Files {
         } else {
             1
         };
+        // Root makes groups in directories that nobody may write (CAP_DAC_OVERRIDE); so does who plays root.
+        let plays_root = if attributes.directory && self.user != 0 { 0o200 } else { 0 };
         Ok(FileAttr {
             ino: INodeNo(number),
             size: 0,
@@ -94,7 +96,7 @@ impl Files {
             ctime: entry.since,
             crtime: entry.since,
             kind: if attributes.directory { FileType::Directory } else { FileType::RegularFile },
-            perm: attributes.mode,
+            perm: attributes.mode | plays_root,
             nlink: links,
             uid: if attributes.uid == 0 { self.user } else { attributes.uid },
             gid: if attributes.gid == 0 { self.group } else { attributes.gid },
