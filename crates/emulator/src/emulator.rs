@@ -144,7 +144,9 @@ impl Emulator {
         settings.faults.into_iter().for_each(|fault| state.faults.arm(fault));
         state.tell();
         let inodes = Inodes::new(state.rules.root());
-        let files = Files { state, inodes, handles: Handles::default() };
+        let user = rustix::process::geteuid().as_raw();
+        let group = rustix::process::getegid().as_raw();
+        let files = Files { state, inodes, handles: Handles::default(), user, group };
         let shared = Arc::new(Shared::new(files, dir.clone()));
         let mut emulator =
             Self { shared, socket, session: None, clock: None, control: None, guardian: None };
@@ -163,12 +165,12 @@ impl Emulator {
         Ok(emulator)
     }
 
-    /// Closes a file once, which tells the kernel that closing needs no answer (FUSE_FLUSH).
+    /// Closes a file once, which tells the kernel that closing needs no answer (FUSE_FLUSH is not supported).
     ///
-    /// A process that executes another program closes files while it holds the lock that a reader of its
-    /// /proc/PID/stat waits for. This process reads that: with an answer to give, both would wait for ever.
+    /// execve(2) closes files with a lock held that whoever reads /proc/PID/stat waits for (fs/exec.c,
+    /// `exec_update_lock`). This process does, while FUSE waits: with an answer to give, both would wait for ever.
     fn need_no_flush(&self) {
-        drop(fs::File::open(self.shared.dir.join("mode")));
+        drop(fs::File::open(self.shared.dir.join("info/last_cmd_status")));
     }
 
     fn mount(&self, allow_other: bool) -> Result<BackgroundSession, StartError> {

@@ -28,6 +28,9 @@ const TTL: Duration = Duration::ZERO;
 /// Numbers are never used again, so that no generation is needed to tell files apart.
 const GENERATION: Generation = Generation(0);
 
+/// Sizes are 0, and reads go through.
+const OPEN: FopenFlags = FopenFlags::FOPEN_DIRECT_IO;
+
 /// What FUSE talks to.
 pub(crate) struct ResctrlFiles {
     pub(crate) shared: Arc<Shared>,
@@ -81,6 +84,8 @@ impl Files {
         } else {
             1
         };
+        // Root makes groups in directories that nobody may write (CAP_DAC_OVERRIDE); so does who plays root.
+        let plays_root = if attributes.directory && self.user != 0 { 0o200 } else { 0 };
         Ok(FileAttr {
             ino: INodeNo(number),
             size: 0,
@@ -90,10 +95,10 @@ impl Files {
             ctime: entry.since,
             crtime: entry.since,
             kind: if attributes.directory { FileType::Directory } else { FileType::RegularFile },
-            perm: attributes.mode,
+            perm: attributes.mode | plays_root,
             nlink: links,
-            uid: attributes.uid,
-            gid: attributes.gid,
+            uid: if attributes.uid == 0 { self.user } else { attributes.uid },
+            gid: if attributes.gid == 0 { self.group } else { attributes.gid },
             rdev: 0,
             blksize: 4096,
             flags: 0,
@@ -392,7 +397,7 @@ impl Filesystem for ResctrlFiles {
         let (opened, slow) =
             self.with((Operation::Open, number, None), |files, _| files.open(number.0, flags));
         answer(slow, move || match opened {
-            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::FOPEN_DIRECT_IO),
+            Ok(handle) => reply.opened(FileHandle(handle), OPEN),
             Err(errno) => reply.error(errno),
         });
     }

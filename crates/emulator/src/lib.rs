@@ -12,6 +12,8 @@
 //!   pass, so that the same requests give the same bytes every time.
 //! - **Beside the files** there is a [control socket](control): the clock, counters of programs, and [faults](fault) on demand.
 //!
+//! A user who is not root plays root here: what is root's in resctrl is that user's.
+//!
 //! Known differences from a kernel: statfs(2) tells FUSE's magic number and the tables of mounts `fuse.resctrl`; a write of no bytes is
 //! not seen; MB values change nothing on a chip, which has no throttle; an empty mask (AMD) is taken for way 0; a CPU that is
 //! taken off line still runs its program.

@@ -17,6 +17,9 @@ pub(crate) struct Files {
     pub(crate) state: State,
     pub(crate) inodes: Inodes,
     pub(crate) handles: Handles,
+    /// Who has mounted, and has what is root's: root, or a user who plays root here.
+    pub(crate) user: u32,
+    pub(crate) group: u32,
 }
 
 /// What the threads of an emulator share.

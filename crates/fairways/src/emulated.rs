@@ -126,7 +126,9 @@ fn status(of: &Status, table: &mut Table) {
         ("programs", format!("{} of {} run", of.running, of.programs)),
         ("faults", of.faults.to_string()),
     ];
-    rows.into_iter().for_each(|(name, value)| drop(table.add_row([name.to_owned(), value])));
+    for (name, value) in rows {
+        table.add_row([name.to_owned(), value]);
+    }
 }
 
 fn programs(of: &[ProgramState], table: &mut Table) {

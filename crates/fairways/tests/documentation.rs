@@ -11,6 +11,7 @@ fn links_lead_somewhere() {
     let pages = [
         "docs",
         "docs/policies",
+        "crates/emulator/benches/results",
         "crates/lab/benches/results",
         "crates/optimum/benches/results",
         ".",

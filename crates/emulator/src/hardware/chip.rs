@@ -29,7 +29,10 @@ impl ChipMachine {
         let (names, jobs): (Vec<String>, Vec<Job>) = jobs.into_iter().unzip();
         let once = |job| Job { then: Then::Exit, at: Time::ZERO, ..job };
         let chip = Chip::new(settings, jobs.into_iter().map(once))?;
-        Ok(Self { chip, geometry: settings.chip, names, now: Time::ZERO })
+        let mut machine = Self { chip, geometry: settings.chip, names, now: Time::ZERO };
+        // Programs start.
+        machine.advance(Time::ZERO);
+        Ok(machine)
     }
 
     /// What the chip is made of.
@@ -71,8 +74,7 @@ impl Hardware for ChipMachine {
     }
 
     fn runs(&self, program: usize) -> bool {
-        // Before its first turn it is about to.
-        self.chip.runs(program) || self.chip.now() == Time::ZERO
+        self.chip.runs(program)
     }
 
     fn kill(&mut self, program: usize) {

@@ -19,8 +19,8 @@ pub(crate) fn device_of(dir: &Path) -> io::Result<Option<String>> {
 fn last(dir: &Path) -> io::Result<Option<(String, String)>> {
     let table = fs::read("/proc/self/mountinfo")?;
     let lines = table.split(|&byte| byte == b'\n').filter_map(parse);
-    let here = lines.filter(|(point, ..)| OsStr::from_bytes(point) == dir.as_os_str());
-    Ok(here.last().map(|(_, device, kind)| (device, kind)))
+    let mut here = lines.filter(|(point, ..)| OsStr::from_bytes(point) == dir.as_os_str());
+    Ok(here.next_back().map(|(_, device, kind)| (device, kind)))
 }
 
 /// A line's mount point, device and type.

@@ -11,23 +11,13 @@ use fairways_chip::program::parse;
 use fairways_chip::{Job, Phase, Settings as Simulated, preset};
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Client, Emulator, Hardware, Pace, Settings, Starter};
+use fairways_needs::{Need, has};
 use fairways_resctrl::platform::Platform;
 
-/// Whether this system lets tests mount; says so where it does not, and panics where it must
-/// (`FAIRWAYS_REQUIRE_SYSTEM`).
+/// Whether this system lets tests mount; says so where it does not, and panics where it must.
 pub(crate) fn can_mount() -> bool {
-    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
-    let why = match device {
-        Err(why) => Some(format!("/dev/fuse: {why}")),
-        Ok(_) if !rustix::process::geteuid().is_root() => Some("not root".to_owned()),
-        Ok(_) => None,
-    };
-    if let Some(why) = &why {
-        assert!(std::env::var_os("FAIRWAYS_REQUIRE_SYSTEM").is_none(), "can't mount: {why}");
-        // Not captured, as output of passing tests is.
-        let _ = writeln!(io::stderr().lock(), "SKIPPED: can't mount: {why}");
-    }
-    why.is_none()
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    has(&test, &[Need::Fuse, Need::Root])
 }
 
 /// A mounted emulator, and where it is.

@@ -85,6 +85,10 @@ pub(crate) struct Emulate {
     /// Print one JSON object once it is mounted, instead of a table (docs/emulator.md)
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print nothing
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
 }
 
 /// Whose pace.

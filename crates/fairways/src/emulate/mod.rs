@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use comfy_table::Table;
-use fairways_emulator::control::{Client, ProgramState, Response};
+use fairways_emulator::control::{Client, ProgramState, SCHEMA};
 use fairways_emulator::{Emulator, MountError, StartError, host_files};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -59,14 +59,9 @@ pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     let (names, clock) = ((checked.preset.clone(), checked.platform.clone()), checked.clock);
     let emulator = Emulator::start(&args.dir, checked.settings).map_err(refused)?;
-    let programs = match Client::connect(emulator.socket())?
-        .ask(&fairways_emulator::control::Request::Programs {})?
-    {
-        Response::Programs(programs) => programs,
-        _ => Vec::new(),
-    };
+    let programs = Client::connect(emulator.socket())?.programs()?;
     let report = Report {
-        schema: fairways_emulator::control::SCHEMA,
+        schema: SCHEMA,
         mount: emulator.dir().display().to_string(),
         socket: emulator.socket().display().to_string(),
         pid: std::process::id(),
@@ -79,11 +74,11 @@ pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
     if args.json {
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
-    } else {
+    } else if !args.quiet {
         table(&report, out)?;
     }
     out.flush()?;
-    let end = watch(&emulator, &mut signals);
+    let end = watch(&emulator, &mut signals, args.quiet);
     drop(emulator);
     end
 }
@@ -101,8 +96,8 @@ fn table(report: &Report<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Waits until the user has seen enough, or somebody has unmounted, or the machine can't go on.
-fn watch(emulator: &Emulator, signals: &mut Signals) -> anyhow::Result<()> {
-    let shows = std::io::stderr().is_terminal();
+fn watch(emulator: &Emulator, signals: &mut Signals, quiet: bool) -> anyhow::Result<()> {
+    let shows = !quiet && std::io::stderr().is_terminal();
     let mut shown = Instant::now();
     let end = loop {
         if signals.pending().next().is_some() {

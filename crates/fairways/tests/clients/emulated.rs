@@ -37,7 +37,7 @@ impl Emulated {
         let mut command = Command::new(cargo_bin("fairways"));
         command.args(["emulate", "--machine", "chip:xeon-e5:sets=2304", "--programs", programs]);
         command
-            .args(["--clock", "lockstep", "--platform", "skylake", "--host-files"])
+            .args(["--clock", "lockstep", "--quiet", "--platform", "skylake", "--host-files"])
             .arg(folder.path().join("host"));
         let process = command
             .arg(folder.path().join("resctrl"))
