@@ -13,7 +13,8 @@ const EXIT: &str = "KERNEL-LAB-EXIT ";
 /// Reads the console line by line.
 #[derive(Debug, Default)]
 pub(crate) struct Console {
-    up: bool,
+    /// Whether the guest has come up; what follows is the job's.
+    pub(crate) up: bool,
     /// What the job printed.
     pub(crate) lines: Vec<String>,
     /// The file that is coming out, and its lines so far.

@@ -54,8 +54,13 @@ pub enum Error {
         last: String,
     },
     /// The guest ended before its job did.
-    #[error("the guest ended before its job did; its last line: {0}")]
-    Died(String),
+    #[error("the guest ended before its job did; its last line: {last}")]
+    Died {
+        /// Whether the job had begun.
+        up: bool,
+        /// The last line on its console.
+        last: String,
+    },
 }
 
 impl Error {

@@ -16,6 +16,9 @@ use crate::processor::Leaf;
 use crate::tools::dependent;
 use crate::{Counters, Error, Lab, Processor, Topology};
 
+/// How often a guest that does not come up is booted.
+const BOOTS: u32 = 3;
+
 const CPU: &str = include_str!("../assets/cpu.py");
 
 /// What is to run. Without a [`Processor`], the guest's has no resource control.
@@ -165,6 +168,17 @@ impl Guest {
     /// A file can't be read, a program can't be started, or the guest ends early or not at all. A job that fails is no
     /// error: see [`Outcome::code`].
     pub fn run(&self, lab: &Lab) -> Result<Outcome, Error> {
+        let mut boots = 1;
+        loop {
+            match self.boot(lab) {
+                // Kernels patch their own code while they boot, which QEMU's emulation now and then gets wrong.
+                Err(Error::Died { up: false, .. }) if boots < BOOTS => boots += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn boot(&self, lab: &Lab) -> Result<Outcome, Error> {
         let start = Instant::now();
         let directory = TempDir::with_prefix("kernel-lab").map_err(Error::file("/tmp"))?;
         let initramfs = directory.path().join("initramfs");
@@ -178,8 +192,8 @@ impl Guest {
             None => None,
         };
         let console = self.follow(&lines, start)?;
-        let ended = |c: &Console| Error::Died(c.last.clone());
-        let code = console.code.ok_or_else(|| ended(&console))?;
+        let died = || Error::Died { up: console.up, last: console.last.clone() };
+        let code = console.code.ok_or_else(died)?;
         let registers = fs::read_to_string(&told).unwrap_or_default();
         let registers = registers.lines().filter_map(register).collect();
         let Console { lines: console, files, .. } = console;
@@ -218,7 +232,7 @@ impl Guest {
             .arg("-initrd")
             .arg(initramfs)
             .arg("-append")
-            .arg(format!("console=ttyS0 nokaslr panic=-1 loglevel={loglevel}{}", self.parameters));
+            .arg(format!("console=ttyS0 nokaslr oops=panic panic=-1 loglevel={loglevel}{}", self.parameters));
         match &self.processor {
             Some(processor) => {
                 // It waits for the debugger before its first instruction.

@@ -3,7 +3,8 @@
 /// A kernel, by the things in which its resctrl differs from the others'.
 ///
 /// What stands here says since which version a kernel behaves so, by the commit that changed fs/resctrl (before 6.16:
-/// arch/x86/kernel/cpu/resctrl). Everything else is the same from 6.1 to 7.2.
+/// arch/x86/kernel/cpu/resctrl). Everything else is the same from 6.1 to 7.2, the older two with the fixes of their
+/// stable releases: crates/kernel-lab/tests/fidelity.rs compares with Debian's builds of all three.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// What it is called: `6.1`, `6.12`, `7.2`, `next`.
@@ -24,15 +25,13 @@ pub struct Kernel {
     pub bandwidth_event_file: bool,
     /// Masks and percentages in `schemata` are padded to one width, masks with zeros. Until 6.14.
     pub padded_schemata: bool,
-    /// What stands before a bandwidth that is no number: `Non-decimal digit in MB value` until 6.12, then `Invalid MB value`.
-    pub bad_bandwidth: &'static str,
-    /// A bandwidth of more than 32 bits is out of range, as any that is too large; else it is no number. Until 6.12.
-    pub wide_bandwidth: bool,
     /// `info/L3_MON/mbm_assign_mode`. Since 6.18.
     pub assign_mode_file: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first run. Since 6.19.
     pub sparse_defaults: bool,
-    /// mkdir(2) and writes to `cpus` and `cpus_list` clear `last_cmd_status`, as other commands do. Not in 6.1.
+    /// mkdir(2) below `info` looks for the group first, and gives ENODEV; else EPERM. Not yet in 6.12.
+    pub finds_group_first: bool,
+    /// mkdir(2) and writes to `cpus` and `cpus_list` clear `last_cmd_status`, as other commands do. Not yet in 6.12.
     pub clears_status: bool,
     /// `last_cmd_status` is cleared whenever a file of a group is read or written, and by rmdir(2). After 7.2.
     pub status_is_of_last_access: bool,
@@ -56,10 +55,9 @@ impl Kernel {
             slow_memory_bandwidth: true,
             bandwidth_event_file: true,
             padded_schemata: false,
-            bad_bandwidth: "Invalid MB value",
-            wide_bandwidth: false,
             assign_mode_file: true,
             sparse_defaults: true,
+            finds_group_first: true,
             clears_status: true,
             status_is_of_last_access: false,
             explains_bad_input: false,
@@ -74,10 +72,10 @@ impl Kernel {
             name: "6.12",
             bandwidth_event_file: false,
             padded_schemata: true,
-            bad_bandwidth: "Non-decimal digit in MB value",
-            wide_bandwidth: true,
             assign_mode_file: false,
             sparse_defaults: false,
+            finds_group_first: false,
+            clears_status: false,
             ..Self::v7_2()
         }
     }
@@ -93,7 +91,6 @@ impl Kernel {
             sparse_masks_file: false,
             event_configuration: false,
             slow_memory_bandwidth: false,
-            clears_status: false,
             ..Self::v6_12()
         }
     }

@@ -50,7 +50,9 @@ impl Resctrl {
             return Err(Errno::Eperm);
         }
         // `mkdir_rdt_prepare`: what is under `info` has no group.
-        let above = parent.group().ok_or(Errno::Enodev)?;
+        let nowhere =
+            if self.platform.kernel.finds_group_first { Errno::Enodev } else { Errno::Eperm };
+        let above = parent.group().ok_or(nowhere)?;
         self.clear_status();
         if !control && (parent != Node::MonGroups(above) || name == MON_GROUPS) {
             return Err(Errno::Eperm);

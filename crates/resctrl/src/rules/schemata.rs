@@ -191,14 +191,11 @@ impl Resctrl {
         let resource = schema.id.resource;
         let bandwidth = self.platform.bandwidth(resource).ok_or(Errno::Einval)?;
         let (min, max, gran) = (bandwidth.min, bandwidth.max, bandwidth.gran.max(1));
-        let number = text::number(text, 10).ok();
-        let wide = self.platform.kernel.wide_bandwidth;
-        let Some(asked) = number.filter(|&asked| wide || u32::try_from(asked).is_ok()) else {
-            let message = self.platform.kernel.bad_bandwidth.as_bytes();
-            self.status.print(&[message, b" ", text, b"\n"]);
+        let number = text::number(text, 10).ok().and_then(|number| u32::try_from(number).ok());
+        let Some(value) = number else {
+            self.status.print(&[b"Invalid MB value ", text, b"\n"]);
             return Err(Errno::Einval);
         };
-        let value = u32::try_from(asked).unwrap_or(u32::MAX);
         if self.is_mba_sc(resource) {
             let closid = self.group(group).class.closid;
             self.controls.set_mbps(domain, closid, value);
@@ -206,7 +203,7 @@ impl Resctrl {
             return Ok(None);
         }
         if value < min || value > max {
-            let text = format!("MB value {} out of range [{min},{max}]\n", asked.cast_signed());
+            let text = format!("MB value {value} out of range [{min},{max}]\n");
             self.status.print(&[text.as_bytes()]);
             return Err(Errno::Einval);
         }

@@ -46,10 +46,25 @@ fn older_kernels_pad_schemata() {
     let mut shell = Shell::on(platform, "");
     shell.set("L3:0=f", "schemata");
     assert_eq!(shell.cat("schemata"), "    MB:0=  100;1=  100\n    L3:0=0000f;1=fffff\n");
-    let message = "Non-decimal digit in MB value x\n";
-    shell.echo("MB:0=x", "schemata", Err(Errno::Einval), message);
-    let message = "MB value 4294967296 out of range [10,100]\n";
-    shell.echo("MB:0=4294967296", "schemata", Err(Errno::Einval), message);
+}
+
+/// `rdtgroup_mkdir`, which had no group to ask for below `info`.
+#[test]
+fn info_is_no_group() {
+    for (kernel, errno) in [(Kernel::v6_12(), Errno::Eperm), (Kernel::v7_2(), Errno::Enodev)] {
+        assert_eq!(on(kernel, "").mkdir("info/g"), Err(errno));
+    }
+}
+
+/// `mkdir_rdt_prepare` and `rdtgroup_cpus_write` of 6.12: what was said before stays.
+#[test]
+fn older_kernels_leave_the_status() {
+    for (kernel, said) in [(Kernel::v6_12(), "Bad CPU list/mask\n"), (Kernel::v7_2(), "ok\n")] {
+        let mut shell = on(kernel, "");
+        shell.echo("x", "cpus", Err(Errno::Einval), "Bad CPU list/mask\n");
+        shell.mkdir("g").unwrap();
+        assert_eq!(shell.cat("info/last_cmd_status"), said);
+    }
 }
 
 /// `rdtgroup_tasks_write` before 6.7: one id, and no word about a bad one.
