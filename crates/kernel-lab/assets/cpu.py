@@ -136,4 +136,7 @@ for kind, address in lines("SITES"):
         sites.append(Select(address))
     elif kind == "counter" and counters != "none":
         sites.append(Counter(address))
+if not sites:
+    raise gdb.GdbError("no site")
+print("READY", flush=True)
 gdb.execute("continue")

@@ -12,9 +12,12 @@ use tempfile::TempDir;
 
 use crate::console::Console;
 use crate::initramfs::Initramfs;
-use crate::processor::Leaf;
+use crate::processor::{Leaf, MODEL};
 use crate::tools::dependent;
 use crate::{Counters, Error, Lab, Processor, Topology};
+
+/// What the debugger's side says once it answers for the processor.
+const READY: &str = "READY";
 
 /// How often a guest that does not come up is booted.
 const BOOTS: u32 = 3;
@@ -171,7 +174,7 @@ impl Guest {
         let mut boots = 1;
         loop {
             match self.boot(lab) {
-                // Kernels patch their own code while they boot, which QEMU's emulation now and then gets wrong.
+                // Kernels patch their own code while they boot, which emulation now and then gets wrong.
                 Err(Error::Died { up: false, .. }) if boots < BOOTS => boots += 1,
                 outcome => return outcome,
             }
@@ -195,6 +198,10 @@ impl Guest {
         let died = || Error::Died { up: console.up, last: console.last.clone() };
         let code = console.code.ok_or_else(died)?;
         let registers = fs::read_to_string(&told).unwrap_or_default();
+        if self.processor.is_some() && !registers.lines().any(|line| line == READY) {
+            // The guest goes on without it, as on a processor that has none of what was asked for.
+            return Err(Error::program("gdb", registers.trim()));
+        }
         let registers = registers.lines().filter_map(register).collect();
         let Console { lines: console, files, .. } = console;
         Ok(Outcome { console, code, files, registers, duration: start.elapsed() })
@@ -232,7 +239,10 @@ impl Guest {
             .arg("-initrd")
             .arg(initramfs)
             .arg("-append")
-            .arg(format!("console=ttyS0 nokaslr oops=panic panic=-1 loglevel={loglevel}{}", self.parameters));
+            .arg(format!(
+                "console=ttyS0 nokaslr oops=panic panic=-1 loglevel={loglevel}{}",
+                self.parameters
+            ));
         match &self.processor {
             Some(processor) => {
                 // It waits for the debugger before its first instruction.
@@ -241,7 +251,7 @@ impl Guest {
                 command.args(["-chardev", &socket, "-gdb", "chardev:stub", "-S"]);
             }
             None => {
-                command.args(["-cpu", "max"]);
+                command.args(["-cpu", MODEL]);
             }
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

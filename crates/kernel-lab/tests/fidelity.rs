@@ -12,8 +12,8 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use fairways_kernel_lab::generate::{Grounds, sequence};
 use fairways_emulator::{Emulator, Idle, Settings};
+use fairways_kernel_lab::generate::{Grounds, sequence};
 use fairways_kernel_lab::steps::{Errno, Files, Mounting, Placeholders, Rules, Step, parse, run};
 use fairways_kernel_lab::{
     Cache, Guest, Kernel, Lab, Monitoring, Processor, Topology, Vendor, required,
