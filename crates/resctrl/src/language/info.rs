@@ -2,7 +2,7 @@
 
 use fairways_core::WayMask;
 
-use super::LanguageError;
+use super::{LanguageError, plain};
 
 /// A cache whose ways can be given out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,8 @@ pub struct Bandwidth {
     pub resource: String,
     /// `num_closids`.
     pub closids: u32,
-    /// `min_bandwidth`: the least a group can have, in the unit of its schemata.
+    /// `min_bandwidth`: the least a group can have, in the unit of its schemata: percent, or MB/s under `mba_MBps`, or an
+    /// eighth of a GB/s on AMD. The most is what the root has at first; `info` does not tell it.
     pub min: u32,
     /// `bandwidth_gran`: the step to which a value is rounded up.
     pub step: u32,
@@ -41,10 +42,13 @@ pub struct Bandwidth {
 /// What can be monitored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitoring {
-    /// `num_rmids`: groups that can be monitored, the root among them.
+    /// `num_rmids`: groups that can be monitored, the root among them. Of all classes together with MPAM, where each
+    /// class has as many.
     pub rmids: u32,
-    /// `mon_features`: the event files of a group.
-    pub features: Vec<String>,
+    /// The event files of a group: `llc_occupancy`, `mbm_total_bytes`, `mbm_local_bytes`, and what newer kernels have.
+    pub events: Vec<String>,
+    /// Those of them that can be configured, by a file of their name and `_config` in `info/L3_MON`.
+    pub configurable: Vec<String>,
     /// `max_threshold_occupancy`: bytes of its lines below which a freed RMID is used again.
     pub max_threshold_occupancy: Option<u64>,
 }
@@ -96,9 +100,9 @@ impl<F: FnMut(&str) -> Option<String>> Folder<'_, F> {
         let mask = |text: &str| u32::from_str_radix(text, 16).ok().map(WayMask::from_bits);
         Ok(Cache {
             resource: self.entry.to_owned(),
-            closids: self.needed("num_closids", number)?,
+            closids: self.needed("num_closids", plain)?,
             mask: self.needed("cbm_mask", mask)?,
-            min_bits: self.needed("min_cbm_bits", number)?,
+            min_bits: self.needed("min_cbm_bits", plain)?,
             shareable: self.optional("shareable_bits", mask)?.unwrap_or_default(),
             sparse: self.optional("sparse_masks", switch)?,
         })
@@ -107,19 +111,22 @@ impl<F: FnMut(&str) -> Option<String>> Folder<'_, F> {
     fn bandwidth(&mut self) -> Result<Bandwidth, LanguageError> {
         Ok(Bandwidth {
             resource: self.entry.to_owned(),
-            closids: self.needed("num_closids", number)?,
-            min: self.needed("min_bandwidth", number)?,
-            step: self.needed("bandwidth_gran", number)?,
+            closids: self.needed("num_closids", plain)?,
+            min: self.needed("min_bandwidth", plain)?,
+            step: self.needed("bandwidth_gran", plain)?,
             linear: self.optional("delay_linear", switch)?,
             throttle: self.optional("thread_throttle_mode", |text| Some(text.to_owned()))?,
         })
     }
 
     fn monitoring(&mut self) -> Result<Monitoring, LanguageError> {
+        let lines = |text: &str| Some(text.lines().map(str::to_owned).collect());
+        let features: Vec<String> = self.needed("mon_features", lines)?;
+        let configurable = features.iter().filter_map(|name| name.strip_suffix("_config"));
         Ok(Monitoring {
-            rmids: self.needed("num_rmids", number)?,
-            features: self
-                .needed("mon_features", |text| Some(text.lines().map(str::to_owned).collect()))?,
+            rmids: self.needed("num_rmids", plain)?,
+            events: features.iter().filter(|name| !name.ends_with("_config")).cloned().collect(),
+            configurable: configurable.map(str::to_owned).collect(),
             max_threshold_occupancy: self
                 .optional("max_threshold_occupancy", |text| text.parse().ok())?,
         })
@@ -149,10 +156,6 @@ impl<F: FnMut(&str) -> Option<String>> Folder<'_, F> {
     }
 }
 
-fn number(text: &str) -> Option<u32> {
-    text.parse().ok()
-}
-
 fn switch(text: &str) -> Option<bool> {
     match text {
         "0" => Some(false),
@@ -177,7 +180,7 @@ mod tests {
         ("MB/delay_linear", "1\n"),
         ("MB/thread_throttle_mode", "max\n"),
         ("L3_MON/num_rmids", "176\n"),
-        ("L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\n"),
+        ("L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_total_bytes_config\n"),
         ("L3_MON/max_threshold_occupancy", "163840\n"),
         ("last_cmd_status", "ok\n"),
     ];
@@ -202,7 +205,8 @@ mod tests {
         assert_eq!(info.bandwidths[0].step, 10);
         assert_eq!(info.bandwidths[0].throttle.as_deref(), Some("max"));
         let monitoring = info.monitoring.expect("monitored");
-        assert_eq!(monitoring.features, ["llc_occupancy", "mbm_total_bytes"]);
+        assert_eq!(monitoring.events, ["llc_occupancy", "mbm_total_bytes"]);
+        assert_eq!(monitoring.configurable, ["mbm_total_bytes"]);
         assert_eq!(monitoring.max_threshold_occupancy, Some(163_840));
     }
 

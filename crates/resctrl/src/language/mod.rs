@@ -8,6 +8,7 @@ mod info;
 mod mode;
 mod reading;
 mod schemata;
+mod status;
 
 pub use bit_usage::{BitUsage, Use};
 pub use cpus::{CpuError, CpuSet};
@@ -15,6 +16,7 @@ pub use info::{Bandwidth, Cache, Info, Monitoring};
 pub use mode::Mode;
 pub use reading::Reading;
 pub use schemata::{Line, Schemata, Value};
+pub use status::Status;
 
 /// What a file says that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +36,11 @@ impl LanguageError {
     }
 }
 
+/// A number in decimal digits, without a sign.
+fn plain(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
 /// `0=value;1=value`: what each domain has, by the domain's id, which may skip numbers.
 ///
 /// The kernel prints ids in ascending order and accepts blanks around both sides.
@@ -47,7 +54,7 @@ fn by_domain<T>(
     for pair in text.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
         let (id, of) =
             pair.split_once('=').ok_or_else(|| LanguageError::new(what, pair, expected))?;
-        let id = id.trim().parse().map_err(|_| LanguageError::new(what, pair, expected))?;
+        let id = plain(id.trim()).ok_or_else(|| LanguageError::new(what, pair, expected))?;
         if domains.iter().any(|&(known, _)| known == id) {
             return Err(LanguageError::new(what, pair, "each domain once"));
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use fairways_core::WayMask;
 
-use super::{LanguageError, by_domain};
+use super::{LanguageError, by_domain, plain};
 
 /// What one domain of a resource has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,8 +13,6 @@ pub enum Value {
     Mask(WayMask),
     /// Of memory bandwidth: percent, MB/s, or an eighth of a GB/s, as the resource counts. In `size`, of a cache: bytes.
     Number(u32),
-    /// `uninitialized`: the group is in pseudo-locksetup.
-    Uninitialized,
 }
 
 /// One resource's line.
@@ -22,7 +20,8 @@ pub enum Value {
 pub struct Line {
     /// `L3`, `L3CODE`, `L3DATA`, `L2`, ..., `MB`, `SMBA`.
     pub resource: String,
-    /// What each domain has, by its id, ascending as the kernel prints them; ids may skip numbers.
+    /// What each domain has, by its id, ascending as the kernel prints them; ids may skip numbers. None is there where
+    /// the kernel prints `uninitialized`, for a group in pseudo-locksetup.
     pub domains: Vec<(u32, Value)>,
 }
 
@@ -54,12 +53,12 @@ impl Schemata {
     /// At the first thing that is not `resource:domain=value;...`, a mask in hexadecimal for a cache and a decimal number
     /// for anything else.
     pub fn parse(text: &str) -> Result<Self, LanguageError> {
-        Self::parse_with(text, |resource, value| {
+        Self::parse_with("schemata", text, |resource, value| {
             if names_a_cache(resource) {
                 let digits = value.strip_prefix("0x").unwrap_or(value);
-                let bits = u32::from_str_radix(digits, 16)
-                    .map(|bits| Value::Mask(WayMask::from_bits(bits)));
-                bits.map_err(|_| {
+                let bits =
+                    u32::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
+                bits.map(|bits| Value::Mask(WayMask::from_bits(bits))).ok_or_else(|| {
                     LanguageError::new("schemata", value, "a mask of ways in hexadecimal")
                 })
             } else {
@@ -73,27 +72,27 @@ impl Schemata {
     /// # Errors
     /// As [`Schemata::parse`].
     pub fn parse_sizes(text: &str) -> Result<Self, LanguageError> {
-        Self::parse_with(text, |_, value| number("size", value))
+        Self::parse_with("size", text, |_, value| number("size", value))
     }
 
     fn parse_with(
+        what: &'static str,
         text: &str,
         value: impl Fn(&str, &str) -> Result<Value, LanguageError>,
     ) -> Result<Self, LanguageError> {
-        let mut lines = Vec::new();
+        let mut lines: Vec<Line> = Vec::new();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let expected = "resource:domain=value";
             let (resource, domains) = line
                 .split_once(':')
-                .ok_or_else(|| LanguageError::new("schemata", line.trim(), expected))?;
+                .ok_or_else(|| LanguageError::new(what, line.trim(), expected))?;
             let resource = resource.trim();
-            let domains = if domains.trim() == "uninitialized" {
-                Vec::new()
-            } else {
-                by_domain("schemata", domains, |text| match text {
-                    "uninitialized" => Ok(Value::Uninitialized),
-                    _ => value(resource, text),
-                })?
+            if lines.iter().any(|line| line.resource == resource) {
+                return Err(LanguageError::new(what, resource, "each resource once"));
+            }
+            let domains = match domains.trim() {
+                "uninitialized" => Vec::new(),
+                domains => by_domain(what, domains, |text| value(resource, text))?,
             };
             lines.push(Line { resource: resource.to_owned(), domains });
         }
@@ -107,17 +106,17 @@ impl Schemata {
     }
 }
 
-/// As it is written to a file: every line ended, none padded.
+/// As it is written to a file: every line ended, none padded. A resource without a value is left out, since the kernel
+/// takes no line without one.
 impl fmt::Display for Schemata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in &self.lines {
+        for line in self.lines.iter().filter(|line| !line.domains.is_empty()) {
             write!(f, "{}:", line.resource)?;
             for (at, (id, value)) in line.domains.iter().enumerate() {
                 let separator = if at == 0 { "" } else { ";" };
                 match value {
                     Value::Mask(mask) => write!(f, "{separator}{id}={:x}", mask.bits())?,
                     Value::Number(number) => write!(f, "{separator}{id}={number}")?,
-                    Value::Uninitialized => write!(f, "{separator}{id}=uninitialized")?,
                 }
             }
             f.write_str("\n")?;
@@ -127,7 +126,7 @@ impl fmt::Display for Schemata {
 }
 
 fn number(what: &'static str, text: &str) -> Result<Value, LanguageError> {
-    text.parse().map(Value::Number).map_err(|_| LanguageError::new(what, text, "a number"))
+    plain(text).map(Value::Number).ok_or_else(|| LanguageError::new(what, text, "a number"))
 }
 
 fn names_a_cache(resource: &str) -> bool {
@@ -172,6 +171,7 @@ mod tests {
     fn a_group_about_to_be_locked_has_no_mask_yet() {
         let schemata = Schemata::parse("    L3:uninitialized\n").expect("as the kernel prints it");
         assert_eq!(schemata.lines[0].domains, []);
+        assert_eq!(schemata.to_string(), "", "the kernel refuses a line without values");
     }
 
     #[test]
@@ -182,6 +182,10 @@ mod tests {
             ("L3:0=g\n", "schemata `g`: expected a mask of ways in hexadecimal"),
             ("MB:0=f\n", "schemata `f`: expected a number"),
             ("L3:0=f;0=f\n", "schemata `0=f`: expected each domain once"),
+            ("L3:0=f\nL3:1=f\n", "schemata `L3`: expected each resource once"),
+            ("L3:+0=f\n", "schemata `+0=f`: expected domain=value, separated by `;`"),
+            ("L3:0=+f\n", "schemata `+f`: expected a mask of ways in hexadecimal"),
+            ("MB:0=+5\n", "schemata `+5`: expected a number"),
             ("L3:0=fffffffff\n", "schemata `fffffffff`: expected a mask of ways in hexadecimal"),
         ] {
             assert_eq!(Schemata::parse(text).expect_err(text).to_string(), error);

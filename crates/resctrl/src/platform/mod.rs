@@ -172,6 +172,28 @@ impl Platform {
         cache.or_else(|| self.bandwidth(resource).map(|bandwidth| bandwidth.closids))
     }
 
+    /// Whether each class of service has monitoring ids of its own, as with MPAM.
+    #[must_use]
+    pub fn has_rmids_per_class(&self) -> bool {
+        self.monitoring.as_ref().is_some_and(|monitoring| monitoring.rmids_per_class)
+    }
+
+    /// Pairs of a class and a monitoring id where ids are of classes, else ids
+    /// (`resctrl_arch_system_num_rmid_idx`); 0 if nothing is monitored.
+    #[must_use]
+    pub fn rmids(&self) -> u32 {
+        let own = self.monitoring.as_ref().map_or(0, |monitoring| monitoring.rmids);
+        own.saturating_mul(self.classes_with_rmids())
+    }
+
+    /// In how many classes the same monitoring id is another.
+    pub(crate) fn classes_with_rmids(&self) -> u32 {
+        if !self.has_rmids_per_class() {
+            return 1;
+        }
+        Resource::ALL.iter().filter_map(|&of| self.closids(of)).max().unwrap_or(1)
+    }
+
     /// What a class has that nobody limited: all ways, or all bandwidth.
     #[must_use]
     pub fn unlimited(&self, resource: Resource) -> u32 {

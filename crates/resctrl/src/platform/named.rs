@@ -182,16 +182,17 @@ impl Platform {
         .with_domain_ids(&[0, 1, 8, 9], 4)
     }
 
-    /// Arm MPAM: a portion bitmap with gaps, bandwidth in percent, four monitoring groups in each class.
+    /// Arm MPAM (drivers/resctrl/mpam_resctrl.c): a portion bitmap with gaps, all of it shareable, so that no group can be
+    /// exclusive; bandwidth in percent; four monitoring groups in each class; no CDP without CONFIG_EXPERT.
     #[must_use]
     pub fn mpam() -> Self {
         let l3 = CacheAllocation {
             cbm_len: 16,
-            shareable_bits: 0,
+            shareable_bits: 0xffff,
             min_cbm_bits: 1,
             sparse: true,
             closids: 32,
-            cdp: true,
+            cdp: false,
             cache_bytes: 32 * MIB,
         };
         let mb = BandwidthAllocation {

@@ -188,11 +188,15 @@ impl Resctrl {
     }
 
     /// What the hardware is told while `thread` runs on `cpu`: what the thread has if it is not the default, else what the
-    /// CPU has (`__resctrl_sched_in`; resctrl.rst, "Resource allocation rules").
+    /// CPU has (x86's `__resctrl_sched_in`; resctrl.rst, "Resource allocation rules"). MPAM has both ids in one value
+    /// (`mpam_thread_switch`), so that they are never of two groups.
     #[must_use]
     pub fn class_of(&self, thread: i32, cpu: u32) -> Class {
         let task = self.tasks.get(&thread).copied().unwrap_or_default();
         let own = self.class_of_cpu(cpu);
+        if self.platform.has_rmids_per_class() {
+            return if task == Class::default() { own } else { task };
+        }
         Class {
             closid: if task.closid == 0 { own.closid } else { task.closid },
             rmid: if task.rmid == 0 { own.rmid } else { task.rmid },

@@ -67,6 +67,10 @@ impl Resctrl {
         if !self.group(id).cpus.is_empty() && old_parent != parent {
             return self.fail("Cannot move a MON group that monitors CPUs\n", Errno::Eperm);
         }
+        if self.platform.has_rmids_per_class() && old_parent != parent {
+            // `mongrp_reparent` takes the RMID along, which in the other class may be another group's.
+            return Err(Errno::Eperm);
+        }
         if target.is_some() {
             return Err(Errno::Eexist);
         }

@@ -31,18 +31,12 @@ impl Rmids {
                 threshold: 0,
             };
         };
-        let per_class = monitoring.rmids_per_class;
-        let closids = if per_class {
-            crate::platform::Resource::ALL.iter().filter_map(|&of| platform.closids(of)).max()
-        } else {
-            None
-        };
-        let all = (0..closids.unwrap_or(1))
+        let all = (0..platform.classes_with_rmids())
             .flat_map(|closid| (0..monitoring.rmids).map(move |rmid| Class { closid, rmid }));
         let scale = monitoring.scale_bytes.max(1);
-        let ids = closids.unwrap_or(1).saturating_mul(monitoring.rmids).max(1);
+        let ids = platform.rmids().max(1);
         Self {
-            per_class,
+            per_class: monitoring.rmids_per_class,
             free: all.filter(|&class| class != Class::default()).collect(),
             limbo: BTreeMap::new(),
             threshold: platform.llc_bytes / ids / scale * scale,

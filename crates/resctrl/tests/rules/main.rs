@@ -1,5 +1,6 @@
 //! The rules, held to what the kernel's documentation and sources say and to what a kernel answered.
 
+mod client;
 mod corpus;
 mod cpus;
 mod files;

@@ -1,8 +1,8 @@
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Event, Platform, Resource};
-use fairways_resctrl::rules::{Errno, Side};
+use fairways_resctrl::rules::{Class, Errno, Resctrl, Side};
 
-use crate::shell::Shell;
+use crate::shell::{Fake, Shell};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -188,6 +188,29 @@ fn ids_can_be_a_classs_own() {
     shell.rmdir("a").unwrap();
     shell.mkdir("b").unwrap();
     assert_eq!(shell.cat("b/ctrl_hw_id"), "2\n", "class 1 has ids in limbo");
+}
+
+/// MPAM: what `info` tells, what the hardware is told, and that ids do not leave their class
+/// (`resctrl_arch_system_num_rmid_idx`, `mpam_thread_switch`).
+#[test]
+fn mpam_has_both_ids_in_one_value() {
+    let mut shell = Shell::on(Platform::mpam(), "");
+    assert_eq!(shell.cat("info/L3_MON/num_rmids"), "128\n", "4 of each of 32 classes");
+    assert_eq!(shell.cat("info/L3/shareable_bits"), "ffff\n");
+    shell.echo("exclusive", "mode", Err(Errno::Einval), "Schemata overlaps\n");
+    for group in ["a", "b", "a/mon_groups/m", "b/mon_groups/m"] {
+        shell.mkdir(group).unwrap();
+    }
+    assert_eq!(shell.mv("a/mon_groups/m", "b/mon_groups/n"), Err(Errno::Eperm));
+    assert_eq!(shell.mv("a/mon_groups/m", "a/mon_groups/n"), Ok(()));
+    shell.set("100", "a/tasks");
+    shell.set("1", "b/cpus_list");
+    shell.set("1", "b/mon_groups/m/cpus_list");
+    assert_eq!(shell.resctrl.class_of(100, 1), Class { closid: 1, rmid: 0 }, "not the CPU's id");
+    assert_eq!(
+        Resctrl::new(Platform::mpam()).mount("cdp", &mut Fake::default()),
+        Err(Errno::Einval)
+    );
 }
 
 /// `update_mba_bw`: a step down while more is moved than asked, a step up when there would still be room.
