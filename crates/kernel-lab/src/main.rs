@@ -33,7 +33,7 @@ struct Args {
     rdt: bool,
 
     /// Monitoring counters grow, and writes to registers of masks and bandwidths are listed at the end; slower
-    #[arg(long)]
+    #[arg(long, requires = "rdt")]
     mon: bool,
 
     /// AMD's processor: masks with holes, bandwidths in 1/8 GB/s
@@ -41,35 +41,35 @@ struct Args {
     amd: bool,
 
     /// Bits of an L3 mask
-    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=32))]
+    #[arg(long, requires = "rdt", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=32))]
     bits: u32,
 
     /// Bits of the L3 mask that others may fill, too, hexadecimal [default: the two highest]
-    #[arg(long, value_parser = hexadecimal)]
+    #[arg(long, requires = "rdt", value_parser = hexadecimal)]
     shareable: Option<u32>,
 
     /// L3 masks may have holes
-    #[arg(long)]
+    #[arg(long, requires = "rdt")]
     sparse: bool,
 
     /// No code and data prioritisation
-    #[arg(long)]
+    #[arg(long, requires = "rdt")]
     no_cdp: bool,
 
     /// L2 allocation, with 8 bits
-    #[arg(long)]
+    #[arg(long, requires = "rdt")]
     l2: bool,
 
     /// No memory bandwidth allocation
-    #[arg(long)]
+    #[arg(long, requires = "rdt")]
     no_mba: bool,
 
     /// Classes of service
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=32))]
+    #[arg(long, requires = "rdt", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=32))]
     closids: u32,
 
     /// Resource monitoring ids
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=8192))]
+    #[arg(long, requires = "rdt", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=8192))]
     rmids: u32,
 
     /// Sockets (L3 domains), cores of each, threads of each

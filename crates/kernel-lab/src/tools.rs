@@ -1,9 +1,9 @@
 //! The programs that the lab uses.
 
-use std::env;
 use std::ffi::OsStr;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+use fairways_needs::find;
 
 use crate::Error;
 
@@ -19,12 +19,6 @@ const TOOLS: [(&str, &str); 9] = [
     ("ldd", "libc-bin"),
     ("dpkg", "dpkg"),
 ];
-
-/// The file that a program's name stands for.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|at| at.join(name)).find(|file| file.is_file())
-}
 
 fn packages() -> Vec<&'static str> {
     TOOLS.iter().map(|&(_, package)| package).collect()

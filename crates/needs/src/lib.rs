@@ -3,9 +3,8 @@
 //! A test whose [`Need`]s are not met says so on the terminal, past the capture of its output, and checks nothing;
 //! where `FAIRWAYS_REQUIRE_SYSTEM` is set, as in CI, it fails. For tests only.
 
-use std::ffi::OsStr;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 
 use rustix::fs::{Access, access};
 
@@ -27,7 +26,7 @@ impl Need {
     /// What is missing, if it is.
     fn missing(self) -> Option<String> {
         match self {
-            Self::Program(name) => (!is_program(name)).then(|| format!("{name} is missing")),
+            Self::Program(name) => find(name).is_none().then(|| format!("{name} is missing")),
             Self::Root => {
                 (!rustix::process::geteuid().is_root()).then(|| "it needs root".to_owned())
             }
@@ -62,14 +61,15 @@ pub fn skip(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
-fn is_program(name: &str) -> bool {
+/// The program of that name, in one of the folders of `PATH` or in those of the system's administrator.
+#[must_use]
+pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let beyond =
-        ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(|folder| Path::new(folder).to_owned());
+    let beyond = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     std::env::split_paths(&path)
         .chain(beyond)
-        .map(|folder| folder.join(OsStr::new(name)))
-        .any(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
 }
 
 #[cfg(test)]

@@ -106,6 +106,11 @@ impl Drop for Emulated {
     fn drop(&mut self) {
         let pid = self.process.id().to_string();
         let _ = Command::new("kill").args(["-INT", &pid]).status();
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE && matches!(self.process.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }

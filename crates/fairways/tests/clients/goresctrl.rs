@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fairways_needs::Need;
@@ -33,8 +33,8 @@ fn rdt() -> PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     let path = "github.com/intel/goresctrl";
     let flags = format!("-X {path}/pkg/rdt.mountInfoPath={}/mounts", folder.display());
-    let built = Command::new("go")
-        .args(["install", "-ldflags", &flags, &format!("{path}/cmd/rdt@{VERSION}")])
+    let built = Command::new("timeout")
+        .args(["600", "go", "install", "-ldflags", &flags, &format!("{path}/cmd/rdt@{VERSION}")])
         .env("GOBIN", &folder)
         .output()
         .unwrap();
@@ -47,6 +47,16 @@ fn run(rdt: &Path, words: &[&str]) -> String {
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
     assert!(output.status.success(), "rdt {words:?}: {text}");
     text
+}
+
+/// A process that does not outlive the test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// The body of `/metrics`.
@@ -101,15 +111,14 @@ fn goresctrl_tells_configures_and_monitors() {
     emulated.write("Batch/tasks", &format!("{}\n", emulated.pid("mload:60M")));
     emulated.tell(&["advance", "20ms"]);
     let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    let mut server = Command::new(&rdt)
+    let server = Command::new(&rdt)
         .args(["monitor", "-port", &port.to_string()])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .spawn();
+    let server = Server(server.unwrap());
     let served = metrics(port);
-    server.kill().unwrap();
-    server.wait().unwrap();
+    drop(server);
     for event in ["llc_occupancy", "mbm_total_bytes"] {
         let sample =
             format!("l3_{event}{{cache_id=\"0\",rdt_class=\"Batch\",rdt_mon_group=\"\"}} ");

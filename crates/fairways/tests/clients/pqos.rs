@@ -70,12 +70,22 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
 
     emulated.tell(&["advance", "20ms"]);
     let quiet = ["--disable-mon-ipc", "--disable-mon-llc_miss", "-t", "2", "-u", "csv"];
-    let monitored = pqos(&emulated, 0, &[&quiet[..], &["-p", &format!("all:{mload}")]].concat());
-    let row = monitored
-        .lines()
-        .rfind(|line| line.contains(&mload))
-        .unwrap_or_else(|| panic!("{monitored}"));
-    assert!(row.split(',').count() > 3, "{row}");
+    let process = format!("all:{mload}");
+    let watched = [&quiet[..], &["-p", &process]].concat();
+    let monitored = std::thread::scope(|scope| {
+        let pqos = scope.spawn(|| pqos(&emulated, 0, &watched));
+        while !pqos.is_finished() {
+            emulated.tell(&["advance", "5ms"]);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        pqos.join().unwrap()
+    });
+    let row = monitored.lines().rfind(|line| line.contains(&mload));
+    let row = row.unwrap_or_else(|| panic!("{monitored}"));
+    let columns: Vec<f64> = row.split(',').skip(3).map(|text| text.parse().unwrap()).collect();
+    let [held, moved, _] = columns[..] else { panic!("{monitored}") };
+    assert!(held > 0.0 && held <= 2880.0, "KB of a cache of 2880: {row}");
+    assert!(moved > 0.0, "MB/s: {row}");
     assert_eq!(
         std::fs::read_dir(emulated.root().join("mon_groups")).unwrap().count(),
         0,

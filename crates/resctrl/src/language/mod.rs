@@ -32,7 +32,8 @@ pub struct LanguageError {
 
 impl LanguageError {
     fn new(what: &'static str, found: &str, expected: &'static str) -> Self {
-        Self { what, found: found.trim_end().to_owned(), expected }
+        // Whatever the file holds, the message is one line.
+        Self { what, found: found.trim_end().escape_debug().to_string(), expected }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a client reads is what the kernel's side writes, on every machine, kernel and mount.
 
+#![allow(clippy::unwrap_used)]
+
 use fairways_resctrl::language::{BitUsage, CpuSet, Info, Mode, Reading, Schemata, Status, Value};
 use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl::rules::Resctrl;

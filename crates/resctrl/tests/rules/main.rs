@@ -7,6 +7,7 @@ mod files;
 mod groups;
 mod kernels;
 mod lab;
+mod language;
 mod masks;
 mod monitoring;
 mod mounting;
