@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tempfile::TempDir;
-
 use crate::Error;
+use crate::scratch::Scratch;
 use crate::tools::run;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -14,14 +13,14 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// One suite of the archive that this machine's own sources name; state and configuration are of this object alone.
 pub(crate) struct Suite {
     name: String,
-    directory: TempDir,
+    directory: Scratch,
 }
 
 impl Suite {
     /// Fetches the lists of a suite.
     pub(crate) fn fetch(name: &str) -> Result<Self, Error> {
         let archive = archive()?;
-        let directory = TempDir::with_prefix("kernel-lab-apt").map_err(Error::file("/tmp"))?;
+        let directory = Scratch::new()?;
         for part in ["lists/partial", "cache/archives/partial", "none"] {
             let part = directory.path().join(part);
             fs::create_dir_all(&part).map_err(Error::file(&part))?;

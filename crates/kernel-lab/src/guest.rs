@@ -8,11 +8,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 use crate::console::Console;
 use crate::initramfs::Initramfs;
 use crate::processor::{Leaf, MODEL};
+use crate::scratch::Scratch;
 use crate::tools::dependent;
 use crate::{Counters, Error, Lab, Processor, Topology};
 
@@ -183,7 +182,7 @@ impl Guest {
 
     fn boot(&self, lab: &Lab) -> Result<Outcome, Error> {
         let start = Instant::now();
-        let directory = TempDir::with_prefix("kernel-lab").map_err(Error::file("/tmp"))?;
+        let directory = Scratch::new()?;
         let initramfs = directory.path().join("initramfs");
         fs::write(&initramfs, self.initramfs()?).map_err(Error::file(&initramfs))?;
         let stub = directory.path().join("gdb");

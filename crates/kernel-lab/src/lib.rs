@@ -14,7 +14,6 @@
 //! assert_eq!(outcome.code, 0);
 //! # Ok::<(), fairways_kernel_lab::Error>(())
 //! ```
-//!
 //! [`steps`] is a small language of operations on a resctrl tree, which runs in the guest and on anything else that
 //! looks like resctrl; [`generate`] makes up sequences of them.
 
@@ -26,6 +25,7 @@ mod guest;
 mod initramfs;
 mod lab;
 mod processor;
+mod scratch;
 pub mod steps;
 mod tools;
 mod unpack;

@@ -1,0 +1,73 @@
+//! Directories that a run needs while it runs.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use tempfile::TempDir;
+
+use crate::Error;
+
+const PREFIX: &str = "kernel-lab-";
+const LOCK: &str = "lock";
+
+/// A directory that goes with this object; or with the next one, if this process was killed before.
+pub(crate) struct Scratch {
+    directory: TempDir,
+    /// Held as long as the directory is in use.
+    _lock: File,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Result<Self, Error> {
+        Self::within(&std::env::temp_dir())
+    }
+
+    fn within(parent: &Path) -> Result<Self, Error> {
+        sweep(parent);
+        let directory = TempDir::with_prefix_in(PREFIX, parent).map_err(Error::file(parent))?;
+        let path = directory.path().join(LOCK);
+        let lock = File::create(&path).map_err(Error::file(&path))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|error| Error::file(&path)(error.into()))?;
+        Ok(Self { directory, _lock: lock })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Removes what others left who were killed: directories whose lock nobody holds.
+fn sweep(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    let ours = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
+    };
+    for path in entries.flatten().map(|entry| entry.path()).filter(ours) {
+        let Ok(lock) = File::open(path.join(LOCK)) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_is_swept_and_what_is_used_is_not() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let left = parent.path().join("kernel-lab-left");
+        fs::create_dir(&left).expect("a new directory");
+        fs::write(left.join(LOCK), "").expect("a new file");
+        let first = Scratch::within(parent.path()).expect("a directory");
+        let second = Scratch::within(parent.path()).expect("another");
+        assert!(!left.exists());
+        assert!(first.path().exists() && second.path().exists());
+        let path = first.path().to_owned();
+        drop(first);
+        assert!(!path.exists());
+    }
+}
