@@ -158,9 +158,10 @@ impl Files {
         if self.handles.is_stale(handle, offset) {
             let is_tasks = matches!(node, Node::File(_, GroupFile::Tasks));
             if is_tasks {
-                self.state.look_at_tasks(false);
+                self.state.look_at_tasks(false).map_err(Errno::from)?;
             }
             let content = self.state.rules.read(node, caller, &mut self.state.outside);
+            self.saw()?;
             let mut content = content.map_err(errno)?;
             if matches!(node, Node::MonEvent(..)) {
                 let says = met.iter().find_map(|what| match what {
@@ -178,13 +179,20 @@ impl Files {
         Ok(self.handles.read(handle, offset, usize::try_from(size).unwrap_or(usize::MAX)))
     }
 
+    /// An answer that rests on tasks which could not be told is none.
+    fn saw(&mut self) -> Result<(), Errno> {
+        let blind = self.state.outside.blind.take();
+        blind.map_or(Ok(()), |why| Err(Errno::from_i32(why.raw_os_error())))
+    }
+
     fn write(&mut self, number: u64, bytes: &[u8], caller: &Caller) -> Result<u32, Errno> {
         let node = self.entry(number)?.node;
         if matches!(node, Node::File(_, GroupFile::Tasks)) {
-            self.state.look_at_tasks(true);
+            self.state.look_at_tasks(true).map_err(Errno::from)?;
         }
         let written = self.state.rules.write(node, bytes, caller, &mut self.state.outside);
         self.state.tell();
+        self.saw()?;
         written.map_err(errno)?;
         Ok(u32::try_from(bytes.len()).unwrap_or(u32::MAX))
     }

@@ -11,6 +11,7 @@ use crate::clock::Portions;
 use crate::handles::Handles;
 use crate::inodes::Inodes;
 use crate::state::State;
+use crate::tasks::Look;
 
 /// The state, and what FUSE knows of it.
 pub(crate) struct Files {
@@ -99,7 +100,11 @@ impl Shared {
             let began = Instant::now();
             let to = files.state.outside.hardware.now().after(portion);
             files.state.advance(to);
-            files.state.look_now_and_then(LOOK);
+            if let Some(after) = files.state.look_is_due(LOOK) {
+                let look = MutexGuard::unlocked_fair(&mut files, || Look::new(after));
+                // What could not be looked at is looked at next time.
+                let _ = look.map(|look| files.state.inherit(look));
+            }
             let ended = Instant::now();
             files.state.clock.note(ended, to);
             portions.took(portion, ended.saturating_duration_since(began));
