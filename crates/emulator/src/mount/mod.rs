@@ -3,8 +3,8 @@
 mod guardian;
 mod table;
 
-pub(crate) use guardian::Guardian;
 pub use guardian::guard;
+pub(crate) use guardian::{Guardian, wait};
 pub(crate) use table::device_of;
 
 use std::fs::{self, File, OpenOptions};
@@ -148,6 +148,27 @@ pub(crate) fn mount(dir: &Path, allow_other: bool) -> Result<Option<OwnedFd>, Mo
         Err(Errno::PERM) => Ok(None),
         Err(why) => Err(refused(why.to_string())),
     }
+}
+
+/// Unmounts a device, wherever it is by now, and nothing that others have mounted over it.
+///
+/// # Errors
+/// If it stays mounted somewhere.
+pub(crate) fn unmount_device(device: &str) -> io::Result<()> {
+    let mut stays = Ok(());
+    for mount in table::mounts_of(device)? {
+        let done = match mount.is_on_top() {
+            Ok(true) => unmount(&mount.point),
+            Ok(false) => Err(io::Error::other("something else is mounted over it")),
+            Err(why) => Err(why),
+        };
+        if let Err(why) = done {
+            let point = mount.point.display();
+            let said = format!("{point}: the emulator's mount stays: {why}");
+            stays = Err(io::Error::new(why.kind(), said));
+        }
+    }
+    stays
 }
 
 /// Unmounts, even where clients still have files open, by whatever this user may.

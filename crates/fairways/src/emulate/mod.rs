@@ -79,8 +79,8 @@ pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     out.flush()?;
     let end = watch(&emulator, &mut signals, args.quiet);
-    drop(emulator);
-    end
+    let gone = emulator.end().map_err(anyhow::Error::from);
+    if end.is_ok() { gone } else { gone.and(end) }
 }
 
 fn table(report: &Report<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
