@@ -22,12 +22,14 @@ pub(crate) struct Clock {
     pub(crate) pace: Pace,
     /// The connection that holds it.
     pub(crate) holder: Option<u64>,
+    /// The connections that let time pass right now.
+    advancing: Vec<u64>,
     meter: Meter,
 }
 
 impl Clock {
     pub(crate) fn new(pace: Pace) -> Self {
-        Self { pace, holder: None, meter: Meter::default() }
+        Self { pace, holder: None, advancing: Vec::new(), meter: Meter::default() }
     }
 
     /// How many times real time it may go by itself; `None`: it stands still.
@@ -44,6 +46,28 @@ impl Clock {
             Some(holder) => holder == connection,
             None => self.pace == Pace::Lockstep,
         }
+    }
+
+    /// Whether this connection may take the clock: nobody else has it, or lets time pass in the middle of which it would stop.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn hold(&mut self, connection: u64) -> Result<(), &'static str> {
+        if self.holder.is_some_and(|holder| holder != connection) {
+            return Err("another client holds the clock");
+        }
+        if self.advancing.iter().any(|&other| other != connection) {
+            return Err("another client lets time pass");
+        }
+        self.holder = Some(connection);
+        self.stopped();
+        Ok(())
+    }
+
+    /// A connection lets time pass from now on, or no longer.
+    pub(crate) fn advances(&mut self, connection: u64, does: bool) {
+        self.advancing.retain(|&other| other != connection);
+        self.advancing.extend(does.then_some(connection));
     }
 
     pub(crate) fn state(&self) -> ClockState {
@@ -182,7 +206,11 @@ mod tests {
         assert_eq!((clock.runs(), clock.obeys(1), clock.obeys(2)), (None, true, false));
         let mut clock = Clock::new(Pace::Lockstep);
         assert_eq!((clock.runs(), clock.obeys(1), clock.obeys(2)), (None, true, true));
-        clock.holder = Some(2);
+        clock.advances(1, true);
+        assert_eq!(clock.hold(2), Err("another client lets time pass"));
+        clock.advances(1, false);
+        assert_eq!((clock.hold(2), clock.hold(2)), (Ok(()), Ok(())));
+        assert_eq!(clock.hold(1), Err("another client holds the clock"));
         assert_eq!((clock.obeys(1), clock.state()), (false, ClockState::Held));
     }
 

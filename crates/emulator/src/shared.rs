@@ -120,9 +120,14 @@ impl Shared {
         }
     }
 
-    /// Lets time pass on a client's behalf, until `to`, or a program is over if that is asked for, or nobody waits for it any
-    /// longer.
-    pub(crate) fn advance(&self, to: Time, until_exit: bool, is_awaited: impl Fn() -> bool) {
+    /// Lets time pass on a client's behalf, until `to`, or a program is over if that is asked for; whether it came so far, and was
+    /// not broken off because nobody waits for it any longer.
+    pub(crate) fn advance(
+        &self,
+        to: Time,
+        until_exit: bool,
+        is_awaited: impl Fn() -> bool,
+    ) -> bool {
         let mut files = self.files();
         let running = |files: &Files| files.state.outside.running();
         let before = running(&files);
@@ -130,9 +135,11 @@ impl Shared {
             let now = files.state.outside.hardware.now();
             let next = now.after(STEP).min(to);
             files.state.advance(next);
-            let is_enough = next >= to || (until_exit && running(&files) < before);
-            if is_enough || self.is_over() || !is_awaited() {
-                return;
+            if next >= to || (until_exit && running(&files) < before) {
+                return true;
+            }
+            if self.is_over() || !is_awaited() {
+                return false;
             }
             MutexGuard::bump(&mut files);
         }
