@@ -348,6 +348,10 @@ fn a_stale_mount_is_named_and_taken_away_if_asked() {
     let said = refused(&mut command(&of.dir));
     let remedy = format!("`umount {}`", of.dir.display());
     assert!(said.contains(&remedy) && said.contains("--replace"), "{said}");
+    let link = of.folder.path().join("link");
+    std::os::unix::fs::symlink("resctrl", &link).unwrap();
+    let said = refused(&mut command(&link));
+    assert!(said.contains(&remedy), "{said}");
     let (folder, dir) = (tempfile::tempdir().unwrap(), of.dir.clone());
     let replaced = start_on(folder, dir, |dir| {
         let mut command = command(dir);
@@ -406,6 +410,7 @@ fn bad_input_is_told_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("resctrl");
     fs::create_dir(&dir).unwrap();
+    let (inside, long) = (dir.join("x.sock"), folder.path().join("x".repeat(200)));
     let refused = |args: &[&str]| {
         let programs = ["--programs", "lookbusy"];
         refused(Command::new(this()).arg("emulate").args(args).args(programs).arg(&dir))
@@ -413,12 +418,15 @@ fn bad_input_is_told_in_a_line() {
     for (args, said) in [
         (&["--machine", "model"][..], "expected chip: and a preset"),
         (&["--machine", "chip:nonesuch"], "expected one of xeon-d"),
-        (&["--machine", SMALL, "--platform", "vax"], "expected one of lab, haswell"),
-        (&["--machine", SMALL, "--kernel", "2.6"], "expected one of 6.1"),
+        (&["--machine", SMALL, "--platform", "vax"], "possible values: lab, haswell"),
+        (&["--machine", SMALL, "--kernel", "2.6"], "possible values: 6.1"),
         (&["--machine", SMALL, "--pace", "0"], "--pace: expected a number"),
         (&["--machine", SMALL, "--fault", "x"], "--fault: fault \"x\": expected"),
         (&["--machine", SMALL, "--instructions", "0"], "--instructions: expected"),
-        (&["--machine", SMALL, "--objectives", "x=1ms"], "--objectives: expected a policy"),
+        (&["--machine", SMALL, "--clos", "0"], "--clos: expected"),
+        (&["--machine", SMALL, "--platform", "zen", "--min-bits", "99"], "--min-bits: expected"),
+        (&["--machine", SMALL, "--socket", inside.to_str().unwrap()], "outside the directory"),
+        (&["--machine", SMALL, "--socket", long.to_str().unwrap()], "choose another with --socket"),
         (&["--machine", SMALL, "-o", "nonesuch"], "mount options \"nonesuch\""),
     ] {
         let line = refused(args);
