@@ -133,6 +133,13 @@ impl Emulator {
     pub fn start(dir: &Path, settings: Settings) -> Result<Self, StartError> {
         let dir = mount::check(dir, settings.replace)?;
         let socket = settings.socket.unwrap_or_else(|| beside(&dir));
+        if let Ok(around) = fs::canonicalize(socket.parent().unwrap_or(Path::new(".")))
+            && around.starts_with(&dir)
+        {
+            let why =
+                "expected a socket outside the directory, where it would be hidden".to_owned();
+            return Err(StartError::Socket { path: socket.display().to_string(), why });
+        }
         let listener = listen(&socket)?;
         let placeholders = start_all(settings.hardware.as_ref(), settings.placeholders.as_ref());
         let placeholders = placeholders.inspect_err(|_| drop(fs::remove_file(&socket)))?;
@@ -384,6 +391,9 @@ fn start_all(
     hardware.names().iter().map(start).collect()
 }
 
+/// Bytes of a socket's path, less the 0 (unix(7), `sun_path`).
+const LONGEST: usize = 107;
+
 /// Listens on a socket that this user alone may use. One that nobody listens on any longer is taken away.
 fn listen(path: &Path) -> Result<UnixListener, StartError> {
     let refused = |why: String| StartError::Socket { path: path.display().to_string(), why };
@@ -396,6 +406,11 @@ fn listen(path: &Path) -> Result<UnixListener, StartError> {
             return Err(refused("another emulator listens there".to_owned()));
         }
         fs::remove_file(path).map_err(|why| refused(why.to_string()))?;
+    }
+    if path.as_os_str().len() > LONGEST {
+        let said =
+            format!("expected a path of at most {LONGEST} bytes: choose another with --socket");
+        return Err(refused(said));
     }
     let listener = UnixListener::bind(path).map_err(|why| refused(why.to_string()))?;
     let mode = fs::Permissions::from_mode(0o600);
