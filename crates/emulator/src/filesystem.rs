@@ -15,7 +15,7 @@ use fuser::{
     ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
     WriteFlags,
 };
-use parking_lot::MutexGuard;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::fault::{Operation, What};
 use crate::inodes::Entry;
@@ -57,10 +57,18 @@ fn answer(slow: Duration, reply: impl FnOnce() + Send + 'static) {
     if slow.is_zero() {
         return reply();
     }
-    std::thread::spawn(move || {
+    let waiting = Arc::new(Mutex::new(Some(reply)));
+    let to = Arc::clone(&waiting);
+    let sleeper = std::thread::Builder::new().name("slow".to_owned()).spawn(move || {
         std::thread::sleep(slow);
-        reply();
+        let reply = to.lock().take();
+        reply.into_iter().for_each(|reply| reply());
     });
+    if sleeper.is_err() {
+        // Without a thread for it, an answer that comes too soon is better than none.
+        let reply = waiting.lock().take();
+        reply.into_iter().for_each(|reply| reply());
+    }
 }
 
 /// Whether a fault makes an operation fail, and how much slower all of them make it.
@@ -422,9 +430,13 @@ impl Filesystem for ResctrlFiles {
         reply: ReplyData,
     ) {
         let caller = caller(request);
-        let (read, slow) = self.with((Operation::Read, number, None), |files, met| {
-            files.read(number.0, (handle.0, offset, size), &caller, met)
-        });
+        let mut files = self.files();
+        let is_made = files.handles.is_stale(handle.0, offset);
+        let met = if is_made { files.faults(Operation::Read, number.0, None) } else { Vec::new() };
+        let (fails, slow) = consequences(&met);
+        let read =
+            fails.and_then(|()| files.read(number.0, (handle.0, offset, size), &caller, &met));
+        drop(files);
         answer(slow, move || match read {
             Ok(bytes) => reply.data(&bytes),
             Err(errno) => reply.error(errno),

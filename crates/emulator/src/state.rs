@@ -182,7 +182,8 @@ impl State {
             }
             path.push_str(name);
         }
-        let met = self.faults.met(operation, &path);
+        let is_event = name.is_none() && matches!(node, Node::MonEvent(..));
+        let met = self.faults.met(operation, &path, is_event);
         if met.contains(&What::Vanishes) {
             let at = name.and_then(|name| self.rules.lookup(node, name)).unwrap_or(node);
             if let Some(group) = at.group() {

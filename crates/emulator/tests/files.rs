@@ -280,7 +280,7 @@ fn faults_come_on_demand() {
         "write:*/schemata=EBUSY@2",
         "mkdir:/full=ENOSPC",
         "read:a/*/llc_occupancy=Unavailable",
-        "read:*/mbm_total_bytes=Error@1",
+        "read:*/mbm_total_bytes=Error@2",
     ] {
         client.arm(fault.parse().unwrap()).unwrap();
     }
@@ -292,6 +292,8 @@ fn faults_come_on_demand() {
     let event = |group: &str, event: &str| of.read(&format!("{group}mon_data/mon_L3_00/{event}"));
     assert_eq!(event("a/", "llc_occupancy"), "Unavailable\n");
     assert_eq!(event("", "llc_occupancy"), "0\n");
+    // `read` reads to the end of the file, which is no other time.
+    assert_eq!(event("", "mbm_total_bytes"), "0\n");
     assert_eq!(event("", "mbm_total_bytes"), "Error\n");
     assert_eq!(event("", "mbm_total_bytes"), "0\n");
     let armed = client.faults().unwrap();
