@@ -92,7 +92,7 @@ pub fn write(
     Ok(())
 }
 
-/// Takes away what [`write`] wrote; a folder in which something else is stays as it is.
+/// Takes away what [`write()`] wrote; a folder in which something else is stays as it is.
 ///
 /// # Errors
 /// If it cannot be.
