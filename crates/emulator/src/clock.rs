@@ -135,8 +135,9 @@ pub(crate) struct Portions {
     cost: f64,
 }
 
-/// How long a portion is to take.
+/// How many real nanoseconds a portion is to take, and while clients come and go: each of their operations waits for one.
 const PORTION: f64 = 2e6;
+const SHARED: f64 = 2e5;
 
 /// The longest and shortest portion, in nanoseconds on the machine's clock.
 const LONGEST: f64 = 20e6;
@@ -152,12 +153,13 @@ impl Portions {
         self.last = Instant::now();
     }
 
-    /// The next portion, at this pace.
-    pub(crate) fn next(&mut self, pace: f64) -> Duration {
+    /// The next portion, at this pace; `shared` with clients or not.
+    pub(crate) fn next(&mut self, pace: f64, shared: bool) -> Duration {
         let now = Instant::now();
         let allowed = now.saturating_duration_since(self.last).as_secs_f64() * 1e9 * pace;
         self.last = now;
-        nanos(allowed.min(PORTION / self.cost.max(1e-9)).min(LONGEST))
+        let portion = if shared { SHARED } else { PORTION };
+        nanos(allowed.min(portion / self.cost.max(1e-9)).min(LONGEST))
     }
 
     /// Notes how long a portion took.
@@ -219,13 +221,15 @@ mod tests {
         let mut portions = Portions::new();
         portions.last =
             Instant::now().checked_sub(Duration::from_secs(10)).unwrap_or(portions.last);
-        assert!(portions.next(1.0) <= Duration::from_millis(20));
-        assert!(portions.next(1.0) < Duration::from_millis(20));
+        assert!(portions.next(1.0, false) <= Duration::from_millis(20));
+        assert!(portions.next(1.0, false) < Duration::from_millis(20));
         // Where simulation is slow, portions are short.
         for _ in 0..50 {
             portions.took(Duration::from_millis(1), Duration::from_millis(20));
         }
         std::thread::sleep(Duration::from_millis(5));
-        assert!(portions.next(1.0) <= Duration::from_micros(101));
+        assert!(portions.next(1.0, false) <= Duration::from_micros(101));
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(portions.next(1.0, true) <= Duration::from_micros(11));
     }
 }

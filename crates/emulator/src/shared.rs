@@ -1,7 +1,7 @@
 //! What threads share: the files behind one lock, and word of the end.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fairways_core::Time;
@@ -26,6 +26,8 @@ pub(crate) struct Files {
 /// What the threads of an emulator share.
 pub(crate) struct Shared {
     files: Mutex<Files>,
+    /// How many wait for the lock: whoever simulates lets them in.
+    waiting: AtomicUsize,
     /// Told when the clock may go on, and when all is over.
     wake: Condvar,
     over: AtomicBool,
@@ -39,6 +41,9 @@ const IDLE: Duration = Duration::from_millis(50);
 /// How long to sleep where the machine is as far as it may be.
 const AHEAD: Duration = Duration::from_millis(1);
 
+/// How long after one client more are expected.
+const ATTENTIVE: Duration = Duration::from_millis(20);
+
 /// How often /proc is looked at for who inherits whose group.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -49,6 +54,7 @@ impl Shared {
     pub(crate) fn new(files: Files, dir: PathBuf) -> Self {
         Self {
             files: Mutex::new(files),
+            waiting: AtomicUsize::new(0),
             wake: Condvar::new(),
             over: AtomicBool::new(false),
             unmounted: AtomicBool::new(false),
@@ -57,7 +63,23 @@ impl Shared {
     }
 
     pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
-        self.files.lock()
+        if let Some(files) = self.files.try_lock() {
+            return files;
+        }
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        let files = self.files.lock();
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+        files
+    }
+
+    /// Lets in who waits, each once: the lock is handed over, and not just let go for whoever is quickest, which is the
+    /// thread that simulates. Whether anybody did.
+    fn let_in(&self, files: &mut MutexGuard<'_, Files>) -> bool {
+        let waiting = self.waiting.load(Ordering::Acquire);
+        for _ in 0..waiting {
+            MutexGuard::unlocked_fair(files, || ());
+        }
+        waiting > 0
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -87,6 +109,7 @@ impl Shared {
     /// Lets the machine's clock go with real time, until the end.
     pub(crate) fn keep_pace(&self) {
         let mut portions = Portions::new();
+        let mut served: Option<Instant> = None;
         let mut files = self.files();
         while !self.is_over() {
             let Some(pace) = files.state.clock.runs() else {
@@ -96,8 +119,9 @@ impl Shared {
                 portions.reset();
                 continue;
             };
-            let portion = portions.next(pace);
             let began = Instant::now();
+            let is_soon = |then: Instant| began.saturating_duration_since(then) < ATTENTIVE;
+            let portion = portions.next(pace, served.is_some_and(is_soon));
             let to = files.state.outside.hardware.now().after(portion);
             files.state.advance(to);
             if let Some(after) = files.state.look_is_due(LOOK) {
@@ -108,14 +132,10 @@ impl Shared {
             let ended = Instant::now();
             files.state.clock.note(ended, to);
             portions.took(portion, ended.saturating_duration_since(began));
-            if portion < AHEAD {
-                // Others come first, if any wait.
-                MutexGuard::bump(&mut files);
-            }
             if ended.saturating_duration_since(began) < portion / 2 {
                 self.wake.wait_for(&mut files, AHEAD);
-            } else {
-                MutexGuard::bump(&mut files);
+            } else if self.let_in(&mut files) {
+                served = Some(ended);
             }
         }
     }
@@ -141,7 +161,7 @@ impl Shared {
             if self.is_over() || !is_awaited() {
                 return false;
             }
-            MutexGuard::bump(&mut files);
+            self.let_in(&mut files);
         }
     }
 }
