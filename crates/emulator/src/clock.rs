@@ -22,12 +22,14 @@ pub(crate) struct Clock {
     pub(crate) pace: Pace,
     /// The connection that holds it.
     pub(crate) holder: Option<u64>,
+    /// The connections that let time pass right now.
+    advancing: Vec<u64>,
     meter: Meter,
 }
 
 impl Clock {
     pub(crate) fn new(pace: Pace) -> Self {
-        Self { pace, holder: None, meter: Meter::default() }
+        Self { pace, holder: None, advancing: Vec::new(), meter: Meter::default() }
     }
 
     /// How many times real time it may go by itself; `None`: it stands still.
@@ -44,6 +46,28 @@ impl Clock {
             Some(holder) => holder == connection,
             None => self.pace == Pace::Lockstep,
         }
+    }
+
+    /// Whether this connection may take the clock: nobody else has it, or lets time pass in the middle of which it would stop.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn hold(&mut self, connection: u64) -> Result<(), &'static str> {
+        if self.holder.is_some_and(|holder| holder != connection) {
+            return Err("another client holds the clock");
+        }
+        if self.advancing.iter().any(|&other| other != connection) {
+            return Err("another client lets time pass");
+        }
+        self.holder = Some(connection);
+        self.stopped();
+        Ok(())
+    }
+
+    /// A connection lets time pass from now on, or no longer.
+    pub(crate) fn advances(&mut self, connection: u64, does: bool) {
+        self.advancing.retain(|&other| other != connection);
+        self.advancing.extend(does.then_some(connection));
     }
 
     pub(crate) fn state(&self) -> ClockState {
@@ -111,8 +135,9 @@ pub(crate) struct Portions {
     cost: f64,
 }
 
-/// How long a portion is to take.
+/// How many real nanoseconds a portion is to take, and while clients come and go: each of their operations waits for one.
 const PORTION: f64 = 2e6;
+const SHARED: f64 = 2e5;
 
 /// The longest and shortest portion, in nanoseconds on the machine's clock.
 const LONGEST: f64 = 20e6;
@@ -128,12 +153,13 @@ impl Portions {
         self.last = Instant::now();
     }
 
-    /// The next portion, at this pace.
-    pub(crate) fn next(&mut self, pace: f64) -> Duration {
+    /// The next portion, at this pace; `shared` with clients or not.
+    pub(crate) fn next(&mut self, pace: f64, shared: bool) -> Duration {
         let now = Instant::now();
         let allowed = now.saturating_duration_since(self.last).as_secs_f64() * 1e9 * pace;
         self.last = now;
-        nanos(allowed.min(PORTION / self.cost.max(1e-9)).min(LONGEST))
+        let portion = if shared { SHARED } else { PORTION };
+        nanos(allowed.min(portion / self.cost.max(1e-9)).min(LONGEST))
     }
 
     /// Notes how long a portion took.
@@ -182,7 +208,11 @@ mod tests {
         assert_eq!((clock.runs(), clock.obeys(1), clock.obeys(2)), (None, true, false));
         let mut clock = Clock::new(Pace::Lockstep);
         assert_eq!((clock.runs(), clock.obeys(1), clock.obeys(2)), (None, true, true));
-        clock.holder = Some(2);
+        clock.advances(1, true);
+        assert_eq!(clock.hold(2), Err("another client lets time pass"));
+        clock.advances(1, false);
+        assert_eq!((clock.hold(2), clock.hold(2)), (Ok(()), Ok(())));
+        assert_eq!(clock.hold(1), Err("another client holds the clock"));
         assert_eq!((clock.obeys(1), clock.state()), (false, ClockState::Held));
     }
 
@@ -191,13 +221,15 @@ mod tests {
         let mut portions = Portions::new();
         portions.last =
             Instant::now().checked_sub(Duration::from_secs(10)).unwrap_or(portions.last);
-        assert!(portions.next(1.0) <= Duration::from_millis(20));
-        assert!(portions.next(1.0) < Duration::from_millis(20));
+        assert!(portions.next(1.0, false) <= Duration::from_millis(20));
+        assert!(portions.next(1.0, false) < Duration::from_millis(20));
         // Where simulation is slow, portions are short.
         for _ in 0..50 {
             portions.took(Duration::from_millis(1), Duration::from_millis(20));
         }
         std::thread::sleep(Duration::from_millis(5));
-        assert!(portions.next(1.0) <= Duration::from_micros(101));
+        assert!(portions.next(1.0, false) <= Duration::from_micros(101));
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(portions.next(1.0, true) <= Duration::from_micros(11));
     }
 }

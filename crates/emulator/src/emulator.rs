@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -116,6 +117,8 @@ pub enum StartError {
 pub struct Emulator {
     shared: Arc<Shared>,
     socket: PathBuf,
+    /// Of its mount, by which that is found wherever it was moved.
+    device: String,
     session: Option<BackgroundSession>,
     clock: Option<JoinHandle<()>>,
     control: Option<control::Serving>,
@@ -130,6 +133,13 @@ impl Emulator {
     pub fn start(dir: &Path, settings: Settings) -> Result<Self, StartError> {
         let dir = mount::check(dir, settings.replace)?;
         let socket = settings.socket.unwrap_or_else(|| beside(&dir));
+        if let Ok(around) = fs::canonicalize(socket.parent().unwrap_or(Path::new(".")))
+            && around.starts_with(&dir)
+        {
+            let why =
+                "expected a socket outside the directory, where it would be hidden".to_owned();
+            return Err(StartError::Socket { path: socket.display().to_string(), why });
+        }
         let listener = listen(&socket)?;
         let placeholders = start_all(settings.hardware.as_ref(), settings.placeholders.as_ref());
         let placeholders = placeholders.inspect_err(|_| drop(fs::remove_file(&socket)))?;
@@ -141,21 +151,38 @@ impl Emulator {
             drop(fs::remove_file(&socket));
             return Err(StartError::Options { options, errno });
         }
-        settings.faults.into_iter().for_each(|fault| state.faults.arm(fault));
         state.tell();
         let inodes = Inodes::new(state.rules.root());
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();
         let files = Files { state, inodes, handles: Handles::default(), user, group };
         let shared = Arc::new(Shared::new(files, dir.clone()));
-        let mut emulator =
-            Self { shared, socket, session: None, clock: None, control: None, guardian: None };
+        let mut emulator = Self {
+            shared,
+            socket,
+            device: String::new(),
+            session: None,
+            clock: None,
+            control: None,
+            guardian: None,
+        };
         emulator.session = Some(emulator.mount(settings.allow_other)?);
-        emulator.need_no_flush();
+        let device = mount::device_of(&dir).ok().flatten();
+        emulator.device = device.ok_or_else(|| {
+            // Gone already, or not to be told from others.
+            let _ = mount::unmount(&dir);
+            let dir = dir.display().to_string();
+            MountError::Refused { dir, why: "it is not in /proc/self/mountinfo".to_owned() }
+        })?;
+        // Before anything that may take longer.
         if let Some(starter) = &settings.guardian {
-            let guardian = Guardian::start(starter, &dir, &emulator.socket);
+            let guardian = Guardian::start(starter, (&dir, &emulator.device), &emulator.socket);
             emulator.guardian = Some(guardian.map_err(StartError::Guardian)?);
         }
+        emulator.need_no_flush()?;
+        let mut files = emulator.shared.files();
+        settings.faults.into_iter().for_each(|fault| files.state.faults.arm(fault));
+        drop(files);
         let serving = control::serve(listener, &emulator.shared);
         emulator.control = Some(serving.map_err(StartError::Thread)?);
         let shared = Arc::clone(&emulator.shared);
@@ -169,8 +196,25 @@ impl Emulator {
     ///
     /// execve(2) closes files with a lock held that whoever reads /proc/PID/stat waits for (fs/exec.c,
     /// `exec_update_lock`). This process does, while FUSE waits: with an answer to give, both would wait for ever.
-    fn need_no_flush(&self) {
-        drop(fs::File::open(self.shared.dir.join("info/last_cmd_status")));
+    ///
+    /// Another process does, which can be given up where this one would wait for itself.
+    fn need_no_flush(&self) -> Result<(), StartError> {
+        let dir = self.shared.dir.display().to_string();
+        let refused = |why: String| MountError::Refused { dir: dir.clone(), why };
+        let file = self.shared.dir.join("info/last_cmd_status");
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", ": < \"$0\""])
+            .arg(file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|why| refused(format!("/bin/sh, which opens a file of it: {why}")))?;
+        if !mount::wait(&mut child, PATIENCE) {
+            let _ = child.kill();
+            return Err(refused("its files do not answer".to_owned()).into());
+        }
+        Ok(())
     }
 
     fn mount(&self, allow_other: bool) -> Result<BackgroundSession, StartError> {
@@ -286,14 +330,22 @@ impl Emulator {
     }
 }
 
-impl Drop for Emulator {
-    fn drop(&mut self) {
+impl Emulator {
+    /// Unmounts it, as dropping it does, and says whether that went well.
+    ///
+    /// # Errors
+    /// If it stays mounted: others have mounted something over it, say. It answers nothing any longer then.
+    pub fn end(mut self) -> io::Result<()> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
         self.shared.end();
         self.control = None;
+        let mut unmounted = Ok(());
         if let Some(session) = self.session.take() {
             if !self.shared.is_unmounted() {
-                // What it says would come too late for anybody.
-                let _ = mount::unmount(&self.shared.dir);
+                unmounted = mount::unmount_device(&self.device);
             }
             drop(session);
         }
@@ -305,8 +357,19 @@ impl Drop for Emulator {
         files.state.outside.placeholders.iter_mut().for_each(Placeholder::end);
         drop(files);
         self.guardian = None;
+        unmounted
     }
 }
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        // Nobody is there to hear it; `end` says it.
+        let _ = self.finish();
+    }
+}
+
+/// How long the first answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The socket of a directory.
 #[must_use]
@@ -328,6 +391,9 @@ fn start_all(
     hardware.names().iter().map(start).collect()
 }
 
+/// Bytes of a socket's path, less the 0 (unix(7), `sun_path`).
+const LONGEST: usize = 107;
+
 /// Listens on a socket that this user alone may use. One that nobody listens on any longer is taken away.
 fn listen(path: &Path) -> Result<UnixListener, StartError> {
     let refused = |why: String| StartError::Socket { path: path.display().to_string(), why };
@@ -340,6 +406,11 @@ fn listen(path: &Path) -> Result<UnixListener, StartError> {
             return Err(refused("another emulator listens there".to_owned()));
         }
         fs::remove_file(path).map_err(|why| refused(why.to_string()))?;
+    }
+    if path.as_os_str().len() > LONGEST {
+        let said =
+            format!("expected a path of at most {LONGEST} bytes: choose another with --socket");
+        return Err(refused(said));
     }
     let listener = UnixListener::bind(path).map_err(|why| refused(why.to_string()))?;
     let mode = fs::Permissions::from_mode(0o600);

@@ -10,6 +10,7 @@
 //! | `write:web/tasks=vanish` | the group is removed, as if by another manager, just before the operation |
 //! | `read:*=slow:200ms` | a read takes so long, and others do not wait for it |
 //!
+//! A read is one that makes a file's content: where a client goes on reading, to the end of the file, say, nothing is met.
 //! Operations are open, read, write, truncate, mkdir, rmdir, rename, list and any. Paths begin at the mount with `/`, which a
 //! pattern may leave out; `*` stands for any text, `/` included, and `?` for one character.
 
@@ -265,12 +266,14 @@ impl Faults {
         self.armed.is_empty()
     }
 
-    /// What goes wrong with an operation, in the order of arming.
-    pub(crate) fn met(&mut self, operation: Operation, path: &str) -> Vec<What> {
+    /// What goes wrong with an operation, in the order of arming. What the file of an event says instead, it is not other
+    /// files' turn to say.
+    pub(crate) fn met(&mut self, operation: Operation, path: &str, is_event: bool) -> Vec<What> {
         let mut met = Vec::new();
         for armed in &mut self.armed {
             let Fault { operation: of, pattern, what, nth } = &armed.fault;
-            if (*of == operation || *of == Operation::Any) && covers(pattern, path) {
+            let can = is_event || !matches!(what, What::Says(_));
+            if can && (*of == operation || *of == Operation::Any) && covers(pattern, path) {
                 armed.met += 1;
                 if nth.is_none_or(|nth| nth == armed.met) {
                     met.push(*what);
@@ -375,12 +378,16 @@ mod tests {
         faults.arm("write:*=EBUSY@2".parse().unwrap());
         faults.arm("any:*/tasks=EIO".parse().unwrap());
         let busy = What::Fails(Errno::BUSY);
-        assert_eq!(faults.met(Operation::Read, "/schemata"), []);
-        assert_eq!(faults.met(Operation::Write, "/schemata"), []);
-        assert_eq!(faults.met(Operation::Write, "/tasks"), [busy, What::Fails(Errno::IO)]);
-        assert_eq!(faults.met(Operation::Write, "/schemata"), []);
+        assert_eq!(faults.met(Operation::Read, "/schemata", false), []);
+        assert_eq!(faults.met(Operation::Write, "/schemata", false), []);
+        assert_eq!(faults.met(Operation::Write, "/tasks", false), [busy, What::Fails(Errno::IO)]);
+        assert_eq!(faults.met(Operation::Write, "/schemata", false), []);
         assert!(faults.clear(Some(1)) && !faults.clear(Some(1)));
         assert_eq!(faults.list().len(), 1);
+        faults.arm("read:*=Error@1".parse().unwrap());
+        assert_eq!(faults.met(Operation::Read, "/schemata", false), []);
+        let says = What::Says(Reading::Error);
+        assert_eq!(faults.met(Operation::Read, "/mon_data/x/llc_occupancy", true), [says]);
         assert!(faults.clear(None) && faults.is_empty());
     }
 }

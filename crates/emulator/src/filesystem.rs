@@ -15,7 +15,7 @@ use fuser::{
     ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
     WriteFlags,
 };
-use parking_lot::MutexGuard;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::fault::{Operation, What};
 use crate::inodes::Entry;
@@ -57,10 +57,18 @@ fn answer(slow: Duration, reply: impl FnOnce() + Send + 'static) {
     if slow.is_zero() {
         return reply();
     }
-    std::thread::spawn(move || {
+    let waiting = Arc::new(Mutex::new(Some(reply)));
+    let to = Arc::clone(&waiting);
+    let sleeper = std::thread::Builder::new().name("slow".to_owned()).spawn(move || {
         std::thread::sleep(slow);
-        reply();
+        let reply = to.lock().take();
+        reply.into_iter().for_each(|reply| reply());
     });
+    if sleeper.is_err() {
+        // Without a thread for it, an answer that comes too soon is better than none.
+        let reply = waiting.lock().take();
+        reply.into_iter().for_each(|reply| reply());
+    }
 }
 
 /// Whether a fault makes an operation fail, and how much slower all of them make it.
@@ -158,9 +166,10 @@ impl Files {
         if self.handles.is_stale(handle, offset) {
             let is_tasks = matches!(node, Node::File(_, GroupFile::Tasks));
             if is_tasks {
-                self.state.look_at_tasks(false);
+                self.state.look_at_tasks(false).map_err(Errno::from)?;
             }
             let content = self.state.rules.read(node, caller, &mut self.state.outside);
+            self.saw()?;
             let mut content = content.map_err(errno)?;
             if matches!(node, Node::MonEvent(..)) {
                 let says = met.iter().find_map(|what| match what {
@@ -178,13 +187,20 @@ impl Files {
         Ok(self.handles.read(handle, offset, usize::try_from(size).unwrap_or(usize::MAX)))
     }
 
+    /// An answer that rests on tasks which could not be told is none.
+    fn saw(&mut self) -> Result<(), Errno> {
+        let blind = self.state.outside.blind.take();
+        blind.map_or(Ok(()), |why| Err(Errno::from_i32(why.raw_os_error())))
+    }
+
     fn write(&mut self, number: u64, bytes: &[u8], caller: &Caller) -> Result<u32, Errno> {
         let node = self.entry(number)?.node;
         if matches!(node, Node::File(_, GroupFile::Tasks)) {
-            self.state.look_at_tasks(true);
+            self.state.look_at_tasks(true).map_err(Errno::from)?;
         }
         let written = self.state.rules.write(node, bytes, caller, &mut self.state.outside);
         self.state.tell();
+        self.saw()?;
         written.map_err(errno)?;
         Ok(u32::try_from(bytes.len()).unwrap_or(u32::MAX))
     }
@@ -414,9 +430,13 @@ impl Filesystem for ResctrlFiles {
         reply: ReplyData,
     ) {
         let caller = caller(request);
-        let (read, slow) = self.with((Operation::Read, number, None), |files, met| {
-            files.read(number.0, (handle.0, offset, size), &caller, met)
-        });
+        let mut files = self.files();
+        let is_made = files.handles.is_stale(handle.0, offset);
+        let met = if is_made { files.faults(Operation::Read, number.0, None) } else { Vec::new() };
+        let (fails, slow) = consequences(&met);
+        let read =
+            fails.and_then(|()| files.read(number.0, (handle.0, offset, size), &caller, &met));
+        drop(files);
         answer(slow, move || match read {
             Ok(bytes) => reply.data(&bytes),
             Err(errno) => reply.error(errno),

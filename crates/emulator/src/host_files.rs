@@ -8,6 +8,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use fairways_chip::{Geometry, Shape};
@@ -18,10 +19,11 @@ use fairways_resctrl::platform::{CacheAllocation, Event, Platform};
 const LINE: u32 = 64;
 
 /// Writes `proc/cpuinfo`, `proc/filesystems`, `proc/mounts`, `sys/devices/system/cpu` and `sys/devices/system/node` to a folder, which
-/// is made if it is not there. `mount` and `options` are where resctrl is mounted, and how.
+/// is made if it is not there. `mount` and `options` are where resctrl is to be mounted, and how. What was written there before
+/// is taken away; what else there is stays, and is an error. They are of all CPUs, whichever are taken off line later.
 ///
 /// # Errors
-/// If they cannot be written.
+/// If they cannot be written; if something else is in the folder; if it is in the directory of the mount, which would hide it.
 pub fn write(
     folder: &Path,
     platform: &Platform,
@@ -29,6 +31,17 @@ pub fn write(
     mount: &Path,
     options: &str,
 ) -> io::Result<()> {
+    let mount = fs::canonicalize(mount)?;
+    fs::create_dir_all(folder)?;
+    if fs::canonicalize(folder)?.starts_with(&mount) {
+        // It was made, or is empty, or else nothing can be mounted there.
+        let _ = fs::remove_dir(folder);
+        return Err(io::Error::other("expected a folder outside the directory, which hides it"));
+    }
+    remove(folder)?;
+    if fs::read_dir(folder)?.next().is_some() {
+        return Err(io::Error::other("expected an empty folder, or what was written there before"));
+    }
     let put = |path: &str, text: &str| {
         let path = folder.join(path);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
@@ -37,9 +50,10 @@ pub fn write(
     put("proc/cpuinfo", &cpuinfo(platform, &chip))?;
     let kinds = "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tresctrl\n\text4\nnodev\tfuse\n";
     put("proc/filesystems", kinds)?;
-    let comma = if options.is_empty() { "" } else { "," };
-    let mounted = format!("resctrl {} resctrl rw,relatime{comma}{options} 0 0\n", mount.display());
-    put("proc/mounts", &mounted)?;
+    let shown = in_order(options);
+    let mounted =
+        [b"resctrl ", &*escaped(&mount), b" resctrl rw,relatime", shown.as_bytes(), b" 0 0\n"];
+    fs::write(folder.join("proc/mounts"), mounted.concat())?;
     let all: CpuSet = platform.all_cpus();
     let cpus = "sys/devices/system/cpu";
     for name in ["possible", "present", "online"] {
@@ -76,6 +90,39 @@ pub fn write(
         }
     }
     Ok(())
+}
+
+/// Takes away what [`write()`] wrote; a folder in which something else is stays as it is.
+///
+/// # Errors
+/// If it cannot be.
+pub fn remove(folder: &Path) -> io::Result<()> {
+    let written = fs::read(folder.join("proc/cpuinfo")).unwrap_or_default();
+    if String::from_utf8_lossy(&written).starts_with(MARK) {
+        fs::remove_dir_all(folder.join("proc"))?;
+        fs::remove_dir_all(folder.join("sys"))?;
+    }
+    Ok(())
+}
+
+/// Options in the order in which the kernel shows them, each after a comma (`rdtgroup_show_options`).
+fn in_order(options: &str) -> String {
+    let given: Vec<&str> = options.split(',').collect();
+    let shown = ["cdp", "cdpl2", "mba_MBps", "debug"].into_iter();
+    shown.filter(|option| given.contains(option)).map(|option| format!(",{option}")).collect()
+}
+
+/// A path as /proc/mounts has it: blanks, tabs, newlines and backslashes in octal (`mangle`).
+fn escaped(path: &Path) -> Vec<u8> {
+    let mut text = Vec::new();
+    for &byte in path.as_os_str().as_bytes() {
+        if b" \t\n\\#".contains(&byte) {
+            text.extend(format!("\\{byte:03o}").bytes());
+        } else {
+            text.push(byte);
+        }
+    }
+    text
 }
 
 /// The CPUs of a core.
@@ -147,19 +194,30 @@ fn flags(platform: &Platform) -> String {
     flags.join(" ")
 }
 
+/// How every `proc/cpuinfo` begins that is written here, by which it is known again: its first CPU's lines, and its name.
+const MARK: &str = "processor\t: 0\nmodel name\t: Fairways chip as ";
+
 fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
-    let vendor = if platform.name == "zen" { "AuthenticAMD" } else { "GenuineIntel" };
     let kilobytes = platform.llc_bytes / 1024;
     let flags = flags(platform);
     let mut text = String::new();
     for cpu in platform.all_cpus().iter() {
         let (core, siblings, cores, mhz) = (cpu / chip.threads, chip.cpus(), chip.cores, chip.mhz);
+        let name = platform.name;
         // Writing to a String does not fail.
+        let _ = write!(text, "processor\t: {cpu}\nmodel name\t: Fairways chip as {name}\n");
+        if name == "mpam" {
+            // arch/arm64/kernel/cpuinfo.c; MPAM has no flag there.
+            text.push_str(
+                "Features\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\n\
+                 CPU variant\t: 0x0\nCPU part\t: 0xd4f\nCPU revision\t: 0\n\n",
+            );
+            continue;
+        }
+        let vendor = if name == "zen" { "AuthenticAMD" } else { "GenuineIntel" };
         let _ = write!(
             text,
-            "processor\t: {cpu}\n\
-             vendor_id\t: {vendor}\n\
-             model name\t: Fairways chip as {name}\n\
+            "vendor_id\t: {vendor}\n\
              cpu MHz\t\t: {mhz}.000\n\
              cache size\t: {kilobytes} KB\n\
              physical id\t: 0\n\
@@ -168,8 +226,44 @@ fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
              cpu cores\t: {cores}\n\
              apicid\t\t: {cpu}\n\
              flags\t\t: {flags}\n\n",
-            name = platform.name,
         );
     }
     text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_is_told_as_the_kernel_tells_it() {
+        assert_eq!(in_order("debug,cdp"), ",cdp,debug");
+        assert_eq!(escaped(Path::new("/a b\\c")), br"/a\040b\134c");
+    }
+
+    #[test]
+    fn only_what_was_written_before_is_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let (mount, folder) = (place.path().join("resctrl"), place.path().join("host"));
+        fs::create_dir(&mount).unwrap();
+        let chip = fairways_chip::preset::parse("xeon-d:cores=4:sets=1024").unwrap();
+        let put = |folder: &Path, platform| {
+            write(folder, &crate::hardware::platform_of(&chip, platform), chip, &mount, "")
+        };
+        let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
+        put(&folder, Platform::mpam()).unwrap();
+        assert!(
+            read("proc/cpuinfo").contains("implementer") && !read("proc/cpuinfo").contains("Intel")
+        );
+        fs::write(folder.join("sys/old"), "").unwrap();
+        put(&folder, Platform::zen()).unwrap();
+        assert!(read("proc/cpuinfo").contains("AuthenticAMD"));
+        assert!(!folder.join("sys/old").exists());
+        fs::write(folder.join("theirs"), "").unwrap();
+        assert!(put(&folder, Platform::zen()).unwrap_err().to_string().contains("empty folder"));
+        assert!(folder.join("theirs").exists());
+        assert!(put(&mount.join("host"), Platform::zen()).is_err());
+        assert_eq!(fs::read_dir(&mount).unwrap().count(), 0);
+    }
 }

@@ -1,8 +1,11 @@
 //! What the rules ask of the world: tasks from /proc, counters from the machine.
 
+use std::io;
+
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Event, Platform};
 use fairways_resctrl::rules::{self, Owner, World};
+use rustix::io::Errno;
 
 use crate::hardware::{Class, Hardware};
 use crate::moved::Moved;
@@ -18,6 +21,8 @@ pub(crate) struct Outside {
     pub(crate) moved: Moved,
     /// By program: its classes, by CPU.
     pub(crate) classes: Vec<Vec<Class>>,
+    /// Why tasks could not be told since that was last asked: the rules know of no such thing, since in a kernel they always can.
+    pub(crate) blind: Option<Errno>,
 }
 
 impl Outside {
@@ -51,11 +56,11 @@ impl Outside {
 
 impl World for Outside {
     fn owner(&mut self, thread: i32) -> Option<Owner> {
-        tasks::owner(thread)
+        self.seen(tasks::owner(thread)).flatten()
     }
 
     fn threads(&mut self) -> Vec<i32> {
-        tasks::all_threads()
+        self.seen(tasks::all_threads()).unwrap_or_default()
     }
 
     /// The machine has one domain, whatever its number.
@@ -73,6 +78,11 @@ impl World for Outside {
 }
 
 impl Outside {
+    fn seen<T>(&mut self, look: io::Result<T>) -> Option<T> {
+        let refused = |why: &io::Error| Errno::from_io_error(why).unwrap_or(Errno::IO);
+        look.inspect_err(|why| self.blind = Some(refused(why))).ok()
+    }
+
     /// How many programs run.
     pub(crate) fn running(&self) -> usize {
         (0..self.placeholders.len()).filter(|&program| self.hardware.runs(program)).count()

@@ -1,7 +1,7 @@
 //! What threads share: the files behind one lock, and word of the end.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fairways_core::Time;
@@ -11,6 +11,7 @@ use crate::clock::Portions;
 use crate::handles::Handles;
 use crate::inodes::Inodes;
 use crate::state::State;
+use crate::tasks::Look;
 
 /// The state, and what FUSE knows of it.
 pub(crate) struct Files {
@@ -25,6 +26,8 @@ pub(crate) struct Files {
 /// What the threads of an emulator share.
 pub(crate) struct Shared {
     files: Mutex<Files>,
+    /// How many wait for the lock: whoever simulates lets them in.
+    waiting: AtomicUsize,
     /// Told when the clock may go on, and when all is over.
     wake: Condvar,
     over: AtomicBool,
@@ -38,6 +41,9 @@ const IDLE: Duration = Duration::from_millis(50);
 /// How long to sleep where the machine is as far as it may be.
 const AHEAD: Duration = Duration::from_millis(1);
 
+/// How long after one client more are expected.
+const ATTENTIVE: Duration = Duration::from_millis(20);
+
 /// How often /proc is looked at for who inherits whose group.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -48,6 +54,7 @@ impl Shared {
     pub(crate) fn new(files: Files, dir: PathBuf) -> Self {
         Self {
             files: Mutex::new(files),
+            waiting: AtomicUsize::new(0),
             wake: Condvar::new(),
             over: AtomicBool::new(false),
             unmounted: AtomicBool::new(false),
@@ -56,7 +63,23 @@ impl Shared {
     }
 
     pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
-        self.files.lock()
+        if let Some(files) = self.files.try_lock() {
+            return files;
+        }
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        let files = self.files.lock();
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+        files
+    }
+
+    /// Lets in who waits, each once: the lock is handed over, and not just let go for whoever is quickest, which is the
+    /// thread that simulates. Whether anybody did.
+    fn let_in(&self, files: &mut MutexGuard<'_, Files>) -> bool {
+        let waiting = self.waiting.load(Ordering::Acquire);
+        for _ in 0..waiting {
+            MutexGuard::unlocked_fair(files, || ());
+        }
+        waiting > 0
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -86,6 +109,7 @@ impl Shared {
     /// Lets the machine's clock go with real time, until the end.
     pub(crate) fn keep_pace(&self) {
         let mut portions = Portions::new();
+        let mut served: Option<Instant> = None;
         let mut files = self.files();
         while !self.is_over() {
             let Some(pace) = files.state.clock.runs() else {
@@ -95,29 +119,35 @@ impl Shared {
                 portions.reset();
                 continue;
             };
-            let portion = portions.next(pace);
             let began = Instant::now();
+            let is_soon = |then: Instant| began.saturating_duration_since(then) < ATTENTIVE;
+            let portion = portions.next(pace, served.is_some_and(is_soon));
             let to = files.state.outside.hardware.now().after(portion);
             files.state.advance(to);
-            files.state.look_now_and_then(LOOK);
+            if let Some(after) = files.state.look_is_due(LOOK) {
+                let look = MutexGuard::unlocked_fair(&mut files, || Look::new(after));
+                // What could not be looked at is looked at next time.
+                let _ = look.map(|look| files.state.inherit(look));
+            }
             let ended = Instant::now();
             files.state.clock.note(ended, to);
             portions.took(portion, ended.saturating_duration_since(began));
-            if portion < AHEAD {
-                // Others come first, if any wait.
-                MutexGuard::bump(&mut files);
-            }
             if ended.saturating_duration_since(began) < portion / 2 {
                 self.wake.wait_for(&mut files, AHEAD);
-            } else {
-                MutexGuard::bump(&mut files);
+            } else if self.let_in(&mut files) {
+                served = Some(ended);
             }
         }
     }
 
-    /// Lets time pass on a client's behalf, until `to`, or a program is over if that is asked for, or nobody waits for it any
-    /// longer.
-    pub(crate) fn advance(&self, to: Time, until_exit: bool, is_awaited: impl Fn() -> bool) {
+    /// Lets time pass on a client's behalf, until `to`, or a program is over if that is asked for; whether it came so far, and was
+    /// not broken off because nobody waits for it any longer.
+    pub(crate) fn advance(
+        &self,
+        to: Time,
+        until_exit: bool,
+        is_awaited: impl Fn() -> bool,
+    ) -> bool {
         let mut files = self.files();
         let running = |files: &Files| files.state.outside.running();
         let before = running(&files);
@@ -125,11 +155,13 @@ impl Shared {
             let now = files.state.outside.hardware.now();
             let next = now.after(STEP).min(to);
             files.state.advance(next);
-            let is_enough = next >= to || (until_exit && running(&files) < before);
-            if is_enough || self.is_over() || !is_awaited() {
-                return;
+            if next >= to || (until_exit && running(&files) < before) {
+                return true;
             }
-            MutexGuard::bump(&mut files);
+            if self.is_over() || !is_awaited() {
+                return false;
+            }
+            self.let_in(&mut files);
         }
     }
 }

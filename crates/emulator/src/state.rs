@@ -1,5 +1,6 @@
 //! All that is behind the lock: the rules, the machine, and the clock.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Time, WayMask};
@@ -12,12 +13,12 @@ use crate::hardware::{Class, Hardware};
 use crate::moved::Moved;
 use crate::outside::Outside;
 use crate::placeholder::Placeholder;
-use crate::tasks::Inheritance;
+use crate::tasks::{Inheritance, Look};
 
 /// How often the kernel looks whether ids in limbo are free (`CQM_LIMBOCHECK_INTERVAL`).
 const LIMBO: Duration = Duration::from_secs(1);
 
-/// How old the last look at /proc may be when tasks are read or moved.
+/// How old the last look at /proc may be when tasks are read.
 const FRESH: Duration = Duration::from_millis(50);
 
 /// The rules, the machine behind them, and the clock.
@@ -49,6 +50,7 @@ impl State {
             placeholders,
             moved: Moved::default(),
             classes: Vec::new(),
+            blind: None,
         };
         Self {
             rules,
@@ -131,26 +133,28 @@ impl State {
         (0..platform.cpu_limit()).map(class).collect()
     }
 
-    /// Who is new, and who is gone, among the system's threads; before tasks are read or moved, unless that was just looked at.
-    pub(crate) fn look_at_tasks(&mut self, moves: bool) {
+    /// Who is new, and who is gone, among the system's threads. Before tasks are read, unless that was just looked at; before
+    /// they are moved in any case, or else who was born since would later be taken for a child that inherits.
+    ///
+    /// # Errors
+    /// If that cannot be told; all stay where they are then.
+    pub(crate) fn look_at_tasks(&mut self, moves: bool) -> io::Result<()> {
         self.notice();
-        if self.looked.is_none() && !moves {
-            return;
+        if moves || self.looked.is_some_and(|then| then.elapsed() >= FRESH) {
+            self.inherit(Look::new(self.inheritance.looks())?);
         }
-        if self.looked.is_none_or(|then| then.elapsed() >= FRESH) {
-            self.inherit();
-        }
+        Ok(())
     }
 
-    /// The same from time to time.
-    pub(crate) fn look_now_and_then(&mut self, apart: Duration) {
-        if self.looked.is_some_and(|then| then.elapsed() >= apart) {
-            self.inherit();
-        }
+    /// After how many looks another one is due, from time to time.
+    pub(crate) fn look_is_due(&self, apart: Duration) -> Option<u64> {
+        let due = self.looked.is_some_and(|then| then.elapsed() >= apart);
+        due.then(|| self.inheritance.looks())
     }
 
-    fn inherit(&mut self) {
-        let changes = self.inheritance.look();
+    /// Heeds a look.
+    pub(crate) fn inherit(&mut self, look: Look) {
+        let changes = self.inheritance.take(look);
         for thread in changes.exited {
             self.rules.exited(thread);
         }
@@ -178,7 +182,8 @@ impl State {
             }
             path.push_str(name);
         }
-        let met = self.faults.met(operation, &path);
+        let is_event = name.is_none() && matches!(node, Node::MonEvent(..));
+        let met = self.faults.met(operation, &path, is_event);
         if met.contains(&What::Vanishes) {
             let at = name.and_then(|name| self.rules.lookup(node, name)).unwrap_or(node);
             if let Some(group) = at.group() {

@@ -189,6 +189,51 @@ fn children_inherit_their_group() {
     }
 }
 
+/// As a manager does that starts programs, each at once in its group: none is thought a child that inherits later on, neither of
+/// a parent in the default group nor of one in another.
+#[test]
+fn who_is_moved_right_after_its_birth_stays_there() {
+    if !can_mount() {
+        return;
+    }
+    let of = lab();
+    let groups = ["a", "b"];
+    groups.iter().for_each(|group| fs::create_dir(of.path(group)).unwrap());
+    let mut children: Vec<_> = Vec::new();
+    for round in 0..3 {
+        for number in 0..8 {
+            let child = Command::new("sleep").arg("60").spawn().unwrap();
+            let to = ["a/tasks", "b/tasks", "tasks"][(number + round) % 3];
+            of.write(to, &child.id().to_string()).unwrap();
+            children.push((child, to));
+        }
+        if round == 0 {
+            // From now on the parent is in a group, of which a child may be taken out.
+            of.write("a/tasks", &std::process::id().to_string()).unwrap();
+            for thread in fs::read_dir("/proc/self/task").unwrap() {
+                let name = thread.unwrap().file_name();
+                of.write("a/tasks", name.to_str().unwrap()).unwrap();
+            }
+        }
+    }
+    let started = Instant::now();
+    // Longer than any look is away.
+    while started.elapsed() < Duration::from_millis(600) {
+        for file in ["a/tasks", "b/tasks", "tasks"] {
+            let listed = of.read(file);
+            let listed: BTreeSet<&str> = listed.lines().collect();
+            for (child, to) in &children {
+                let id = child.id().to_string();
+                assert_eq!(listed.contains(id.as_str()), file == *to, "{id} of {to} in {file}");
+            }
+        }
+    }
+    for (mut child, _) in children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
 /// What another user gets: the exit code of a command, 0 if all went well.
 fn as_nobody(script: &str) -> (i32, String) {
     let mut command = Command::new("/bin/sh");
@@ -235,7 +280,7 @@ fn faults_come_on_demand() {
         "write:*/schemata=EBUSY@2",
         "mkdir:/full=ENOSPC",
         "read:a/*/llc_occupancy=Unavailable",
-        "read:*/mbm_total_bytes=Error@1",
+        "read:*/mbm_total_bytes=Error@2",
     ] {
         client.arm(fault.parse().unwrap()).unwrap();
     }
@@ -247,6 +292,8 @@ fn faults_come_on_demand() {
     let event = |group: &str, event: &str| of.read(&format!("{group}mon_data/mon_L3_00/{event}"));
     assert_eq!(event("a/", "llc_occupancy"), "Unavailable\n");
     assert_eq!(event("", "llc_occupancy"), "0\n");
+    // `read` reads to the end of the file, which is no other time.
+    assert_eq!(event("", "mbm_total_bytes"), "0\n");
     assert_eq!(event("", "mbm_total_bytes"), "Error\n");
     assert_eq!(event("", "mbm_total_bytes"), "0\n");
     let armed = client.faults().unwrap();

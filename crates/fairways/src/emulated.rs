@@ -68,9 +68,7 @@ fn socket(dir: &Path) -> PathBuf {
 
 fn refused(why: ClientError) -> anyhow::Error {
     match why {
-        ClientError::Connect { path, why } => {
-            BadInput(format!("{path}: no emulator listens there: {why}")).into()
-        }
+        why @ ClientError::Connect { .. } => BadInput(why.to_string()).into(),
         ClientError::Refused(why) => BadInput(why).into(),
         why => why.into(),
     }

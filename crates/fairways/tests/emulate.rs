@@ -108,7 +108,7 @@ fn runs(pid: i64) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
 }
 
-fn eventually(what: &str, is_so: impl Fn() -> bool) {
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < Duration::from_secs(20), "{what}");
@@ -159,6 +159,99 @@ fn a_guardian_unmounts_after_it_was_killed() {
     kill_process(of.pid(), Signal::KILL).unwrap();
     of.child.wait().unwrap();
     of.check_gone();
+}
+
+/// Bound elsewhere and unmounted where it was: what is left is unmounted there, by the emulator and by the guardian.
+#[test]
+fn a_mount_that_was_moved_is_found() {
+    if !can_mount() {
+        return;
+    }
+    for signal in [Signal::INT, Signal::KILL] {
+        let mut of = start();
+        let other = of.folder.path().join("other");
+        fs::create_dir(&other).unwrap();
+        rustix::mount::mount_bind(&of.dir, &other).unwrap();
+        rustix::mount::unmount(&of.dir, rustix::mount::UnmountFlags::DETACH).unwrap();
+        assert!(other.join("schemata").exists());
+        kill_process(of.pid(), signal).unwrap();
+        of.child.wait().unwrap();
+        eventually("it stays where it was moved", || !is_mounted(&other));
+        of.check_gone();
+    }
+}
+
+#[test]
+fn what_others_mounted_over_it_stays() {
+    if !can_mount() {
+        return;
+    }
+    let mut of = start();
+    let over = tempfile::tempdir().unwrap();
+    fs::write(over.path().join("theirs"), "").unwrap();
+    rustix::mount::mount_bind(over.path(), &of.dir).unwrap();
+    kill_process(of.pid(), Signal::INT).unwrap();
+    let mut said = String::new();
+    io::Read::read_to_string(&mut of.child.stderr.take().unwrap(), &mut said).unwrap();
+    let code = of.child.wait().unwrap().code();
+    let stays = of.dir.join("theirs").exists();
+    let detach = rustix::mount::UnmountFlags::DETACH;
+    rustix::mount::unmount(&of.dir, detach).unwrap();
+    rustix::mount::unmount(&of.dir, detach).unwrap();
+    assert!(stays, "theirs was unmounted");
+    assert!(said.contains("something else is mounted over it"), "{said}");
+    assert_eq!((said.lines().count(), code), (1, Some(1)), "{said}");
+}
+
+/// Faults are for clients: nothing that the emulator does itself at its start meets them.
+#[test]
+fn faults_do_not_meet_the_start() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("resctrl");
+    fs::create_dir(&dir).unwrap();
+    let began = Instant::now();
+    let mut of = start_on(folder, dir, |dir| {
+        let mut command = command(dir);
+        command.args(["--fault", "open:*=slow:600s", "--fault", "any:*=EIO@1"]);
+        command
+    });
+    assert!(began.elapsed() < Duration::from_secs(20));
+    for fault in asked(&of.dir, &["faults"])["faults"].as_array().unwrap() {
+        assert_eq!(fault["met"], 0, "{fault}");
+    }
+    kill_process(of.pid(), Signal::TERM).unwrap();
+    of.child.wait().unwrap();
+    of.check_gone();
+}
+
+/// The processes that guard a directory.
+fn guardians(dir: &Path) -> Vec<Pid> {
+    let guardians = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+        let is_it = line.contains("\0guardian\0") && line.contains(dir.to_str()?);
+        is_it.then(|| Pid::from_raw(pid).unwrap())
+    });
+    guardians.collect()
+}
+
+#[test]
+fn a_guardian_that_is_stopped_keeps_nobody_waiting() {
+    if !can_mount() {
+        return;
+    }
+    let mut of = start();
+    let guardian = guardians(&of.dir)[0];
+    kill_process(guardian, Signal::STOP).unwrap();
+    let began = Instant::now();
+    kill_process(of.pid(), Signal::INT).unwrap();
+    eventually("it waits for its guardian", || of.child.try_wait().unwrap().is_some());
+    assert!(began.elapsed() < Duration::from_secs(10));
+    of.check_gone();
+    assert_eq!(guardians(&of.dir), []);
 }
 
 #[test]
@@ -244,15 +337,9 @@ fn a_stale_mount_is_named_and_taken_away_if_asked() {
     }
     let mut of = start();
     // Neither it nor its guardian can do anything about it.
-    let guardians = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-        let pid: i64 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
-        let is_it = line.contains("\0guardian\0") && line.contains(of.dir.to_str()?);
-        is_it.then_some(pid)
-    });
-    let guardians: Vec<i64> = guardians.collect();
+    let guardians = guardians(&of.dir);
     assert_eq!(guardians.len(), 1);
-    let guardian = Pid::from_raw(guardians[0].try_into().unwrap()).unwrap();
+    let guardian = guardians[0];
     kill_process(guardian, Signal::KILL).unwrap();
     kill_process(of.pid(), Signal::KILL).unwrap();
     of.child.wait().unwrap();
@@ -261,6 +348,10 @@ fn a_stale_mount_is_named_and_taken_away_if_asked() {
     let said = refused(&mut command(&of.dir));
     let remedy = format!("`umount {}`", of.dir.display());
     assert!(said.contains(&remedy) && said.contains("--replace"), "{said}");
+    let link = of.folder.path().join("link");
+    std::os::unix::fs::symlink("resctrl", &link).unwrap();
+    let said = refused(&mut command(&link));
+    assert!(said.contains(&remedy), "{said}");
     let (folder, dir) = (tempfile::tempdir().unwrap(), of.dir.clone());
     let replaced = start_on(folder, dir, |dir| {
         let mut command = command(dir);
@@ -319,6 +410,7 @@ fn bad_input_is_told_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("resctrl");
     fs::create_dir(&dir).unwrap();
+    let (inside, long) = (dir.join("x.sock"), folder.path().join("x".repeat(200)));
     let refused = |args: &[&str]| {
         let programs = ["--programs", "lookbusy"];
         refused(Command::new(this()).arg("emulate").args(args).args(programs).arg(&dir))
@@ -326,12 +418,15 @@ fn bad_input_is_told_in_a_line() {
     for (args, said) in [
         (&["--machine", "model"][..], "expected chip: and a preset"),
         (&["--machine", "chip:nonesuch"], "expected one of xeon-d"),
-        (&["--machine", SMALL, "--platform", "vax"], "expected one of lab, haswell"),
-        (&["--machine", SMALL, "--kernel", "2.6"], "expected one of 6.1"),
+        (&["--machine", SMALL, "--platform", "vax"], "possible values: lab, haswell"),
+        (&["--machine", SMALL, "--kernel", "2.6"], "possible values: 6.1"),
         (&["--machine", SMALL, "--pace", "0"], "--pace: expected a number"),
         (&["--machine", SMALL, "--fault", "x"], "--fault: fault \"x\": expected"),
         (&["--machine", SMALL, "--instructions", "0"], "--instructions: expected"),
-        (&["--machine", SMALL, "--objectives", "x=1ms"], "--objectives: expected a policy"),
+        (&["--machine", SMALL, "--clos", "0"], "--clos: expected"),
+        (&["--machine", SMALL, "--platform", "zen", "--min-bits", "99"], "--min-bits: expected"),
+        (&["--machine", SMALL, "--socket", inside.to_str().unwrap()], "outside the directory"),
+        (&["--machine", SMALL, "--socket", long.to_str().unwrap()], "choose another with --socket"),
         (&["--machine", SMALL, "-o", "nonesuch"], "mount options \"nonesuch\""),
     ] {
         let line = refused(args);

@@ -18,7 +18,7 @@ pub struct Client {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody listens there, or does no longer.
-    #[error("{path}: {why}")]
+    #[error("{path}: no emulator listens there: {why}")]
     Connect {
         /// The socket.
         path: String,
@@ -26,7 +26,7 @@ pub enum ClientError {
         why: std::io::Error,
     },
     /// The connection broke.
-    #[error("the emulator does not answer: {0}")]
+    #[error("the emulator does not answer")]
     Broken(#[from] std::io::Error),
     /// What it said is none of the responses.
     #[error("the emulator's answer is not understood: {0}")]
@@ -54,7 +54,11 @@ impl Client {
     pub fn ask(&mut self, request: &Request) -> Result<Response, ClientError> {
         let mut line = serde_json::to_string(request).map_err(std::io::Error::from)?;
         line.push('\n');
-        self.stream.get_mut().write_all(line.as_bytes())?;
+        match self.stream.get_mut().write_all(line.as_bytes()) {
+            // Why it was turned away may be there to read.
+            Err(why) if why.kind() == std::io::ErrorKind::BrokenPipe => {}
+            written => written?,
+        }
         line.clear();
         if self.stream.read_line(&mut line)? == 0 {
             return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
@@ -62,7 +66,7 @@ impl Client {
         match serde_json::from_str(&line) {
             Ok(Response::Error(why)) => Err(ClientError::Refused(why)),
             Ok(response) => Ok(response),
-            Err(why) => Err(ClientError::Unknown(why.to_string())),
+            Err(_) => Err(ClientError::Unknown(line.trim_end().to_owned())),
         }
     }
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -11,10 +10,11 @@ use std::time::Duration;
 
 use fairways_core::Time;
 use parking_lot::Mutex;
-use rustix::net::{RecvFlags, recv};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{ArmedFault, ProgramCounters, ProgramState, Request, Response, SCHEMA, Status};
 use crate::clock::Pace;
+use crate::fault::Fault;
 use crate::shared::{Files, Shared};
 use crate::state::State;
 
@@ -22,7 +22,7 @@ use crate::state::State;
 const LONGEST: u64 = 1 << 16;
 
 /// Who is connected, by number.
-type Streams = Arc<Mutex<HashMap<u64, UnixStream>>>;
+type Streams = Arc<Mutex<HashMap<u64, Arc<UnixStream>>>>;
 
 /// Serves clients until it is dropped.
 pub(crate) struct Serving {
@@ -37,24 +37,53 @@ pub(crate) fn serve(listener: UnixListener, shared: &Arc<Shared>) -> std::io::Re
     let accepting = listener.try_clone()?;
     let (shared, to) = (Arc::clone(shared), Arc::clone(&streams));
     let thread = std::thread::Builder::new().name("control".to_owned()).spawn(move || {
-        for (number, stream) in (1..).zip(accepting.incoming()) {
-            let Ok(stream) = stream else { return };
-            let Ok(kept) = stream.try_clone() else { continue };
-            to.lock().insert(number, kept);
-            let (shared, streams) = (Arc::clone(&shared), Arc::clone(&to));
-            std::thread::spawn(move || {
-                // A client that breaks off has asked enough.
-                let _ = attend(&stream, number, &shared);
-                streams.lock().remove(&number);
-                let mut files = shared.files();
-                if files.state.clock.holder == Some(number) {
-                    files.state.clock.holder = None;
-                    shared.wake();
+        let mut number = 0;
+        while !shared.is_over() {
+            match accepting.accept() {
+                Ok((stream, _)) => {
+                    number += 1;
+                    welcome(stream, number, &shared, &to);
                 }
-            });
+                // Out of file descriptors, say. Clients wait meanwhile.
+                Err(_) => std::thread::sleep(RETRY),
+            }
         }
     })?;
     Ok(Serving { listener, streams, thread: Some(thread) })
+}
+
+/// How many clients there may be at a time: each takes a thread and two file descriptors.
+const MOST: usize = 64;
+
+/// How long to wait where no client can be let in.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// Attends to a client on a thread of its own, or says why not.
+fn welcome(stream: UnixStream, number: u64, shared: &Arc<Shared>, streams: &Streams) {
+    let turned_away = |mut stream: &UnixStream, why: String| {
+        // Who does not hear it sees the end.
+        let _ = say(&mut stream, &Response::Error(why));
+    };
+    if streams.lock().len() >= MOST {
+        return turned_away(&stream, format!("connect: expected at most {MOST} clients at a time"));
+    }
+    let stream = Arc::new(stream);
+    streams.lock().insert(number, Arc::clone(&stream));
+    let (shared, to, kept) = (Arc::clone(shared), Arc::clone(streams), Arc::clone(&stream));
+    let attending = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
+        // A client that breaks off has asked enough.
+        let _ = attend(&stream, number, &shared);
+        to.lock().remove(&number);
+        let mut files = shared.files();
+        if files.state.clock.holder == Some(number) {
+            files.state.clock.holder = None;
+            shared.wake();
+        }
+    });
+    if let Err(why) = attending {
+        streams.lock().remove(&number);
+        turned_away(&kept, format!("connect: thread: {why}"));
+    }
 }
 
 impl Drop for Serving {
@@ -75,43 +104,100 @@ fn attend(stream: &UnixStream, number: u64, shared: &Shared) -> std::io::Result<
     let mut reader = BufReader::new(stream);
     let mut writer = stream;
     loop {
-        let mut line = String::new();
-        if reader.by_ref().take(LONGEST).read_line(&mut line)? == 0 {
+        let mut line = Vec::new();
+        if reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        let response = if line.ends_with('\n') {
-            match serde_json::from_str(&line) {
+        let response = if line.last() == Some(&b'\n') {
+            match understood(&line) {
                 Ok(request) => answer(&request, (stream, number), shared),
                 Err(why) => Response::Error(format!("request: {why}")),
             }
         } else {
+            // The rest of it is none of a client's requests.
+            skip_line(&mut reader)?;
             Response::Error(format!("request: expected a line of less than {LONGEST} bytes"))
         };
-        let mut line = serde_json::to_string(&response)?;
-        line.push('\n');
-        writer.write_all(line.as_bytes())?;
+        say(&mut writer, &response)?;
     }
 }
 
-/// Whether a client is still there: it has not closed its end.
+fn understood(line: &[u8]) -> Result<Request, String> {
+    let text = std::str::from_utf8(line).map_err(|_| "expected UTF-8".to_owned())?;
+    let object: serde_json::Value =
+        serde_json::from_str(text).map_err(|_| "expected a JSON object in a line".to_owned())?;
+    let verb = object.get("do").and_then(serde_json::Value::as_str).map(str::to_owned);
+    let Some(verb) = verb else {
+        return Err("expected an object with do, such as {\"do\":\"status\"}".to_owned());
+    };
+    let Some((_, fields)) = REQUESTS.iter().find(|(name, _)| *name == verb) else {
+        let names: Vec<&str> = REQUESTS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("expected do to be one of {}, found {verb:?}", names.join(", ")));
+    };
+    let of_fault = object.get("fault").and_then(serde_json::Value::as_str);
+    if let Some(why) = of_fault.and_then(|text| text.parse::<Fault>().err()) {
+        return Err(why.to_string());
+    }
+    let refused = |_| match *fields {
+        "" => format!("{verb}: expected no other field"),
+        fields => format!("{verb}: expected {fields}"),
+    };
+    serde_json::from_value(object).map_err(refused)
+}
+
+/// The requests, with their fields in words.
+const REQUESTS: [(&str, &str); 10] = [
+    ("status", ""),
+    ("hold", ""),
+    ("release", ""),
+    ("advance", "by_ns and to_ns, numbers from 0, and until_exit, true or false"),
+    ("programs", ""),
+    ("counters", "programs, a list of names or process ids"),
+    ("faults", ""),
+    ("arm", "fault, such as write:*/schemata=EBUSY"),
+    ("clear", "id, a number"),
+    ("cpu", "cpu, a number, and online, true or false"),
+];
+
+fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
+    loop {
+        let there = reader.fill_buf()?;
+        let end = there.iter().position(|&byte| byte == b'\n');
+        let (ends, length) =
+            (end.is_some() || there.is_empty(), end.map_or(there.len(), |at| at + 1));
+        reader.consume(length);
+        if ends {
+            return Ok(());
+        }
+    }
+}
+
+fn say(writer: &mut impl Write, response: &Response) -> std::io::Result<()> {
+    let mut line = serde_json::to_string(response)?;
+    line.push('\n');
+    writer.write_all(line.as_bytes())
+}
+
+/// Whether a client is still there. One that has asked all it will, and only shut down its own direction, is; what it
+/// asked for in advance says nothing.
 fn is_there(stream: &UnixStream) -> bool {
-    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-    !matches!(recv(stream.as_fd(), &mut [0_u8; 1][..], flags), Ok((0, _)))
+    let mut asked = [PollFd::new(stream, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let told = poll(&mut asked, Some(&now));
+    !(told.is_ok() && asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
 fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shared) -> Response {
     let refused = |why: &str| Response::Error(why.to_owned());
     let mut files = shared.files();
     files.state.notice();
-    let clock = &mut files.state.clock;
+    let State { clock, outside, .. } = &mut files.state;
     match request {
         Request::Status {} => {}
         Request::Hold {} => {
-            if clock.holder.is_some_and(|holder| holder != number) {
-                return refused("hold: another client holds the clock");
+            if let Err(why) = clock.hold(number) {
+                return refused(&format!("hold: {why}"));
             }
-            clock.holder = Some(number);
-            clock.stopped();
         }
         Request::Release {} => {
             if clock.holder != Some(number) {
@@ -124,19 +210,25 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
             if !clock.obeys(number) {
                 return refused("advance: hold the clock first, or start with --clock lockstep");
             }
-            let now = files.state.outside.hardware.now();
+            let now = outside.hardware.now();
             let by = by_ns.map(|by| now.after(Duration::from_nanos(by)));
             let to = to_ns.map(Time::from_nanos);
             let Some(to) = by.into_iter().chain(to).min().or(until_exit.then_some(FOREVER)) else {
                 return refused("advance: expected by_ns, to_ns or until_exit");
             };
-            if to == FOREVER && files.state.outside.running() == 0 {
+            if to == FOREVER && outside.running() == 0 {
                 return refused("advance: no program runs that could exit");
             }
             if to > now {
+                clock.advances(number, true);
                 drop(files);
-                shared.advance(to, *until_exit, || is_there(stream));
+                let came_there = shared.advance(to, *until_exit, || is_there(stream));
                 files = shared.files();
+                files.state.clock.advances(number, false);
+                if !came_there {
+                    let now = files.state.outside.hardware.now();
+                    return refused(&format!("advance: broken off after {now}"));
+                }
             }
         }
         Request::Programs {} => return Response::Programs(programs(&files.state)),
@@ -239,4 +331,60 @@ fn faults(state: &State) -> Response {
         met: armed.met,
     };
     Response::Faults(each.map(of).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_is_among_those_that_are_named() {
+        let fault = "write:*=EBUSY".parse().unwrap();
+        let requests = [
+            Request::Status {},
+            Request::Hold {},
+            Request::Release {},
+            Request::Advance { by_ns: Some(1), to_ns: None, until_exit: true },
+            Request::Programs {},
+            Request::Counters { programs: None },
+            Request::Faults {},
+            Request::Arm { fault },
+            Request::Clear { id: None },
+            Request::Cpu { cpu: 1, online: false },
+        ];
+        assert_eq!(requests.len(), REQUESTS.len());
+        for request in requests {
+            let line = serde_json::to_vec(&request).unwrap();
+            assert_eq!(understood(&line), Ok(request));
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_is_told_in_our_words() {
+        for (line, said) in [
+            (&b"\xff\n"[..], "expected UTF-8"),
+            (b"{\n", "expected a JSON object"),
+            (b"[]\n", "with do"),
+            (b"{\"do\":\"dance\"}\n", "one of status, hold,"),
+            (b"{\"do\":\"status\",\"x\":1}\n", "status: expected no other field"),
+            (b"{\"do\":\"advance\",\"by_ns\":-1}\n", "advance: expected by_ns"),
+            (b"{\"do\":\"cpu\"}\n", "cpu: expected cpu, a number"),
+            (b"{\"do\":\"arm\",\"fault\":\"x\"}\n", "fault \"x\": expected OPERATION"),
+        ] {
+            let why = understood(line).unwrap_err();
+            assert!(why.contains(said), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_client_is_there_until_it_is_gone() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"more\n").unwrap();
+        assert!(is_there(&ours));
+        theirs.shutdown(Shutdown::Write).unwrap();
+        assert!(is_there(&ours));
+        drop(theirs);
+        assert!(!is_there(&ours));
+    }
 }

@@ -3,8 +3,10 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use super::{device_of, unmount};
+use super::table::mounts_of;
+use super::unmount_device;
 use crate::placeholder::Starter;
 
 /// The byte that says that nothing is left to do.
@@ -18,8 +20,11 @@ pub(crate) struct Guardian {
 }
 
 impl Guardian {
-    pub(crate) fn start(starter: &Starter, dir: &Path, socket: &Path) -> io::Result<Self> {
-        let device = device_of(dir)?.unwrap_or_default();
+    pub(crate) fn start(
+        starter: &Starter,
+        (dir, device): (&Path, &str),
+        socket: &Path,
+    ) -> io::Result<Self> {
         let mut child = Command::new(&starter.program)
             .args(&starter.arguments)
             .arg(dir)
@@ -40,12 +45,34 @@ impl Drop for Guardian {
             // It may be gone, and then has nothing to do either.
             let _ = pipe.write_all(&[DONE]);
         }
-        let _ = self.child.wait();
+        if !wait(&mut self.child, PATIENCE) {
+            // Somebody has stopped it.
+            let _ = self.child.kill();
+            wait(&mut self.child, PATIENCE);
+        }
+    }
+}
+
+/// How long a process is waited for that has nothing left to do.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Waits for a process so long at most; whether it has ended.
+pub(crate) fn wait(child: &mut Child, limit: Duration) -> bool {
+    let started = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(None) if started.elapsed() < limit => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(None) => return false,
+            // Nobody to be waited for.
+            Ok(Some(_)) | Err(_) => return true,
+        }
     }
 }
 
 /// The whole life of a guardian: leaves the session of who started it, waits until its standard input ends, and then, if nobody
-/// said that all is done, unmounts what is on `dir` with that device, and removes the socket.
+/// said that all is done, unmounts that device, which was mounted on `dir` at first, and removes the socket.
 ///
 /// # Errors
 /// If it stays mounted.
@@ -54,12 +81,11 @@ pub fn guard(dir: &Path, socket: &Path, device: &str) -> io::Result<()> {
     let _ = rustix::process::setsid();
     let mut said = Vec::new();
     io::stdin().read_to_end(&mut said)?;
-    if said.contains(&DONE) {
+    if said.contains(&DONE) || mounts_of(device)?.is_empty() {
         return Ok(());
     }
-    if device_of(dir)?.is_some_and(|there| there == device) {
-        unmount(dir)?;
-        let _ = std::fs::remove_file(socket);
-    }
+    let gone = unmount_device(device);
+    gone.map_err(|why| io::Error::new(why.kind(), format!("{}: {why}", dir.display())))?;
+    let _ = std::fs::remove_file(socket);
     Ok(())
 }

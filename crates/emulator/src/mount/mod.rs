@@ -3,8 +3,8 @@
 mod guardian;
 mod table;
 
-pub(crate) use guardian::Guardian;
 pub use guardian::guard;
+pub(crate) use guardian::{Guardian, wait};
 pub(crate) use table::device_of;
 
 use std::fs::{self, File, OpenOptions};
@@ -52,6 +52,16 @@ pub enum MountError {
         /// The command.
         remedy: String,
     },
+    /// Something else that is gone has left its mount behind.
+    #[error(
+        "{dir}: {kind} is mounted there and answers nothing: expected an emulator's mount, or none"
+    )]
+    Foreign {
+        /// Where.
+        dir: String,
+        /// The file system's type, as in /proc/self/mountinfo; empty if it is not there.
+        kind: String,
+    },
     /// The system does not let this user mount, or has no FUSE.
     #[error("{dir}: can't mount: {why}")]
     Refused {
@@ -70,6 +80,10 @@ pub(crate) fn check(dir: &Path, replace: bool) -> Result<PathBuf, MountError> {
     let about = match fs::metadata(dir) {
         Err(why) if is_stale(&why) => {
             let whole = whole(dir).map_err(unseen)?;
+            let kind = table::kind_of(&whole).map_err(unseen)?.unwrap_or_default();
+            if kind != format!("fuse.{TYPE}") {
+                return Err(MountError::Foreign { dir: shown, kind });
+            }
             if !replace {
                 return Err(MountError::Stale { remedy: remedy(&whole), dir: shown });
             }
@@ -100,14 +114,24 @@ fn is_stale(why: &io::Error) -> bool {
     errno == Some(Errno::NOTCONN) || errno == Some(Errno::CONNABORTED)
 }
 
-/// A path whose last part cannot be looked at.
+/// A path whose last part cannot be looked at, symbolic links to it resolved.
 fn whole(dir: &Path) -> io::Result<PathBuf> {
-    let parent = match dir.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let name = dir.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(fs::canonicalize(parent)?.join(name))
+    let mut dir = dir.to_owned();
+    // As many as the kernel follows (path_resolution(7)).
+    for _ in 0..40 {
+        let parent = match dir.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let name = dir.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let parent = fs::canonicalize(parent)?;
+        let here = parent.join(name);
+        match fs::read_link(&here) {
+            Ok(to) => dir = parent.join(to),
+            Err(_) => return Ok(here),
+        }
+    }
+    Err(Errno::LOOP.into())
 }
 
 fn remedy(dir: &Path) -> String {
@@ -148,6 +172,27 @@ pub(crate) fn mount(dir: &Path, allow_other: bool) -> Result<Option<OwnedFd>, Mo
         Err(Errno::PERM) => Ok(None),
         Err(why) => Err(refused(why.to_string())),
     }
+}
+
+/// Unmounts a device, wherever it is by now, and nothing that others have mounted over it.
+///
+/// # Errors
+/// If it stays mounted somewhere.
+pub(crate) fn unmount_device(device: &str) -> io::Result<()> {
+    let mut stays = Ok(());
+    for mount in table::mounts_of(device)? {
+        let done = match mount.is_on_top() {
+            Ok(true) => unmount(&mount.point),
+            Ok(false) => Err(io::Error::other("something else is mounted over it")),
+            Err(why) => Err(why),
+        };
+        if let Err(why) = done {
+            let point = mount.point.display();
+            let said = format!("{point}: the emulator's mount stays: {why}");
+            stays = Err(io::Error::new(why.kind(), said));
+        }
+    }
+    stays
 }
 
 /// Unmounts, even where clients still have files open, by whatever this user may.

@@ -1,36 +1,71 @@
 //! The table of mounts (proc(5), /proc/self/mountinfo).
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+/// A mount.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mount {
+    id: u64,
+    /// As `MAJOR:MINOR`.
+    device: String,
+    pub(super) point: PathBuf,
+    kind: String,
+}
+
+impl Mount {
+    /// Whether its mount point leads to it, and not to what others have mounted over it. Asks nothing of the file system itself.
+    pub(super) fn is_on_top(&self) -> io::Result<bool> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let there = rustix::fs::open(&self.point, flags, Mode::empty())?;
+        let about = fs::read_to_string(format!("/proc/self/fdinfo/{}", there.as_raw_fd()))?;
+        let id = about.lines().find_map(|line| line.strip_prefix("mnt_id:"));
+        Ok(id.is_some_and(|id| id.trim().parse() == Ok(self.id)))
+    }
+}
 
 /// The type of what is mounted on a directory; `None` if it is no mount. The last line counts: it is on top.
 pub(super) fn kind_of(dir: &Path) -> io::Result<Option<String>> {
-    Ok(last(dir)?.map(|(_, kind)| kind))
+    Ok(last(dir)?.map(|mount| mount.kind))
 }
 
 /// The device of what is mounted on a directory, as `MAJOR:MINOR`, by which it is told from what is mounted there later.
 pub(crate) fn device_of(dir: &Path) -> io::Result<Option<String>> {
-    Ok(last(dir)?.map(|(device, _)| device))
+    Ok(last(dir)?.map(|mount| mount.device))
 }
 
-fn last(dir: &Path) -> io::Result<Option<(String, String)>> {
+/// Where a device is mounted, wherever it was moved or bound; the latest first.
+pub(super) fn mounts_of(device: &str) -> io::Result<Vec<Mount>> {
+    let mut mounts = all()?;
+    mounts.retain(|mount| mount.device == device);
+    mounts.reverse();
+    Ok(mounts)
+}
+
+fn last(dir: &Path) -> io::Result<Option<Mount>> {
+    Ok(all()?.into_iter().rfind(|mount| mount.point == dir))
+}
+
+fn all() -> io::Result<Vec<Mount>> {
     let table = fs::read("/proc/self/mountinfo")?;
-    let lines = table.split(|&byte| byte == b'\n').filter_map(parse);
-    let mut here = lines.filter(|(point, ..)| OsStr::from_bytes(point) == dir.as_os_str());
-    Ok(here.next_back().map(|(_, device, kind)| (device, kind)))
+    Ok(table.split(|&byte| byte == b'\n').filter_map(parse).collect())
 }
 
-/// A line's mount point, device and type.
-fn parse(line: &[u8]) -> Option<(Vec<u8>, String, String)> {
+/// A line's mount.
+fn parse(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|&byte| byte == b' ');
-    let device = String::from_utf8_lossy(fields.nth(2)?).into_owned();
-    let point = unescaped(fields.nth(1)?);
+    let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let device = String::from_utf8_lossy(fields.nth(1)?).into_owned();
+    let point = OsString::from_vec(unescaped(fields.nth(1)?)).into();
     let mut rest = fields.skip_while(|field| *field != b"-");
     let kind = String::from_utf8_lossy(rest.nth(1)?).into_owned();
-    Some((point, device, kind))
+    Some(Mount { id, device, point, kind })
 }
 
 /// Blanks and backslashes are `\040` and so on.
@@ -56,8 +91,9 @@ mod tests {
     fn lines_are_understood() {
         let line =
             br"36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 - fuse.resctrl resctrl rw,user_id=0";
-        let (point, device, kind) = parse(line).unwrap();
-        assert_eq!((&point[..], &device[..], &kind[..]), (&b"/mnt 2"[..], "98:0", "fuse.resctrl"));
+        let (device, kind) = ("98:0".to_owned(), "fuse.resctrl".to_owned());
+        let expected = Mount { id: 36, device, point: "/mnt 2".into(), kind };
+        assert_eq!(parse(line), Some(expected));
         assert_eq!(parse(b"36 35"), None);
     }
 
@@ -65,6 +101,10 @@ mod tests {
     fn the_root_is_a_mount_and_a_folder_is_not() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(kind_of(folder.path()).unwrap(), None);
-        assert!(device_of(Path::new("/")).unwrap().is_some_and(|device| device.contains(':')));
+        let device = device_of(Path::new("/")).unwrap().unwrap();
+        assert!(device.contains(':'));
+        let root = last(Path::new("/")).unwrap().unwrap();
+        assert!(root.is_on_top().unwrap() && mounts_of(&device).unwrap().contains(&root));
+        assert!(!Mount { id: root.id + 100_000, ..root }.is_on_top().unwrap());
     }
 }

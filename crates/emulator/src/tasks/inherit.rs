@@ -3,10 +3,11 @@
 //! The kernel copies a task's ids when it forks. Here it is found out afterwards, by looking at /proc: a thread that is
 //! new since the last look is a child of another thread of its process, or else of its parent process. That is the one
 //! approximation of this emulator. Between two looks a child is in the default group; a child whose parent ended before
-//! the look, or was moved between the fork and the look, is taken for another's, or for one that came with the move; and
-//! of a process with threads in several groups the first thread counts.
+//! the look is taken for another's; and of a process with threads in several groups the first thread counts. Every write of
+//! `tasks` is preceded by a look, so that whoever is moved is known by then, and stays where it was put.
 
 use std::collections::HashMap;
+use std::io;
 
 use super::process::{Origin, origins};
 
@@ -23,16 +24,40 @@ pub(crate) struct Changes {
 #[derive(Debug, Default)]
 pub(crate) struct Inheritance {
     known: HashMap<i32, Origin>,
+    /// How many looks there were.
+    looks: u64,
+}
+
+/// What /proc said, not compared yet: reading it takes a while, and can be done while others change groups.
+#[derive(Debug)]
+pub(crate) struct Look {
+    after: u64,
+    threads: Vec<(i32, Origin)>,
+}
+
+impl Look {
+    /// Looks at /proc, after so many [`looks`](Inheritance::looks).
+    ///
+    /// # Errors
+    /// If that fails; nothing is known then.
+    pub(crate) fn new(after: u64) -> io::Result<Self> {
+        Ok(Self { after, threads: origins()? })
+    }
 }
 
 impl Inheritance {
-    /// Looks at /proc.
-    pub(crate) fn look(&mut self) -> Changes {
-        let threads = origins();
-        self.compare(threads)
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks
+    }
+
+    /// What changed since the last look. A look that another one has overtaken says nothing: who was moved since, and was new
+    /// to it, would be taken for a child that inherits.
+    pub(crate) fn take(&mut self, look: Look) -> Changes {
+        if look.after == self.looks { self.compare(look.threads) } else { Changes::default() }
     }
 
     fn compare(&mut self, threads: Vec<(i32, Origin)>) -> Changes {
+        self.looks += 1;
         let is_first = self.known.is_empty();
         let now: HashMap<i32, Origin> = threads.into_iter().collect();
         let same = |thread: &i32, origin: &Origin| {
@@ -82,5 +107,18 @@ mod tests {
         // An id that is used again is another's.
         let changes = seen.compare(threads(&[(1, 1, 0, 5), (7, 7, 1, 20)]));
         assert_eq!((changes.exited, changes.forked), (vec![7, 8, 9, 10], vec![(1, 7)]));
+    }
+
+    #[test]
+    fn a_look_that_was_overtaken_says_nothing() {
+        let mut seen = Inheritance::default();
+        let look = |after, of: &[_]| Look { after, threads: threads(of) };
+        assert_eq!(seen.take(look(0, &[(1, 1, 0, 5)])), Changes::default());
+        let slow = look(seen.looks(), &[(1, 1, 0, 5)]);
+        let quick = look(seen.looks(), &[(1, 1, 0, 5), (7, 7, 1, 9)]);
+        assert_eq!(seen.take(quick).forked, [(1, 7)]);
+        assert_eq!(seen.take(slow), Changes::default());
+        let next = look(seen.looks(), &[(1, 1, 0, 5), (7, 7, 1, 9)]);
+        assert_eq!(seen.take(next), Changes::default());
     }
 }

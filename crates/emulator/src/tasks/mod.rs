@@ -3,5 +3,5 @@
 mod inherit;
 mod process;
 
-pub(crate) use inherit::Inheritance;
+pub(crate) use inherit::{Inheritance, Look};
 pub(crate) use process::{all_threads, owner};

@@ -1,39 +1,61 @@
 //! What /proc says of threads (proc(5)).
 
 use std::fs;
+use std::io;
 
 use fairways_resctrl::rules::Owner;
+use rustix::io::Errno;
 
 /// Whose a thread is; `None` if there is none. `/proc/TID` opens for any thread, though only processes are listed.
-pub(crate) fn owner(thread: i32) -> Option<Owner> {
+///
+/// # Errors
+/// If that cannot be told, for want of file descriptors, say.
+pub(crate) fn owner(thread: i32) -> io::Result<Option<Owner>> {
     if thread <= 0 {
-        return None;
+        return Ok(None);
     }
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    // Real, effective, saved.
-    let mut ids = line.split_whitespace().map(str::parse);
-    let (uid, suid) = (ids.next()?.ok()?, ids.nth(1)?.ok()?);
-    Some(Owner { uid, suid })
+    let status = if_there(fs::read_to_string(format!("/proc/{thread}/status")))?;
+    Ok(status.and_then(|status| {
+        let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+        // Real, effective, saved.
+        let mut ids = line.split_whitespace().map(str::parse);
+        let (uid, suid) = (ids.next()?.ok()?, ids.nth(1)?.ok()?);
+        Some(Owner { uid, suid })
+    }))
 }
 
-/// The ids of a directory's entries that are numbers.
-fn numbers(path: &str) -> impl Iterator<Item = i32> {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+/// What is read of a thread, or nothing where it ended meanwhile; any other error says nothing about the thread.
+fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(why) => match Errno::from_io_error(&why) {
+            Some(Errno::NOENT | Errno::SRCH) => Ok(None),
+            _ => Err(why),
+        },
+    }
+}
+
+/// The ids of a directory's entries that are numbers, in ascending order; none where the directory is gone.
+fn numbers(path: &str) -> io::Result<Vec<i32>> {
+    let mut found = Vec::new();
+    for entry in if_there(fs::read_dir(path))?.into_iter().flatten() {
+        let Some(entry) = if_there(entry)? else { break };
+        found.extend(entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 /// Every thread of the system that this process sees, in ascending order of processes.
-pub(crate) fn all_threads() -> Vec<i32> {
-    let mut processes: Vec<i32> = numbers("/proc").collect();
-    processes.sort_unstable();
-    let mut threads = Vec::with_capacity(processes.len());
-    for process in processes {
-        let mut own: Vec<i32> = numbers(&format!("/proc/{process}/task")).collect();
-        own.sort_unstable();
-        threads.extend(own);
+///
+/// # Errors
+/// If they cannot all be told.
+pub(crate) fn all_threads() -> io::Result<Vec<i32>> {
+    let mut threads = Vec::new();
+    for process in numbers("/proc")? {
+        threads.extend(numbers(&format!("/proc/{process}/task"))?);
     }
-    threads
+    Ok(threads)
 }
 
 /// A thread's process, its parent and when it started, in ticks since boot.
@@ -45,20 +67,21 @@ pub(super) struct Origin {
 }
 
 /// Every thread with its origin.
-pub(super) fn origins() -> Vec<(i32, Origin)> {
+///
+/// # Errors
+/// If they cannot all be told: who is missing has not ended then.
+pub(super) fn origins() -> io::Result<Vec<(i32, Origin)>> {
     let mut found = Vec::new();
-    for process in numbers("/proc") {
-        for thread in numbers(&format!("/proc/{process}/task")) {
+    for process in numbers("/proc")? {
+        for thread in numbers(&format!("/proc/{process}/task"))? {
             let path = format!("/proc/{process}/task/{thread}/stat");
-            let Some(origin) =
-                fs::read_to_string(path).ok().and_then(|stat| origin(process, &stat))
-            else {
-                continue;
-            };
-            found.push((thread, origin));
+            // Names are bytes.
+            let stat = if_there(fs::read(path))?.unwrap_or_default();
+            let origin = origin(process, &String::from_utf8_lossy(&stat));
+            found.extend(origin.map(|origin| (thread, origin)));
         }
     }
-    found
+    Ok(found)
 }
 
 fn origin(process: i32, stat: &str) -> Option<Origin> {
@@ -78,13 +101,23 @@ mod tests {
     #[test]
     fn this_process_is_there_and_knows_its_parent() {
         let this = std::process::id().cast_signed();
-        assert_eq!(owner(this).unwrap().uid, rustix::process::getuid().as_raw());
-        assert_eq!((owner(0), owner(-1), owner(i32::MAX)), (None, None, None));
-        assert!(all_threads().contains(&this));
-        let own = origins().into_iter().find(|(thread, _)| *thread == this).unwrap().1;
+        assert_eq!(owner(this).unwrap().unwrap().uid, rustix::process::getuid().as_raw());
+        for none in [0, -1, i32::MAX] {
+            assert_eq!(owner(none).unwrap(), None);
+        }
+        assert!(all_threads().unwrap().contains(&this));
+        let own = origins().unwrap().into_iter().find(|(thread, _)| *thread == this).unwrap().1;
         let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
         assert_eq!((own.process, own.parent), (this, parent));
         assert!(own.started > 0);
+    }
+
+    #[test]
+    fn who_cannot_be_looked_at_is_not_gone() {
+        let gone = if_there::<()>(Err(Errno::SRCH.into()));
+        assert!(matches!(gone, Ok(None)));
+        let unknown = if_there::<()>(Err(Errno::MFILE.into()));
+        assert!(unknown.is_err());
     }
 
     #[test]

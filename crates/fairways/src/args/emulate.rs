@@ -2,10 +2,20 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Subcommand, ValueEnum};
+use fairways_resctrl::platform::{Kernel, Platform};
 
 use super::chip::machine;
-use super::{ChipFlags, Machine, World};
+use super::{How, Machine};
+
+fn platforms() -> PossibleValuesParser {
+    Platform::all().map(|platform| platform.name).into()
+}
+
+fn kernels() -> PossibleValuesParser {
+    Kernel::all().map(|kernel| kernel.name).into()
+}
 
 /// Mount a filesystem that looks like /sys/fs/resctrl, with a simulated machine behind it
 ///
@@ -25,27 +35,55 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "MACHINE", value_parser = machine)]
     pub(crate) machine: Machine,
 
-    #[command(flatten)]
-    pub(crate) chip: ChipFlags,
+    /// Programs: mlr:8M, mload:60M, lookbusy, and more (docs/chip.md), or names of profiles, whose
+    /// miss curves they then follow
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) programs: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) world: World,
+    /// Profiles of programs, as CSV; the embedded ones without it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
 
-    /// Everything that clients know takes so much less time on the chip: 0.1, a tenth [default: 1]
-    #[arg(long, value_name = "X", help_heading = "On a chip")]
-    pub(crate) time_scale: Option<String>,
+    /// Let programs take turns on the CPUs, each for so long at a time; without it each has a CPU to
+    /// itself [default: 200ms where there are more programs than CPUs]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) quantum: Option<String>,
+
+    /// When requests come to services: so many a second (1400), closed:CLIENTS, closed:CLIENTS:THINK,
+    /// bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these (1400@10s+2800@5s); without a load, always
+    /// (docs/chip.md)
+    #[arg(long, value_name = "PROGRAM=LOAD,...")]
+    pub(crate) loads: Option<String>,
 
     /// Instructions after which a program, and its placeholder, end [default: never]
-    #[arg(long, value_name = "N", help_heading = "On a chip", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) instructions: Option<String>,
 
-    /// Whose rules and files: haswell, broadwell, skylake, ice_lake, granite_rapids, zen, mpam or lab, with the
-    /// machine's ways and CPUs [default: the machine's kind]
-    #[arg(long, value_name = "NAME")]
+    #[command(flatten)]
+    pub(crate) how: How,
+
+    /// Draws where pages are and what programs do; the same seed gives the same
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) seed: String,
+
+    /// Everything that clients know takes so much less time on the chip: 0.1, a tenth [default: 1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub(crate) time_scale: Option<String>,
+
+    /// Whose rules and files, with the machine's ways and CPUs [default: the machine's kind]
+    #[arg(long, value_name = "NAME", value_parser = platforms())]
     pub(crate) platform: Option<String>,
 
-    /// Whose text and files: 6.1, 6.12, 7.2 or next
-    #[arg(long, value_name = "VERSION", default_value = "7.2")]
+    /// Classes of service [default: the platform's]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) clos: Option<String>,
+
+    /// The fewest ways in a mask [default: the platform's]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) min_bits: Option<String>,
+
+    /// Of which version of Linux the files and their text are
+    #[arg(long, value_name = "VERSION", default_value = "7.2", value_parser = kernels())]
     pub(crate) kernel: String,
 
     /// Options to mount resctrl with: cdp, cdpl2, mba_MBps, debug

@@ -58,7 +58,11 @@ pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
             })?;
     }
     let (names, clock) = ((checked.preset.clone(), checked.platform.clone()), checked.clock);
-    let emulator = Emulator::start(&args.dir, checked.settings).map_err(refused)?;
+    let emulator = Emulator::start(&args.dir, checked.settings).map_err(|why| {
+        // Nothing is as they say.
+        let _ = args.host_files.as_deref().map(host_files::remove);
+        refused(why)
+    })?;
     let programs = Client::connect(emulator.socket())?.programs()?;
     let report = Report {
         schema: SCHEMA,
@@ -79,8 +83,8 @@ pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     out.flush()?;
     let end = watch(&emulator, &mut signals, args.quiet);
-    drop(emulator);
-    end
+    let gone = emulator.end().map_err(anyhow::Error::from);
+    if end.is_ok() { gone } else { gone.and(end) }
 }
 
 fn table(report: &Report<'_>, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use fairways_emulator::{ChipMachine, Fault, Pace, Settings, Starter};
 use fairways_resctrl::platform::{Kernel, Platform};
 
 use crate::BadInput;
-use crate::args::{Emulate, Machine, Pacing};
+use crate::args::{self, ChipFlags, Emulate, How, Machine, Model, Pacing};
 use crate::chip::World;
 use crate::world::{number, real};
 
@@ -29,18 +29,8 @@ impl Checked {
         let Machine::Chip(preset) = &args.machine else {
             return Err(BadInput("--machine: expected chip: and a preset, found model".to_owned()));
         };
-        let for_policies = [
-            ("--baselines", args.world.baselines.is_some()),
-            ("--objectives", args.chip.objectives.is_some()),
-            ("--best-effort", args.chip.best_effort.is_some()),
-        ];
-        if let Some((flag, _)) = for_policies.iter().find(|(_, given)| *given) {
-            return Err(BadInput(format!(
-                "{flag}: expected a policy with it, and there is none here"
-            )));
-        }
         let World { settings, names, jobs, .. } =
-            World::new(preset, &args.chip, args.time_scale.as_ref(), &args.world, false)?;
+            World::new(preset, &chip(args), args.time_scale.as_ref(), &world(args), false)?;
         let instructions = args.instructions.as_ref();
         let instructions =
             instructions.map(|text| number(text, "--instructions", 1, u64::MAX)).transpose()?;
@@ -83,23 +73,59 @@ impl Checked {
     }
 }
 
+/// The flags that other commands share with this one, and those that mean nothing here left out.
+fn chip(args: &Emulate) -> ChipFlags {
+    let How { set_sampling, pages, placement } = &args.how;
+    ChipFlags {
+        programs: args.programs.clone(),
+        profile_time: String::new(),
+        quantum: args.quantum.clone(),
+        best_effort: None,
+        loads: args.loads.clone(),
+        objectives: None,
+        how: How { set_sampling: set_sampling.clone(), pages: *pages, placement: *placement },
+    }
+}
+
+fn world(args: &Emulate) -> args::World {
+    args::World {
+        profiles: args.profiles.clone(),
+        phases: None,
+        ways: None,
+        // What the files allow is the platform's; the chip takes any mask.
+        clos: "16".to_owned(),
+        min_bits: "1".to_owned(),
+        llc_mb: "27.5".to_owned(),
+        bandwidth_mbps: None,
+        bandwidth_model: Model::Simple,
+        baselines: None,
+        seed: args.seed.clone(),
+    }
+}
+
 /// Whose rules hold: those that were asked for, or of the machine's kind.
 fn platform(args: &Emulate, preset: &str, chip: &Geometry) -> Result<Platform, BadInput> {
-    let kernel = Kernel::named(&args.kernel).ok_or_else(|| {
-        let known = Kernel::all().map(|kernel| kernel.name).join(", ");
-        BadInput(format!("--kernel: expected one of {known}, found {:?}", args.kernel))
-    })?;
+    let kernel = Kernel::named(&args.kernel)
+        .ok_or_else(|| BadInput(format!("--kernel: there is no {:?}", args.kernel)))?;
     let base = match &args.platform {
-        Some(name) => Platform::named(name).ok_or_else(|| {
-            let known = Platform::all().map(|platform| platform.name).join(", ");
-            BadInput(format!("--platform: expected one of {known}, found {name:?}"))
-        })?,
+        Some(name) => Platform::named(name)
+            .ok_or_else(|| BadInput(format!("--platform: there is no {name:?}")))?,
         None if preset.starts_with("skylake") => Platform::skylake(),
-        None => Platform::broadwell().with_closids(chip.llc.clos),
+        None => Platform::broadwell(),
     };
     let mut platform = platform_of(chip, base).with_kernel(kernel);
-    if let Some(l3) = platform.l3.as_mut().filter(|_| args.platform.is_none()) {
-        l3.min_cbm_bits = chip.llc.min_bits;
+    if let Some(clos) = &args.clos {
+        platform = platform.with_closids(number(clos, "--clos", 1, MOST_CLOS)?);
+    }
+    if let Some(bits) = &args.min_bits {
+        let bits = number(bits, "--min-bits", 1, chip.llc.ways.get())?;
+        let l3 = platform.l3.as_mut().ok_or_else(|| {
+            BadInput(format!("--min-bits: {} has no masks for the cache", platform.name))
+        })?;
+        l3.min_cbm_bits = bits;
     }
     Ok(platform)
 }
+
+/// As many as x86 kernels long had room for (`closid_free_map`, an int).
+const MOST_CLOS: u32 = 32;

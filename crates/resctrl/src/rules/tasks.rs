@@ -4,10 +4,11 @@ use super::text;
 use super::{Caller, Class, Errno, GroupId, Owner, Resctrl, World};
 
 impl Resctrl {
-    /// A thread was made: it is in its maker's groups (`copy_process`).
+    /// A thread was made: it is in its maker's groups (`copy_process`). Word of that may come late: a child that somebody
+    /// has put into a group since stays there.
     pub fn forked(&mut self, parent: i32, child: i32) {
-        let class = self.tasks.get(&parent).copied().unwrap_or_default();
-        if class != Class::default() || self.tasks.contains_key(&child) {
+        let class = self.class_of_task(parent);
+        if class != Class::default() && !self.tasks.contains_key(&child) {
             self.assign(child, class);
             self.changed();
         }
