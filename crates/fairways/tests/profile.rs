@@ -151,21 +151,25 @@ fn real_programs_run_on_the_chip() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = (0..40_000).map(|n| format!("{} line\n", n * 7919 % 40_009)).collect();
     std::fs::write(folder.path().join("text"), text).unwrap();
-    let programs = "live:sort -o /dev/null text,live:sh -c 'gzip -9 -c text > /dev/null',mload:4M";
-    let words = ["simulate", "--machine", CHIP, "--programs", programs, "--policies", "stock,dcat"];
-    let more = ["--baselines", "live:sort=3,mload:4M=3", "--duration", "1s", "--warm-up", "500ms"];
+    let counts = "live:awk 'BEGIN { for (;;) a[n++ * 7919 % 5003]++ }'";
+    let programs = format!("{counts},live:sh -c 'gzip -9 -c text > /dev/null',mload:4M");
+    let words =
+        ["simulate", "--machine", CHIP, "--programs", &programs, "--policies", "stock,dcat"];
+    let more = ["--baselines", "live:awk=3,mload:4M=3", "--duration", "1s", "--warm-up", "500ms"];
     let last = ["--time-scale", "0.01", "--json"];
     let out = run(folder.path(), &[&words[..], &more, &last].concat());
     assert!(out.status.success(), "{}", errors(&out));
     let said = "fairways: warning: live:sh: forked once and executed gzip, which is not simulated";
     assert!(errors(&out).contains(&said.replace("live:", "")), "{}", errors(&out));
     let found: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert_eq!(found["programs"][0]["program"], "live:sort");
+    let alone = &found["programs"][0];
+    assert_eq!(alone["program"], "live:awk");
     let stock = &found["policies"][0];
-    for (program, slowdown) in [(0, 1.02), (2, 0.9)] {
-        assert!(stock["slowdowns"][program].as_f64().unwrap() > slowdown, "{stock}");
-    }
-    assert!(stock["programs"][0]["ipc"].as_f64().unwrap() > 0.2, "{stock}");
+    // Where QEMU is too slow, time passes without instructions; cycles do not.
+    let ipc = |of: &serde_json::Value| of["ipc"].as_f64().unwrap();
+    assert!(ipc(alone) > 1.05 * ipc(&stock["programs"][0]), "{alone} {stock}");
+    assert!(ipc(&stock["programs"][0]) > 0.2, "{stock}");
+    assert!(stock["slowdowns"][2].as_f64().unwrap() > 0.9, "{stock}");
 }
 
 #[test]
