@@ -71,15 +71,20 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
     emulated.tell(&["advance", "20ms"]);
     let quiet = ["--disable-mon-ipc", "--disable-mon-llc_miss", "-t", "2", "-u", "csv"];
     let process = format!("all:{mload}");
-    let watched = [&quiet[..], &["-p", &process]].concat();
-    let monitored = std::thread::scope(|scope| {
-        let pqos = scope.spawn(|| pqos(&emulated, 0, &watched));
-        while !pqos.is_finished() {
-            emulated.tell(&["advance", "5ms"]);
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        pqos.join().unwrap()
-    });
+    let watch = |what: &[&str]| {
+        let words = [&quiet[..], what].concat();
+        std::thread::scope(|scope| {
+            let pqos = scope.spawn(|| pqos(&emulated, 0, &words));
+            while !pqos.is_finished() {
+                emulated.tell(&["advance", "5ms"]);
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            pqos.join().unwrap()
+        })
+    };
+    let cores = watch(&["-m", "all:0-3"]);
+    assert!(cores.contains("LLC[KB]") && cores.lines().count() > 4, "{cores}");
+    let monitored = watch(&["-p", &process]);
     let row = monitored.lines().rfind(|line| line.contains(&mload));
     let row = row.unwrap_or_else(|| panic!("{monitored}"));
     let columns: Vec<f64> = row.split(',').skip(3).map(|text| text.parse().unwrap()).collect();
