@@ -173,7 +173,7 @@ impl Guest {
         let mut boots = 1;
         loop {
             match self.boot(lab) {
-                // Kernels patch their own code while they boot, which emulation now and then gets wrong.
+                // Under emulation a kernel now and then panics while it boots; why is not known.
                 Err(Error::Died { up: false, .. }) if boots < BOOTS => boots += 1,
                 outcome => return outcome,
             }
