@@ -1,0 +1,206 @@
+//! What each operation does to the rules, the faults that it meets, and what is kept of files that are open.
+
+use std::ffi::OsStr;
+
+use fairways_resctrl::language::Reading;
+use fairways_resctrl::rules::{Caller, Errno as RulesErrno, GroupFile, Node};
+use fuser::{Errno, FileAttr, FileType, INodeNo, OpenAccMode, OpenFlags};
+
+use crate::fault::{Operation, What};
+use crate::inodes::Entry;
+use crate::shared::Files;
+use crate::state::State;
+
+fn errno(of: RulesErrno) -> Errno {
+    Errno::from_i32(of.code())
+}
+
+/// A name that resctrl could know.
+fn text(name: &OsStr) -> Result<&str, Errno> {
+    name.to_str().ok_or(Errno::ENOENT)
+}
+
+impl Files {
+    pub(super) fn attributes(&mut self, number: u64, entry: Entry) -> Result<FileAttr, Errno> {
+        let attributes = self.state.rules.attributes(entry.node).ok_or(Errno::ENODEV)?;
+        let links = if attributes.directory {
+            let children = self.state.rules.children(entry.node);
+            let folders = children.iter().filter(|(_, child)| child.is_directory()).count();
+            2 + u32::try_from(folders).unwrap_or(u32::MAX - 2)
+        } else {
+            1
+        };
+        // Root makes groups in directories that nobody may write (CAP_DAC_OVERRIDE); so does who plays root.
+        let plays_root = if attributes.directory && self.user != 0 { 0o200 } else { 0 };
+        Ok(FileAttr {
+            ino: INodeNo(number),
+            size: 0,
+            blocks: 0,
+            atime: entry.since,
+            mtime: entry.since,
+            ctime: entry.since,
+            crtime: entry.since,
+            kind: if attributes.directory { FileType::Directory } else { FileType::RegularFile },
+            perm: attributes.mode | plays_root,
+            nlink: links,
+            uid: if attributes.uid == 0 { self.user } else { attributes.uid },
+            gid: if attributes.gid == 0 { self.group } else { attributes.gid },
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        })
+    }
+
+    pub(super) fn entry(&self, number: u64) -> Result<Entry, Errno> {
+        self.inodes.get(number).ok_or(Errno::ENOENT)
+    }
+
+    /// A directory's file; ENOENT if there is none.
+    pub(super) fn child(&mut self, parent: u64, name: &OsStr) -> Result<Node, Errno> {
+        let parent = self.entry(parent)?.node;
+        self.state.rules.lookup(parent, text(name)?).ok_or(Errno::ENOENT)
+    }
+
+    /// The number and attributes of a file, of which the kernel is told.
+    pub(super) fn tell(&mut self, node: Node) -> Result<FileAttr, Errno> {
+        let rules = &self.state.rules;
+        self.inodes.sweep(|node| rules.attributes(node).is_some());
+        let number = self.inodes.number(node);
+        let entry = self.entry(number)?;
+        let attributes = self.attributes(number, entry)?;
+        self.inodes.told(number);
+        Ok(attributes)
+    }
+
+    pub(super) fn faults(
+        &mut self,
+        operation: Operation,
+        number: u64,
+        name: Option<&OsStr>,
+    ) -> Vec<What> {
+        match self.inodes.get(number) {
+            Some(entry) => {
+                let name = name.map(OsStr::to_string_lossy);
+                self.state.faults_of(operation, entry.node, name.as_deref())
+            }
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn open(&mut self, number: u64, flags: OpenFlags) -> Result<u64, Errno> {
+        let node = self.entry(number)?.node;
+        let (reads, writes) = match flags.acc_mode() {
+            OpenAccMode::O_RDONLY => (true, false),
+            OpenAccMode::O_WRONLY => (false, true),
+            OpenAccMode::O_RDWR => (true, true),
+        };
+        self.state.rules.open(node, reads, writes).map_err(errno)?;
+        Ok(self.handles.open())
+    }
+
+    pub(super) fn read(
+        &mut self,
+        number: u64,
+        (handle, offset, size): (u64, u64, u32),
+        caller: &Caller,
+        met: &[What],
+    ) -> Result<Vec<u8>, Errno> {
+        let node = self.entry(number)?.node;
+        if self.handles.is_stale(handle, offset) {
+            let is_tasks = matches!(node, Node::File(_, GroupFile::Tasks));
+            if is_tasks {
+                self.state.look_at_tasks(false).map_err(Errno::from)?;
+            }
+            let content = self.state.rules.read(node, caller, &mut self.state.outside);
+            self.saw()?;
+            let mut content = content.map_err(errno)?;
+            if matches!(node, Node::MonEvent(..)) {
+                let says = met.iter().find_map(|what| match what {
+                    What::Says(reading) => Some(*reading),
+                    _ => None,
+                });
+                if let Some(reading) = says {
+                    content = said(reading);
+                }
+            }
+            self.handles.fill(handle, content);
+        } else if self.state.rules.attributes(node).is_none() {
+            return Err(Errno::ENODEV);
+        }
+        Ok(self.handles.read(handle, offset, usize::try_from(size).unwrap_or(usize::MAX)))
+    }
+
+    /// An answer that rests on tasks which could not be told is none.
+    pub(super) fn saw(&mut self) -> Result<(), Errno> {
+        let blind = self.state.outside.blind.take();
+        blind.map_or(Ok(()), |why| Err(Errno::from_i32(why.raw_os_error())))
+    }
+
+    pub(super) fn write(
+        &mut self,
+        number: u64,
+        bytes: &[u8],
+        caller: &Caller,
+    ) -> Result<u32, Errno> {
+        let node = self.entry(number)?.node;
+        if matches!(node, Node::File(_, GroupFile::Tasks)) {
+            self.state.look_at_tasks(true).map_err(Errno::from)?;
+        }
+        let written = self.state.rules.write(node, bytes, caller, &mut self.state.outside);
+        self.state.tell();
+        self.saw()?;
+        written.map_err(errno)?;
+        Ok(u32::try_from(bytes.len()).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn make(
+        &mut self,
+        parent: u64,
+        name: &OsStr,
+        mode: u32,
+        caller: &Caller,
+    ) -> Result<FileAttr, Errno> {
+        let parent = self.entry(parent)?.node;
+        let name = text(name).map_err(|_| Errno::EINVAL)?;
+        let mode = u16::try_from(mode & 0o7777).unwrap_or(0o755);
+        let made =
+            self.state.rules.mkdir_with_mode(parent, name, mode, caller, &mut self.state.outside);
+        self.state.tell();
+        self.tell(made.map_err(errno)?)
+    }
+
+    pub(super) fn remove(&mut self, parent: u64, name: &OsStr) -> Result<(), Errno> {
+        let node = self.child(parent, name)?;
+        let removed = self.state.rules.rmdir(node, &mut self.state.outside);
+        self.state.tell();
+        removed.map_err(errno)
+    }
+
+    pub(super) fn rename(&mut self, from: (u64, &OsStr), to: (u64, &OsStr)) -> Result<(), Errno> {
+        let (from_parent, to_parent) = (self.entry(from.0)?.node, self.entry(to.0)?.node);
+        let (old, new) = (text(from.1)?, text(to.1).map_err(|_| Errno::EINVAL)?);
+        let State { rules, outside, .. } = &mut self.state;
+        let renamed = rules.rename(from_parent, old, to_parent, new, outside);
+        self.state.tell();
+        renamed.map_err(errno)
+    }
+
+    pub(super) fn change(
+        &mut self,
+        number: u64,
+        (mode, uid, gid): (Option<u32>, Option<u32>, Option<u32>),
+    ) -> Result<FileAttr, Errno> {
+        let entry = self.entry(number)?;
+        if mode.is_some() || uid.is_some() || gid.is_some() {
+            let mode = mode.map(|mode| u16::try_from(mode & 0o7777).unwrap_or(0));
+            self.state.rules.set_attributes(entry.node, mode, uid, gid).map_err(errno)?;
+        }
+        // Sizes stay 0, whatever is asked for (kernfs_iop_setattr).
+        self.attributes(number, entry)
+    }
+}
+
+/// The file of an event that says a word.
+fn said(reading: Reading) -> Vec<u8> {
+    format!("{reading}\n").into_bytes()
+}
