@@ -1,0 +1,1 @@
+//! The client of resctrl: groups, masks, tasks, and what is put back.

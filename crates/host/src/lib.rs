@@ -1,0 +1,16 @@
+//! The real Linux machine: programs of a host, whose shares of its last-level caches are set through resctrl.
+//!
+//! - [`actuate`]: the client of resctrl. What exists already is planned around, what is changed is written down first and
+//!   put back afterwards.
+//! - [`programs`]: whom to manage, and their arrivals, threads and exits.
+//! - [`counters`]: what they do, by perf counters or another source.
+//! - [`latency`]: how soon services answer.
+//! - [`clock`]: the host's time, or an emulator's.
+//! - [`machine`]: all of it as what policies know, a domain at a time.
+
+pub mod actuate;
+pub mod clock;
+pub mod counters;
+pub mod latency;
+pub mod machine;
+pub mod programs;

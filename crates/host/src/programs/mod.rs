@@ -1,0 +1,1 @@
+//! Whom to manage, and their arrivals, threads and exits.
