@@ -38,10 +38,15 @@ impl Chip {
         u64::from(self.uncore.llc.marked(mark)) * u64::from(self.settings.set_sampling) * LINE
     }
 
-    /// What a job's counters show, over all its runs: as policies are told it, on their scale of time.
+    /// What a job's counters show now, over all its runs: as policies are told it, on their scale of time. What is between
+    /// two readings is what a window tells that is as long.
     #[must_use]
     pub fn counters(&self, job: usize) -> Counters {
-        self.account(job).since(&Account::default(), u64::from(self.settings.time_scale))
+        let mut all = self.jobs[job].before;
+        for app in self.apps.iter().filter(|app| app.job == job) {
+            all.add(&app.counted(self.clock(self.now)));
+        }
+        all.since(&Account::default(), u64::from(self.settings.time_scale))
     }
 
     /// Whether a job's program runs.

@@ -112,6 +112,7 @@ impl Chip {
             || self
                 .stop_at_instructions
                 .is_some_and(|(job, instructions)| self.account(job).instructions >= instructions)
+            || self.is_paused()
             || !(self.apps.iter().any(|app| app.is_told)
                 || self.arrivals.iter().any(|(_, job)| !self.jobs[*job].job.system))
     }

@@ -16,6 +16,7 @@ use crate::class::Class;
 use crate::error::ChipError;
 use crate::geometry::MOST_CORES;
 use crate::job::{Job, Length, Then};
+use crate::pause::Pause;
 use crate::program::LINE;
 use crate::run::{TURN, Uncore};
 use crate::scheduler::{Priority, Scheduler, Thread};
@@ -38,6 +39,8 @@ pub struct Chip {
     pub(crate) stop_at: Option<Time>,
     pub(crate) stop_after: Option<usize>,
     pub(crate) stop_at_instructions: Option<(usize, u64)>,
+    /// What is waited for from outside, none of which cuts a turn.
+    pub(crate) pause: Pause,
     pub(crate) failure: Option<String>,
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) next_id: u32,
@@ -128,6 +131,7 @@ impl Chip {
             stop_at: None,
             stop_after: None,
             stop_at_instructions: None,
+            pause: Pause::default(),
             failure: None,
             stop: None,
             next_id: 0,

@@ -21,7 +21,7 @@ use crate::control;
 use crate::fault::Fault;
 use crate::filesystem::ResctrlFiles;
 use crate::handles::Handles;
-use crate::hardware::Hardware;
+use crate::hardware::{Hardware, Until};
 use crate::inodes::Inodes;
 use crate::mount::{self, Guardian, MountError, TYPE};
 use crate::placeholder::{Placeholder, Starter};
@@ -321,7 +321,7 @@ impl Emulator {
     /// Lets time pass, whoever has the clock.
     pub fn advance(&self, time: Duration) {
         let to = self.now().after(time);
-        self.shared.advance(to, false, || true);
+        self.shared.advance(&Until::time(to), || true);
     }
 
     /// Arms a fault.

@@ -9,6 +9,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::clock::Portions;
 use crate::handles::Handles;
+use crate::hardware::Until;
 use crate::inodes::Inodes;
 use crate::state::State;
 use crate::tasks::Look;
@@ -47,8 +48,15 @@ const ATTENTIVE: Duration = Duration::from_millis(20);
 /// How often /proc is looked at for who inherits whose group.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Time passes in steps that long where a client lets it, so that others come in between; the same steps every time.
+/// Time passes in steps that long where a client lets it, so that others come in between; they end
+/// where the machine's own do.
 const STEP: Duration = Duration::from_millis(1);
+
+/// The first time on the machine's clock that is this one or later.
+fn on_tick(time: Time, tick: Duration) -> Time {
+    let tick = u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX).max(1);
+    Time::from_nanos(time.nanos().checked_next_multiple_of(tick).unwrap_or(u64::MAX))
+}
 
 impl Shared {
     pub(crate) fn new(files: Files, dir: PathBuf) -> Self {
@@ -123,7 +131,7 @@ impl Shared {
             let is_soon = |then: Instant| began.saturating_duration_since(then) < ATTENTIVE;
             let portion = portions.next(pace, served.is_some_and(is_soon));
             let to = files.state.outside.hardware.now().after(portion);
-            files.state.advance(to);
+            files.state.advance(&Until::time(to));
             if let Some(after) = files.state.look_is_due(LOOK) {
                 let look = MutexGuard::unlocked_fair(&mut files, || Look::new(after));
                 // What could not be looked at is looked at next time.
@@ -140,22 +148,20 @@ impl Shared {
         }
     }
 
-    /// Lets time pass on a client's behalf, until `to`, or a program is over if that is asked for; whether it came so far, and was
-    /// not broken off because nobody waits for it any longer.
-    pub(crate) fn advance(
-        &self,
-        to: Time,
-        until_exit: bool,
-        is_awaited: impl Fn() -> bool,
-    ) -> bool {
+    /// Lets time pass on a client's behalf; whether it came so far, and was not broken off because nobody waits for it any longer.
+    pub(crate) fn advance(&self, until: &Until, is_awaited: impl Fn() -> bool) -> bool {
         let mut files = self.files();
         let running = |files: &Files| files.state.outside.running();
         let before = running(&files);
+        let to = on_tick(until.to, files.state.outside.hardware.tick());
         loop {
             let now = files.state.outside.hardware.now();
-            let next = now.after(STEP).min(to);
-            files.state.advance(next);
-            if next >= to || (until_exit && running(&files) < before) {
+            let about = now.after(STEP).min(until.about);
+            let is_met = files.state.advance(&Until { to, about, ..until.clone() });
+            let now = files.state.outside.hardware.now();
+            // Somebody may have ended a program.
+            let is_over = until.exit && running(&files) < before;
+            if is_met || is_over || now >= to.min(until.about) {
                 return true;
             }
             if self.is_over() || !is_awaited() {

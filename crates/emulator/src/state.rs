@@ -9,7 +9,7 @@ use fairways_resctrl::rules::{Node, Resctrl, Side};
 
 use crate::clock::Clock;
 use crate::fault::{Faults, Operation, What};
-use crate::hardware::{Class, Hardware};
+use crate::hardware::{Class, Hardware, Until};
 use crate::moved::Moved;
 use crate::outside::Outside;
 use crate::placeholder::Placeholder;
@@ -64,24 +64,29 @@ impl State {
         }
     }
 
-    /// Lets time pass until then: the machine's, and what the kernel does each second.
-    pub(crate) fn advance(&mut self, to: Time) {
+    /// Lets time pass: the machine's, and what the kernel does each second, between two steps of the machine. Whether a program
+    /// ended it.
+    pub(crate) fn advance(&mut self, until: &Until) -> bool {
         self.notice();
-        loop {
-            let next = to.min(self.limbo_at);
-            self.outside.hardware.advance(next);
+        let is_met = loop {
+            let next = Until { about: until.about.min(self.limbo_at), ..until.clone() };
+            let is_met = self.outside.hardware.advance(&next);
             self.outside.look();
-            if next < self.limbo_at {
-                break;
+            let now = self.outside.hardware.now();
+            while now >= self.limbo_at {
+                self.limbo_at = self.limbo_at.after(LIMBO);
+                self.rules.check_limbo(&mut self.outside);
             }
-            self.limbo_at = self.limbo_at.after(LIMBO);
-            self.rules.check_limbo(&mut self.outside);
-        }
+            if is_met || now >= until.about.min(until.to) {
+                break is_met;
+            }
+        };
         for program in 0..self.outside.placeholders.len() {
             if !self.outside.hardware.runs(program) {
                 self.end(program);
             }
         }
+        is_met
     }
 
     /// Notices placeholders that were ended from outside: their programs end.

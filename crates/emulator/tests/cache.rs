@@ -234,7 +234,9 @@ fn a_program_that_ends_takes_its_placeholder_along() {
     let request = fairways_emulator::control::Request::Advance {
         by_ns: Some(1_000_000_000),
         to_ns: None,
+        about_ns: None,
         until_exit: true,
+        until: Vec::new(),
     };
     client.ask(&request).unwrap();
     let now = client.status().unwrap();
@@ -243,7 +245,9 @@ fn a_program_that_ends_takes_its_placeholder_along() {
     let why = client.ask(&fairways_emulator::control::Request::Advance {
         by_ns: None,
         to_ns: None,
+        about_ns: None,
         until_exit: true,
+        until: Vec::new(),
     });
     assert!(why.unwrap_err().to_string().contains("no program runs"));
 }

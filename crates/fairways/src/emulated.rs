@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use comfy_table::{CellAlignment, Table};
 use fairways_emulator::control::{
-    ArmedFault, Client, ClientError, ClockState, ProgramCounters, ProgramState, Request, Response,
-    SCHEMA, Status,
+    ArmedFault, Client, ClientError, ClockState, ProgramCounters, ProgramLatencies, ProgramState,
+    Request, Response, SCHEMA, Status,
 };
 use fairways_emulator::{Fault, beside};
 use serde::Serialize;
@@ -41,7 +41,13 @@ fn request(asked: &Asked) -> Result<Request, BadInput> {
         Asked::Advance { time, until_exit } => {
             let nanos = span(time, "advance")?.as_nanos();
             let by_ns = Some(u64::try_from(nanos).unwrap_or(u64::MAX));
-            Request::Advance { by_ns, to_ns: None, until_exit: *until_exit }
+            Request::Advance {
+                by_ns,
+                to_ns: None,
+                about_ns: None,
+                until_exit: *until_exit,
+                until: Vec::new(),
+            }
         }
         Asked::Fault { fault } => {
             let fault: Fault = fault.parse().map_err(|why| BadInput(format!("{why}")))?;
@@ -52,6 +58,9 @@ fn request(asked: &Asked) -> Result<Request, BadInput> {
         Asked::Programs => Request::Programs {},
         Asked::Counters { programs } => {
             Request::Counters { programs: (!programs.is_empty()).then(|| programs.clone()) }
+        }
+        Asked::Latencies { programs } => {
+            Request::Latencies { programs: (!programs.is_empty()).then(|| programs.clone()) }
         }
         Asked::Cpu { cpu, state } => Request::Cpu { cpu: *cpu, online: *state == OnOff::On },
     })
@@ -94,6 +103,7 @@ fn table(response: &Response, out: &mut dyn Write) -> anyhow::Result<()> {
         Response::Status(of) => status(of, &mut table),
         Response::Programs(of) => programs(of, &mut table),
         Response::Counters(of) => counters(of, &mut table),
+        Response::Latencies(of) => latencies(of, &mut table),
         Response::Faults(of) => faults(of, &mut table),
         Response::Error(why) => return Err(BadInput(why.clone()).into()),
     }
@@ -168,6 +178,34 @@ fn counters(of: &[ProgramCounters], table: &mut Table) {
             or_none(of.llc_misses),
             or_none(of.stalls_l2_miss),
             or_none(of.memory_bytes),
+        ]);
+    }
+}
+
+fn latencies(of: &[ProgramLatencies], table: &mut Table) {
+    table.set_header(["program", "time", "requests", "p50 ms", "p95 ms", "p99 ms"]);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for program in of {
+        let answered = program.answered.as_deref();
+        let all = answered.map(|of| of.iter().map(|of| of.requests).sum::<u64>());
+        let at = |hundredths: u64| {
+            let rank = (all? * hundredths).div_ceil(100).max(1);
+            let mut so_far = 0;
+            let found = answered?.iter().find(|of| {
+                so_far += of.requests;
+                so_far >= rank
+            });
+            found.map(|of| format!("{:.3}", of.latency.as_secs_f64() * 1e3))
+        };
+        table.add_row([
+            program.name.clone(),
+            seconds(program.now_ns),
+            or_none(all),
+            or_none(at(50)),
+            or_none(at(95)),
+            or_none(at(99)),
         ]);
     }
 }

@@ -5,7 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{ArmedFault, ProgramCounters, ProgramState, Request, Response, Status};
+use fairways_core::Time;
+
+use super::{
+    ArmedFault, ProgramCounters, ProgramLatencies, ProgramState, Request, Response, Retired, Status,
+};
 use crate::fault::Fault;
 
 /// A connection to an emulator. What it holds is given back when it is dropped.
@@ -114,7 +118,23 @@ impl Client {
     /// If the clock is neither in lockstep nor held by this client.
     pub fn advance(&mut self, time: Duration) -> Result<Status, ClientError> {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.status_of(&Request::Advance { by_ns: Some(nanos), to_ns: None, until_exit: false })
+        self.status_of(&Request::Advance {
+            by_ns: Some(nanos),
+            to_ns: None,
+            about_ns: None,
+            until_exit: false,
+            until: Vec::new(),
+        })
+    }
+
+    /// Lets time pass up to this very time, or until programs have retired instructions.
+    ///
+    /// # Errors
+    /// If the clock is neither in lockstep nor held by this client, or there is no such program.
+    pub fn advance_until(&mut self, to: Time, until: Vec<Retired>) -> Result<Status, ClientError> {
+        let (by_ns, about_ns, until_exit) = (None, None, false);
+        let to_ns = Some(to.nanos());
+        self.status_of(&Request::Advance { by_ns, to_ns, about_ns, until_exit, until })
     }
 
     /// The simulated programs.
@@ -138,6 +158,20 @@ impl Client {
     ) -> Result<Vec<ProgramCounters>, ClientError> {
         match self.ask(&Request::Counters { programs })? {
             Response::Counters(counters) => Ok(counters),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// How soon services have answered since they started: these programs, or all that are services.
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn latencies(
+        &mut self,
+        programs: Option<Vec<String>>,
+    ) -> Result<Vec<ProgramLatencies>, ClientError> {
+        match self.ask(&Request::Latencies { programs })? {
+            Response::Latencies(latencies) => Ok(latencies),
             other => Err(unexpected(&other)),
         }
     }

@@ -8,7 +8,7 @@ mod server;
 pub use client::{Client, ClientError};
 pub(crate) use server::{Serving, serve};
 
-use fairways_core::Counters;
+use fairways_core::{Answered, Counters};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
@@ -26,8 +26,8 @@ pub enum Request {
     Hold {},
     /// Give the clock back.
     Release {},
-    /// Let time pass, by an amount, up to a time, or to the next exit of a program; the first of those that are given. Only on a
-    /// clock in lockstep, or that this connection holds.
+    /// Let time pass, by an amount, up to a time, to the next exit of a program, or until programs have retired instructions; the
+    /// first of those that are given. Only on a clock in lockstep, or that this connection holds.
     Advance {
         /// Nanoseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,15 +35,27 @@ pub enum Request {
         /// Nanoseconds since the machine began. A time that is past changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to_ns: Option<u64>,
-        /// Whether to stop as soon as a program is over.
+        /// The same, but the machine ends the step of its own in which that time comes, which the times above cut short.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about_ns: Option<u64>,
+        /// Whether to stop with the machine's step in which a program is over.
         #[serde(default)]
         until_exit: bool,
+        /// With the machine's step in which one of these has come.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        until: Vec<Retired>,
     },
     /// The simulated programs.
     Programs {},
     /// What counters of programs have counted.
     Counters {
         /// Programs by name or by the process's id; `None`: all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        programs: Option<Vec<String>>,
+    },
+    /// How soon services have answered.
+    Latencies {
+        /// Programs by name or by the process's id; `None`: all that are services.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         programs: Option<Vec<String>>,
     },
@@ -69,6 +81,16 @@ pub enum Request {
     },
 }
 
+/// So many instructions that programs have retired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retired {
+    /// Programs by name or by the process's id, each once.
+    pub programs: Vec<String>,
+    /// What `counters` shows of them in sum, or more.
+    pub instructions: u64,
+}
+
 /// What the emulator answers: `{"status": {...}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -79,6 +101,8 @@ pub enum Response {
     Programs(Vec<ProgramState>),
     /// To counters, in the order of programs.
     Counters(Vec<ProgramCounters>),
+    /// To latencies, in the order of programs.
+    Latencies(Vec<ProgramLatencies>),
     /// To faults, arm and clear.
     Faults(Vec<ArmedFault>),
     /// It could not be done: why, in a line.
@@ -157,6 +181,20 @@ pub struct ProgramCounters {
     pub now_ns: u64,
     /// Since it started; `null` is missing.
     pub counters: Counters,
+}
+
+/// How soon a service has answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramLatencies {
+    /// Its name.
+    pub name: String,
+    /// Its placeholder's process and thread.
+    pub pid: i32,
+    /// When, on the machine's clock.
+    pub now_ns: u64,
+    /// Since it started, from the shortest latency to the longest; `null`: it is no service.
+    pub answered: Option<Vec<Answered>>,
 }
 
 /// A fault that waits for its time.

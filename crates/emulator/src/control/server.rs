@@ -12,9 +12,14 @@ use fairways_core::Time;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{ArmedFault, ProgramCounters, ProgramState, Request, Response, SCHEMA, Status};
+use super::{
+    ArmedFault, ProgramCounters, ProgramLatencies, ProgramState, Request, Response, Retired,
+    SCHEMA, Status,
+};
 use crate::clock::Pace;
 use crate::fault::Fault;
+use crate::hardware::Until;
+use crate::outside::Outside;
 use crate::shared::{Files, Shared};
 use crate::state::State;
 
@@ -146,13 +151,17 @@ fn understood(line: &[u8]) -> Result<Request, String> {
 }
 
 /// The requests, with their fields in words.
-const REQUESTS: [(&str, &str); 10] = [
+const REQUESTS: [(&str, &str); 11] = [
     ("status", ""),
     ("hold", ""),
     ("release", ""),
-    ("advance", "by_ns and to_ns, numbers from 0, and until_exit, true or false"),
+    (
+        "advance",
+        "by_ns, to_ns and about_ns, numbers from 0, until_exit, true or false, and until, a list of programs and instructions",
+    ),
     ("programs", ""),
     ("counters", "programs, a list of names or process ids"),
+    ("latencies", "programs, a list of names or process ids"),
     ("faults", ""),
     ("arm", "fault, such as write:*/schemata=EBUSY"),
     ("clear", "id, a number"),
@@ -206,23 +215,34 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
             clock.holder = None;
             shared.wake();
         }
-        Request::Advance { by_ns, to_ns, until_exit } => {
+        Request::Advance { by_ns, to_ns, about_ns, until_exit, until } => {
             if !clock.obeys(number) {
                 return refused("advance: hold the clock first, or start with --clock lockstep");
             }
             let now = outside.hardware.now();
             let by = by_ns.map(|by| now.after(Duration::from_nanos(by)));
             let to = to_ns.map(Time::from_nanos);
-            let Some(to) = by.into_iter().chain(to).min().or(until_exit.then_some(FOREVER)) else {
-                return refused("advance: expected by_ns, to_ns or until_exit");
-            };
-            if to == FOREVER && outside.running() == 0 {
+            let about = about_ns.map_or(FOREVER, Time::from_nanos);
+            let to = by.into_iter().chain(to).min().unwrap_or(FOREVER);
+            let is_forever = to.min(about) == FOREVER;
+            if is_forever && !until_exit && until.is_empty() {
+                return refused("advance: expected by_ns, to_ns, about_ns, until_exit or until");
+            }
+            if is_forever && outside.running() == 0 {
                 return refused("advance: no program runs that could exit");
             }
-            if to > now {
+            let mut instructions = Vec::new();
+            for Retired { programs, instructions: count } in until {
+                match chosen(outside, Some(programs)) {
+                    Ok(of) => instructions.push((of, *count)),
+                    Err(why) => return Response::Error(format!("advance: until: {why}")),
+                }
+            }
+            if to.min(about) > now {
+                let until = Until { to, about, exit: *until_exit, instructions };
                 clock.advances(number, true);
                 drop(files);
-                let came_there = shared.advance(to, *until_exit, || is_there(stream));
+                let came_there = shared.advance(&until, || is_there(stream));
                 files = shared.files();
                 files.state.clock.advances(number, false);
                 if !came_there {
@@ -232,7 +252,22 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
             }
         }
         Request::Programs {} => return Response::Programs(programs(&files.state)),
-        Request::Counters { programs } => return counters(&files.state, programs.as_deref()),
+        Request::Counters { programs } => {
+            return match chosen(outside, programs.as_deref()) {
+                Ok(chosen) => Response::Counters(counters(outside, &chosen)),
+                Err(why) => Response::Error(format!("counters: {why}")),
+            };
+        }
+        Request::Latencies { programs } => {
+            return match chosen(outside, programs.as_deref()) {
+                Ok(chosen) => {
+                    let mut all = latencies(outside, &chosen);
+                    all.retain(|of| programs.is_some() || of.answered.is_some());
+                    Response::Latencies(all)
+                }
+                Err(why) => Response::Error(format!("latencies: {why}")),
+            };
+        }
         Request::Faults {} => return faults(&files.state),
         Request::Arm { fault } => {
             files.state.faults.arm(fault.clone());
@@ -295,32 +330,48 @@ fn programs(state: &State) -> Vec<ProgramState> {
     of.collect()
 }
 
-fn counters(state: &State, asked: Option<&[String]>) -> Response {
-    let hardware = &state.outside.hardware;
-    let now_ns = hardware.now().nanos();
-    let each = hardware.names().iter().zip(&state.outside.placeholders).enumerate();
-    let all = each.map(|(program, (name, placeholder))| ProgramCounters {
-        name: name.clone(),
-        pid: placeholder.thread(),
-        now_ns,
-        counters: hardware.counters(program),
-    });
-    let all: Vec<ProgramCounters> = all.collect();
-    let Some(asked) = asked else { return Response::Counters(all) };
+/// The programs that are asked for, by name or process id; all, if none is.
+fn chosen(outside: &Outside, asked: Option<&[String]>) -> Result<Vec<usize>, String> {
+    let names = outside.hardware.names();
+    let Some(asked) = asked else { return Ok((0..names.len()).collect()) };
     let mut found = Vec::new();
     for text in asked {
-        let is_it = |of: &&ProgramCounters| of.name == *text || of.pid.to_string() == *text;
         let before = found.len();
-        found.extend(all.iter().filter(is_it).cloned());
+        for (program, (name, placeholder)) in names.iter().zip(&outside.placeholders).enumerate() {
+            if name == text || placeholder.thread().to_string() == *text {
+                found.push(program);
+            }
+        }
         if found.len() == before {
-            let names: Vec<&str> = all.iter().map(|of| of.name.as_str()).collect();
-            return Response::Error(format!(
-                "counters: expected one of the programs {}, or its process id, found {text:?}",
-                names.join(", ")
+            let names = names.join(", ");
+            return Err(format!(
+                "expected one of the programs {names}, or its process id, found {text:?}"
             ));
         }
     }
-    Response::Counters(found)
+    Ok(found)
+}
+
+fn counters(outside: &Outside, chosen: &[usize]) -> Vec<ProgramCounters> {
+    let Outside { hardware, placeholders, .. } = outside;
+    let of = |&program: &usize| ProgramCounters {
+        name: hardware.names()[program].clone(),
+        pid: placeholders[program].thread(),
+        now_ns: hardware.now().nanos(),
+        counters: hardware.counters(program),
+    };
+    chosen.iter().map(of).collect()
+}
+
+fn latencies(outside: &mut Outside, chosen: &[usize]) -> Vec<ProgramLatencies> {
+    let Outside { hardware, placeholders, .. } = outside;
+    let of = |&program: &usize| ProgramLatencies {
+        name: hardware.names()[program].clone(),
+        pid: placeholders[program].thread(),
+        now_ns: hardware.now().nanos(),
+        answered: hardware.latencies(program),
+    };
+    chosen.iter().map(of).collect()
 }
 
 fn faults(state: &State) -> Response {
@@ -345,9 +396,16 @@ mod tests {
             Request::Status {},
             Request::Hold {},
             Request::Release {},
-            Request::Advance { by_ns: Some(1), to_ns: None, until_exit: true },
+            Request::Advance {
+                by_ns: Some(1),
+                to_ns: None,
+                about_ns: Some(2),
+                until_exit: true,
+                until: vec![Retired { programs: vec!["web".to_owned()], instructions: 3 }],
+            },
             Request::Programs {},
             Request::Counters { programs: None },
+            Request::Latencies { programs: Some(vec!["web".to_owned()]) },
             Request::Faults {},
             Request::Arm { fault },
             Request::Clear { id: None },

@@ -1,10 +1,13 @@
 //! A chip that executes addresses.
 
-use fairways_chip::{Chip, ChipError, Geometry, Job, Settings, Then};
-use fairways_core::{Counters, Machine, Time};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fairways_chip::{Chip, ChipError, Geometry, Job, Pause, Settings, Then};
+use fairways_core::{Answered, Counters, Event, Machine, Time};
 use fairways_resctrl::platform::{Caches, Platform};
 
-use super::{Class, Hardware};
+use super::{Class, Hardware, Until};
 
 /// A [`Chip`] behind the files. Its programs start at once.
 ///
@@ -15,6 +18,10 @@ pub struct ChipMachine {
     geometry: Geometry,
     names: Vec<String>,
     now: Time,
+    /// How many times as fast as the chip's own the clock goes.
+    time_scale: u64,
+    /// By program: requests by latency in nanoseconds; `None`: it is no service.
+    answered: Vec<Option<BTreeMap<u64, u64>>>,
 }
 
 impl ChipMachine {
@@ -28,10 +35,12 @@ impl ChipMachine {
     ) -> Result<Self, ChipError> {
         let (names, jobs): (Vec<String>, Vec<Job>) = jobs.into_iter().unzip();
         let once = |job| Job { then: Then::Exit, at: Time::ZERO, ..job };
+        let answered = jobs.iter().map(|job| job.requests().map(|_| BTreeMap::new())).collect();
         let chip = Chip::new(settings, jobs.into_iter().map(once))?;
-        let mut machine = Self { chip, geometry: settings.chip, names, now: Time::ZERO };
+        let (geometry, time_scale) = (settings.chip, u64::from(settings.time_scale));
+        let mut machine = Self { chip, geometry, names, now: Time::ZERO, time_scale, answered };
         // Programs start.
-        machine.advance(Time::ZERO);
+        machine.advance(&Until::time(Time::ZERO));
         Ok(machine)
     }
 
@@ -57,6 +66,17 @@ pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
         .with_llc_bytes(u32::try_from(bytes).unwrap_or(u32::MAX))
 }
 
+impl ChipMachine {
+    /// Whether any of these have run so far.
+    fn has_run(&self, instructions: &[(Vec<usize>, u64)]) -> bool {
+        let ran = |jobs: &[usize]| {
+            let each = jobs.iter().filter_map(|&job| self.chip.counters(job).instructions);
+            each.fold(0, u64::saturating_add)
+        };
+        instructions.iter().any(|(jobs, count)| ran(jobs) >= *count)
+    }
+}
+
 impl Hardware for ChipMachine {
     fn names(&self) -> &[String] {
         &self.names
@@ -66,11 +86,30 @@ impl Hardware for ChipMachine {
         self.now
     }
 
-    fn advance(&mut self, to: Time) {
+    fn tick(&self) -> Duration {
+        Duration::from_nanos(self.time_scale)
+    }
+
+    fn advance(&mut self, until: &Until) -> bool {
+        let Until { to, about, exit, instructions } = until;
+        let mut pause = Pause { at: Some(*about), instructions: instructions.clone() };
+        self.chip.stop_at((*to).max(self.now));
+        self.chip.pause_at(pause.clone());
+        let mut ended = false;
+        while let Some((at, event)) = self.chip.next_event() {
+            if matches!(event, Event::Exited { .. }) && *exit {
+                // What else happens at that time still does.
+                ended = true;
+                pause.at = Some(at);
+                self.chip.pause_at(pause.clone());
+            }
+        }
+        let reached = self.chip.now();
+        let is_met = ended || self.has_run(instructions);
         // A chip on which nothing is left to run goes no further, but its clock does.
+        let to = if is_met || reached >= *about { reached } else { *to.min(about) };
         self.now = self.now.max(to);
-        self.chip.stop_at(self.now);
-        while self.chip.next_event().is_some() {}
+        is_met
     }
 
     fn runs(&self, program: usize) -> bool {
@@ -93,6 +132,18 @@ impl Hardware for ChipMachine {
 
     fn counters(&self, program: usize) -> Counters {
         self.chip.counters(program)
+    }
+
+    fn latencies(&mut self, program: usize) -> Option<Vec<Answered>> {
+        let all = self.answered[program].as_mut()?;
+        for step in self.chip.take_latencies(program).iter_recorded() {
+            *all.entry(step.value_iterated_to()).or_default() += step.count_at_value();
+        }
+        let answered = |(&nanos, &requests)| {
+            let latency = Duration::from_nanos(nanos);
+            Answered { latency, requests }
+        };
+        Some(all.iter().map(answered).collect())
     }
 
     fn occupancy_bytes(&self, mark: u16) -> u64 {

@@ -1,8 +1,8 @@
 //! A machine on which nothing runs.
 
-use fairways_core::{Counters, Time};
+use fairways_core::{Answered, Counters, Time};
 
-use super::{Class, Hardware};
+use super::{Class, Hardware, Until};
 
 /// Nothing runs, and every counter stays at 0: for who looks at the files only.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,8 +19,9 @@ impl Hardware for Idle {
         self.now
     }
 
-    fn advance(&mut self, to: Time) {
-        self.now = self.now.max(to);
+    fn advance(&mut self, until: &Until) -> bool {
+        self.now = self.now.max(until.to.min(until.about));
+        false
     }
 
     fn runs(&self, _: usize) -> bool {
@@ -37,6 +38,10 @@ impl Hardware for Idle {
 
     fn counters(&self, _: usize) -> Counters {
         Counters::default()
+    }
+
+    fn latencies(&mut self, _: usize) -> Option<Vec<Answered>> {
+        None
     }
 
     fn occupancy_bytes(&self, _: u16) -> u64 {

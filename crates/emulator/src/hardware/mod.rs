@@ -7,7 +7,30 @@ pub use chip::{ChipMachine, platform_of};
 pub use idle::Idle;
 
 pub use fairways_chip::Class;
-use fairways_core::{Counters, Time};
+use std::time::Duration;
+
+use fairways_core::{Answered, Counters, Time};
+
+/// How far to let time pass: until the first of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Until {
+    /// This very time.
+    pub to: Time,
+    /// When this time has come and the machine is between two steps of its own, which it takes as if nobody waited.
+    pub about: Time,
+    /// The step in which a program is over.
+    pub exit: bool,
+    /// The step in which these programs together have retired so many instructions since they started.
+    pub instructions: Vec<(Vec<usize>, u64)>,
+}
+
+impl Until {
+    /// Until this very time.
+    #[must_use]
+    pub fn time(to: Time) -> Self {
+        Self { to, about: to, exit: false, instructions: Vec::new() }
+    }
+}
 
 /// A simulated machine with one last-level cache, whose programs the files govern.
 ///
@@ -19,8 +42,14 @@ pub trait Hardware: Send {
     /// How far its clock is.
     fn now(&self) -> Time;
 
-    /// Lets time pass until then. An earlier time changes nothing.
-    fn advance(&mut self, to: Time);
+    /// The least time that its clock goes on by.
+    fn tick(&self) -> Duration {
+        Duration::from_nanos(1)
+    }
+
+    /// Lets time pass, and says whether a program ended it: by being over, or by its instructions. A time that is past changes
+    /// nothing.
+    fn advance(&mut self, until: &Until) -> bool;
 
     /// Whether a program still runs.
     fn runs(&self, program: usize) -> bool;
@@ -36,6 +65,10 @@ pub trait Hardware: Send {
 
     /// What a program's counters have counted since it started; what is not counted is missing.
     fn counters(&self, program: usize) -> Counters;
+
+    /// How long a service's requests took that it has answered since it started, from the shortest to the longest; `None`: it is
+    /// no service.
+    fn latencies(&mut self, program: usize) -> Option<Vec<Answered>>;
 
     /// The bytes of lines in the cache that were brought in under a mark.
     fn occupancy_bytes(&self, mark: u16) -> u64;

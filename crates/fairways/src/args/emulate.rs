@@ -186,6 +186,11 @@ pub(crate) enum Asked {
         /// Programs, by name or process id [default: all]
         programs: Vec<String>,
     },
+    /// How soon services have answered since they started
+    Latencies {
+        /// Services, by name or process id [default: all]
+        programs: Vec<String>,
+    },
     /// Put a CPU on line, or take it off
     Cpu {
         /// Its number
