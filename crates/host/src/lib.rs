@@ -6,11 +6,13 @@
 //! - [`counters`]: what they do, by perf counters or another source.
 //! - [`latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
+//! - [`emulated`]: a connection to an emulator, whose clock, counters and services those are.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
 
 pub mod actuate;
 pub mod clock;
 pub mod counters;
+pub mod emulated;
 pub mod latency;
 pub mod machine;
 pub mod programs;

@@ -1,5 +1,7 @@
 //! What programs do: perf counters, or another source.
 
+pub mod emulated;
+
 use fairways_core::{AppId, Counters};
 
 /// What is counted of a program.

@@ -1,5 +1,7 @@
 //! How soon services answer.
 
+pub mod emulated;
+
 use fairways_core::Answered;
 
 /// A source of one service's latencies.

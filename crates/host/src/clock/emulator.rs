@@ -1,0 +1,119 @@
+//! An emulator's time.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use fairways_core::{AppId, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::{Value, json};
+
+use super::{Clock, Wait};
+use crate::counters::emulated::threshold;
+use crate::emulated::{ClockState, Connection, Status};
+
+/// The clock of an emulator's machine, which goes on only while it is waited on: this connection holds it, unless it is in lockstep.
+/// It stops between the machine's steps to see whether somebody calls for attention, so that nothing but
+/// [`Wait::until`] changes what the machine does.
+#[derive(Debug)]
+pub struct EmulatorClock {
+    connection: Connection,
+    began: u64,
+    now: u64,
+    running: usize,
+    /// How much time to let pass before attention is looked after.
+    portion: Duration,
+}
+
+/// How long a portion is to take in real time at least and at most.
+const SOON: Duration = Duration::from_millis(20);
+const LATE: Duration = Duration::from_millis(100);
+
+impl EmulatorClock {
+    /// Takes the emulator's clock, which is zero now.
+    ///
+    /// # Errors
+    /// If another client has it, or the emulator does not answer.
+    pub fn new(connection: &Connection) -> io::Result<Self> {
+        let mut socket = connection.socket();
+        let mut status: Status = socket.ask(&json!({"do": "status"}), "status")?;
+        if status.clock != ClockState::Lockstep {
+            status = socket.ask(&json!({"do": "hold"}), "status")?;
+        }
+        drop(socket);
+        let Status { now_ns, running, .. } = status;
+        let portion = Duration::from_millis(10);
+        Ok(Self { connection: connection.clone(), began: now_ns, now: now_ns, running, portion })
+    }
+
+    /// On the machine's own clock.
+    fn there(&self, time: Time) -> u64 {
+        self.began.saturating_add(time.nanos())
+    }
+
+    fn advance(&mut self, until: Time, about: Time, targets: &Value) -> io::Result<()> {
+        let request = json!({
+            "do": "advance",
+            "to_ns": self.there(until),
+            "about_ns": self.there(about),
+            "until_exit": true,
+            "until": targets,
+        });
+        let from = Instant::now();
+        let status = self.connection.socket().advance(&request)?;
+        let took = from.elapsed();
+        (self.now, self.running) = (status.now_ns, status.running);
+        if took < SOON {
+            self.portion = (self.portion * 2).min(Duration::from_secs(1));
+        } else if took > LATE {
+            self.portion = (self.portion / 2).max(Duration::from_micros(1));
+        }
+        Ok(())
+    }
+
+    /// What the emulator is to wait for of programs' instructions; those that it does not know are passed over.
+    fn targets(&self, instructions: &[(AppId, u64)]) -> Value {
+        let socket = self.connection.socket();
+        let targets = instructions.iter().filter_map(|&(app, count)| {
+            let (pids, count) = threshold(&socket, app, count)?;
+            let programs: Vec<String> = pids.iter().map(i32::to_string).collect();
+            Some(json!({"programs": programs, "instructions": count}))
+        });
+        Value::Array(targets.collect())
+    }
+}
+
+impl Clock for EmulatorClock {
+    fn now(&self) -> Time {
+        Time::from_nanos(self.now.saturating_sub(self.began))
+    }
+
+    fn tells_instructions(&self) -> bool {
+        true
+    }
+
+    fn was_suspended(&mut self) -> bool {
+        false
+    }
+
+    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<()> {
+        let targets = self.targets(wait.instructions);
+        loop {
+            let about = self.now().after(self.portion).min(wait.about);
+            let running = self.running;
+            self.advance(wait.until, about, &targets)?;
+            // What comes earlier than that is a program's doing.
+            let is_early = self.now() < about.min(wait.until) || self.running < running;
+            if is_early || self.now() >= wait.until.min(wait.about) {
+                return Ok(());
+            }
+            let mut asked: Vec<PollFd<'_>> =
+                wait.attention.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            match poll(&mut asked, Some(&at_once)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(why) => return Err(why.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Whose time it is: the host's, or an emulator's.
+
+mod emulator;
+mod real;
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use fairways_core::{AppId, Time};
+
+pub use emulator::EmulatorClock;
+pub use real::RealClock;
+
+/// What is waited for: the first of these.
+#[derive(Debug)]
+pub struct Wait<'a> {
+    /// This very time.
+    pub until: Time,
+    /// About this time: a simulated machine is not held up in the midst of a step for it.
+    pub about: Time,
+    /// A program has retired so many instructions since its counters were begun, where the clock [can
+    /// tell](Clock::tells_instructions).
+    pub instructions: &'a [(AppId, u64)],
+    /// One of these descriptors is readable, or hung up.
+    pub attention: &'a [BorrowedFd<'a>],
+}
+
+/// A clock that can be waited on.
+pub trait Clock {
+    /// The time since the clock was made, without what the machine was suspended for.
+    fn now(&self) -> Time;
+
+    /// Whether it comes back by itself as soon as a program has retired instructions.
+    fn tells_instructions(&self) -> bool;
+
+    /// Whether the machine was suspended since this was last asked, or the clock was made.
+    fn was_suspended(&mut self) -> bool;
+
+    /// Waits. It may come back earlier.
+    ///
+    /// # Errors
+    /// If the clock has stopped for good.
+    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<()>;
+}

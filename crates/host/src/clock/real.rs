@@ -1,0 +1,124 @@
+//! The host's own time.
+
+use std::io;
+use std::time::Duration;
+
+use fairways_core::Time;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use super::{Clock, Wait};
+
+/// The clocks differ by more than this only where the machine was suspended in between: they are not read at once.
+const APART: Duration = Duration::from_millis(100);
+
+/// `CLOCK_MONOTONIC`, which stands still while the machine is suspended, as its programs do (clock_gettime(2)).
+#[derive(Debug)]
+pub struct RealClock {
+    began: Duration,
+    /// For how long the machine was suspended since it was booted, when last asked: what `CLOCK_BOOTTIME` is ahead.
+    suspended: Duration,
+}
+
+impl RealClock {
+    /// It is zero now.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { began: read(ClockId::Monotonic), suspended: suspended() }
+    }
+
+    /// Whether the machine was suspended meanwhile, which by now was so for so long in all.
+    fn notes_suspension(&mut self, now: Duration) -> bool {
+        let was = now > self.suspended + APART;
+        self.suspended = now;
+        was
+    }
+}
+
+impl Default for RealClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn read(clock: ClockId) -> Duration {
+    // Neither clock is ever negative.
+    Duration::try_from(clock_gettime(clock)).unwrap_or_default()
+}
+
+fn suspended() -> Duration {
+    let awake = read(ClockId::Monotonic);
+    read(ClockId::Boottime).saturating_sub(awake)
+}
+
+impl Clock for RealClock {
+    fn now(&self) -> Time {
+        Time::ZERO.after(read(ClockId::Monotonic).saturating_sub(self.began))
+    }
+
+    fn tells_instructions(&self) -> bool {
+        false
+    }
+
+    fn was_suspended(&mut self) -> bool {
+        self.notes_suspension(suspended())
+    }
+
+    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<()> {
+        let span = wait.until.min(wait.about).since(self.now());
+        // No kernel waits for longer than it has seconds; whoever waits is back sooner then.
+        let timeout = Timespec::try_from(span.min(Duration::from_secs(3600)));
+        let timeout = timeout.map_err(io::Error::other)?;
+        let mut asked: Vec<PollFd<'_>> =
+            wait.attention.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+        match poll(&mut asked, Some(&timeout)) {
+            // A signal came, which somebody else has heeded.
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(why) => Err(why.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn wait_for(clock: &mut RealClock, until: Duration, stream: &UnixStream) -> Duration {
+        let from = clock.now();
+        let until = from.after(until);
+        let attention = [stream.as_fd()];
+        let wait =
+            Wait { until, about: from.after(LONG), instructions: &[], attention: &attention };
+        clock.wait(&wait).unwrap();
+        clock.now().since(from)
+    }
+
+    #[test]
+    fn it_waits_until_its_time_or_until_somebody_writes() {
+        let mut clock = RealClock::new();
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let waited = wait_for(&mut clock, Duration::from_millis(20), &theirs);
+        assert!(waited >= Duration::from_millis(20) && waited < LONG, "{waited:?}");
+        ours.write_all(b"x").unwrap();
+        assert!(wait_for(&mut clock, LONG, &theirs) < LONG / 2);
+        // What is past is not waited for.
+        let wait = Wait { until: Time::ZERO, about: Time::ZERO, instructions: &[], attention: &[] };
+        clock.wait(&wait).unwrap();
+    }
+
+    #[test]
+    fn a_suspension_is_told_once() {
+        let mut clock = RealClock::new();
+        assert!(!clock.was_suspended());
+        let later = clock.suspended + Duration::from_secs(1);
+        assert!(clock.notes_suspension(later));
+        assert!(!clock.notes_suspension(later + APART / 2));
+    }
+}

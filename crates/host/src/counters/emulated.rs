@@ -1,0 +1,166 @@
+//! The counters of an emulator's programs.
+
+use fairways_core::{AppId, Counters};
+
+use super::{Source, Target};
+use crate::emulated::{Connection, Joined, Socket};
+
+/// What the programs of an emulator have counted, which are known by their placeholders' processes. Of a program of which no thread
+/// is one of those, everything is missing.
+#[derive(Debug)]
+pub struct Emulated {
+    connection: Connection,
+    is_silent: bool,
+}
+
+impl Emulated {
+    /// By this connection.
+    #[must_use]
+    pub fn new(connection: &Connection) -> Self {
+        Self { connection: connection.clone(), is_silent: false }
+    }
+
+    /// Does something by the connection, and says once that it does not answer.
+    fn ask<T>(&mut self, ask: impl FnOnce(&mut Socket) -> std::io::Result<T>) -> Option<T> {
+        match ask(&mut self.connection.socket()) {
+            Ok(answer) => {
+                self.is_silent = false;
+                Some(answer)
+            }
+            Err(why) => {
+                if !self.is_silent {
+                    tracing::warn!(target: "fairways::counters", "counters are missing: {why}");
+                }
+                self.is_silent = true;
+                None
+            }
+        }
+    }
+}
+
+/// Two counters as one; missing, where one is.
+fn both(one: Option<u64>, other: Option<u64>, of: fn(u64, u64) -> Option<u64>) -> Option<u64> {
+    one.zip(other).and_then(|(one, other)| of(one, other))
+}
+
+/// Each counter of two readings.
+fn each(one: &Counters, other: &Counters, of: fn(u64, u64) -> Option<u64>) -> Counters {
+    let of = |field: fn(&Counters) -> Option<u64>| both(field(one), field(other), of);
+    Counters {
+        instructions: of(|counters| counters.instructions),
+        cycles: of(|counters| counters.cycles),
+        l1_references: of(|counters| counters.l1_references),
+        llc_references: of(|counters| counters.llc_references),
+        llc_misses: of(|counters| counters.llc_misses),
+        stalls_l2_miss: of(|counters| counters.stalls_l2_miss),
+        stalls_llc_miss: of(|counters| counters.stalls_llc_miss),
+        stalls_store_buffer: of(|counters| counters.stalls_store_buffer),
+        memory_bytes: of(|counters| counters.memory_bytes),
+    }
+}
+
+/// What was counted from one reading to the next; missing, where it is in one of them or goes backwards.
+pub(crate) fn between(from: &Counters, to: &Counters) -> Counters {
+    each(to, from, u64::checked_sub)
+}
+
+/// Two counts in sum; missing, where one is.
+fn sum(one: &Counters, other: &Counters) -> Counters {
+    each(one, other, u64::checked_add)
+}
+
+/// Nothing was counted, of everything.
+const NOTHING: Counters = Counters {
+    instructions: Some(0),
+    cycles: Some(0),
+    l1_references: Some(0),
+    llc_references: Some(0),
+    llc_misses: Some(0),
+    stalls_l2_miss: Some(0),
+    stalls_llc_miss: Some(0),
+    stalls_store_buffer: Some(0),
+    memory_bytes: Some(0),
+};
+
+/// What a program's processes are to have retired in sum when it has retired so many instructions since it was begun; `None`: it has
+/// no process that the emulator knows, or that is not counted.
+pub(crate) fn threshold(socket: &Socket, app: AppId, count: u64) -> Option<(Vec<i32>, u64)> {
+    let joined = socket.counted.get(&app).filter(|joined| !joined.is_empty())?;
+    let kept = socket.kept.get(&app).unwrap_or(&NOTHING).instructions?;
+    let before = joined.iter().map(|of| of.from.instructions).sum::<Option<u64>>()?;
+    let pids = joined.iter().map(|of| of.pid).collect();
+    Some((pids, count.saturating_sub(kept).saturating_add(before)))
+}
+
+impl Source for Emulated {
+    fn begin(&mut self, target: &Target) {
+        let mut socket = self.connection.socket();
+        socket.counted.insert(target.app, Vec::new());
+        socket.kept.insert(target.app, NOTHING);
+        drop(socket);
+        self.threads(target.app, &target.threads);
+    }
+
+    fn threads(&mut self, app: AppId, threads: &[i32]) {
+        self.ask(|socket| {
+            let seen = socket.counters()?.clone();
+            let Some(mut joined) = socket.counted.remove(&app) else { return Ok(()) };
+            let mut kept = socket.kept.remove(&app).unwrap_or(NOTHING);
+            joined.retain(|of| {
+                let is_there = threads.contains(&of.pid);
+                if !is_there && let Some(to) = seen.get(&of.pid) {
+                    kept = sum(&kept, &between(&of.from, to));
+                }
+                is_there
+            });
+            for pid in threads {
+                if let Some(from) = seen.get(pid).filter(|_| joined.iter().all(|of| of.pid != *pid))
+                {
+                    joined.push(Joined { pid: *pid, from: *from });
+                }
+            }
+            socket.counted.insert(app, joined);
+            socket.kept.insert(app, kept);
+            Ok(())
+        });
+    }
+
+    fn read(&mut self, app: AppId, _: u32) -> Counters {
+        let read = self.ask(|socket| {
+            let seen = socket.counters()?.clone();
+            let joined = socket.counted.get(&app).map(Vec::as_slice).unwrap_or_default();
+            let kept = socket.kept.get(&app).copied().unwrap_or(NOTHING);
+            if joined.is_empty() && kept == NOTHING {
+                return Ok(Counters::default());
+            }
+            Ok(joined.iter().fold(kept, |all, of| {
+                let to = seen.get(&of.pid).copied().unwrap_or_default();
+                sum(&all, &between(&of.from, &to))
+            }))
+        });
+        read.unwrap_or_default()
+    }
+
+    fn end(&mut self, app: AppId) {
+        let mut socket = self.connection.socket();
+        socket.counted.remove(&app);
+        socket.kept.remove(&app);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_at_either_end_is_missing_between() {
+        let of = |instructions, cycles| Counters { instructions, cycles, ..Counters::default() };
+        let from = of(Some(5), Some(9));
+        assert_eq!(between(&from, &of(Some(8), None)), of(Some(3), None));
+        assert_eq!(between(&of(None, Some(9)), &of(Some(8), Some(9))), of(None, Some(0)));
+        // No counter goes backwards.
+        assert_eq!(between(&from, &of(Some(4), Some(10))), of(None, Some(1)));
+        assert_eq!(sum(&from, &of(Some(1), None)), of(Some(6), None));
+        assert_eq!(sum(&from, &NOTHING).instructions, Some(5));
+    }
+}
