@@ -1,8 +1,10 @@
 //! What programs do: perf counters, or another source.
 
 pub mod emulated;
+pub mod perf;
 
 use fairways_core::{AppId, Counters};
+use fairways_resctrl::language::CpuSet;
 
 /// What is counted of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,4 +34,7 @@ pub trait Source {
 
     /// Counts it no longer.
     fn end(&mut self, app: AppId);
+
+    /// Which CPUs each domain has from now on, for a source that tells CPUs apart.
+    fn set_domains(&mut self, _: &[(u32, CpuSet)]) {}
 }
