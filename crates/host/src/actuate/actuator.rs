@@ -1,0 +1,173 @@
+//! The client itself.
+
+use std::collections::BTreeMap;
+
+use fairways_core::AppId;
+use fairways_resctrl::language::{Monitoring, Reading};
+use rustix::io::Errno;
+
+use super::classes::Class;
+use super::domain::{Domain, Offers};
+use super::ledger::State;
+use super::lock::Lock;
+use super::program::Program;
+use super::refine::Plan;
+use super::restore::{Restored, put_back, recover};
+use super::survey::Survey;
+use super::tree::Tree;
+use super::{Error, OpenError, Settings};
+
+/// A client of one mounted resctrl, which it alone manages as Fairways.
+///
+/// [`close`](Self::close) puts everything back. Where it is dropped without, all stays as it is until the next
+/// [`open`](Self::open), or [`restore`](super::restore()).
+#[derive(Debug)]
+pub struct Actuator {
+    pub(super) settings: Settings,
+    pub(super) tree: Tree,
+    pub(super) state: State,
+    pub(super) survey: Survey,
+    pub(super) offers: Offers,
+    pub(super) domains: Vec<Domain>,
+    pub(super) classes: Vec<Class>,
+    pub(super) programs: BTreeMap<AppId, Program>,
+    /// The plan in force, by domain.
+    pub(super) plans: BTreeMap<u32, Plan>,
+    /// Whether it was said that counts are lost where groups can't be renamed.
+    pub(super) told_of_loss: bool,
+}
+
+impl Actuator {
+    /// Takes the state directory, restores what a fairways that was killed has left, and finds out what there is. Nothing else is
+    /// changed.
+    ///
+    /// # Errors
+    /// If this host has no resctrl with an L3 to share out; if another fairways, or other managers, have it; if this
+    /// user may not.
+    pub fn open(settings: Settings) -> Result<Self, OpenError> {
+        let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
+        let state = if settings.dry_run {
+            State::dry()
+        } else {
+            let (mut state, found) = State::open(&settings.state)?;
+            let restored = recover(&tree, &mut state, found, &settings)?;
+            for line in restored.to_string().lines() {
+                tracing::warn!(target: "fairways::actuate", "from before: {line}");
+            }
+            state
+        };
+        let survey =
+            Survey::read(&tree, &|_| false).map_err(|error| not_mounted(&settings, error))?;
+        let Some(survey) = survey else {
+            let root = settings.root.display();
+            return Err(OpenError::NotSupported(format!(
+                "{root}/info: expected L3: ways of this host's last-level cache can't be shared out (Intel CAT, AMD QoS \
+                 or Arm MPAM; \"rdt=l3cat\" on the kernel's command line where it is left out)"
+            )));
+        };
+        let offers = Offers::find(&survey, &settings)?;
+        let domains = offers.domains(&survey, &tree, &settings);
+        Ok(Self {
+            settings,
+            tree,
+            state,
+            survey,
+            offers,
+            domains,
+            classes: Vec::new(),
+            programs: BTreeMap::new(),
+            plans: BTreeMap::new(),
+            told_of_loss: false,
+        })
+    }
+
+    /// The domains on line that have something to offer, ascending.
+    #[must_use]
+    pub fn domains(&self) -> &[Domain] {
+        &self.domains
+    }
+
+    /// What this host can monitor.
+    #[must_use]
+    pub fn monitoring(&self) -> Option<&Monitoring> {
+        self.survey.monitoring.as_ref()
+    }
+
+    /// The bytes of lines that a program holds in a domain (`llc_occupancy`). `Unassigned`: it is not monitored, or this host counts no
+    /// such thing; `Unavailable`: not now; `Error`: it can't be read.
+    pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
+        self.event(app, "llc_occupancy", |program, tree| {
+            let Program { name, class, events, .. } = program;
+            events.occupancy(tree, || Program::monitor_in(class, name), domain)
+        })
+    }
+
+    /// The bytes that a program has moved from and to memory through a domain since it was first monitored
+    /// (`mbm_total_bytes`). They never get fewer, though some may be missing where a group had to be made anew. What
+    /// is missing is told as by [`occupancy`](Self::occupancy).
+    pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
+        self.event(app, "mbm_total_bytes", |program, tree| {
+            let Program { name, class, events, .. } = program;
+            events.memory(tree, || Program::monitor_in(class, name), domain)
+        })
+    }
+
+    fn event(
+        &mut self,
+        app: AppId,
+        event: &str,
+        read: impl FnOnce(&mut Program, &Tree) -> Reading,
+    ) -> Reading {
+        let counted = self.survey.monitoring.as_ref();
+        let counted = counted.is_some_and(|of| of.events.iter().any(|name| name == event));
+        match self.programs.get_mut(&app) {
+            Some(program) if program.monitored && counted => read(program, &self.tree),
+            _ => Reading::Unassigned,
+        }
+    }
+
+    /// Puts everything back, and says what could not be.
+    #[must_use]
+    pub fn close(mut self) -> Restored {
+        if self.settings.dry_run {
+            return Restored::default();
+        }
+        // Files of groups that go are of no use.
+        self.programs.values_mut().for_each(|program| program.events.close());
+        if !self.tree.is_mounted() {
+            let why = "resctrl was unmounted";
+            if let Err(error) = self.state.put_aside(why) {
+                tracing::error!(target: "fairways::actuate", %error, "ledger not put aside");
+            }
+            return Restored::default();
+        }
+        put_back(&self.tree, &mut self.state, &self.settings).unwrap_or_else(|error| {
+            tracing::error!(target: "fairways::actuate", %error, "not restored");
+            let mut restored = Restored::default();
+            restored.left.push((super::Thing::Group("fairways.*".to_owned()), error.to_string()));
+            restored
+        })
+    }
+
+    /// The lock between managers, until it is dropped.
+    pub(super) fn lock(&self) -> Result<Lock, Error> {
+        Lock::take(&self.tree, &self.settings.proc, self.settings.patience)
+    }
+
+    /// Whether a group of this name is one of this actuator's.
+    pub(super) fn is_ours(&self, name: &str) -> bool {
+        self.classes.iter().any(|class| class.name == name)
+            || self.programs.values().any(|program| program.monitored && program.name == name)
+    }
+}
+
+/// Nothing is there, or nothing of resctrl's.
+fn not_mounted(settings: &Settings, error: Error) -> OpenError {
+    match error.errno() {
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::NODEV) => OpenError::NotSupported(format!(
+            "{}: expected resctrl; mount it with `mount -t resctrl resctrl /sys/fs/resctrl`",
+            settings.root.display()
+        )),
+        _ => error.into(),
+    }
+}

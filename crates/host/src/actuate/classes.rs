@@ -1,0 +1,224 @@
+//! CTRL_MON groups: classes of service, and the root's masks.
+
+use std::collections::BTreeMap;
+
+use fairways_core::{AppId, WayMask};
+
+use super::Error;
+use super::actuator::Actuator;
+use super::foreign;
+use super::ledger::{Changed, Made};
+use super::survey::{Masks, masks};
+use super::tree::of;
+
+/// A class of service of ours.
+#[derive(Debug)]
+pub(super) struct Class {
+    /// Its group's.
+    pub(super) name: String,
+    /// What its `schemata` said last.
+    pub(super) now: Masks,
+    /// What it is to be, in the domains that were planned.
+    pub(super) wanted: BTreeMap<u32, WayMask>,
+}
+
+/// A step that was done, by which it is undone.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// A class was made.
+    Made(String),
+    /// Masks of a group were changed from these; the root's name is empty.
+    Masks(String, Masks),
+    /// A program was moved from this class.
+    Moved(AppId, String),
+}
+
+impl Actuator {
+    /// The programs of a class.
+    pub(super) fn members(&self, class: &str) -> Vec<AppId> {
+        let of = self.programs.iter().filter(|(_, program)| program.class == class);
+        of.map(|(&app, _)| app).collect()
+    }
+
+    /// Reads the masks of our classes anew. Those that are gone are forgotten, and so is where their tasks were: the kernel has moved
+    /// them to the root (`rdtgroup_rmdir_ctrl`).
+    pub(super) fn see_classes(&mut self) -> Result<Vec<String>, Error> {
+        let mut lost = Vec::new();
+        for at in (0..self.classes.len()).rev() {
+            let name = &self.classes[at].name;
+            if let Some(now) = masks(&self.tree, name, self.survey.sides)? {
+                self.classes[at].now = now;
+                continue;
+            }
+            let name = self.classes.remove(at).name;
+            for program in self.programs.values_mut().filter(|program| program.class == name) {
+                program.lost();
+                let monitor = program.name.clone();
+                self.state.note(|ledger| ledger.groups.retain(|made| made.name != monitor));
+            }
+            self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
+            lost.push(name);
+        }
+        Ok(lost)
+    }
+
+    /// Makes a class, and returns its name. What masks it has is the kernel's choice.
+    pub(super) fn make_class(&mut self, done: &mut Vec<Step>) -> Result<String, Error> {
+        let there = foreign::classes(&self.tree)?;
+        let mut names = (0..).map(|number: u32| format!("fairways.{number}"));
+        let name = names.find(|name| !there.contains(name)).unwrap_or_default();
+        let made = Made { name: name.clone(), monitors: false, inode: None };
+        self.state.record(|ledger| ledger.groups.push(made))?;
+        let forget = |made: &Made| made.monitors || made.name != name;
+        if let Err(error) = self.tree.mkdir(&name) {
+            self.state.note(|ledger| ledger.groups.retain(forget));
+            return Err(error);
+        }
+        let inode = self.tree.inode(&name)?;
+        self.state.note(|ledger| {
+            ledger
+                .groups
+                .iter_mut()
+                .filter(|made| !forget(made))
+                .for_each(|made| made.inode = inode);
+        });
+        done.push(Step::Made(name.clone()));
+        let now = masks(&self.tree, &name, self.survey.sides)?.unwrap_or_default();
+        self.classes.push(Class { name: name.clone(), now, wanted: BTreeMap::new() });
+        tracing::info!(target: "fairways::actuate", group = name, "class made");
+        Ok(name)
+    }
+
+    /// Lets a class fill these ways, in each domain, by code and data alike. Only what differs is written, all at once.
+    pub(super) fn set_masks(
+        &mut self,
+        name: &str,
+        wanted: &BTreeMap<u32, WayMask>,
+        reason: &str,
+        done: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let Some(at) = self.classes.iter().position(|class| class.name == name) else {
+            return Ok(());
+        };
+        let before = self.classes[at].now.clone();
+        let after: Masks = before
+            .keys()
+            .filter_map(|&(side, domain)| Some(((side, domain), *wanted.get(&domain)?)))
+            .collect();
+        if let Some(now) = self.write_masks(name, &before, &after, reason)? {
+            done.push(Step::Masks(name.to_owned(), before));
+            self.classes[at].now = now;
+        }
+        self.classes[at].wanted.clone_from(wanted);
+        Ok(())
+    }
+
+    /// Writes the masks that differ, and reads what came of it: hardware may give more bits than were asked for. `None` if none
+    /// differs.
+    pub(super) fn write_masks(
+        &self,
+        group: &str,
+        before: &Masks,
+        after: &Masks,
+        reason: &str,
+    ) -> Result<Option<Masks>, Error> {
+        let mut text = String::new();
+        for &side in self.survey.sides {
+            let of =
+                after.iter().filter(|&(key, mask)| key.0 == side && before.get(key) != Some(mask));
+            let values: Vec<String> =
+                of.map(|(key, mask)| format!("{}={:x}", key.1, mask.bits())).collect();
+            if !values.is_empty() {
+                text.push_str(&format!("{side}:{}\n", values.join(";")));
+            }
+        }
+        if text.is_empty() {
+            return Ok(None);
+        }
+        self.tree.write(&of(group, "schemata"), &text).inspect_err(|error| {
+            tracing::error!(target: "fairways::actuate", group, reason, %error, "masks refused");
+        })?;
+        let now = masks(&self.tree, group, self.survey.sides)?.unwrap_or_default();
+        for (key @ (resource, domain), mask) in after {
+            let (old, got) = (before.get(key), now.get(key).unwrap_or(mask));
+            if old != Some(mask) {
+                let before = old.map(ToString::to_string).unwrap_or_default();
+                tracing::info!(
+                    target: "fairways::actuate", group, resource, domain, before, after = %got, reason, "mask changed"
+                );
+            }
+            if got != mask {
+                tracing::warn!(
+                    target: "fairways::actuate", group, domain, asked = %mask, got = %got, "hardware took another mask"
+                );
+            }
+        }
+        Ok(Some(now))
+    }
+
+    /// Gives the root's group the ways that others are confined to, where they are.
+    pub(super) fn confine(&mut self, reason: &str, done: &mut Vec<Step>) -> Result<(), Error> {
+        if self.settings.confine_others.is_none() {
+            return Ok(());
+        }
+        let before = masks(&self.tree, "", self.survey.sides)?.unwrap_or_default();
+        let mut after = before.clone();
+        for ((_, domain), mask) in &mut after {
+            if let Some(others) = self.offers.of.get(domain).and_then(|offer| offer.others) {
+                *mask = others;
+            }
+        }
+        if before == after {
+            return Ok(());
+        }
+        self.state.record(|ledger| {
+            for (key @ &(line, domain), mask) in &after {
+                let was = before.get(key).copied().unwrap_or_default().bits();
+                let of = ledger.values.iter_mut().find(|of| of.line == line && of.domain == domain);
+                match of {
+                    Some(of) if of.ours.contains(&was) || of.before == was => {
+                        of.ours.push(mask.bits())
+                    }
+                    // Others have written it since; that is what it is to be again.
+                    Some(of) => (of.before, of.ours) = (was, vec![mask.bits()]),
+                    None if was == mask.bits() => {}
+                    None => ledger.values.push(Changed {
+                        line: line.to_owned(),
+                        domain,
+                        before: was,
+                        ours: vec![mask.bits()],
+                    }),
+                }
+            }
+        })?;
+        if self.write_masks("", &before, &after, reason)?.is_some() {
+            done.push(Step::Masks(String::new(), before));
+        }
+        Ok(())
+    }
+
+    /// Removes classes in which no program is. What can't be removed is used again.
+    pub(super) fn tidy(&mut self) {
+        for at in (0..self.classes.len()).rev() {
+            let name = self.classes[at].name.clone();
+            if !self.members(&name).is_empty() {
+                continue;
+            }
+            let others = self.tree.directories(&of(&name, "mon_groups"));
+            if others.is_ok_and(|others| !others.is_empty()) {
+                continue;
+            }
+            if let Err(error) = self.remove_class(&name) {
+                tracing::error!(target: "fairways::actuate", group = name, %error, "class not removed");
+            }
+        }
+    }
+
+    pub(super) fn remove_class(&mut self, name: &str) -> Result<(), Error> {
+        self.tree.rmdir(name)?;
+        self.classes.retain(|class| class.name != name);
+        self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
+        tracing::info!(target: "fairways::actuate", group = name, "class removed");
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! What the hardware counts of one program.
+
+use std::os::fd::OwnedFd;
+
+use fairways_resctrl::language::Reading;
+use rustix::io::{pread, retry_on_intr};
+
+use super::tree::Tree;
+
+/// A program's event files, kept open.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    of: Vec<DomainEvents>,
+}
+
+/// Of one domain.
+#[derive(Debug)]
+struct DomainEvents {
+    domain: u32,
+    occupancy: Option<OwnedFd>,
+    memory: Option<OwnedFd>,
+    /// Bytes moved that the counter showed last.
+    last: u64,
+    /// Bytes moved that counters showed before this one.
+    before: u64,
+}
+
+impl Events {
+    fn of(&mut self, domain: u32) -> &mut DomainEvents {
+        let at = self.of.iter().position(|of| of.domain == domain).unwrap_or_else(|| {
+            let new = DomainEvents { domain, occupancy: None, memory: None, last: 0, before: 0 };
+            self.of.push(new);
+            self.of.len() - 1
+        });
+        &mut self.of[at]
+    }
+
+    /// Bytes of a domain's cache that the program holds. `group` is its MON group's path, asked for only if the file must be
+    /// opened.
+    pub(super) fn occupancy(
+        &mut self,
+        tree: &Tree,
+        group: impl Fn() -> String,
+        domain: u32,
+    ) -> Reading {
+        let file = &mut self.of(domain).occupancy;
+        read(tree, file, || event(&group(), domain, "llc_occupancy"))
+    }
+
+    /// Bytes that the program has moved since it was first monitored, which never get fewer.
+    pub(super) fn memory(
+        &mut self,
+        tree: &Tree,
+        group: impl Fn() -> String,
+        domain: u32,
+    ) -> Reading {
+        let of = self.of(domain);
+        match read(tree, &mut of.memory, || event(&group(), domain, "mbm_total_bytes")) {
+            Reading::Value(bytes) => {
+                if bytes < of.last {
+                    // The domain went and returned, say, and its counters began anew.
+                    of.before = of.before.saturating_add(of.last);
+                }
+                of.last = bytes;
+                Reading::Value(of.before.saturating_add(bytes))
+            }
+            missing => missing,
+        }
+    }
+
+    /// The MON group is another from now on, whose counters begin at 0.
+    pub(super) fn begin_anew(&mut self) {
+        for of in &mut self.of {
+            of.before = of.before.saturating_add(of.last);
+            of.last = 0;
+        }
+        self.close();
+    }
+
+    /// Closes the files, which hold the mount.
+    pub(super) fn close(&mut self) {
+        for of in &mut self.of {
+            of.occupancy = None;
+            of.memory = None;
+        }
+    }
+}
+
+fn event(group: &str, domain: u32, name: &str) -> String {
+    format!("{group}/mon_data/mon_L3_{domain:02}/{name}")
+}
+
+/// One pread(2) of a file that is open. It is opened once more if it is gone: its domain may have gone and returned.
+fn read(tree: &Tree, file: &mut Option<OwnedFd>, path: impl Fn() -> String) -> Reading {
+    for _ in 0..2 {
+        let open = match file {
+            Some(open) => open,
+            None => match tree.file(&path()) {
+                Ok(open) => file.insert(open),
+                Err(error) if error.is_gone() => return Reading::Unavailable,
+                Err(_) => return Reading::Error,
+            },
+        };
+        let mut bytes = [0; 32];
+        if let Ok(got) = retry_on_intr(|| pread(&*open, &mut bytes, 0)) {
+            let text = std::str::from_utf8(&bytes[..got]).unwrap_or_default();
+            return Reading::parse(text).unwrap_or_else(|why| {
+                tracing::error!(target: "fairways::actuate", path = path(), %why, "event misread");
+                Reading::Error
+            });
+        }
+        *file = None;
+    }
+    Reading::Unavailable
+}

@@ -1,0 +1,97 @@
+//! What other managers have made, which stays as it is.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use fairways_core::WayMask;
+use fairways_resctrl::language::Mode;
+
+use super::Error;
+use super::survey::masks;
+use super::tree::{Tree, of};
+
+/// Another manager's CTRL_MON group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Foreign {
+    pub(super) name: String,
+    /// The ways that it may fill, by domain; with CDP, those of code and data.
+    pub(super) masks: BTreeMap<u32, WayMask>,
+    /// Whether nobody else may fill them: its mode is not `shareable`.
+    pub(super) exclusive: bool,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let masks = self.masks.iter().map(|(domain, mask)| format!("{domain}={mask}"));
+        write!(f, "{} (L3:{})", self.name, masks.collect::<Vec<_>>().join(";"))
+    }
+}
+
+/// The groups that are not `ours`, and the MON groups that are not, by their paths. A group that goes meanwhile is not there.
+pub(super) fn strangers(
+    tree: &Tree,
+    sides: &[&'static str],
+    ours: &dyn Fn(&str) -> bool,
+) -> Result<(Vec<Foreign>, Vec<String>), Error> {
+    let (mut groups, mut monitors) = (Vec::new(), Vec::new());
+    for name in std::iter::once(String::new()).chain(classes(tree)?) {
+        let below = of(&name, "mon_groups");
+        let others = tree.directories(&below)?.into_iter().filter(|monitor| !ours(monitor));
+        monitors.extend(others.map(|monitor| format!("{below}/{monitor}")));
+        if name.is_empty() || ours(&name) {
+            continue;
+        }
+        let Some(held) = masks(tree, &name, sides)? else { continue };
+        let mode = match tree.read(&of(&name, "mode")) {
+            Err(error) if error.is_gone() => continue,
+            mode => mode?,
+        };
+        let exclusive = mode.parse::<Mode>().is_ok_and(|mode| mode != Mode::Shareable);
+        let mut union: BTreeMap<u32, WayMask> = BTreeMap::new();
+        for ((_, domain), mask) in held {
+            let all = union.entry(domain).or_default();
+            *all = WayMask::from_bits(all.bits() | mask.bits());
+        }
+        groups.push(Foreign { name, masks: union, exclusive });
+    }
+    Ok((groups, monitors))
+}
+
+/// The threads in groups that are not `ours`, each with the group's path; a MON group is named where it is in one. Groups are listed
+/// anew: one that came since the last look counts.
+pub(super) fn residents(
+    tree: &Tree,
+    ours: &dyn Fn(&str) -> bool,
+) -> Result<HashMap<i32, String>, Error> {
+    let names = classes(tree)?;
+    let (mut groups, mut monitors) = (Vec::new(), Vec::new());
+    for name in std::iter::once(String::new()).chain(names) {
+        let below = of(&name, "mon_groups");
+        let others = tree.directories(&below)?.into_iter().filter(|monitor| !ours(monitor));
+        monitors.extend(others.map(|monitor| format!("{below}/{monitor}")));
+        if !name.is_empty() && !ours(&name) {
+            groups.push(name);
+        }
+    }
+    let mut threads = HashMap::new();
+    for group in groups.into_iter().chain(monitors) {
+        threads.extend(members(tree, &group)?.into_iter().map(|thread| (thread, group.clone())));
+    }
+    Ok(threads)
+}
+
+/// The CTRL_MON groups besides the root.
+pub(super) fn classes(tree: &Tree) -> Result<Vec<String>, Error> {
+    let mut names = tree.directories("")?;
+    names.retain(|name| !["info", "mon_groups", "mon_data"].contains(&name.as_str()));
+    Ok(names)
+}
+
+/// The threads in a group; none if it is gone.
+pub(super) fn members(tree: &Tree, group: &str) -> Result<Vec<i32>, Error> {
+    match tree.read(&of(group, "tasks")) {
+        Ok(text) => Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect()),
+        Err(error) if error.is_gone() => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}

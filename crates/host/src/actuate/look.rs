@@ -1,0 +1,146 @@
+//! What others have changed meanwhile.
+
+use std::collections::BTreeMap;
+
+use fairways_core::AppId;
+
+use super::Error;
+use super::actuator::Actuator;
+use super::domain::Offers;
+use super::foreign::Foreign;
+use super::foreign::members;
+use super::program::Program;
+use super::restore::enter;
+use super::survey::{Masks, Survey};
+
+/// What is not as it was at the last look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Whether [`Actuator::domains`] says something else now; a plan that was made before may be refused.
+    pub domains: bool,
+    /// Other managers' groups that came, went, or have other masks.
+    pub others: Vec<String>,
+    /// Our classes that somebody removed. Their programs are in the root's group until the next plan.
+    pub lost: Vec<String>,
+    /// Our classes whose masks somebody changed, or whose domain returned without them; they have been written again.
+    pub rewritten: Vec<String>,
+    /// Programs that are monitored from now on.
+    pub monitored: Vec<AppId>,
+    /// Programs that are not monitored any longer, for somebody removed their groups.
+    pub unmonitored: Vec<AppId>,
+}
+
+impl Actuator {
+    /// Finds out what others have changed: domains that went off line or returned, groups that came, went or changed, groups of ours that
+    /// were removed. Masks of ours that were changed are written again; programs that are not monitored are, if ids
+    /// have become free.
+    ///
+    /// # Errors
+    /// [`Error::Unmounted`], after which this actuator is of no use: drop it, so that resctrl can be mounted again.
+    /// [`Error::Busy`] if others have left nothing to offer; what was offered before stays in [`domains`](Self::domains) then.
+    pub fn look(&mut self) -> Result<Changes, Error> {
+        let unmounted = || Error::Unmounted { root: self.settings.root.clone() };
+        if !self.tree.is_mounted() {
+            return Err(unmounted());
+        }
+        let survey = match Survey::read(&self.tree, &|name| self.is_ours(name)) {
+            Ok(survey) => survey.ok_or_else(unmounted)?,
+            Err(error) if error.is_gone() => return Err(unmounted()),
+            Err(error) => return Err(error),
+        };
+        let offers = Offers::find(&survey, &self.settings)?;
+        let mut changes = Changes {
+            others: differences(&self.survey.foreign, &survey.foreign),
+            ..Changes::default()
+        };
+        let domains = offers.domains(&survey, &self.tree, &self.settings);
+        changes.domains = domains != self.domains;
+        (self.survey, self.offers, self.domains) = (survey, offers, domains);
+        if self.settings.dry_run {
+            return Ok(changes);
+        }
+        // They may be anybody's now.
+        self.programs.values_mut().for_each(|program| program.others.clear());
+        let _lock = self.lock()?;
+        changes.lost = self.see_classes()?;
+        for group in &changes.lost {
+            tracing::warn!(target: "fairways::actuate", group, "somebody removed the class");
+        }
+        self.see_monitors(&mut changes)?;
+        self.write_again(&mut changes);
+        self.monitor_more(&mut changes)?;
+        self.state.settle()?;
+        Ok(changes)
+    }
+
+    /// Which MON groups of ours are gone.
+    fn see_monitors(&mut self, changes: &mut Changes) -> Result<(), Error> {
+        for (&app, program) in self.programs.iter_mut().filter(|(_, program)| program.monitored) {
+            if self.tree.inode(&program.group())?.is_none() {
+                program.unmonitored();
+                self.state.note(|ledger| ledger.groups.retain(|made| made.name != program.name));
+                changes.unmonitored.push(app);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives our classes the masks that they are to have, where they are possible still.
+    fn write_again(&mut self, changes: &mut Changes) {
+        for at in 0..self.classes.len() {
+            let class = &self.classes[at];
+            let possible = |domain: &u32| self.offers.of.get(domain).map(|offer| offer.ways.bits());
+            let after: Masks = class
+                .now
+                .keys()
+                .filter_map(|&(side, domain)| {
+                    let mask = *class.wanted.get(&domain)?;
+                    let fits = mask.bits() & !possible(&domain)? == 0;
+                    fits.then_some(((side, domain), mask))
+                })
+                .collect();
+            let reason = "it was changed by others, or its domain returned";
+            match self.write_masks(&class.name, &class.now, &after, reason) {
+                Ok(Some(now)) => {
+                    changes.rewritten.push(class.name.clone());
+                    self.classes[at].now = now;
+                }
+                Ok(None) => {}
+                // The next plan tries again, and tells if it can't.
+                Err(error) => {
+                    tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
+                }
+            }
+        }
+    }
+
+    /// Monitors programs that are not yet, as far as ids go.
+    fn monitor_more(&mut self, changes: &mut Changes) -> Result<(), Error> {
+        let waiting = self.programs.iter().filter(|(_, program)| !program.monitored);
+        let waiting: Vec<AppId> = waiting.map(|(&app, _)| app).collect();
+        for app in waiting {
+            let Some(program) = self.programs.get(&app) else { continue };
+            let class = program.class.clone();
+            if !self.monitor(app)? {
+                return Ok(());
+            }
+            let Some(program) = self.programs.get(&app) else { continue };
+            let path = Program::monitor_in(&class, &program.name);
+            let mut threads = members(&self.tree, &class)?;
+            threads.retain(|thread| program.placed.contains(thread));
+            enter(&self.tree, &path, threads, &mut Vec::new())?;
+            changes.monitored.push(app);
+        }
+        Ok(())
+    }
+}
+
+/// Names of groups that are in one of the two only, or are not the same.
+fn differences(before: &[Foreign], after: &[Foreign]) -> Vec<String> {
+    let mut groups: BTreeMap<&str, Vec<&Foreign>> = BTreeMap::new();
+    for group in before.iter().chain(after) {
+        groups.entry(&group.name).or_default().push(group);
+    }
+    let differ = |of: &Vec<&Foreign>| of.len() == 1 || of[0] != of[1];
+    groups.iter().filter(|(_, of)| differ(of)).map(|(name, _)| (*name).to_owned()).collect()
+}

@@ -1,0 +1,158 @@
+//! Which ways policies are offered.
+
+use fairways_core::WayMask;
+
+/// What a cache accepts, and what is not to be filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rules {
+    /// Every way (`cbm_mask`).
+    pub(super) full: WayMask,
+    /// The fewest ways of a mask, at least 1.
+    pub(super) min_bits: u32,
+    /// Whether a mask must be one run.
+    pub(super) contiguous: bool,
+    /// Ways that hardware other than CPUs fills too, if they are left to it.
+    pub(super) avoided: WayMask,
+    /// Ways that the root's programs are confined to, if they are.
+    pub(super) confined: Option<u32>,
+}
+
+/// What a domain has to offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    /// The ways that policies may give out.
+    pub(super) ways: WayMask,
+    /// The ways of everybody who is in the root's group, if they are confined: the lowest of the free ones, so that the others stay
+    /// one run.
+    pub(super) others: Option<WayMask>,
+}
+
+/// The free ways but those that others have `reserved`; where masks may have no gaps, the longest run of them, the lowest of
+/// several. `None` if fewer are left than a mask needs.
+///
+/// Where all ways are shareable (Arm MPAM), none is avoided: that tells nothing.
+pub(super) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
+    let full = rules.full.bits();
+    let avoided = if rules.avoided == rules.full { 0 } else { rules.avoided.bits() };
+    let free = full & !avoided & !reserved.bits();
+    let free = if rules.contiguous { longest_run(free) } else { free };
+    let (others, ways) = match rules.confined {
+        Some(count) => {
+            let others = lowest(free, count.max(rules.min_bits));
+            (Some(others), free & !others)
+        }
+        None => (None, free),
+    };
+    let enough = |mask: u32| mask.count_ones() >= rules.min_bits.max(1);
+    (enough(ways) && others.is_none_or(enough))
+        .then(|| Offer { ways: WayMask::from_bits(ways), others: others.map(WayMask::from_bits) })
+}
+
+/// The longest run of 1-bits, the lowest of several.
+fn longest_run(mask: u32) -> u32 {
+    let (mut rest, mut best) = (mask, 0_u32);
+    while rest != 0 {
+        let lowest = rest.trailing_zeros();
+        let run = WayMask::span(lowest, (rest >> lowest).trailing_ones()).bits();
+        if run.count_ones() > best.count_ones() {
+            best = run;
+        }
+        rest &= !run;
+    }
+    best
+}
+
+/// The lowest `count` of a mask's bits, or all.
+fn lowest(mask: u32, count: u32) -> u32 {
+    let mut rest = mask;
+    for _ in 0..count {
+        rest &= rest.wrapping_sub(1);
+    }
+    mask & !rest
+}
+
+/// Bits of offered ways as the cache's: bit `i` becomes bit `ways[i]`.
+pub(super) fn physical(mask: WayMask, ways: &[u32]) -> WayMask {
+    let bits = (0_u32..).zip(ways).filter(|&(way, _)| mask.contains(way));
+    WayMask::from_bits(bits.fold(0, |bits, (_, &way)| bits | 1 << way))
+}
+
+/// The cache's bits as those of offered ways; what is not offered is left out.
+pub(super) fn offered(mask: WayMask, ways: &[u32]) -> WayMask {
+    let bits = (0_u32..).zip(ways).filter(|&(_, &way)| mask.contains(way));
+    WayMask::from_bits(bits.fold(0, |bits, (way, _)| bits | 1 << way))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const RULES: Rules = Rules {
+        full: WayMask::from_bits(0xf_ffff),
+        min_bits: 1,
+        contiguous: true,
+        avoided: WayMask::from_bits(0xc_0000),
+        confined: None,
+    };
+
+    fn ways(rules: &Rules, reserved: u32) -> Option<u32> {
+        offer(rules, WayMask::from_bits(reserved)).map(|offer| offer.ways.bits())
+    }
+
+    #[test]
+    fn what_others_hold_is_planned_around() {
+        assert_eq!(ways(&RULES, 0), Some(0x3_ffff));
+        assert_eq!(ways(&RULES, 0xf), Some(0x3_fff0));
+        assert_eq!(ways(&RULES, 0x3c0), Some(0x3_fc00), "the longer run");
+        assert_eq!(ways(&RULES, 0x3_ffff), None);
+        let sparse = Rules { contiguous: false, ..RULES };
+        assert_eq!(ways(&sparse, 0x3c0), Some(0x3_fc3f));
+        let used = Rules { avoided: WayMask::default(), ..RULES };
+        assert_eq!(ways(&used, 0), Some(0xf_ffff));
+        let all_shared = Rules { avoided: RULES.full, ..RULES };
+        assert_eq!(ways(&all_shared, 0), Some(0xf_ffff), "MPAM says so of every way");
+        let two = Rules { min_bits: 2, ..RULES };
+        assert_eq!(ways(&two, 0x3_fffe), None, "one way is no mask there");
+    }
+
+    #[test]
+    fn those_who_are_confined_get_the_lowest_ways() {
+        let confined = Rules { confined: Some(3), ..RULES };
+        let Some(got) = offer(&confined, WayMask::from_bits(0x1)) else { panic!("nothing") };
+        assert_eq!((got.ways.bits(), got.others), (0x3_fff0, Some(WayMask::from_bits(0xe))));
+        let all = Rules { confined: Some(18), ..RULES };
+        assert_eq!(offer(&all, WayMask::default()), None, "nothing would be left for policies");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_offered_that_others_hold(
+            reserved: u32, avoided: u32, ways in 1_u32..=32, min_bits in 1_u32..4,
+            contiguous: bool, confined in proptest::option::of(0_u32..8),
+        ) {
+            let full = WayMask::span(0, ways);
+            let avoided = WayMask::from_bits(avoided & full.bits() & !1);
+            let rules = Rules { full, min_bits, contiguous, avoided, confined };
+            if let Some(offer) = offer(&rules, WayMask::from_bits(reserved)) {
+                let all = offer.ways.bits() | offer.others.map_or(0, WayMask::bits);
+                prop_assert_eq!(all & reserved, 0);
+                prop_assert_eq!(all & avoided.bits(), 0);
+                prop_assert_eq!(all & !full.bits(), 0);
+                prop_assert!(offer.ways.count() >= min_bits);
+                prop_assert!(!contiguous || offer.ways.is_contiguous());
+                let others = offer.others.unwrap_or_default();
+                prop_assert!(!others.overlaps(offer.ways));
+                prop_assert!(!contiguous || others.is_empty() || others.is_contiguous());
+            }
+        }
+
+        #[test]
+        fn ways_are_renamed_and_back(bits: u32, ways: u32) {
+            let ways: Vec<u32> = (0..32).filter(|way| ways >> way & 1 == 1).collect();
+            let mask = WayMask::from_bits(bits & u32::try_from((1_u64 << ways.len()) - 1).unwrap());
+            prop_assert_eq!(offered(physical(mask, &ways), &ways), mask);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What there is: the cache, its domains, and what others hold.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use fairways_core::WayMask;
+use fairways_resctrl::language::{Cache, Info, Monitoring, Schemata, Value};
+
+use super::Error;
+use super::foreign::{Foreign, strangers};
+use super::tree::Tree;
+
+/// The names of the L3's lines in `schemata`: one, or two where code and data are apart (CDP).
+const SIDES: [&[&str]; 2] = [&["L3"], &["L3CODE", "L3DATA"]];
+
+/// All that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Survey {
+    /// The L3; with CDP, its data.
+    pub(super) cache: Cache,
+    /// Its lines in `schemata`.
+    pub(super) sides: &'static [&'static str],
+    /// Classes of service that every resource has (`closid_init`), the root's among them.
+    pub(super) closids: u32,
+    pub(super) monitoring: Option<Monitoring>,
+    /// The domains on line, ascending.
+    pub(super) domains: Vec<Found>,
+    /// Groups that Fairways did not make.
+    pub(super) foreign: Vec<Foreign>,
+    /// MON groups that Fairways did not make, wherever they are.
+    pub(super) monitors: Vec<String>,
+}
+
+/// One L3 cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) id: u32,
+    /// Bytes of a way.
+    pub(super) way_bytes: u64,
+}
+
+/// Masks by line and domain, as `schemata` has them.
+pub(super) type Masks = BTreeMap<(&'static str, u32), WayMask>;
+
+impl Survey {
+    /// Reads everything anew; `None` where no L3 can be shared out. `ours` are names of groups.
+    pub(super) fn read(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Option<Self>, Error> {
+        let info = info(tree)?;
+        let closids = info.caches.iter().map(|cache| cache.closids);
+        let closids =
+            closids.chain(info.bandwidths.iter().map(|bandwidth| bandwidth.closids)).min();
+        let has = |name: &str| info.caches.iter().any(|cache| cache.resource == name);
+        let sides = SIDES.into_iter().find(|sides| sides.iter().all(|side| has(side)));
+        let (Some(sides), Some(closids)) = (sides, closids) else { return Ok(None) };
+        let last = sides[sides.len() - 1];
+        let Some(cache) = info.caches.into_iter().find(|cache| cache.resource == last) else {
+            return Ok(None);
+        };
+        let domains = domains(tree, last)?;
+        let (foreign, monitors) = strangers(tree, sides, ours)?;
+        let monitoring = info.monitoring;
+        Ok(Some(Self { cache, sides, closids, monitoring, domains, foreign, monitors }))
+    }
+
+    /// Ways that others hold in a domain: of groups that do not have the whole cache, or have it for themselves.
+    pub(super) fn reserved(&self, domain: u32) -> WayMask {
+        let full = self.cache.mask.bits();
+        let held = self.foreign.iter().filter_map(|group| {
+            let mask = group.masks.get(&domain)?.bits();
+            (mask & full != full || group.exclusive).then_some(mask)
+        });
+        WayMask::from_bits(held.fold(0, |all, mask| all | mask))
+    }
+
+    /// Whether a mask must be one run. Before Linux 6.7 the kernel does not say; only AMD, whose masks may be empty as well, lets
+    /// them have gaps then.
+    pub(super) fn contiguous(&self) -> bool {
+        !self.cache.sparse.unwrap_or(self.cache.min_bits == 0)
+    }
+}
+
+fn info(tree: &Tree) -> Result<Info, Error> {
+    let entries = tree.directories("info")?;
+    let refused = RefCell::new(None);
+    let file = |path: &str| match tree.read(&format!("info/{path}")) {
+        Ok(text) => Some(text),
+        Err(error) if error.is_gone() => None,
+        Err(error) => {
+            refused.borrow_mut().get_or_insert(error);
+            None
+        }
+    };
+    let info = Info::read(entries.iter().map(String::as_str), file);
+    if let Some(error) = refused.into_inner() {
+        return Err(error);
+    }
+    info.map_err(|why| tree.misread("info", why))
+}
+
+/// The domains of a line, with the bytes that the root's mask stands for in `size`, over its ways.
+fn domains(tree: &Tree, line: &str) -> Result<Vec<Found>, Error> {
+    let text = tree.read("schemata")?;
+    let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
+    let text = tree.read("size")?;
+    let sizes = Schemata::parse_sizes(&text).map_err(|why| tree.misread("size", why))?;
+    let (Some(masks), Some(sizes)) = (schemata.line(line), sizes.line(line)) else {
+        return Ok(Vec::new());
+    };
+    let found = masks.domains.iter().filter_map(|&(id, value)| {
+        let (Value::Mask(mask), Value::Number(bytes)) = (value, sizes.value(id)?) else {
+            return None;
+        };
+        // Of an empty mask, which AMD allows, nothing can be told; the domain is passed over.
+        let way_bytes = u64::from(bytes).checked_div(u64::from(mask.count()))?;
+        Some(Found { id, way_bytes })
+    });
+    Ok(found.collect())
+}
+
+/// A group's masks of these lines; `None` if the group is gone.
+pub(super) fn masks(
+    tree: &Tree,
+    group: &str,
+    sides: &[&'static str],
+) -> Result<Option<Masks>, Error> {
+    let path = super::tree::of(group, "schemata");
+    let text = match tree.read(&path) {
+        Err(error) if error.is_gone() => return Ok(None),
+        text => text?,
+    };
+    let schemata = Schemata::parse(&text).map_err(|why| tree.misread(&path, why))?;
+    let mut masks = Masks::new();
+    for &side in sides {
+        for (id, value) in schemata.line(side).into_iter().flat_map(|line| &line.domains) {
+            if let Value::Mask(mask) = value {
+                masks.insert((side, *id), *mask);
+            }
+        }
+    }
+    Ok(Some(masks))
+}

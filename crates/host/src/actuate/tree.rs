@@ -1,0 +1,189 @@
+//! Resctrl's files, each operation one system call on the file.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use fairways_resctrl::language::Status;
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat,
+};
+use rustix::io::{Errno, read, retry_on_intr, write};
+
+use super::Error;
+
+/// A mounted resctrl. Paths are relative to its root; the root's own is empty.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: PathBuf,
+    dir: OwnedFd,
+    /// `st_dev` and `st_ino` of the root, by which another mount at the same place is told.
+    identity: (u64, u64),
+}
+
+const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
+const WRITE: OFlags = OFlags::WRONLY.union(OFlags::CLOEXEC);
+const LIST: OFlags = READ.union(OFlags::DIRECTORY);
+
+impl Tree {
+    pub(super) fn open(root: &Path) -> Result<Self, Error> {
+        let failed = |errno| Error::Io {
+            doing: "open".to_owned(),
+            path: root.to_owned(),
+            errno,
+            status: Vec::new(),
+        };
+        let dir = openat(CWD, root, LIST, Mode::empty()).map_err(failed)?;
+        let about = rustix::fs::fstat(&dir).map_err(failed)?;
+        Ok(Self { root: root.to_owned(), dir, identity: (about.st_dev, about.st_ino) })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `st_dev` of the mount.
+    pub(super) const fn device(&self) -> u64 {
+        self.identity.0
+    }
+
+    /// Whether what is mounted at the root's path is still this.
+    pub(super) fn is_mounted(&self) -> bool {
+        statat(CWD, &self.root, AtFlags::empty())
+            .is_ok_and(|about| (about.st_dev, about.st_ino) == self.identity)
+    }
+
+    /// The root opened once more, for a lock of its own.
+    pub(super) fn another(&self) -> Result<OwnedFd, Error> {
+        openat(&self.dir, ".", LIST, Mode::empty()).map_err(|errno| self.failed("open", "", errno))
+    }
+
+    /// Opens a file for reading again and again.
+    pub(super) fn file(&self, path: &str) -> Result<OwnedFd, Error> {
+        openat(&self.dir, path, READ, Mode::empty())
+            .map_err(|errno| self.failed("open", path, errno))
+    }
+
+    pub(super) fn read(&self, path: &str) -> Result<String, Error> {
+        let file = self.file(path)?;
+        let mut bytes = Vec::new();
+        let mut part = [0; 4096];
+        loop {
+            let got = retry_on_intr(|| read(&file, &mut part))
+                .map_err(|errno| self.failed("read", path, errno))?;
+            if got == 0 {
+                break;
+            }
+            bytes.extend_from_slice(&part[..got]);
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Writes a command, as one write(2).
+    pub(super) fn write(&self, path: &str, text: &str) -> Result<(), Error> {
+        let doing = || format!("write {:?} to", text.trim_end());
+        let file = openat(&self.dir, path, WRITE, Mode::empty())
+            .map_err(|errno| self.failed(&doing(), path, errno))?;
+        let written = retry_on_intr(|| write(&file, text.as_bytes()));
+        written.map(drop).map_err(|errno| self.refused(&doing(), path, errno))
+    }
+
+    /// Writes ids of threads, each as one write(2). Those that have ended are passed over; the others, which were moved, are told
+    /// even if a later one could not be.
+    pub(super) fn write_threads(
+        &self,
+        path: &str,
+        threads: impl IntoIterator<Item = i32>,
+        moved: &mut Vec<i32>,
+    ) -> Result<(), Error> {
+        let file = openat(&self.dir, path, WRITE, Mode::empty())
+            .map_err(|errno| self.failed("open", path, errno))?;
+        for thread in threads {
+            match retry_on_intr(|| write(&file, thread.to_string().as_bytes())) {
+                Ok(_) => moved.push(thread),
+                Err(Errno::SRCH) => {}
+                Err(errno) => {
+                    return Err(self.refused(&format!("write {thread} to"), path, errno));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn mkdir(&self, path: &str) -> Result<(), Error> {
+        mkdirat(&self.dir, path, Mode::from_raw_mode(0o755))
+            .map_err(|errno| self.refused("mkdir", path, errno))
+    }
+
+    /// Removes a group; whether it was there.
+    pub(super) fn rmdir(&self, path: &str) -> Result<bool, Error> {
+        match unlinkat(&self.dir, path, AtFlags::REMOVEDIR) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(self.refused("rmdir", path, errno)),
+        }
+    }
+
+    pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        renameat(&self.dir, from, &self.dir, to)
+            .map_err(|errno| self.refused(&format!("rename to {to}"), from, errno))
+    }
+
+    /// `st_ino`, or `None` if it is not there.
+    pub(super) fn inode(&self, path: &str) -> Result<Option<u64>, Error> {
+        let path = if path.is_empty() { "." } else { path };
+        match statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(about) => Ok(Some(about.st_ino)),
+            Err(Errno::NOENT | Errno::NODEV) => Ok(None),
+            Err(errno) => Err(self.failed("stat", path, errno)),
+        }
+    }
+
+    /// The directories in a directory, in the order of their names; none if it is not there.
+    pub(super) fn directories(&self, path: &str) -> Result<Vec<String>, Error> {
+        let at = if path.is_empty() { "." } else { path };
+        let failed = |errno| self.failed("list", path, errno);
+        let dir = match openat(&self.dir, at, LIST, Mode::empty()) {
+            Err(Errno::NOENT | Errno::NODEV) => return Ok(Vec::new()),
+            dir => dir.map_err(failed)?,
+        };
+        let mut names = Vec::new();
+        for entry in Dir::read_from(dir.as_fd()).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type() == FileType::Directory && name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// A text that can't be understood.
+    pub(super) fn misread(
+        &self,
+        path: &str,
+        why: fairways_resctrl::language::LanguageError,
+    ) -> Error {
+        Error::Text { path: self.root.join(path), why }
+    }
+
+    fn failed(&self, doing: &str, path: &str, errno: Errno) -> Error {
+        let path = if path.is_empty() { self.root.clone() } else { self.root.join(path) };
+        Error::Io { doing: doing.to_owned(), path, errno, status: Vec::new() }
+    }
+
+    /// With what the kernel says of the last command: who asks holds the lock, so that nobody else's command came between.
+    fn refused(&self, doing: &str, path: &str, errno: Errno) -> Error {
+        let mut error = self.failed(doing, path, errno);
+        if let Error::Io { status, .. } = &mut error {
+            let text = self.read("info/last_cmd_status").unwrap_or_default();
+            *status = Status::parse(&text).lines;
+        }
+        error
+    }
+}
+
+/// The file or directory `name` of a group, whose path is empty for the root.
+pub(super) fn of(group: &str, name: &str) -> String {
+    if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") }
+}

@@ -1,0 +1,6 @@
+//! The client of resctrl on the emulator, whose files obey the kernel's rules.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod plans;
