@@ -168,6 +168,8 @@ pub enum PartitionError {
         /// The program.
         app: AppId,
     },
+    /// It breaks no rule, and the machine failed to carry it out; its log says why.
+    Failed,
 }
 
 impl fmt::Display for PartitionError {
@@ -184,6 +186,7 @@ impl fmt::Display for PartitionError {
             Self::PlacedTwice { app } => write!(f, "{app} is in two clusters"),
             Self::NotPlaced { app } => write!(f, "{app} runs and is in no cluster"),
             Self::NotRunning { app } => write!(f, "{app} is placed and does not run"),
+            Self::Failed => f.write_str("the machine failed to carry it out"),
         }
     }
 }

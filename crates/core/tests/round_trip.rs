@@ -51,6 +51,7 @@ fn refusal() -> impl Strategy<Value = PartitionError> {
         app.clone().prop_map(|app| PartitionError::PlacedTwice { app }),
         app.clone().prop_map(|app| PartitionError::NotPlaced { app }),
         app.prop_map(|app| PartitionError::NotRunning { app }),
+        Just(PartitionError::Failed),
     ]
 }
 

@@ -1,1 +1,158 @@
-//! The host as what policies know.
+//! The host as what policies know: events and actions, a domain at a time.
+//!
+//! Each L3 domain is to its policy what a [`Machine`](fairways_core::Machine) is: [`Host::next_event`] says what happened and in which
+//! domain, [`Host::carry_out`] does what the domain's policy asks for. A host with one domain is a machine by itself
+//! ([`Host::one_domain`]).
+//!
+//! - **A program lives** in the domains that its CPUs touch, and each of their policies is told of it under the same id. One that
+//!   moves to other domains exits from all of its domains and starts in the others under a new id.
+//! - **Windows** by time end when their time has come; windows by instructions when the clock says so, and where it can't, at about the
+//!   time that the program's rate lets expect, which is looked at the more often the closer it is: late by 10 ms at most, as long
+//!   as it goes no more than twice as fast as before. While the instructions of a program can't be read, its windows by
+//!   instructions don't end. Whatever was missing at a window's start or end is missing in it.
+//! - **A machine that was suspended** gives up the windows under way: the cache is cold, as after a new
+//!   [`Watch`](fairways_core::Action::Watch).
+//! - **A plan that resctrl fails to take** is refused as [`Failed`](fairways_core::PartitionError::Failed), the reason logged, and the plan
+//!   before it stays.
+//! - **CPUs, priorities and quanta** are not in these policies' hands yet: no [`Cpus`](fairways_core::Event::Cpus) is told, and the
+//!   actions that need it do nothing.
+
+mod actions;
+mod domain;
+mod events;
+mod members;
+mod settings;
+mod shown;
+mod windows;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fairways_core::{Action, AppId, Event, Machine, Time};
+
+use crate::actuate::{Actuator, Restored};
+use crate::clock::Clock;
+use crate::counters;
+use crate::programs::Programs;
+
+use domain::Domain;
+use members::Member;
+use settings::Kind;
+pub use settings::{Managed, OpenLatency, Parts, Settings};
+pub use shown::{Shown, ShownDomain};
+
+/// A host whose programs are watched, and whose caches are partitioned.
+pub struct Host {
+    actuator: Actuator,
+    programs: Programs,
+    source: Box<dyn counters::Source>,
+    clock: Box<dyn Clock>,
+    settings: Settings,
+    kinds: Vec<Kind>,
+    members: BTreeMap<AppId, Member>,
+    domains: BTreeMap<u32, Domain>,
+    next_id: u32,
+    /// What is told happens now.
+    now: Time,
+    /// When to look again at who is there.
+    look_at: Time,
+    stop: Option<Arc<AtomicBool>>,
+    failure: Option<Failure>,
+    /// What went wrong in the last look, which is said once.
+    trouble: Option<String>,
+}
+
+/// Why a host has no more to tell.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Resctrl is not there any longer.
+    #[error(transparent)]
+    Unmounted(crate::actuate::Error),
+    /// Its clock has stopped.
+    #[error("clock: {0}")]
+    Clock(io::Error),
+}
+
+impl Host {
+    /// A host of these parts, which manages these programs.
+    ///
+    /// # Errors
+    /// If programs can't be looked for: of [`Programs::new`].
+    pub fn new(parts: Parts, managed: Vec<Managed>, settings: Settings) -> io::Result<Self> {
+        let Parts { actuator, proc_and_cgroup, source, clock } = parts;
+        let (wanted, kinds) = managed.into_iter().map(Managed::part).unzip();
+        let now = clock.now();
+        let mut host = Self {
+            actuator,
+            programs: Programs::new(proc_and_cgroup, wanted)?,
+            source,
+            clock,
+            settings,
+            kinds,
+            members: BTreeMap::new(),
+            domains: BTreeMap::new(),
+            next_id: 0,
+            now,
+            look_at: now,
+            stop: None,
+            failure: None,
+            trouble: None,
+        };
+        host.survey();
+        Ok(host)
+    }
+
+    /// Nothing more is told once this is true.
+    pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
+    }
+
+    /// Why there is no more to tell, if that is not because it was [told to stop](Self::stop_when).
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    fn is_over(&self) -> bool {
+        let stops = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        stops || self.failure.is_some()
+    }
+
+    /// Puts everything back, and says what was and what was not.
+    pub fn close(mut self) -> Restored {
+        for app in std::mem::take(&mut self.members).into_keys() {
+            self.source.end(app);
+        }
+        self.actuator.close()
+    }
+
+    /// The host as a machine, if it has one domain; `None` if it has several, each of which needs a policy of its own.
+    pub fn one_domain(&mut self) -> Option<OneDomain<'_>> {
+        let mut domains = self.domains.keys();
+        let domain = domains.next().copied().filter(|_| domains.next().is_none())?;
+        Some(OneDomain { host: self, domain })
+    }
+}
+
+/// A host with one domain. One that joins it later is not managed.
+pub struct OneDomain<'a> {
+    host: &'a mut Host,
+    domain: u32,
+}
+
+impl Machine for OneDomain<'_> {
+    fn next_event(&mut self) -> Option<(Time, Event)> {
+        loop {
+            let (at, domain, event) = self.host.next_event()?;
+            if domain == self.domain {
+                return Some((at, event));
+            }
+        }
+    }
+
+    fn carry_out(&mut self, action: Action<'_>) {
+        self.host.carry_out(self.domain, action);
+    }
+}

@@ -1,0 +1,121 @@
+//! What is done about it.
+
+use fairways_core::{Action, AppId, Event, Partition, PartitionError, PlanId};
+
+use super::Host;
+use crate::actuate::Refused;
+
+impl Host {
+    /// Carries out what a domain's policy asks for, at the time of the event that was last told.
+    pub fn carry_out(&mut self, domain: u32, action: Action<'_>) {
+        match action {
+            Action::Partition { plan, partition, reason } => {
+                if let Err(why) = self.partition(domain, plan, partition, reason)
+                    && let Some(domain) = self.domains.get_mut(&domain)
+                {
+                    domain.refuse(Event::Refused { plan, why });
+                }
+            }
+            Action::Watch { app, every } => self.watch(domain, app, every),
+            Action::Wake { at } => {
+                if let Some(domain) = self.domains.get_mut(&domain) {
+                    domain.alarm = Some(at);
+                }
+            }
+            Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Estimated { .. }
+            | Action::Classified { .. } => {}
+        }
+    }
+
+    /// Carries a plan out.
+    fn partition(
+        &mut self,
+        id: u32,
+        plan: PlanId,
+        partition: &Partition,
+        reason: &str,
+    ) -> Result<(), PartitionError> {
+        let Some(domain) = self.domains.get(&id) else { return Ok(()) };
+        partition.check(&domain.llc, domain.told.iter().copied())?;
+        if self.settings.observe {
+            for (cluster, mask) in (0..).zip(partition.masks()) {
+                let members: Vec<&str> = partition
+                    .members(cluster)
+                    .filter_map(|app| self.members.get(&app).map(|of| of.name.as_str()))
+                    .collect();
+                tracing::info!(
+                    target: "fairways::machine", domain = id, mask = %mask, reason,
+                    "observed, not carried out: {}", members.join(", ")
+                );
+            }
+        } else {
+            self.apply(Some((id, partition)), reason)?;
+        }
+        let now = self.now;
+        if let Some(domain) = self.domains.get_mut(&id) {
+            domain.plan = Some(plan);
+            domain.partition.clone_from(partition);
+            for window in domain.windows.values_mut() {
+                window.straddled |= window.since < now;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out what every domain's plan says, this one in place of its domain's.
+    fn apply(
+        &mut self,
+        new: Option<(u32, &Partition)>,
+        reason: &str,
+    ) -> Result<(), PartitionError> {
+        let of_domain = |(&id, domain): (&u32, &super::Domain)| {
+            let plan = new.filter(|(of, _)| *of == id).map_or(&domain.partition, |(_, plan)| plan);
+            (id, self.living(plan))
+        };
+        let plans: Vec<(u32, Partition)> = self.domains.iter().map(of_domain).collect();
+        let plans: Vec<(u32, &Partition)> = plans
+            .iter()
+            .filter(|(_, plan)| !plan.masks().is_empty())
+            .map(|(id, plan)| (*id, plan))
+            .collect();
+        match self.actuator.apply(&plans, reason) {
+            Ok(_) => Ok(()),
+            Err(Refused::Partition { domain, why }) if new.is_some_and(|(id, _)| id == domain) => {
+                Err(why)
+            }
+            Err(why) => {
+                tracing::error!(target: "fairways::machine", "the plan before stays: {why}");
+                // What others did is to be seen before the next plan.
+                self.look_at = self.now;
+                Err(PartitionError::Failed)
+            }
+        }
+    }
+
+    /// A plan without those who are over: other domains' policies may know of it later.
+    fn living(&self, partition: &Partition) -> Partition {
+        let mut living = Partition::default();
+        for (cluster, mask) in (0..).zip(partition.masks()) {
+            let members: Vec<AppId> =
+                partition.members(cluster).filter(|app| self.members.contains_key(app)).collect();
+            if !members.is_empty() {
+                let cluster = living.add_cluster(*mask);
+                members.into_iter().for_each(|app| living.place(app, cluster));
+            }
+        }
+        living
+    }
+
+    /// Makes anew what somebody else has taken away.
+    pub(super) fn apply_again(&mut self) {
+        let is_planned = self.domains.values().any(|domain| domain.plan.is_some());
+        if is_planned && !self.settings.observe {
+            // It was said why, and the next plan is another attempt.
+            let _ = self.apply(None, "a group or a mask was changed from outside");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What happens.
+
+use fairways_core::{AppId, Counters, Event, Every, Latencies, Q32, Sample, Time};
+use fairways_resctrl::language::Reading;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::domain::Due;
+use super::windows::Window;
+use super::{Failure, Host};
+use crate::clock::Wait;
+use crate::counters::emulated::between;
+
+impl Host {
+    /// What happened next, when, and in which domain; `None` once nothing more will happen: it was
+    /// [told to stop](Self::stop_when), or [failed](Self::failure).
+    pub fn next_event(&mut self) -> Option<(Time, u32, Event)> {
+        loop {
+            if let Some((domain, event)) = self.due() {
+                return Some((self.now, domain, event));
+            }
+            self.collect();
+            if self.now >= self.look_at || self.is_called() {
+                self.look();
+            }
+            if self.domains.values().all(|domain| domain.due.is_empty()) {
+                self.ring();
+            }
+            if self.domains.values().all(|domain| domain.due.is_empty()) {
+                if self.is_over() {
+                    return None;
+                }
+                self.wait();
+            }
+        }
+    }
+
+    /// The next of what happens now.
+    fn due(&mut self) -> Option<(u32, Event)> {
+        loop {
+            let next = |domain: &mut super::Domain| domain.due.pop_front();
+            let (id, due) = self.domains.iter_mut().find_map(|(&id, of)| Some((id, next(of)?)))?;
+            match due {
+                Due::Event(event) => return Some((id, event)),
+                Due::Start(app) => {
+                    let kind = self.members.get(&app).and_then(|of| self.kinds.get(of.kind?));
+                    let (wish, profile) =
+                        kind.map(|of| (of.wish, of.profile.clone())).unwrap_or_default();
+                    if let Some(domain) = self.domains.get_mut(&id) {
+                        domain.told.push(app);
+                    }
+                    return Some((id, Event::Started { app, wish, profile }));
+                }
+                Due::Exit(app) => {
+                    if let Some(domain) = self.domains.get_mut(&id) {
+                        domain.told.retain(|other| *other != app);
+                        domain.windows.remove(&app);
+                    }
+                    self.forget(app, id);
+                    return Some((id, Event::Exited { app }));
+                }
+            }
+        }
+    }
+
+    /// Alarms whose time has come, once nothing else happens now.
+    fn ring(&mut self) {
+        let now = self.now;
+        for domain in self.domains.values_mut() {
+            if domain.alarm.take_if(|at| *at <= now).is_some() {
+                domain.tell(Event::Woke);
+            }
+        }
+    }
+
+    /// Finds the windows that end now.
+    fn collect(&mut self) {
+        let ids: Vec<u32> = self.domains.keys().copied().collect();
+        for id in ids {
+            let Some(domain) = self.domains.get(&id) else { continue };
+            for app in domain.told.clone() {
+                self.end_window(id, app);
+            }
+        }
+    }
+
+    /// Ends a program's window, if its time has come.
+    fn end_window(&mut self, id: u32, app: AppId) {
+        let tells = self.clock.tells_instructions();
+        let now = self.now;
+        let Some(domain) = self.domains.get_mut(&id) else { return };
+        let Some(window) = domain.windows.get_mut(&app).filter(|window| window.since < now) else {
+            return;
+        };
+        let is_due = match window.every {
+            Every::Time(_) => window.ends().is_some_and(|end| end <= now),
+            Every::Instructions(_) => tells || window.poll_at <= now,
+        };
+        if !is_due {
+            return;
+        }
+        if window.ends().is_none() {
+            let counters = self.source.read(app, id);
+            let end = window.ends_at();
+            let is_over = end.zip(counters.instructions).is_some_and(|(end, did)| did >= end);
+            if !is_over {
+                window.go_on(now, &counters);
+                return;
+            }
+        }
+        let window = *window;
+        let (way_bytes, plan) = (domain.way_bytes, domain.plan);
+        let to = self.counted(id, app);
+        let occupancy = match self.actuator.occupancy(app, id) {
+            Reading::Value(bytes) if way_bytes > 0 => Some(Q32::ratio(bytes, way_bytes)),
+            _ => None,
+        };
+        let length = now.since(window.since);
+        let sample = Sample {
+            app,
+            counters: between(&window.from, &to),
+            occupancy,
+            window: length,
+            plan,
+            straddled: window.straddled,
+        };
+        let latency = self.members.get_mut(&app).and_then(|of| of.latency.as_mut());
+        let answered = latency.and_then(|of| of.take(id));
+        let Some(domain) = self.domains.get_mut(&id) else { return };
+        domain.windows.insert(app, window.next(now, to));
+        domain.tell(Event::Sampled(sample));
+        if let Some(answered) = answered {
+            domain.tell(Event::Latency(Latencies { app, window: length, answered }));
+        }
+    }
+
+    /// What a program has counted since it was found.
+    pub(super) fn counted(&mut self, domain: u32, app: AppId) -> Counters {
+        let mut counters = self.source.read(app, domain);
+        if self.counts_bytes() {
+            counters.memory_bytes = match self.actuator.memory_bytes(app, domain) {
+                Reading::Value(bytes) => Some(bytes),
+                _ => None,
+            };
+        }
+        counters
+    }
+
+    /// Whether resctrl counts the bytes that programs move.
+    fn counts_bytes(&self) -> bool {
+        let monitoring = self.actuator.monitoring();
+        monitoring.is_some_and(|of| of.events.iter().any(|name| name == "mbm_total_bytes"))
+    }
+
+    /// Whether somebody calls for attention.
+    fn is_called(&self) -> bool {
+        let attention = self.programs.attention();
+        let mut asked: Vec<PollFd<'_>> =
+            attention.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut asked, Some(&at_once)).is_ok_and(|readable| readable > 0)
+    }
+
+    /// Lets time pass until something may have happened.
+    fn wait(&mut self) {
+        const FOREVER: Time = Time::from_nanos(u64::MAX);
+        let tells = self.clock.tells_instructions();
+        let (mut until, mut about) = (FOREVER, self.look_at);
+        let mut instructions = Vec::new();
+        for domain in self.domains.values() {
+            until = domain.alarm.map_or(until, |alarm| until.min(alarm));
+            for (&app, window) in &domain.windows {
+                match (window.ends(), window.ends_at()) {
+                    (Some(end), _) => until = until.min(end),
+                    (None, Some(count)) if tells => instructions.push((app, count)),
+                    (None, _) => about = about.min(window.poll_at),
+                }
+            }
+        }
+        let attention = self.programs.attention();
+        let wait = Wait { until, about, instructions: &instructions, attention: &attention };
+        if let Err(why) = self.clock.wait(&wait) {
+            self.failure = Some(Failure::Clock(why));
+        }
+        self.now = self.now.max(self.clock.now());
+        if self.clock.was_suspended() {
+            self.resume();
+        }
+    }
+
+    /// The machine was suspended: windows begin anew.
+    fn resume(&mut self) {
+        tracing::info!(target: "fairways::machine", "resumed: windows begin anew");
+        self.look_at = self.now;
+        let of = |(&id, domain): (&u32, &super::Domain)| {
+            let windows = domain.windows.iter().map(move |(&app, window)| (id, app, window.every));
+            windows.collect::<Vec<_>>()
+        };
+        let all: Vec<(u32, AppId, Every)> = self.domains.iter().flat_map(of).collect();
+        for (id, app, every) in all {
+            self.watch(id, app, every);
+        }
+    }
+
+    /// Begins a window.
+    pub(super) fn watch(&mut self, id: u32, app: AppId, every: Every) {
+        let is_told = self.domains.get(&id).is_some_and(|domain| domain.told.contains(&app));
+        if !is_told {
+            return;
+        }
+        let from = self.counted(id, app);
+        if let Some(latency) = self.members.get_mut(&app).and_then(|of| of.latency.as_mut()) {
+            latency.take(id);
+        }
+        if let Some(domain) = self.domains.get_mut(&id) {
+            domain.windows.insert(app, Window::new(every, self.now, from));
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Programs: who comes, who goes, and where they are.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use fairways_core::{Answered, AppId, Event};
+
+use super::domain::{Domain, Due};
+use super::{Failure, Host, Managed};
+use crate::actuate;
+use crate::counters::Target;
+use crate::latency;
+use crate::programs::{Change, ProgramKey};
+
+/// A program that is managed.
+pub(super) struct Member {
+    pub(super) program: ProgramKey,
+    /// Which entry of the list it is; `None`: of an earlier list's.
+    pub(super) kind: Option<usize>,
+    pub(super) name: String,
+    /// The domains whose policies were, or are to be, told of it, and not yet of its end.
+    pub(super) domains: Vec<u32>,
+    pub(super) tasks: Vec<i32>,
+    pub(super) latency: Option<Latency>,
+    pub(super) is_gone: bool,
+}
+
+/// How soon a service answers.
+pub(super) struct Latency {
+    source: Box<dyn latency::Source>,
+    /// What each domain's policy is still to be told, by latency; `None`: unknown.
+    pending: BTreeMap<u32, Option<Vec<Answered>>>,
+}
+
+impl Latency {
+    /// What was answered since this domain's policy was last told.
+    pub(super) fn take(&mut self, domain: u32) -> Option<Vec<Answered>> {
+        let new = self.source.answered();
+        for pending in self.pending.values_mut() {
+            *pending = pending.take().zip(new.as_deref()).map(|(before, new)| merged(before, new));
+        }
+        let pending = self.pending.insert(domain, Some(Vec::new()));
+        pending.unwrap_or(new)
+    }
+}
+
+/// Two histograms in one, from the shortest latency to the longest.
+fn merged(mut one: Vec<Answered>, other: &[Answered]) -> Vec<Answered> {
+    one.extend_from_slice(other);
+    one.retain(|answered| answered.requests > 0);
+    one.sort_by_key(|answered| answered.latency);
+    one.dedup_by(|next, kept| {
+        let is_same = next.latency == kept.latency;
+        if is_same {
+            kept.requests = kept.requests.saturating_add(next.requests);
+        }
+        is_same
+    });
+    one
+}
+
+impl Host {
+    /// Asks for other programs, or for something else of the same: those that are found by the same name and
+    /// [selector](crate::programs::Selector) as before, and likewise each or together, go on.
+    ///
+    /// # Errors
+    /// If those can't be looked for; nothing has changed then.
+    pub fn reconfigure(&mut self, managed: Vec<Managed>) -> io::Result<()> {
+        let (wanted, kinds): (Vec<_>, Vec<_>) = managed.into_iter().map(Managed::part).unzip();
+        self.programs.set_wanted(wanted)?;
+        let before = std::mem::replace(&mut self.kinds, kinds);
+        for (&app, member) in &mut self.members {
+            // Who is not wanted any longer is gone with the next look.
+            let was = member.kind.and_then(|kind| before.get(kind));
+            let kind = was.and_then(|was| self.kinds.iter().position(|of| of.wanted == was.wanted));
+            member.kind = kind;
+            let (Some(was), Some(now)) = (was, kind.map(|kind| &self.kinds[kind])) else {
+                continue;
+            };
+            let tells = was.wish != now.wish && !member.is_gone;
+            for domain in member.domains.iter().filter(|_| tells) {
+                if let Some(domain) = self.domains.get_mut(domain) {
+                    domain.tell(Event::Wished { app, wish: now.wish });
+                }
+            }
+        }
+        self.look_at = self.now;
+        Ok(())
+    }
+
+    /// Takes in which domains there are; those that have changed are told.
+    pub(super) fn survey(&mut self) {
+        let found = self.actuator.domains();
+        let cpus: Vec<_> = found.iter().map(|of| (of.id, of.cpus.clone())).collect();
+        self.source.set_domains(&cpus);
+        self.domains.retain(|id, _| found.iter().any(|of| of.id == *id));
+        for of in found {
+            match self.domains.get_mut(&of.id) {
+                None => {
+                    self.domains.insert(of.id, Domain::new(of));
+                }
+                Some(domain) if domain.llc == of.llc && domain.ways == of.ways => {}
+                Some(domain) => {
+                    // Its masks mean other ways now, even where there are as many as before.
+                    domain.partition.clear();
+                    domain.llc = of.llc;
+                    domain.ways.clone_from(&of.ways);
+                    domain.tell(Event::Machine(of.llc));
+                }
+            }
+        }
+    }
+
+    /// Looks who is there, and what others did.
+    pub(super) fn look(&mut self) {
+        self.look_at = self.now.after(self.settings.look);
+        match self.actuator.look() {
+            Ok(changes) => {
+                self.trouble = None;
+                if changes.domains {
+                    self.survey();
+                }
+                if !changes.lost.is_empty() {
+                    self.apply_again();
+                }
+            }
+            Err(why @ actuate::Error::Unmounted { .. }) => {
+                self.failure = Some(Failure::Unmounted(why));
+                return;
+            }
+            Err(why) => self.say(&why.to_string()),
+        }
+        match self.programs.look() {
+            Ok(changes) => {
+                let (gone, came): (Vec<_>, Vec<_>) =
+                    changes.into_iter().partition(|change| matches!(change, Change::Gone { .. }));
+                for change in gone.into_iter().chain(came) {
+                    self.change(change);
+                }
+            }
+            Err(why) => self.say(&format!("programs: {why}")),
+        }
+        let apps: Vec<AppId> = self.members.keys().copied().collect();
+        for app in apps {
+            self.look_at_tasks(app);
+        }
+    }
+
+    /// Says what goes wrong, until something else does.
+    fn say(&mut self, why: &str) {
+        if self.trouble.as_deref() != Some(why) {
+            tracing::warn!(target: "fairways::machine", "{why}");
+        }
+        self.trouble = Some(why.to_owned());
+    }
+
+    fn change(&mut self, change: Change) {
+        match change {
+            Change::Arrived { program, wanted, name } => self.begin(program, Some(wanted), name),
+            Change::Gone { program } => {
+                let of =
+                    |(_, member): &(&AppId, &Member)| member.program == program && !member.is_gone;
+                if let Some(app) = self.members.iter().find(of).map(|(&app, _)| app) {
+                    self.end(app);
+                }
+            }
+        }
+    }
+
+    /// A program is there.
+    fn begin(&mut self, program: ProgramKey, kind: Option<usize>, name: String) {
+        let app = AppId(self.next_id);
+        self.next_id += 1;
+        let mut tasks = Vec::new();
+        self.list(program, &mut tasks);
+        if let Err(why) = self.actuator.add(app, &name, &tasks) {
+            tracing::error!(target: "fairways::machine", program = name, "{why}");
+        }
+        let cgroup = self.programs.cgroup(program).map(Into::into);
+        let target = Target { app, name, cgroup, threads: tasks };
+        self.source.begin(&target);
+        let kinds = &self.kinds;
+        let open = kind.and_then(|kind| kinds.get(kind)).and_then(|of| of.latency.as_ref());
+        let source = open.and_then(|open| match open(&target) {
+            Ok(source) => Some(source),
+            Err(why) => {
+                tracing::warn!(target: "fairways::machine", program = target.name, "latencies: {why}");
+                None
+            }
+        });
+        let domains = self.touched(program);
+        let pending = |source| {
+            let pending = domains.iter().map(|&domain| (domain, Some(Vec::new()))).collect();
+            Latency { source, pending }
+        };
+        for domain in &domains {
+            if let Some(domain) = self.domains.get_mut(domain) {
+                domain.due.push_back(Due::Start(app));
+            }
+        }
+        let latency = source.map(pending);
+        let Target { name, threads: tasks, .. } = target;
+        let member = Member { program, kind, name, domains, tasks, latency, is_gone: false };
+        self.members.insert(app, member);
+    }
+
+    /// A program is there no longer; its domains' policies are told in turn.
+    fn end(&mut self, app: AppId) {
+        let Some(member) = self.members.get_mut(&app) else { return };
+        member.is_gone = true;
+        for domain in member.domains.clone() {
+            match self.domains.get_mut(&domain) {
+                Some(domain) => domain.due.push_back(Due::Exit(app)),
+                None => self.forget(app, domain),
+            }
+        }
+    }
+
+    /// A domain has no more to do with a program; when none has, it is over.
+    pub(super) fn forget(&mut self, app: AppId, domain: u32) {
+        let Some(member) = self.members.get_mut(&app) else { return };
+        member.domains.retain(|other| *other != domain);
+        if member.is_gone && member.domains.is_empty() {
+            self.members.remove(&app);
+            self.source.end(app);
+            if let Err(why) = self.actuator.remove(app) {
+                self.say(&why.to_string());
+            }
+        }
+    }
+
+    /// The domains that a program's CPUs touch; all, where that can't be told.
+    fn touched(&mut self, program: ProgramKey) -> Vec<u32> {
+        let all = self.actuator.domains();
+        if let [only] = all {
+            return vec![only.id];
+        }
+        let cpus = self.programs.cpus(program).unwrap_or_default();
+        let touches = |cpu: u32| all.iter().find(|domain| domain.cpus.contains(cpu));
+        let mut touched: Vec<u32> = cpus.iter().filter_map(touches).map(|of| of.id).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        if touched.is_empty() {
+            touched = all.iter().map(|domain| domain.id).collect();
+        }
+        touched
+    }
+
+    /// Lists a program's threads; none, if they can't be.
+    fn list(&mut self, program: ProgramKey, tasks: &mut Vec<i32>) {
+        if let Err(why) = self.programs.tasks(program, tasks) {
+            self.say(&format!("threads: {why}"));
+        }
+    }
+
+    /// Finds a program's new threads, and where they may run.
+    fn look_at_tasks(&mut self, app: AppId) {
+        let Some(member) = self.members.get_mut(&app).filter(|member| !member.is_gone) else {
+            return;
+        };
+        let (program, programs) = (member.program, &mut self.programs);
+        let mut tasks = Vec::new();
+        let mut unseen = None;
+        let moved = self.actuator.tasks(app, &mut |list| {
+            unseen = programs.tasks(program, list).err().or(unseen.take());
+            tasks.clone_from(list);
+        });
+        if unseen.is_none() && tasks != member.tasks {
+            self.source.threads(app, &tasks);
+            member.tasks = tasks;
+        }
+        let name = &member.name;
+        let moved = moved.err().map(|why| format!("{name}: {why}"));
+        if let Some(why) = moved.or(unseen.map(|why| format!("{name}: {why}"))) {
+            self.say(&why);
+        }
+        let touched = self.touched(program);
+        let Some(member) = self.members.get(&app) else { return };
+        if touched != member.domains {
+            let (kind, name) = (member.kind, member.name.clone());
+            self.end(app);
+            self.begin(program, kind, name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    struct Scripted(Vec<Option<Vec<Answered>>>);
+
+    impl latency::Source for Scripted {
+        fn answered(&mut self) -> Option<Vec<Answered>> {
+            self.0.remove(0)
+        }
+    }
+
+    fn answered(of: &[(u64, u64)]) -> Vec<Answered> {
+        let of = of.iter().map(|&(millis, requests)| Answered {
+            latency: Duration::from_millis(millis),
+            requests,
+        });
+        of.collect()
+    }
+
+    #[test]
+    fn every_domain_is_told_of_every_request_once() {
+        let story = vec![
+            Some(answered(&[(1, 5), (3, 1)])),
+            Some(answered(&[(1, 2), (2, 4)])),
+            None,
+            Some(answered(&[(9, 9)])),
+            Some(answered(&[])),
+        ];
+        let pending = [(0, Some(Vec::new())), (7, Some(Vec::new()))].into();
+        let mut latency = Latency { source: Box::new(Scripted(story)), pending };
+        assert_eq!(latency.take(0), Some(answered(&[(1, 5), (3, 1)])));
+        assert_eq!(latency.take(7), Some(answered(&[(1, 7), (2, 4), (3, 1)])));
+        // What was silent is unknown to both, until each has been told so.
+        assert_eq!(latency.take(0), None);
+        assert_eq!(latency.take(7), None);
+        assert_eq!(latency.take(0), Some(answered(&[(9, 9)])));
+    }
+}

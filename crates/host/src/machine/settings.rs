@@ -1,0 +1,77 @@
+//! What a host is made of, and whom it manages.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_core::{Profile, Wish};
+
+use crate::actuate::Actuator;
+use crate::clock::Clock;
+use crate::counters::{self, Target};
+use crate::latency;
+use crate::programs::{Roots, Wanted};
+
+/// What a host is made of.
+pub struct Parts {
+    /// Resctrl.
+    pub actuator: Actuator,
+    /// Where programs are found.
+    pub proc_and_cgroup: Roots,
+    /// What is counted of them.
+    pub source: Box<dyn counters::Source>,
+    /// The time.
+    pub clock: Box<dyn Clock>,
+}
+
+/// How a host is managed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether programs are only watched: plans are logged and not carried out, and the policy goes on as if they were in force.
+    pub observe: bool,
+    /// How often to look who is there and what other managers did, at the latest; what the kernel tells is heeded at once.
+    pub look: Duration,
+}
+
+/// Plans are carried out; every second.
+impl Default for Settings {
+    fn default() -> Self {
+        Self { observe: false, look: Duration::from_secs(1) }
+    }
+}
+
+/// Opens the source of a service's latencies, once it has started.
+pub type OpenLatency = Box<dyn Fn(&Target) -> io::Result<Box<dyn latency::Source>>>;
+
+/// Programs that are to be managed.
+pub struct Managed {
+    /// How they are found.
+    pub wanted: Wanted,
+    /// What their owner asks for.
+    pub wish: Wish,
+    /// What was measured of them before, if something was.
+    pub profile: Option<Arc<Profile>>,
+    /// How soon they answer, if they are services of which that is known.
+    pub latency: Option<OpenLatency>,
+}
+
+impl Managed {
+    /// Programs of which nothing is known or asked for.
+    #[must_use]
+    pub fn new(wanted: Wanted) -> Self {
+        Self { wanted, wish: Wish::default(), profile: None, latency: None }
+    }
+
+    pub(super) fn part(self) -> (Wanted, Kind) {
+        let Self { wanted, wish, profile, latency } = self;
+        (wanted.clone(), Kind { wanted, wish, profile, latency })
+    }
+}
+
+/// What is known of the programs that an entry of the list finds.
+pub(super) struct Kind {
+    pub(super) wanted: Wanted,
+    pub(super) wish: Wish,
+    pub(super) profile: Option<Arc<Profile>>,
+    pub(super) latency: Option<OpenLatency>,
+}

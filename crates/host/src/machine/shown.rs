@@ -1,0 +1,59 @@
+//! What is shown of a host: for `status`, and for metrics.
+
+use fairways_core::{AppId, Llc, WayMask};
+
+use super::Host;
+
+/// A program, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its id.
+    pub app: AppId,
+    /// Its name.
+    pub name: String,
+    /// How many threads it has.
+    pub tasks: usize,
+    /// The domains in which it lives, and the ways of each that the plan in force lets it fill, of those that are offered; `None`: it
+    /// has no place, and fills every way. Observed only, these are what it would be let fill.
+    pub masks: Vec<(u32, Option<WayMask>)>,
+}
+
+/// A domain, as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownDomain {
+    /// Its number.
+    pub id: u32,
+    /// What policies are offered of its cache.
+    pub llc: Llc,
+}
+
+impl Host {
+    /// The programs that are managed, in the order in which they were found.
+    #[must_use]
+    pub fn programs(&self) -> Vec<Shown> {
+        let shown = |(&app, member): (&AppId, &super::Member)| {
+            let masks = member.domains.iter().map(|&id| {
+                (id, self.domains.get(&id).and_then(|domain| domain.partition.mask_of(app)))
+            });
+            Shown {
+                app,
+                name: member.name.clone(),
+                tasks: member.tasks.len(),
+                masks: masks.collect(),
+            }
+        };
+        self.members.iter().map(shown).collect()
+    }
+
+    /// The domains.
+    #[must_use]
+    pub fn domains(&self) -> Vec<ShownDomain> {
+        self.domains.iter().map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
+    }
+
+    /// Resctrl's client.
+    #[must_use]
+    pub fn actuator(&self) -> &crate::actuate::Actuator {
+        &self.actuator
+    }
+}
