@@ -4,6 +4,7 @@
 //!   put back afterwards.
 //! - [`programs`]: whom to manage, and their arrivals, threads and exits.
 //! - [`counters`]: what they do, by perf counters or another source.
+//! - [`doctor`]: why a host can be managed, or cannot.
 //! - [`latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
@@ -11,6 +12,7 @@
 pub mod actuate;
 pub mod clock;
 pub mod counters;
+pub mod doctor;
 pub mod latency;
 pub mod machine;
 pub mod programs;
