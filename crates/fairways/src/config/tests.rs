@@ -39,7 +39,7 @@ observe = true
 dry_run = true
 interval = "1s"
 [parameters]
-k = 3
+util_th = "0.9"
 [resctrl]
 root = "/mnt/resctrl"
 state = "/var/lib/other"
@@ -73,8 +73,7 @@ latency = "redis:127.0.0.1:6379"
 
 #[test]
 fn every_key_is_read_and_shown_again() {
-    let text = ALL.replace("[parameters]\nk = 3\n", "");
-    let config = loaded(&text, &[]).unwrap();
+    let config = loaded(ALL, &[]).unwrap();
     assert_eq!(
         config.counters.source,
         CounterSource::Profiles("/etc/fairways/profiles.csv".into())

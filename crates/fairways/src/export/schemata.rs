@@ -9,7 +9,8 @@ use super::{Domains, heading, one_line, pattern};
 const MOVE: &str = r#"move() {
     for process in $(pgrep -x "$2"); do
         for task in /proc/"$process"/task/*; do
-            echo "${task##*/}" > "$root/$1/tasks"
+            # It may have ended.
+            echo "${task##*/}" > "$root/$1/tasks" || true
         done
     done
 }

@@ -6,7 +6,7 @@ use super::{Finding, State};
 /// What gives out ways or bandwidth, and what monitors (resctrl.rst, "Enabling"; AMD names them the same).
 const ALLOCATION: [&str; 5] = ["cat_l3", "cdp_l3", "cat_l2", "cdp_l2", "mba"];
 const MONITORING: [&str; 4] = ["cqm", "cqm_occup_llc", "cqm_mbm_total", "cqm_mbm_local"];
-const SERVERS: &str = "needs an Intel Xeon with RDT (since Haswell-EP; Xeon E, Core and Atom: L2 at best), AMD EPYC since Rome, \
+const SERVERS: &str = "a host with an Intel Xeon with RDT (since Haswell-EP; Xeon E, Core and Atom: L2 at best), AMD EPYC since Rome, \
                        or ARM with MPAM";
 
 pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {

@@ -17,6 +17,8 @@ pub(super) struct Facts {
     pub(super) cpuinfo: String,
     /// CPU flags (`flags` of x86, `Features` of ARM) of the first CPU.
     pub(super) flags: Vec<String>,
+    /// Whether the kernel knows resctrl, by `/proc/filesystems`; `None` if that is unknown.
+    pub(super) registered: Option<bool>,
     pub(super) mounts: Vec<Mount>,
     pub(super) resctrl: Option<Resctrl>,
     /// resctrl's `info`, if it can be read.
@@ -64,6 +66,9 @@ impl Facts {
         let cpuinfo = files.text("proc/cpuinfo").unwrap_or_default();
         let flags = field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features"));
         let flags = flags.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        let kinds = files.text("proc/filesystems");
+        let named = |line: &str| line.split_whitespace().last() == Some("resctrl");
+        let registered = kinds.map(|text| text.lines().any(named));
         let mounts = files.text("proc/mounts").unwrap_or_default();
         let mounts: Vec<Mount> = mounts.lines().filter_map(mount).collect();
         let resctrl = resctrl(place, &files, &mounts);
@@ -73,7 +78,7 @@ impl Facts {
             Some(Err(why)) => (None, Some(why)),
         };
         let groups = resctrl.as_ref().map(|resctrl| groups(&resctrl.root)).unwrap_or_default();
-        Self { files, cpuinfo, flags, mounts, resctrl, info, unreadable, groups }
+        Self { files, cpuinfo, flags, registered, mounts, resctrl, info, unreadable, groups }
     }
 
     pub(super) fn has_flag(&self, flag: &str) -> bool {

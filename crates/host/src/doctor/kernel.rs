@@ -108,11 +108,12 @@ fn configuration(facts: &Facts, release: &str) -> Finding {
 fn file_system(facts: &Facts) -> Finding {
     let (id, why) =
         ("kernel-file-system", "a kernel registers resctrl only if it found the hardware");
-    let Some(text) = facts.files.text("proc/filesystems") else {
-        return Finding::new(id, State::Unknown, "/proc/filesystems cannot be read", why);
-    };
-    if text.lines().any(|line| line.split_whitespace().last() == Some("resctrl")) {
-        return Finding::new(id, State::Ok, "/proc/filesystems has resctrl", why);
+    match facts.registered {
+        None => {
+            return Finding::new(id, State::Unknown, "/proc/filesystems cannot be read", why);
+        }
+        Some(true) => return Finding::new(id, State::Ok, "/proc/filesystems has resctrl", why),
+        Some(false) => {}
     }
     let remedy =
         "see cpu-allocation, kernel-configuration, and `dmesg | grep -i -e resctrl -e mpam`";

@@ -129,7 +129,7 @@ pub fn examine(place: &Place) -> Report {
     system::check(&facts, &mut findings);
     let (partition, verdict) = verdict(&facts, &findings);
     let monitor = match (&facts.resctrl, &facts.info) {
-        (None, _) => Some(NOT_MOUNTED),
+        (None, _) => Some(without(&facts)),
         (_, Some(info)) if info.monitoring.is_some() => None,
         _ => Some("resctrl has no info/L3_MON"),
     };
@@ -142,12 +142,18 @@ pub fn examine(place: &Place) -> Report {
     Report { findings, partition, monitor, count, verdict }
 }
 
-const NOT_MOUNTED: &str = "resctrl is not mounted";
+/// Why there is no resctrl.
+fn without(facts: &Facts) -> &'static str {
+    match facts.registered {
+        Some(false) => "the kernel has no resctrl",
+        _ => "resctrl is not mounted",
+    }
+}
 
 fn verdict(facts: &Facts, findings: &[Finding]) -> (Answer, Verdict) {
     let lacks = |id| findings.iter().any(|one| one.id == id && one.state == State::Missing);
     let (why, verdict) = if facts.resctrl.is_none() {
-        (Some(NOT_MOUNTED), Verdict::NotSupported)
+        (Some(without(facts)), Verdict::NotSupported)
     } else if facts.l3().is_none() {
         (Some("resctrl gives out no ways of an L3 cache"), Verdict::NotSupported)
     } else if lacks(process::ID) {

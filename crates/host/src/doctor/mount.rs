@@ -9,7 +9,11 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     let why = "its files are how ways are given out";
     let Some(resctrl) = &facts.resctrl else {
         let found = "resctrl is not mounted";
-        findings.push(Finding::new("mount", State::Missing, found, why).remedy(USUAL));
+        let remedy = match facts.registered {
+            Some(false) => "see kernel-file-system: there is nothing to mount",
+            _ => USUAL,
+        };
+        findings.push(Finding::new("mount", State::Missing, found, why).remedy(remedy));
         return;
     };
     let root = resctrl.root.display();
