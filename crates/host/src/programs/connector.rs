@@ -1,0 +1,176 @@
+//! The kernel's proc connector: every fork, exec, change of name and exit of the host, as it happens.
+//!
+//! Source: include/uapi/linux/cn_proc.h and connector.h, drivers/connector/cn_proc.c. It answers only to `CAP_NET_ADMIN`
+//! in the first namespaces of networks, users and processes.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::netlink::{CONNECTOR, SocketAddrNetlink};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send, socket_with,
+    sockopt,
+};
+
+const CN_IDX_PROC: u32 = 1;
+const CN_VAL_PROC: u32 = 1;
+const NLMSG_DONE: u16 = 3;
+const NLMSG_HEADER: usize = 16;
+const CN_HEADER: usize = 20;
+
+/// `enum proc_cn_mcast_op`.
+const LISTEN: u32 = 1;
+const IGNORE: u32 = 2;
+
+/// Room for some 50,000 events between two looks.
+const BUFFER_BYTES: usize = 8 << 20;
+
+/// What happened on the host; numbers are those of processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A process was made.
+    Fork { parent: i32, child: i32 },
+    /// A process executes another program, or its first thread takes another name.
+    Renamed(i32),
+    /// One of a process's threads ended.
+    Exit(i32),
+}
+
+/// What a drain of the connector found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Drained {
+    pub(super) events: Vec<Event>,
+    /// Whether the kernel dropped some that came before them.
+    pub(super) lost: bool,
+}
+
+/// An open connector.
+#[derive(Debug)]
+pub(super) struct Connector {
+    socket: OwnedFd,
+}
+
+impl Connector {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// If the kernel refuses or does not answer.
+    pub(super) fn open() -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket =
+            socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(CONNECTOR))?;
+        bind(&socket, &SocketAddrNetlink::new(0, CN_IDX_PROC))?;
+        if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER_BYTES).is_err() {
+            sockopt::set_socket_recv_buffer_size(&socket, BUFFER_BYTES)?;
+        }
+        let connector = Self { socket };
+        connector.ask(LISTEN)?;
+        // The kernel acknowledges while it is asked, and says nothing at all where it does not let us listen.
+        let soon = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        let mut fds = [PollFd::new(&connector.socket, PollFlags::IN)];
+        if poll(&mut fds, Some(&soon))? == 0 {
+            return Err(io::Error::other("the kernel does not answer (another namespace?)"));
+        }
+        Ok(connector)
+    }
+
+    fn ask(&self, operation: u32) -> io::Result<()> {
+        let mut message = Vec::with_capacity(NLMSG_HEADER + CN_HEADER + 4);
+        let mut words =
+            |values: &[u32]| values.iter().for_each(|value| message.extend(value.to_ne_bytes()));
+        // nlmsghdr: its length, then type and flags below.
+        words(&[40]);
+        message.extend(NLMSG_DONE.to_ne_bytes());
+        message.extend(0_u16.to_ne_bytes());
+        let mut words =
+            |values: &[u32]| values.iter().for_each(|value| message.extend(value.to_ne_bytes()));
+        // The rest of nlmsghdr, then cn_msg: index, value, sequence, acknowledgement.
+        words(&[0, 0, CN_IDX_PROC, CN_VAL_PROC, 0, 0]);
+        message.extend(4_u16.to_ne_bytes());
+        message.extend(0_u16.to_ne_bytes());
+        message.extend(operation.to_ne_bytes());
+        send(&self.socket, &message, SendFlags::empty())?;
+        Ok(())
+    }
+
+    /// All that happened since the last call; it does not wait.
+    pub(super) fn drain(&self) -> io::Result<Drained> {
+        let mut drained = Drained::default();
+        let mut buffer = [0_u8; 4096];
+        loop {
+            match recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
+                Ok((read, _)) => drained.events.extend(event(&buffer[..read])),
+                Err(Errno::AGAIN) => return Ok(drained),
+                Err(Errno::NOBUFS) => {
+                    drained.lost = true;
+                    drained.events.clear();
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Drop for Connector {
+    fn drop(&mut self) {
+        // Before Linux 6.6 the kernel goes on counting a listener that closes without a word.
+        let _ = self.ask(IGNORE);
+    }
+}
+
+impl AsFd for Connector {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Reads one message; `None` if it tells nothing that matters here.
+fn event(message: &[u8]) -> Option<Event> {
+    let event = message.get(NLMSG_HEADER + CN_HEADER..)?;
+    let word = |at: usize| Some(i32::from_ne_bytes(*event.get(at..)?.first_chunk()?));
+    let what = u32::from_ne_bytes(*event.first_chunk()?);
+    // struct proc_event: what, cpu and timestamp take 16 bytes.
+    match what {
+        0x1 => {
+            let (parent, child, group) = (word(20)?, word(24)?, word(28)?);
+            (child == group).then_some(Event::Fork { parent, child })
+        }
+        0x2 => Some(Event::Renamed(word(20)?)),
+        0x200 => (word(16)? == word(20)?).then_some(Event::Renamed(word(20)?)),
+        0x8000_0000 => Some(Event::Exit(word(20)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(what: u32, words: &[i32]) -> Vec<u8> {
+        let mut bytes = vec![0; NLMSG_HEADER + CN_HEADER];
+        bytes.extend(what.to_ne_bytes());
+        bytes.extend([0; 12]);
+        words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn events_are_those_of_processes() {
+        assert_eq!(event(&message(1, &[5, 4, 9, 9])), Some(Event::Fork { parent: 4, child: 9 }));
+        assert_eq!(event(&message(1, &[5, 4, 9, 4])), None, "a thread");
+        assert_eq!(event(&message(2, &[9, 9])), Some(Event::Renamed(9)));
+        assert_eq!(event(&message(0x200, &[10, 9, 0, 0, 0, 0])), None, "a thread's name");
+        assert_eq!(event(&message(0x8000_0000, &[10, 9, 0, 0])), Some(Event::Exit(9)));
+        assert_eq!(event(&message(0x4, &[9, 9, 0, 0])), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..100)) {
+            let _ = event(&bytes);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Which cgroups are meant: by the names that systemd, Docker, containerd, CRI-O, Podman and the kubelet give them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::selector::ID_DIGITS;
+use super::{Selector, Wanted, glob};
+
+/// The cgroups of one match, in one hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Match {
+    /// The cgroup that was matched.
+    pub(super) top: String,
+    /// It, and those below it that are not another program's.
+    pub(super) all: Vec<String>,
+    /// Whether that is all of those below it.
+    pub(super) whole: bool,
+}
+
+/// By number in the list, and by what was matched: the id of a container, the UID of a pod, else the path.
+pub(super) type Matches = BTreeMap<(usize, String), Match>;
+
+/// What of `paths`, in ascending order, is whose. A cgroup below a match belongs to it, unless one earlier in the list
+/// matches there.
+pub(super) fn matched<'a>(
+    wanted: &[Wanted],
+    paths: impl Iterator<Item = &'a str> + Clone,
+) -> Matches {
+    let mut matches = Matches::new();
+    let mut owners: HashMap<&str, (usize, String)> = HashMap::new();
+    for path in paths.clone() {
+        let inherited = parent(path).and_then(|parent| owners.get(parent)).cloned();
+        let before = inherited.as_ref().map_or(wanted.len(), |&(owner, _)| owner);
+        let direct = wanted[..before]
+            .iter()
+            .enumerate()
+            .find_map(|(at, wanted)| Some((at, direct(wanted, path)?)));
+        let Some(owner) = direct.or(inherited) else { continue };
+        let new = || Match { top: path.to_owned(), all: Vec::new(), whole: true };
+        matches.entry(owner.clone()).or_insert_with(new).all.push(path.to_owned());
+        owners.insert(path, owner);
+    }
+    for of in matches.values_mut() {
+        let top = of.top.as_str();
+        of.whole = of.all.len() == paths.clone().filter(|path| is_below(path, top)).count();
+    }
+    matches
+}
+
+/// Whether a cgroup is another or one below it.
+pub(super) fn is_below(path: &str, top: &str) -> bool {
+    top == "/"
+        || path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn parent(path: &str) -> Option<&str> {
+    match path.rsplit_once('/')? {
+        ("", "") => None,
+        ("", _) => Some("/"),
+        (parent, _) => Some(parent),
+    }
+}
+
+fn direct(wanted: &Wanted, path: &str) -> Option<String> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match &wanted.selector {
+        Selector::Cgroup(pattern) => {
+            let (mut parts, mut patterns) = (path.split('/'), pattern.split('/'));
+            loop {
+                match (parts.next(), patterns.next()) {
+                    (None, None) => return Some(path.to_owned()),
+                    (Some(part), Some(pattern)) if glob::matches(pattern, part) => {}
+                    _ => return None,
+                }
+            }
+        }
+        Selector::Unit(pattern) => {
+            // systemd puts `_` before a name that the kernel's files could have (cg_escape of its cgroup-util.c).
+            let unit = name.strip_prefix('_').unwrap_or(name);
+            let here = glob::matches(pattern, unit) && ancestors(path).all(holds_units);
+            here.then(|| path.to_owned())
+        }
+        Selector::Container(id) => {
+            let whole = container_id(name)?;
+            (id == "*" || whole.starts_with(id.as_str())).then(|| whole.to_owned())
+        }
+        Selector::Pod(uid) if wanted.each => {
+            let id = container_id(name)?;
+            ancestors(path).any(|name| is_pod(name, uid)).then(|| id.to_owned())
+        }
+        Selector::Pod(uid) => is_pod(name, uid).then(|| uid.clone()),
+        Selector::Process(_) | Selector::Pid(_) => None,
+    }
+}
+
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    parent(path).unwrap_or("/").split('/').filter(|name| !name.is_empty())
+}
+
+/// Whether systemd, of the system or of a user, puts units below a cgroup of that name; one in a container is not of this host.
+fn holds_units(name: &str) -> bool {
+    name.ends_with(".slice") || (name.starts_with("user@") && name.ends_with(".service"))
+}
+
+/// The id of the container whose cgroup has that name: `docker-ID.scope`, `cri-containerd-ID.scope`, `crio-ID.scope`,
+/// `libpod-ID.scope` under systemd, the id itself or `libpod-ID` without it. The monitors beside them are not containers.
+fn container_id(name: &str) -> Option<&str> {
+    let stem = name.strip_suffix(".scope").unwrap_or(name);
+    let (kind, id) = stem.rsplit_once('-').unwrap_or(("", stem));
+    let hex =
+        id.len() == ID_DIGITS && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (hex && !kind.ends_with("conmon")).then_some(id)
+}
+
+/// Whether a cgroup of that name is the pod's: `kubepods-burstable-podUID.slice` under systemd, with `_` for `-`, or `podUID`.
+fn is_pod(name: &str, uid: &str) -> bool {
+    let of = match name.strip_suffix(".slice") {
+        Some(stem) => {
+            stem.rsplit_once("-pod").filter(|(kind, _)| kind.contains("kubepods")).map(|(_, of)| of)
+        }
+        None => name.strip_prefix("pod"),
+    };
+    of.is_some_and(|of| of.len() == uid.len() && of.replace('_', "-") == uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(selector: &str, each: bool) -> Wanted {
+        Wanted { name: "a".to_owned(), selector: selector.parse().expect(selector), each }
+    }
+
+    fn tops(wanted: &[Wanted], paths: &[&str]) -> Vec<(usize, String)> {
+        let mut paths = paths.to_vec();
+        paths.sort_unstable();
+        matched(wanted, paths.iter().copied())
+            .into_iter()
+            .map(|((at, _), of)| (at, of.top))
+            .collect()
+    }
+
+    #[test]
+    fn every_managers_names_are_known() {
+        let id = format!("ab12{}", "0".repeat(60));
+        let uid = "0a1b2c3d-0000-1111-2222-333344445555";
+        let slice = format!(
+            "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice",
+            uid.replace('-', "_")
+        );
+        for path in [
+            format!("/system.slice/docker-{id}.scope"),
+            format!("/docker/{id}"),
+            format!("/machine.slice/libpod-{id}.scope"),
+            format!("/user.slice/user-0.slice/user@0.service/user.slice/libpod-{id}.scope"),
+            format!("{slice}/cri-containerd-{id}.scope"),
+            format!("{slice}/crio-{id}.scope"),
+            format!("/kubepods/besteffort/pod{uid}/{id}"),
+        ] {
+            let of = tops(&[wanted("container:ab12", false)], &["/", &path]);
+            assert_eq!(of, [(0, path.clone())]);
+            if path.contains("kubepods") {
+                let above = path.rsplit_once('/').expect("a parent").0;
+                let pod = format!("pod:{uid}");
+                assert_eq!(tops(&[wanted(&pod, false)], &[above, &path]), [(0, above.to_owned())]);
+                assert_eq!(tops(&[wanted(&pod, true)], &[above, &path]), [(0, path.clone())]);
+                assert_eq!(tops(&[wanted("pod:0a1b2c3d", false)], &[above, &path]), []);
+            }
+        }
+        let monitor = format!("/machine.slice/libpod-conmon-{id}.scope");
+        assert_eq!(
+            tops(&[wanted("container:*", true)], &[&monitor, "/system.slice/docker.service"]),
+            []
+        );
+    }
+
+    #[test]
+    fn units_are_this_hosts() {
+        let paths = [
+            "/",
+            "/system.slice",
+            "/system.slice/web@1.service",
+            "/system.slice/system-web.slice/web@2.service",
+            "/user.slice/user-0.slice/user@0.service/app.slice/web@3.service",
+            "/system.slice/docker-a.scope/system.slice/web@4.service",
+            "/system.slice/_cpu.service",
+        ];
+        let of = tops(&[wanted("unit:web@?.service", true)], &paths);
+        assert_eq!(of.len(), 3, "{of:?}");
+        assert_eq!(tops(&[wanted("unit:cpu", false)], &paths), [(0, paths[6].to_owned())]);
+        assert_eq!(tops(&[wanted("unit:system.slice", false)], &paths), [(0, paths[1].to_owned())]);
+    }
+
+    #[test]
+    fn the_first_of_the_list_has_a_cgroup() {
+        let list = [
+            wanted("cgroup:/a/b", false),
+            wanted("cgroup:/a", false),
+            wanted("cgroup:/a/b/c", false),
+        ];
+        let paths = ["/", "/a", "/a-b", "/a/b", "/a/b/c", "/a/d"];
+        let of = matched(&list, paths.into_iter());
+        let all: Vec<_> = of.iter().map(|((at, _), of)| (*at, of.all.clone(), of.whole)).collect();
+        let owned = |paths: &[&str]| paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            all,
+            [(0, owned(&["/a/b", "/a/b/c"]), true), (1, owned(&["/a", "/a/d"]), false)]
+        );
+        assert_eq!(tops(&[wanted("cgroup:/", false)], &paths), [(0, "/".to_owned())]);
+        assert_eq!(tops(&[wanted("cgroup:/a*", true)], &paths).len(), 2);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_name_is_read(path in "(/[ -.0-~]{1,80}){1,4}", uid in "[0-9a-f-]{1,10}") {
+            for text in [format!("pod:{uid}"), "container:*".to_owned(), "unit:*.slice".to_owned(), "cgroup:/*".to_owned()] {
+                for each in [false, true] {
+                    for (_, of) in matched(&[wanted(&text, each)], [path.as_str()].into_iter()) {
+                        proptest::prop_assert_eq!(of.all, [path.clone()]);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The programs that are there.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use fairways_resctrl::language::CpuSet;
+
+use super::connector::Connector;
+use super::dirs::{Match, Matches, matched};
+use super::notice::{Exit, Notice};
+use super::process::Proc;
+use super::table::{Root, Table};
+use super::tree::Forest;
+use super::{Change, ProgramKey, Roots, Wanted};
+
+/// Which match of an entry a program is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Of {
+    All,
+    Cgroup(String),
+    Process(Root),
+}
+
+pub(super) type Id = (usize, Of);
+
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub(super) key: ProgramKey,
+    /// Its threads when they were last listed, ascending.
+    pub(super) threads: Vec<i32>,
+    /// The CPUs that those may use, once somebody asked.
+    pub(super) cpus: Option<CpuSet>,
+    pub(super) cgroup: Option<PathBuf>,
+    /// Whether what follows is known.
+    attended: bool,
+    /// Whether `cgroup.events` tells when it is gone.
+    told: bool,
+    /// A process of its cgroup whose exit may leave it empty, where the kernel would not tell otherwise.
+    watched: Option<(i32, OwnedFd)>,
+}
+
+/// Finds those who are wanted, and says who came and went.
+#[derive(Debug)]
+pub struct Programs {
+    roots: Roots,
+    pub(super) proc: Proc,
+    pub(super) notice: Notice,
+    pub(super) wanted: Vec<Wanted>,
+    pub(super) forest: Option<Forest>,
+    /// A tree each, in the order in which they are searched.
+    pub(super) matches: Vec<Matches>,
+    /// Whether those changed since the last look.
+    regroup: bool,
+    pub(super) table: Table,
+    connector: Option<Connector>,
+    /// Whether processes must all be looked through.
+    scan: bool,
+    pub(super) programs: BTreeMap<Id, Program>,
+    /// How many matches of an entry have been programs of their own.
+    numbers: Vec<u32>,
+    next: u64,
+    /// Those that are not wanted any more, until a look has said so.
+    unwanted: Vec<ProgramKey>,
+}
+
+impl Programs {
+    /// Makes ready to find `wanted`, in the order of which the first has what several select. Nothing has arrived before the
+    /// first [`look`](Self::look).
+    ///
+    /// # Errors
+    /// If cgroups are wanted and no hierarchy is mounted, or the kernel's files can't be read.
+    pub fn new(roots: Roots, wanted: Vec<Wanted>) -> io::Result<Self> {
+        let mut programs = Self {
+            proc: Proc::new(roots.proc.clone()),
+            roots,
+            notice: Notice::new()?,
+            wanted: Vec::new(),
+            forest: None,
+            matches: Vec::new(),
+            regroup: true,
+            table: Table::default(),
+            connector: None,
+            scan: false,
+            programs: BTreeMap::new(),
+            numbers: Vec::new(),
+            next: 0,
+            unwanted: Vec::new(),
+        };
+        programs.set_wanted(wanted)?;
+        Ok(programs)
+    }
+
+    /// Wants others from now on. The programs of an entry that stays, by name, selector and `each`, keep their keys; the next
+    /// look says what changed, by numbers of the new list.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); the list is then as before.
+    pub fn set_wanted(&mut self, wanted: Vec<Wanted>) -> io::Result<()> {
+        if self.forest.is_none() && wanted.iter().any(|wanted| wanted.selector.of_cgroups()) {
+            let forest = Forest::open(&self.proc, &self.roots.cgroup)?;
+            if let Some(fd) = forest.attention() {
+                self.notice.watch(fd)?;
+            }
+            tracing::info!(
+                hierarchies = forest.trees.len(),
+                watched = forest.is_watched(),
+                "cgroups are searched"
+            );
+            self.forest = Some(forest);
+        }
+        if self.forest.is_some() && !wanted.iter().any(|wanted| wanted.selector.of_cgroups()) {
+            self.forest = None;
+        }
+        if wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
+            self.connector = None;
+        } else if self.connector.is_none() && self.proc.own {
+            self.connector = self.connect();
+        }
+        let now: Vec<Option<usize>> =
+            self.wanted.iter().map(|old| wanted.iter().position(|new| new == old)).collect();
+        self.table.set_wanted(&wanted, &now);
+        let mut numbers = vec![0; wanted.len()];
+        for (&number, now) in self.numbers.iter().zip(&now) {
+            if let Some(now) = *now {
+                numbers[now] = number;
+            }
+        }
+        for ((old, of), program) in std::mem::take(&mut self.programs) {
+            match now.get(old) {
+                Some(&Some(now)) => {
+                    self.programs.insert((now, of), program);
+                }
+                _ => self.unwanted.push(program.key),
+            }
+        }
+        (self.wanted, self.numbers, self.scan) = (wanted, numbers, true);
+        self.rematch();
+        self.notice.stir()
+    }
+
+    fn connect(&self) -> Option<Connector> {
+        let opened = Connector::open().and_then(|connector| {
+            self.notice.watch(connector.as_fd())?;
+            Ok(connector)
+        });
+        match opened {
+            Ok(connector) => {
+                tracing::info!("processes are told of by the proc connector");
+                Some(connector)
+            }
+            Err(error) => {
+                tracing::info!(%error, "processes are looked for: the proc connector is refused");
+                None
+            }
+        }
+    }
+
+    fn rematch(&mut self) {
+        self.regroup = true;
+        self.matches = match &self.forest {
+            Some(forest) => (0..forest.trees.len())
+                .map(|tree| matched(&self.wanted, forest.paths(tree)))
+                .collect(),
+            None => Vec::new(),
+        };
+    }
+
+    /// What to wait on: when one is readable, [`look`](Self::look) has something to say, or had. Not everything is told by them on
+    /// every host: look at intervals too.
+    pub fn attention(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.notice.as_fd()]
+    }
+
+    /// Finds who came and who went since the last look.
+    ///
+    /// # Errors
+    /// If a file of the kernel's can't be read; that a process or cgroup goes away meanwhile is none.
+    pub fn look(&mut self) -> io::Result<Vec<Change>> {
+        self.notice.calm()?;
+        self.refresh(true)?;
+        let present = self.present()?;
+        let mut changes: Vec<Change> =
+            self.unwanted.drain(..).map(|program| Change::Gone { program }).collect();
+        self.programs.retain(|id, program| {
+            let stays = present.contains(id);
+            if !stays {
+                changes.push(Change::Gone { program: program.key });
+            }
+            program.cpus = None;
+            stays
+        });
+        for id in &present {
+            if !self.programs.contains_key(id) {
+                changes.push(self.arrive(id));
+            }
+        }
+        for id in &present {
+            self.attend(id)?;
+        }
+        self.regroup = false;
+        Ok(changes)
+    }
+
+    /// Takes in what happened; whether who is there may have changed.
+    pub(super) fn refresh(&mut self, look: bool) -> io::Result<bool> {
+        let mut changed = false;
+        for exit in self.notice.exits()? {
+            match exit {
+                Exit::Process(pid) => changed |= self.table.ended(pid),
+                Exit::OfCgroup(pid) => {
+                    for program in self.programs.values_mut() {
+                        program.watched.take_if(|(of, _)| *of == pid);
+                    }
+                    changed = true;
+                }
+            }
+        }
+        if let Some(forest) = &mut self.forest {
+            let refreshed = forest.refresh()?;
+            changed |= refreshed.dirs || refreshed.populated;
+            if refreshed.dirs {
+                self.rematch();
+            }
+        }
+        if self.wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
+            return Ok(changed);
+        }
+        match &self.connector {
+            Some(connector) => {
+                let drained = connector.drain()?;
+                self.scan |= drained.lost;
+                for event in drained.events {
+                    changed |= self.table.hear(event, &self.proc, &self.wanted, &self.notice)?;
+                }
+            }
+            None => self.scan |= look || self.table.is_stale(&self.proc),
+        }
+        if std::mem::take(&mut self.scan) {
+            changed |= self.table.scan(&self.proc, &self.wanted, &self.notice)?;
+        }
+        Ok(changed | self.table.settle_exits(&self.proc)?)
+    }
+
+    fn arrive(&mut self, id: &Id) -> Change {
+        let wanted = id.0;
+        let entry = &self.wanted[wanted];
+        let name = if id.1 == Of::All {
+            entry.name.clone()
+        } else {
+            self.numbers[wanted] += 1;
+            format!("{}.{}", entry.name, self.numbers[wanted])
+        };
+        let key = ProgramKey(self.next);
+        self.next += 1;
+        self.programs.insert(id.clone(), Program { key, ..Program::default() });
+        Change::Arrived { program: key, wanted, name }
+    }
+
+    /// Finds by which directory a program of cgroups is counted, and what tells when it is gone.
+    fn attend(&mut self, id: &Id) -> io::Result<()> {
+        let Some(program) =
+            self.programs.get(id).filter(|_| self.wanted[id.0].selector.of_cgroups())
+        else {
+            return Ok(());
+        };
+        let fresh = self.regroup || !program.attended;
+        let unwatched = self.proc.own && program.watched.is_none();
+        if !fresh && !(unwatched && !program.told) {
+            return Ok(());
+        }
+        let listed = self.list(id, &program.threads)?;
+        let Some(forest) = &self.forest else { return Ok(()) };
+        let told = !listed.of.is_empty()
+            && listed.of.iter().all(|(tree, of)| forest.is_told(*tree, &of.top));
+        let alone = |of: &&Match| of.whole && of.top != "/" && !self.has_processes_before(id.0);
+        let cgroup = match listed.of[..] {
+            [(tree, ref of)] if alone(&of) => {
+                forest.perf_directory(&self.proc, tree, &of.top, &listed.threads)?
+            }
+            _ => None,
+        };
+        let held = self.programs.len();
+        let watched = (unwatched && !told).then(|| {
+            // Threads that are no process's first can't be held so.
+            listed
+                .threads
+                .iter()
+                .find_map(|&pid| Some((pid, self.notice.exit(Exit::OfCgroup(pid), held)?)))
+        });
+        if let Some(program) = self.programs.get_mut(id) {
+            (program.cgroup, program.told, program.attended) = (cgroup, told, true);
+            if let Some(watched) = watched {
+                program.watched = watched;
+            }
+        }
+        Ok(())
+    }
+}

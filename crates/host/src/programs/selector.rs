@@ -1,0 +1,183 @@
+//! How a program is found, as an administrator writes it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How a program is found. As text: `cgroup:/a/b`, `unit:nginx.service`, `container:ab12`, `pod:UID`, `process:mlr*`, `pid:123`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Selector {
+    /// A cgroup and all below it, by its path from the root of the hierarchy; each part may have `*` and `?`.
+    Cgroup(String),
+    /// A systemd unit, of the system or of a user, as systemctl prints it (`web@1.service`); it may have `*` and `?`. Without a
+    /// unit's suffix it is a service.
+    Unit(String),
+    /// A container of Docker, containerd, CRI-O or Podman, by the beginning of its id; `*` is every container.
+    Container(String),
+    /// A Kubernetes pod, by its UID.
+    Pod(String),
+    /// Processes by a pattern with `*` and `?` of their command (the 15 bytes that the kernel keeps) or of the file name in
+    /// `argv[0]`, and all that they fork.
+    Process(String),
+    /// The process that has this number when it is first looked for, and all that it forks.
+    Pid(i32),
+}
+
+/// A text that is no selector.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("selector `{text}`: expected {expected}")]
+pub struct SelectorError {
+    text: String,
+    expected: &'static str,
+}
+
+const UNIT_SUFFIXES: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
+
+/// The hexadecimal digits of a container's whole id (OCI runtimes of all four managers).
+pub(super) const ID_DIGITS: usize = 64;
+
+impl Selector {
+    /// Whether it selects cgroups, rather than processes.
+    pub(super) const fn of_cgroups(&self) -> bool {
+        !matches!(self, Self::Process(_) | Self::Pid(_))
+    }
+}
+
+impl FromStr for Selector {
+    type Err = SelectorError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = |expected| SelectorError { text: text.to_owned(), expected };
+        let kinds = "`cgroup:/PATH`, `unit:NAME`, `container:ID`, `pod:UID`, `process:PATTERN` or `pid:NUMBER`";
+        let (kind, value) = text.split_once(':').ok_or_else(|| error(kinds))?;
+        if value.is_empty() || value.chars().any(char::is_control) {
+            return Err(error("something printable after the colon"));
+        }
+        match kind {
+            "cgroup" => {
+                let path =
+                    if value.len() > 1 { value.strip_suffix('/').unwrap_or(value) } else { value };
+                let parts = path.strip_prefix('/').map(|path| path.split('/').collect::<Vec<_>>());
+                let well = |part: &str| !matches!(part, "" | "." | "..");
+                match parts {
+                    Some(parts) if path == "/" || parts.iter().all(|part| well(part)) => {
+                        Ok(Self::Cgroup(path.to_owned()))
+                    }
+                    _ => Err(error(
+                        "a path from the root of the cgroup hierarchy, such as `/system.slice/a`",
+                    )),
+                }
+            }
+            "unit" if value.contains('/') => {
+                Err(error("the name of a systemd unit, without a path"))
+            }
+            "unit" => {
+                let whole = UNIT_SUFFIXES.iter().any(|suffix| value.ends_with(suffix));
+                Ok(Self::Unit(if whole { value.to_owned() } else { format!("{value}.service") }))
+            }
+            "container" => {
+                let id = value.to_ascii_lowercase();
+                let hex = id.len() <= ID_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+                if hex || id == "*" {
+                    Ok(Self::Container(id))
+                } else {
+                    Err(error("the first of a container id's 64 hexadecimal digits, or `*`"))
+                }
+            }
+            "pod" => {
+                let uid = value.to_ascii_lowercase().replace('_', "-");
+                if uid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+                    Ok(Self::Pod(uid))
+                } else {
+                    Err(error("a pod's UID: hexadecimal digits and dashes"))
+                }
+            }
+            "process" if value.contains('/') => {
+                Err(error("a pattern of a command's name, without a path"))
+            }
+            "process" => Ok(Self::Process(value.to_owned())),
+            "pid" => match value.parse() {
+                Ok(pid) if pid > 0 => Ok(Self::Pid(pid)),
+                _ => Err(error("the number of a process, from 1")),
+            },
+            _ => Err(error(kinds)),
+        }
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cgroup(path) => write!(f, "cgroup:{path}"),
+            Self::Unit(name) => write!(f, "unit:{name}"),
+            Self::Container(id) => write!(f, "container:{id}"),
+            Self::Pod(uid) => write!(f, "pod:{uid}"),
+            Self::Process(pattern) => write!(f, "process:{pattern}"),
+            Self::Pid(pid) => write!(f, "pid:{pid}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        for text in [
+            "cgroup:/",
+            "cgroup:/a/b*",
+            "unit:web@1.service",
+            "unit:user.slice",
+            "container:ab12",
+            "container:*",
+            "pod:0a1b-2c",
+            "process:mlr*",
+            "process:a:b",
+            "pid:123",
+        ] {
+            let selector: Selector = text.parse().expect(text);
+            assert_eq!(selector.to_string(), text);
+        }
+        let of = |text: &str| text.parse::<Selector>().map(|selector| selector.to_string());
+        assert_eq!(of("unit:nginx").as_deref(), Ok("unit:nginx.service"));
+        assert_eq!(of("cgroup:/a/").as_deref(), Ok("cgroup:/a"));
+        assert_eq!(of("pod:0A_1b").as_deref(), Ok("pod:0a-1b"), "as the cgroup's name has it, too");
+    }
+
+    #[test]
+    fn what_is_no_selector_is_told_in_a_line() {
+        for text in [
+            "",
+            "nginx",
+            "cgroup:",
+            "cgroup:a",
+            "cgroup:/a//b",
+            "cgroup:/a/../b",
+            "unit:a/b",
+            "container:xyz",
+            "pod:x",
+            "process:/bin/sh",
+            "pid:0",
+            "pid:-1",
+            "pid:99999999999",
+            "program:a",
+            "process:a\nb",
+        ] {
+            let error = text.parse::<Selector>().expect_err(text).to_string();
+            assert!(error.contains("expected "), "{error}");
+        }
+        let error = "pid:x".parse::<Selector>().expect_err("no number").to_string();
+        assert_eq!(error, "selector `pid:x`: expected the number of a process, from 1");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".*", kind in "cgroup|unit|container|pod|process|pid") {
+            for text in [text.clone(), format!("{kind}:{text}")] {
+                if let Ok(selector) = text.parse::<Selector>() {
+                    proptest::prop_assert_eq!(selector.to_string().parse(), Ok(selector));
+                }
+            }
+        }
+    }
+}
