@@ -2,6 +2,7 @@
 
 mod chip;
 mod emulate;
+mod host;
 mod profile;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap_complete::Shell;
 use chip::machine;
 pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement};
 pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
+pub(crate) use host::{AskedOfConfig, Config, Doctor, Export, Format};
 pub(crate) use profile::Profile;
 
 /// Fair shares of the last-level cache.
@@ -19,7 +21,7 @@ pub(crate) use profile::Profile;
 /// Programs that run side by side on a multicore chip fight over its last-level cache. Fairways
 /// decides who may fill which ways of it, under the policy of your choice.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, arg_required_else_help = true, after_help = crate::exit::HELP)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -35,6 +37,9 @@ pub(crate) enum Command {
     Paper(Paper),
     Emulate(Box<Emulate>),
     Emulated(Emulated),
+    Doctor(Doctor),
+    Config(Config),
+    Export(Export),
     /// Hold a simulated program's place
     #[command(hide = true)]
     Placeholder {

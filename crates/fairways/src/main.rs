@@ -1,12 +1,16 @@
 //! The command line of Fairways.
 //!
-//! Exit codes: 0, done; 1, it could not be done; 2, bad usage or bad input, told in one line; 130,
-//! interrupted.
+//! Exit codes: 0, done; 1, it could not be done; 2, bad usage or bad input, told in one line; 3, this host is not supported;
+//! 4, others hold its cache; 5, no permission; 130, interrupted.
 
 mod args;
 mod chip;
+mod config;
+mod doctor;
 mod emulate;
 mod emulated;
+mod exit;
+mod export;
 mod journal;
 mod optimum;
 mod paper;
@@ -76,9 +80,9 @@ fn main() -> process::ExitCode {
             }
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let _ = error.print();
-                return process::ExitCode::from(2);
+                return process::ExitCode::from(exit::USAGE);
             }
-            _ => return fail(&one_line(&error), 2),
+            _ => return fail(&one_line(&error), exit::USAGE),
         },
     };
     if let Some(done) = emulate::hidden(&args.command) {
@@ -97,6 +101,9 @@ fn main() -> process::ExitCode {
         Command::Paper(paper) => paper::run(&paper, &mut out),
         Command::Emulate(emulate) => emulate::run(&emulate, &mut out),
         Command::Emulated(emulated) => emulated::run(&emulated, &mut out),
+        Command::Doctor(doctor) => doctor::run(&doctor, &mut out),
+        Command::Config(config) => config::run(&config, &mut out),
+        Command::Export(export) => export::run(&export, &mut out),
         // They have come and gone.
         Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),
         Command::Completions { shell } => {
@@ -117,9 +124,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(ExitCode(code)) = error.downcast_ref() {
         *code
     } else if error.is::<BadInput>() {
-        2
+        exit::USAGE
     } else if error.is::<Interrupted>() {
-        130
+        exit::INTERRUPTED
     } else {
         1
     }

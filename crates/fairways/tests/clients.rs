@@ -5,6 +5,8 @@
 
 #[path = "clients/emulated.rs"]
 mod emulated;
+#[path = "clients/export.rs"]
+mod export;
 #[path = "clients/goresctrl.rs"]
 mod goresctrl;
 #[path = "clients/pqos.rs"]

@@ -4,6 +4,7 @@
 //!   put back afterwards.
 //! - [`programs`]: whom to manage, and their arrivals, threads and exits.
 //! - [`counters`]: what they do, by perf counters or another source.
+//! - [`doctor`]: why a host can be managed, or cannot.
 //! - [`latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
 //! - [`emulated`]: a connection to an emulator, whose clock, counters and services those are.
@@ -12,6 +13,7 @@
 pub mod actuate;
 pub mod clock;
 pub mod counters;
+pub mod doctor;
 pub mod emulated;
 pub mod latency;
 pub mod machine;

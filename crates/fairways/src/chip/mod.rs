@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::BadInput;
 use crate::args::Simulate;
+pub(crate) use objective::objective;
 use settings::Checked;
 pub(crate) use settings::{World, simulated, span};
 

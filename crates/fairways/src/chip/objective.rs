@@ -39,7 +39,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<(Time, Objective)>, String> {
 }
 
 /// `2ms`, of 99 % of requests; `p99.9:2ms`.
-fn objective(text: &str) -> Result<Objective, String> {
+pub(crate) fn objective(text: &str) -> Result<Objective, String> {
     let (percentile, slo) = match text.strip_prefix('p').and_then(|rest| rest.split_once(':')) {
         Some((percentile, slo)) => (self::percentile(percentile)?, slo),
         None => (Q32::from_int(99), text),

@@ -18,6 +18,7 @@ use crate::journal::Writer;
 use machine::Running;
 use report::Report;
 use settings::Checked;
+pub(crate) use settings::bytes;
 use summary::Summary;
 
 /// Runs the command; everything is checked before anything happens.

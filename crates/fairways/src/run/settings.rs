@@ -205,18 +205,19 @@ fn on_chip(args: &Run, preset: &str, name: &str, known: bool) -> Result<chip::Wo
 
 /// So many bytes: a number, and K, M or G behind it.
 fn size(text: &str) -> Result<u64, BadInput> {
-    let (digits, unit) = match text.trim().char_indices().last() {
-        Some((end, unit @ ('K' | 'M' | 'G'))) => (&text.trim()[..end], Some(unit)),
-        _ => (text.trim(), None),
-    };
-    let shift = match unit {
-        None => 0,
-        Some('K') => 10,
-        Some('M') => 20,
-        Some(_) => 30,
-    };
-    let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(1 << shift));
-    bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
+    bytes(text).ok_or_else(|| {
         BadInput(format!("--journal-size: expected a size such as 500K, 64M or 2G, found {text:?}"))
     })
+}
+
+/// `500K`, `64M`, `2G`, or so many bytes; at least one.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.trim().char_indices().last() {
+        Some((end, 'K')) => (&text.trim()[..end], 10),
+        Some((end, 'M')) => (&text.trim()[..end], 20),
+        Some((end, 'G')) => (&text.trim()[..end], 30),
+        _ => (text.trim(), 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(1 << shift));
+    bytes.filter(|&bytes| bytes > 0)
 }

@@ -55,6 +55,11 @@ impl Emulated {
         emulated
     }
 
+    /// The emulator's process, whose children stand for the programs.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Where resctrl is mounted.
     pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("resctrl")

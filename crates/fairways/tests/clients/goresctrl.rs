@@ -27,9 +27,9 @@ partitions:
         mbAllocation: ["33%"]
 "#;
 
-/// Builds `rdt`, which looks for its mounts in the file `mounts` beside it.
-fn rdt() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("goresctrl");
+/// Builds `rdt` for a test, which looks for its mounts in the file `mounts` beside it.
+pub(crate) fn rdt(of: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("goresctrl").join(of);
     std::fs::create_dir_all(&folder).unwrap();
     let path = "github.com/intel/goresctrl";
     let flags = format!("-X {path}/pkg/rdt.mountInfoPath={}/mounts", folder.display());
@@ -42,7 +42,7 @@ fn rdt() -> PathBuf {
     folder.join("rdt")
 }
 
-fn run(rdt: &Path, words: &[&str]) -> String {
+pub(crate) fn run(rdt: &Path, words: &[&str]) -> String {
     let output = Command::new(rdt).args(words).output().unwrap();
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
     assert!(output.status.success(), "rdt {words:?}: {text}");
@@ -79,7 +79,7 @@ fn goresctrl_tells_configures_and_monitors() {
     if !fairways_needs::has("goresctrl", &[Need::Fuse, Need::Root, Need::Program("go")]) {
         return;
     }
-    let rdt = rdt();
+    let rdt = rdt("clients");
     let emulated = Emulated::start("mlr:8M,mload:60M");
     let root = emulated.root();
     std::fs::write(

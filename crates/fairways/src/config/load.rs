@@ -1,0 +1,185 @@
+//! From files to what holds.
+//!
+//! Each file is checked by itself, so that an error tells the file and the line, and then all are laid over each other.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+use super::Config;
+use crate::policies;
+use crate::world::shown;
+
+const ADMIN: &str = "/etc/fairways/fairways.toml";
+const VENDOR: &str = "/usr/share/fairways/fairways.toml";
+
+/// The configuration that files say, and which they were; or what is wrong, a line each. Without `file` those of the host are read,
+/// and it is no error if there is none.
+pub(crate) fn load(file: Option<&Path>) -> Result<(Config, Vec<PathBuf>), Vec<String>> {
+    let (main, beside) = match file {
+        Some(file) => (Some(file), file),
+        None => {
+            let admin = Path::new(ADMIN);
+            let main = [admin, Path::new(VENDOR)].into_iter().find(|file| file.exists());
+            (main, admin)
+        }
+    };
+    let mut paths: Vec<PathBuf> = main.iter().map(|&file| file.to_owned()).collect();
+    let mut errors = Vec::new();
+    match drop_ins(beside) {
+        Ok(more) => paths.extend(more),
+        Err(error) => errors.push(error),
+    }
+    let (mut merged, mut read) = (Table::new(), Vec::new());
+    for path in paths {
+        match one(&path) {
+            Ok((table, text)) => {
+                lay_over(&mut merged, table);
+                read.push((path, text));
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let config: Config = Value::Table(merged)
+        .try_into()
+        .map_err(|error: toml::de::Error| vec![error.message().replace('\n', " ")])?;
+    let errors = together(&config, &read);
+    let paths = read.into_iter().map(|(path, _)| path).collect();
+    if errors.is_empty() { Ok((config, paths)) } else { Err(errors) }
+}
+
+/// `FILE.d/*.toml`, in order of their names.
+fn drop_ins(file: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut folder = file.as_os_str().to_owned();
+    folder.push(".d");
+    let folder = PathBuf::from(folder);
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(format!("{}: can't read it: {error}", shown(&folder))),
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// One file, checked by itself.
+fn one(path: &Path) -> Result<(Table, String), String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("{}: can't read it: {error}", shown(path)))?;
+    let wrong = |error: toml::de::Error| wrong(path, &text, &error);
+    let table: Table = toml::from_str(&text).map_err(wrong)?;
+    let _: Config = toml::from_str(&text).map_err(wrong)?;
+    Ok((table, text))
+}
+
+/// `FILE:LINE: KEY: what is wrong`.
+fn wrong(path: &Path, text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', " ");
+    let at = error.span().map_or(0, |span| span.start);
+    let table = DeTable::parse(text).ok();
+    let key = table.and_then(|table| key_at(table.get_ref(), at));
+    let key = key.map(|key| format!("{key}: ")).unwrap_or_default();
+    format!("{}:{}: {key}{message}", shown(path), line(text, at))
+}
+
+fn line(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
+}
+
+/// The key at a place of the text, or whose value is there: `resctrl.root`.
+fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
+    let holds = |span: std::ops::Range<usize>| span.contains(&at);
+    table.iter().find_map(|(key, value)| {
+        let name = key.get_ref().to_string();
+        let below = below(value, at).map(|below| format!("{name}{below}"));
+        let own = holds(key.span()) || holds(value.span());
+        below.or_else(|| own.then_some(name))
+    })
+}
+
+fn below(value: &Spanned<DeValue<'_>>, at: usize) -> Option<String> {
+    match value.get_ref() {
+        DeValue::Table(table) => key_at(table, at).map(|key| format!(".{key}")),
+        DeValue::Array(values) => values.iter().enumerate().find_map(|(index, value)| {
+            let below = below(value, at);
+            let own = value.span().contains(&at).then(String::new);
+            below.or(own).map(|below| format!("[{index}]{below}"))
+        }),
+        _ => None,
+    }
+}
+
+/// Tables are merged and `program` grows; else the later one holds.
+fn lay_over(table: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(over)) => lay_over(below, over),
+            (Some(Value::Array(below)), Value::Array(more)) => below.extend(more),
+            (_, value) => {
+                table.insert(key, value);
+            }
+        }
+    }
+}
+
+/// What is wrong with all of it together.
+fn together(config: &Config, read: &[(PathBuf, String)]) -> Vec<String> {
+    let mut errors = Vec::new();
+    if let Err(error) = config.make_policy() {
+        let key = |name: &str| format!("parameters.{name}");
+        let named = config.parameters.keys().find(|name| {
+            let said = error.to_string();
+            said.contains(&format!("{name:?}")) || said.contains(&format!("parameter {name} "))
+        });
+        let at = named.and_then(|name| place(read, &["parameters", name]));
+        let key = named.map_or("parameters".to_owned(), |name| key(name));
+        let at = at.or_else(|| place(read, &["policy"])).unwrap_or_default();
+        errors.push(format!("{at}{key}: {error}"));
+    }
+    let mut names = HashSet::new();
+    for program in &config.program {
+        if !names.insert(&program.name) {
+            let files: Vec<String> = read.iter().map(|(path, _)| shown(path)).collect();
+            let (files, name) = (files.join(", "), &program.name);
+            errors.push(format!(
+                "{files}: program.name: expected programs of different names, found two {name:?}"
+            ));
+        }
+    }
+    errors
+}
+
+/// `FILE:LINE: ` of where a key was set last.
+fn place(read: &[(PathBuf, String)], keys: &[&str]) -> Option<String> {
+    read.iter().rev().find_map(|(path, text)| {
+        let root = DeTable::parse(text).ok()?;
+        let (last, tables) = keys.split_last()?;
+        let mut table = root.get_ref();
+        for key in tables {
+            table = table.get(*key)?.get_ref().as_table()?;
+        }
+        let (key, _) = table.get_key_value(*last)?;
+        Some(format!("{}:{}: ", shown(path), line(text, key.span().start)))
+    })
+}
+
+impl Config {
+    /// The policy with its parameters.
+    pub(crate) fn make_policy(&self) -> Result<Box<dyn fairways_core::Policy>, crate::BadInput> {
+        let flags = self.parameters.iter().map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        });
+        let parameters = policies::parse(&flags.collect::<Vec<_>>())?;
+        policies::make(&self.policy, parameters).map(|(policy, _)| policy)
+    }
+}

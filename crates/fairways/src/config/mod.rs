@@ -1,0 +1,39 @@
+//! The daemon's configuration, and `fairways config`.
+
+mod load;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::io::{self, Write};
+
+pub(crate) use load::load;
+pub(crate) use schema::Config;
+
+use crate::args::{AskedOfConfig, Config as Args};
+use crate::{ExitCode, exit};
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let (AskedOfConfig::Check { file } | AskedOfConfig::Show { file, .. }) = &args.asked;
+    let config = match load(file.as_deref()) {
+        Ok((config, _)) => config,
+        Err(errors) => {
+            let mut err = io::stderr().lock();
+            for error in errors {
+                let _ = writeln!(err, "fairways: {error}");
+            }
+            return Err(ExitCode(exit::USAGE).into());
+        }
+    };
+    match &args.asked {
+        AskedOfConfig::Check { .. } => writeln!(out, "ok")?,
+        AskedOfConfig::Show { json: true, .. } => {
+            serde_json::to_writer(&mut *out, &config)?;
+            writeln!(out)?;
+        }
+        AskedOfConfig::Show { .. } => out.write_all(toml::to_string(&config)?.as_bytes())?,
+    }
+    Ok(())
+}

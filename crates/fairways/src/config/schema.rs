@@ -1,0 +1,216 @@
+//! The daemon's configuration: its keys, and their defaults. docs/config.md describes them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fairways_core::Objective;
+use serde::{Deserialize, Serialize};
+
+use super::values::{self, ClockSource, CounterSource};
+
+/// All that can be set. What a file does not set is as it is by default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    /// The policy.
+    #[serde(deserialize_with = "values::policy")]
+    pub(crate) policy: String,
+    /// Whether to watch only, and ask the policy nothing.
+    pub(crate) observe: bool,
+    /// Whether to decide only, and change nothing.
+    pub(crate) dry_run: bool,
+    /// How often programs are looked for where the kernel does not tell.
+    #[serde(with = "values::span")]
+    pub(crate) interval: Duration,
+    /// Parameters of the policy, by the paper's names.
+    pub(crate) parameters: toml::Table,
+    pub(crate) resctrl: Resctrl,
+    pub(crate) counters: Counters,
+    pub(crate) clock: Clock,
+    pub(crate) log: Log,
+    pub(crate) control: Control,
+    pub(crate) journal: Journal,
+    /// Whom to manage.
+    pub(crate) program: Vec<ProgramConfig>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            policy: "lfoc".to_owned(),
+            observe: false,
+            dry_run: false,
+            interval: Duration::from_millis(100),
+            parameters: toml::Table::new(),
+            resctrl: Resctrl::default(),
+            counters: Counters::default(),
+            clock: Clock::default(),
+            log: Log::default(),
+            control: Control::default(),
+            journal: Journal::default(),
+            program: Vec::new(),
+        }
+    }
+}
+
+/// How resctrl is used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Resctrl {
+    /// Where it is mounted.
+    #[serde(deserialize_with = "values::path")]
+    pub(crate) root: PathBuf,
+    /// Where it is written down what was changed.
+    #[serde(deserialize_with = "values::path")]
+    pub(crate) state: PathBuf,
+    /// Whether tasks may be taken out of others' groups.
+    pub(crate) take_over: bool,
+    /// To how many ways the root group is confined.
+    #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
+    pub(crate) confine_others: Option<u32>,
+    /// Whether ways that devices fill too are given out.
+    pub(crate) use_shareable: bool,
+    /// The most monitoring groups.
+    #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
+    pub(crate) rmids: Option<u32>,
+}
+
+impl Default for Resctrl {
+    fn default() -> Self {
+        Self {
+            root: "/sys/fs/resctrl".into(),
+            state: "/var/lib/fairways".into(),
+            take_over: false,
+            confine_others: None,
+            use_shareable: false,
+            rmids: None,
+        }
+    }
+}
+
+/// What is counted of programs, and how.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Counters {
+    /// Where the counters come from.
+    #[serde(with = "values::text")]
+    pub(crate) source: CounterSource,
+    /// The most file descriptors for counters.
+    #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
+    pub(crate) descriptors: Option<u32>,
+}
+
+/// Whose time it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Clock {
+    /// Where it comes from.
+    #[serde(with = "values::text")]
+    pub(crate) source: ClockSource,
+}
+
+/// What is told, and where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Log {
+    pub(crate) target: LogTarget,
+    pub(crate) level: LogLevel,
+}
+
+/// Where the log goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogTarget {
+    /// journald where standard error is connected to it, and standard error else.
+    #[default]
+    Auto,
+    Journald,
+    Stderr,
+}
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+    Trace,
+}
+
+/// Where the daemon is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Control {
+    /// The socket.
+    #[serde(deserialize_with = "values::path")]
+    pub(crate) socket: PathBuf,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self { socket: "/run/fairways/fairways.sock".into() }
+    }
+}
+
+/// The journal of events and actions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Journal {
+    /// The file; without it none is written.
+    #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<PathBuf>,
+    /// Bytes after which a new part begins.
+    #[serde(with = "values::size")]
+    pub(crate) size: u64,
+    /// How many finished parts are kept.
+    #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
+    pub(crate) parts: Option<u32>,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self { file: None, size: 256 << 20, parts: None }
+    }
+}
+
+/// A program, or several, to be managed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProgramConfig {
+    /// What it is called in plans and logs.
+    #[serde(deserialize_with = "values::name")]
+    pub(crate) name: String,
+    /// Which processes it is.
+    #[serde(deserialize_with = "values::selector")]
+    pub(crate) select: String,
+    /// Whether everything that `select` finds is a program of its own.
+    #[serde(default)]
+    pub(crate) each: bool,
+    /// Ways that it is promised (dCat's baseline).
+    #[serde(
+        default,
+        deserialize_with = "values::at_least_one",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) baseline_ways: Option<u32>,
+    /// Whether others may be given its CPU time (cache-fair).
+    #[serde(default)]
+    pub(crate) best_effort: bool,
+    /// How soon it is to answer, as it was written.
+    #[serde(
+        default,
+        deserialize_with = "values::objective",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) objective: Option<values::Asked<Objective>>,
+    /// Where its latencies are read.
+    #[serde(
+        default,
+        deserialize_with = "values::latency",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) latency: Option<String>,
+}

@@ -1,0 +1,241 @@
+//! How single values are written, and what they mean. What is none of its kind is an error that says what was expected.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use fairways_core::Objective;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::chip;
+
+/// Where counters come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CounterSource {
+    /// The kernel's perf.
+    #[default]
+    Perf,
+    /// Nothing is counted.
+    None,
+    /// An emulator, by its control socket; by default that of the emulator at `resctrl.root`.
+    Emulator(Option<PathBuf>),
+    /// Rates that were measured before, as CSV (docs/profiles.md).
+    Profiles(PathBuf),
+}
+
+impl FromStr for CounterSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.split_once(':')) {
+            ("perf", _) => Ok(Self::Perf),
+            ("none", _) => Ok(Self::None),
+            ("emulator", _) => Ok(Self::Emulator(None)),
+            (_, Some(("emulator", socket))) if !socket.is_empty() => {
+                Ok(Self::Emulator(Some(socket.into())))
+            }
+            (_, Some(("profiles", file))) if !file.is_empty() => Ok(Self::Profiles(file.into())),
+            _ => {
+                let expected = "perf, none, emulator, emulator:SOCKET or profiles:FILE";
+                Err(format!("expected {expected}, found {text:?}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for CounterSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Perf => f.write_str("perf"),
+            Self::None => f.write_str("none"),
+            Self::Emulator(None) => f.write_str("emulator"),
+            Self::Emulator(Some(socket)) => write!(f, "emulator:{}", socket.display()),
+            Self::Profiles(file) => write!(f, "profiles:{}", file.display()),
+        }
+    }
+}
+
+/// Where time comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ClockSource {
+    /// The host.
+    #[default]
+    Real,
+    /// An emulator, by its control socket; by default that of the emulator at `resctrl.root`.
+    Emulator(Option<PathBuf>),
+}
+
+impl FromStr for ClockSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.strip_prefix("emulator:")) {
+            ("real", _) => Ok(Self::Real),
+            ("emulator", _) => Ok(Self::Emulator(None)),
+            (_, Some(socket)) if !socket.is_empty() => Ok(Self::Emulator(Some(socket.into()))),
+            _ => Err(format!("expected real, emulator or emulator:SOCKET, found {text:?}")),
+        }
+    }
+}
+
+impl fmt::Display for ClockSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Real => f.write_str("real"),
+            Self::Emulator(None) => f.write_str("emulator"),
+            Self::Emulator(Some(socket)) => write!(f, "emulator:{}", socket.display()),
+        }
+    }
+}
+
+/// What a text asks for, and the text as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked<T> {
+    pub(crate) text: String,
+    pub(crate) value: T,
+}
+
+impl<T> Serialize for Asked<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.text)
+    }
+}
+
+/// Anything that is written as a text.
+pub(super) mod text {
+    use super::*;
+
+    pub(crate) fn serialize<T: fmt::Display, S: Serializer>(
+        value: &T,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_str(value)
+    }
+
+    pub(crate) fn deserialize<'de, T: FromStr<Err = String>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// A length of time: `100ms`, `2s`.
+pub(super) mod span {
+    use super::*;
+
+    /// What is shorter keeps a CPU busy, what is longer is a mistake.
+    const BOUNDS: std::ops::RangeInclusive<Duration> =
+        Duration::from_millis(10)..=Duration::from_secs(3600);
+
+    pub(crate) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&humantime::format_duration(*span))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(from)?;
+        let span = humantime::parse_duration(&text).ok().filter(|span| BOUNDS.contains(span));
+        span.ok_or_else(|| {
+            let expected = "a time from 10ms to 1h, such as 100ms";
+            D::Error::custom(format!("expected {expected}, found {text:?}"))
+        })
+    }
+}
+
+/// A number of bytes: `256M`.
+pub(super) mod size {
+    use super::*;
+
+    const UNITS: [(u32, &str); 4] = [(30, "G"), (20, "M"), (10, "K"), (0, "")];
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &u64, to: S) -> Result<S::Ok, S::Error> {
+        let whole = UNITS.into_iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift);
+        let (shift, unit) = whole.unwrap_or((0, ""));
+        to.collect_str(&format_args!("{}{unit}", bytes >> shift))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(from)?;
+        crate::run::bytes(&text).ok_or_else(|| {
+            D::Error::custom(format!("expected a size such as 500K, 64M or 2G, found {text:?}"))
+        })
+    }
+}
+
+/// The name of a policy.
+pub(super) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    if fairways_policy::NAMES.contains(&name.as_str()) {
+        return Ok(name);
+    }
+    let known = fairways_policy::NAMES.join(", ");
+    Err(D::Error::custom(format!("expected one of {known}, found {name:?}")))
+}
+
+/// A number from 1 on.
+pub(super) fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    let number = i64::deserialize(from)?;
+    let fitting = u32::try_from(number).ok().filter(|number| *number > 0);
+    let error = || D::Error::custom(format!("expected a number from 1 on, found {number}"));
+    fitting.map(Some).ok_or_else(error)
+}
+
+/// A path that does not depend on where the daemon was started.
+pub(super) fn path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    let path = PathBuf::deserialize(from)?;
+    if path.is_absolute() {
+        return Ok(path);
+    }
+    let said = format!("expected an absolute path, found {:?}", path.display().to_string());
+    Err(D::Error::custom(said))
+}
+
+pub(super) fn optional_path<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<PathBuf>, D::Error> {
+    path(from).map(Some)
+}
+
+/// What stands in a line of a log.
+pub(super) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    if name.trim().is_empty() || name.contains(char::is_control) {
+        return Err(D::Error::custom(format!("expected a name in one line, found {name:?}")));
+    }
+    Ok(name)
+}
+
+/// As `--objectives` takes it, of one stage.
+pub(super) fn objective<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Asked<Objective>>, D::Error> {
+    let text = String::deserialize(from)?;
+    let value = chip::objective(text.trim()).map_err(D::Error::custom)?;
+    Ok(Some(Asked { text, value }))
+}
+
+/// Which processes a program is: `unit:nginx.service`.
+pub(super) fn selector<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    kinds(from, &["cgroup", "unit", "container", "pod", "process", "pid"], "unit:nginx.service")
+}
+
+/// Where latencies are read: `redis:127.0.0.1:6379`.
+pub(super) fn latency<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    kinds(from, &["redis", "openmetrics", "samples"], "redis:127.0.0.1:6379").map(Some)
+}
+
+/// `KIND:TEXT`.
+fn kinds<'de, D: Deserializer<'de>>(
+    from: D,
+    known: &[&str],
+    example: &str,
+) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    let of = text.split_once(':').filter(|(kind, rest)| known.contains(kind) && !rest.is_empty());
+    if of.is_some() && !text.contains(char::is_control) {
+        return Ok(text);
+    }
+    let known = known.join(", ");
+    Err(D::Error::custom(format!("expected one of {known}, as in {example}, found {text:?}")))
+}

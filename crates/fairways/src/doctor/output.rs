@@ -1,0 +1,97 @@
+//! What was found, as lines and as JSON.
+
+use std::io::{self, Write};
+
+use fairways_host::doctor::{Answer, Finding, Report, State, Verdict};
+use serde::Serialize;
+
+/// Changes when a field changes its meaning or goes; new fields do not change it.
+const SCHEMA: u32 = 1;
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+/// What is below a finding's first line is so far to the right.
+const INDENT: &str = "         ";
+
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    report: &'a Report,
+    exit_code: u8,
+}
+
+/// Writes one object and a newline.
+pub(super) fn json(report: &Report, code: u8, out: &mut dyn Write) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *out, &Json { schema: SCHEMA, report, exit_code: code })?;
+    Ok(writeln!(out)?)
+}
+
+/// Writes lines for people: what is fine in one, what is not with why and what to do.
+pub(super) fn text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for finding in &report.findings {
+        told(finding, out)?;
+    }
+    writeln!(out)?;
+    for (what, answer) in [
+        ("can partition", &report.partition),
+        ("can monitor", &report.monitor),
+        ("can count", &report.count),
+    ] {
+        writeln!(out, "{what}: {}", word(answer))?;
+    }
+    let verdict = match report.verdict {
+        Verdict::Manageable => "Fairways can manage this host.",
+        Verdict::NotSupported => "Fairways cannot manage this host as it is.",
+        Verdict::Busy => "Others hold this host's cache.",
+        Verdict::Permission => "This user may not manage this host.",
+    };
+    writeln!(out, "{verdict}")
+}
+
+fn told(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    let state = match finding.state {
+        State::Ok => "ok",
+        State::Limited => "limited",
+        State::Missing => "missing",
+        State::Unknown => "unknown",
+    };
+    let first = format!("{}: {}", finding.id, finding.found.replace(char::is_control, "?"));
+    let mut lines = wrapped(&first).into_iter();
+    writeln!(out, "{state:<9}{}", lines.next().unwrap_or_default())?;
+    for line in lines {
+        writeln!(out, "{INDENT}  {line}")?;
+    }
+    if finding.state == State::Ok {
+        return Ok(());
+    }
+    let remedy = finding.remedy.as_ref().map(|remedy| format!("do: {remedy}"));
+    for text in [Some(format!("why: {}", finding.why)), remedy].into_iter().flatten() {
+        for (at, line) in wrapped(&text).into_iter().enumerate() {
+            writeln!(out, "{INDENT}{}{line}", if at == 0 { "  " } else { "    " })?;
+        }
+    }
+    Ok(())
+}
+
+fn word(answer: &Answer) -> String {
+    match &answer.why {
+        None => "yes".to_owned(),
+        Some(why) => format!("no: {why}"),
+    }
+}
+
+/// Lines that fit beside what stands left of them; a longer word has a line to itself.
+fn wrapped(text: &str) -> Vec<String> {
+    let most = WIDTH - INDENT.len() - 4;
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

@@ -1,0 +1,114 @@
+//! `fairways export`: a plan for other tools.
+
+mod goresctrl;
+mod plan;
+mod pqos;
+mod schemata;
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use crate::BadInput;
+use crate::args::{Export, Format};
+use crate::world::{number, read};
+use plan::{Document, Plan};
+
+/// Where a plan holds.
+enum Domains {
+    /// On every L3 cache there is.
+    All,
+    /// On those with these ids, in ascending order.
+    Some(Vec<u32>),
+}
+
+/// Runs the command; everything is checked before anything is written.
+pub(crate) fn run(args: &Export, out: &mut dyn Write) -> anyhow::Result<()> {
+    let domains = domains(&args.domain)?;
+    let first = number(&args.first_cos, "--first-cos", 1_u32, 1 << 16)?;
+    let (text, name) = if args.plan == Path::new("-") {
+        let mut text = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut text)?;
+        (text, "standard input".to_owned())
+    } else {
+        (read(&args.plan)?, crate::world::shown(&args.plan))
+    };
+    let document = Document::parse(&text).map_err(|why| BadInput(format!("{name}: {why}")))?;
+    let plan = document.plan(args.mix.as_deref(), args.policy.as_deref());
+    let plan = plan.map_err(|why| BadInput(format!("{name}: {why}")))?;
+    match args.format {
+        Format::Schemata => schemata::write(&plan, &domains, out),
+        Format::Pqos => pqos::write(&plan, &domains, first, out),
+        Format::Goresctrl => goresctrl::write(&plan, &domains, out),
+    }
+}
+
+fn domains(texts: &[String]) -> Result<Domains, BadInput> {
+    if texts == ["all"] {
+        return Ok(Domains::All);
+    }
+    let id = |text: &String| {
+        let expected = || BadInput(format!("--domain: expected all, or a number, found {text:?}"));
+        text.parse::<u32>().map_err(|_| expected())
+    };
+    let mut ids: Vec<u32> = texts.iter().map(id).collect::<Result<_, _>>()?;
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(Domains::Some(ids))
+}
+
+/// What a plan is, in a line for people.
+fn heading(plan: &Plan<'_>) -> String {
+    let reason = plan.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    one_line(&format!("{} for {}{reason}", plan.policy, plan.mix))
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, "?")
+}
+
+/// A pattern of pgrep for the processes with these names, quoted for a shell. The kernel cuts names to 15 bytes (proc(5), `comm`).
+fn pattern(names: &[&str]) -> String {
+    let escaped = |name: &&str| {
+        let mut text = String::new();
+        for letter in cut(name).chars() {
+            if r"\.^$*+?()[]{}|".contains(letter) {
+                text.push('\\');
+            }
+            text.push(letter);
+        }
+        text
+    };
+    let names: Vec<String> = names.iter().map(escaped).collect();
+    format!("'{}'", names.join("|").replace('\'', r"'\''"))
+}
+
+/// A process's name as the kernel keeps it.
+fn cut(name: &str) -> &str {
+    const KEPT: usize = 15;
+    let end = (0..=KEPT.min(name.len())).rev().find(|&end| name.is_char_boundary(end));
+    &name[..end.unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_as_they_are() {
+        assert_eq!(pattern(&["mlr:8M", "a.out"]), r"'mlr:8M|a\.out'");
+        assert_eq!(pattern(&["it's $HOME"]), r"'it'\''s \$HOME'");
+        assert_eq!(pattern(&["a-name-of-more-than-15-bytes"]), "'a-name-of-more-'");
+        assert_eq!(cut("fünfzehn-bytes-é"), "fünfzehn-bytes");
+    }
+
+    #[test]
+    fn domains_are_ids_or_all() {
+        let of = |texts: &[&str]| domains(&texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>());
+        assert!(matches!(of(&["all"]), Ok(Domains::All)));
+        let Ok(Domains::Some(ids)) = of(&["8", "0", "8"]) else { panic!("ids") };
+        assert_eq!(ids, [0, 8]);
+        for texts in [&["all", "0"][..], &["-1"], &["x"], &[""]] {
+            assert!(of(texts).is_err_and(|error| error.0.contains("expected all")), "{texts:?}");
+        }
+    }
+}

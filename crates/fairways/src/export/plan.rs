@@ -1,0 +1,209 @@
+//! The plans that other commands printed as JSON (docs/simulate.md, docs/optimum.md).
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::cut;
+
+/// The only schema there has been.
+const SCHEMA: u32 = 1;
+
+/// What a command printed. What does not matter to a plan is passed over.
+#[derive(Deserialize)]
+pub(super) struct Document {
+    schema: u32,
+    mixes: Vec<Mix>,
+}
+
+#[derive(Deserialize)]
+struct Mix {
+    mix: String,
+    apps: Vec<String>,
+    policies: Vec<Decided>,
+}
+
+#[derive(Deserialize)]
+struct Decided {
+    policy: String,
+    reason: Option<String>,
+    partition: Option<Vec<Written>>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    apps: Vec<usize>,
+    mask: String,
+}
+
+/// What one policy decided for one mix.
+pub(super) struct Plan<'a> {
+    pub(super) mix: &'a str,
+    pub(super) policy: &'a str,
+    pub(super) reason: Option<&'a str>,
+    /// Those that have programs.
+    pub(super) clusters: Vec<Cluster<'a>>,
+}
+
+/// Programs that share ways.
+pub(super) struct Cluster<'a> {
+    pub(super) name: String,
+    /// The programs' names, each once.
+    pub(super) programs: Vec<&'a str>,
+    /// The ways, from the lowest bit.
+    pub(super) mask: u32,
+}
+
+impl Document {
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+        let expected = "expected what simulate or optimum prints with --json";
+        let document: Self =
+            serde_json::from_slice(text).map_err(|error| format!("{expected}: {error}"))?;
+        match document.schema {
+            SCHEMA => Ok(document),
+            other => Err(format!("schema: expected {SCHEMA}, found {other}")),
+        }
+    }
+
+    /// The plan of a mix and a policy, which need no name where there is only one.
+    pub(super) fn plan<'a>(
+        &'a self,
+        mix: Option<&str>,
+        policy: Option<&str>,
+    ) -> Result<Plan<'a>, String> {
+        let mix = chosen("--mix", mix, &self.mixes, |mix| &mix.mix)?;
+        let decided = chosen("--policy", policy, &mix.policies, |decided| &decided.policy)?;
+        let partition = decided.partition.as_ref().ok_or_else(|| {
+            format!("expected a plan of {}, found how it fared over time", decided.policy)
+        })?;
+        let mut clusters = Vec::new();
+        for (index, written) in partition.iter().enumerate() {
+            let cluster = Cluster {
+                name: format!("cluster-{index}"),
+                programs: programs(written, mix)?,
+                mask: mask(&written.mask)?,
+            };
+            if !cluster.programs.is_empty() {
+                clusters.push(cluster);
+            }
+        }
+        let plan = Plan {
+            mix: &mix.mix,
+            policy: &decided.policy,
+            reason: decided.reason.as_deref(),
+            clusters,
+        };
+        plan.told_apart()?;
+        Ok(plan)
+    }
+}
+
+impl Plan<'_> {
+    /// Processes are found by their names, so that those of two clusters must differ.
+    fn told_apart(&self) -> Result<(), String> {
+        let mut of: HashMap<&str, &str> = HashMap::new();
+        for cluster in &self.clusters {
+            for name in &cluster.programs {
+                let known = of.insert(cut(name), &cluster.name);
+                if let Some(other) = known.filter(|other| *other != cluster.name) {
+                    let (name, here) = (cut(name), &cluster.name);
+                    return Err(format!(
+                        "expected programs whose processes are told apart by name, found {name:?} in {other} and {here}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn chosen<'a, T>(
+    flag: &str,
+    name: Option<&str>,
+    all: &'a [T],
+    of: impl Fn(&T) -> &String,
+) -> Result<&'a T, String> {
+    let known = || all.iter().map(|one| of(one).as_str()).collect::<Vec<_>>().join("; ");
+    match (name, all) {
+        (None, [one]) => Ok(one),
+        (None, _) => Err(format!("{flag}: expected one of {}", known())),
+        (Some(name), _) => {
+            let found = all.iter().find(|one| of(one) == name);
+            found.ok_or_else(|| format!("{flag}: expected one of {}, found {name:?}", known()))
+        }
+    }
+}
+
+fn programs<'a>(written: &Written, mix: &'a Mix) -> Result<Vec<&'a str>, String> {
+    let mut names: Vec<&str> = Vec::new();
+    for &app in &written.apps {
+        let count = mix.apps.len();
+        let name = mix.apps.get(app).map(String::as_str);
+        let name =
+            name.ok_or_else(|| format!("apps: expected one of {count} programs, found {app}"))?;
+        if name.is_empty() || name.contains(char::is_control) {
+            return Err(format!("apps: expected names in one line, found {name:?}"));
+        }
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+fn mask(text: &str) -> Result<u32, String> {
+    let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
+    let bits = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    bits.filter(|bits| *bits > 0).ok_or_else(|| {
+        format!("mask: expected at least one way in hexadecimal, such as 0xf0, found {text:?}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(partition: &str) -> String {
+        format!(
+            r#"{{"schema":1,"ways":11,"mixes":[{{"mix":"m","apps":["a","b","a"],"policies":[
+                {{"policy":"p","reason":"r","partition":{partition}}},{{"policy":"q"}}]}}]}}"#
+        )
+    }
+
+    fn clusters(partition: &str) -> Result<Vec<(u32, Vec<String>)>, String> {
+        let document = Document::parse(document(partition).as_bytes())?;
+        let plan = document.plan(None, Some("p"))?;
+        let of = |c: &Cluster<'_>| (c.mask, c.programs.iter().map(|&n| n.to_owned()).collect());
+        Ok(plan.clusters.iter().map(of).collect())
+    }
+
+    #[test]
+    fn clusters_have_names_and_masks() {
+        let partition = r#"[{"apps":[0,2],"mask":"0x600","ways":2},{"apps":[],"mask":"0x1"},
+            {"apps":[1],"mask":"0x1ff","ways":9}]"#;
+        let clusters = clusters(partition).unwrap();
+        assert_eq!(clusters, [(0x600, vec!["a".to_owned()]), (0x1ff, vec!["b".to_owned()])]);
+    }
+
+    #[test]
+    fn what_is_no_plan_is_refused_in_one_line() {
+        for (partition, said) in [
+            (r#"[{"apps":[3],"mask":"0x1"}]"#, "expected one of 3 programs, found 3"),
+            (r#"[{"apps":[0],"mask":"0x0"}]"#, "found \"0x0\""),
+            (r#"[{"apps":[0],"mask":"f"}]"#, "found \"f\""),
+            (r#"[{"apps":[0],"mask":"0x1"},{"apps":[2],"mask":"0x2"}]"#, "told apart by name"),
+            (r#"[{"apps":[0]}]"#, "missing field `mask`"),
+        ] {
+            let error = clusters(partition).unwrap_err();
+            assert!(error.contains(said) && error.lines().count() == 1, "{partition}: {error}");
+        }
+        let text = document("[]");
+        let document = Document::parse(text.as_bytes()).unwrap();
+        let refused = |mix, policy| document.plan(mix, policy).map(|_| ()).unwrap_err();
+        assert_eq!(refused(None, None), "--policy: expected one of p; q");
+        assert_eq!(refused(Some("n"), None), "--mix: expected one of m, found \"n\"");
+        assert!(refused(None, Some("q")).contains("found how it fared over time"));
+        let later = text.replace("\"schema\":1", "\"schema\":2");
+        assert!(Document::parse(later.as_bytes()).is_err_and(|why| why.contains("found 2")));
+    }
+}

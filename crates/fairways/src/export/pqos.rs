@@ -1,0 +1,38 @@
+//! A plan as commands of intel-cmt-cat's pqos.
+
+use std::io::Write;
+
+use super::plan::Plan;
+use super::{Domains, heading, one_line, pattern};
+
+pub(super) fn write(
+    plan: &Plan<'_>,
+    domains: &Domains,
+    first: u32,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    writeln!(out, "#!/bin/sh")?;
+    writeln!(out, "# {}", heading(plan))?;
+    writeln!(out, "# As root. To undo it: pqos -I -R, which resets every class.")?;
+    writeln!(out, "set -eu")?;
+    let places = match domains {
+        Domains::All => String::new(),
+        Domains::Some(ids) => {
+            format!("@{}", ids.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
+        }
+    };
+    let classes = (first..).zip(&plan.clusters);
+    let masks =
+        classes.clone().map(|(class, cluster)| format!("llc{places}:{class}={:#x}", cluster.mask));
+    writeln!(out, "pqos -I -e '{}'", masks.collect::<Vec<_>>().join(";"))?;
+    for (class, cluster) in classes {
+        writeln!(out, "# class {class}: {}", one_line(&cluster.programs.join(", ")))?;
+        // pqos moves the threads that are named, and no others of their processes.
+        let tasks = format!(
+            "pgrep -x {} | xargs -I% ls /proc/%/task | paste -sd,",
+            pattern(&cluster.programs)
+        );
+        writeln!(out, "pqos -I -a \"pid:{class}=$({tasks})\"")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! A plan as a shell script that writes resctrl's files.
+
+use std::io::Write;
+
+use super::plan::Plan;
+use super::{Domains, heading, one_line, pattern};
+
+/// Threads are moved one by one: those of a process do not follow the one that is written (resctrl.rst, "tasks").
+const MOVE: &str = r#"move() {
+    for process in $(pgrep -x "$2"); do
+        for task in /proc/"$process"/task/*; do
+            # It may have ended.
+            echo "${task##*/}" > "$root/$1/tasks" || true
+        done
+    done
+}
+"#;
+
+/// The root's line of L3, with one mask in every domain; L3CODE and L3DATA where they are apart.
+const EVERYWHERE: &str = r#"everywhere() {
+    grep '^ *L3' "$root/schemata" | sed "s/=[0-9a-f]*/=$1/g"
+}
+"#;
+
+pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(out, "#!/bin/sh")?;
+    writeln!(out, "# {}", heading(plan))?;
+    writeln!(out, "# As root, with resctrl mounted. To undo it: rmdir the groups.")?;
+    writeln!(out, "set -eu\nroot=${{RESCTRL:-/sys/fs/resctrl}}\n{MOVE}")?;
+    if matches!(domains, Domains::All) {
+        writeln!(out, "{EVERYWHERE}")?;
+    }
+    for cluster in &plan.clusters {
+        let (name, mask) = (&cluster.name, cluster.mask);
+        writeln!(out, "# {name}: {}", one_line(&cluster.programs.join(", ")))?;
+        writeln!(out, "mkdir \"$root/{name}\"")?;
+        let line = match domains {
+            Domains::All => format!("everywhere {mask:x}"),
+            Domains::Some(ids) => {
+                let values = ids.iter().map(|id| format!("{id}={mask:x}"));
+                format!("echo 'L3:{}'", values.collect::<Vec<_>>().join(";"))
+            }
+        };
+        writeln!(out, "{line} > \"$root/{name}/schemata\"")?;
+        writeln!(out, "move {name} {}", pattern(&cluster.programs))?;
+    }
+    Ok(())
+}

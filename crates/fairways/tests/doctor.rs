@@ -1,0 +1,68 @@
+//! `fairways doctor` as a script sees it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+
+fn skylake() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.in/skylake")
+}
+
+/// The exit code, and the object.
+fn doctor(sysroot: &Path) -> (Option<i32>, Value) {
+    let output = Command::new(cargo_bin("fairways"))
+        .args(["doctor", "--json", "--sysroot"])
+        .arg(sysroot)
+        .output()
+        .unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn the_exit_code_is_the_verdict() {
+    let (code, report) = doctor(&skylake());
+    assert_eq!(
+        (code, &report["verdict"], &report["exit_code"]),
+        (Some(0), &"manageable".into(), &0.into())
+    );
+    assert_eq!(report["schema"], 1);
+    assert_eq!((&report["count"]["yes"], &report["count"]["why"]), (&true.into(), &Value::Null));
+    let empty = tempfile::tempdir().unwrap();
+    let (code, report) = doctor(empty.path());
+    assert_eq!((code, &report["verdict"]), (Some(3), &"not_supported".into()));
+    assert_eq!(report["partition"]["yes"], false);
+    for finding in report["findings"].as_array().unwrap() {
+        let keys: Vec<&String> = finding.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["found", "id", "remedy", "state", "why"]);
+    }
+}
+
+#[test]
+fn lines_fit_a_terminal() {
+    let output = Command::new(cargo_bin("fairways")).arg("doctor").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("can partition: "), "{text}");
+    for line in text.lines() {
+        let breaks = line.trim().contains(' ');
+        assert!(line.chars().count() <= 80 || !breaks, "{line}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_bad_input() {
+    for flag in ["--sysroot", "--resctrl-root"] {
+        let output = Command::new(cargo_bin("fairways"))
+            .args(["doctor", flag, "/nonesuch"])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said, format!("fairways: {flag}: expected a directory, found /nonesuch\n"));
+        assert!(output.stdout.is_empty());
+    }
+}

@@ -1,0 +1,208 @@
+//! What resctrl offers: ways, classes, RMIDs, bandwidth, domains.
+
+use fairways_core::WayMask;
+use fairways_resctrl::language::{Cache, CpuSet, Monitoring, Value};
+
+use super::facts::Facts;
+use super::{Finding, State};
+
+/// The finding that is missing where no group can be made.
+pub(super) const CLASSES: &str = "classes";
+
+pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
+    if facts.resctrl.is_none() {
+        return;
+    }
+    if let Some(why) = &facts.unreadable {
+        let matters = "nothing is given out without knowing what there is";
+        findings.push(Finding::new("info", State::Unknown, why.clone(), matters));
+        return;
+    }
+    match facts.l3() {
+        Some(cache) => {
+            findings.push(ways(cache));
+            findings.push(classes(facts, cache));
+        }
+        None => {
+            let why = "policies share out the last-level cache";
+            let finding = Finding::new("ways", State::Missing, "info has no L3", why);
+            let remedy = "see cpu-allocation and kernel-command-line";
+            findings.push(finding.remedy(remedy));
+        }
+    }
+    let monitoring = facts.info.as_ref().and_then(|info| info.monitoring.as_ref());
+    findings.push(rmids(facts, monitoring));
+    findings.push(bandwidth(facts));
+    if facts.l3().is_some() {
+        findings.push(domains(facts));
+    }
+    findings.push(hyper_threads(facts));
+}
+
+fn ways(cache: &Cache) -> Finding {
+    let why = "a mask has one bit a way; shareable ways are filled by devices too, and avoided";
+    let gaps = match cache.sparse {
+        Some(true) => "masks may have gaps",
+        Some(false) => "masks have no gaps",
+        None => "the kernel does not say whether masks may have gaps",
+    };
+    let shareable = match cache.shareable.count() {
+        0 => "none shareable".to_owned(),
+        count => format!("{count} shareable with devices ({})", cache.shareable),
+    };
+    let found = format!(
+        "{} of {}, at least {} a mask, {shareable}; {gaps}",
+        cache.mask.count(),
+        cache.resource,
+        cache.min_bits.max(1)
+    );
+    Finding::new("ways", State::Ok, found, why)
+}
+
+fn classes(facts: &Facts, cache: &Cache) -> Finding {
+    let why =
+        "each cluster of programs needs a class of service (CLOS), and so does the root group";
+    // A group has one id in all resources: the least of their numbers holds (resctrl.rst, "num_closids").
+    let info = facts.info.iter();
+    let others = info.clone().flat_map(|info| info.caches.iter().map(|cache| cache.closids));
+    let others = others.chain(info.flat_map(|info| info.bandwidths.iter().map(|mb| mb.closids)));
+    let all = others.fold(cache.closids, u32::min);
+    let theirs = facts.groups.iter().filter(|group| !group.is_ours()).count();
+    let taken = u32::try_from(theirs).unwrap_or(u32::MAX).saturating_add(1);
+    let free = all.saturating_sub(taken);
+    let found = format!("{all} classes: the root's, {theirs} of others, {free} for Fairways");
+    match free {
+        0 => Finding::new(CLASSES, State::Missing, found, why)
+            .remedy("remove groups that nobody needs (see others-groups): rmdir"),
+        1..=2 => Finding::new(CLASSES, State::Limited, found, why)
+            .remedy("policies that make more clusters are refused; remove groups nobody needs"),
+        _ => Finding::new(CLASSES, State::Ok, found, why),
+    }
+}
+
+fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
+    let why = "a program is watched by a monitoring group, each of which takes an RMID";
+    let Some(monitoring) = monitoring else {
+        let found = "info has no L3_MON: neither occupancy nor bandwidth can be read";
+        return Finding::new("monitoring", State::Missing, found, why)
+            .remedy("policies that need no occupancy run without it");
+    };
+    let own = facts
+        .resctrl
+        .as_ref()
+        .map_or(0, |resctrl| super::files::folders(&resctrl.root.join("mon_groups")).len());
+    let below: usize = facts.groups.iter().map(|group| group.monitored).sum();
+    let taken = u32::try_from(1 + own + below + facts.groups.len()).unwrap_or(u32::MAX);
+    let free = monitoring.rmids.saturating_sub(taken);
+    let events = monitoring.events.join(", ");
+    let found = format!("{} RMIDs, {free} not in a group; {events}", monitoring.rmids);
+    let occupancy = monitoring.events.iter().any(|event| event == "llc_occupancy");
+    if free > 0 && occupancy {
+        return Finding::new("monitoring", State::Ok, found, why);
+    }
+    let remedy = if occupancy {
+        "remove monitoring groups that nobody needs; programs without an RMID are not watched"
+    } else {
+        "there is no llc_occupancy: policies that need it decide by counters alone"
+    };
+    Finding::new("monitoring", State::Limited, found, why).remedy(remedy)
+}
+
+fn bandwidth(facts: &Facts) -> Finding {
+    let why = "Fairways gives out ways, not bandwidth; what others set stays as it is";
+    let bandwidths = facts.info.iter().flat_map(|info| &info.bandwidths);
+    let told: Vec<String> = bandwidths
+        .map(|mb| {
+            let throttle = mb.throttle.as_deref().map(|mode| format!(", throttled {mode}"));
+            let (least, step) = (mb.min, mb.step);
+            format!(
+                "{}: at least {least}, steps of {step}{}",
+                mb.resource,
+                throttle.unwrap_or_default()
+            )
+        })
+        .collect();
+    let found = if told.is_empty() { "none can be given out".to_owned() } else { told.join("; ") };
+    Finding::new("bandwidth", State::Ok, found, why)
+}
+
+fn domains(facts: &Facts) -> Finding {
+    let why = "each L3 cache is shared out by itself, among the programs on its CPUs";
+    let resctrl = facts.resctrl.as_ref();
+    let schemata = resctrl.and_then(|resctrl| resctrl.schemata.as_ref());
+    let line =
+        schemata.and_then(|schemata| schemata.lines.iter().find(|line| is_l3(&line.resource)));
+    let Some(line) = line else {
+        return Finding::new("domains", State::Unknown, "schemata has no L3", why);
+    };
+    let ways = facts.l3().map_or(0, |cache| cache.mask.count());
+    let known = caches(facts);
+    let told: Vec<String> = line
+        .domains
+        .iter()
+        .map(|&(id, _)| {
+            let cache = known.iter().find(|cache| cache.id == id);
+            let cpus = cache.map_or("unknown".to_owned(), |cache| cache.cpus.to_list());
+            let way = cache.and_then(|cache| cache.kibibytes).and_then(|all| all.checked_div(ways));
+            let way = way.map(|way| format!(", {way} KiB a way")).unwrap_or_default();
+            format!("{id}: CPUs {cpus}{way}")
+        })
+        .collect();
+    let found = format!("{} L3 cache(s): {}", told.len(), told.join("; "));
+    let unknown = line.domains.iter().any(|(id, _)| known.iter().all(|cache| cache.id != *id));
+    Finding::new("domains", if unknown { State::Unknown } else { State::Ok }, found, why)
+}
+
+fn is_l3(resource: &str) -> bool {
+    matches!(resource, "L3" | "L3DATA")
+}
+
+/// An L3 cache, as sysfs knows it (sysfs-devices-system-cpu: `cache/index*`).
+struct Level3 {
+    id: u32,
+    cpus: CpuSet,
+    kibibytes: Option<u32>,
+}
+
+fn caches(facts: &Facts) -> Vec<Level3> {
+    let mut caches: Vec<Level3> = Vec::new();
+    for cpu in facts.cpus() {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
+        for index in facts.files.names(&folder) {
+            let line = |name: &str| facts.files.line(&format!("{folder}/{index}/{name}"));
+            if line("level").as_deref() != Some("3") {
+                continue;
+            }
+            let Some(id) = line("id").and_then(|id| id.parse().ok()) else { continue };
+            match caches.iter_mut().find(|cache| cache.id == id) {
+                Some(cache) => cache.cpus.insert(cpu),
+                None => {
+                    let size = line("size");
+                    let size = size.as_deref().and_then(|size| size.strip_suffix('K'));
+                    let kibibytes = size.and_then(|size| size.parse().ok());
+                    caches.push(Level3 { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
+                }
+            }
+        }
+    }
+    caches
+}
+
+fn hyper_threads(facts: &Facts) -> Finding {
+    let why = "hardware threads of a core share its L1, L2 and throttle; a mask of L3 holds for each by itself";
+    match facts.files.line("sys/devices/system/cpu/smt/active").as_deref() {
+        Some("1") => Finding::new("hyper-threads", State::Ok, "on: siblings share a core", why),
+        Some("0") => Finding::new("hyper-threads", State::Ok, "off", why),
+        _ => Finding::new("hyper-threads", State::Unknown, "smt/active cannot be read", why),
+    }
+}
+
+/// The ways that a group may fill in any domain.
+pub(super) fn filled(schemata: &fairways_resctrl::language::Schemata) -> WayMask {
+    let lines = schemata.lines.iter().filter(|line| is_l3(&line.resource));
+    let masks = lines.flat_map(|line| &line.domains).filter_map(|(_, value)| match value {
+        Value::Mask(mask) => Some(mask.bits()),
+        Value::Number(_) => None,
+    });
+    WayMask::from_bits(masks.fold(0, |all, bits| all | bits))
+}

@@ -1,0 +1,82 @@
+//! A host's files, below a folder.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Files of /proc and /sys are small, and so is a kernel's configuration.
+const LARGEST: u64 = 1 << 24;
+
+/// Where the files are.
+pub(super) struct Files {
+    sysroot: PathBuf,
+}
+
+impl Files {
+    pub(super) fn new(sysroot: &Path) -> Self {
+        Self { sysroot: sysroot.to_owned() }
+    }
+
+    /// Where a file is that has this path, with or without a leading slash, on the host.
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.sysroot.join(path.trim_start_matches('/'))
+    }
+
+    /// Where a mount point is: `/proc/mounts` of a host that is mounted below the folder tells it from the reader's root.
+    pub(super) fn mounted(&self, point: &str) -> PathBuf {
+        if Path::new(point).starts_with(&self.sysroot) { point.into() } else { self.path(point) }
+    }
+
+    pub(super) fn exists(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+
+    /// What a file holds, if it can be read.
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        text(&self.path(path))
+    }
+
+    /// The same without blanks around it.
+    pub(super) fn line(&self, path: &str) -> Option<String> {
+        self.text(path).map(|text| text.trim().to_owned())
+    }
+
+    /// What is in a folder, in order; nothing if it cannot be read.
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
+        names(&self.path(path))
+    }
+
+    /// The processes' ids.
+    pub(super) fn processes(&self) -> Vec<String> {
+        let number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
+        self.names("proc").into_iter().filter(number).collect()
+    }
+}
+
+/// What a file holds, if it can be read.
+pub(super) fn text(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a gzip file holds, if it can be read.
+pub(super) fn unzipped(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path).ok()?;
+    flate2::read::GzDecoder::new(file).take(LARGEST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// What is in a folder, in order; nothing if it cannot be read.
+pub(super) fn names(path: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Folders in a folder, in order.
+pub(super) fn folders(path: &Path) -> Vec<String> {
+    names(path).into_iter().filter(|name| path.join(name).is_dir()).collect()
+}

@@ -1,0 +1,143 @@
+//! What the kernel was built with and told at its start.
+
+use super::facts::Facts;
+use super::files::unzipped;
+use super::{Finding, State};
+
+pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
+    let release = facts.files.line("proc/sys/kernel/osrelease");
+    findings.push(version(release.as_deref()));
+    findings.push(configuration(facts, release.as_deref().unwrap_or_default()));
+    findings.push(file_system(facts));
+    findings.push(command_line(facts));
+}
+
+fn version(release: Option<&str>) -> Finding {
+    let why = "resctrl came with Linux 4.10, and MON groups that move with 6.7";
+    let Some(release) = release else {
+        let found = "/proc/sys/kernel/osrelease cannot be read";
+        return Finding::new("kernel", State::Unknown, found, why);
+    };
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+        return Finding::new("kernel", State::Unknown, format!("release {release}"), why);
+    };
+    let found = format!("Linux {release}");
+    if (major, minor) < (4, 10) {
+        Finding::new("kernel", State::Missing, found, why).remedy("Linux 4.10 or later; better 6.7")
+    } else if (major, minor) < (6, 7) {
+        let remedy = "Linux 6.7 or later keeps a program's RMID when its cluster changes";
+        Finding::new("kernel", State::Limited, found, why).remedy(remedy)
+    } else {
+        Finding::new("kernel", State::Ok, found, why)
+    }
+}
+
+/// What a kernel must be built with.
+struct Wanted {
+    /// What it is for.
+    of: &'static str,
+    /// One of these names, as they changed over time.
+    names: &'static [&'static str],
+    /// Whether nothing is managed without it.
+    needed: bool,
+}
+
+const X86: Wanted = Wanted {
+    of: "resctrl",
+    names: &["CONFIG_X86_CPU_RESCTRL", "CONFIG_X86_RESCTRL", "CONFIG_RESCTRL", "CONFIG_INTEL_RDT"],
+    needed: true,
+};
+const ARM: Wanted = Wanted { of: "MPAM", names: &["CONFIG_ARM64_MPAM"], needed: true };
+const ANY: [Wanted; 6] = [
+    Wanted { of: "cgroups", names: &["CONFIG_CGROUPS"], needed: true },
+    Wanted { of: "perf", names: &["CONFIG_PERF_EVENTS"], needed: true },
+    Wanted {
+        of: "/proc/PID/cpu_resctrl_groups",
+        names: &["CONFIG_PROC_CPU_RESCTRL"],
+        needed: false,
+    },
+    Wanted { of: "found at once", names: &["CONFIG_PROC_EVENTS"], needed: false },
+    Wanted { of: "sched_ext", names: &["CONFIG_SCHED_CLASS_EXT"], needed: false },
+    Wanted { of: "BPF's types", names: &["CONFIG_DEBUG_INFO_BTF"], needed: false },
+];
+
+fn configuration(facts: &Facts, release: &str) -> Finding {
+    let (id, why) =
+        ("kernel-configuration", "what the kernel was not built with cannot be mounted");
+    let boot = format!("boot/config-{release}");
+    let zipped =
+        unzipped(&facts.files.path("proc/config.gz")).map(|text| (text, "/proc/config.gz"));
+    let known = zipped.or_else(|| facts.files.text(&boot).map(|text| (text, "/boot")));
+    let Some((text, from)) = known else {
+        let found = format!("neither /proc/config.gz nor /{boot} can be read");
+        return Finding::new(id, State::Unknown, found, why);
+    };
+    let built = |wanted: &Wanted| {
+        let is = |name: &&str| {
+            let value = |line: &str| line.strip_prefix(name).map(|rest| rest.starts_with('='));
+            text.lines().filter_map(value).any(|set| set)
+        };
+        wanted.names.iter().any(is)
+    };
+    let of_the_machine: &[Wanted] = match facts.is_x86() {
+        Some(true) => &[X86],
+        Some(false) => &[ARM],
+        None => &[],
+    };
+    let wanted = of_the_machine.iter().chain(&ANY);
+    let absent: Vec<&Wanted> = wanted.filter(|wanted| !built(wanted)).collect();
+    let told: Vec<&str> = absent.iter().map(|wanted| wanted.names[0]).collect();
+    let found = match told.as_slice() {
+        [] => format!("{from}: all that is asked for"),
+        told => format!("{from}: without {}", told.join(", ")),
+    };
+    let needed: Vec<&&Wanted> = absent.iter().filter(|wanted| wanted.needed).collect();
+    if needed.is_empty() {
+        let state = if absent.is_empty() { State::Ok } else { State::Limited };
+        let finding = Finding::new(id, state, found, why);
+        let lost = absent.iter().map(|wanted| wanted.of).collect::<Vec<_>>().join(", ");
+        let remedy = format!("a kernel built with them, if you want: {lost}");
+        return if absent.is_empty() { finding } else { finding.remedy(remedy) };
+    }
+    let names = needed.iter().map(|wanted| format!("{}=y", wanted.names[0]));
+    let remedy = format!("a kernel built with {}", names.collect::<Vec<_>>().join(", "));
+    Finding::new(id, State::Missing, found, why).remedy(remedy)
+}
+
+fn file_system(facts: &Facts) -> Finding {
+    let (id, why) =
+        ("kernel-file-system", "a kernel registers resctrl only if it found the hardware");
+    match facts.registered {
+        None => {
+            return Finding::new(id, State::Unknown, "/proc/filesystems cannot be read", why);
+        }
+        Some(true) => return Finding::new(id, State::Ok, "/proc/filesystems has resctrl", why),
+        Some(false) => {}
+    }
+    let remedy =
+        "see cpu-allocation, kernel-configuration, and `dmesg | grep -i -e resctrl -e mpam`";
+    Finding::new(id, State::Missing, "/proc/filesystems has no resctrl", why).remedy(remedy)
+}
+
+/// `rdt=!l3cat,mba`: kernel-parameters.txt.
+fn command_line(facts: &Facts) -> Finding {
+    let (id, why) = ("kernel-command-line", "rdt= turns off what the hardware has");
+    let Some(text) = facts.files.line("proc/cmdline") else {
+        return Finding::new(id, State::Unknown, "/proc/cmdline cannot be read", why);
+    };
+    let options = text.split_whitespace().filter_map(|word| word.strip_prefix("rdt="));
+    let options: Vec<&str> = options.flat_map(|options| options.split(',')).collect();
+    let off: Vec<&str> = options.iter().filter_map(|option| option.strip_prefix('!')).collect();
+    if options.is_empty() {
+        return Finding::new(id, State::Ok, "there is no rdt= on it", why);
+    }
+    let found = format!("rdt={}", options.join(","));
+    if off.is_empty() {
+        return Finding::new(id, State::Ok, found, why);
+    }
+    let state = if off.contains(&"l3cat") { State::Missing } else { State::Limited };
+    let marked = off.iter().map(|name| format!("!{name}")).collect::<Vec<_>>().join(",");
+    let remedy = format!("take {marked} off rdt= in the boot loader's configuration, and reboot");
+    Finding::new(id, state, found, why).remedy(remedy)
+}

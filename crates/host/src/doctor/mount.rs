@@ -1,0 +1,69 @@
+//! Where resctrl is mounted, and with which options.
+
+use super::facts::Facts;
+use super::{Finding, State};
+
+const USUAL: &str = "mount -t resctrl resctrl /sys/fs/resctrl";
+
+pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
+    let why = "its files are how ways are given out";
+    let Some(resctrl) = &facts.resctrl else {
+        let found = "resctrl is not mounted";
+        let remedy = match facts.registered {
+            Some(false) => "see kernel-file-system: there is nothing to mount",
+            _ => USUAL,
+        };
+        findings.push(Finding::new("mount", State::Missing, found, why).remedy(remedy));
+        return;
+    };
+    let root = resctrl.root.display();
+    let Some((kind, given)) = &resctrl.mounted else {
+        let found = format!("{root} is a directory with resctrl's files, and no mount");
+        findings.push(Finding::new("mount", State::Limited, found, why));
+        return;
+    };
+    findings.push(match kind.as_str() {
+        "resctrl" => Finding::new("mount", State::Ok, format!("at {root}"), why),
+        "fuse.resctrl" => {
+            let found = format!("at {root}, by an emulator: a simulated machine, not this host");
+            Finding::new("mount", State::Limited, found, why)
+        }
+        kind => {
+            let found = format!("at {root}, by a file system of type {kind}, not the kernel's");
+            Finding::new("mount", State::Limited, found, why)
+        }
+    });
+    findings.push(options(facts, given));
+}
+
+/// Each option, and what it changes (resctrl.rst, "Mount options"); an emulator's are told by its files.
+fn options(facts: &Facts, given: &[String]) -> Finding {
+    let why = "options change what the numbers in schemata mean, and how many classes there are";
+    let caches = facts.info.iter().flat_map(|info| &info.caches);
+    let split = |name: &str| caches.clone().any(|cache| cache.resource == name);
+    let has = |option: &str| given.iter().any(|one| one == option);
+    let known = [
+        (
+            has("cdp") || split("L3CODE"),
+            "cdp: code and data have masks of their own, half the classes",
+        ),
+        (has("cdpl2") || split("L2CODE"), "cdpl2: the same of L2"),
+        (
+            has("mba_MBps"),
+            "mba_MBps: MB values are MB/s, not percent, and the kernel steers to them",
+        ),
+        (has("debug"), "debug: groups show their hardware ids"),
+    ];
+    let told: Vec<&str> = known.iter().filter(|(is, _)| *is).map(|&(_, told)| told).collect();
+    if told.is_empty() {
+        return Finding::new("mount-options", State::Ok, "none", why);
+    }
+    let (cdp, mbps) = (known[0].0, known[2].0);
+    let state = if cdp || mbps { State::Limited } else { State::Ok };
+    let finding = Finding::new("mount-options", state, told.join("; "), why);
+    if state == State::Ok {
+        return finding;
+    }
+    finding
+        .remedy("to be without it, when nobody uses it: umount /sys/fs/resctrl, and mount it again")
+}
