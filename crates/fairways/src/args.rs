@@ -1,6 +1,7 @@
 //! The flags, and what they must be.
 
 mod chip;
+mod daemon;
 mod emulate;
 mod host;
 mod profile;
@@ -12,6 +13,7 @@ use clap_complete::Shell;
 
 use chip::machine;
 pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement};
+pub(crate) use daemon::{HostFlags, Restore, Status};
 pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
 pub(crate) use host::{AskedOfConfig, Config, Doctor, Export, Format};
 pub(crate) use profile::Profile;
@@ -31,6 +33,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Simulate(Box<Simulate>),
     Run(Box<Run>),
+    Status(Status),
+    Restore(Restore),
     Replay(Replay),
     Optimum(Box<Optimum>),
     Profile(Box<Profile>),
@@ -141,17 +145,24 @@ pub(crate) struct Simulate {
     pub(crate) json: bool,
 }
 
-/// Run programs under a policy, and report as it goes
+/// Look after this host's programs under a policy; or run programs on a simulated machine
 ///
-/// The machine is the analytic model over time: programs run, finish and start again, and the
-/// policy is told nothing of them beforehand. What it makes of them is reported as it happens, and
-/// how they fared in the end, beside the same without partitioning.
+/// Without --machine, this host's programs get their ways under the policy through resctrl, until it
+/// is told to stop (SIGINT or SIGTERM), and everything is put back. SIGHUP reads the configuration
+/// anew.
+///
+/// With it, programs run on a simulated machine, the analytic model over time or a chip: they finish
+/// and start again, and the policy is told nothing of them beforehand. What it makes of them is
+/// reported as it happens, and how they fared in the end, beside the same without partitioning.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
     /// The machine: the analytic model, or a chip that executes programs (chip:xeon-e5, say;
-    /// docs/chip.md)
+    /// docs/chip.md) [default: this host]
     #[arg(long, value_name = "MACHINE", value_parser = machine)]
-    pub(crate) machine: Machine,
+    pub(crate) machine: Option<Machine>,
+
+    #[command(flatten)]
+    pub(crate) host: HostFlags,
 
     #[command(flatten)]
     pub(crate) world: World,
@@ -169,17 +180,19 @@ pub(crate) struct Run {
     pub(crate) mix: Option<String>,
 
     /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dcat, dunn, kpart, lfoc,
-    /// lfoc-plus, or, on a chip, locpart, casc or cache-fair
-    #[arg(long, value_name = "NAME", default_value = "lfoc")]
-    pub(crate) policy: String,
+    /// lfoc-plus, locpart (not on the model), or, on a chip, casc or cache-fair [default: lfoc, or what
+    /// the configuration says]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) policy: Option<String>,
 
     /// A parameter of the policy; may be given more than once (docs/run.md lists them)
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
 
-    /// How long to run, on the machine's clock: 500ms, 60s, 2m
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    pub(crate) duration: String,
+    /// How long to run, on the machine's clock: 500ms, 60s, 2m [default: 60s; on this host, until told
+    /// to stop]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
 
     /// Instructions after which a program finishes and starts again; services run on
     #[arg(long, value_name = "N", default_value = "150000000000", allow_negative_numbers = true)]

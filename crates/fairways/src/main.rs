@@ -6,6 +6,7 @@
 mod args;
 mod chip;
 mod config;
+mod daemon;
 mod doctor;
 mod emulate;
 mod emulated;
@@ -94,7 +95,10 @@ fn main() -> process::ExitCode {
             Some(Machine::Chip(_)) => chip::simulate(&simulate, &mut out),
             _ => simulate::run(&simulate, &mut out),
         },
+        Command::Run(run) if run.machine.is_none() => daemon::run(&run, &mut out),
         Command::Run(run) => run::run(&run, &mut out),
+        Command::Status(status) => daemon::status(&status, &mut out),
+        Command::Restore(restore) => daemon::restore(&restore, &mut out),
         Command::Replay(replay) => journal::replay(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
         Command::Profile(profile) => profile::run(&profile, &mut out),

@@ -42,19 +42,19 @@ pub(super) enum On {
 impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(args: &Run) -> Result<Self, BadInput> {
-        let name = policy(&args.policy, "--policy")?;
+        let name = policy(args.policy.as_deref().unwrap_or("lfoc"), "--policy")?;
         if args.world.baselines.is_some() && !heeds_promises(name) {
             let said = "--baselines: expected --policy static or dcat, which alone heed them";
             return Err(BadInput(said.to_owned()));
         }
-        let duration = span(&args.duration, "--duration")?;
+        let duration = span(args.duration.as_deref().unwrap_or("60s"), "--duration")?;
         let most = 1_000_000_000_000_000;
         let instructions = number(&args.instructions, "--instructions", 1, most)?;
         let (policy, parameters) = policies::make(name, policies::parse(&args.set)?)?;
         let known = args.known_profiles || !learns(name);
         let on = match &args.machine {
-            Machine::Model => on_model(args, name)?,
-            Machine::Chip(preset) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
+            None | Some(Machine::Model) => on_model(args, name)?,
+            Some(Machine::Chip(preset)) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
         };
         let journal_size = size(&args.journal_size)?;
         let parts = args.journal_parts.as_ref();

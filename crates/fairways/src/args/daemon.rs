@@ -1,0 +1,102 @@
+//! Flags of the daemon, and of who asks it.
+
+use std::path::PathBuf;
+
+use crate::config::{LogLevel, LogTarget};
+
+/// What `fairways run` without --machine takes; each stands before the same key of the configuration (docs/config.md).
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "On this host")]
+pub(crate) struct HostFlags {
+    /// The configuration, instead of /etc/fairways/fairways.toml and its drop-ins
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// A program: NAME=SELECTOR, a selector being unit:, cgroup:, container:, pod:, process: or pid: and what; NAME.*=SELECTOR where
+    /// every match is a program of its own; may be given more than once, and replaces those of the configuration
+    #[arg(long, value_name = "NAME=SELECTOR")]
+    pub(crate) program: Vec<String>,
+
+    /// Decide, and say what would be done, and change nothing: not even groups to monitor by are made
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Watch programs in monitoring groups of their own, and decide, but leave their ways as they are
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) observe: bool,
+
+    /// Where resctrl is mounted [default: /sys/fs/resctrl]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resctrl_root: Option<PathBuf>,
+
+    /// Where it is kept what is to be put back [default: /var/lib/fairways]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// What counts: perf, emulator or emulator:SOCKET, profiles:FILE (what profiles say of programs of these names; profiles
+    /// alone is the embedded ones), or none [default: perf]
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) counters: Option<String>,
+
+    /// Whose time it is: real, or emulator or emulator:SOCKET, which lets the emulator's time pass [default: real]
+    #[arg(long, value_name = "CLOCK")]
+    pub(crate) clock: Option<String>,
+
+    /// Move tasks out of other managers' groups too; they are put back in the end
+    #[arg(long)]
+    pub(crate) take_over: bool,
+
+    /// Keep what is not managed to so many ways; without it, it may fill every way
+    #[arg(long, value_name = "WAYS")]
+    pub(crate) confine_others: Option<String>,
+
+    /// Give out ways that hardware fills too (I/O)
+    #[arg(long)]
+    pub(crate) use_shareable: bool,
+
+    /// The control socket, which `fairways status` asks [default: /run/fairways/fairways.sock]
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) control: Option<PathBuf>,
+
+    /// Where to log: auto is the journal where systemd gave it, and else standard error [default: auto]
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) log: Option<LogTarget>,
+
+    /// How much to log [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log_level: Option<LogLevel>,
+}
+
+/// Show how the daemon and its programs are
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// The daemon's control socket [default: /run/fairways/fairways.sock]
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) control: Option<PathBuf>,
+
+    /// Print one JSON object instead of a table (docs/daemon.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Put back what a daemon that was killed has left
+///
+/// What others have changed since stays as it is, and is told. The daemon does the same when it starts.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Restore {
+    /// Where resctrl is mounted [default: /sys/fs/resctrl]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resctrl_root: Option<PathBuf>,
+
+    /// Where the daemon kept what is to be put back [default: /var/lib/fairways]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Say nothing where there is nothing to restore
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,52 @@
+//! Where the daemon's lines go: the journal, with their fields, or standard error.
+
+use std::io;
+
+use tracing::Level;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry, fmt};
+
+use crate::config::LogTarget;
+
+/// Sends all that is told from now on there. The journal keeps what changed as fields: `journalctl FAIRWAYS_GROUP=...`.
+///
+/// # Errors
+/// If the journal is asked for and does not answer.
+pub(super) fn start(target: LogTarget, level: Level) -> io::Result<()> {
+    let journal = match target {
+        LogTarget::Stderr => None,
+        LogTarget::Journald => Some(tracing_journald::layer()?),
+        LogTarget::Auto => stderr_is_journal().then(|| tracing_journald::layer().ok()).flatten(),
+    };
+    let registry = Registry::default();
+    let filter = LevelFilter::from_level(level);
+    let done = match journal {
+        Some(layer) => {
+            let layer = layer
+                .with_field_prefix(Some("FAIRWAYS".to_owned()))
+                .with_syslog_identifier("fairways".to_owned());
+            registry.with(layer.with_filter(filter)).try_init()
+        }
+        None => {
+            let layer = fmt::layer()
+                .with_writer(io::stderr)
+                .with_ansi(false)
+                .without_time()
+                .with_target(false);
+            registry.with(layer.with_filter(filter)).try_init()
+        }
+    };
+    // Only a second start can fail, and the first one holds.
+    let _ = done;
+    Ok(())
+}
+
+/// Whether standard error is the stream that systemd gave (systemd.exec(5), `$JOURNAL_STREAM`).
+fn stderr_is_journal() -> bool {
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
+    let Some((device, inode)) = stream.split_once(':') else { return false };
+    let Ok(stat) = rustix::fs::fstat(io::stderr()) else { return false };
+    device == stat.st_dev.to_string() && inode == stat.st_ino.to_string()
+}

@@ -1,0 +1,217 @@
+//! `fairways run` on this host: the daemon.
+
+mod control;
+mod journals;
+mod logging;
+mod notify;
+mod open;
+mod profiled;
+mod report;
+mod restore;
+mod rules;
+mod settings;
+mod signals;
+mod status;
+
+use std::io::Write;
+use std::sync::Arc;
+
+use fairways_core::{Action, AppId, Event, Time};
+use fairways_host::emulated::Connection;
+use fairways_host::machine::Host;
+use parking_lot::Mutex;
+use tracing::{debug, error, info, warn};
+
+use crate::Interrupted;
+use crate::args::Run;
+use control::Control;
+use journals::Journals;
+use notify::Notify;
+use profiled::Profiled;
+use rules::Rules;
+use settings::Checked;
+use signals::{Asked, Signals};
+use status::Status;
+
+pub(crate) use report::status;
+pub(crate) use restore::restore;
+
+/// Looks after this host until it is told to stop. Everything is checked before anything is changed.
+pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
+    let checked = Checked::new(args)?;
+    logging::start(checked.config.log)?;
+    // From here on a signal waits until all is put back.
+    let signals = Signals::take()?;
+    let shows = args.json || checked.config.dry_run;
+    let mut daemon = Daemon::start(checked, &signals)?;
+    let told = daemon.follow(args, &signals);
+    let status = daemon.end();
+    told?;
+    if shows {
+        report::print(&status, args.json, out)?;
+        out.flush()?;
+    }
+    if signals.interrupted() { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+/// A host that is looked after.
+struct Daemon {
+    host: Host,
+    rules: Rules,
+    status: Arc<Mutex<Status>>,
+    profiled: Option<Profiled>,
+    journals: Journals,
+    notify: Notify,
+    /// Serves clients as long as it is there.
+    control: Option<Control>,
+    emulator: Option<Connection>,
+}
+
+impl Daemon {
+    /// Opens all that it takes; the last is resctrl, which nothing was changed of if it fails.
+    fn start(checked: Checked, signals: &Signals) -> anyhow::Result<Self> {
+        let mode = checked.mode();
+        let Checked { config, rules, duration } = checked;
+        let status = Arc::new(Mutex::new(Status {
+            schema: status::SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            policy: rules.name().to_owned(),
+            mode: mode.to_owned(),
+            ..Status::default()
+        }));
+        let control = if config.dry_run { None } else { Some(open::control(&config, &status)?) };
+        let journals = Journals::new(&config, &rules);
+        let notify = Notify::start()?;
+        let open::Opened { mut host, profiled, emulator } = open::host(&config)?;
+        host.stop_when(Arc::clone(&signals.came));
+        if let Some(span) = duration {
+            host.stop_at(Time::ZERO.after(span));
+        }
+        let (policy, programs) = (rules.name(), config.program.len());
+        info!(policy, mode, programs, root = %config.resctrl.root.display(), "begun");
+        Ok(Self { host, rules, status, profiled, journals, notify, control, emulator })
+    }
+
+    /// Tells the policies what happens, and does what they ask, until it is time to stop.
+    fn follow(&mut self, args: &Run, signals: &Signals) -> anyhow::Result<()> {
+        self.notify.ready(&format!("{} looks after this host", self.rules.name()));
+        loop {
+            self.notify.in_system();
+            match signals.asked() {
+                Some(Asked::End) => break,
+                Some(Asked::Reload) => self.reload(args),
+                None => {}
+            }
+            let Some((at, domain, event)) = self.host.next_event() else {
+                if signals.came() {
+                    continue;
+                }
+                break;
+            };
+            self.notify.in_policy();
+            self.hear(domain, at, &event)?;
+            self.decide(domain, at, &event)?;
+        }
+        match self.host.failure() {
+            Some(why) => Err(anyhow::anyhow!("{why}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes in what happened, apart from the policy.
+    fn hear(&mut self, domain: u32, at: Time, event: &Event) -> anyhow::Result<()> {
+        self.journals.event(domain, at, event)?;
+        let name = |app: AppId| self.host.name(app).unwrap_or_default().to_owned();
+        match event {
+            Event::Machine(llc) => {
+                info!(
+                    domain,
+                    ways = llc.ways.get(),
+                    clos = llc.clos,
+                    "ways and classes to give out"
+                );
+                let told = self.profiled.as_ref().is_none_or(|of| of.domain(domain, llc.ways));
+                if !told {
+                    warn!(domain, "no profile says what programs do with so many ways");
+                }
+            }
+            Event::Started { app, .. } => {
+                info!(domain, app = app.0, program = name(*app), "starts");
+                if let Some(profiled) = &self.profiled {
+                    profiled.started(domain, *app);
+                }
+            }
+            Event::Exited { app } => {
+                info!(domain, app = app.0, "has ended");
+                if let Some(profiled) = &self.profiled {
+                    profiled.exited(domain, *app);
+                }
+            }
+            Event::Refused { plan, why } => warn!(domain, plan = plan.0, "refused: {why}"),
+            _ => {}
+        }
+        self.status.lock().event(domain, at, event, name);
+        Ok(())
+    }
+
+    /// Asks the policy, and does what it says.
+    fn decide(&mut self, domain: u32, at: Time, event: &Event) -> anyhow::Result<()> {
+        let Self { host, rules, status, profiled, journals, .. } = self;
+        let mut said = Ok(());
+        let asked = rules.handle(domain, at, event, &mut |action| {
+            if said.is_ok() {
+                said = journals.action(domain, at, &action);
+            }
+            match &action {
+                Action::Partition { partition, .. } => {
+                    if let Some(profiled) = profiled {
+                        profiled.plan(domain, partition);
+                    }
+                }
+                Action::Classified { app, class, reason } => {
+                    debug!(domain, app = app.0, class, "{reason}");
+                }
+                _ => {}
+            }
+            status.lock().action(domain, &action);
+            host.carry_out(domain, action);
+        });
+        if let Err(why) = asked {
+            error!(domain, "the policy has failed, and what it decided last holds: {why}");
+            status.lock().failed = Some(why);
+        }
+        said
+    }
+
+    /// Reads the configuration anew. If it is wrong, the one before holds.
+    fn reload(&mut self, args: &Run) {
+        self.notify.reloading();
+        match self.heed(args) {
+            Ok(()) => info!("the configuration was read anew"),
+            Err(why) => error!("the configuration before holds: {why}"),
+        }
+        self.notify.ready(&format!("{} looks after this host", self.rules.name()));
+    }
+
+    fn heed(&mut self, args: &Run) -> anyhow::Result<()> {
+        let checked = Checked::new(args)?;
+        self.host.reconfigure(open::managed(&checked.config, self.emulator.as_ref())?)?;
+        Ok(())
+    }
+
+    /// Puts everything back, and says what could not be.
+    fn end(self) -> Status {
+        self.notify.stopping();
+        drop(self.control);
+        let status = self.status.lock().clone();
+        let restored = self.host.close();
+        for thing in &restored.done {
+            info!("restored {thing}");
+        }
+        for (thing, why) in &restored.left {
+            warn!("left {thing}: {why}");
+        }
+        status
+    }
+}

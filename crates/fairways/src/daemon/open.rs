@@ -1,0 +1,160 @@
+//! What the daemon is made of, opened.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use fairways_core::Wish;
+use fairways_host::actuate::{self, Actuator};
+use fairways_host::clock::{Clock, EmulatorClock, RealClock};
+use fairways_host::counters::emulated::Emulated;
+use fairways_host::counters::perf::{self, Perf, events};
+use fairways_host::counters::{Nothing, Source, Target};
+use fairways_host::emulated::Connection;
+use fairways_host::latency;
+use fairways_host::machine::{Host, Managed, OpenLatency, Parts, Settings};
+use fairways_host::programs::{Roots, Wanted};
+use fairways_profiles::{Programs, embedded_programs, read_table};
+use parking_lot::Mutex;
+
+use super::control::Control;
+use super::profiled::Profiled;
+use super::restore::refused;
+use super::status::Status;
+use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
+use crate::world::{read, shown};
+use crate::{BadInput, ExitCode, exit};
+
+/// What was opened.
+pub(super) struct Opened {
+    pub(super) host: Host,
+    pub(super) profiled: Option<Profiled>,
+    pub(super) emulator: Option<Connection>,
+}
+
+/// The host that a configuration describes.
+pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
+    let emulator = socket(config).map(|socket| Connection::connect(&socket)).transpose()?;
+    let managed = managed(config, emulator.as_ref())?;
+    let clock: Box<dyn Clock> = match (&config.clock.source, &emulator) {
+        (ClockSource::Emulator(_), Some(emulator)) => Box::new(EmulatorClock::new(emulator)?),
+        _ => Box::new(RealClock::new()),
+    };
+    let mut profiled = None;
+    let profiles = match &config.counters.source {
+        CounterSource::Profiles(file) => Some(programs(file.as_ref())?),
+        _ => None,
+    };
+    let actuator = Actuator::open(settings(config)).map_err(refused)?;
+    let source: Box<dyn Source> = match (&config.counters.source, &emulator) {
+        (CounterSource::Emulator(_), Some(emulator)) => Box::new(Emulated::new(emulator)),
+        (CounterSource::Perf, _) => Box::new(perf(config, &actuator)?),
+        _ => match profiles {
+            Some(programs) => {
+                let of = Profiled::new(programs);
+                profiled = Some(of.clone());
+                Box::new(of)
+            }
+            None => Box::new(Nothing),
+        },
+    };
+    let parts = Parts { actuator, proc_and_cgroup: Roots::default(), source, clock };
+    let settings = Settings { observe: config.observe, look: config.interval };
+    let host = Host::new(parts, managed, settings).context("programs can't be looked for")?;
+    Ok(Opened { host, profiled, emulator })
+}
+
+/// How resctrl is used.
+fn settings(config: &Config) -> actuate::Settings {
+    let resctrl = &config.resctrl;
+    actuate::Settings {
+        root: resctrl.root.clone(),
+        state: resctrl.state.clone(),
+        take_over: resctrl.take_over,
+        confine_others: resctrl.confine_others,
+        use_shareable: resctrl.use_shareable,
+        rmids: resctrl.rmids,
+        dry_run: config.dry_run,
+        ..actuate::Settings::default()
+    }
+}
+
+/// Where the emulator listens whose clock or counters are asked for: beside its root, if it was not named.
+fn socket(config: &Config) -> Option<PathBuf> {
+    let named = match (&config.clock.source, &config.counters.source) {
+        (ClockSource::Emulator(named), _) | (_, CounterSource::Emulator(named)) => named,
+        _ => return None,
+    };
+    let beside = || fairways_emulator::beside(&config.resctrl.root);
+    Some(named.clone().unwrap_or_else(beside))
+}
+
+fn perf(config: &Config, actuator: &Actuator) -> anyhow::Result<Perf> {
+    let cpuinfo = "/proc/cpuinfo";
+    let text = std::fs::read_to_string(cpuinfo).with_context(|| cpuinfo.to_owned())?;
+    let domains = actuator.domains().iter().map(|of| (of.id, of.cpus.clone()));
+    Ok(Perf::new(perf::Settings {
+        events: events::for_cpu(&events::Cpu::parse(&text)),
+        domains: domains.collect(),
+        descriptors: config.counters.descriptors.map(|count| count as usize),
+    }))
+}
+
+/// The profiles of a file; the embedded ones without it.
+fn programs(file: Option<&PathBuf>) -> Result<Programs, BadInput> {
+    let Some(file) = file else { return Ok(embedded_programs().clone()) };
+    let table = read_table(&read(file)?, &shown(file)).map_err(|why| BadInput(why.to_string()))?;
+    Ok(Programs::new(table, Vec::new()))
+}
+
+/// Whom to manage, in the order of the configuration.
+pub(super) fn managed(
+    config: &Config,
+    emulator: Option<&Connection>,
+) -> Result<Vec<Managed>, BadInput> {
+    config.program.iter().map(|program| one(program, emulator)).collect()
+}
+
+fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed, BadInput> {
+    let wrong = |key: &str, why: &dyn std::fmt::Display| {
+        BadInput(format!("program {}: {key}: {why}", program.name))
+    };
+    let selector = program.select.parse().map_err(|why| wrong("select", &why))?;
+    let wanted = Wanted { name: program.name.clone(), selector, each: program.each };
+    let wish = Wish {
+        baseline_ways: program.baseline_ways,
+        best_effort: program.best_effort,
+        objective: program.objective.as_ref().map(|asked| asked.value),
+    };
+    let latency: Option<OpenLatency> = match (program.latency.as_deref(), emulator) {
+        (Some("emulator"), Some(emulator)) => {
+            let emulator = emulator.clone();
+            Some(Box::new(move |target: &Target| {
+                let service = latency::emulated::Service::new(&emulator, &target.threads)?;
+                Ok(Box::new(service) as Box<dyn latency::Source>)
+            }))
+        }
+        (Some(text), _) => {
+            let spec: latency::Spec = text.parse().map_err(|why| wrong("latency", &why))?;
+            Some(Box::new(move |_: &Target| spec.open()))
+        }
+        (None, _) => None,
+    };
+    Ok(Managed { wish, latency, ..Managed::new(wanted) })
+}
+
+/// The control socket; another daemon that has it is the reason not to start.
+pub(super) fn control(config: &Config, status: &Arc<Mutex<Status>>) -> anyhow::Result<Control> {
+    let path = &config.control.socket;
+    Control::start(path, Arc::clone(status)).map_err(|why| {
+        let said = format!("{}: {why}", shown(path));
+        let code = match why.kind() {
+            io::ErrorKind::AddrInUse => exit::BUSY,
+            io::ErrorKind::PermissionDenied => exit::PERMISSION,
+            _ => return anyhow::anyhow!(said),
+        };
+        crate::fail(&said, code);
+        ExitCode(code).into()
+    })
+}

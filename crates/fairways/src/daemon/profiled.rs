@@ -1,0 +1,250 @@
+//! Counters from profiles, for a host whose processor's can't be read: what programs of these names would count.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fairways_core::{AppId, Counters, Partition, WayMask, Ways};
+use fairways_host::counters::{Source, Target};
+use fairways_profiles::{Program, Programs, divide};
+use parking_lot::Mutex;
+
+/// Core cycles in a second of a program that runs.
+const HZ: f64 = 2e9;
+
+/// What is counted of programs by what their profiles say of the ways that they have: each is taken to run all the time, at 2 GHz,
+/// alone or beside others that its plan lets into its ways (the occupancy sweep of [`divide`]).
+#[derive(Clone)]
+pub(super) struct Profiled(Arc<Mutex<Shared>>);
+
+struct Shared {
+    programs: Programs,
+    apps: BTreeMap<AppId, App>,
+    domains: BTreeMap<u32, Domain>,
+}
+
+struct Domain {
+    ways: Ways,
+    places: BTreeMap<AppId, WayMask>,
+}
+
+struct App {
+    /// Its index in the table; `None`: no profile has its name.
+    index: Option<usize>,
+    rates: BTreeMap<u32, Rates>,
+}
+
+/// What it does in a domain, and what it did until then.
+struct Rates {
+    since: Instant,
+    per_second: PerSecond,
+    counted: PerSecond,
+}
+
+#[derive(Clone, Copy, Default)]
+struct PerSecond {
+    instructions: f64,
+    cycles: f64,
+    l1_references: Option<f64>,
+    llc_references: f64,
+    llc_misses: f64,
+    stalls_l2_miss: f64,
+    memory_bytes: f64,
+}
+
+impl Profiled {
+    pub(super) fn new(programs: Programs) -> Self {
+        Self(Arc::new(Mutex::new(Shared {
+            programs,
+            apps: BTreeMap::new(),
+            domains: BTreeMap::new(),
+        })))
+    }
+
+    /// A domain's cache has so many ways; false if no profile says what programs do with so many.
+    pub(super) fn domain(&self, domain: u32, ways: Ways) -> bool {
+        let shared = &mut *self.0.lock();
+        shared.domains.insert(domain, Domain { ways, places: BTreeMap::new() });
+        ways <= shared.programs.table().ways()
+    }
+
+    /// A program runs in a domain.
+    pub(super) fn started(&self, domain: u32, app: AppId) {
+        let shared = &mut *self.0.lock();
+        if let Some(of) = shared.domains.get_mut(&domain) {
+            of.places.insert(app, WayMask::full(of.ways));
+            shared.share(domain, Instant::now());
+        }
+    }
+
+    /// It does no more.
+    pub(super) fn exited(&self, domain: u32, app: AppId) {
+        let shared = &mut *self.0.lock();
+        if let Some(of) = shared.domains.get_mut(&domain) {
+            of.places.remove(&app);
+            shared.share(domain, Instant::now());
+        }
+    }
+
+    /// A plan is in force.
+    pub(super) fn plan(&self, domain: u32, partition: &Partition) {
+        let shared = &mut *self.0.lock();
+        if let Some(of) = shared.domains.get_mut(&domain) {
+            for (app, mask) in &mut of.places {
+                *mask = partition.mask_of(*app).unwrap_or(WayMask::full(of.ways));
+            }
+            shared.share(domain, Instant::now());
+        }
+    }
+}
+
+impl Shared {
+    /// Finds what each program of a domain does from now on.
+    fn share(&mut self, domain: u32, now: Instant) {
+        let Some(of) = self.domains.get(&domain) else { return };
+        let table = self.programs.table();
+        if of.ways > table.ways() {
+            return;
+        }
+        let known = |(app, mask): (&AppId, &WayMask)| {
+            let index = self.apps.get(app)?.index?;
+            Some((*app, Program::new(table, index, of.ways), *mask))
+        };
+        let running: Vec<(AppId, Program, WayMask)> = of.places.iter().filter_map(known).collect();
+        let parts = divide(running.iter().map(|(_, program, mask)| (program, *mask)), of.ways);
+        let stride = of.ways.get() as usize;
+        for ((app, program, _), parts) in running.iter().zip(parts.chunks(stride)) {
+            let per_second = PerSecond::of(program, parts.iter().sum());
+            let Some(of) = self.apps.get_mut(app) else { continue };
+            let rates = of.rates.entry(domain).or_insert(Rates {
+                since: now,
+                per_second,
+                counted: PerSecond::default(),
+            });
+            rates.counted = rates.total(now);
+            (rates.since, rates.per_second) = (now, per_second);
+        }
+    }
+}
+
+impl Rates {
+    fn total(&self, now: Instant) -> PerSecond {
+        let seconds = now.saturating_duration_since(self.since).as_secs_f64();
+        let sum = |of: fn(&PerSecond) -> f64| of(&self.counted) + of(&self.per_second) * seconds;
+        let references = self.per_second.l1_references;
+        PerSecond {
+            instructions: sum(|of| of.instructions),
+            cycles: sum(|of| of.cycles),
+            l1_references: references
+                .map(|rate| self.counted.l1_references.unwrap_or(0.0) + rate * seconds),
+            llc_references: sum(|of| of.llc_references),
+            llc_misses: sum(|of| of.llc_misses),
+            stalls_l2_miss: sum(|of| of.stalls_l2_miss),
+            memory_bytes: sum(|of| of.memory_bytes),
+        }
+    }
+}
+
+impl PerSecond {
+    fn of(program: &Program, ways: f64) -> Self {
+        let rates = program.rates(ways);
+        let instructions = HZ * program.best_ipc() / rates.slowdown;
+        let misses = HZ / 1000.0 * rates.llcmpkc;
+        Self {
+            instructions,
+            cycles: HZ,
+            l1_references: program.l1rpki().map(|rate| instructions / 1000.0 * rate),
+            llc_references: (HZ / 1000.0 * rates.llcrpkc).max(misses),
+            llc_misses: misses,
+            stalls_l2_miss: HZ * rates.stalls_l2_miss,
+            memory_bytes: rates.bandwidth_mbps * 1e6,
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what is counted only grows, and a year of it is below 2^64"
+)]
+fn whole(total: f64) -> Option<u64> {
+    Some(total as u64)
+}
+
+impl Source for Profiled {
+    fn begin(&mut self, target: &Target) {
+        let shared = &mut *self.0.lock();
+        // One of several of a kind is called so with a number: web.2.
+        let kind = target.name.rsplit_once('.').map_or(&*target.name, |(kind, _)| kind);
+        let index = shared.programs.table().find(&target.name);
+        let index = index.or_else(|| shared.programs.table().find(kind));
+        if index.is_none() {
+            tracing::warn!(
+                program = target.name,
+                "no profile has its name: its counters are missing"
+            );
+        }
+        shared.apps.insert(target.app, App { index, rates: BTreeMap::new() });
+    }
+
+    fn threads(&mut self, _: AppId, _: &[i32]) {}
+
+    fn read(&mut self, app: AppId, domain: u32) -> Counters {
+        let shared = self.0.lock();
+        let rates = shared.apps.get(&app).and_then(|of| of.rates.get(&domain));
+        let Some(rates) = rates else { return Counters::default() };
+        let total = rates.total(Instant::now());
+        Counters {
+            instructions: whole(total.instructions),
+            cycles: whole(total.cycles),
+            l1_references: total.l1_references.and_then(whole),
+            llc_references: whole(total.llc_references),
+            llc_misses: whole(total.llc_misses),
+            stalls_l2_miss: whole(total.stalls_l2_miss),
+            stalls_llc_miss: None,
+            stalls_store_buffer: None,
+            memory_bytes: whole(total.memory_bytes),
+        }
+    }
+
+    fn end(&mut self, app: AppId) {
+        self.0.lock().apps.remove(&app);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fairways_profiles::embedded_programs;
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_given_fewer_ways_runs_slower() {
+        let mut profiled = Profiled::new(embedded_programs().clone());
+        let names = embedded_programs().table().names();
+        let app = AppId(0);
+        let (name, cgroup, threads) = ("hash-join.1".to_owned(), None, Vec::new());
+        assert!(names.iter().any(|name| name == "hash-join"));
+        profiled.begin(&Target { app, name, cgroup, threads });
+        assert!(profiled.domain(0, Ways::new(11).unwrap()));
+        profiled.started(0, app);
+        let rate = |profiled: &Profiled| {
+            let shared = profiled.0.lock();
+            shared.apps[&app].rates[&0].per_second.instructions
+        };
+        let alone = rate(&profiled);
+        let mut partition = Partition::default();
+        partition.place(app, 0);
+        partition.add_cluster(WayMask::span(0, 1));
+        profiled.plan(0, &partition);
+        assert!(rate(&profiled) < alone);
+        let before = profiled.read(app, 0);
+        std::thread::sleep(Duration::from_millis(2));
+        let after = profiled.read(app, 0);
+        assert!(after.instructions > before.instructions && after.cycles > before.cycles);
+        assert_eq!(after.stalls_llc_miss, None);
+        assert_eq!(profiled.read(app, 7), Counters::default());
+    }
+}

@@ -1,0 +1,146 @@
+//! From flags and files to what the daemon does, checked.
+
+use std::time::Duration;
+
+use fairways_host::programs::Selector;
+
+use super::rules::Rules;
+use crate::BadInput;
+use crate::args::{HostFlags, Run};
+use crate::chip::span;
+use crate::config::{self, Config, ProgramConfig};
+use crate::world::number;
+
+/// A daemon that can be started.
+pub(super) struct Checked {
+    pub(super) config: Config,
+    pub(super) rules: Rules,
+    /// How long to run; `None`: until told to stop.
+    pub(super) duration: Option<Duration>,
+}
+
+impl Checked {
+    /// Reads the configuration, lays the flags over it, and checks all.
+    pub(super) fn new(args: &Run) -> Result<Self, BadInput> {
+        if let Some(flag) = of_other_machines(args) {
+            return Err(BadInput(format!(
+                "{flag}: expected --machine with it, which is then no host"
+            )));
+        }
+        let config = read(args)?;
+        let flags = crate::policies::parse(&args.set)?;
+        let mut parameters = config.given()?;
+        parameters.extend(flags);
+        let rules = Rules::new(&config.policy, parameters)?;
+        let duration = args.duration.as_ref().map(|text| span(text, "--duration")).transpose()?;
+        Ok(Self { config, rules, duration })
+    }
+
+    /// What `manage`, `observe` and `dry-run` say of it.
+    pub(super) fn mode(&self) -> &'static str {
+        match (self.config.dry_run, self.config.observe) {
+            (true, _) => "dry-run",
+            (false, true) => "observe",
+            (false, false) => "manage",
+        }
+    }
+}
+
+/// The configuration with the flags laid over it.
+pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
+    let flags = &args.host;
+    // Lines that are for people who edit the file; here the first one has to do.
+    let (mut config, _) = config::load(flags.config.as_deref()).map_err(|errors| {
+        let more = errors.len() - 1;
+        let more = if more > 0 {
+            format!(" (and {more} more: fairways config check)")
+        } else {
+            String::new()
+        };
+        BadInput(format!("{}{more}", errors.first().map_or("", String::as_str)))
+    })?;
+    lay_over(&mut config, flags)?;
+    if let Some(policy) = &args.policy {
+        config.policy.clone_from(policy);
+    }
+    if let Some(journal) = &args.journal {
+        config.journal.file = Some(journal.clone());
+    }
+    if config.program.is_empty() {
+        let said = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
+                    /etc/fairways/fairways.toml (docs/config.md)";
+        return Err(BadInput(said.to_owned()));
+    }
+    Ok(config)
+}
+
+fn lay_over(config: &mut Config, flags: &HostFlags) -> Result<(), BadInput> {
+    let parse_error = |flag: &str, why: String| BadInput(format!("{flag}: {why}"));
+    config.dry_run |= flags.dry_run;
+    config.observe |= flags.observe;
+    let resctrl = &mut config.resctrl;
+    resctrl.root = flags.resctrl_root.clone().unwrap_or(std::mem::take(&mut resctrl.root));
+    resctrl.state = flags.state.clone().unwrap_or(std::mem::take(&mut resctrl.state));
+    resctrl.take_over |= flags.take_over;
+    resctrl.use_shareable |= flags.use_shareable;
+    if let Some(ways) = &flags.confine_others {
+        resctrl.confine_others = Some(number(ways, "--confine-others", 1, 31)?);
+    }
+    if let Some(source) = &flags.counters {
+        config.counters.source = source.parse().map_err(|why| parse_error("--counters", why))?;
+    }
+    if let Some(source) = &flags.clock {
+        config.clock.source = source.parse().map_err(|why| parse_error("--clock", why))?;
+    }
+    if let Some(socket) = &flags.control {
+        config.control.socket.clone_from(socket);
+    }
+    if let Some(target) = flags.log {
+        config.log.target = target;
+    }
+    if let Some(level) = flags.log_level {
+        config.log.level = level;
+    }
+    if !flags.program.is_empty() {
+        let programs = flags.program.iter().map(|text| program(text));
+        config.program = programs.collect::<Result<_, _>>()?;
+        let names = config.program.iter().map(|of| of.name.as_str());
+        if let Some(name) = crate::world::repeated(names) {
+            let said =
+                format!("--program: expected programs of different names, found two {name:?}");
+            return Err(BadInput(said));
+        }
+    }
+    Ok(())
+}
+
+/// `NAME=SELECTOR`, or `NAME.*=SELECTOR` where every match is a program of its own.
+fn program(text: &str) -> Result<ProgramConfig, BadInput> {
+    let wrong = |why: &str| BadInput(format!("--program: {why}, found {text:?}"));
+    let (name, select) = text.split_once('=').ok_or_else(|| wrong("expected NAME=SELECTOR"))?;
+    let (name, each) = name.strip_suffix(".*").map_or((name, false), |name| (name, true));
+    select.parse::<Selector>().map_err(|why| wrong(&why.to_string()))?;
+    if name.is_empty() || name.chars().any(|c| c.is_control() || c == '/' || c == ',') {
+        return Err(wrong("expected a name without blanks, commas and slashes"));
+    }
+    let (name, select) = (name.to_owned(), select.to_owned());
+    let (baseline_ways, objective, latency) = (None, None, None);
+    Ok(ProgramConfig { name, select, each, baseline_ways, best_effort: false, objective, latency })
+}
+
+/// What a host is not asked: the flags that say what a simulated machine is.
+fn of_other_machines(args: &Run) -> Option<&'static str> {
+    let world = &args.world;
+    let given = [
+        ("--mix", args.mix.is_some()),
+        ("--profiles", world.profiles.is_some()),
+        ("--phases", world.phases.is_some()),
+        ("--ways", world.ways.is_some()),
+        ("--baselines", world.baselines.is_some()),
+        ("--bandwidth-mbps", world.bandwidth_mbps.is_some()),
+        ("--time-scale", args.time_scale.is_some()),
+        ("--known-profiles", args.known_profiles),
+    ];
+    let given = given.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag);
+    given.or_else(|| args.chip.given()).or_else(|| args.observation.given())
+}
