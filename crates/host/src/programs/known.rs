@@ -283,7 +283,7 @@ impl Programs {
             && listed.of.iter().all(|(tree, of)| forest.is_told(*tree, &of.top));
         let alone = |of: &Match| of.whole && of.top != "/" && !self.has_processes_before(id.0);
         let cgroup = match listed.of[..] {
-            [(tree, ref of)] if alone(of) => {
+            [(tree, of)] if alone(of) => {
                 forest.perf_directory(&self.proc, tree, &of.top, &listed.threads)?
             }
             _ => None,

@@ -146,6 +146,8 @@ impl Table {
                     tracing::warn!(name = wanted.name, selector = %wanted.selector, "no process has this number");
                 }
                 *bound = Some(to.map_or(Bound::Nothing, Bound::To));
+                // Events that were heard before may have asked already.
+                self.names.clear();
             }
         }
     }
