@@ -136,14 +136,14 @@ fn every_mistake_is_told_with_its_file_line_and_key() {
         ("[[program]]\nname = \" \"\nselect = \"pid:1\"", "program[0].name: expected a name"),
         (
             "[[program]]\nname = \"a\"\nselect = \"nginx\"",
-            "fairways.toml:3: program[0].select: expected",
+            "fairways.toml:3: program[0].select: selector `nginx`: expected",
         ),
         (
             "[[program]]\nname = \"a\"\nselect = \"pid:1\"\nobjective = \"fast\"",
             "fairways.toml:4: program[0].objective: expected a time from 1us to 1h",
         ),
         (
-            "[[program]]\nname = \"a\"\nselect = \"pid:1\"\nlatency = \"http\"",
+            "[[program]]\nname = \"a\"\nselect = \"pid:1\"\nlatency = \"http:\"",
             "program[0].latency: expected",
         ),
         ("a = ", "fairways.toml:1: "),

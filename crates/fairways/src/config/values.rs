@@ -114,7 +114,7 @@ pub(super) mod text {
         to.collect_str(value)
     }
 
-    pub(crate) fn deserialize<'de, T: FromStr<Err = String>, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: FromStr<Err: fmt::Display>, D: Deserializer<'de>>(
         from: D,
     ) -> Result<T, D::Error> {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
@@ -215,27 +215,15 @@ pub(super) fn objective<'de, D: Deserializer<'de>>(
     Ok(Some(Asked { text, value }))
 }
 
-/// Which processes a program is: `unit:nginx.service`.
-pub(super) fn selector<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    kinds(from, &["cgroup", "unit", "container", "pod", "process", "pid"], "unit:nginx.service")
-}
-
 /// Where latencies are read: `redis:127.0.0.1:6379`.
 pub(super) fn latency<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    kinds(from, &["redis", "openmetrics", "samples"], "redis:127.0.0.1:6379").map(Some)
-}
-
-/// `KIND:TEXT`.
-fn kinds<'de, D: Deserializer<'de>>(
-    from: D,
-    known: &[&str],
-    example: &str,
-) -> Result<String, D::Error> {
+    const KINDS: [&str; 4] = ["openmetrics", "redis", "file", "socket"];
     let text = String::deserialize(from)?;
-    let of = text.split_once(':').filter(|(kind, rest)| known.contains(kind) && !rest.is_empty());
+    let of = text.split_once(':').filter(|(kind, rest)| KINDS.contains(kind) && !rest.is_empty());
     if of.is_some() && !text.contains(char::is_control) {
-        return Ok(text);
+        return Ok(Some(text));
     }
-    let known = known.join(", ");
-    Err(D::Error::custom(format!("expected one of {known}, as in {example}, found {text:?}")))
+    let known = KINDS.join(", ");
+    let said = format!("expected one of {known}, as in redis:127.0.0.1:6379, found {text:?}");
+    Err(D::Error::custom(said))
 }

@@ -1,5 +1,7 @@
 //! What programs do: perf counters, or another source.
 
+pub mod perf;
+
 use fairways_core::{AppId, Counters};
 
 /// What is counted of a program.

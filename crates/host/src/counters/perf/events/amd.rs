@@ -1,0 +1,107 @@
+//! AMD's events: `umask << 8 | event`.
+//!
+//! The L3's own counters are the CCX's, shared by its cores, and can't be counted for a task. What a task can be asked for is where
+//! its data cache was filled from: beyond the L2 is a reference to the LLC, beyond the CCX a miss. Instruction fetches and the L2's
+//! prefetches are not in it.
+
+use super::{Field, RAW, Table};
+
+const INSTRUCTIONS: (Field, &str, u64) = (Field::Instructions, "ex_ret_instr", 0x00c0);
+const CYCLES: (Field, &str, u64) = (Field::Cycles, "ls_not_halted_cyc", 0x0076);
+const ACCESSES: (Field, &str, u64) = (Field::L1References, "ls_dc_accesses", 0x0040);
+const DISPATCHED: (Field, &str, u64) =
+    (Field::L1References, "ls_dispatch (ld, store, ld_st)", 0x0729);
+
+const NO_L2_STALLS: (Field, &str) =
+    (Field::StallsL2Miss, "Zen has no event for cycles stalled while an L2 miss is outstanding");
+const NO_LLC_STALLS: (Field, &str) =
+    (Field::StallsLlcMiss, "Zen has no event for cycles stalled while an L3 miss is outstanding");
+
+pub(super) const TABLES: &[Table] = &[
+    Table {
+        name: "Zen 1",
+        source: "x86/amdzen1/{cache,core,memory}.json",
+        kind: RAW,
+        events: &[
+            INSTRUCTIONS,
+            CYCLES,
+            ACCESSES,
+            (Field::LlcReferences, "l2_cache_req_stat.ic_dc_miss_in_l2", 0x0964),
+        ],
+        lost: &[
+            (Field::LlcMisses, "Zen 1 counts L3 misses for a whole CCX only, not for a task"),
+            NO_L2_STALLS,
+            NO_LLC_STALLS,
+            (Field::StallsStoreBuffer, "Zen 1's list has no event for a full store queue"),
+        ],
+    },
+    Table {
+        name: "Zen 2",
+        source: "x86/amdzen2/{core,memory,other}.json",
+        kind: RAW,
+        events: &[
+            INSTRUCTIONS,
+            CYCLES,
+            ACCESSES,
+            // Local cache 0x02, local DRAM 0x08, remote cache 0x10, remote DRAM 0x40.
+            (Field::LlcReferences, "ls_refills_from_sys (all but lcl_l2)", 0x5a43),
+            (Field::LlcMisses, "ls_refills_from_sys (lcl_dram, rmt_cache, rmt_dram)", 0x5843),
+            (
+                Field::StallsStoreBuffer,
+                "de_dis_dispatch_token_stalls1.store_queue_token_stall",
+                0x04ae,
+            ),
+        ],
+        lost: &[NO_L2_STALLS, NO_LLC_STALLS],
+    },
+    Table {
+        name: "Zen 3",
+        source: "x86/amdzen3/{core,memory,other}.json",
+        kind: RAW,
+        events: &[
+            INSTRUCTIONS,
+            CYCLES,
+            DISPATCHED,
+            // Own CCX 0x02, other CCX near 0x04 and far 0x10, DRAM or I/O near 0x08 and far 0x40.
+            (Field::LlcReferences, "ls_any_fills_from_sys (all but local_l2)", 0x5e44),
+            (Field::LlcMisses, "ls_any_fills_from_sys (all beyond the CCX)", 0x5c44),
+            (
+                Field::StallsStoreBuffer,
+                "de_dis_dispatch_token_stalls1.store_queue_rsrc_stall",
+                0x04ae,
+            ),
+        ],
+        lost: &[NO_L2_STALLS, NO_LLC_STALLS],
+    },
+    Table {
+        name: "Zen 4, Zen 5",
+        source: "x86/amdzen4/{core,memory,other}.json, x86/amdzen5/{decode,load-store}.json",
+        kind: RAW,
+        events: &[
+            INSTRUCTIONS,
+            CYCLES,
+            DISPATCHED,
+            // As Zen 3's, and extension memory 0x80.
+            (Field::LlcReferences, "ls_any_fills_from_sys (all but local_l2)", 0xde44),
+            (Field::LlcMisses, "ls_any_fills_from_sys (all beyond the CCX)", 0xdc44),
+            (
+                Field::StallsStoreBuffer,
+                "de_dis_dispatch_token_stalls1.store_queue_rsrc_stall",
+                0x04ae,
+            ),
+        ],
+        lost: &[NO_L2_STALLS, NO_LLC_STALLS],
+    },
+];
+
+/// Families and models as `x86/mapfile.csv` parts them.
+pub(super) fn table(family: u32, model: u32) -> Option<&'static Table> {
+    let index = match (family, model) {
+        (0x17, 0x00..=0x2f) => 0,
+        (0x17, 0x30..=0xff) => 1,
+        (0x19, 0x00..=0x0f | 0x20..=0x2f | 0x40..=0x5f) => 2,
+        (0x19, _) | (0x1a, 0x00..=0x4f | 0x60..=0x77) => 3,
+        _ => return None,
+    };
+    TABLES.get(index)
+}

@@ -1,0 +1,52 @@
+//! Arm's events: numbers of the architecture's common events (Arm ARM, D13.12; `arm64/common-and-microarch.json`).
+//!
+//! `LL_CACHE_RD` counts reads only, and reads beyond the core only where firmware says that there is such a cache
+//! (`CPUECTLR_EL1.EXTLLC`, Neoverse N1 TRM).
+
+use super::{Field, RAW, Table};
+
+const INSTRUCTIONS: (Field, &str, u64) = (Field::Instructions, "INST_RETIRED", 0x08);
+const CYCLES: (Field, &str, u64) = (Field::Cycles, "CPU_CYCLES", 0x11);
+const L1: (Field, &str, u64) = (Field::L1References, "L1D_CACHE", 0x04);
+const REFERENCES: (Field, &str, u64) = (Field::LlcReferences, "LL_CACHE_RD", 0x36);
+const MISSES: (Field, &str, u64) = (Field::LlcMisses, "LL_CACHE_MISS_RD", 0x37);
+// The last cache within the core's clock domain is Neoverse's L2: stalls while a demand miss of it is outstanding.
+const L2_STALLS: (Field, &str, u64) = (Field::StallsL2Miss, "STALL_BACKEND_MEM", 0x4005);
+
+const NO_LLC_STALLS: (Field, &str) = (
+    Field::StallsLlcMiss,
+    "the core does not know whether a miss of its L2 misses the LLC as well",
+);
+const NO_STORE_BUFFER: (Field, &str) =
+    (Field::StallsStoreBuffer, "the core has no event for a full store buffer");
+
+pub(super) const TABLES: &[Table] = &[
+    Table {
+        name: "Neoverse N1",
+        source: "arm64/arm/neoverse-n1/",
+        kind: RAW,
+        events: &[INSTRUCTIONS, CYCLES, L1, REFERENCES, MISSES],
+        lost: &[
+            (Field::StallsL2Miss, "N1 counts stalls of its back end whatever their cause"),
+            NO_LLC_STALLS,
+            NO_STORE_BUFFER,
+        ],
+    },
+    Table {
+        name: "Neoverse V1, N2, V2",
+        source: "arm64/arm/neoverse-v1/, arm64/arm/neoverse-n2-v2/",
+        kind: RAW,
+        events: &[INSTRUCTIONS, CYCLES, L1, REFERENCES, MISSES, L2_STALLS],
+        lost: &[NO_LLC_STALLS, NO_STORE_BUFFER],
+    },
+];
+
+/// Parts as the kernel's `arch/arm64/include/asm/cputype.h` numbers them.
+pub(super) fn table(implementer: u32, part: u32) -> Option<&'static Table> {
+    let index = match (implementer, part) {
+        (0x41, 0xd0c) => 0,
+        (0x41, 0xd40 | 0xd49 | 0xd4f) => 1,
+        _ => return None,
+    };
+    TABLES.get(index)
+}

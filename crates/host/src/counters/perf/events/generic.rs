@@ -1,0 +1,59 @@
+//! The kernel's generic events, for a processor without a table.
+
+use perf_event_open_sys::bindings::{
+    PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_OP_READ,
+    PERF_COUNT_HW_CACHE_RESULT_ACCESS, PERF_COUNT_HW_CACHE_RESULT_MISS, PERF_COUNT_HW_CPU_CYCLES,
+    PERF_COUNT_HW_INSTRUCTIONS, PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE,
+};
+
+use super::{Chosen, Encoding, Event, Field};
+
+/// `perf_event_open(2)`: `cache | operation << 8 | result << 16`, of reads.
+const fn cache(cache: u32, result: u32) -> u64 {
+    (cache | PERF_COUNT_HW_CACHE_OP_READ << 8 | result << 16) as u64
+}
+
+pub(super) fn events() -> Chosen {
+    let event =
+        |field, name, kind, config| Event { field, name, encoding: Encoding { kind, config } };
+    let why = "the kernel has no generic event for it, and this processor has no table";
+    Chosen {
+        name: "generic events",
+        source: "perf_event_open(2)",
+        events: vec![
+            event(
+                Field::Instructions,
+                "PERF_COUNT_HW_INSTRUCTIONS",
+                PERF_TYPE_HARDWARE,
+                PERF_COUNT_HW_INSTRUCTIONS.into(),
+            ),
+            event(
+                Field::Cycles,
+                "PERF_COUNT_HW_CPU_CYCLES",
+                PERF_TYPE_HARDWARE,
+                PERF_COUNT_HW_CPU_CYCLES.into(),
+            ),
+            event(
+                Field::L1References,
+                "L1-dcache-loads",
+                PERF_TYPE_HW_CACHE,
+                cache(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_ACCESS),
+            ),
+            event(
+                Field::LlcReferences,
+                "LLC-loads",
+                PERF_TYPE_HW_CACHE,
+                cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_ACCESS),
+            ),
+            event(
+                Field::LlcMisses,
+                "LLC-load-misses",
+                PERF_TYPE_HW_CACHE,
+                cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_MISS),
+            ),
+        ],
+        lost: [Field::StallsL2Miss, Field::StallsLlcMiss, Field::StallsStoreBuffer]
+            .map(|field| (field, why.to_owned()))
+            .to_vec(),
+    }
+}

@@ -1,0 +1,127 @@
+//! Intel's events: `umask << 8 | event`, and the counter mask in bits 24 to 31 (SDM volume 3, 20.2.1; the kernel's
+//! `/sys/bus/event_source/devices/cpu/format`).
+
+use super::{Field, RAW, Table};
+
+const INSTRUCTIONS: (Field, &str, u64) = (Field::Instructions, "INST_RETIRED.ANY_P", 0x00c0);
+const CYCLES: (Field, &str, u64) = (Field::Cycles, "CPU_CLK_UNHALTED.THREAD_P", 0x003c);
+const LOADS: (Field, &str, u64) = (Field::L1References, "MEM_UOPS_RETIRED.ALL_LOADS", 0x81d0);
+const LOADS_AND_STORES: (Field, &str, u64) = (Field::L1References, "MEM_INST_RETIRED.ANY", 0x83d0);
+const REFERENCES: (Field, &str, u64) =
+    (Field::LlcReferences, "LONGEST_LAT_CACHE.REFERENCE", 0x4f2e);
+const MISSES: (Field, &str, u64) = (Field::LlcMisses, "LONGEST_LAT_CACHE.MISS", 0x412e);
+const L2_STALLS: (Field, &str, u64) =
+    (Field::StallsL2Miss, "CYCLE_ACTIVITY.STALLS_L2_MISS", 0x0500_05a3);
+const LLC_STALLS: (Field, &str, u64) =
+    (Field::StallsLlcMiss, "CYCLE_ACTIVITY.STALLS_L3_MISS", 0x0600_06a3);
+const STORE_BUFFER: (Field, &str, u64) = (Field::StallsStoreBuffer, "RESOURCE_STALLS.SB", 0x08a2);
+
+const NO_LLC_STALLS: (Field, &str) =
+    (Field::StallsLlcMiss, "before Skylake, stalls are told apart by misses of L1 and L2 only");
+
+const GOLDEN_COVE: &[(Field, &str, u64)] = &[
+    INSTRUCTIONS,
+    CYCLES,
+    LOADS_AND_STORES,
+    REFERENCES,
+    MISSES,
+    (Field::StallsL2Miss, "MEMORY_ACTIVITY.STALLS_L2_MISS", 0x0500_0547),
+    (Field::StallsLlcMiss, "MEMORY_ACTIVITY.STALLS_L3_MISS", 0x0900_0947),
+    STORE_BUFFER,
+];
+
+const SKYLAKE: &[(Field, &str, u64)] = &[
+    INSTRUCTIONS,
+    CYCLES,
+    LOADS_AND_STORES,
+    REFERENCES,
+    MISSES,
+    L2_STALLS,
+    LLC_STALLS,
+    STORE_BUFFER,
+];
+
+pub(super) const TABLES: &[Table] = &[
+    Table {
+        name: "Haswell",
+        source: "x86/haswellx/{cache,pipeline}.json",
+        kind: RAW,
+        events: &[
+            INSTRUCTIONS,
+            CYCLES,
+            LOADS,
+            REFERENCES,
+            MISSES,
+            (Field::StallsL2Miss, "CYCLE_ACTIVITY.STALLS_L2_PENDING", 0x0500_05a3),
+            STORE_BUFFER,
+        ],
+        lost: &[NO_LLC_STALLS],
+    },
+    Table {
+        name: "Broadwell",
+        source: "x86/broadwellx/{cache,pipeline}.json",
+        kind: RAW,
+        events: &[INSTRUCTIONS, CYCLES, LOADS, REFERENCES, MISSES, L2_STALLS, STORE_BUFFER],
+        lost: &[NO_LLC_STALLS],
+    },
+    Table {
+        name: "Skylake, Cascade Lake",
+        source: "x86/{skylakex,cascadelakex}/{cache,memory,pipeline}.json",
+        kind: RAW,
+        events: SKYLAKE,
+        lost: &[],
+    },
+    Table {
+        name: "Ice Lake, Rocket Lake, Tiger Lake",
+        source: "x86/{icelakex,rocketlake,tigerlake}/{cache,memory,pipeline}.json",
+        kind: RAW,
+        events: SKYLAKE,
+        lost: &[],
+    },
+    Table {
+        name: "Sapphire Rapids, Emerald Rapids",
+        source: "x86/{sapphirerapids,emeraldrapids}/{cache,memory,pipeline}.json",
+        kind: RAW,
+        events: GOLDEN_COVE,
+        lost: &[],
+    },
+    Table {
+        name: "Granite Rapids",
+        source: "x86/graniterapids/{cache,memory,pipeline}.json",
+        kind: RAW,
+        events: GOLDEN_COVE,
+        lost: &[],
+    },
+    Table {
+        name: "Sierra Forest",
+        source: "x86/sierraforest/{cache,pipeline}.json",
+        kind: RAW,
+        events: &[INSTRUCTIONS, CYCLES, LOADS, REFERENCES, MISSES],
+        lost: &[
+            (
+                Field::StallsL2Miss,
+                "its cores tell stalls by where a load was served (MEM_BOUND_STALLS_LOAD), not while a miss is outstanding",
+            ),
+            (
+                Field::StallsLlcMiss,
+                "its cores tell stalls by where a load was served (MEM_BOUND_STALLS_LOAD), not while a miss is outstanding",
+            ),
+            (Field::StallsStoreBuffer, "its cores have no event for a full store buffer"),
+        ],
+    },
+];
+
+/// The models are those of the kernel's `arch/x86/include/asm/intel-family.h`.
+pub(super) fn table(family: u32, model: u32) -> Option<&'static Table> {
+    let index = match (family, model) {
+        (6, 0x3c | 0x3f | 0x45 | 0x46) => 0,
+        (6, 0x3d | 0x47 | 0x4f | 0x56) => 1,
+        (6, 0x4e | 0x55 | 0x5e | 0x8e | 0x9e | 0xa5 | 0xa6) => 2,
+        (6, 0x6a | 0x6c | 0x7d | 0x7e | 0x8c | 0x8d | 0x9d | 0xa7) => 3,
+        (6, 0x8f | 0xcf) => 4,
+        (6, 0xad | 0xae) => 5,
+        (6, 0xaf) => 6,
+        _ => return None,
+    };
+    TABLES.get(index)
+}

@@ -1,0 +1,315 @@
+//! The kernel's performance counters, a program at a time.
+//!
+//! A program is counted by its cgroup, on each CPU, where it is one and that takes fewer descriptors (or where the host has several
+//! domains, which only CPUs tell apart); else by its threads. A cgroup's events count what its threads do, whichever they are, and those of
+//! cgroups below it; a thread's count it alone, so that what a new thread does before [`Source::threads`] tells of it is not counted.
+//! Inheritance is no remedy: a group can't be read with one system call then.
+//!
+//! Events are opened in groups that a processor holds at once. Where there are several, they take turns, and what an event
+//! counted is scaled by the time that it was on a counter, of all the program's threads and CPUs together: a thread that ran a
+//! moment while its group was not on is taken to be like the others. What was on no counter at all is missing.
+//!
+//! An event costs a descriptor a thread, or a CPU. When there are none left for a program, it is not counted, and its counters are
+//! missing, until there are; a count that holds some of its threads would be too small without a word.
+
+mod budget;
+pub mod events;
+mod layout;
+mod part;
+mod probe;
+mod program;
+mod sys;
+mod tally;
+mod trouble;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+
+use fairways_core::{AppId, Counters};
+use fairways_resctrl::language::CpuSet;
+use rustix::io::Errno;
+
+pub use probe::{Probe, probe};
+pub use trouble::paranoid;
+
+use super::{Source, Target};
+use budget::Budget;
+use events::{Chosen, Field};
+use part::{Layout, Part};
+use program::{Blind, By, Program};
+use sys::Whom;
+
+/// How the counters are to be read.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The events, as a rule those [of the processor](events::for_cpu).
+    pub events: Chosen,
+    /// Each domain's id and its CPUs that are on line.
+    pub domains: Vec<(u32, CpuSet)>,
+    /// Descriptors that counters may take; `None` for what the process may have (its soft limit is raised to the hard one), but for
+    /// 256.
+    pub descriptors: Option<usize>,
+}
+
+/// Counters of the kernel's perf events.
+pub struct Perf {
+    layout: Layout,
+    /// In how many groups each field is.
+    groups: [u32; Field::ALL.len()],
+    user_only: bool,
+    lost: Vec<(Field, String)>,
+    cpus: BTreeMap<i32, u32>,
+    budget: Budget,
+    programs: BTreeMap<AppId, Program>,
+    said: BTreeSet<String>,
+}
+
+impl Perf {
+    /// Finds out which of the events can be counted here. None is no error: every counter is missing then, and [`Perf::lost`] says why.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let fitted = layout::fit(&settings.events.events);
+        let of = |field| fitted.layout.iter().flatten().filter(|&&(f, _)| f == field).count();
+        let mut lost = settings.events.lost;
+        lost.extend(fitted.lost);
+        lost.sort_by_key(|&(field, _)| field);
+        for (field, why) in &lost {
+            tracing::info!(
+                field = field.name(),
+                table = settings.events.name,
+                why,
+                "a counter is missing"
+            );
+        }
+        let mut perf = Self {
+            groups: Field::ALL.map(|field| u32::try_from(of(field)).unwrap_or(u32::MAX)),
+            layout: fitted.layout,
+            user_only: fitted.user_only,
+            lost,
+            cpus: BTreeMap::new(),
+            budget: Budget::new(settings.descriptors),
+            programs: BTreeMap::new(),
+            said: BTreeSet::new(),
+        };
+        perf.set_domains(&settings.domains);
+        if perf.user_only {
+            perf.say_once(
+                "only what programs do outside the kernel may be counted: run with CAP_PERFMON",
+            );
+        }
+        perf
+    }
+
+    /// The fields that can't be counted on this host, and why.
+    #[must_use]
+    pub fn lost(&self) -> &[(Field, String)] {
+        &self.lost
+    }
+
+    /// Descriptors that counters hold now, and may hold at most.
+    #[must_use]
+    pub const fn descriptors(&self) -> (usize, usize) {
+        (self.budget.used(), self.budget.limit())
+    }
+
+    /// Each domain's CPUs that are on line now: of programs counted by their cgroup, those that came are counted too, and what those
+    /// that went counted is kept.
+    pub fn set_domains(&mut self, domains: &[(u32, CpuSet)]) {
+        let before = std::mem::take(&mut self.cpus);
+        for (domain, cpus) in domains {
+            let known = cpus.iter().filter_map(|cpu| i32::try_from(cpu).ok());
+            self.cpus.extend(known.map(|cpu| (cpu, *domain)));
+        }
+        if before == self.cpus {
+            return;
+        }
+        let apps: Vec<AppId> = self.programs.keys().copied().collect();
+        for app in apps {
+            self.with(app, |perf, program| {
+                if program.cgroup().is_some() {
+                    let moved = |cpu: i32| perf.cpus.get(&cpu) != before.get(&cpu);
+                    let domain = |cpu: i32| before.get(&cpu).copied();
+                    let ended = program.part_with(&perf.layout, domain, moved);
+                    perf.budget.give(ended * perf.slots());
+                    perf.open_cpus(app, program);
+                }
+            });
+        }
+    }
+
+    /// Descriptors a thread or CPU costs.
+    fn slots(&self) -> usize {
+        self.layout.iter().map(Vec::len).sum()
+    }
+
+    fn say_once(&mut self, what: &str) {
+        if self.said.insert(what.to_owned()) {
+            tracing::warn!("{what}");
+        }
+    }
+
+    /// Lends a program out of the table, so that all else can be reached beside it.
+    fn with<T>(
+        &mut self,
+        app: AppId,
+        work: impl FnOnce(&mut Self, &mut Program) -> T,
+    ) -> Option<T> {
+        let mut program = self.programs.remove(&app)?;
+        let done = work(self, &mut program);
+        self.programs.insert(app, program);
+        Some(done)
+    }
+
+    /// How to count a program: by the cheaper way, or by the one that tells domains apart; by the other if that does not fit.
+    fn way(&mut self, target: &Target) -> By {
+        let Some(path) = &target.cgroup else { return By::Threads };
+        let domains: BTreeSet<u32> = self.cpus.values().copied().collect();
+        let (by_cpu, by_thread) = (self.cpus.len(), target.threads.len());
+        let fits = |parts: usize| self.budget.fits(parts * self.slots());
+        let cheaper = by_cpu <= by_thread || domains.len() > 1;
+        if by_cpu == 0 || !(cheaper && fits(by_cpu) || !fits(by_thread) && fits(by_cpu)) {
+            return By::Threads;
+        }
+        let tried = File::open(path).map_err(|error| error.to_string()).and_then(|file| {
+            self.try_cgroup(&file).map(|()| file).map_err(|error| trouble::line(&error))
+        });
+        match tried {
+            Ok(file) => By::Cgroup(file),
+            Err(why) => {
+                self.say_once(&format!(
+                    "programs are counted by their threads, not by cgroup: {why}"
+                ));
+                By::Threads
+            }
+        }
+    }
+
+    fn try_cgroup(&self, cgroup: &File) -> io::Result<()> {
+        use std::os::fd::AsFd as _;
+        let Some(&cpu) = self.cpus.keys().next() else { return Ok(()) };
+        match Part::open(&self.layout, Whom::Cgroup(cgroup.as_fd(), cpu), self.user_only) {
+            Err(error) if !trouble::is(&error, Errno::NODEV) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a program on every CPU that it is not counted on yet.
+    fn open_cpus(&mut self, app: AppId, program: &mut Program) {
+        let missing: Vec<i32> =
+            self.cpus.keys().copied().filter(|&cpu| !program.holds(cpu)).collect();
+        self.open(app, program, &missing);
+    }
+
+    /// Counts more of a program; or all of it no longer, if some of it can't be.
+    fn open(&mut self, app: AppId, program: &mut Program, keys: &[i32]) {
+        let slots = self.slots();
+        if !self.budget.fits(keys.len() * slots) {
+            self.give_up(app, program, Blind::Budget, "no descriptors are left for counters");
+            return;
+        }
+        for &key in keys {
+            let (whom, domain, absent) = match program.cgroup() {
+                None => (Whom::Thread(key), None, Errno::SRCH),
+                Some(cgroup) => {
+                    (Whom::Cgroup(cgroup, key), self.cpus.get(&key).copied(), Errno::NODEV)
+                }
+            };
+            match Part::open(&self.layout, whom, self.user_only) {
+                Ok(part) => {
+                    program.join(key, part, domain);
+                    self.budget.take(slots);
+                }
+                // The thread has exited, or the CPU went off line, since somebody told of it.
+                Err(error) if trouble::is(&error, absent) => {}
+                Err(error) => {
+                    let none_left =
+                        trouble::is(&error, Errno::MFILE) || trouble::is(&error, Errno::NFILE);
+                    let blind = if none_left { Blind::Budget } else { Blind::Refused };
+                    self.give_up(app, program, blind, &trouble::line(&error));
+                    return;
+                }
+            }
+        }
+        program.blind = None;
+    }
+
+    fn give_up(&mut self, app: AppId, program: &mut Program, blind: Blind, why: &str) {
+        let by_cpu = program.cgroup().is_some();
+        let domain = |key: i32| by_cpu.then(|| self.cpus.get(&key).copied()).flatten();
+        let ended = program.go_blind(blind, &self.layout, domain);
+        self.budget.give(ended * self.slots());
+        let name = &program.name;
+        match blind {
+            Blind::Refused => tracing::warn!(%app, name, why, "the program is not counted"),
+            Blind::Budget => {
+                let limit = self.budget.limit();
+                self.say_once(&format!(
+                    "programs that do not fit into {limit} descriptors are not counted, {name} first: {why}; raise LimitNOFILE"
+                ));
+            }
+        }
+    }
+}
+
+impl Source for Perf {
+    fn begin(&mut self, target: &Target) {
+        self.end(target.app);
+        if self.layout.is_empty() {
+            self.say_once(
+                "no counter works on this host, all are missing; `fairways doctor` says why",
+            );
+            return;
+        }
+        let by = self.way(target);
+        self.programs.insert(target.app, Program::new(target.name.clone(), by));
+        self.with(target.app, |perf, program| match program.cgroup() {
+            Some(_) => perf.open_cpus(target.app, program),
+            None => perf.open(target.app, program, &target.threads),
+        });
+    }
+
+    fn threads(&mut self, app: AppId, threads: &[i32]) {
+        self.with(app, |perf, program| {
+            if program.blind == Some(Blind::Refused) {
+                return;
+            }
+            if program.cgroup().is_some() {
+                if program.blind.is_some() && perf.budget.fits(perf.cpus.len() * perf.slots()) {
+                    perf.open_cpus(app, program);
+                }
+                return;
+            }
+            let listed: BTreeSet<i32> = threads.iter().copied().collect();
+            let exited: BTreeSet<i32> = program.exited().into_iter().collect();
+            let gone = |key: i32| exited.contains(&key) || !listed.contains(&key);
+            let ended = program.part_with(&perf.layout, |_| None, gone);
+            perf.budget.give(ended * perf.slots());
+            let new: Vec<i32> =
+                listed.into_iter().filter(|&thread| !program.holds(thread)).collect();
+            if !new.is_empty()
+                && (program.blind.is_none() || perf.budget.fits(new.len() * perf.slots()))
+            {
+                perf.open(app, program, &new);
+            }
+        });
+    }
+
+    fn read(&mut self, app: AppId, domain: u32) -> Counters {
+        let read = self.with(app, |perf, program| {
+            let within = |cpu: i32| perf.cpus.get(&cpu) == Some(&domain);
+            let read = program.read(&perf.layout, &perf.groups, domain, within);
+            read.unwrap_or_else(|error| {
+                perf.give_up(app, program, Blind::Refused, &error.to_string());
+                Counters::default()
+            })
+        });
+        read.unwrap_or_default()
+    }
+
+    fn end(&mut self, app: AppId) {
+        if let Some(program) = self.programs.remove(&app) {
+            self.budget.give(program.parts() * self.slots());
+        }
+    }
+}

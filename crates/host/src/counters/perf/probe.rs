@@ -1,0 +1,76 @@
+//! What perf can count on this host.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+
+use super::events::{self, Chosen, Cpu, Event, Field};
+use super::sys::{self, Whom};
+use super::{layout, paranoid, trouble};
+
+/// What perf can count on this host, for `fairways doctor`.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The processor; `None` if /proc/cpuinfo can't be read.
+    pub cpu: Option<Cpu>,
+    /// Its table.
+    pub chosen: Chosen,
+    /// The events that work.
+    pub works: Vec<Event>,
+    /// What can't be counted, and why: the table's losses and the kernel's refusals.
+    pub lost: Vec<(Field, String)>,
+    /// Whether only what programs do outside the kernel may be counted.
+    pub user_only: bool,
+    /// How many groups the events make; with more than one they take turns.
+    pub groups: usize,
+    /// /proc/sys/kernel/perf_event_paranoid.
+    pub paranoid: Option<i32>,
+    /// Why cgroups can't be counted, if they can't.
+    pub cgroups: Option<String>,
+}
+
+/// Tries every event of this processor's table on the calling thread, and one on the cgroup of `root` (/sys/fs/cgroup).
+#[must_use]
+pub fn probe(root: &Path) -> Probe {
+    let cpu =
+        Cpu::read(Path::new("/proc/cpuinfo"), Path::new("/sys/bus/event_source/devices")).ok();
+    let unknown = || Cpu { vendor: events::Vendor::Other(String::new()), hybrid: false };
+    let chosen = events::for_cpu(&cpu.clone().unwrap_or_else(unknown));
+    let fitted = layout::fit(&chosen.events);
+    let taken = |event: &&Event| fitted.lost.iter().all(|&(field, _)| field != event.field);
+    let works: Vec<Event> = chosen.events.iter().filter(taken).copied().collect();
+    let mut lost = chosen.lost.clone();
+    lost.extend(fitted.lost.iter().cloned());
+    lost.sort_by_key(|&(field, _)| field);
+    let cgroups = cgroup(root, fitted.user_only).err().map(|error| trouble::line(&error));
+    Probe {
+        cpu,
+        works,
+        lost,
+        user_only: fitted.user_only,
+        groups: fitted.layout.len(),
+        paranoid: paranoid(),
+        cgroups,
+        chosen,
+    }
+}
+
+/// Counts the software event that every kernel has, on whichever of cgroup's usual places perf takes.
+fn cgroup(root: &Path, user_only: bool) -> io::Result<()> {
+    let clock = events::Encoding {
+        kind: perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE,
+        config: perf_event_open_sys::bindings::PERF_COUNT_SW_TASK_CLOCK.into(),
+    };
+    let mut first = None;
+    for place in [root.to_owned(), root.join("perf_event"), root.join("unified")] {
+        let tried = File::open(&place).and_then(|folder| {
+            sys::open(clock, Whom::Cgroup(folder.as_fd(), 0), None, user_only).map(drop)
+        });
+        match tried {
+            Ok(()) => return Ok(()),
+            Err(error) => _ = first.get_or_insert(error),
+        }
+    }
+    first.map_or(Ok(()), Err)
+}

@@ -1,0 +1,108 @@
+//! perf_event_open(2), and what is read of its descriptors.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+
+use perf_event_open_sys::bindings::{
+    PERF_FLAG_FD_CLOEXEC, PERF_FLAG_PID_CGROUP, PERF_FORMAT_GROUP, PERF_FORMAT_TOTAL_TIME_ENABLED,
+    PERF_FORMAT_TOTAL_TIME_RUNNING, perf_event_attr,
+};
+
+use super::events::Encoding;
+
+/// Whose events are counted.
+#[derive(Clone, Copy)]
+pub(super) enum Whom<'a> {
+    /// A thread's, wherever it runs; 0 is the caller.
+    Thread(i32),
+    /// Those of a cgroup's threads, while they run on a CPU.
+    Cgroup(BorrowedFd<'a>, i32),
+}
+
+/// Opens an event; a leader begins to count when it is [enabled](enable), and its members with it.
+///
+/// # Errors
+/// perf_event_open(2)'s.
+pub(super) fn open(
+    encoding: Encoding,
+    whom: Whom<'_>,
+    leader: Option<BorrowedFd<'_>>,
+    user_only: bool,
+) -> io::Result<OwnedFd> {
+    let mut attr = perf_event_attr {
+        type_: encoding.kind,
+        size: u32::try_from(size_of::<perf_event_attr>()).unwrap_or(0),
+        config: encoding.config,
+        ..perf_event_attr::default()
+    };
+    let times = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    attr.read_format = u64::from(PERF_FORMAT_GROUP | times);
+    attr.set_disabled(u64::from(leader.is_none()));
+    attr.set_exclude_kernel(u64::from(user_only));
+    attr.set_exclude_hv(1);
+    let (pid, cpu, flags) = match whom {
+        Whom::Thread(thread) => (thread, -1, PERF_FLAG_FD_CLOEXEC),
+        Whom::Cgroup(cgroup, cpu) => {
+            (cgroup.as_raw_fd(), cpu, PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP)
+        }
+    };
+    let leader = leader.map_or(-1, |leader| leader.as_raw_fd());
+    // SAFETY: `attr` is initialised, its `size` is its own, and the kernel writes no more than that; the other arguments are
+    // numbers that the kernel checks.
+    let fd = unsafe {
+        perf_event_open_sys::perf_event_open(&raw mut attr, pid, cpu, leader, flags.into())
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it for this call, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Lets a leader and its members count from now on.
+///
+/// # Errors
+/// ioctl(2)'s.
+pub(super) fn enable(leader: impl AsFd) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as the borrow, and PERF_EVENT_IOC_ENABLE with no flag reads and writes no memory.
+    let done = unsafe { perf_event_open_sys::ioctls::ENABLE(leader.as_fd().as_raw_fd(), 0) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// What a group's descriptor tells (`PERF_FORMAT_GROUP`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Nanoseconds in which whom it counts ran.
+    pub(super) enabled: u64,
+    /// Nanoseconds of those in which the group was on the processor's counters.
+    pub(super) running: u64,
+    /// What each event counted, the leader first.
+    pub(super) values: Vec<u64>,
+}
+
+/// Reads a leader and its members, `events` in all, with one system call.
+///
+/// # Errors
+/// read(2)'s; or the kernel told less than was asked.
+pub(super) fn read(leader: impl AsFd, events: usize) -> io::Result<Group> {
+    const WORD: usize = size_of::<u64>();
+    let mut bytes = [0; 16 * WORD];
+    let bytes = bytes
+        .get_mut(..(3 + events) * WORD)
+        .ok_or_else(|| io::Error::other("a group of more than 13 events"))?;
+    let read = rustix::io::read(leader, &mut *bytes)?;
+    let mut words = bytes.chunks_exact(WORD).map(|chunk| {
+        let mut word = [0; WORD];
+        word.copy_from_slice(chunk);
+        u64::from_ne_bytes(word)
+    });
+    match (words.next(), words.next(), words.next()) {
+        (Some(told), Some(enabled), Some(running))
+            if read == bytes.len() && usize::try_from(told) == Ok(events) =>
+        {
+            Ok(Group { enabled, running, values: words.collect() })
+        }
+        _ => Err(io::Error::other("the kernel told less of a counter group than was asked")),
+    }
+}
