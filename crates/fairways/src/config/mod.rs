@@ -1,10 +1,10 @@
 //! The daemon's configuration, and `fairways config`.
 
 mod load;
-mod schema;
+pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
-mod values;
+pub(crate) mod values;
 
 use std::io::{self, Write};
 
