@@ -1,4 +1,4 @@
-//! Exit codes beyond success (0) and failure (1); docs/exit-codes.md lists them.
+//! Exit codes beyond success (0) and failure (1); README.md lists them.
 
 /// Bad usage or bad input.
 pub(crate) const USAGE: u8 = 2;

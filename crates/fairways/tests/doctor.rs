@@ -2,10 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "clients/emulated.rs"]
+#[allow(dead_code, reason = "what other tests do with it")]
+mod emulated;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin;
+use fairways_needs::Need;
 use serde_json::Value;
 
 fn skylake() -> PathBuf {
@@ -40,6 +45,31 @@ fn the_exit_code_is_the_verdict() {
         let keys: Vec<&String> = finding.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["found", "id", "remedy", "state", "why"]);
     }
+}
+
+#[test]
+fn an_emulator_is_taken_for_what_it_is() {
+    if !fairways_needs::has("doctor on an emulator", &[Need::Fuse, Need::Root]) {
+        return;
+    }
+    let emulated = emulated::Emulated::start("mlr:8M");
+    std::fs::create_dir(emulated.root().join("COS1")).unwrap();
+    let output = Command::new(cargo_bin("fairways"))
+        .args(["doctor", "--json", "--resctrl-root"])
+        .arg(emulated.root())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = |id: &str| {
+        let findings = report["findings"].as_array().unwrap();
+        let finding = findings.iter().find(|finding| finding["id"] == id).unwrap();
+        finding["found"].as_str().unwrap().to_owned()
+    };
+    assert!(found("mount").contains("by an emulator"), "{}", found("mount"));
+    assert!(found("ways").starts_with("20 of L3"), "{}", found("ways"));
+    assert_eq!(found("others-groups"), "1 of pqos (COS1)");
+    assert!(found("classes").contains("1 of others, 6 for Fairways"), "{}", found("classes"));
 }
 
 #[test]

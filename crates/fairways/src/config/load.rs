@@ -47,7 +47,7 @@ pub(crate) fn load(file: Option<&Path>) -> Result<(Config, Vec<PathBuf>), Vec<St
     }
     let config: Config = Value::Table(merged)
         .try_into()
-        .map_err(|error: toml::de::Error| vec![error.message().replace('\n', " ")])?;
+        .map_err(|error: toml::de::Error| vec![error.message().replace(char::is_control, " ")])?;
     let errors = together(&config, &read);
     let paths = read.into_iter().map(|(path, _)| path).collect();
     if errors.is_empty() { Ok((config, paths)) } else { Err(errors) }
@@ -83,7 +83,7 @@ fn one(path: &Path) -> Result<(Table, String), String> {
 
 /// `FILE:LINE: KEY: what is wrong`.
 fn wrong(path: &Path, text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().replace('\n', " ");
+    let message = error.message().replace(char::is_control, " ");
     let at = error.span().map_or(0, |span| span.start);
     let table = DeTable::parse(text).ok();
     let key = table.and_then(|table| key_at(table.get_ref(), at));
@@ -175,11 +175,17 @@ fn place(read: &[(PathBuf, String)], keys: &[&str]) -> Option<String> {
 impl Config {
     /// The policy with its parameters.
     pub(crate) fn make_policy(&self) -> Result<Box<dyn fairways_core::Policy>, crate::BadInput> {
+        policies::make(&self.policy, self.given()?).map(|(policy, _)| policy)
+    }
+
+    /// The parameters that are set.
+    pub(crate) fn given(
+        &self,
+    ) -> Result<serde_json::Map<String, serde_json::Value>, crate::BadInput> {
         let flags = self.parameters.iter().map(|(name, value)| match value {
             Value::String(text) => format!("{name}={text}"),
             other => format!("{name}={other}"),
         });
-        let parameters = policies::parse(&flags.collect::<Vec<_>>())?;
-        policies::make(&self.policy, parameters).map(|(policy, _)| policy)
+        policies::parse(&flags.collect::<Vec<_>>())
     }
 }

@@ -1,15 +1,16 @@
 //! The daemon's configuration, and `fairways config`.
 
 mod load;
-mod schema;
+pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
-mod values;
+pub(crate) mod values;
 
 use std::io::{self, Write};
 
 pub(crate) use load::load;
-pub(crate) use schema::Config;
+pub(crate) use schema::{Config, Log, LogLevel, LogTarget, ProgramConfig};
+pub(crate) use values::{ClockSource, CounterSource};
 
 use crate::args::{AskedOfConfig, Config as Args};
 use crate::{ExitCode, exit};

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::Objective;
+use fairways_host::programs::Selector;
 use serde::{Deserialize, Serialize};
 
 use super::values::{self, ClockSource, CounterSource};
@@ -118,7 +119,7 @@ pub(crate) struct Log {
 }
 
 /// Where the log goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogTarget {
     /// journald where standard error is connected to it, and standard error else.
@@ -129,7 +130,7 @@ pub(crate) enum LogTarget {
 }
 
 /// How much is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogLevel {
     Error,
@@ -184,8 +185,8 @@ pub(crate) struct ProgramConfig {
     #[serde(deserialize_with = "values::name")]
     pub(crate) name: String,
     /// Which processes it is.
-    #[serde(deserialize_with = "values::selector")]
-    pub(crate) select: String,
+    #[serde(with = "values::text")]
+    pub(crate) select: Selector,
     /// Whether everything that `select` finds is a program of its own.
     #[serde(default)]
     pub(crate) each: bool,

@@ -76,7 +76,7 @@ fn every_key_is_read_and_shown_again() {
     let config = loaded(ALL, &[]).unwrap();
     assert_eq!(
         config.counters.source,
-        CounterSource::Profiles("/etc/fairways/profiles.csv".into())
+        CounterSource::Profiles(Some("/etc/fairways/profiles.csv".into()))
     );
     assert_eq!(config.clock.source, ClockSource::Emulator(Some("/run/emulator.sock".into())));
     assert_eq!((config.journal.size, config.journal.parts), (64 << 20, Some(4)));
@@ -136,14 +136,14 @@ fn every_mistake_is_told_with_its_file_line_and_key() {
         ("[[program]]\nname = \" \"\nselect = \"pid:1\"", "program[0].name: expected a name"),
         (
             "[[program]]\nname = \"a\"\nselect = \"nginx\"",
-            "fairways.toml:3: program[0].select: expected",
+            "fairways.toml:3: program[0].select: selector `nginx`: expected",
         ),
         (
             "[[program]]\nname = \"a\"\nselect = \"pid:1\"\nobjective = \"fast\"",
             "fairways.toml:4: program[0].objective: expected a time from 1us to 1h",
         ),
         (
-            "[[program]]\nname = \"a\"\nselect = \"pid:1\"\nlatency = \"http\"",
+            "[[program]]\nname = \"a\"\nselect = \"pid:1\"\nlatency = \"http:\"",
             "program[0].latency: expected",
         ),
         ("a = ", "fairways.toml:1: "),

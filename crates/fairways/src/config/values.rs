@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use fairways_core::Objective;
+use fairways_host::latency::Spec;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -21,8 +22,8 @@ pub(crate) enum CounterSource {
     None,
     /// An emulator, by its control socket; by default that of the emulator at `resctrl.root`.
     Emulator(Option<PathBuf>),
-    /// Rates that were measured before, as CSV (docs/profiles.md).
-    Profiles(PathBuf),
+    /// Rates that were measured before, as CSV (docs/profiles.md); by default the embedded ones.
+    Profiles(Option<PathBuf>),
 }
 
 impl FromStr for CounterSource {
@@ -36,9 +37,12 @@ impl FromStr for CounterSource {
             (_, Some(("emulator", socket))) if !socket.is_empty() => {
                 Ok(Self::Emulator(Some(socket.into())))
             }
-            (_, Some(("profiles", file))) if !file.is_empty() => Ok(Self::Profiles(file.into())),
+            ("profiles", _) => Ok(Self::Profiles(None)),
+            (_, Some(("profiles", file))) if !file.is_empty() => {
+                Ok(Self::Profiles(Some(file.into())))
+            }
             _ => {
-                let expected = "perf, none, emulator, emulator:SOCKET or profiles:FILE";
+                let expected = "perf, none, emulator, emulator:SOCKET, profiles or profiles:FILE";
                 Err(format!("expected {expected}, found {text:?}"))
             }
         }
@@ -52,7 +56,8 @@ impl fmt::Display for CounterSource {
             Self::None => f.write_str("none"),
             Self::Emulator(None) => f.write_str("emulator"),
             Self::Emulator(Some(socket)) => write!(f, "emulator:{}", socket.display()),
-            Self::Profiles(file) => write!(f, "profiles:{}", file.display()),
+            Self::Profiles(None) => f.write_str("profiles"),
+            Self::Profiles(Some(file)) => write!(f, "profiles:{}", file.display()),
         }
     }
 }
@@ -114,7 +119,7 @@ pub(super) mod text {
         to.collect_str(value)
     }
 
-    pub(crate) fn deserialize<'de, T: FromStr<Err = String>, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: FromStr<Err: fmt::Display>, D: Deserializer<'de>>(
         from: D,
     ) -> Result<T, D::Error> {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
@@ -215,27 +220,11 @@ pub(super) fn objective<'de, D: Deserializer<'de>>(
     Ok(Some(Asked { text, value }))
 }
 
-/// Which processes a program is: `unit:nginx.service`.
-pub(super) fn selector<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    kinds(from, &["cgroup", "unit", "container", "pod", "process", "pid"], "unit:nginx.service")
-}
-
-/// Where latencies are read: `redis:127.0.0.1:6379`.
+/// Where latencies are read: `redis:127.0.0.1:6379`, or `emulator`, whose clock or counters are used.
 pub(super) fn latency<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    kinds(from, &["redis", "openmetrics", "samples"], "redis:127.0.0.1:6379").map(Some)
-}
-
-/// `KIND:TEXT`.
-fn kinds<'de, D: Deserializer<'de>>(
-    from: D,
-    known: &[&str],
-    example: &str,
-) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
-    let of = text.split_once(':').filter(|(kind, rest)| known.contains(kind) && !rest.is_empty());
-    if of.is_some() && !text.contains(char::is_control) {
-        return Ok(text);
+    if text != "emulator" {
+        text.parse::<Spec>().map_err(D::Error::custom)?;
     }
-    let known = known.join(", ");
-    Err(D::Error::custom(format!("expected one of {known}, as in {example}, found {text:?}")))
+    Ok(Some(text))
 }

@@ -2,26 +2,31 @@
 
 use std::io;
 
-use tracing::Level;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
 
-use crate::config::LogTarget;
+use crate::config::{Log, LogLevel, LogTarget};
 
 /// Sends all that is told from now on there. The journal keeps what changed as fields: `journalctl FAIRWAYS_GROUP=...`.
 ///
 /// # Errors
 /// If the journal is asked for and does not answer.
-pub(super) fn start(target: LogTarget, level: Level) -> io::Result<()> {
-    let journal = match target {
+pub(super) fn start(log: Log) -> io::Result<()> {
+    let journal = match log.target {
         LogTarget::Stderr => None,
         LogTarget::Journald => Some(tracing_journald::layer()?),
         LogTarget::Auto => stderr_is_journal().then(|| tracing_journald::layer().ok()).flatten(),
     };
     let registry = Registry::default();
-    let filter = LevelFilter::from_level(level);
+    let filter = match log.level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
     let done = match journal {
         Some(layer) => {
             let layer = layer

@@ -1,7 +1,7 @@
 //! What the daemon is made of, opened.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -43,7 +43,7 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     };
     let mut profiled = None;
     let profiles = match &config.counters.source {
-        CounterSource::Profiles(file) => Some(programs(file.as_ref())?),
+        CounterSource::Profiles(file) => Some(programs(file.as_deref())?),
         _ => None,
     };
     let actuator = Actuator::open(settings(config)).map_err(refused)?;
@@ -91,18 +91,19 @@ fn socket(config: &Config) -> Option<PathBuf> {
 }
 
 fn perf(config: &Config, actuator: &Actuator) -> anyhow::Result<Perf> {
-    let cpuinfo = "/proc/cpuinfo";
-    let text = std::fs::read_to_string(cpuinfo).with_context(|| cpuinfo.to_owned())?;
+    let (cpuinfo, devices) = ("/proc/cpuinfo", "/sys/bus/event_source/devices");
+    let cpu = events::Cpu::read(cpuinfo.as_ref(), devices.as_ref());
+    let cpu = cpu.with_context(|| cpuinfo.to_owned())?;
     let domains = actuator.domains().iter().map(|of| (of.id, of.cpus.clone()));
     Ok(Perf::new(perf::Settings {
-        events: events::for_cpu(&events::Cpu::parse(&text)),
+        events: events::for_cpu(&cpu),
         domains: domains.collect(),
         descriptors: config.counters.descriptors.map(|count| count as usize),
     }))
 }
 
 /// The profiles of a file; the embedded ones without it.
-fn programs(file: Option<&PathBuf>) -> Result<Programs, BadInput> {
+fn programs(file: Option<&Path>) -> Result<Programs, BadInput> {
     let Some(file) = file else { return Ok(embedded_programs().clone()) };
     let table = read_table(&read(file)?, &shown(file)).map_err(|why| BadInput(why.to_string()))?;
     Ok(Programs::new(table, Vec::new()))
@@ -120,14 +121,17 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
     let wrong = |key: &str, why: &dyn std::fmt::Display| {
         BadInput(format!("program {}: {key}: {why}", program.name))
     };
-    let selector = program.select.parse().map_err(|why| wrong("select", &why))?;
-    let wanted = Wanted { name: program.name.clone(), selector, each: program.each };
+    let (name, selector) = (program.name.clone(), program.select.clone());
+    let wanted = Wanted { name, selector, each: program.each };
     let wish = Wish {
         baseline_ways: program.baseline_ways,
         best_effort: program.best_effort,
         objective: program.objective.as_ref().map(|asked| asked.value),
     };
     let latency: Option<OpenLatency> = match (program.latency.as_deref(), emulator) {
+        (Some("emulator"), None) => {
+            return Err(wrong("latency", &"expected counters or a clock of the emulator with it"));
+        }
         (Some("emulator"), Some(emulator)) => {
             let emulator = emulator.clone();
             Some(Box::new(move |target: &Target| {
@@ -137,7 +141,7 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
         }
         (Some(text), _) => {
             let spec: latency::Spec = text.parse().map_err(|why| wrong("latency", &why))?;
-            Some(Box::new(move |_: &Target| spec.open()))
+            Some(Box::new(move |_: &Target| spec.open().map_err(io::Error::other)))
         }
         (None, _) => None,
     };

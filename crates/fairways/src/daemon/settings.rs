@@ -119,11 +119,11 @@ fn program(text: &str) -> Result<ProgramConfig, BadInput> {
     let wrong = |why: &str| BadInput(format!("--program: {why}, found {text:?}"));
     let (name, select) = text.split_once('=').ok_or_else(|| wrong("expected NAME=SELECTOR"))?;
     let (name, each) = name.strip_suffix(".*").map_or((name, false), |name| (name, true));
-    select.parse::<Selector>().map_err(|why| wrong(&why.to_string()))?;
+    let select = select.parse::<Selector>().map_err(|why| wrong(&why.to_string()))?;
     if name.is_empty() || name.chars().any(|c| c.is_control() || c == '/' || c == ',') {
         return Err(wrong("expected a name without blanks, commas and slashes"));
     }
-    let (name, select) = (name.to_owned(), select.to_owned());
+    let name = name.to_owned();
     let (baseline_ways, objective, latency) = (None, None, None);
     Ok(ProgramConfig { name, select, each, baseline_ways, best_effort: false, objective, latency })
 }

@@ -38,3 +38,19 @@ pub trait Source {
     /// Which CPUs each domain has from now on, for a source that tells CPUs apart.
     fn set_domains(&mut self, _: &[(u32, CpuSet)]) {}
 }
+
+/// A source that counts nothing: everything is missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nothing;
+
+impl Source for Nothing {
+    fn begin(&mut self, _: &Target) {}
+
+    fn threads(&mut self, _: AppId, _: &[i32]) {}
+
+    fn read(&mut self, _: AppId, _: u32) -> Counters {
+        Counters::default()
+    }
+
+    fn end(&mut self, _: AppId) {}
+}

@@ -164,7 +164,7 @@ impl Host {
     fn wait(&mut self) {
         const FOREVER: Time = Time::from_nanos(u64::MAX);
         let tells = self.clock.tells_instructions();
-        let (mut until, mut about) = (FOREVER, self.look_at);
+        let (mut until, mut about) = (self.stop_at.unwrap_or(FOREVER), self.look_at);
         let mut instructions = Vec::new();
         for domain in self.domains.values() {
             until = domain.alarm.map_or(until, |alarm| until.min(alarm));

@@ -59,6 +59,7 @@ pub struct Host {
     /// When to look again at who is there.
     look_at: Time,
     stop: Option<Arc<AtomicBool>>,
+    stop_at: Option<Time>,
     failure: Option<Failure>,
     /// What went wrong in the last look, which is said once.
     trouble: Option<String>,
@@ -97,6 +98,7 @@ impl Host {
             now,
             look_at: now,
             stop: None,
+            stop_at: None,
             failure: None,
             trouble: None,
         };
@@ -109,6 +111,11 @@ impl Host {
         self.stop = Some(stop);
     }
 
+    /// Nothing more is told from that time on.
+    pub fn stop_at(&mut self, time: Time) {
+        self.stop_at = Some(time);
+    }
+
     /// Why there is no more to tell, if that is not because it was [told to stop](Self::stop_when).
     #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
@@ -117,7 +124,8 @@ impl Host {
 
     fn is_over(&self) -> bool {
         let stops = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        stops || self.failure.is_some()
+        let has_ended = self.stop_at.is_some_and(|time| time <= self.now);
+        stops || has_ended || self.failure.is_some()
     }
 
     /// Puts everything back, and says what was and what was not.

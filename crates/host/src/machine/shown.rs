@@ -45,6 +45,12 @@ impl Host {
         self.members.iter().map(shown).collect()
     }
 
+    /// What a program is called that was found and is not over.
+    #[must_use]
+    pub fn name(&self, app: AppId) -> Option<&str> {
+        self.members.get(&app).map(|of| of.name.as_str())
+    }
+
     /// The domains.
     #[must_use]
     pub fn domains(&self) -> Vec<ShownDomain> {
