@@ -259,6 +259,12 @@ fn groups_that_a_killed_daemon_left_are_to_be_restored() {
     says(&host.examine(), "own-groups", State::Limited, &["no daemon"]);
     host.put("proc/900/cmdline", "fairways\0run\0");
     says(&host.examine(), "own-groups", State::Ok, &["of process 900"]);
+    host.remove("proc/900");
+    host.remove(&format!("{RESCTRL}/fairways.0"));
+    host.put(&format!("{RESCTRL}/mon_groups/fairways.3-web/tasks"), "802\n");
+    let report = host.examine();
+    says(&report, "own-groups", State::Limited, &["1 group(s)", "fairways restore"]);
+    says(&report, "monitoring", State::Ok, &["222 not in a group"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use fairways_core::Objective;
+use fairways_host::latency::Spec;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -216,14 +217,8 @@ pub(super) fn objective<'de, D: Deserializer<'de>>(
 }
 
 /// Where latencies are read: `redis:127.0.0.1:6379`.
-pub(super) fn latency<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    const KINDS: [&str; 4] = ["openmetrics", "redis", "file", "socket"];
+pub(super) fn latency<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Asked<Spec>>, D::Error> {
     let text = String::deserialize(from)?;
-    let of = text.split_once(':').filter(|(kind, rest)| KINDS.contains(kind) && !rest.is_empty());
-    if of.is_some() && !text.contains(char::is_control) {
-        return Ok(Some(text));
-    }
-    let known = KINDS.join(", ");
-    let said = format!("expected one of {known}, as in redis:127.0.0.1:6379, found {text:?}");
-    Err(D::Error::custom(said))
+    let value = text.parse().map_err(D::Error::custom)?;
+    Ok(Some(Asked { text, value }))
 }
