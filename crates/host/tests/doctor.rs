@@ -148,6 +148,22 @@ fn this_machine_is_examined_whatever_it_is() {
 }
 
 #[test]
+fn an_older_kernel_does_not_rename_groups() {
+    let host = Host::skylake();
+    for (release, state) in [
+        ("4.9.0", State::Missing),
+        ("4.18.0-553.el8.x86_64", State::Limited),
+        ("6.4.9", State::Limited),
+        ("6.5.0-rc1", State::Ok),
+        ("7.2", State::Ok),
+        ("next", State::Unknown),
+    ] {
+        host.put("proc/sys/kernel/osrelease", &format!("{release}\n"));
+        says(&host.examine(), "kernel", state, &[release]);
+    }
+}
+
+#[test]
 fn zen_has_sparse_masks_and_ids_with_gaps() {
     let host = Host::skylake();
     host.replace("proc/cpuinfo", "GenuineIntel", "AuthenticAMD");
@@ -259,6 +275,12 @@ fn groups_that_a_killed_daemon_left_are_to_be_restored() {
     says(&host.examine(), "own-groups", State::Limited, &["no daemon"]);
     host.put("proc/900/cmdline", "fairways\0run\0");
     says(&host.examine(), "own-groups", State::Ok, &["of process 900"]);
+    host.remove("proc/900");
+    host.remove(&format!("{RESCTRL}/fairways.0"));
+    host.put(&format!("{RESCTRL}/mon_groups/fairways.3-web/tasks"), "802\n");
+    let report = host.examine();
+    says(&report, "own-groups", State::Limited, &["1 group(s)", "fairways restore"]);
+    says(&report, "monitoring", State::Ok, &["222 not in a group"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::Objective;
+use fairways_host::latency::Spec;
 use fairways_host::programs::Selector;
 use serde::{Deserialize, Serialize};
 
@@ -213,5 +214,5 @@ pub(crate) struct ProgramConfig {
         deserialize_with = "values::latency",
         skip_serializing_if = "Option::is_none"
     )]
-    pub(crate) latency: Option<String>,
+    pub(crate) latency: Option<values::Asked<Option<Spec>>>,
 }

@@ -144,7 +144,7 @@ fn every_mistake_is_told_with_its_file_line_and_key() {
         ),
         (
             "[[program]]\nname = \"a\"\nselect = \"pid:1\"\nlatency = \"http:\"",
-            "program[0].latency: expected",
+            "program[0].latency: latency source `http:`: expected `openmetrics:`",
         ),
         ("a = ", "fairways.toml:1: "),
         (

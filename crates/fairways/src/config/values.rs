@@ -220,11 +220,13 @@ pub(super) fn objective<'de, D: Deserializer<'de>>(
     Ok(Some(Asked { text, value }))
 }
 
-/// Where latencies are read: `redis:127.0.0.1:6379`, or `emulator`, whose clock or counters are used.
-pub(super) fn latency<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+/// Where latencies are read: `redis:127.0.0.1:6379`; nothing for `emulator`, whose clock or counters are used.
+pub(super) fn latency<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Asked<Option<Spec>>>, D::Error> {
     let text = String::deserialize(from)?;
-    if text != "emulator" {
-        text.parse::<Spec>().map_err(D::Error::custom)?;
-    }
-    Ok(Some(text))
+    let is_emulators = text == "emulator";
+    let spec = (!is_emulators).then(|| text.parse()).transpose();
+    let value = spec.map_err(D::Error::custom)?;
+    Ok(Some(Asked { text, value }))
 }

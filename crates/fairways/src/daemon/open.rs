@@ -128,22 +128,23 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
         best_effort: program.best_effort,
         objective: program.objective.as_ref().map(|asked| asked.value),
     };
-    let latency: Option<OpenLatency> = match (program.latency.as_deref(), emulator) {
-        (Some("emulator"), None) => {
-            return Err(wrong("latency", &"expected counters or a clock of the emulator with it"));
+    let asked = program.latency.as_ref().map(|asked| &asked.value);
+    let latency: Option<OpenLatency> = match (asked, emulator) {
+        (None, _) => None,
+        (Some(Some(spec)), _) => {
+            let spec = spec.clone();
+            Some(Box::new(move |_: &Target| spec.open().map_err(io::Error::other)))
         }
-        (Some("emulator"), Some(emulator)) => {
+        (Some(None), Some(emulator)) => {
             let emulator = emulator.clone();
             Some(Box::new(move |target: &Target| {
                 let service = latency::emulated::Service::new(&emulator, &target.threads)?;
                 Ok(Box::new(service) as Box<dyn latency::Source>)
             }))
         }
-        (Some(text), _) => {
-            let spec: latency::Spec = text.parse().map_err(|why| wrong("latency", &why))?;
-            Some(Box::new(move |_: &Target| spec.open().map_err(io::Error::other)))
+        (Some(None), None) => {
+            return Err(wrong("latency", &"expected counters or a clock of the emulator with it"));
         }
-        (None, _) => None,
     };
     Ok(Managed { wish, latency, ..Managed::new(wanted) })
 }

@@ -87,10 +87,7 @@ fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
         return Finding::new("monitoring", State::Missing, found, why)
             .remedy("policies that need no occupancy run without it");
     };
-    let own = facts
-        .resctrl
-        .as_ref()
-        .map_or(0, |resctrl| super::files::folders(&resctrl.root.join("mon_groups")).len());
+    let own = facts.monitored.len();
     let below: usize = facts.groups.iter().map(|group| group.monitored).sum();
     let taken = u32::try_from(1 + own + below + facts.groups.len()).unwrap_or(u32::MAX);
     let free = monitoring.rmids.saturating_sub(taken);

@@ -27,6 +27,8 @@ pub(super) struct Facts {
     pub(super) unreadable: Option<String>,
     /// Groups other than the root.
     pub(super) groups: Vec<Group>,
+    /// Names of the root's groups that are monitored by themselves.
+    pub(super) monitored: Vec<String>,
 }
 
 /// A line of `/proc/mounts`.
@@ -78,7 +80,20 @@ impl Facts {
             Some(Err(why)) => (None, Some(why)),
         };
         let groups = resctrl.as_ref().map(|resctrl| groups(&resctrl.root)).unwrap_or_default();
-        Self { files, cpuinfo, flags, registered, mounts, resctrl, info, unreadable, groups }
+        let below = |resctrl: &Resctrl| folders(&resctrl.root.join("mon_groups"));
+        let monitored = resctrl.as_ref().map(below).unwrap_or_default();
+        Self {
+            files,
+            cpuinfo,
+            flags,
+            registered,
+            mounts,
+            resctrl,
+            info,
+            unreadable,
+            groups,
+            monitored,
+        }
     }
 
     pub(super) fn has_flag(&self, flag: &str) -> bool {

@@ -74,7 +74,8 @@ const SHOWN: usize = 4;
 
 fn ours(facts: &Facts) -> Finding {
     let why = "a daemon that was killed leaves its groups, and programs stay in them";
-    let count = facts.groups.iter().filter(|group| group.is_ours()).count();
+    let classes = facts.groups.iter().filter(|group| group.is_ours()).count();
+    let count = classes + facts.monitored.iter().filter(|name| name.starts_with(OURS)).count();
     let daemon = daemon(facts);
     let found = |by: String| format!("{count} group(s) named {OURS}*, {by}");
     match (count, daemon) {

@@ -13,7 +13,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 fn version(release: Option<&str>) -> Finding {
-    let why = "resctrl came with Linux 4.10, and MON groups that move with 6.7";
+    let why = "resctrl came with Linux 4.10, and MON groups that can be renamed with 6.5";
     let Some(release) = release else {
         let found = "/proc/sys/kernel/osrelease cannot be read";
         return Finding::new("kernel", State::Unknown, found, why);
@@ -24,9 +24,9 @@ fn version(release: Option<&str>) -> Finding {
     };
     let found = format!("Linux {release}");
     if (major, minor) < (4, 10) {
-        Finding::new("kernel", State::Missing, found, why).remedy("Linux 4.10 or later; better 6.7")
-    } else if (major, minor) < (6, 7) {
-        let remedy = "Linux 6.7 or later keeps a program's RMID when its cluster changes";
+        Finding::new("kernel", State::Missing, found, why).remedy("Linux 4.10 or later; better 6.5")
+    } else if (major, minor) < (6, 5) {
+        let remedy = "Linux 6.5 or later keeps a program's RMID when its cluster changes";
         Finding::new("kernel", State::Limited, found, why).remedy(remedy)
     } else {
         Finding::new("kernel", State::Ok, found, why)
