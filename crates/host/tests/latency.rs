@@ -16,7 +16,8 @@ use fairways_host::latency::{Source, Spec, UNBOUNDED};
 use fairways_needs::{Need, has};
 
 fn open(spec: &str) -> Box<dyn Source> {
-    spec.parse::<Spec>().unwrap().open().unwrap()
+    // A machine that has much else to do may answer late.
+    spec.parse::<Spec>().unwrap().open_with(Duration::from_secs(10)).unwrap()
 }
 
 fn requests(source: &mut dyn Source) -> Option<u64> {
@@ -212,19 +213,23 @@ fn a_page_tells_what_its_histogram_grew_by() {
     }
 }
 
+fn hasty(spec: &str) -> Box<dyn Source> {
+    spec.parse::<Spec>().unwrap().open().unwrap()
+}
+
 #[test]
 fn a_server_that_hangs_or_is_not_there_is_unknown_and_keeps_nobody_waiting() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for address in [listener.local_addr().unwrap(), nobody] {
         let mut sources = [
-            open(&format!("openmetrics:http://{address}/metrics#rpc_seconds")),
-            open(&format!("redis:{address}")),
+            hasty(&format!("openmetrics:http://{address}/metrics#rpc_seconds")),
+            hasty(&format!("redis:{address}")),
         ];
         for source in &mut sources {
             let began = Instant::now();
             assert_eq!(source.answered(), None);
-            assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
+            assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
         }
     }
 }

@@ -245,53 +245,11 @@ fn the_probe_says_what_works_here_and_why_the_rest_does_not() {
 /// A process that does nothing else, and ends with us.
 struct Busy(Child);
 
-impl Busy {
-    fn start() -> Self {
-        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
-    }
-
-    fn id(&self) -> i32 {
-        self.0.id().try_into().unwrap()
-    }
-}
-
 impl Drop for Busy {
     fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
-}
-
-#[test]
-fn a_thread_with_the_number_of_one_that_exited_is_another() {
-    let test = "a_thread_with_the_number_of_one_that_exited_is_another";
-    if !has(test, &[Need::Root]) {
-        return;
-    }
-    for _ in 0..50 {
-        let mut perf = perf(None);
-        let first = Busy::start();
-        let number = first.id();
-        perf.begin(&target(&[number]));
-        thread::sleep(Duration::from_millis(30));
-        drop(first);
-        // proc(5): the next process's number is the next after this one.
-        if fs::write("/proc/sys/kernel/ns_last_pid", (number - 1).to_string()).is_err() {
-            return skip(test, "/proc/sys/kernel/ns_last_pid can't be written");
-        }
-        let second = Busy::start();
-        if second.id() != number {
-            continue;
-        }
-        perf.threads(APP, &[number]);
-        let before = perf.read(APP, 0).instructions.unwrap();
-        assert!(before > 1_000_000, "the first one's time is kept: {before} ns");
-        thread::sleep(Duration::from_millis(60));
-        let after = perf.read(APP, 0).instructions.unwrap();
-        assert!(after > before + 5_000_000, "{before} ns, then {after} ns");
-        return;
-    }
-    skip(test, "no process ever got the number of one that had exited");
 }
 
 /// A cgroup of our own; removed at the end.

@@ -26,10 +26,13 @@ pub use spec::{Spec, SpecError};
 /// (584 years), as a latency is told no less than it was.
 pub const UNBOUNDED: Duration = Duration::from_nanos(u64::MAX);
 
+/// How long a call waits for a server's answer, unless [told otherwise](Spec::open_with).
+pub const PATIENCE: Duration = Duration::from_millis(100);
+
 /// A source of one service's latencies.
 pub trait Source: Send {
     /// The requests that were answered since the last call; `None` if that is unknown: the source was silent, or has begun anew.
     ///
-    /// It takes a tenth of a second at most.
+    /// It takes no longer than the source's [patience](PATIENCE).
     fn answered(&mut self) -> Option<Vec<Answered>>;
 }

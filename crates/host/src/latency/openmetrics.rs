@@ -27,10 +27,11 @@ pub struct OpenMetrics {
 }
 
 impl OpenMetrics {
-    /// Begins to ask.
+    /// Begins to ask; a call waits so long for an answer.
     #[must_use]
-    pub fn open(self) -> Box<dyn Source> {
-        Box::new(Poller::new(format!("http://{}{} {}", self.authority, self.path, self.name), self))
+    pub fn open(self, patience: Duration) -> Box<dyn Source> {
+        let name = format!("http://{}{} {}", self.authority, self.path, self.name);
+        Box::new(Poller::new(name, patience, self))
     }
 }
 

@@ -56,13 +56,11 @@ pub struct Redis {
 const OURS: [&str; 2] = ["auth", "latency|histogram"];
 
 impl Redis {
-    /// Begins to ask.
+    /// Begins to ask; a call waits so long for an answer.
     #[must_use]
-    pub fn open(self) -> Box<dyn Source> {
-        Box::new(Poller::new(
-            format!("redis {}", self.address),
-            Connection { redis: self, open: None },
-        ))
+    pub fn open(self, patience: Duration) -> Box<dyn Source> {
+        let name = format!("redis {}", self.address);
+        Box::new(Poller::new(name, patience, Connection { redis: self, open: None }))
     }
 
     fn connect(&self) -> Result<BufReader<Box<dyn Stream>>, String> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::openmetrics::OpenMetrics;
 use super::redis::{Address, Redis};
 use super::samples::{FileSource, OpenError, SocketSource};
-use super::{Source, text};
+use super::{PATIENCE, Source, text};
 
 /// Where a service's latencies come from. As text:
 ///
@@ -44,9 +44,17 @@ impl Spec {
     /// # Errors
     /// If a socket can't be made.
     pub fn open(&self) -> Result<Box<dyn Source>, OpenError> {
+        self.open_with(PATIENCE)
+    }
+
+    /// The same, with another patience for a server's answers.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn open_with(&self, patience: Duration) -> Result<Box<dyn Source>, OpenError> {
         Ok(match self {
-            Self::OpenMetrics(page) => page.clone().open(),
-            Self::Redis(redis) => redis.clone().open(),
+            Self::OpenMetrics(page) => page.clone().open(patience),
+            Self::Redis(redis) => redis.clone().open(patience),
             Self::File(path) => Box::new(FileSource::new(path.clone())),
             Self::Socket(path) => Box::new(SocketSource::bind(path.clone())?),
         })
