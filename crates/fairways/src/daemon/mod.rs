@@ -174,7 +174,7 @@ impl Daemon {
                 }
                 _ => {}
             }
-            status.lock().action(domain, &action);
+            status.lock().action(domain, &action, host);
             host.carry_out(domain, action);
         });
         if let Err(why) = asked {
