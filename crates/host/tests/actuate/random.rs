@@ -160,18 +160,13 @@ fn nothing_foreign_ever_changes_and_all_is_restored() {
         return;
     }
     let processes = [(); 4].map(|()| Sleeper::start());
-    let mut host = Host::new(Platform::lab().with_closids(6));
+    let host = Host::new(Platform::lab().with_closids(6));
     let cases =
         ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
-    proptest!(cases, |(steps in prop::collection::vec(step(), 1..25), take_over: bool)| {
-        host.settings.take_over = take_over;
+    proptest!(cases, |(steps in prop::collection::vec(step(), 1..25))| {
         host.advance(Duration::from_secs(2));
         let (mut client, mut running) = (None, Vec::new());
         for step in &steps {
-            // Whose tasks are taken over, is not only looked at.
-            if take_over && matches!(step, Step::Move(..)) {
-                continue;
-            }
             take(&host, &mut client, &mut running, &processes, step);
         }
         let before = theirs(&host);
