@@ -162,7 +162,7 @@ fn nothing_foreign_ever_changes_and_all_is_restored() {
     let processes = [(); 4].map(|()| Sleeper::start());
     let host = Host::new(Platform::lab().with_closids(6));
     let cases =
-        ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
+        ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(cases, |(steps in prop::collection::vec(step(), 1..25))| {
         host.advance(Duration::from_secs(2));
         let (mut client, mut running) = (None, Vec::new());
