@@ -1,5 +1,7 @@
 //! What happens.
 
+use std::time::Duration;
+
 use fairways_core::{AppId, Counters, Event, Every, Latencies, Q32, Sample, Time};
 use fairways_resctrl::language::Reading;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,7 +21,8 @@ impl Host {
                 return Some((self.now, domain, event));
             }
             self.collect();
-            if self.now >= self.look_at || self.is_called() {
+            if self.rang != Some(self.now) && (self.now >= self.look_at || self.is_called()) {
+                eprintln!("LOOK now {:?} at {:?} called {}", self.now, self.look_at, self.is_called());
                 self.look();
             }
             if self.domains.values().all(|domain| domain.due.is_empty()) {
@@ -68,6 +71,7 @@ impl Host {
         for domain in self.domains.values_mut() {
             if domain.alarm.take_if(|at| *at <= now).is_some() {
                 domain.tell(Event::Woke);
+                self.rang = Some(now);
             }
         }
     }
@@ -165,6 +169,11 @@ impl Host {
         const FOREVER: Time = Time::from_nanos(u64::MAX);
         let tells = self.clock.tells_instructions();
         let (mut until, mut about) = (FOREVER, self.look_at);
+        if self.rang == Some(self.now) && about <= self.now {
+            // What there is to see is of the next instant.
+            about = self.now.after(Duration::from_nanos(1));
+            until = about;
+        }
         let mut instructions = Vec::new();
         for domain in self.domains.values() {
             until = domain.alarm.map_or(until, |alarm| until.min(alarm));

@@ -77,11 +77,8 @@ impl Host {
             let (Some(was), Some(now)) = (was, kind.map(|kind| &self.kinds[kind])) else {
                 continue;
             };
-            let tells = was.wish != now.wish && !member.is_gone;
-            for domain in member.domains.iter().filter(|_| tells) {
-                if let Some(domain) = self.domains.get_mut(domain) {
-                    domain.tell(Event::Wished { app, wish: now.wish });
-                }
+            if was.wish != now.wish {
+                self.wished.push(app);
             }
         }
         self.look_at = self.now;
@@ -130,6 +127,7 @@ impl Host {
             }
             Err(why) => self.say(&why.to_string()),
         }
+        self.tell_wishes();
         match self.programs.look() {
             Ok(changes) => {
                 let (gone, came): (Vec<_>, Vec<_>) =
@@ -143,6 +141,22 @@ impl Host {
         let apps: Vec<AppId> = self.members.keys().copied().collect();
         for app in apps {
             self.look_at_tasks(app);
+        }
+    }
+
+    /// Tells what owners ask for now.
+    fn tell_wishes(&mut self) {
+        for app in std::mem::take(&mut self.wished) {
+            let member = self.members.get(&app).filter(|member| !member.is_gone);
+            let kind = member.and_then(|member| self.kinds.get(member.kind?));
+            let (Some(member), Some(kind)) = (member, kind) else { continue };
+            for id in &member.domains {
+                if let Some(domain) = self.domains.get_mut(id)
+                    && domain.told.contains(&app)
+                {
+                    domain.tell(Event::Wished { app, wish: kind.wish });
+                }
+            }
         }
     }
 

@@ -58,6 +58,10 @@ pub struct Host {
     now: Time,
     /// When to look again at who is there.
     look_at: Time,
+    /// When an alarm rang last, after which nothing but alarms happens at that instant.
+    rang: Option<Time>,
+    /// Programs of which something else is asked.
+    wished: Vec<AppId>,
     stop: Option<Arc<AtomicBool>>,
     failure: Option<Failure>,
     /// What went wrong in the last look, which is said once.
@@ -96,6 +100,8 @@ impl Host {
             next_id: 0,
             now,
             look_at: now,
+            rang: None,
+            wished: Vec::new(),
             stop: None,
             failure: None,
             trouble: None,
