@@ -130,8 +130,10 @@ impl State {
     pub(super) fn put_aside(&self, why: &str) -> Result<Option<Ledger>, Error> {
         let aside = self.dir.join("resctrl.json.stale");
         tracing::warn!(target: "fairways::actuate", path = %aside.display(), why, "ledger put aside");
-        fs::rename(self.path(), aside).map_err(|why| self.failed(why))?;
-        Ok(None)
+        match fs::rename(self.path(), aside) {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => Err(self.failed(why)),
+            _ => Ok(None),
+        }
     }
 
     /// Begins a ledger for this boot and mount; nothing is written yet.

@@ -196,26 +196,29 @@ impl Actuator {
         Ok(made)
     }
 
-    /// Makes a MON group in a class; whether that could be.
+    /// Makes a MON group in a class; whether that could be. One of that name in another class stays in the ledger until it is known
+    /// that this one takes its place.
     pub(super) fn make_monitor(&mut self, class: &str, name: &str) -> Result<bool, Error> {
         let path = Program::monitor_in(class, name);
+        let made = Made { name: name.to_owned(), monitors: true, inode: None };
+        let before = self.state.ledger.groups.iter().find(|made| made.name == name).cloned();
         self.state.record(|ledger| {
             ledger.groups.retain(|made| made.name != name);
-            ledger.groups.push(Made { name: name.to_owned(), monitors: true, inode: None });
+            ledger.groups.push(made.clone());
         })?;
-        if let Err(error) = self.tree.mkdir(&path) {
-            self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
-            if !error.is_exhausted() {
-                tracing::error!(target: "fairways::actuate", group = path, %error, "not monitored");
-            }
-            return Ok(false);
-        }
-        let inode = self.tree.inode(&path)?;
+        let (now, error) = match self.tree.mkdir(&path) {
+            // If that can't be told, its name says enough.
+            Ok(()) => (Some(Made { inode: self.tree.inode(&path).ok().flatten(), ..made }), None),
+            Err(error) => (before, Some(error)),
+        };
         self.state.note(|ledger| {
-            let made = ledger.groups.iter_mut().filter(|made| made.name == name);
-            made.for_each(|made| made.inode = inode);
+            ledger.groups.retain(|made| made.name != name);
+            ledger.groups.extend(now);
         });
-        Ok(true)
+        if let Some(error) = error.as_ref().filter(|error| !error.is_exhausted()) {
+            tracing::error!(target: "fairways::actuate", group = path, %error, "not monitored");
+        }
+        Ok(error.is_none())
     }
 
     /// Puts new threads into a program's group, but those that are others'.

@@ -3,4 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod crash;
+mod faults;
+mod machines;
+mod others;
 mod plans;
+mod random;

@@ -1,6 +1,7 @@
 //! Plans on one domain.
 
 use fairways_core::AppId;
+use fairways_host::actuate::{Actuator, OpenError, Refused, Restored, restore};
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::Platform;
 
@@ -55,4 +56,110 @@ fn a_plan_is_groups_masks_and_tasks_and_all_goes_again() {
     assert_eq!(restored.left, []);
     assert_eq!(host.snapshot(), before);
     assert!(!host.at("state/resctrl.json").exists());
+}
+
+#[test]
+fn a_plan_that_breaks_a_rule_changes_nothing() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(one_domain());
+    let mut client = host.open();
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x00f, &[1])]))], "a test").unwrap();
+    let before = host.snapshot();
+    for (wanted, said) in [
+        (plan(&[(0x005, &[1])]), "domain 0: cluster 0: mask 0x5 is not one run of ways"),
+        (plan(&[(0x200, &[1])]), "names ways that a cache of 9 ways does not have"),
+        (plan(&[(0x001, &[])]), "cluster 0"),
+        (plan(&[(0x001, &[7])]), "app 7"),
+    ] {
+        let refused = client.apply(&[(0, &wanted)], "a test").unwrap_err();
+        assert!(refused.to_string().contains(said), "{refused}");
+    }
+    let refused = client.apply(&[(4, &plan(&[]))], "a test").unwrap_err();
+    assert!(matches!(refused, Refused::NoDomain(4)));
+    assert_eq!(host.snapshot(), before);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    if !can_mount() {
+        return;
+    }
+    let mut host = Host::new(one_domain());
+    host.settings.dry_run = true;
+    let before = host.snapshot();
+    let sleeper = Sleeper::start();
+    let mut client = host.open();
+    assert!(client.add(AppId(1), "a", &[sleeper.id()]).unwrap().monitored);
+    client.tasks(AppId(1), &mut |list| list.push(sleeper.id())).unwrap();
+    let applied = client.apply(&[(0, &plan(&[(0x00f, &[1])]))], "a test").unwrap();
+    assert_eq!(applied.partition(0), plan(&[(0x00f, &[1])]));
+    assert!(!client.look().unwrap().domains);
+    client.remove(AppId(1)).unwrap();
+    assert_eq!(client.close(), Restored::default());
+    assert_eq!(host.snapshot(), before);
+    assert!(!host.at("state").exists());
+}
+
+/// Threads of a program are moved one by one, and those that it gives up go back.
+#[test]
+fn threads_that_come_are_taken_in_and_those_that_leave_let_go() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(one_domain());
+    let mut client = host.open();
+    let [a, b] = [Sleeper::start(), Sleeper::start()];
+    client.add(AppId(1), "a", &[a.id()]).unwrap();
+    client.apply(&[(0, &plan(&[(0x00f, &[1])]))], "a test").unwrap();
+    let mut times = 0;
+    let moved = client.tasks(AppId(1), &mut |list| {
+        times += 1;
+        // As if it forked while it was listed.
+        list.push(a.id());
+        list.extend((times > 1).then_some(b.id()));
+    });
+    assert_eq!((moved.unwrap().moved, times), (vec![], 1), "nothing new in the first pass");
+    let moved = client.tasks(AppId(1), &mut |list| list.extend([a.id(), b.id()])).unwrap();
+    assert_eq!(moved.moved, [b.id()]);
+    let mut both = [a.id(), b.id()];
+    both.sort_unstable();
+    assert_eq!(host.threads("fairways.0/mon_groups/fairways.1-a"), both);
+    client.tasks(AppId(1), &mut |list| list.push(b.id())).unwrap();
+    assert_eq!(host.threads("fairways.0"), [b.id()]);
+    assert!(host.threads("").contains(&a.id()));
+    let unknown = client.tasks(AppId(9), &mut |_| {}).unwrap_err();
+    assert_eq!(unknown.to_string(), "app 9 is not managed");
+}
+
+#[test]
+fn one_fairways_has_a_state_directory() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(one_domain());
+    let client = host.open();
+    let busy = Actuator::open(host.settings.clone()).unwrap_err();
+    assert!(matches!(&busy, OpenError::Busy(why) if why.contains("another fairways")), "{busy}");
+    assert!(matches!(restore(&host.settings), Err(OpenError::Busy(_))));
+    drop(client);
+    drop(host.open());
+}
+
+#[test]
+fn what_is_no_resctrl_is_told_with_the_remedy() {
+    if !can_mount() {
+        return;
+    }
+    let mut host = Host::new(Platform { l3: None, ..one_domain() });
+    let error = Actuator::open(host.settings.clone()).unwrap_err();
+    assert!(matches!(error, OpenError::NotSupported(_)), "{error}");
+    assert!(error.to_string().contains("rdt=l3cat"), "{error}");
+    for root in [host.at("nowhere"), host.at("sys")] {
+        host.settings.root = root;
+        let error = Actuator::open(host.settings.clone()).unwrap_err();
+        assert!(matches!(error, OpenError::NotSupported(_)), "{error}");
+    }
 }
