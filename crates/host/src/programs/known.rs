@@ -173,6 +173,12 @@ impl Programs {
         vec![self.notice.as_fd()]
     }
 
+    /// Whether the kernel tells of every process that comes or goes; else those wanted as such are looked for.
+    #[must_use]
+    pub const fn is_told_of_processes(&self) -> bool {
+        self.connector.is_some()
+    }
+
     /// Finds who came and who went since the last look.
     ///
     /// # Errors
@@ -181,6 +187,7 @@ impl Programs {
         self.notice.calm()?;
         self.refresh(true)?;
         let present = self.present()?;
+        self.unwanted.sort_unstable();
         let mut changes: Vec<Change> =
             self.unwanted.drain(..).map(|program| Change::Gone { program }).collect();
         self.programs.retain(|id, program| {
@@ -208,7 +215,7 @@ impl Programs {
         let mut changed = false;
         for exit in self.notice.exits()? {
             match exit {
-                Exit::Process(pid) => changed |= self.table.ended(pid),
+                Exit::Process(pid) => self.table.leave(pid),
                 Exit::OfCgroup(pid) => {
                     for program in self.programs.values_mut() {
                         program.watched.take_if(|(of, _)| *of == pid);
@@ -267,16 +274,16 @@ impl Programs {
         };
         let fresh = self.regroup || !program.attended;
         let unwatched = self.proc.own && program.watched.is_none();
-        if !fresh && !(unwatched && !program.told) {
+        if !fresh && (!unwatched || program.told) {
             return Ok(());
         }
         let listed = self.list(id, &program.threads)?;
         let Some(forest) = &self.forest else { return Ok(()) };
         let told = !listed.of.is_empty()
             && listed.of.iter().all(|(tree, of)| forest.is_told(*tree, &of.top));
-        let alone = |of: &&Match| of.whole && of.top != "/" && !self.has_processes_before(id.0);
+        let alone = |of: &Match| of.whole && of.top != "/" && !self.has_processes_before(id.0);
         let cgroup = match listed.of[..] {
-            [(tree, ref of)] if alone(&of) => {
+            [(tree, of)] if alone(of) => {
                 forest.perf_directory(&self.proc, tree, &of.top, &listed.threads)?
             }
             _ => None,

@@ -7,6 +7,9 @@
 //! what was matched and everything it forked since, until the last of them has ended: a process that outlives its parent
 //! stays, and so does one that executes another program or takes another name.
 //!
+//! What ends before anybody looks is not seen. A descendant is known by its parent, or by a fork that the kernel told of: where it
+//! doesn't tell, one whose parent came and went between two looks is missed.
+//!
 //! What changes is told by descriptors where the kernel allows it (inotify on the cgroup tree and on `cgroup.events`, pidfds,
 //! the proc connector), and found by looking where it doesn't.
 //!

@@ -78,7 +78,7 @@ impl Proc {
         Ok(pids)
     }
 
-    /// What a process or thread is now; `None` if there is none.
+    /// What a process or thread is now; `None` if there is none that this user may see.
     pub(super) fn stat(&self, pid: i32) -> io::Result<Option<Stat>> {
         let path = self.root.join(pid.to_string()).join("stat");
         // The kernel tells all of it at once, in less than this.
@@ -92,6 +92,8 @@ impl Proc {
                 Stat::parse(&text).ok_or_else(what).map(Some)
             }
             Err(error) if is_gone(&error) => Ok(None),
+            // Another user's, where proc is mounted with hidepid.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
             Err(error) => Err(in_file(&path, &error)),
         }
     }

@@ -88,11 +88,10 @@ impl Table {
         Ok(())
     }
 
-    /// A process has ended; whether it was managed.
-    pub(super) fn ended(&mut self, pid: i32) -> bool {
-        self.leaving.remove(&pid);
-        self.names.remove(&pid);
-        self.owned.remove(&pid).is_some()
+    /// A process seems to have ended. It stays until [`settle_exits`](Self::settle_exits), as what it forked before may still have
+    /// to be heard of.
+    pub(super) fn leave(&mut self, pid: i32) {
+        self.leaving.insert(pid);
     }
 
     /// Looks through all processes of the host; whether anything changed.
@@ -147,6 +146,8 @@ impl Table {
                     tracing::warn!(name = wanted.name, selector = %wanted.selector, "no process has this number");
                 }
                 *bound = Some(to.map_or(Bound::Nothing, Bound::To));
+                // Events that were heard before may have asked already.
+                self.names.clear();
             }
         }
     }
@@ -165,7 +166,9 @@ impl Table {
                 else {
                     return Ok(false);
                 };
-                self.ended(child);
+                self.leaving.remove(&child);
+                self.names.remove(&child);
+                self.owned.remove(&child);
                 let start = proc.stat(child)?.map(|stat| stat.start);
                 self.own(child, start, of, proc, notice)?;
                 Ok(true)

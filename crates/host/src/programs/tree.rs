@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
@@ -55,7 +55,7 @@ impl Forest {
     ///
     /// # Errors
     /// If there is none at `below`, or it can't be read.
-    pub(super) fn open(proc: &Proc, below: &PathBuf) -> io::Result<Self> {
+    pub(super) fn open(proc: &Proc, below: &Path) -> io::Result<Self> {
         let mounted = Hierarchy::mounted(&proc.mounts()?, below);
         if mounted.is_empty() {
             let why =
@@ -198,7 +198,7 @@ impl Forest {
         Ok(())
     }
 
-    fn watch(&mut self, tree: usize, path: &str, directory: &PathBuf) {
+    fn watch(&mut self, tree: usize, path: &str, directory: &Path) {
         let Some(inotify) = self.inotify.as_ref().filter(|_| self.watched.len() < MOST_WATCHED)
         else {
             self.whole = false;
