@@ -1,11 +1,38 @@
 //! How soon services answer.
+//!
+//! A [`Spec`] names a service's source in a line of text, and opens it: a histogram in the [`openmetrics`] format, [`redis`], or [`samples`] that
+//! programs write themselves.
+
+mod histogram;
+mod http;
+pub mod openmetrics;
+mod poll;
+pub mod redis;
+mod resp;
+pub mod samples;
+mod spec;
+mod text;
+
+use std::time::Duration;
 
 pub mod emulated;
 
 use fairways_core::Answered;
 
+pub use samples::OpenError;
+pub use spec::{Spec, SpecError};
+
+/// How long took a request of which a histogram says only that it took longer than its last bound: the longest time that a journal holds
+/// (584 years), as a latency is told no less than it was.
+pub const UNBOUNDED: Duration = Duration::from_nanos(u64::MAX);
+
+/// How long a call waits for a server's answer, unless [told otherwise](Spec::open_with).
+pub const PATIENCE: Duration = Duration::from_millis(100);
+
 /// A source of one service's latencies.
 pub trait Source: Send {
     /// The requests that were answered since the last call; `None` if that is unknown: the source was silent, or has begun anew.
+    ///
+    /// It takes no longer than the source's [patience](PATIENCE).
     fn answered(&mut self) -> Option<Vec<Answered>>;
 }

@@ -49,9 +49,8 @@ pub(super) fn fit(events: &[Event]) -> Fitted {
         sys::open(event.encoding, Whom::Thread(0), None, user_only).map(drop)
     };
     let denied = |error: &io::Error| trouble::is(error, Errno::ACCESS);
-    let user_only = events.iter().any(|event| {
-        open(event, false).is_err_and(|error| denied(&error)) && open(event, true).is_ok()
-    });
+    let is_denied = |event, user_only| open(event, user_only).is_err_and(|error| denied(&error));
+    let user_only = events.iter().any(|event| is_denied(event, false) && !is_denied(event, true));
     let (mut taken, mut lost) = (Vec::new(), Vec::new());
     for event in events {
         match open(event, user_only) {

@@ -3,7 +3,8 @@
 //! A program is counted by its cgroup, on each CPU, where it is one and that takes fewer descriptors (or where the host has several
 //! domains, which only CPUs tell apart); else by its threads. A cgroup's events count what its threads do, whichever they are, and those of
 //! cgroups below it; a thread's count it alone, so that what a new thread does before [`Source::threads`] tells of it is not counted.
-//! Inheritance is no remedy: a group can't be read with one system call then.
+//! Inheritance is no remedy: a group can't be read with one system call then. That a thread's number was given to another of the same program
+//! from one call to the next is not noticed; the kernel gives numbers in turn, so it takes `kernel.pid_max` new threads in between.
 //!
 //! Events are opened in groups that a processor holds at once. Where there are several, they take turns, and what an event
 //! counted is scaled by the time that it was on a counter, of all the program's threads and CPUs together: a thread that ran a
@@ -285,8 +286,7 @@ impl Source for Perf {
                 return;
             }
             let listed: BTreeSet<i32> = threads.iter().copied().collect();
-            let exited: BTreeSet<i32> = program.exited().into_iter().collect();
-            let gone = |key: i32| exited.contains(&key) || !listed.contains(&key);
+            let gone = |thread: i32| !listed.contains(&thread);
             let ended = program.part_with(&perf.layout, |_| None, gone);
             perf.budget.give(ended * perf.slots());
             let new: Vec<i32> =

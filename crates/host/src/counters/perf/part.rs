@@ -1,7 +1,7 @@
 //! The counter groups of one thread, or of one cgroup on one CPU.
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use super::events::{Encoding, Field};
 use super::sys::{self, Whom};
@@ -47,11 +47,6 @@ impl Part {
             sys::enable(&group.leader)?;
         }
         Ok(Self { groups })
-    }
-
-    /// A descriptor that hangs up when the thread has exited.
-    pub(super) fn life(&self) -> Option<BorrowedFd<'_>> {
-        self.groups.first().map(|group| group.leader.as_fd())
     }
 
     /// Tells what each field counted since the last call.

@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
+use rustix::io::Errno;
+
 use super::events::{self, Chosen, Cpu, Event, Field};
 use super::sys::{self, Whom};
 use super::{layout, paranoid, trouble};
@@ -56,21 +58,23 @@ pub fn probe(root: &Path) -> Probe {
     }
 }
 
-/// Counts the software event that every kernel has, on whichever of cgroup's usual places perf takes.
+/// Counts an event that every kernel has, in whichever of the usual places of hierarchies perf takes.
 fn cgroup(root: &Path, user_only: bool) -> io::Result<()> {
     let clock = events::Encoding {
         kind: perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE,
         config: perf_event_open_sys::bindings::PERF_COUNT_SW_TASK_CLOCK.into(),
     };
-    let mut first = None;
+    let mut why: Option<io::Error> = None;
     for place in [root.to_owned(), root.join("perf_event"), root.join("unified")] {
         let tried = File::open(&place).and_then(|folder| {
             sys::open(clock, Whom::Cgroup(folder.as_fd(), 0), None, user_only).map(drop)
         });
-        match tried {
-            Ok(()) => return Ok(()),
-            Err(error) => _ = first.get_or_insert(error),
+        let Err(error) = tried else { return Ok(()) };
+        // That a place is no such hierarchy says nothing of the others.
+        let elsewhere = trouble::is(&error, Errno::NOENT) || trouble::is(&error, Errno::BADF);
+        if why.is_none() || !elsewhere {
+            why = Some(error);
         }
     }
-    first.map_or(Ok(()), Err)
+    why.map_or(Ok(()), Err)
 }

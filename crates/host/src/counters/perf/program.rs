@@ -6,7 +6,6 @@ use std::io;
 use std::os::fd::AsFd as _;
 
 use fairways_core::Counters;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::events::Field;
 use super::part::{Layout, Part};
@@ -83,23 +82,6 @@ impl Program {
             !ended
         });
         before - self.parts.len()
-    }
-
-    /// The threads whose events ended with them; a thread of the same number is another.
-    pub(super) fn exited(&self) -> Vec<i32> {
-        let (keys, mut fds): (Vec<i32>, Vec<PollFd<'_>>) = self
-            .parts
-            .iter()
-            .filter_map(|(&key, part)| {
-                Some((key, PollFd::from_borrowed_fd(part.life()?, PollFlags::empty())))
-            })
-            .unzip();
-        match poll(&mut fds, Some(&Timespec::default())) {
-            Ok(1..) => {}
-            Ok(0) | Err(_) => return Vec::new(),
-        }
-        let hung_up = |fd: &PollFd<'_>| fd.revents().contains(PollFlags::HUP);
-        keys.into_iter().zip(&fds).filter(|(_, fd)| hung_up(fd)).map(|(key, _)| key).collect()
     }
 
     /// From now on the program is not counted as a whole, so it is not counted at all. The answer is how many parts ended.

@@ -81,7 +81,8 @@ pub(super) const TABLES: &[Table] = &[
             INSTRUCTIONS,
             CYCLES,
             DISPATCHED,
-            // As Zen 3's, and extension memory 0x80.
+            // As Zen 3's, and extension memory 0x80. Zen 5's list calls the stall
+            // de_dispatch_stall_cycle_dynamic_tokens_part1.store_queue_rsrc_stall.
             (Field::LlcReferences, "ls_any_fills_from_sys (all but local_l2)", 0xde44),
             (Field::LlcMisses, "ls_any_fills_from_sys (all beyond the CCX)", 0xdc44),
             (

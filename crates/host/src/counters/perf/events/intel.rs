@@ -125,3 +125,23 @@ pub(super) fn table(family: u32, model: u32) -> Option<&'static Table> {
     };
     TABLES.get(index)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_of_outstanding_misses_counts_cycles_in_which_all_its_conditions_hold() {
+        let stalls = TABLES
+            .iter()
+            .flat_map(|table| table.events)
+            .filter(|&&(_, _, config)| matches!(config & 0xff, 0xa3 | 0x47));
+        let mut seen = 0;
+        for &(_, name, config) in stalls {
+            // Intel's lists, of CYCLE_ACTIVITY and MEMORY_ACTIVITY: CounterMask is UMask.
+            assert_eq!(config >> 24, config >> 8 & 0xff, "{name}");
+            seen += 1;
+        }
+        assert_eq!(seen, 2 + 4 * 2);
+    }
+}

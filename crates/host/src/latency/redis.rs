@@ -1,0 +1,208 @@
+//! Redis, from version 7 on: the differences of `LATENCY HISTOGRAM`.
+//!
+//! It tells how long commands took to *execute*. That they waited in their connections before, which is what grows first when a server is
+//! overloaded, is not in it: an objective on it is one of the server's work, not of its clients' patience.
+//!
+//! The bounds are told in whole microseconds, rounded down (`latency.c`: `highest_equivalent_value / 1000`), and are taken for the next
+//! microsecond, so that a latency is no less than it was. The commands that this source sends itself are left out; commands of a
+//! transaction count themselves, and `exec` once more.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io::{self, BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Source;
+use super::histogram::Histogram;
+use super::poll::{Ask, Poller, TIMEOUT};
+use super::resp::{self, Value};
+
+/// Where the server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// `host:port`.
+    Tcp(String),
+    /// A socket's path.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(authority) => f.write_str(authority),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Which commands of which server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redis {
+    /// Where it listens.
+    pub address: Address,
+    /// Its commands, as `LATENCY HISTOGRAM` names them (`get`, `config|get`); all if none is named.
+    pub commands: Vec<String>,
+    /// The user to be; the default one if there is only a password.
+    pub user: Option<String>,
+    /// A file that holds the password and nothing else, but for a newline.
+    pub password_file: Option<PathBuf>,
+}
+
+/// Commands that this source sends.
+const OURS: [&str; 2] = ["auth", "latency|histogram"];
+
+impl Redis {
+    /// Begins to ask; a call waits so long for an answer.
+    #[must_use]
+    pub fn open(self, patience: Duration) -> Box<dyn Source> {
+        let name = format!("redis {}", self.address);
+        Box::new(Poller::new(name, patience, Connection { redis: self, open: None }))
+    }
+
+    fn connect(&self) -> Result<BufReader<Box<dyn Stream>>, String> {
+        let stream = self.stream().map_err(|error| format!("redis {}: {error}", self.address))?;
+        let mut stream = BufReader::new(stream);
+        let Some(file) = &self.password_file else { return Ok(stream) };
+        let password =
+            fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let password = password.trim_end_matches(['\r', '\n']);
+        let mut words = vec!["AUTH"];
+        words.extend(self.user.as_deref());
+        words.push(password);
+        self.ask(&mut stream, &words)?;
+        Ok(stream)
+    }
+
+    fn stream(&self) -> io::Result<Box<dyn Stream>> {
+        match &self.address {
+            Address::Unix(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_read_timeout(Some(TIMEOUT))?;
+                stream.set_write_timeout(Some(TIMEOUT))?;
+                Ok(Box::new(stream))
+            }
+            Address::Tcp(authority) => {
+                let mut failed = io::Error::other("the name has no address");
+                for address in authority.to_socket_addrs()? {
+                    match TcpStream::connect_timeout(&address, TIMEOUT) {
+                        Ok(stream) => {
+                            stream.set_read_timeout(Some(TIMEOUT))?;
+                            stream.set_write_timeout(Some(TIMEOUT))?;
+                            return Ok(Box::new(stream));
+                        }
+                        Err(error) => failed = error,
+                    }
+                }
+                Err(failed)
+            }
+        }
+    }
+
+    fn ask(
+        &self,
+        stream: &mut BufReader<Box<dyn Stream>>,
+        words: &[&str],
+    ) -> Result<Value, String> {
+        let said = resp::write(stream.get_mut(), words).and_then(|()| resp::read(stream));
+        match said {
+            Ok(Value::Error(error)) => {
+                Err(format!("redis {}: {}", self.address, error.escape_debug()))
+            }
+            Ok(value) => Ok(value),
+            Err(error) => Err(format!("redis {}: {error}", self.address)),
+        }
+    }
+}
+
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+struct Connection {
+    redis: Redis,
+    open: Option<BufReader<Box<dyn Stream>>>,
+}
+
+impl Ask for Connection {
+    fn ask(&mut self) -> Result<Histogram, String> {
+        // Whatever goes wrong, the next question is asked on a new connection.
+        let mut stream = match self.open.take() {
+            Some(stream) => stream,
+            None => self.redis.connect()?,
+        };
+        let mut words = vec!["LATENCY", "HISTOGRAM"];
+        words.extend(self.redis.commands.iter().map(String::as_str));
+        let value = self.redis.ask(&mut stream, &words)?;
+        let address = &self.redis.address;
+        let histogram = histogram(&value).ok_or_else(|| {
+            format!("redis {address}: no answer to LATENCY HISTOGRAM, which version 7 has")
+        })?;
+        self.open = Some(stream);
+        Ok(histogram)
+    }
+}
+
+/// `[command, ["calls", n, "histogram_usec", [bound, count, ...]], ...]` (redis.io, "LATENCY HISTOGRAM").
+fn histogram(value: &Value) -> Option<Histogram> {
+    let Value::List(commands) = value else { return None };
+    let mut sum = Histogram::default();
+    for command in commands.chunks(2) {
+        let [Value::Text(name), Value::List(told)] = command else { return None };
+        if OURS.contains(&name.as_str()) {
+            continue;
+        }
+        let found = told.chunks(2).find_map(|pair| match pair {
+            [Value::Text(key), Value::List(buckets)] if key == "histogram_usec" => Some(buckets),
+            _ => None,
+        });
+        let mut buckets = BTreeMap::new();
+        for bucket in found?.chunks(2) {
+            let [Value::Number(bound), Value::Number(count)] = bucket else { return None };
+            let bound = Duration::from_micros(u64::try_from(*bound).ok()?.checked_add(1)?);
+            buckets.insert(bound, u64::try_from(*count).ok()?);
+        }
+        sum.add_cumulative(&buckets)?;
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_summed_but_for_our_own() {
+        let mut bytes = Vec::new();
+        let command = |name: &str, buckets: &str| {
+            format!(
+                "${}\r\n{name}\r\n*4\r\n$5\r\ncalls\r\n:9\r\n$14\r\nhistogram_usec\r\n{buckets}",
+                name.len()
+            )
+        };
+        bytes.extend(b"*6\r\n");
+        bytes.extend(command("get", "*4\r\n:1\r\n:5\r\n:4\r\n:7\r\n").bytes());
+        bytes.extend(command("latency|histogram", "*2\r\n:66\r\n:9\r\n").bytes());
+        bytes.extend(command("set", "*2\r\n:4\r\n:2\r\n").bytes());
+        let told = histogram(&resp::read(&mut bytes.as_slice()).unwrap()).unwrap();
+        let grown = told.since(&Histogram::default()).unwrap();
+        let grown: Vec<_> = grown.iter().map(|a| (a.latency.as_micros(), a.requests)).collect();
+        assert_eq!(grown, [(2, 5), (5, 4)]);
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_refused() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        for wrong in [
+            Value::Nothing,
+            Value::List(vec![text("get")]),
+            Value::List(vec![text("get"), Value::List(vec![])]),
+            Value::List(vec![text("get"), text("calls")]),
+        ] {
+            assert_eq!(histogram(&wrong), None, "{wrong:?}");
+        }
+        assert_eq!(histogram(&Value::List(vec![])), Some(Histogram::default()));
+    }
+}

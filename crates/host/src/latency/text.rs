@@ -1,0 +1,160 @@
+//! The text formats of Prometheus and OpenMetrics, as far as a histogram's buckets go.
+//!
+//! Sources: OpenMetrics 1.0, "Text format" and "Histogram"; Prometheus' "Exposition formats". Both write
+//! `name_bucket{label="value",le="bound"} count`, then perhaps a time and an exemplar.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::UNBOUNDED;
+use super::histogram::Histogram;
+
+/// A label and its value.
+pub(super) type Label = (String, String);
+
+/// Reads `name="value",...` up to the closing brace; `None` if it is not so. The answer is the labels and what follows.
+pub(super) fn labels(mut text: &str) -> Option<(Vec<Label>, &str)> {
+    let mut labels = Vec::new();
+    loop {
+        text = text.trim_start_matches([' ', ',']);
+        if let Some(rest) = text.strip_prefix('}') {
+            return Some((labels, rest));
+        }
+        let (name, rest) = text.split_once('=')?;
+        let mut characters = rest.trim_start().strip_prefix('"')?.chars();
+        let mut value = String::new();
+        loop {
+            match characters.next()? {
+                '"' => break,
+                '\\' => match characters.next()? {
+                    'n' => value.push('\n'),
+                    other => value.push(other),
+                },
+                other => value.push(other),
+            }
+        }
+        labels.push((name.trim().to_owned(), value));
+        text = characters.as_str();
+    }
+}
+
+/// The sum of the series of the histogram `name` that have all the `wanted` labels; its bounds are in units of `unit`.
+///
+/// # Errors
+/// There is no such series, or one can't be read.
+pub(super) fn histogram(
+    text: &str,
+    name: &str,
+    wanted: &[Label],
+    unit: Duration,
+) -> Result<Histogram, String> {
+    let mut series: BTreeMap<Vec<Label>, BTreeMap<Duration, u64>> = BTreeMap::new();
+    for line in text.lines() {
+        let rest = line.strip_prefix(name).and_then(|rest| rest.strip_prefix("_bucket{"));
+        let Some(rest) = rest else { continue };
+        let unreadable = || format!("`{}` is no bucket of a histogram", line.escape_debug());
+        let (mut labels, rest) = labels(rest).ok_or_else(unreadable)?;
+        if !wanted.iter().all(|label| labels.contains(label)) {
+            continue;
+        }
+        let le = labels.iter().position(|(name, _)| name == "le").ok_or_else(unreadable)?;
+        let bound = bound(&labels.swap_remove(le).1, unit).ok_or_else(unreadable)?;
+        let requests = rest.split_whitespace().next().and_then(count).ok_or_else(unreadable)?;
+        labels.sort_unstable();
+        series.entry(labels).or_default().insert(bound, requests);
+    }
+    if series.is_empty() {
+        return Err(format!("no histogram {name} with the labels asked for is told"));
+    }
+    let mut sum = Histogram::default();
+    for (labels, buckets) in &series {
+        let falls =
+            || format!("{name} with labels {labels:?}: a bucket counts fewer than a shorter one");
+        sum.add_cumulative(buckets).ok_or_else(falls)?;
+    }
+    Ok(sum)
+}
+
+fn bound(text: &str, unit: Duration) -> Option<Duration> {
+    let bound: f64 = text.parse().ok()?;
+    if bound == f64::INFINITY {
+        return Some(UNBOUNDED);
+    }
+    Duration::try_from_secs_f64(bound * unit.as_secs_f64()).ok()
+}
+
+/// A count, which may be written as `17`, `17.0` or `1.7e+01`.
+fn count(text: &str) -> Option<u64> {
+    if let Ok(count) = text.parse() {
+        return Some(count);
+    }
+    let count: f64 = text.parse().ok().filter(|count: &f64| count.fract() == 0.0)?;
+    // Whole seconds, to the last digit that an f64 holds.
+    Duration::try_from_secs_f64(count).ok().map(|seconds| seconds.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    const METRICS: &str = r#"# HELP rpc_duration_seconds Time.
+# TYPE rpc_duration_seconds histogram
+rpc_duration_seconds_bucket{handler="/",code="200",le="0.005"} 10
+rpc_duration_seconds_bucket{handler="/",code="200",le="0.1"} 12.0
+rpc_duration_seconds_bucket{handler="/",code="200",le="+Inf"} 13 # {trace="a{b\""} 7 1520879607.789
+rpc_duration_seconds_sum{handler="/",code="200"} 9
+rpc_duration_seconds_bucket{le="0.005",code="500",handler="/"} 1e+00 1520879607789
+rpc_duration_seconds_bucket{le="+Inf",code="500",handler="/"} 1
+rpc_duration_seconds_bucket{handler="/a,\"}\\",le="+Inf"} 100
+rpc_duration_seconds_bucket_bucket{le="1"} nonsense
+# EOF
+"#;
+
+    fn labels_of(text: &str) -> Vec<Label> {
+        labels(text).unwrap().0
+    }
+
+    fn read(wanted: &str, unit: Duration) -> Result<Vec<(Duration, u64)>, String> {
+        let told = histogram(METRICS, "rpc_duration_seconds", &labels_of(wanted), unit)?;
+        let grown = told.since(&Histogram::default()).unwrap();
+        Ok(grown.into_iter().map(|answered| (answered.latency, answered.requests)).collect())
+    }
+
+    #[test]
+    fn the_series_that_match_are_summed() {
+        let ms = Duration::from_millis;
+        let both = read(r#"handler="/"}"#, SECOND).unwrap();
+        assert_eq!(both, [(ms(5), 11), (ms(100), 2), (UNBOUNDED, 1)]);
+        let one = read(r#"code="500"}"#, SECOND).unwrap();
+        assert_eq!(one, [(ms(5), 1)]);
+        let odd = read(r#"handler="/a,\"}\\"}"#, SECOND).unwrap();
+        assert_eq!(odd, [(UNBOUNDED, 100)]);
+    }
+
+    #[test]
+    fn bounds_have_the_unit_that_is_asked_for() {
+        let micros = Duration::from_micros;
+        let both = read(r#"handler="/"}"#, Duration::from_millis(1)).unwrap();
+        assert_eq!(both, [(micros(5), 11), (micros(100), 2), (UNBOUNDED, 1)]);
+    }
+
+    #[test]
+    fn what_is_not_there_or_no_histogram_is_said_so() {
+        assert!(read(r#"handler="/b"}"#, SECOND).unwrap_err().contains("no histogram"));
+        for wrong in [
+            "x_bucket{le=\"1\"} -1",
+            "x_bucket{le=\"1\"} 1.5",
+            "x_bucket{le=\"1\"}",
+            "x_bucket{le=\"-1\"} 1",
+            "x_bucket{le=\"NaN\"} 1",
+            "x_bucket{a=\"1\"} 1",
+            "x_bucket{le=\"1\" 1",
+            "x_bucket{le=\"1\"} 2\nx_bucket{le=\"2\"} 1",
+        ] {
+            let error = histogram(wrong, "x", &[], SECOND).unwrap_err();
+            assert!(!error.contains('\n') && !error.is_empty(), "{error}");
+        }
+    }
+}
