@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use fairways_core::{Answered, AppId, Event};
 
@@ -11,6 +12,9 @@ use crate::actuate;
 use crate::counters::Target;
 use crate::latency;
 use crate::programs::{Change, ProgramKey};
+
+/// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
+const HEED: Duration = Duration::from_millis(10);
 
 /// A program that is managed.
 pub(super) struct Member {
@@ -108,9 +112,23 @@ impl Host {
         }
     }
 
-    /// Looks who is there, and what others did.
+    /// Looks who is there, if somebody called, and also what others did if it is time to.
     pub(super) fn look(&mut self) {
-        self.look_at = self.now.after(self.settings.look);
+        let is_time = self.now >= self.look_at;
+        if is_time {
+            self.look_at = self.now.after(self.settings.look);
+            self.look_at_resctrl();
+            self.tell_wishes();
+        }
+        if is_time || self.is_called {
+            self.is_called = false;
+            self.heed_at = self.now.after(HEED);
+            self.look_at_programs();
+        }
+    }
+
+    /// Looks what others did.
+    fn look_at_resctrl(&mut self) {
         match self.actuator.look() {
             Ok(changes) => {
                 self.trouble = None;
@@ -123,11 +141,13 @@ impl Host {
             }
             Err(why @ actuate::Error::Unmounted { .. }) => {
                 self.failure = Some(Failure::Unmounted(why));
-                return;
             }
             Err(why) => self.say(&why.to_string()),
         }
-        self.tell_wishes();
+    }
+
+    /// Looks who is there.
+    fn look_at_programs(&mut self) {
         match self.programs.look() {
             Ok(changes) => {
                 let (gone, came): (Vec<_>, Vec<_>) =
@@ -300,8 +320,6 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     struct Scripted(Vec<Option<Vec<Answered>>>);

@@ -92,14 +92,14 @@ impl Clock for Stopping {
         self.inner.was_suspended()
     }
 
-    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<()> {
+    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<bool> {
         let until = self.stops.front().map_or(wait.until, |stop| wait.until.min(*stop));
-        self.inner.wait(&Wait { until, ..*wait })?;
+        let called = self.inner.wait(&Wait { until, ..*wait })?;
         if self.stops.front().is_some_and(|stop| *stop <= self.inner.now()) {
             self.stops.pop_front();
             self.stop.store(true, Ordering::Relaxed);
         }
-        Ok(())
+        Ok(called)
     }
 }
 
