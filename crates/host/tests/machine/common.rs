@@ -1,8 +1,11 @@
 //! A host over an emulator on which a chip runs.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fairways_chip::{Job, Settings as Simulated};
+use fairways_core::Time;
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Client, Emulator, Pace, Settings as Emulated, Starter};
 use fairways_host::actuate::{Actuator, Settings as Acting};
@@ -14,6 +17,8 @@ use fairways_host::machine::{Host, Managed, Parts, Settings};
 use fairways_host::programs::{Roots, Selector, Wanted};
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::Platform;
+
+use crate::conformance::Stopping;
 
 /// Whether this system lets tests mount; says so where it does not, and panics where it must.
 pub(crate) fn can_mount() -> bool {
@@ -39,9 +44,14 @@ impl Bench {
         fs::create_dir(&dir).unwrap();
         fs::write(folder.path().join("boot_id"), "5f7c4a32-8a0f-4d0a-9f1e-00000000000d\n").unwrap();
         let chip = settings.chip;
-        let platform = platform_of(&chip, Platform::broadwell().with_ways(chip.llc.ways.get(), 0))
-            .with_closids(chip.llc.clos + 1)
-            .with_rmids(128);
+        let mut platform =
+            platform_of(&chip, Platform::broadwell().with_ways(chip.llc.ways.get(), 0))
+                .with_closids(chip.llc.clos + 1)
+                .with_rmids(128);
+        if let Some(monitoring) = &mut platform.monitoring {
+            // So that what is read is what a chip by itself tells.
+            monitoring.scale_bytes = 1;
+        }
         let named = (0..).map(|number| format!("app{number}")).zip(jobs.iter().cloned());
         let hardware = Box::new(ChipMachine::new(settings, named).unwrap());
         let script = "printf %s \"$0\" > /proc/$$/comm; echo; read nothing";
@@ -104,11 +114,15 @@ impl Bench {
         Host::new(parts, managed, settings).unwrap()
     }
 
-    /// A host that manages all jobs.
-    pub(crate) fn host_of_all(&self) -> Host {
+    /// A host that manages all jobs until then.
+    pub(crate) fn host_of_all(&self, until: Time) -> Host {
         let connection = self.connect();
-        let clock = Box::new(EmulatorClock::new(&connection).unwrap());
+        let inner = EmulatorClock::new(&connection).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let clock = Box::new(Stopping { inner, stops: [until].into(), stop: Arc::clone(&stop) });
         let managed = (0..self.pids.len()).map(|job| self.managed(job)).collect();
-        self.host(&connection, clock, managed, Settings::default())
+        let mut host = self.host(&connection, clock, managed, Settings::default());
+        host.stop_when(stop);
+        host
     }
 }

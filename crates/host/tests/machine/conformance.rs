@@ -73,10 +73,10 @@ fn job(asked: &Asked, scale: Scale) -> Job {
 }
 
 /// Interrupts the host when somebody is to be asked for.
-struct Stopping {
-    inner: EmulatorClock,
-    stops: VecDeque<Time>,
-    stop: Arc<AtomicBool>,
+pub(crate) struct Stopping {
+    pub(crate) inner: EmulatorClock,
+    pub(crate) stops: VecDeque<Time>,
+    pub(crate) stop: Arc<AtomicBool>,
 }
 
 impl Clock for Stopping {
