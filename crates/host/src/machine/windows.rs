@@ -68,11 +68,11 @@ impl Window {
         };
         let did = u128::from(to.saturating_sub(from));
         let left = u128::from(count.max(1)).saturating_sub(did);
-        let wait = if did == 0 {
-            now.since(self.since).clamp(SOONEST, IDLE)
-        } else {
-            let nanos = now.since(self.since).as_nanos().saturating_mul(left) / did;
-            soon(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+        let passed = now.since(self.since);
+        let expected = passed.as_nanos().saturating_mul(left).checked_div(did);
+        let wait = match expected {
+            None => passed.clamp(SOONEST, IDLE),
+            Some(nanos) => soon(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))),
         };
         self.poll_at = now.after(wait);
     }
