@@ -1,6 +1,6 @@
 //! What is shown of a host: for `status`, and for metrics.
 
-use fairways_core::{AppId, Llc, WayMask};
+use fairways_core::{AppId, Llc, PlanId, WayMask};
 
 use super::Host;
 
@@ -55,6 +55,12 @@ impl Host {
     #[must_use]
     pub fn tasks(&self, app: AppId) -> &[i32] {
         self.members.get(&app).map_or(&[], |of| of.tasks.as_slice())
+    }
+
+    /// The plan in force in a domain; `None` before the first.
+    #[must_use]
+    pub fn plan(&self, domain: u32) -> Option<PlanId> {
+        self.domains.get(&domain)?.plan
     }
 
     /// The domains.
