@@ -2,7 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "daemon/asked.rs"]
+mod asked;
 #[path = "daemon/common.rs"]
 mod common;
 #[path = "daemon/killed.rs"]
 mod killed;
+#[path = "daemon/notify.rs"]
+mod notify;
+#[path = "daemon/redis.rs"]
+mod redis;
+#[path = "daemon/running.rs"]
+mod running;

@@ -159,7 +159,7 @@ impl Daemon {
 
     /// Asks the policy, and does what it says.
     fn decide(&mut self, domain: u32, at: Time, event: &Event) {
-        let Self { host, rules, status, profiled, journals, .. } = self;
+        let Self { host, rules, status, profiled, journals, notify, .. } = self;
         let asked = rules.handle(domain, at, event, &mut |action| {
             journals.action(domain, at, &action);
             match &action {
@@ -174,7 +174,9 @@ impl Daemon {
                 _ => {}
             }
             status.lock().action(domain, &action, host);
+            notify.in_system();
             host.carry_out(domain, action);
+            notify.in_policy();
         });
         if let Err(why) = asked {
             error!(domain, "the policy has failed, and what it decided last holds: {why}");

@@ -67,13 +67,6 @@ impl Machine {
         self.folder.path().join(name)
     }
 
-    /// `fairways VERB` for this machine, its state directory with it.
-    pub(crate) fn fairways(&self, verb: &str) -> Command {
-        let mut command = Command::new(this());
-        command.arg(verb).args(self.places(verb));
-        command
-    }
-
     /// The flags that say where this machine is.
     pub(crate) fn places(&self, verb: &str) -> Vec<String> {
         let at = |name: &str| self.at(name).to_str().unwrap().to_owned();
@@ -83,13 +76,6 @@ impl Machine {
             flags.extend(["--control".to_owned(), at("control")]);
         }
         flags
-    }
-
-    /// `fairways run` in lockstep, counted by the machine.
-    pub(crate) fn run(&self) -> Command {
-        let mut command = self.fairways("run");
-        command.args(["--counters", "emulator", "--clock", "emulator"]);
-        command
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
