@@ -180,6 +180,8 @@ impl Daemon {
             error!(domain, "the policy has failed, and what it decided last holds: {why}");
             status.lock().failed = Some(why);
         }
+        let there = self.host.domains();
+        self.status.lock().keep(|id| there.iter().any(|of| of.id == id));
     }
 
     /// Reads the configuration anew. If it is wrong, the one before holds.
