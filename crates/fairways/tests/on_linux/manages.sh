@@ -53,17 +53,20 @@ stop INT
 picture after_int
 
 # A program that forks all the time, and whose children fork.
-printf '#!/bin/sh\nwhile :; do (sleep 0.4; sleep 0.4) & sleep 0.1; done\n' > /bin/forks
+printf '#!/bin/sh\nwhile :; do (sleep 1; sleep 1) & sleep 0.1; done\n' > /bin/forks
 chmod +x /bin/forks
 session forks forks
 run --policy equal --counters none --program alpha=process:alpha --program forks=process:forks
 wait_for 20 "grep -qx $forks $R/fairways.*/tasks"
 quiet
 for round in 1 2 3 4 5 6 7 8; do
-    members | while read -r name process; do
-        read -r at 2> /dev/null < /proc/$process/cpu_resctrl_groups || continue
-        [ $name != forks ] || echo "fork at $at"
-    done
+    awk -v session=$forks '{
+        process = $1
+        sub(/.*\) /, "")
+        at = "/proc/" process "/cpu_resctrl_groups"
+        if ($4 == session && (getline group < at) > 0) print "fork", process, group
+        close(at)
+    }' /proc/[0-9]*/stat 2> /dev/null
     usleep 300000
 done
 stop TERM

@@ -74,13 +74,19 @@ echo "unmounted $?"
 cp /tmp/log /tmp/pictures/unmounted
 wait_for 10 "mount -t resctrl -o debug,cdp resctrl $R"
 
-# Code and data apart, and a policy that knows programs by their profiles.
+# Code and data apart; then a policy that knows programs by their profiles, and changes its plans to measure them.
 start triad 3
 start interpreter 3
-run --policy lfoc --counters profiles --program alpha=process:alpha --program triad=process:triad --program interpreter=process:interpreter
-wait_for 60 "[ \$(ls -d $R/fairways.?/ | wc -l) -gt 1 ]"
-quiet
+everybody='--program alpha=process:alpha --program triad=process:triad --program interpreter=process:interpreter'
+run --policy equal --counters none $everybody
+settled 6
 picture cdp
+stop TERM
+run --policy lfoc --counters profiles $everybody
+settled 6
+wait_for 60 "grep -q 'sampling mode' /tmp/log"
+wait_for 20 "grep -q . $R/fairways.1/tasks"
+picture lfoc
 stop TERM
 picture after_cdp
 done_well

@@ -100,7 +100,8 @@ impl Picture {
             .ours()
             .find(|(_, group)| tasks.is_subset(&group.tasks))
             .unwrap_or_else(|| panic!("{name}: {program}'s {tasks:?} are in no group of ours"));
-        let monitor = group.monitors.iter().find(|(name, _)| name.ends_with(&format!("-{program}")));
+        let monitor =
+            group.monitors.iter().find(|(name, _)| name.ends_with(&format!("-{program}")));
         assert_eq!(monitor.map(|(_, of)| of), Some(tasks), "{name}: {program} is watched alone");
         group
     }
@@ -111,9 +112,9 @@ impl Picture {
         theirs.any(|group| !group.tasks.is_disjoint(&self.programs[program]))
     }
 
-    /// Groups, masks, registers and what the daemon says are one and the same, with as many programs as this, but those whose tasks
-    /// are others'; offered ways begin at this way of each domain. `lines` are code's and data's, or both in one.
-    pub(crate) fn agrees(&self, programs: usize, first: [u32; 2], lines: &[&str]) {
+    /// Groups, masks, registers and what the daemon says are one and the same, with as many programs as this, of which those
+    /// are passed over whose tasks are others'. `lines` are code's and data's, or both in one.
+    pub(crate) fn agrees(&self, programs: usize, lines: &[&str]) {
         let name = &self.name;
         let status = self.status.as_ref().unwrap_or_else(|| panic!("{name}: nobody told"));
         let told = status["programs"].as_array().unwrap();
@@ -124,7 +125,7 @@ impl Picture {
                 continue;
             }
             let domain = u32::try_from(of["domain"].as_u64().unwrap()).unwrap();
-            let said = hexadecimal(of["mask"].as_str().unwrap()) << first[domain as usize];
+            let said = hexadecimal(of["mask"].as_str().unwrap());
             let group = self.group(program);
             for line in lines {
                 let is = group.masks(line)[&domain];
