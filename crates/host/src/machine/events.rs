@@ -1,8 +1,9 @@
 //! What happens.
 
+use std::time::Duration;
+
 use fairways_core::{AppId, Counters, Event, Every, Latencies, Q32, Sample, Time};
 use fairways_resctrl::language::Reading;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::domain::Due;
 use super::windows::Window;
@@ -19,7 +20,7 @@ impl Host {
                 return Some((self.now, domain, event));
             }
             self.collect();
-            if self.now >= self.look_at || self.is_called() {
+            if self.rang != Some(self.now) {
                 self.look();
             }
             if self.domains.values().all(|domain| domain.due.is_empty()) {
@@ -37,28 +38,26 @@ impl Host {
     /// The next of what happens now.
     fn due(&mut self) -> Option<(u32, Event)> {
         self.domains.retain(|_, domain| !domain.is_gone || !domain.due.is_empty());
-        loop {
-            let next = |domain: &mut super::Domain| domain.due.pop_front();
-            let (id, due) = self.domains.iter_mut().find_map(|(&id, of)| Some((id, next(of)?)))?;
-            match due {
-                Due::Event(event) => return Some((id, event)),
-                Due::Start(app) => {
-                    let kind = self.members.get(&app).and_then(|of| self.kinds.get(of.kind?));
-                    let (wish, profile) =
-                        kind.map(|of| (of.wish, of.profile.clone())).unwrap_or_default();
-                    if let Some(domain) = self.domains.get_mut(&id) {
-                        domain.told.push(app);
-                    }
-                    return Some((id, Event::Started { app, wish, profile }));
+        let next = |domain: &mut super::Domain| domain.due.pop_front();
+        let (id, due) = self.domains.iter_mut().find_map(|(&id, of)| Some((id, next(of)?)))?;
+        match due {
+            Due::Event(event) => Some((id, event)),
+            Due::Start(app) => {
+                let kind = self.members.get(&app).and_then(|of| self.kinds.get(of.kind?));
+                let (wish, profile) =
+                    kind.map(|of| (of.wish, of.profile.clone())).unwrap_or_default();
+                if let Some(domain) = self.domains.get_mut(&id) {
+                    domain.told.push(app);
                 }
-                Due::Exit(app) => {
-                    if let Some(domain) = self.domains.get_mut(&id) {
-                        domain.told.retain(|other| *other != app);
-                        domain.windows.remove(&app);
-                    }
-                    self.forget(app, id);
-                    return Some((id, Event::Exited { app }));
+                Some((id, Event::Started { app, wish, profile }))
+            }
+            Due::Exit(app) => {
+                if let Some(domain) = self.domains.get_mut(&id) {
+                    domain.told.retain(|other| *other != app);
+                    domain.windows.remove(&app);
                 }
+                self.forget(app, id);
+                Some((id, Event::Exited { app }))
             }
         }
     }
@@ -69,6 +68,7 @@ impl Host {
         for domain in self.domains.values_mut() {
             if domain.alarm.take_if(|at| *at <= now).is_some() {
                 domain.tell(Event::Woke);
+                self.rang = Some(now);
             }
         }
     }
@@ -152,20 +152,16 @@ impl Host {
         monitoring.is_some_and(|of| of.events.iter().any(|name| name == "mbm_total_bytes"))
     }
 
-    /// Whether somebody calls for attention.
-    fn is_called(&self) -> bool {
-        let attention = self.programs.attention();
-        let mut asked: Vec<PollFd<'_>> =
-            attention.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut asked, Some(&at_once)).is_ok_and(|readable| readable > 0)
-    }
-
     /// Lets time pass until something may have happened.
     fn wait(&mut self) {
         const FOREVER: Time = Time::from_nanos(u64::MAX);
         let tells = self.clock.tells_instructions();
         let (mut until, mut about) = (self.stop_at.unwrap_or(FOREVER), self.look_at);
+        if self.rang == Some(self.now) && (about <= self.now || self.is_called) {
+            // What there is to see is of the next instant.
+            about = self.now.after(Duration::from_nanos(1));
+            until = about;
+        }
         let mut instructions = Vec::new();
         for domain in self.domains.values() {
             until = domain.alarm.map_or(until, |alarm| until.min(alarm));
@@ -177,10 +173,15 @@ impl Host {
                 }
             }
         }
-        let attention = self.programs.attention();
+        let mut attention = self.programs.attention();
+        if self.now < self.heed_at {
+            about = about.min(self.heed_at);
+            attention.clear();
+        }
         let wait = Wait { until, about, instructions: &instructions, attention: &attention };
-        if let Err(why) = self.clock.wait(&wait) {
-            self.failure = Some(Failure::Clock(why));
+        match self.clock.wait(&wait) {
+            Ok(is_called) => self.is_called |= is_called,
+            Err(why) => self.failure = Some(Failure::Clock(why)),
         }
         self.now = self.now.max(self.clock.now());
         if self.clock.was_suspended() {

@@ -1,13 +1,13 @@
 //! The host as what policies know: events and actions, a domain at a time.
 //!
-//! Each L3 domain is to its policy what a [`Machine`](fairways_core::Machine) is: [`Host::next_event`] says what happened and in which
+//! Each L3 domain is to its policy what a [`Machine`] is: [`Host::next_event`] says what happened and in which
 //! domain, [`Host::carry_out`] does what the domain's policy asks for. A host with one domain is a machine by itself
 //! ([`Host::one_domain`]).
 //!
 //! - **A program lives** in the domains that its CPUs touch, and each of their policies is told of it under the same id. One that
 //!   moves to other domains exits from all of its domains and starts in the others under a new id.
-//! - **A domain that goes**, with its last CPU or because others have all of it, is left by everybody: its policy is told so, and starts
-//!   from nothing should it return.
+//! - **A domain that goes**, with its last CPU or because others have all of it, is left by everybody: its policy is told so, and asked
+//!   again should it return.
 //! - **Windows** by time end when their time has come; windows by instructions when the clock says so, and where it can't, at about the
 //!   time that the program's rate lets expect, which is looked at the more often the closer it is: late by 10 ms at most, as long
 //!   as it goes no more than twice as fast as before. While the instructions of a program can't be read, its windows by
@@ -60,6 +60,13 @@ pub struct Host {
     now: Time,
     /// When to look again at who is there.
     look_at: Time,
+    /// When to heed again who calls for attention, and whether somebody has called who was not heeded.
+    heed_at: Time,
+    is_called: bool,
+    /// When an alarm rang last, after which nothing but alarms happens at that instant.
+    rang: Option<Time>,
+    /// Programs of which something else is asked.
+    wished: Vec<AppId>,
     stop: Option<Arc<AtomicBool>>,
     stop_at: Option<Time>,
     failure: Option<Failure>,
@@ -99,6 +106,10 @@ impl Host {
             next_id: 0,
             now,
             look_at: now,
+            heed_at: now,
+            is_called: false,
+            rang: None,
+            wished: Vec::new(),
             stop: None,
             stop_at: None,
             failure: None,
