@@ -188,6 +188,10 @@ impl Daemon {
             }
             status.lock().action(domain, &action, host);
         });
+        let there = host.domains();
+        if there.len() != status.lock().domains.len() {
+            status.lock().keep(|id| there.iter().any(|of| of.id == id));
+        }
         let Err(why) = asked else { return };
         if in_host.get() {
             // Not the policy's failure, and nobody knows what was done: the next start puts it right.

@@ -66,7 +66,8 @@ impl Host {
     /// The domains.
     #[must_use]
     pub fn domains(&self) -> Vec<ShownDomain> {
-        self.domains.iter().map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
+        let there = self.domains.iter().filter(|(_, domain)| !domain.is_gone);
+        there.map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
     }
 
     /// Resctrl's client.
