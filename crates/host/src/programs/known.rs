@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use fairways_resctrl::language::CpuSet;
 
@@ -32,6 +33,9 @@ pub(super) struct Program {
     pub(super) threads: Vec<i32>,
     /// The CPUs that those may use, once somebody asked.
     pub(super) cpus: Option<CpuSet>,
+    /// When those threads were listed, and how many each of its processes had, if only processes are wanted and none came or
+    /// went since.
+    pub(super) counts: Option<(Instant, Vec<(i32, u64)>)>,
     pub(super) cgroup: Option<PathBuf>,
     /// Whether what follows is known.
     attended: bool,
@@ -213,7 +217,8 @@ impl Programs {
     /// Takes in what happened; whether who is there may have changed.
     pub(super) fn refresh(&mut self, look: bool) -> io::Result<bool> {
         let mut changed = false;
-        for exit in self.notice.exits()? {
+        let (exits, stirred) = self.notice.news()?;
+        for exit in exits {
             match exit {
                 Exit::Process(pid) => self.table.leave(pid),
                 Exit::OfCgroup(pid) => {
@@ -224,17 +229,27 @@ impl Programs {
                 }
             }
         }
-        if let Some(forest) = &mut self.forest {
+        if let Some(forest) = self.forest.as_mut().filter(|of| stirred || !of.is_watched()) {
             let refreshed = forest.refresh()?;
             changed |= refreshed.dirs || refreshed.populated;
             if refreshed.dirs {
                 self.rematch();
             }
         }
-        if self.wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
-            return Ok(changed);
+        if !self.wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
+            changed |= self.refresh_processes(look, stirred)?;
         }
+        if changed {
+            self.programs.values_mut().for_each(|program| program.counts = None);
+        }
+        Ok(changed)
+    }
+
+    /// Takes in what happened to processes, which the connector tells if it has `stirred`.
+    fn refresh_processes(&mut self, look: bool, stirred: bool) -> io::Result<bool> {
+        let mut changed = false;
         match &self.connector {
+            Some(_) if !stirred => {}
             Some(connector) => {
                 let drained = connector.drain()?;
                 self.scan |= drained.lost;
