@@ -57,7 +57,7 @@ pub(crate) enum AskedOfConfig {
 
 /// Write a plan down for other tools: resctrl by hand, pqos, goresctrl
 ///
-/// The plan is one that `simulate --json` or `optimum --json` printed. Nothing is changed.
+/// The plan is one that `simulate`, `optimum`, `run --dry-run` or `status` printed with --json. Nothing is changed.
 ///
 /// Example: fairways optimum --mix triad,hash-join --json | fairways export --format pqos
 #[derive(Debug, clap::Args)]
@@ -78,7 +78,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
 
-    /// The L3 cache, as resctrl numbers it, or all; may be given more than once
+    /// The L3 cache, as resctrl numbers it, or all; may be given more than once, but for the plan of a host
     #[arg(long, value_name = "ID", default_value = "0", allow_negative_numbers = true)]
     pub(crate) domain: Vec<String>,
 

@@ -24,6 +24,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::Interrupted;
 use crate::args::Run;
+use crate::config::Config;
 use control::Control;
 use journals::Journals;
 use notify::Notify;
@@ -56,6 +57,8 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// A host that is looked after.
 struct Daemon {
+    /// At the start.
+    config: Config,
     host: Host,
     rules: Rules,
     status: Arc<Mutex<Status>>,
@@ -81,16 +84,16 @@ impl Daemon {
             ..Status::default()
         }));
         let control = if config.dry_run { None } else { Some(open::control(&config, &status)?) };
-        let journals = Journals::new(&config, &rules);
         let notify = Notify::start()?;
         let open::Opened { mut host, profiled, emulator } = open::host(&config)?;
+        let journals = Journals::new(&config, &rules, host.domains().iter().map(|of| of.id))?;
         host.stop_when(Arc::clone(&signals.came));
         if let Some(span) = duration {
             host.stop_at(Time::ZERO.after(span));
         }
         let (policy, programs) = (rules.name(), config.program.len());
         info!(policy, mode, programs, root = %config.resctrl.root.display(), "begun");
-        Ok(Self { host, rules, status, profiled, journals, notify, control, emulator })
+        Ok(Self { config, host, rules, status, profiled, journals, notify, control, emulator })
     }
 
     /// Tells the policies what happens, and does what they ask, until it is time to stop.
@@ -110,8 +113,8 @@ impl Daemon {
                 break;
             };
             self.notify.in_policy();
-            self.hear(domain, at, &event)?;
-            self.decide(domain, at, &event)?;
+            self.hear(domain, at, &event);
+            self.decide(domain, at, &event);
         }
         match self.host.failure() {
             Some(why) => Err(anyhow::anyhow!("{why}")),
@@ -120,8 +123,8 @@ impl Daemon {
     }
 
     /// Takes in what happened, apart from the policy.
-    fn hear(&mut self, domain: u32, at: Time, event: &Event) -> anyhow::Result<()> {
-        self.journals.event(domain, at, event)?;
+    fn hear(&mut self, domain: u32, at: Time, event: &Event) {
+        self.journals.event(domain, at, event);
         let name = |app: AppId| self.host.name(app).unwrap_or_default().to_owned();
         match event {
             Event::Machine(llc) => {
@@ -152,17 +155,13 @@ impl Daemon {
             _ => {}
         }
         self.status.lock().event(domain, at, event, name);
-        Ok(())
     }
 
     /// Asks the policy, and does what it says.
-    fn decide(&mut self, domain: u32, at: Time, event: &Event) -> anyhow::Result<()> {
+    fn decide(&mut self, domain: u32, at: Time, event: &Event) {
         let Self { host, rules, status, profiled, journals, .. } = self;
-        let mut said = Ok(());
         let asked = rules.handle(domain, at, event, &mut |action| {
-            if said.is_ok() {
-                said = journals.action(domain, at, &action);
-            }
+            journals.action(domain, at, &action);
             match &action {
                 Action::Partition { partition, .. } => {
                     if let Some(profiled) = profiled {
@@ -174,14 +173,13 @@ impl Daemon {
                 }
                 _ => {}
             }
-            status.lock().action(domain, &action);
+            status.lock().action(domain, &action, host);
             host.carry_out(domain, action);
         });
         if let Err(why) = asked {
             error!(domain, "the policy has failed, and what it decided last holds: {why}");
             status.lock().failed = Some(why);
         }
-        said
     }
 
     /// Reads the configuration anew. If it is wrong, the one before holds.
@@ -196,6 +194,12 @@ impl Daemon {
 
     fn heed(&mut self, args: &Run) -> anyhow::Result<()> {
         let checked = Checked::new(args)?;
+        // Programs are all that can change while others go on.
+        let (now, before) = (&checked.config, &self.config);
+        let same = Config { program: before.program.clone(), ..now.clone() } == *before;
+        if !same {
+            warn!("what is not of programs holds from the next start on");
+        }
         self.host.reconfigure(open::managed(&checked.config, self.emulator.as_ref())?)?;
         Ok(())
     }
@@ -204,6 +208,7 @@ impl Daemon {
     fn end(self) -> Status {
         self.notify.stopping();
         drop(self.control);
+        self.journals.finish();
         let status = self.status.lock().clone();
         let restored = self.host.close();
         for thing in &restored.done {

@@ -28,6 +28,13 @@ impl Checked {
             )));
         }
         let config = read(args)?;
+        if fairways_lab::schedules(&config.policy) {
+            return Err(BadInput(format!(
+                "policy {}: expected one that gives out ways: it decides where threads run and for how long, which this \
+                 host can't be told yet (--machine chip:xeon-e5 can)",
+                config.policy
+            )));
+        }
         let flags = crate::policies::parse(&args.set)?;
         let mut parameters = config.given()?;
         parameters.extend(flags);

@@ -1,6 +1,7 @@
 //! How the daemon and its programs are, as clients are told.
 
 use fairways_core::{Action, AppId, Counters, Event, Q32, Time, WayMask};
+use fairways_host::machine::Host;
 use serde::{Deserialize, Serialize};
 
 /// The version of these types.
@@ -51,10 +52,11 @@ pub(super) struct Domain {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Cluster {
-    /// The ways that its programs may fill, of those that the policy gives out.
+    /// The ways that its programs may fill, as a line of schemata has them.
     pub(super) mask: String,
-    /// Its programs, by name.
+    /// Its programs, by name, and their threads when the plan was made.
     pub(super) programs: Vec<String>,
+    pub(super) tasks: Vec<i32>,
 }
 
 /// A program in a domain. What is missing is `null`, never 0.
@@ -66,7 +68,7 @@ pub(super) struct Program {
     pub(super) name: String,
     /// The domain.
     pub(super) domain: u32,
-    /// The ways that it may fill; `null` while it has no place.
+    /// The ways that it may fill, as a line of schemata has them; `null` while it has no place.
     pub(super) mask: Option<String>,
     pub(super) ways: Option<u32>,
     /// What the policy holds it to be, and why.
@@ -79,6 +81,26 @@ pub(super) struct Program {
     pub(super) occupancy_ways: Option<f64>,
     pub(super) memory_bytes: Option<u64>,
     pub(super) window_ns: Option<u64>,
+}
+
+/// What of a host is not told by events and actions.
+pub(super) trait Seen {
+    /// A mask of the ways that are given out, as a line of schemata has it.
+    fn physical(&self, domain: u32, mask: WayMask) -> WayMask;
+
+    /// A program's threads.
+    fn tasks(&self, app: AppId) -> Vec<i32>;
+}
+
+impl Seen for Host {
+    fn physical(&self, domain: u32, mask: WayMask) -> WayMask {
+        let domain = self.actuator().domains().iter().find(|of| of.id == domain);
+        domain.map_or(mask, |of| of.physical(mask))
+    }
+
+    fn tasks(&self, app: AppId) -> Vec<i32> {
+        self.tasks(app).to_vec()
+    }
 }
 
 impl Status {
@@ -123,20 +145,22 @@ impl Status {
         }
     }
 
-    /// Takes in what the policy of a domain asks for.
-    pub(super) fn action(&mut self, domain: u32, action: &Action<'_>) {
+    /// Takes in what the policy of a domain asks for; `seen` tells what else is known of it.
+    pub(super) fn action(&mut self, domain: u32, action: &Action<'_>, seen: &dyn Seen) {
         match action {
             Action::Partition { plan, partition, reason } => {
+                let physical = |mask: &WayMask| seen.physical(domain, *mask);
                 let mut clusters: Vec<Cluster> =
-                    partition.masks().iter().map(|mask| Cluster::new(*mask)).collect();
+                    partition.masks().iter().map(|mask| Cluster::new(physical(mask))).collect();
                 for of in self.programs.iter_mut().filter(|of| of.domain == domain) {
                     let place = partition.places().iter().find(|place| place.app.0 == of.app);
                     let cluster = place.map(|place| place.cluster as usize);
                     let mask = cluster.and_then(|cluster| partition.masks().get(cluster));
-                    of.mask = mask.map(WayMask::to_string);
+                    of.mask = mask.map(|mask| physical(mask).to_string());
                     of.ways = mask.map(|mask| mask.count());
                     if let Some(cluster) = cluster.and_then(|cluster| clusters.get_mut(cluster)) {
                         cluster.programs.push(of.name.clone());
+                        cluster.tasks.extend(seen.tasks(AppId(of.app)));
                     }
                 }
                 let of = self.domain(domain);
@@ -176,7 +200,7 @@ impl Status {
 
 impl Cluster {
     fn new(mask: WayMask) -> Self {
-        Self { mask: mask.to_string(), programs: Vec::new() }
+        Self { mask: mask.to_string(), programs: Vec::new(), tasks: Vec::new() }
     }
 }
 
@@ -192,6 +216,19 @@ mod tests {
     use fairways_core::{Llc, Partition, PartitionError, PlanId, Sample, Ways, Wish};
 
     use super::*;
+
+    /// The lowest two ways are others'.
+    struct Known;
+
+    impl Seen for Known {
+        fn physical(&self, _: u32, mask: WayMask) -> WayMask {
+            WayMask::from_bits(mask.bits() << 2)
+        }
+
+        fn tasks(&self, app: AppId) -> Vec<i32> {
+            vec![70 * i32::try_from(app.0).unwrap()]
+        }
+    }
 
     fn started(status: &mut Status, app: u32, name: &str) {
         let event = Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
@@ -209,7 +246,7 @@ mod tests {
         partition.place(AppId(1), 0);
         partition.add_cluster(WayMask::from_bits(0x700));
         let (plan, reason) = (PlanId(4), "because");
-        status.action(3, &Action::Partition { plan, partition: &partition, reason });
+        status.action(3, &Action::Partition { plan, partition: &partition, reason }, &Known);
         let counters =
             Counters { instructions: Some(300), cycles: Some(200), ..Counters::default() };
         let window = Duration::from_millis(100);
@@ -218,10 +255,14 @@ mod tests {
         status.event(3, Time::from_nanos(7), &Event::Sampled(sample), |_| String::new());
 
         assert_eq!((status.now_ns, status.domains[0].id, status.domains[0].ways), (7, 3, 11));
-        assert_eq!(status.domains[0].clusters[0].programs, ["batch"]);
+        let [cluster] = &status.domains[0].clusters[..] else { panic!("one cluster") };
+        assert_eq!(
+            (&cluster.programs[..], &cluster.tasks[..]),
+            (&["batch".to_owned()][..], &[70][..])
+        );
         let [web, batch] = &status.programs[..] else { panic!("two programs") };
         assert_eq!((web.ways, web.ipc), (None, None));
-        assert_eq!((batch.mask.as_deref(), batch.ways), (Some("0x700"), Some(3)));
+        assert_eq!((batch.mask.as_deref(), batch.ways), (Some("0x1c00"), Some(3)));
         assert_eq!((batch.ipc, batch.llcmpkc, batch.occupancy_ways), (Some(1.5), None, Some(2.5)));
 
         let why = PartitionError::NotPlaced { app: AppId(0) };

@@ -33,7 +33,16 @@ pub(crate) fn run(args: &Export, out: &mut dyn Write) -> anyhow::Result<()> {
         (read(&args.plan)?, crate::world::shown(&args.plan))
     };
     let document = Document::parse(&text).map_err(|why| BadInput(format!("{name}: {why}")))?;
-    let plan = document.plan(args.mix.as_deref(), args.policy.as_deref());
+    let plan = match &domains {
+        Domains::Some(ids) if document.is_of_host() => match ids[..] {
+            [id] => document.plan_of_domain(id),
+            _ => Err("--domain: expected one, whose plan it is".to_owned()),
+        },
+        Domains::All if document.is_of_host() => {
+            Err("--domain: expected one, whose plan it is, found all".to_owned())
+        }
+        _ => document.plan(args.mix.as_deref(), args.policy.as_deref()),
+    };
     let plan = plan.map_err(|why| BadInput(format!("{name}: {why}")))?;
     match args.format {
         Format::Schemata => schemata::write(&plan, &domains, out),

@@ -1,4 +1,4 @@
-//! The plans that other commands printed as JSON (docs/simulate.md, docs/optimum.md).
+//! The plans that other commands printed as JSON (docs/simulate.md, docs/optimum.md, docs/daemon.md).
 
 use std::collections::HashMap;
 
@@ -13,7 +13,26 @@ const SCHEMA: u32 = 1;
 #[derive(Deserialize)]
 pub(super) struct Document {
     schema: u32,
+    /// Of simulate and optimum.
+    #[serde(default)]
     mixes: Vec<Mix>,
+    /// Of a daemon.
+    policy: Option<String>,
+    domains: Option<Vec<Domain>>,
+}
+
+#[derive(Deserialize)]
+struct Domain {
+    id: u32,
+    reason: Option<String>,
+    clusters: Vec<Managed>,
+}
+
+#[derive(Deserialize)]
+struct Managed {
+    mask: String,
+    programs: Vec<String>,
+    tasks: Vec<i32>,
 }
 
 #[derive(Deserialize)]
@@ -50,19 +69,47 @@ pub(super) struct Cluster<'a> {
     pub(super) name: String,
     /// The programs' names, each once.
     pub(super) programs: Vec<&'a str>,
+    /// Their threads, where they are known; else they are found by the programs' names.
+    pub(super) tasks: Option<&'a [i32]>,
     /// The ways, from the lowest bit.
     pub(super) mask: u32,
 }
 
 impl Document {
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
-        let expected = "expected what simulate or optimum prints with --json";
+        let expected =
+            "expected what simulate, optimum, run --dry-run or status prints with --json";
         let document: Self =
             serde_json::from_slice(text).map_err(|error| format!("{expected}: {error}"))?;
         match document.schema {
             SCHEMA => Ok(document),
             other => Err(format!("schema: expected {SCHEMA}, found {other}")),
         }
+    }
+
+    /// Whether it is of a daemon, each of whose domains has a plan of its own.
+    pub(super) fn is_of_host(&self) -> bool {
+        self.domains.is_some()
+    }
+
+    /// The plan of a host's domain.
+    pub(super) fn plan_of_domain(&self, id: u32) -> Result<Plan<'_>, String> {
+        let domains = self.domains.as_deref().unwrap_or_default();
+        let domain = domains.iter().find(|domain| domain.id == id).ok_or_else(|| {
+            let known: Vec<String> = domains.iter().map(|of| of.id.to_string()).collect();
+            format!("--domain: expected one of {}, found {id}", known.join(", "))
+        })?;
+        let mut clusters = Vec::new();
+        for (index, of) in domain.clusters.iter().enumerate() {
+            let programs = of.programs.iter().map(|name| named(name)).collect::<Result<_, _>>()?;
+            let (name, tasks) = (format!("cluster-{index}"), Some(&of.tasks[..]));
+            clusters.push(Cluster { name, programs, tasks, mask: mask(&of.mask)? });
+        }
+        if clusters.is_empty() {
+            return Err(format!("domain {id}: expected a plan, found none yet"));
+        }
+        let (policy, reason) = (self.policy.as_deref().unwrap_or("?"), domain.reason.as_deref());
+        Ok(Plan { mix: "this host", policy, reason, clusters })
     }
 
     /// The plan of a mix and a policy, which need no name where there is only one.
@@ -81,6 +128,7 @@ impl Document {
             let cluster = Cluster {
                 name: format!("cluster-{index}"),
                 programs: programs(written, mix)?,
+                tasks: None,
                 mask: mask(&written.mask)?,
             };
             if !cluster.programs.is_empty() {
@@ -141,14 +189,19 @@ fn programs<'a>(written: &Written, mix: &'a Mix) -> Result<Vec<&'a str>, String>
         let name = mix.apps.get(app).map(String::as_str);
         let name =
             name.ok_or_else(|| format!("apps: expected one of {count} programs, found {app}"))?;
-        if name.is_empty() || name.contains(char::is_control) {
-            return Err(format!("apps: expected names in one line, found {name:?}"));
-        }
+        let name = named(name)?;
         if !names.contains(&name) {
             names.push(name);
         }
     }
     Ok(names)
+}
+
+fn named(name: &str) -> Result<&str, String> {
+    if name.is_empty() || name.contains(char::is_control) {
+        return Err(format!("apps: expected names in one line, found {name:?}"));
+    }
+    Ok(name)
 }
 
 fn mask(text: &str) -> Result<u32, String> {
@@ -183,6 +236,20 @@ mod tests {
             {"apps":[1],"mask":"0x1ff","ways":9}]"#;
         let clusters = clusters(partition).unwrap();
         assert_eq!(clusters, [(0x600, vec!["a".to_owned()]), (0x1ff, vec!["b".to_owned()])]);
+    }
+
+    #[test]
+    fn a_hosts_plan_names_its_threads() {
+        let text = r#"{"schema":1,"policy":"lfoc","programs":[],"domains":[{"id":8,"reason":"r",
+            "clusters":[{"mask":"0x600","programs":["web"],"tasks":[7,9]}]},{"id":9,"clusters":[]}]}"#;
+        let document = Document::parse(text.as_bytes()).unwrap();
+        assert!(document.is_of_host());
+        let plan = document.plan_of_domain(8).unwrap();
+        let [cluster] = &plan.clusters[..] else { panic!("one cluster") };
+        assert_eq!((plan.policy, cluster.mask, cluster.tasks), ("lfoc", 0x600, Some(&[7, 9][..])));
+        let refused = |id| document.plan_of_domain(id).map(|_| ()).unwrap_err();
+        assert_eq!(refused(0), "--domain: expected one of 8, 9, found 0");
+        assert_eq!(refused(9), "domain 9: expected a plan, found none yet");
     }
 
     #[test]

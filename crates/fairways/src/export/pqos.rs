@@ -28,11 +28,14 @@ pub(super) fn write(
     for (class, cluster) in classes {
         writeln!(out, "# class {class}: {}", one_line(&cluster.programs.join(", ")))?;
         // pqos moves the threads that are named, and no others of their processes.
-        let tasks = format!(
-            "pgrep -x {} | xargs -I% ls /proc/%/task | paste -sd,",
-            pattern(&cluster.programs)
-        );
-        writeln!(out, "pqos -I -a \"pid:{class}=$({tasks})\"")?;
+        let tasks = match cluster.tasks {
+            Some(tasks) => tasks.iter().map(i32::to_string).collect::<Vec<_>>().join(","),
+            None => format!(
+                "$(pgrep -x {} | xargs -I% ls /proc/%/task | paste -sd,)",
+                pattern(&cluster.programs)
+            ),
+        };
+        writeln!(out, "pqos -I -a \"pid:{class}={tasks}\"")?;
     }
     Ok(())
 }

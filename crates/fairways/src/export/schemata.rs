@@ -26,7 +26,10 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
     writeln!(out, "#!/bin/sh")?;
     writeln!(out, "# {}", heading(plan))?;
     writeln!(out, "# As root, with resctrl mounted. To undo it: rmdir the groups.")?;
-    writeln!(out, "set -eu\nroot=${{RESCTRL:-/sys/fs/resctrl}}\n{MOVE}")?;
+    writeln!(out, "set -eu\nroot=${{RESCTRL:-/sys/fs/resctrl}}")?;
+    if plan.clusters.iter().any(|cluster| cluster.tasks.is_none()) {
+        writeln!(out, "{MOVE}")?;
+    }
     if matches!(domains, Domains::All) {
         writeln!(out, "{EVERYWHERE}")?;
     }
@@ -42,7 +45,14 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
             }
         };
         writeln!(out, "{line} > \"$root/{name}/schemata\"")?;
-        writeln!(out, "move {name} {}", pattern(&cluster.programs))?;
+        let Some(tasks) = cluster.tasks else {
+            writeln!(out, "move {name} {}", pattern(&cluster.programs))?;
+            continue;
+        };
+        for task in tasks {
+            // It may have ended.
+            writeln!(out, "echo {task} > \"$root/{name}/tasks\" || true")?;
+        }
     }
     Ok(())
 }

@@ -48,6 +48,8 @@ impl Actuator {
     /// user may not.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
         let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
+        // Where nothing is mounted, sysfs has an empty directory.
+        tree.file("info").map_err(|error| not_mounted(&settings, error))?;
         let state = if settings.dry_run {
             State::dry()
         } else {

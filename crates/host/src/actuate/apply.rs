@@ -170,7 +170,11 @@ impl Actuator {
         let (name, from) = (program.name.clone(), program.class.clone());
         let old = Program::monitor_in(&from, &name);
         let mut renamed = false;
-        if program.monitored {
+        if !from.is_empty() && self.tree.inode(&from)?.is_none() {
+            // The class went a moment ago; the kernel moved the threads to the root, from where they are fetched as new ones.
+            program.lost();
+            self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
+        } else if program.monitored {
             match self.tree.rename(&old, &Program::monitor_in(to, &name)) {
                 Ok(()) => renamed = true,
                 // Before Linux 6.5, and where monitoring ids are of their class (Arm MPAM).
@@ -199,6 +203,7 @@ impl Actuator {
     fn move_anew(&mut self, app: AppId, to: &str) -> Result<(), Error> {
         let program = self.programs.get(&app).ok_or(Error::Unknown(app))?;
         let (monitored, name, from) = (program.monitored, program.name.clone(), program.group());
+        let made = self.state.ledger.groups.iter().find(|made| made.name == name).cloned();
         let mut threads = members(&self.tree, &from)?;
         if !monitored {
             threads.retain(|thread| program.placed.contains(thread));
@@ -212,6 +217,10 @@ impl Actuator {
             }
             if anew {
                 self.tree.rmdir(&into)?;
+                self.state.note(|ledger| {
+                    ledger.groups.retain(|made| made.name != name);
+                    ledger.groups.extend(made);
+                });
             }
             return Err(error);
         }

@@ -74,17 +74,17 @@ impl Actuator {
             self.state.note(|ledger| ledger.groups.retain(forget));
             return Err(error);
         }
+        done.push(Step::Made(name.clone()));
+        self.classes.push(Class { name: name.clone(), now: Masks::new(), wanted: BTreeMap::new() });
         let inode = self.tree.inode(&name)?;
         self.state.note(|ledger| {
-            ledger
-                .groups
-                .iter_mut()
-                .filter(|made| !forget(made))
-                .for_each(|made| made.inode = inode);
+            let made = ledger.groups.iter_mut().filter(|made| !forget(made));
+            made.for_each(|made| made.inode = inode);
         });
-        done.push(Step::Made(name.clone()));
         let now = masks(&self.tree, &name, self.survey.sides)?.unwrap_or_default();
-        self.classes.push(Class { name: name.clone(), now, wanted: BTreeMap::new() });
+        if let Some(class) = self.classes.last_mut() {
+            class.now = now;
+        }
         tracing::info!(target: "fairways::actuate", group = name, "class made");
         Ok(name)
     }
@@ -105,8 +105,9 @@ impl Actuator {
             .keys()
             .filter_map(|&(side, domain)| Some(((side, domain), *wanted.get(&domain)?)))
             .collect();
+        // Before, since what fails may have been done.
+        done.push(Step::Masks(name.to_owned(), before.clone()));
         if let Some(now) = self.write_masks(name, &before, &after, reason)? {
-            done.push(Step::Masks(name.to_owned(), before));
             self.classes[at].now = now;
         }
         self.classes[at].wanted.clone_from(wanted);
@@ -191,10 +192,8 @@ impl Actuator {
                 }
             }
         })?;
-        if self.write_masks("", &before, &after, reason)?.is_some() {
-            done.push(Step::Masks(String::new(), before));
-        }
-        Ok(())
+        done.push(Step::Masks(String::new(), before.clone()));
+        self.write_masks("", &before, &after, reason).map(drop)
     }
 
     /// Removes classes in which no program is. What can't be removed is used again.

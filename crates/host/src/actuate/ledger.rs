@@ -1,7 +1,7 @@
 //! What is changed, written down before it is.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -170,19 +170,17 @@ impl State {
         Ok(())
     }
 
+    /// Nothing is synced to the disk: what is lost with the whole system is of a boot that is over, and of no use.
     fn write(&self) -> io::Result<()> {
         let Ledger { groups, values, tasks, .. } = &self.ledger;
         if groups.is_empty() && values.is_empty() && tasks.is_empty() {
             return match fs::remove_file(self.path()) {
                 Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
-                _ => File::open(&self.dir)?.sync_all(),
+                _ => Ok(()),
             };
         }
         let new = self.dir.join("resctrl.json.new");
-        let mut file = File::create(&new)?;
-        file.write_all(&serde_json::to_vec_pretty(&self.ledger)?)?;
-        file.sync_all()?;
-        fs::rename(&new, self.path())?;
-        File::open(&self.dir)?.sync_all()
+        fs::write(&new, serde_json::to_vec_pretty(&self.ledger)?)?;
+        fs::rename(&new, self.path())
     }
 }

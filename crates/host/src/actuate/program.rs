@@ -220,7 +220,8 @@ impl Actuator {
             ledger.groups.push(made.clone());
         })?;
         let (now, error) = match self.tree.mkdir(&path) {
-            Ok(()) => (Some(Made { inode: self.tree.inode(&path)?, ..made }), None),
+            // If that can't be told, its name says enough.
+            Ok(()) => (Some(Made { inode: self.tree.inode(&path).ok().flatten(), ..made }), None),
             Err(error) => (before, Some(error)),
         };
         self.state.note(|ledger| {

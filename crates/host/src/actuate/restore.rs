@@ -206,8 +206,11 @@ fn tasks(
             continue;
         }
         let thing = Thing::Task(task.thread, task.group.clone());
-        if !ours.contains(&task.thread) {
-            if !members(tree, &task.group)?.contains(&task.thread) {
+        let there = members(tree, &task.group)?.contains(&task.thread);
+        // In the class of that group, it was half put back.
+        let (class, _) = apart(&task.group);
+        if there || !ours.contains(&task.thread) && !members(tree, class)?.contains(&task.thread) {
+            if !there {
                 restored.left.push((thing, "it was moved to another group since".to_owned()));
             }
             continue;
@@ -242,13 +245,21 @@ pub(super) fn enter(
     moved: &mut Vec<i32>,
 ) -> Result<(), Error> {
     let path = of(group, "tasks");
-    let Some((class, _)) = group.rsplit_once("mon_groups/") else {
+    let (class, is_monitor) = apart(group);
+    if !is_monitor {
         return tree.write_threads(&path, threads, moved);
-    };
+    }
     let mut entered = Vec::new();
-    let class = of(class.trim_end_matches('/'), "tasks");
-    tree.write_threads(&class, threads, &mut entered)?;
+    tree.write_threads(&of(class, "tasks"), threads, &mut entered)?;
     tree.write_threads(&path, entered, moved)
+}
+
+/// The CTRL_MON group that a group is in, itself if it is one; and whether it is a MON group in it.
+fn apart(group: &str) -> (&str, bool) {
+    match group.rsplit_once("mon_groups/") {
+        Some((class, _)) => (class.trim_end_matches('/'), true),
+        None => (group, false),
+    }
 }
 
 /// When a thread started, in clock ticks since boot; `None` if there is none (proc_pid_stat(5), field 22).

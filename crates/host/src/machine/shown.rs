@@ -51,6 +51,12 @@ impl Host {
         self.members.get(&app).map(|of| of.name.as_str())
     }
 
+    /// A program's threads, when they were last looked at; none if it was not found or is over.
+    #[must_use]
+    pub fn tasks(&self, app: AppId) -> &[i32] {
+        self.members.get(&app).map_or(&[], |of| of.tasks.as_slice())
+    }
+
     /// The domains.
     #[must_use]
     pub fn domains(&self) -> Vec<ShownDomain> {

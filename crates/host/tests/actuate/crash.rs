@@ -1,1 +1,220 @@
+//! Killed at any system call, it leaves what the next start puts right.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use fairways_core::AppId;
+use fairways_host::actuate::{Actuator, Settings, restore};
+use fairways_needs::{Need, has};
+use fairways_resctrl::platform::{Kernel, Platform};
+
+use crate::common::{Host, Sleeper, can_mount, plan};
+
+/// Where the process that is killed finds its host, and the processes to manage.
+const FOLDER: &str = "FAIRWAYS_CRASH_FOLDER";
+const PROCESSES: &str = "FAIRWAYS_CRASH_PROCESSES";
+
+/// System calls that change anything; between two of them, all is as after the first. Not every architecture has all.
+const CHANGES: [&str; 7] =
+    ["write", "mkdirat", "unlinkat", "?unlink", "?rename", "?renameat", "renameat2"];
+
+/// More than it makes of any of them.
+const MOST: u32 = 200;
+
+/// Everything that a daemon does, from its start to its end.
+fn everything(settings: Settings, processes: &[i32]) {
+    let mut client = Actuator::open(settings).unwrap();
+    for (app, &process) in (1..).zip(processes) {
+        client.add(AppId(app), "x", &[process]).unwrap();
+    }
+    client.apply(&[(0, &plan(&[(0x1, &[1, 2]), (0x1e, &[3])]))], "a test").unwrap();
+    client.apply(&[(0, &plan(&[(0x3, &[1]), (0x1c, &[2]), (0x20, &[3])]))], "a test").unwrap();
+    client.remove(AppId(3)).unwrap();
+    client.look().unwrap();
+    client.apply(&[(0, &plan(&[(0x1f, &[1, 2])]))], "a test").unwrap();
+    assert_eq!(client.close().left, []);
+}
+
+/// What is killed: this test, in a process of its own, which is told where. It tests nothing by itself.
+#[test]
+#[ignore = "the tests that kill it run it"]
+fn scenario() {
+    let (Ok(folder), Ok(processes)) = (std::env::var(FOLDER), std::env::var(PROCESSES)) else {
+        return;
+    };
+    let at = |name: &str| std::path::Path::new(&folder).join(name);
+    let settings = Settings {
+        root: at("resctrl"),
+        state: at("state"),
+        boot_id: at("boot_id"),
+        sysfs: at("sys"),
+        take_over: true,
+        confine_others: Some(2),
+        ..Settings::default()
+    };
+    let processes: Vec<i32> = processes.split(',').map(|id| id.parse().unwrap()).collect();
+    everything(settings, &processes);
+}
+
+/// A host with another manager, that has two of the processes.
+fn host(kernel: Kernel) -> (Host, [Sleeper; 3]) {
+    let platform = Platform::broadwell().with_domains(2, 2).with_kernel(kernel);
+    let mut host = Host::new(platform);
+    host.settings.take_over = true;
+    host.settings.confine_others = Some(2);
+    let processes = [(); 3].map(|()| Sleeper::start());
+    host.group("COS1", "L3:0=f;1=f\n");
+    fs::create_dir(host.path("COS1/mon_groups/m")).unwrap();
+    for process in &processes[..2] {
+        host.write("COS1/tasks", &process.id().to_string()).unwrap();
+    }
+    host.write("COS1/mon_groups/m/tasks", &processes[1].id().to_string()).unwrap();
+    (host, processes)
+}
+
+fn theirs(snapshot: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
+    let theirs = |path: &str| path.starts_with("COS1") && !path.ends_with("tasks");
+    snapshot.iter().filter(|(path, _)| theirs(path)).collect()
+}
+
+fn killed_everywhere(kernel: Kernel) {
+    let (host, processes) = host(kernel);
+    let ids: Vec<String> = processes.iter().map(|process| process.id().to_string()).collect();
+    let before = host.snapshot();
+    let mut killed = 0;
+    let mut points =
+        CHANGES.iter().flat_map(|call| (1..=MOST).map(move |at| (call, at))).peekable();
+    while let Some((call, at)) = points.next() {
+        // So that monitoring ids leave limbo.
+        host.advance(Duration::from_secs(2));
+        let done = Command::new("strace")
+            .args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}")])
+            .args(["-e", &format!("inject={call}:signal=KILL:when={at}")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "crash::scenario", "--ignored", "--test-threads", "1"])
+            .env(FOLDER, host.at(""))
+            .env(PROCESSES, ids.join(","))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        let left = host.snapshot();
+        assert_eq!(theirs(&left), theirs(&before), "killed before {call} {at}");
+        if at % 2 == 0 {
+            assert_eq!(restore(&host.settings).unwrap().left, [], "killed before {call} {at}");
+        } else {
+            drop(host.open());
+        }
+        assert_eq!(host.snapshot(), before, "killed before {call} {at}");
+        assert!(!host.at("state/resctrl.json").exists());
+        killed += usize::from(left != before);
+        assert!(at < MOST || done.success(), "it never comes to its end");
+        if done.success() {
+            while points.next_if(|&(next, _)| next == call).is_some() {}
+        }
+    }
+    assert!(killed > 40, "{killed} times in the middle");
+}
+
+#[test]
+fn killed_at_every_system_call_it_is_put_right() {
+    if can_mount() && has("killed at every system call", &[Need::Program("strace")]) {
+        killed_everywhere(Kernel::v7_2());
+    }
+}
+
+/// Where MON groups can't be renamed, there are two for a moment.
+#[test]
+fn killed_at_every_system_call_on_an_old_kernel_it_is_put_right() {
+    if can_mount() && has("killed at every system call", &[Need::Program("strace")]) {
+        killed_everywhere(Kernel::v6_1());
+    }
+}
+
+#[test]
+fn a_ledger_of_another_boot_or_mount_is_put_aside() {
+    if !can_mount() {
+        return;
+    }
+    let (host, processes) = host(Kernel::v7_2());
+    let ids: Vec<i32> = processes.iter().map(Sleeper::id).collect();
+    let abandon = || {
+        let mut client = host.open();
+        client.add(AppId(1), "x", &ids).unwrap();
+        client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
+    };
+    abandon();
+    let left = host.snapshot();
+    let boot = fs::read_to_string(&host.settings.boot_id).unwrap();
+    fs::write(&host.settings.boot_id, "another boot\n").unwrap();
+    assert_eq!(restore(&host.settings).unwrap().to_string(), "");
+    assert_eq!(host.snapshot(), left, "nothing is touched");
+    let aside = host.at("state/resctrl.json.stale");
+    assert!(fs::read_to_string(&aside).unwrap().contains("fairways.0"));
+    // What is there is another's now, and planned around.
+    fs::write(&host.settings.boot_id, boot).unwrap();
+    let client = host.open();
+    assert_eq!(client.domains()[0].llc.clos, 16 - 1 - 2);
+    drop(client);
+    // The ledger is of another mount.
+    let text = fs::read_to_string(&aside).unwrap();
+    let device = text.lines().find(|line| line.contains("device")).unwrap();
+    fs::write(host.at("state/resctrl.json"), text.replace(device, "\"device\": 1,")).unwrap();
+    assert_eq!(restore(&host.settings).unwrap().to_string(), "");
+    assert_eq!(host.snapshot(), left);
+    // It is none at all.
+    fs::write(host.at("state/resctrl.json"), "{").unwrap();
+    assert_eq!(restore(&host.settings).unwrap().to_string(), "");
+    // It is the right one.
+    fs::write(host.at("state/resctrl.json"), &text).unwrap();
+    let restored = restore(&host.settings).unwrap();
+    assert_eq!(restored.left, []);
+    assert!(restored.to_string().contains("restored group fairways.0\n"), "{restored}");
+    assert_eq!(host.snapshot().keys().filter(|path| path.contains("fairways")).count(), 0);
+}
+
+#[test]
+fn a_group_that_is_not_in_the_ledger_is_left_and_told() {
+    if !can_mount() {
+        return;
+    }
+    let (host, _processes) = host(Kernel::v7_2());
+    let mut client = host.open();
+    client.add(AppId(1), "x", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
+    client.look().unwrap();
+    drop(client);
+    // Somebody makes groups of such names, one in place of ours.
+    fs::remove_dir(host.path("fairways.0")).unwrap();
+    host.group("fairways.0", "");
+    host.group("fairways.7", "");
+    let restored = restore(&host.settings).unwrap();
+    let left: Vec<String> =
+        restored.left.iter().map(|(thing, why)| format!("{thing}: {why}")).collect();
+    assert_eq!(
+        left,
+        [
+            "group fairways.0: another group of that name is there",
+            "group fairways.7: it is not in the ledger",
+        ]
+    );
+    assert!(host.has("fairways.0") && host.has("fairways.7"));
+}
+
+/// What somebody has put into a class of ours does not go with it.
+#[test]
+fn a_class_in_which_others_monitor_is_left_and_told() {
+    if !can_mount() {
+        return;
+    }
+    let (host, _processes) = host(Kernel::v7_2());
+    let mut client = host.open();
+    client.add(AppId(1), "x", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
+    fs::create_dir(host.path("fairways.0/mon_groups/pqos-1-2")).unwrap();
+    let restored = client.close();
+    assert_eq!(restored.left[0].1, "others monitor in it: pqos-1-2");
+    assert!(host.has("fairways.0/mon_groups/pqos-1-2"));
+}

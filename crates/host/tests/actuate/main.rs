@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod cost;
 mod crash;
 mod faults;
 mod machines;

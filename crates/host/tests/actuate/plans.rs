@@ -161,5 +161,6 @@ fn what_is_no_resctrl_is_told_with_the_remedy() {
         host.settings.root = root;
         let error = Actuator::open(host.settings.clone()).unwrap_err();
         assert!(matches!(error, OpenError::NotSupported(_)), "{error}");
+        assert!(error.to_string().contains("mount -t resctrl"), "{error}");
     }
 }
