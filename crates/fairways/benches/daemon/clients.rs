@@ -85,10 +85,12 @@ impl Row {
     pub(crate) fn measure(&self, host: &mut Host, counts: bool) -> Cost {
         let sleepers = Sleepers::start(self.workloads, self.threads);
         host.begin(self.cpus, self.groups);
-        host.fill();
+        if self.client != Client::Pqos {
+            host.fill();
+        }
         match self.client {
             Client::Daemon(policy) => self.follow(self.daemon(host, policy), host, counts),
-            Client::Pqos => self.follow(self.pqos(&sleepers), host, counts),
+            Client::Pqos => self.follow(self.pqos(&sleepers, host), host, counts),
             Client::Resctrl => {
                 let mut actuator = self.actuator(host);
                 let tick = || {
@@ -145,6 +147,7 @@ impl Row {
     fn follow(&self, mut client: Process, host: &Host, counts: bool) -> Cost {
         let pid = client.0.id();
         let ready = Instant::now();
+        let watched = || groups_with("tasks");
         while watched() < self.workloads as usize {
             assert!(client.0.try_wait().unwrap().is_none(), "it ended");
             assert!(ready.elapsed() < PATIENCE, "{} of {} watched", watched(), self.workloads);
@@ -181,10 +184,23 @@ impl Row {
         Process::start(&mut command)
     }
 
-    fn pqos(&self, sleepers: &Sleepers) -> Process {
+    /// It takes no group that has not got its files at once, and calls them by its process and a number.
+    fn pqos(&self, sleepers: &Sleepers, host: &Host) -> Process {
         let ids: Vec<String> = sleepers.ids().iter().map(u32::to_string).collect();
-        let mut command = Command::new("pqos");
-        command.args(["-I", "--disable-mon-ipc", "--disable-mon-llc_miss", "-u", "csv"]);
+        let script = r#"
+            for group in $(seq 0 $(($1 - 1))); do cp -r "$2" "$3/mon_groups/pqos-$$-$group"; done
+            shift 3
+            exec pqos "$@"
+        "#;
+        let mut command = Command::new("sh");
+        command.args(["-ec", script, "sh", &self.workloads.to_string()]);
+        command.arg(host.at("monitor")).arg(RESCTRL).args([
+            "-I",
+            "--disable-mon-ipc",
+            "--disable-mon-llc_miss",
+            "-u",
+            "csv",
+        ]);
         command.args(["-i", &(self.tick_ms / 100).to_string()]);
         command.args(["-p", &format!("all:{}", ids.join(","))]);
         Process::start(&mut command)
@@ -199,6 +215,7 @@ impl Row {
             let _ = actuator.add(app, "sleeper", &[]);
         }
         let begun = Instant::now();
+        let watched = || groups_with("mon_data/mon_L3_00/mbm_total_bytes");
         while watched() < self.workloads as usize {
             assert!(begun.elapsed() < PATIENCE, "{} of {} watched", watched(), self.workloads);
             sleep(Duration::from_millis(10));
@@ -207,11 +224,12 @@ impl Row {
     }
 }
 
-/// Groups that have all their files.
-fn watched() -> usize {
+/// Monitoring groups with something in this file.
+fn groups_with(file: &str) -> usize {
     let groups = fs::read_dir(Path::new(RESCTRL).join("mon_groups")).unwrap();
-    let last = "mon_data/mon_L3_00/mbm_total_bytes";
-    groups.filter(|group| group.as_ref().unwrap().path().join(last).exists()).count()
+    let has =
+        |group: &fs::DirEntry| fs::metadata(group.path().join(file)).is_ok_and(|of| of.len() > 0);
+    groups.filter(|group| has(group.as_ref().unwrap())).count()
 }
 
 /// A client, until it is dropped.

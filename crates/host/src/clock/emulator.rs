@@ -95,23 +95,24 @@ impl Clock for EmulatorClock {
         false
     }
 
-    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<()> {
+    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<bool> {
         let targets = self.targets(wait.instructions);
         loop {
             let about = self.now().after(self.portion).min(wait.about);
             let running = self.running;
             self.advance(wait.until, about, &targets)?;
+            let is_over = self.running < running;
             // What comes earlier than that is a program's doing.
-            let is_early = self.now() < about.min(wait.until) || self.running < running;
-            if is_early || self.now() >= wait.until.min(wait.about) {
-                return Ok(());
+            let is_early = self.now() < about.min(wait.until);
+            if is_over || is_early || self.now() >= wait.until.min(wait.about) {
+                return Ok(is_over);
             }
             let mut asked: Vec<PollFd<'_>> =
                 wait.attention.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
             let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
             match poll(&mut asked, Some(&at_once)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return Ok(()),
+                Ok(_) => return Ok(true),
                 Err(why) => return Err(why.into()),
             }
         }

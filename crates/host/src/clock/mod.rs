@@ -36,9 +36,10 @@ pub trait Clock {
     /// Whether the machine was suspended since this was last asked, or the clock was made.
     fn was_suspended(&mut self) -> bool;
 
-    /// Waits. It may come back earlier.
+    /// Waits, and says whether somebody called for attention; or a program is over, where the clock can tell. It may come back
+    /// earlier.
     ///
     /// # Errors
     /// If the clock has stopped for good.
-    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<()>;
+    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<bool>;
 }

@@ -64,7 +64,7 @@ impl Clock for RealClock {
         self.notes_suspension(suspended())
     }
 
-    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<()> {
+    fn wait(&mut self, wait: &Wait<'_>) -> io::Result<bool> {
         let span = wait.until.min(wait.about).since(self.now());
         // No kernel waits for longer than it has seconds; whoever waits is back sooner then.
         let timeout = Timespec::try_from(span.min(Duration::from_secs(3600)));
@@ -72,8 +72,9 @@ impl Clock for RealClock {
         let mut asked: Vec<PollFd<'_>> =
             wait.attention.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         match poll(&mut asked, Some(&timeout)) {
+            Ok(ready) => Ok(ready > 0),
             // A signal came, which somebody else has heeded.
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(rustix::io::Errno::INTR) => Ok(false),
             Err(why) => Err(why.into()),
         }
     }
@@ -90,27 +91,28 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    fn wait_for(clock: &mut RealClock, until: Duration, stream: &UnixStream) -> Duration {
+    fn wait_for(clock: &mut RealClock, until: Duration, stream: &UnixStream) -> (bool, Duration) {
         let from = clock.now();
         let until = from.after(until);
         let attention = [stream.as_fd()];
         let wait =
             Wait { until, about: from.after(LONG), instructions: &[], attention: &attention };
-        clock.wait(&wait).unwrap();
-        clock.now().since(from)
+        let called = clock.wait(&wait).unwrap();
+        (called, clock.now().since(from))
     }
 
     #[test]
     fn it_waits_until_its_time_or_until_somebody_writes() {
         let mut clock = RealClock::new();
         let (mut ours, theirs) = UnixStream::pair().unwrap();
-        let waited = wait_for(&mut clock, Duration::from_millis(20), &theirs);
-        assert!(waited >= Duration::from_millis(20) && waited < LONG, "{waited:?}");
+        let (called, waited) = wait_for(&mut clock, Duration::from_millis(20), &theirs);
+        assert!(!called && waited >= Duration::from_millis(20) && waited < LONG, "{waited:?}");
         ours.write_all(b"x").unwrap();
-        assert!(wait_for(&mut clock, LONG, &theirs) < LONG / 2);
+        let (called, waited) = wait_for(&mut clock, LONG, &theirs);
+        assert!(called && waited < LONG / 2, "{waited:?}");
         // What is past is not waited for.
         let wait = Wait { until: Time::ZERO, about: Time::ZERO, instructions: &[], attention: &[] };
-        clock.wait(&wait).unwrap();
+        assert!(!clock.wait(&wait).unwrap());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What happens.
 
+use std::time::Duration;
+
 use fairways_core::{AppId, Counters, Event, Every, Latencies, Q32, Sample, Time};
 use fairways_resctrl::language::Reading;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::domain::Due;
 use super::windows::Window;
@@ -19,7 +20,7 @@ impl Host {
                 return Some((self.now, domain, event));
             }
             self.collect();
-            if self.now >= self.look_at || self.is_called() {
+            if self.rang != Some(self.now) {
                 self.look();
             }
             if self.domains.values().all(|domain| domain.due.is_empty()) {
@@ -68,6 +69,7 @@ impl Host {
         for domain in self.domains.values_mut() {
             if domain.alarm.take_if(|at| *at <= now).is_some() {
                 domain.tell(Event::Woke);
+                self.rang = Some(now);
             }
         }
     }
@@ -151,20 +153,16 @@ impl Host {
         monitoring.is_some_and(|of| of.events.iter().any(|name| name == "mbm_total_bytes"))
     }
 
-    /// Whether somebody calls for attention.
-    fn is_called(&self) -> bool {
-        let attention = self.programs.attention();
-        let mut asked: Vec<PollFd<'_>> =
-            attention.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut asked, Some(&at_once)).is_ok_and(|readable| readable > 0)
-    }
-
     /// Lets time pass until something may have happened.
     fn wait(&mut self) {
         const FOREVER: Time = Time::from_nanos(u64::MAX);
         let tells = self.clock.tells_instructions();
         let (mut until, mut about) = (self.stop_at.unwrap_or(FOREVER), self.look_at);
+        if self.rang == Some(self.now) && (about <= self.now || self.is_called) {
+            // What there is to see is of the next instant.
+            about = self.now.after(Duration::from_nanos(1));
+            until = about;
+        }
         let mut instructions = Vec::new();
         for domain in self.domains.values() {
             until = domain.alarm.map_or(until, |alarm| until.min(alarm));
@@ -176,10 +174,15 @@ impl Host {
                 }
             }
         }
-        let attention = self.programs.attention();
+        let mut attention = self.programs.attention();
+        if self.now < self.heed_at {
+            about = about.min(self.heed_at);
+            attention.clear();
+        }
         let wait = Wait { until, about, instructions: &instructions, attention: &attention };
-        if let Err(why) = self.clock.wait(&wait) {
-            self.failure = Some(Failure::Clock(why));
+        match self.clock.wait(&wait) {
+            Ok(is_called) => self.is_called |= is_called,
+            Err(why) => self.failure = Some(Failure::Clock(why)),
         }
         self.now = self.now.max(self.clock.now());
         if self.clock.was_suspended() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use fairways_core::{Answered, AppId, Event};
 
@@ -11,6 +12,9 @@ use crate::actuate;
 use crate::counters::Target;
 use crate::latency;
 use crate::programs::{Change, ProgramKey};
+
+/// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
+const HEED: Duration = Duration::from_millis(10);
 
 /// A program that is managed.
 pub(super) struct Member {
@@ -77,11 +81,8 @@ impl Host {
             let (Some(was), Some(now)) = (was, kind.map(|kind| &self.kinds[kind])) else {
                 continue;
             };
-            let tells = was.wish != now.wish && !member.is_gone;
-            for domain in member.domains.iter().filter(|_| tells) {
-                if let Some(domain) = self.domains.get_mut(domain) {
-                    domain.tell(Event::Wished { app, wish: now.wish });
-                }
+            if was.wish != now.wish {
+                self.wished.push(app);
             }
         }
         self.look_at = self.now;
@@ -111,9 +112,23 @@ impl Host {
         }
     }
 
-    /// Looks who is there, and what others did.
+    /// Looks who is there, if somebody called, and also what others did if it is time to.
     pub(super) fn look(&mut self) {
-        self.look_at = self.now.after(self.settings.look);
+        let is_time = self.now >= self.look_at;
+        if is_time {
+            self.look_at = self.now.after(self.settings.look);
+            self.look_at_resctrl();
+            self.tell_wishes();
+        }
+        if is_time || self.is_called {
+            self.is_called = false;
+            self.heed_at = self.now.after(HEED);
+            self.look_at_programs(is_time);
+        }
+    }
+
+    /// Looks what others did.
+    fn look_at_resctrl(&mut self) {
         match self.actuator.look() {
             Ok(changes) => {
                 self.trouble = None;
@@ -126,10 +141,13 @@ impl Host {
             }
             Err(why @ actuate::Error::Unmounted { .. }) => {
                 self.failure = Some(Failure::Unmounted(why));
-                return;
             }
             Err(why) => self.say(&why.to_string()),
         }
+    }
+
+    /// Looks who is there, and which threads they have: if it `is_time` to, or else if they may have other processes.
+    fn look_at_programs(&mut self, is_time: bool) {
         match self.programs.look() {
             Ok(changes) => {
                 let (gone, came): (Vec<_>, Vec<_>) =
@@ -140,9 +158,29 @@ impl Host {
             }
             Err(why) => self.say(&format!("programs: {why}")),
         }
+        let has_changed = self.programs.has_changed();
+        if !has_changed && !is_time {
+            return;
+        }
         let apps: Vec<AppId> = self.members.keys().copied().collect();
         for app in apps {
             self.look_at_tasks(app);
+        }
+    }
+
+    /// Tells what owners ask for now.
+    fn tell_wishes(&mut self) {
+        for app in std::mem::take(&mut self.wished) {
+            let member = self.members.get(&app).filter(|member| !member.is_gone);
+            let kind = member.and_then(|member| self.kinds.get(member.kind?));
+            let (Some(member), Some(kind)) = (member, kind) else { continue };
+            for id in &member.domains {
+                if let Some(domain) = self.domains.get_mut(id)
+                    && domain.told.contains(&app)
+                {
+                    domain.tell(Event::Wished { app, wish: kind.wish });
+                }
+            }
         }
     }
 
@@ -286,8 +324,6 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     struct Scripted(Vec<Option<Vec<Answered>>>);

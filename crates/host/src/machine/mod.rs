@@ -58,6 +58,13 @@ pub struct Host {
     now: Time,
     /// When to look again at who is there.
     look_at: Time,
+    /// When to heed again who calls for attention, and whether somebody has called who was not heeded.
+    heed_at: Time,
+    is_called: bool,
+    /// When an alarm rang last, after which nothing but alarms happens at that instant.
+    rang: Option<Time>,
+    /// Programs of which something else is asked.
+    wished: Vec<AppId>,
     stop: Option<Arc<AtomicBool>>,
     stop_at: Option<Time>,
     failure: Option<Failure>,
@@ -97,6 +104,10 @@ impl Host {
             next_id: 0,
             now,
             look_at: now,
+            heed_at: now,
+            is_called: false,
+            rang: None,
+            wished: Vec::new(),
             stop: None,
             stop_at: None,
             failure: None,

@@ -65,6 +65,7 @@ pub struct Programs {
     /// How many matches of an entry have been programs of their own.
     numbers: Vec<u32>,
     next: u64,
+    has_changed: bool,
     /// Those that are not wanted any more, until a look has said so.
     unwanted: Vec<ProgramKey>,
 }
@@ -91,6 +92,7 @@ impl Programs {
             numbers: Vec::new(),
             next: 0,
             unwanted: Vec::new(),
+            has_changed: true,
         };
         programs.set_wanted(wanted)?;
         Ok(programs)
@@ -140,6 +142,7 @@ impl Programs {
             }
         }
         (self.wanted, self.numbers, self.scan) = (wanted, numbers, true);
+        self.has_changed = true;
         self.rematch();
         self.notice.stir()
     }
@@ -181,6 +184,11 @@ impl Programs {
     #[must_use]
     pub const fn is_told_of_processes(&self) -> bool {
         self.connector.is_some()
+    }
+
+    /// Whether anything happened since this was last asked, by which programs may have other processes than before.
+    pub fn has_changed(&mut self) -> bool {
+        std::mem::take(&mut self.has_changed)
     }
 
     /// Finds who came and who went since the last look.
@@ -240,6 +248,7 @@ impl Programs {
             changed |= self.refresh_processes(look, stirred)?;
         }
         if changed {
+            self.has_changed = true;
             self.programs.values_mut().for_each(|program| program.counts = None);
         }
         Ok(changed)

@@ -122,6 +122,7 @@ impl Proc {
 
     /// What changes with the number of a process's threads: the links of its `task`, one for each and two
     /// (`proc_task_getattr` of the kernel's fs/proc/base.c). `None` if it is gone.
+    #[allow(clippy::useless_conversion, reason = "32 bits where the processor is an Arm")]
     pub(super) fn count_threads(&self, pid: i32) -> Option<u64> {
         let path = self.root.join(format!("{pid}/task"));
         rustix::fs::stat(&path).ok().map(|about| u64::from(about.st_nlink))

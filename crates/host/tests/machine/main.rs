@@ -1,0 +1,7 @@
+//! The host as policies know it, over an emulator.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod conformance;
+mod parity;

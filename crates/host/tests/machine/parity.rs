@@ -1,0 +1,124 @@
+//! Every cache policy decides behind the files as it does on a chip by itself: the same events, to the last digit, and the same
+//! plans at the same times.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_chip::service::{Load, Stage};
+use fairways_chip::{Chip, Job, Phase, Settings, Shape, Then, preset, program};
+use fairways_core::{Action, Event, Llc, Machine, Objective, Policy, Q32, Time, Wish};
+use fairways_lab::profile;
+use fairways_policy::by_name;
+
+use crate::common::{Bench, can_mount};
+
+/// A Xeon E5-2630 of which everything is so many times smaller and faster, so that a second is as long for it as for a large one.
+const SMALLER: u32 = 320;
+
+fn settings() -> Settings {
+    let mut chip = preset::preset("xeon-e5-2630").unwrap();
+    chip.sets /= SMALLER;
+    (chip.l1, chip.l2) = (Shape { sets: 1, ways: 8 }, None);
+    chip.llc = Llc { clos: 6, ..chip.llc };
+    Settings { time_scale: SMALLER, seed: 5, ..Settings::new(chip) }
+}
+
+fn job(text: &str) -> Job {
+    let phase =
+        |(program, length): (Option<_>, _)| Phase { program: program.map(Arc::new), length };
+    let phases = program::parse(text, |_| None).unwrap().into_iter().map(phase).collect();
+    Job { phases, then: Then::Exit, ..Job::default() }
+}
+
+/// A service, and programs that are sensitive, stream, and hardly use the cache; one of them ends on the way.
+fn jobs(policy: &str) -> Vec<Job> {
+    let silo = "regions:13.7:40%13K:35%75K:25%300K:request=415k:cv=0.56:cpi=0.7:overlap=2";
+    let objective = Objective { slo: Duration::from_millis(2), percentile: Q32::from_int(99) };
+    let asked = |ways| Wish { baseline_ways: Some(ways), ..Wish::default() };
+    let service = Wish { objective: Some(objective), ..asked(4) };
+    let loads = vec![Stage::of(Load::Poisson { per_second: 1500.0 })];
+    let mut jobs = vec![
+        Job { wish: service, loads, ..job(silo) },
+        Job { wish: asked(3), ..job("regions:10:40%20K:20%50K:40%stream:cpi=0.55:overlap=5") },
+        Job { wish: asked(3), ..job("mlr:40K") },
+        Job { wish: asked(2), ..job("mload:1M") },
+        Job { instructions: Some(1_500_000_000), ..job("lookbusy") },
+    ];
+    if matches!(policy, "ucp" | "ucp-slowdown" | "yu-petrov") {
+        let time = Duration::from_millis(200);
+        for job in &mut jobs {
+            job.profile = Some(Arc::new(profile(settings(), job, time, time).unwrap()));
+        }
+    }
+    jobs
+}
+
+/// What a machine told and a policy asked for until then, a line each.
+fn story(machine: &mut dyn Machine, policy: &mut dyn Policy, until: Time) -> Vec<String> {
+    let mut story = Vec::new();
+    while let Some((at, event)) = machine.next_event() {
+        if at >= until {
+            break;
+        }
+        if !matches!(event, Event::Started { .. }) {
+            story.push(format!("{} {event:?}", at.nanos()));
+        }
+        policy.handle(at, &event, &mut |action| {
+            if !matches!(action, Action::Estimated { .. } | Action::Classified { .. }) {
+                story.push(format!("{} {action:?}", at.nanos()));
+            }
+            machine.carry_out(action);
+        });
+    }
+    story
+}
+
+fn compare(name: &str, seconds: u64) {
+    let jobs = jobs(name);
+    let until = Time::ZERO.after(Duration::from_secs(seconds));
+    let mut chip = Chip::new(settings(), jobs.clone()).unwrap();
+    chip.stop_at(until);
+    let alone = story(&mut chip, by_name(name).unwrap().as_mut(), until);
+    let bench = Bench::new(settings(), &jobs);
+    let mut host = bench.host_of_all(until);
+    let behind = {
+        let mut machine = host.one_domain().unwrap();
+        story(&mut machine, by_name(name).unwrap().as_mut(), until)
+    };
+    assert!(host.failure().is_none(), "{name}: {:?}", host.failure());
+    let plans = alone.iter().filter(|line| line.contains("Partition {")).count();
+    let exits = alone.iter().filter(|line| line.contains("Exited")).count();
+    assert!(plans >= 1 && exits == 1, "{name}: {plans} plans, {exits} exits");
+    for (line, (alone, behind)) in alone.iter().zip(&behind).enumerate() {
+        assert_eq!(alone, behind, "{name}, line {line}");
+    }
+    assert_eq!(alone.len(), behind.len(), "{name}: {:?}", alone.last());
+    let restored = host.close();
+    assert!(restored.left.is_empty(), "{name}: {restored}");
+}
+
+macro_rules! parity {
+    ($($test:ident: $name:literal for $seconds:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            if can_mount() {
+                compare($name, $seconds);
+            }
+        }
+    )*};
+}
+
+parity! {
+    stock: "stock" for 3;
+    equal: "equal" for 3;
+    fixed: "static" for 3;
+    ucp: "ucp" for 3;
+    ucp_slowdown: "ucp-slowdown" for 3;
+    yu_petrov: "yu-petrov" for 3;
+    dcat: "dcat" for 12;
+    dunn: "dunn" for 6;
+    kpart: "kpart" for 6;
+    lfoc: "lfoc" for 6;
+    lfoc_plus: "lfoc-plus" for 6;
+    locpart: "locpart" for 12;
+}
