@@ -37,28 +37,26 @@ impl Host {
 
     /// The next of what happens now.
     fn due(&mut self) -> Option<(u32, Event)> {
-        loop {
-            let next = |domain: &mut super::Domain| domain.due.pop_front();
-            let (id, due) = self.domains.iter_mut().find_map(|(&id, of)| Some((id, next(of)?)))?;
-            match due {
-                Due::Event(event) => return Some((id, event)),
-                Due::Start(app) => {
-                    let kind = self.members.get(&app).and_then(|of| self.kinds.get(of.kind?));
-                    let (wish, profile) =
-                        kind.map(|of| (of.wish, of.profile.clone())).unwrap_or_default();
-                    if let Some(domain) = self.domains.get_mut(&id) {
-                        domain.told.push(app);
-                    }
-                    return Some((id, Event::Started { app, wish, profile }));
+        let next = |domain: &mut super::Domain| domain.due.pop_front();
+        let (id, due) = self.domains.iter_mut().find_map(|(&id, of)| Some((id, next(of)?)))?;
+        match due {
+            Due::Event(event) => Some((id, event)),
+            Due::Start(app) => {
+                let kind = self.members.get(&app).and_then(|of| self.kinds.get(of.kind?));
+                let (wish, profile) =
+                    kind.map(|of| (of.wish, of.profile.clone())).unwrap_or_default();
+                if let Some(domain) = self.domains.get_mut(&id) {
+                    domain.told.push(app);
                 }
-                Due::Exit(app) => {
-                    if let Some(domain) = self.domains.get_mut(&id) {
-                        domain.told.retain(|other| *other != app);
-                        domain.windows.remove(&app);
-                    }
-                    self.forget(app, id);
-                    return Some((id, Event::Exited { app }));
+                Some((id, Event::Started { app, wish, profile }))
+            }
+            Due::Exit(app) => {
+                if let Some(domain) = self.domains.get_mut(&id) {
+                    domain.told.retain(|other| *other != app);
+                    domain.windows.remove(&app);
                 }
+                self.forget(app, id);
+                Some((id, Event::Exited { app }))
             }
         }
     }

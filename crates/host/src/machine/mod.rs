@@ -1,6 +1,6 @@
 //! The host as what policies know: events and actions, a domain at a time.
 //!
-//! Each L3 domain is to its policy what a [`Machine`](fairways_core::Machine) is: [`Host::next_event`] says what happened and in which
+//! Each L3 domain is to its policy what a [`Machine`] is: [`Host::next_event`] says what happened and in which
 //! domain, [`Host::carry_out`] does what the domain's policy asks for. A host with one domain is a machine by itself
 //! ([`Host::one_domain`]).
 //!

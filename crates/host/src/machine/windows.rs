@@ -13,6 +13,8 @@ pub(super) struct Window {
     pub(super) straddled: bool,
     /// When to look whether its instructions have been retired, where the clock can't tell.
     pub(super) poll_at: Time,
+    /// When that was last looked at, and how many it had retired then.
+    seen: (Time, Option<u64>),
 }
 
 /// No program is looked at more often.
@@ -27,13 +29,14 @@ const IDLE: Duration = Duration::from_millis(100);
 impl Window {
     pub(super) fn new(every: Every, since: Time, from: Counters) -> Self {
         let poll_at = since.after(SOONEST);
-        Self { every, since, from, straddled: false, poll_at }
+        Self { every, since, from, straddled: false, poll_at, seen: (since, from.instructions) }
     }
 
     /// The next window, which begins with the end of this one.
     pub(super) fn next(&self, now: Time, from: Counters) -> Self {
         let poll_at = now.after(soon(now.since(self.since)));
-        Self { since: now, from, straddled: false, poll_at, ..*self }
+        let seen = (now, from.instructions);
+        Self { since: now, from, straddled: false, poll_at, seen, ..*self }
     }
 
     /// When it ends, if that is a matter of time.
@@ -68,13 +71,16 @@ impl Window {
         };
         let did = u128::from(to.saturating_sub(from));
         let left = u128::from(count.max(1)).saturating_sub(did);
-        let wait = if did == 0 {
-            now.since(self.since).clamp(SOONEST, IDLE)
-        } else {
-            let nanos = now.since(self.since).as_nanos().saturating_mul(left) / did;
-            soon(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+        // As fast as of late: it may have slept before.
+        let (last, seen) = self.seen;
+        let passed = now.since(last);
+        let new = u128::from(to.saturating_sub(seen.unwrap_or(from)));
+        let expected = passed.as_nanos().saturating_mul(left).checked_div(new);
+        let wait = match expected {
+            None => (passed * 2).clamp(SOONEST, IDLE),
+            Some(nanos) => soon(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))),
         };
-        self.poll_at = now.after(wait);
+        (self.poll_at, self.seen) = (now.after(wait), (now, Some(to)));
     }
 }
 
