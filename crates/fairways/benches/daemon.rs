@@ -63,7 +63,8 @@ fn rows() -> Vec<Row> {
         .filter(|row| row.client == Client::Pqos)
         .for_each(|row| row.groups = CLASSES - 1);
     // LFOC's windows are by instructions, whatever the tick.
-    rows.retain(|row| row.client != Client::Daemon("lfoc") || row.tick_ms == 1000);
+    let other = |row: &Row| row.tick_ms != 1000 || (row.groups, row.cpus, row.threads) != (0, 2, 1);
+    rows.retain(|row| row.client != Client::Daemon("lfoc") || !other(row));
     for threads in [1, 8, 64] {
         for client in [Client::PerfThreads, Client::PerfCgroup] {
             rows.push(Row { client, threads, workloads: 16, ..row });

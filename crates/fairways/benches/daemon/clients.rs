@@ -20,7 +20,7 @@ use crate::sleepers::{NAME, Sleepers};
 /// Much longer than any client needs to begin.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// For how long CPU time, and then system calls, are counted of a client with a clock.
-const SPAN: Duration = Duration::from_secs(4);
+const SPAN: Duration = Duration::from_secs(3);
 /// Ticks of those without.
 const TICKS: u32 = 2000;
 
@@ -84,7 +84,7 @@ impl fmt::Display for Cost {
 impl Row {
     pub(crate) fn measure(&self, host: &mut Host, counts: bool) -> Cost {
         let sleepers = Sleepers::start(self.workloads, self.threads);
-        host.begin(self.cpus, self.groups);
+        host.begin(self.cpus, self.groups, &sleepers.threads().concat());
         if self.client != Client::Pqos {
             host.fill();
         }
@@ -154,7 +154,7 @@ impl Row {
             sleep(Duration::from_millis(50));
         }
         // What comes with the first ticks is over.
-        sleep(Duration::from_millis(2500));
+        sleep(Duration::from_millis(1500));
         let (before, began) = (nanos(pid), Instant::now());
         sleep(SPAN);
         let (spent, span) = (nanos(pid) - before, began.elapsed().as_secs_f64());

@@ -1,6 +1,7 @@
 //! A host whose resctrl is plain files.
 
 use std::fs;
+use std::io::Write;
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,8 +50,8 @@ impl Host {
         self.folder.path().join(name)
     }
 
-    /// An empty resctrl of a machine with these CPUs, and with other managers' groups in it.
-    pub(crate) fn begin(&mut self, cpus: u32, groups: u32) {
+    /// A resctrl of a machine with these CPUs, with these threads among those in the root's group, and with other managers' groups.
+    pub(crate) fn begin(&mut self, cpus: u32, groups: u32, threads: &[i32]) {
         if self.cpus != cpus {
             self.machine(cpus);
         }
@@ -60,6 +61,10 @@ impl Host {
             if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
         }
         copy(&self.at("root"), root);
+        let mut tasks = fs::OpenOptions::new().append(true).open(root.join("tasks")).unwrap();
+        for thread in threads {
+            writeln!(tasks, "{thread}").unwrap();
+        }
         for group in 1..=groups {
             copy(&self.at("class"), &root.join(format!("COS{group}")));
         }

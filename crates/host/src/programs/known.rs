@@ -191,6 +191,14 @@ impl Programs {
         std::mem::take(&mut self.has_changed)
     }
 
+    /// Whether a program may have other threads than when this was last asked: where the kernel tells of all, only if it has told
+    /// of one.
+    pub fn has_other_threads(&mut self) -> bool {
+        std::mem::take(&mut self.table.has_threads)
+            || self.forest.is_some()
+            || self.connector.is_none()
+    }
+
     /// Finds who came and who went since the last look.
     ///
     /// # Errors
