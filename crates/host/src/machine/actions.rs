@@ -93,7 +93,7 @@ impl Host {
             Err(why) => {
                 tracing::error!(target: "fairways::machine", "the plan before stays: {why}");
                 // What others did is to be seen before the next plan.
-                self.look_at = self.now;
+                (self.look_at, self.others_at) = (self.now, self.now);
                 Err(PartitionError::Failed)
             }
         }

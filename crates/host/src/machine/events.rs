@@ -192,7 +192,7 @@ impl Host {
     /// The machine was suspended: windows begin anew.
     fn resume(&mut self) {
         tracing::info!(target: "fairways::machine", "resumed: windows begin anew");
-        self.look_at = self.now;
+        (self.look_at, self.others_at) = (self.now, self.now);
         let of = |(&id, domain): (&u32, &super::Domain)| {
             let windows = domain.windows.iter().map(move |(&app, window)| (id, app, window.every));
             windows.collect::<Vec<_>>()

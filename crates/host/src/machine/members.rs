@@ -16,6 +16,9 @@ use crate::programs::{Change, ProgramKey};
 /// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
 const HEED: Duration = Duration::from_millis(10);
 
+/// What nobody calls for, and nobody is waiting for, is looked at no more often.
+const SELDOM: Duration = Duration::from_secs(1);
+
 /// A program that is managed.
 pub(super) struct Member {
     pub(super) program: ProgramKey,
@@ -128,13 +131,16 @@ impl Host {
         let is_time = self.now >= self.look_at;
         if is_time {
             self.look_at = self.now.after(self.settings.look);
-            self.look_at_resctrl();
+            if self.now >= self.others_at {
+                self.others_at = self.now.after(self.settings.look.max(SELDOM));
+                self.look_at_resctrl();
+            }
             self.tell_wishes();
         }
         if is_time || self.is_called {
             self.is_called = false;
             self.heed_at = self.now.after(HEED);
-            self.look_at_programs();
+            self.look_at_programs(is_time);
         }
     }
 
@@ -157,8 +163,9 @@ impl Host {
         }
     }
 
-    /// Looks who is there.
-    fn look_at_programs(&mut self) {
+    /// Looks who is there, and which threads they have: at once if they may have other processes, if it `is_time` to where they may
+    /// have other threads, and now and then.
+    fn look_at_programs(&mut self, is_time: bool) {
         match self.programs.look() {
             Ok(changes) => {
                 let (gone, came): (Vec<_>, Vec<_>) =
@@ -169,6 +176,12 @@ impl Host {
             }
             Err(why) => self.say(&format!("programs: {why}")),
         }
+        let has_changed = self.programs.has_changed();
+        let has_threads = is_time && self.programs.has_other_threads();
+        if !has_changed && !has_threads && self.now < self.tasks_at {
+            return;
+        }
+        self.tasks_at = self.now.after(self.settings.look.max(SELDOM));
         let apps: Vec<AppId> = self.members.keys().copied().collect();
         for app in apps {
             self.look_at_tasks(app);

@@ -58,8 +58,10 @@ pub struct Host {
     next_id: u32,
     /// What is told happens now.
     now: Time,
-    /// When to look again at who is there.
+    /// When to look again at who is there; at what others did, and at threads, if nothing tells of them.
     look_at: Time,
+    others_at: Time,
+    tasks_at: Time,
     /// When to heed again who calls for attention, and whether somebody has called who was not heeded.
     heed_at: Time,
     is_called: bool,
@@ -106,6 +108,8 @@ impl Host {
             next_id: 0,
             now,
             look_at: now,
+            others_at: now,
+            tasks_at: now,
             heed_at: now,
             is_called: false,
             rang: None,
