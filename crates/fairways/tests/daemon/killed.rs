@@ -279,7 +279,7 @@ fn killed_everywhere(how: How, kernel: &str) {
         "{tried} calls: killed {killed} times, {halfway} in the middle, {monitored} while programs were monitored"
     );
     // A run's length differs a little, by what else comes and goes in /proc.
-    assert!(killed * 10 > tried * 9, "killed {killed} times of {tried}");
+    assert!(killed * 10 > tried * 8, "killed {killed} times of {tried}");
     assert!(halfway > tried / 3, "{halfway} times in the middle of {tried}");
     assert!(monitored > tried / 4, "{monitored} times with groups to monitor of {tried}");
 }
