@@ -14,6 +14,7 @@ use super::program::Program;
 use super::refine::Plan;
 use super::restore::{Restored, put_back, recover};
 use super::survey::Survey;
+use super::topology::Topology;
 use super::tree::Tree;
 use super::{Error, OpenError, Settings};
 
@@ -27,6 +28,7 @@ pub struct Actuator {
     pub(super) tree: Tree,
     pub(super) state: State,
     pub(super) survey: Survey,
+    pub(super) topology: Topology,
     pub(super) offers: Offers,
     pub(super) domains: Vec<Domain>,
     pub(super) classes: Vec<Class>,
@@ -68,12 +70,15 @@ impl Actuator {
             )));
         };
         let offers = Offers::find(&survey, &settings)?;
-        let domains = offers.domains(&survey, &tree, &settings);
+        let mut topology = Topology::default();
+        topology.refresh(&settings.sysfs);
+        let domains = offers.domains(&survey, &tree, &topology);
         Ok(Self {
             settings,
             tree,
             state,
             survey,
+            topology,
             offers,
             domains,
             classes: Vec::new(),
@@ -158,8 +163,9 @@ impl Actuator {
 
     /// Whether a group of this name is one of this actuator's.
     pub(super) fn is_ours(&self, name: &str) -> bool {
+        let is_it = |program: &Program| program.monitored && program.name == name;
         self.classes.iter().any(|class| class.name == name)
-            || self.programs.values().any(|program| program.monitored && program.name == name)
+            || Program::owner(name).and_then(|app| self.programs.get(&app)).is_some_and(is_it)
     }
 }
 

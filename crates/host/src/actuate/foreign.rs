@@ -1,6 +1,6 @@
 //! What other managers have made, which stays as it is.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use fairways_core::WayMask;
@@ -27,17 +27,34 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// The groups that are not `ours`, and the MON groups that are not, by their paths. A group that goes meanwhile is not there.
-pub(super) fn strangers(
+/// The groups that there are, but for our classes.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    /// Other managers'.
+    pub(super) foreign: Vec<Foreign>,
+    /// The paths of their MON groups.
+    pub(super) monitors: Vec<String>,
+    /// The paths of our MON groups.
+    pub(super) ours: BTreeSet<String>,
+}
+
+/// Finds groups, and whether they are `ours`. One that goes meanwhile is not there.
+pub(super) fn groups(
     tree: &Tree,
     sides: &[&'static str],
     ours: &dyn Fn(&str) -> bool,
-) -> Result<(Vec<Foreign>, Vec<String>), Error> {
-    let (mut groups, mut monitors) = (Vec::new(), Vec::new());
+) -> Result<Groups, Error> {
+    let mut groups = Groups::default();
     for name in std::iter::once(String::new()).chain(classes(tree)?) {
         let below = of(&name, "mon_groups");
-        let others = tree.directories(&below)?.into_iter().filter(|monitor| !ours(monitor));
-        monitors.extend(others.map(|monitor| format!("{below}/{monitor}")));
+        for monitor in tree.directories(&below)? {
+            let path = format!("{below}/{monitor}");
+            if ours(&monitor) {
+                groups.ours.insert(path);
+            } else {
+                groups.monitors.push(path);
+            }
+        }
         if name.is_empty() || ours(&name) {
             continue;
         }
@@ -52,9 +69,9 @@ pub(super) fn strangers(
             let all = union.entry(domain).or_default();
             *all = WayMask::from_bits(all.bits() | mask.bits());
         }
-        groups.push(Foreign { name, masks: union, exclusive });
+        groups.foreign.push(Foreign { name, masks: union, exclusive });
     }
-    Ok((groups, monitors))
+    Ok(groups)
 }
 
 /// The threads in groups that are not `ours`, each with the group's path; a MON group is named where it is in one. Groups are listed

@@ -11,7 +11,7 @@ use super::foreign::Foreign;
 use super::foreign::members;
 use super::program::Program;
 use super::restore::enter;
-use super::survey::{Masks, Survey};
+use super::survey::Masks;
 
 /// What is not as it was at the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,8 +43,8 @@ impl Actuator {
         if !self.tree.is_mounted() {
             return Err(unmounted());
         }
-        let survey = match Survey::read(&self.tree, &|name| self.is_ours(name)) {
-            Ok(survey) => survey.ok_or_else(unmounted)?,
+        let survey = match self.survey.again(&self.tree, &|name| self.is_ours(name)) {
+            Ok(survey) => survey,
             Err(error) if error.is_gone() => return Err(unmounted()),
             Err(error) => return Err(error),
         };
@@ -53,7 +53,8 @@ impl Actuator {
             others: differences(&self.survey.foreign, &survey.foreign),
             ..Changes::default()
         };
-        let domains = offers.domains(&survey, &self.tree, &self.settings);
+        self.topology.refresh(&self.settings.sysfs);
+        let domains = offers.domains(&survey, &self.tree, &self.topology);
         changes.domains = domains != self.domains;
         (self.survey, self.offers, self.domains) = (survey, offers, domains);
         if self.settings.dry_run {
@@ -76,7 +77,7 @@ impl Actuator {
     /// Which MON groups of ours are gone.
     fn see_monitors(&mut self, changes: &mut Changes) -> Result<(), Error> {
         for (&app, program) in self.programs.iter_mut().filter(|(_, program)| program.monitored) {
-            if self.tree.inode(&program.group())?.is_none() {
+            if !self.survey.ours.contains(&program.group()) {
                 program.unmonitored();
                 self.state.note(|ledger| ledger.groups.retain(|made| made.name != program.name));
                 changes.unmonitored.push(app);

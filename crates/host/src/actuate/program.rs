@@ -59,6 +59,12 @@ impl Program {
         Self { name: name.replace(|letter| !plain(letter), "_"), ..Self::default() }
     }
 
+    /// Whose MON group would be called so.
+    pub(super) fn owner(name: &str) -> Option<AppId> {
+        let (app, _) = name.strip_prefix("fairways.")?.split_once('-')?;
+        app.parse().ok().map(AppId)
+    }
+
     /// The path of the MON group of that name in a class.
     pub(super) fn monitor_in(class: &str, name: &str) -> String {
         format!("{}/{name}", of(class, "mon_groups"))
@@ -116,6 +122,13 @@ impl Actuator {
             list(&mut listed);
             let program = self.programs.get_mut(&app).ok_or(Error::Unknown(app))?;
             if self.settings.dry_run {
+                break;
+            }
+            let is_known = |thread: &i32| {
+                program.placed.contains(thread) || program.others.contains_key(thread)
+            };
+            let known = program.placed.len() + program.others.len();
+            if listed.len() == known && listed.iter().all(is_known) {
                 break;
             }
             if pass == 0 {
@@ -314,6 +327,7 @@ mod tests {
             ("", "fairways.7-"),
         ] {
             assert_eq!(Program::new(AppId(7), name).name, group);
+            assert_eq!(Program::owner(group), Some(AppId(7)));
         }
         assert_eq!(Program::new(AppId(7), &"x".repeat(300)).name.len(), LONGEST);
     }

@@ -1,13 +1,13 @@
 //! What there is: the cache, its domains, and what others hold.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Cache, Info, Monitoring, Schemata, Value};
 
 use super::Error;
-use super::foreign::{Foreign, strangers};
+use super::foreign::{Foreign, Groups, groups};
 use super::tree::Tree;
 
 /// The names of the L3's lines in `schemata`: one, or two where code and data are apart (CDP).
@@ -29,6 +29,8 @@ pub(super) struct Survey {
     pub(super) foreign: Vec<Foreign>,
     /// MON groups that Fairways did not make, wherever they are.
     pub(super) monitors: Vec<String>,
+    /// The paths of those that it made.
+    pub(super) ours: BTreeSet<String>,
 }
 
 /// One L3 cache.
@@ -56,10 +58,27 @@ impl Survey {
         let Some(cache) = info.caches.into_iter().find(|cache| cache.resource == last) else {
             return Ok(None);
         };
-        let domains = domains(tree, last)?;
-        let (foreign, monitors) = strangers(tree, sides, ours)?;
         let monitoring = info.monitoring;
-        Ok(Some(Self { cache, sides, closids, monitoring, domains, foreign, monitors }))
+        let survey = Self {
+            cache,
+            sides,
+            closids,
+            monitoring,
+            domains: Vec::new(),
+            foreign: Vec::new(),
+            monitors: Vec::new(),
+            ours: BTreeSet::new(),
+        };
+        survey.again(tree, ours).map(Some)
+    }
+
+    /// Reads anew what may change while resctrl is mounted, which `info` does not.
+    pub(super) fn again(&self, tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Self, Error> {
+        let domains = domains(tree, self.sides[self.sides.len() - 1])?;
+        let Groups { foreign, monitors, ours } = groups(tree, self.sides, ours)?;
+        let (cache, monitoring) = (self.cache.clone(), self.monitoring.clone());
+        let Self { sides, closids, .. } = *self;
+        Ok(Self { cache, sides, closids, monitoring, domains, foreign, monitors, ours })
     }
 
     /// Ways that others hold in a domain: of groups that do not have the whole cache, or have it for themselves.

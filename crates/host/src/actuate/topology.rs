@@ -1,5 +1,6 @@
 //! Which CPUs share a last-level cache.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -8,20 +9,42 @@ use fairways_resctrl::language::CpuSet;
 /// Room for CPUs: x86's greatest `NR_CPUS` (arch/x86/Kconfig).
 const MOST_CPUS: u32 = 8192;
 
-/// The CPUs of the L3 cache with this id, as sysfs tells of those on line (Documentation/ABI/testing/sysfs-devices-system-cpu,
-/// `cache/index*/{level,id}`); none if it does not tell.
-pub(super) fn cpus_of(sysfs: &Path, id: u32) -> CpuSet {
-    let mut cpus = CpuSet::new();
-    let entries = fs::read_dir(sysfs.join("devices/system/cpu"));
-    for entry in entries.into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("cpu")?.parse::<u32>().ok());
-        let Some(cpu) = number.filter(|&cpu| cpu < MOST_CPUS) else { continue };
-        if l3_of(&entry.path()) == Some(id) {
-            cpus.insert(cpu);
+/// The CPUs of each L3 cache.
+#[derive(Debug, Default)]
+pub(super) struct Topology {
+    /// The list of CPUs on line that the rest was read with.
+    online: Option<String>,
+    caches: BTreeMap<u32, CpuSet>,
+}
+
+impl Topology {
+    /// Reads of all CPUs which L3 they have, if others are on line than before
+    /// (Documentation/ABI/testing/sysfs-devices-system-cpu, `online` and `cache/index*/{level,id}`).
+    pub(super) fn refresh(&mut self, sysfs: &Path) {
+        let cpus = sysfs.join("devices/system/cpu");
+        let online = fs::read_to_string(cpus.join("online")).ok();
+        if online.is_some() && online == self.online {
+            return;
         }
+        self.caches.clear();
+        for entry in fs::read_dir(cpus).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number =
+                name.to_str().and_then(|name| name.strip_prefix("cpu")?.parse::<u32>().ok());
+            let Some(cpu) = number.filter(|&cpu| cpu < MOST_CPUS) else { continue };
+            if let Some(id) = l3_of(&entry.path()) {
+                self.caches.entry(id).or_default().insert(cpu);
+            }
+        }
+        // A CPU that comes is on line before its caches are told, and one that goes is still when they are not any longer.
+        let known = self.caches.values().fold(CpuSet::new(), |all, cpus| all.union(cpus));
+        self.online = online.filter(|online| listed(online) == known);
     }
-    cpus
+
+    /// The CPUs on line of the L3 cache with this id; none if sysfs does not tell.
+    pub(super) fn cpus_of(&self, id: u32) -> CpuSet {
+        self.caches.get(&id).cloned().unwrap_or_default()
+    }
 }
 
 fn l3_of(cpu: &Path) -> Option<u32> {
@@ -51,8 +74,36 @@ mod tests {
             fs::write(index.join("id"), format!("{id}\n")).unwrap();
         }
         fs::create_dir_all(folder.path().join("devices/system/cpu/cpufreq")).unwrap();
-        assert_eq!(cpus_of(folder.path(), 8).to_list(), "0,2");
-        assert_eq!(cpus_of(folder.path(), 0).to_list(), "1");
-        assert!(cpus_of(folder.path(), 3).is_empty());
+        let mut topology = Topology::default();
+        topology.refresh(folder.path());
+        assert_eq!(topology.cpus_of(8).to_list(), "0,2");
+        assert_eq!(topology.cpus_of(0).to_list(), "1");
+        assert!(topology.cpus_of(3).is_empty());
+    }
+
+    #[test]
+    fn it_is_read_again_once_others_are_on_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let cpus = folder.path().join("devices/system/cpu");
+        let index = |cpu: u32| cpus.join(format!("cpu{cpu}/cache/index3"));
+        for cpu in [0, 1] {
+            fs::create_dir_all(index(cpu)).unwrap();
+            fs::write(index(cpu).join("level"), "3\n").unwrap();
+            fs::write(index(cpu).join("id"), "0\n").unwrap();
+        }
+        let mut topology = Topology::default();
+        let mut read = |online: &str| {
+            fs::write(cpus.join("online"), online).unwrap();
+            topology.refresh(folder.path());
+            topology.cpus_of(0).to_list()
+        };
+        assert_eq!(read("0-2\n"), "0-1", "not told yet of the third");
+        fs::create_dir_all(index(2)).unwrap();
+        fs::write(index(2).join("level"), "3\n").unwrap();
+        fs::write(index(2).join("id"), "0\n").unwrap();
+        assert_eq!(read("0-2\n"), "0-2");
+        fs::remove_dir_all(index(2)).unwrap();
+        assert_eq!(read("0-2\n"), "0-2", "not read again");
+        assert_eq!(read("0-1\n"), "0-1");
     }
 }

@@ -1,6 +1,6 @@
 //! Resctrl's files, each operation one system call on the file.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use fairways_resctrl::language::Status;
@@ -147,7 +147,7 @@ impl Tree {
             dir => dir.map_err(failed)?,
         };
         let mut names = Vec::new();
-        for entry in Dir::read_from(dir.as_fd()).map_err(failed)? {
+        for entry in Dir::new(dir).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if entry.file_type() == FileType::Directory && name != "." && name != ".." {

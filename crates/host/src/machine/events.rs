@@ -37,6 +37,7 @@ impl Host {
 
     /// The next of what happens now.
     fn due(&mut self) -> Option<(u32, Event)> {
+        self.domains.retain(|_, domain| !domain.is_gone || !domain.due.is_empty());
         let next = |domain: &mut super::Domain| domain.due.pop_front();
         let (id, due) = self.domains.iter_mut().find_map(|(&id, of)| Some((id, next(of)?)))?;
         match due {
@@ -191,7 +192,7 @@ impl Host {
     /// The machine was suspended: windows begin anew.
     fn resume(&mut self) {
         tracing::info!(target: "fairways::machine", "resumed: windows begin anew");
-        self.look_at = self.now;
+        (self.look_at, self.others_at) = (self.now, self.now);
         let of = |(&id, domain): (&u32, &super::Domain)| {
             let windows = domain.windows.iter().map(move |(&app, window)| (id, app, window.every));
             windows.collect::<Vec<_>>()

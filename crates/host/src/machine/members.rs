@@ -16,6 +16,9 @@ use crate::programs::{Change, ProgramKey};
 /// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
 const HEED: Duration = Duration::from_millis(10);
 
+/// What nobody calls for, and nobody is waiting for, is looked at no more often.
+const SELDOM: Duration = Duration::from_secs(1);
+
 /// A program that is managed.
 pub(super) struct Member {
     pub(super) program: ProgramKey,
@@ -94,7 +97,13 @@ impl Host {
         let found = self.actuator.domains();
         let cpus: Vec<_> = found.iter().map(|of| (of.id, of.cpus.clone())).collect();
         self.source.set_domains(&cpus);
-        self.domains.retain(|id, _| found.iter().any(|of| of.id == *id));
+        for (id, domain) in &mut self.domains {
+            if !domain.is_gone && !found.iter().any(|of| of.id == *id) {
+                tracing::warn!(target: "fairways::machine", domain = id, "nothing of it is on offer any longer");
+                domain.leave();
+                self.members.values_mut().for_each(|member| member.domains.retain(|of| of != id));
+            }
+        }
         for of in found {
             match self.domains.get_mut(&of.id) {
                 None => {
@@ -110,6 +119,11 @@ impl Host {
                 }
             }
         }
+        let is_over = |member: &Member| member.is_gone && member.domains.is_empty();
+        let over = self.members.iter().filter(|(_, member)| is_over(member));
+        for app in over.map(|(&app, _)| app).collect::<Vec<_>>() {
+            self.over(app);
+        }
     }
 
     /// Looks who is there, if somebody called, and also what others did if it is time to.
@@ -117,13 +131,16 @@ impl Host {
         let is_time = self.now >= self.look_at;
         if is_time {
             self.look_at = self.now.after(self.settings.look);
-            self.look_at_resctrl();
+            if self.now >= self.others_at {
+                self.others_at = self.now.after(self.settings.look.max(SELDOM));
+                self.look_at_resctrl();
+            }
             self.tell_wishes();
         }
         if is_time || self.is_called {
             self.is_called = false;
             self.heed_at = self.now.after(HEED);
-            self.look_at_programs();
+            self.look_at_programs(is_time);
         }
     }
 
@@ -146,8 +163,9 @@ impl Host {
         }
     }
 
-    /// Looks who is there.
-    fn look_at_programs(&mut self) {
+    /// Looks who is there, and which threads they have: at once if they may have other processes, if it `is_time` to where they may
+    /// have other threads, and now and then.
+    fn look_at_programs(&mut self, is_time: bool) {
         match self.programs.look() {
             Ok(changes) => {
                 let (gone, came): (Vec<_>, Vec<_>) =
@@ -158,6 +176,12 @@ impl Host {
             }
             Err(why) => self.say(&format!("programs: {why}")),
         }
+        let has_changed = self.programs.has_changed();
+        let has_threads = is_time && self.programs.has_other_threads();
+        if !has_changed && !has_threads && self.now < self.tasks_at {
+            return;
+        }
+        self.tasks_at = self.now.after(self.settings.look.max(SELDOM));
         let apps: Vec<AppId> = self.members.keys().copied().collect();
         for app in apps {
             self.look_at_tasks(app);
@@ -242,7 +266,11 @@ impl Host {
     fn end(&mut self, app: AppId) {
         let Some(member) = self.members.get_mut(&app) else { return };
         member.is_gone = true;
-        for domain in member.domains.clone() {
+        let domains = member.domains.clone();
+        if domains.is_empty() {
+            self.over(app);
+        }
+        for domain in domains {
             match self.domains.get_mut(&domain) {
                 Some(domain) => domain.due.push_back(Due::Exit(app)),
                 None => self.forget(app, domain),
@@ -255,11 +283,16 @@ impl Host {
         let Some(member) = self.members.get_mut(&app) else { return };
         member.domains.retain(|other| *other != domain);
         if member.is_gone && member.domains.is_empty() {
-            self.members.remove(&app);
-            self.source.end(app);
-            if let Err(why) = self.actuator.remove(app) {
-                self.say(&why.to_string());
-            }
+            self.over(app);
+        }
+    }
+
+    /// A program is over, as far as any domain is concerned.
+    fn over(&mut self, app: AppId) {
+        self.members.remove(&app);
+        self.source.end(app);
+        if let Err(why) = self.actuator.remove(app) {
+            self.say(&why.to_string());
         }
     }
 

@@ -29,7 +29,8 @@ pub struct Parts {
 pub struct Settings {
     /// Whether programs are only watched: plans are logged and not carried out, and the policy goes on as if they were in force.
     pub observe: bool,
-    /// How often to look who is there and what other managers did, at the latest; what the kernel tells is heeded at once.
+    /// How often to look who is there, at the latest; what the kernel tells is heeded at once. What other managers did is looked
+    /// at as often, but not more than once a second.
     pub look: Duration,
 }
 

@@ -32,6 +32,8 @@ const BUFFER_BYTES: usize = 8 << 20;
 pub(super) enum Event {
     /// A process was made.
     Fork { parent: i32, child: i32 },
+    /// A process has a thread more.
+    Thread(i32),
     /// A process executes another program, or its first thread takes another name.
     Renamed(i32),
     /// One of a process's threads ended.
@@ -136,7 +138,7 @@ fn event(message: &[u8]) -> Option<Event> {
     match what {
         0x1 => {
             let (parent, child, group) = (word(20)?, word(24)?, word(28)?);
-            (child == group).then_some(Event::Fork { parent, child })
+            Some(if child == group { Event::Fork { parent, child } } else { Event::Thread(group) })
         }
         0x2 => Some(Event::Renamed(word(20)?)),
         0x200 => (word(16)? == word(20)?).then_some(Event::Renamed(word(20)?)),
@@ -160,7 +162,7 @@ mod tests {
     #[test]
     fn events_are_those_of_processes() {
         assert_eq!(event(&message(1, &[5, 4, 9, 9])), Some(Event::Fork { parent: 4, child: 9 }));
-        assert_eq!(event(&message(1, &[5, 4, 9, 4])), None, "a thread");
+        assert_eq!(event(&message(1, &[5, 4, 9, 4])), Some(Event::Thread(4)));
         assert_eq!(event(&message(2, &[9, 9])), Some(Event::Renamed(9)));
         assert_eq!(event(&message(0x200, &[10, 9, 0, 0, 0, 0])), None, "a thread's name");
         assert_eq!(event(&message(0x8000_0000, &[10, 9, 0, 0])), Some(Event::Exit(9)));

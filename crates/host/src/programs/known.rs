@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use fairways_resctrl::language::CpuSet;
 
@@ -32,6 +33,9 @@ pub(super) struct Program {
     pub(super) threads: Vec<i32>,
     /// The CPUs that those may use, once somebody asked.
     pub(super) cpus: Option<CpuSet>,
+    /// When those threads were listed, and how many each of its processes had, if only processes are wanted and none came or
+    /// went since.
+    pub(super) counts: Option<(Instant, Vec<(i32, u64)>)>,
     pub(super) cgroup: Option<PathBuf>,
     /// Whether what follows is known.
     attended: bool,
@@ -61,6 +65,7 @@ pub struct Programs {
     /// How many matches of an entry have been programs of their own.
     numbers: Vec<u32>,
     next: u64,
+    has_changed: bool,
     /// Those that are not wanted any more, until a look has said so.
     unwanted: Vec<ProgramKey>,
 }
@@ -87,6 +92,7 @@ impl Programs {
             numbers: Vec::new(),
             next: 0,
             unwanted: Vec::new(),
+            has_changed: true,
         };
         programs.set_wanted(wanted)?;
         Ok(programs)
@@ -136,6 +142,7 @@ impl Programs {
             }
         }
         (self.wanted, self.numbers, self.scan) = (wanted, numbers, true);
+        self.has_changed = true;
         self.rematch();
         self.notice.stir()
     }
@@ -179,6 +186,19 @@ impl Programs {
         self.connector.is_some()
     }
 
+    /// Whether anything happened since this was last asked, by which programs may have other processes than before.
+    pub fn has_changed(&mut self) -> bool {
+        std::mem::take(&mut self.has_changed)
+    }
+
+    /// Whether a program may have other threads than when this was last asked: where the kernel tells of all, only if it has told
+    /// of one.
+    pub fn has_other_threads(&mut self) -> bool {
+        std::mem::take(&mut self.table.has_threads)
+            || self.forest.is_some()
+            || self.connector.is_none()
+    }
+
     /// Finds who came and who went since the last look.
     ///
     /// # Errors
@@ -213,7 +233,8 @@ impl Programs {
     /// Takes in what happened; whether who is there may have changed.
     pub(super) fn refresh(&mut self, look: bool) -> io::Result<bool> {
         let mut changed = false;
-        for exit in self.notice.exits()? {
+        let (exits, stirred) = self.notice.news()?;
+        for exit in exits {
             match exit {
                 Exit::Process(pid) => self.table.leave(pid),
                 Exit::OfCgroup(pid) => {
@@ -224,17 +245,28 @@ impl Programs {
                 }
             }
         }
-        if let Some(forest) = &mut self.forest {
+        if let Some(forest) = self.forest.as_mut().filter(|of| stirred || !of.is_watched()) {
             let refreshed = forest.refresh()?;
             changed |= refreshed.dirs || refreshed.populated;
             if refreshed.dirs {
                 self.rematch();
             }
         }
-        if self.wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
-            return Ok(changed);
+        if !self.wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
+            changed |= self.refresh_processes(look, stirred)?;
         }
+        if changed {
+            self.has_changed = true;
+            self.programs.values_mut().for_each(|program| program.counts = None);
+        }
+        Ok(changed)
+    }
+
+    /// Takes in what happened to processes, which the connector tells if it has `stirred`.
+    fn refresh_processes(&mut self, look: bool, stirred: bool) -> io::Result<bool> {
+        let mut changed = false;
         match &self.connector {
+            Some(_) if !stirred => {}
             Some(connector) => {
                 let drained = connector.drain()?;
                 self.scan |= drained.lost;

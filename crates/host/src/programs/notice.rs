@@ -68,8 +68,8 @@ impl Notice {
         Some(fd)
     }
 
-    /// The exits that there were; it does not wait.
-    pub(super) fn exits(&self) -> io::Result<Vec<Exit>> {
+    /// The exits that there were, and whether a source has something to tell; it does not wait.
+    pub(super) fn news(&self) -> io::Result<(Vec<Exit>, bool)> {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(256);
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&now))?;
@@ -80,7 +80,8 @@ impl Notice {
             }
             token => Some(Exit::Process(i32::try_from(token).ok()?)),
         };
-        Ok(events.iter().filter_map(exit).collect())
+        let stirred = events.iter().any(|event| event.data.u64() == STIRRED);
+        Ok((events.iter().filter_map(exit).collect(), stirred))
     }
 
     /// Makes the descriptor readable, until [`calm`](Self::calm).

@@ -120,6 +120,14 @@ impl Proc {
         Ok(())
     }
 
+    /// What changes with the number of a process's threads: the links of its `task`, one for each and two
+    /// (`proc_task_getattr` of the kernel's fs/proc/base.c). `None` if it is gone.
+    #[allow(clippy::useless_conversion, reason = "32 bits where the processor is an Arm")]
+    pub(super) fn count_threads(&self, pid: i32) -> Option<u64> {
+        let path = self.root.join(format!("{pid}/task"));
+        rustix::fs::stat(&path).ok().map(|about| u64::from(about.st_nlink))
+    }
+
     /// `/proc/PID/cgroup`; `None` if the process is gone or it can't be read.
     pub(super) fn cgroups(&self, pid: i32) -> Option<String> {
         std::fs::read_to_string(self.root.join(pid.to_string()).join("cgroup")).ok()

@@ -43,6 +43,8 @@ pub(super) struct Table {
     /// Those of which a thread ended, until it is clear whether it was the last.
     leaving: BTreeSet<i32>,
     last_pid: Option<i32>,
+    /// Whether the connector told that one of them has other threads.
+    pub(super) has_threads: bool,
 }
 
 impl Table {
@@ -173,6 +175,10 @@ impl Table {
                 self.own(child, start, of, proc, notice)?;
                 Ok(true)
             }
+            Event::Thread(of) => {
+                self.has_threads |= self.owned.contains_key(&of);
+                Ok(false)
+            }
             Event::Renamed(pid) => {
                 self.names.remove(&pid);
                 match proc.stat(pid)? {
@@ -184,6 +190,7 @@ impl Table {
                 self.names.remove(&pid);
                 if self.owned.contains_key(&pid) {
                     self.leaving.insert(pid);
+                    self.has_threads = true;
                 }
                 Ok(false)
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use fairways_resctrl::language::CpuSet;
 
@@ -10,6 +11,9 @@ use super::dirs::Match;
 use super::known::{Id, Of, Program};
 use super::table::Owned;
 use super::{ProgramKey, Programs};
+
+/// How long a list of threads is relied on while there are as many.
+const LISTED: Duration = Duration::from_secs(1);
 
 /// The tasks of a program.
 #[derive(Debug, Default)]
@@ -22,7 +26,7 @@ pub(super) struct Listed<'a> {
 
 impl Programs {
     /// Lists a program's threads as they are now, ascending; none if it is gone. A thread that is being made meanwhile is in the
-    /// next list.
+    /// next list. One that was made in the place of another that ended may be missing for a second, where only processes are wanted.
     ///
     /// # Errors
     /// As [`look`](Self::look).
@@ -34,12 +38,38 @@ impl Programs {
         let Some((id, known)) = self.programs.iter().find(|(_, of)| of.key == program) else {
             return Ok(());
         };
+        if self.has_as_many_threads(known) {
+            tasks.extend(&known.threads);
+            return Ok(());
+        }
+        let counts = self.count_threads(id);
         let (id, threads) = (id.clone(), self.list(id, &known.threads)?.threads);
         tasks.extend(&threads);
         if let Some(program) = self.programs.get_mut(&id) {
-            program.threads = threads;
+            (program.threads, program.counts) = (threads, counts);
         }
         Ok(())
+    }
+
+    /// Whether a program's processes have as many threads as when they were listed, not long ago: then those are taken to be the
+    /// same.
+    fn has_as_many_threads(&self, program: &Program) -> bool {
+        program.counts.as_ref().is_some_and(|(listed, counts)| {
+            let same = |&(pid, count): &(i32, u64)| self.proc.count_threads(pid) == Some(count);
+            listed.elapsed() < LISTED && counts.iter().all(same)
+        })
+    }
+
+    /// When a program's threads are counted, and how many each of its processes has; `None` where that doesn't tell whether others
+    /// are its.
+    fn count_threads(&self, id: &Id) -> Option<(Instant, Vec<(i32, u64)>)> {
+        if self.forest.is_some() || !self.proc.own {
+            return None;
+        }
+        let now = Instant::now();
+        let of = self.table.owned().filter(|(_, owned)| self.id_of_process(owned) == *id);
+        let count = |(pid, _)| Some((pid, self.proc.count_threads(pid)?));
+        Some((now, of.map(count).collect::<Option<_>>()?))
     }
 
     /// The CPUs that one of a program's threads may use; none if it is gone. Asked of the kernel once after each look.

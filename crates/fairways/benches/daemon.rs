@@ -1,0 +1,104 @@
+//! What watching costs: the daemon, its resctrl part alone, its perf part alone, and pqos, each a workload and tick.
+//!
+//! All but perf work on one tree of plain files in memory, which an emulator's were copied to: no file system in user space, and no hardware, is
+//! in what they take. Groups that a client makes are filled with files by a thread of this program. In place of the host's CPUs
+//! a client sees those of the row; workloads are real processes that sleep.
+//!
+//! `FAIRWAYS_BENCH_CALLS=1` prints every system call's count. CPU time is the scheduler's (`/proc/PID/task/*/schedstat`), system calls are strace's, in spans of their own; both only once all
+//! workloads are watched. Prints CSV, a row for each round. Needs root, /dev/fuse, unshare, strace and pqos.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+#[path = "daemon/calls.rs"]
+mod calls;
+#[path = "daemon/clients.rs"]
+mod clients;
+#[path = "daemon/counters.rs"]
+mod counters;
+#[path = "daemon/plain.rs"]
+mod plain;
+#[path = "daemon/sleepers.rs"]
+mod sleepers;
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use clients::{Client, Row};
+
+/// Classes of service of the machine.
+pub(crate) const CLASSES: u32 = 16;
+/// How often each is measured.
+const ROUNDS: u32 = 3;
+
+fn rows() -> Vec<Row> {
+    let row = Row {
+        client: Client::Resctrl,
+        workloads: 64,
+        tick_ms: 1000,
+        groups: 0,
+        cpus: 2,
+        threads: 1,
+    };
+    let mut rows = Vec::new();
+    for client in [Client::Resctrl, Client::Daemon("dunn"), Client::Daemon("lfoc"), Client::Pqos] {
+        for workloads in [16, 64, 256] {
+            for tick_ms in [100, 1000] {
+                rows.push(Row { client, workloads, tick_ms, ..row });
+            }
+        }
+        if client != Client::Pqos {
+            for groups in [4, 12] {
+                rows.push(Row { client, groups, ..row });
+            }
+        }
+        for cpus in [64, 256] {
+            rows.push(Row { client, cpus, ..row });
+        }
+        for threads in [8, 64] {
+            rows.push(Row { client, threads, ..row });
+        }
+    }
+    // Pqos uses every class that there is, and makes their groups.
+    rows.iter_mut()
+        .filter(|row| row.client == Client::Pqos)
+        .for_each(|row| row.groups = CLASSES - 1);
+    // LFOC's windows are by instructions, whatever the tick.
+    let other = |row: &Row| row.tick_ms != 1000 || (row.groups, row.cpus, row.threads) != (0, 2, 1);
+    rows.retain(|row| row.client != Client::Daemon("lfoc") || !other(row));
+    for threads in [1, 8, 64] {
+        for client in [Client::PerfThreads, Client::PerfCgroup] {
+            rows.push(Row { client, threads, workloads: 16, ..row });
+        }
+    }
+    rows
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let this = std::env::current_exe().unwrap();
+    match words.first().map(String::as_str) {
+        Some(sleepers::WORD) => sleepers::sleep(words[1].parse().unwrap()),
+        Some("inside") => inside(words.get(1).map_or("", String::as_str)),
+        _ => {
+            let wanted = words.iter().find(|word| !word.starts_with('-'));
+            // A mount namespace of its own, so that nobody else sees its /sys.
+            let mut command = Command::new("unshare");
+            command.args(["-m", "--propagation", "private", "--"]).arg(this).arg("inside");
+            panic!("unshare: {}", command.args(wanted).exec());
+        }
+    }
+}
+
+/// Measures the rows whose text has this in it.
+fn inside(wanted: &str) {
+    let mut host = plain::Host::new();
+    println!(
+        "client,workloads,tick_ms,groups,cpus,threads,round,us_per_workload_and_tick,calls_per_workload_and_tick,percent_of_a_core,rss_kib"
+    );
+    for row in rows().into_iter().filter(|row| row.to_string().contains(wanted)) {
+        for round in 0..ROUNDS {
+            let cost = row.measure(&mut host, round == 0);
+            println!("{row},{round},{cost}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a process takes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Nanoseconds that the threads of a process were on CPUs (Documentation/scheduler/sched-stats.rst).
+pub(crate) fn nanos(pid: u32) -> u64 {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let of = |task: std::io::Result<fs::DirEntry>| {
+        let text = fs::read_to_string(task.unwrap().path().join("schedstat")).unwrap_or_default();
+        text.split_whitespace().next().map_or(0, |nanos| nanos.parse::<u64>().unwrap())
+    };
+    tasks.map(of).sum()
+}
+
+/// KiB of memory that a process has in use.
+pub(crate) fn rss_kib(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// System calls of a process while something is done.
+pub(crate) fn calls(pid: u32, folder: &Path, what: impl FnOnce()) -> f64 {
+    let report = folder.join("strace");
+    let mut strace = Command::new("strace")
+        .args(["-f", "-q", "-c", "-U", "calls,name", "-p", &pid.to_string(), "-o"])
+        .arg(&report)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let traced = || {
+        let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        text.lines()
+            .any(|line| line.strip_prefix("TracerPid:").is_some_and(|tracer| tracer.trim() != "0"))
+    };
+    while !traced() {
+        assert!(strace.try_wait().unwrap().is_none(), "strace ended");
+        sleep(Duration::from_millis(5));
+    }
+    what();
+    let id = rustix::process::Pid::from_raw(i32::try_from(strace.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    strace.wait().unwrap();
+    let text = fs::read_to_string(&report).unwrap();
+    let total = text.lines().rfind(|line| line.trim_end().ends_with(" total"));
+    let total = total.unwrap_or_else(|| panic!("strace said:\n{text}"));
+    if std::env::var_os("FAIRWAYS_BENCH_CALLS").is_some() {
+        eprint!("{text}");
+    }
+    total.split_whitespace().next().unwrap().parse().unwrap()
+}

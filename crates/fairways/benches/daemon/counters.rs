@@ -1,0 +1,48 @@
+//! The perf part: software events in place of the hardware's, which virtual machines often lack.
+
+use fairways_core::AppId;
+use fairways_host::counters::perf::events::{Chosen, Encoding, Event, Field};
+use fairways_host::counters::perf::{Perf, Settings};
+use fairways_host::counters::{Source, Target};
+use fairways_resctrl::language::CpuSet;
+
+/// `PERF_TYPE_SOFTWARE`.
+const SOFTWARE: u32 = 1;
+
+/// Five events in two groups, as an Intel processor's: with the first in both, six descriptors a thread, or a CPU.
+fn events() -> Chosen {
+    let of = |(field, config)| Event {
+        field,
+        name: "software",
+        encoding: Encoding { kind: SOFTWARE, config },
+    };
+    let events = [
+        (Field::Instructions, 1),
+        (Field::L1References, 2),
+        (Field::LlcReferences, 3),
+        (Field::LlcMisses, 4),
+        (Field::StallsL2Miss, 5),
+    ];
+    let mut events: Vec<Event> = events.into_iter().map(of).collect();
+    events.sort_by_key(|event| event.field);
+    Chosen { name: "software", source: "perf_event_open(2)", events, lost: Vec::new() }
+}
+
+/// Counters of these programs, by threads, or by the cgroup that each is in.
+pub(crate) fn start(programs: &[Vec<i32>], cgroups: Option<&[std::path::PathBuf]>) -> Perf {
+    let cpus: CpuSet =
+        (0..u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap()).collect();
+    let mut perf =
+        Perf::new(Settings { events: events(), domains: vec![(0, cpus)], descriptors: None });
+    for (at, threads) in (0_u32..).zip(programs) {
+        let cgroup = cgroups.map(|of| of[at as usize].clone());
+        perf.begin(&Target {
+            app: AppId(at),
+            name: "sleeper".to_owned(),
+            cgroup,
+            threads: threads.clone(),
+        });
+        assert!(perf.read(AppId(at), 0).instructions.is_some(), "{threads:?} can't be counted");
+    }
+    perf
+}
