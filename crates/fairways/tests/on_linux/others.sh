@@ -76,16 +76,16 @@ wait_for 10 "mount -t resctrl -o debug,cdp resctrl $R"
 
 # Code and data apart; then a policy that knows programs by their profiles, and changes its plans to measure them.
 start triad 3
-start interpreter 3
-everybody='--program alpha=process:alpha --program triad=process:triad --program interpreter=process:interpreter'
+start hash-join 3
+everybody='--program alpha=process:alpha --program triad=process:triad --program hash-join=process:hash-join'
 run --policy equal --counters none $everybody
 settled 6
 picture cdp
 stop TERM
 run --policy lfoc --counters profiles $everybody
 settled 6
-wait_for 60 "grep -q 'sampling mode' /tmp/log"
-wait_for 20 "grep -q . $R/fairways.1/tasks"
+wait_for 60 "grep -q 'sensitive ones own ways' /tmp/log"
+quiet
 picture lfoc
 stop TERM
 picture after_cdp
