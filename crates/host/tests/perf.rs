@@ -14,7 +14,7 @@ use fairways_core::{AppId, Counters};
 use fairways_host::counters::perf::events::{Chosen, Encoding, Event, Field};
 use fairways_host::counters::perf::{Perf, Settings, paranoid, probe};
 use fairways_host::counters::{Source, Target};
-use fairways_needs::{Need, has, skip};
+use fairways_needs::{Need, has, withheld};
 use fairways_resctrl::language::CpuSet;
 
 const SOFTWARE: u32 = 1;
@@ -49,7 +49,7 @@ fn may_count(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let allowed = root || paranoid().is_some_and(|level| level < 2);
     if !allowed {
-        skip(test, "it needs root, or kernel.perf_event_paranoid below 2");
+        withheld(test, "it needs root, or kernel.perf_event_paranoid below 2");
     }
     allowed
 }
@@ -207,7 +207,7 @@ fn a_user_counts_own_threads_outside_the_kernel_and_is_told_so() {
         return;
     }
     if paranoid() != Some(2) {
-        return skip(test, "kernel.perf_event_paranoid is not 2, the kernel's default");
+        return withheld(test, "kernel.perf_event_paranoid is not 2, the kernel's default");
     }
     // The test itself, as nobody.
     let inner = "the_probe_says_what_works_here_and_why_the_rest_does_not";
@@ -263,7 +263,7 @@ impl Cgroup {
                 return Some(Self(path));
             }
         }
-        skip(test, "no cgroup can be made");
+        withheld(test, "no cgroup can be made");
         None
     }
 }
@@ -283,7 +283,7 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     let Some(cgroup) = Cgroup::make(test) else { return };
     let cpu = |cpu: u32| (cpu + 10, [cpu].into_iter().collect::<CpuSet>());
     if thread::available_parallelism().unwrap().get() < 2 {
-        return skip(test, "it needs two CPUs");
+        return withheld(test, "it needs two CPUs");
     }
     let settings =
         Settings { events: events(&[]), domains: vec![cpu(0), cpu(1)], descriptors: None };

@@ -61,6 +61,12 @@ pub fn skip(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
+/// Says that `test` is not run for what the kernel or the container that it runs in withholds, which no package brings: of this,
+/// `FAIRWAYS_REQUIRE_SYSTEM` makes no must.
+pub fn withheld(test: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
+}
+
 /// The program of that name, in one of the folders of `PATH` or in those of the system's administrator.
 #[must_use]
 pub fn find(name: &str) -> Option<PathBuf> {

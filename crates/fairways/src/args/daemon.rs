@@ -84,6 +84,10 @@ pub(crate) struct Status {
 /// What others have changed since stays as it is, and is told. The daemon does the same when it starts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
+    /// The configuration, instead of /etc/fairways/fairways.toml and its drop-ins; of it, the two below hold
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
     /// Where resctrl is mounted [default: /sys/fs/resctrl]
     #[arg(long, value_name = "DIR")]
     pub(crate) resctrl_root: Option<PathBuf>,

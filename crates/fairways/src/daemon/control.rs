@@ -1,11 +1,11 @@
 //! The daemon's control socket: a line is a JSON object, and so is each answer.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ use super::status::Status;
 const LONGEST: u64 = 1 << 12;
 const MOST: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait where no client can be let in.
+const RETRY: Duration = Duration::from_millis(100);
 
 /// What a client asks: `{"do": "status"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +44,7 @@ pub(super) enum Response {
 pub(super) struct Control {
     path: PathBuf,
     listener: UnixListener,
+    over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -53,9 +57,13 @@ impl Control {
         if UnixStream::connect(path).is_ok() {
             return Err(io::Error::new(io::ErrorKind::AddrInUse, "another daemon listens there"));
         }
-        match std::fs::remove_file(path) {
-            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
-            _ => {}
+        match std::fs::symlink_metadata(path) {
+            Ok(file) if file.file_type().is_socket() => std::fs::remove_file(path)?,
+            Ok(_) => {
+                let said = "expected a socket, or nothing, and found something else";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, said));
+            }
+            Err(_) => {}
         }
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
@@ -63,20 +71,26 @@ impl Control {
         let listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         let accepting = listener.try_clone()?;
+        let ends = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&ends);
         let serve = move || {
             let clients = Arc::new(AtomicUsize::new(0));
-            // Who shuts it down ends it.
-            while let Ok((stream, _)) = accepting.accept() {
-                welcome(stream, &clients, &status);
+            while !over.load(Ordering::Relaxed) {
+                match accepting.accept() {
+                    Ok((stream, _)) => welcome(stream, &clients, &status),
+                    // Out of descriptors, say. Clients wait meanwhile.
+                    Err(_) => std::thread::sleep(RETRY),
+                }
             }
         };
         let thread = std::thread::Builder::new().name("control".to_owned()).spawn(serve)?;
-        Ok(Self { path: path.to_owned(), listener, thread: Some(thread) })
+        Ok(Self { path: path.to_owned(), listener, over: ends, thread: Some(thread) })
     }
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -144,4 +158,46 @@ pub(super) fn ask(path: &Path, request: Request) -> io::Result<Response> {
     line.clear();
     BufReader::new(stream).read_until(b'\n', &mut line)?;
     Ok(serde_json::from_slice(&line)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> Arc<Mutex<Status>> {
+        Arc::new(Mutex::new(Status { pid: 7, ..Status::default() }))
+    }
+
+    #[test]
+    fn whoever_asks_is_answered_and_what_is_no_request_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("below/control");
+        let control = Control::start(&path, status()).unwrap();
+        let Response::Status(told) = ask(&path, Request::Status {}).unwrap() else { panic!() };
+        assert_eq!(told.pid, 7);
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(b"{\"do\":\"dance\"}\n").unwrap();
+        let mut line = String::new();
+        BufReader::new(&stream).read_line(&mut line).unwrap();
+        assert_eq!(line, "{\"error\":\"expected {\\\"do\\\":\\\"status\\\"}\"}\n");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        drop(control);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_no_socket_stays_and_one_that_was_left_behind_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "somebody's").unwrap();
+        assert!(Control::start(&path, status()).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's");
+        let path = folder.path().join("left");
+        drop(UnixListener::bind(&path).unwrap());
+        let first = Control::start(&path, status()).unwrap();
+        let second = Control::start(&path, status()).map(|_| ()).unwrap_err();
+        assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
+        drop(first);
+    }
 }

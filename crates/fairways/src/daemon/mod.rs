@@ -13,7 +13,10 @@ mod settings;
 mod signals;
 mod status;
 
+use std::any::Any;
+use std::cell::Cell;
 use std::io::Write;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use fairways_core::{Action, AppId, Event, Time};
@@ -159,27 +162,44 @@ impl Daemon {
 
     /// Asks the policy, and does what it says.
     fn decide(&mut self, domain: u32, at: Time, event: &Event) {
-        let Self { host, rules, status, profiled, journals, .. } = self;
+        let Self { host, rules, status, profiled, journals, notify, .. } = self;
+        let in_host = Cell::new(false);
         let asked = rules.handle(domain, at, event, &mut |action| {
             journals.action(domain, at, &action);
-            match &action {
-                Action::Partition { partition, .. } => {
-                    if let Some(profiled) = profiled {
-                        profiled.plan(domain, partition);
-                    }
-                }
+            // Resctrl may be slow.
+            notify.in_system();
+            in_host.set(true);
+            host.carry_out(domain, action);
+            in_host.set(false);
+            notify.in_policy();
+            let holds = match &action {
+                Action::Partition { plan, .. } => host.plan(domain) == Some(*plan),
                 Action::Classified { app, class, reason } => {
                     debug!(domain, app = app.0, class, "{reason}");
+                    true
                 }
-                _ => {}
+                _ => true,
+            };
+            if !holds {
+                return;
+            }
+            if let (Action::Partition { partition, .. }, Some(profiled)) = (&action, &profiled) {
+                profiled.plan(domain, partition);
             }
             status.lock().action(domain, &action, host);
-            host.carry_out(domain, action);
         });
-        if let Err(why) = asked {
-            error!(domain, "the policy has failed, and what it decided last holds: {why}");
-            status.lock().failed = Some(why);
+        let there = host.domains();
+        if there.len() != status.lock().domains.len() {
+            status.lock().keep(|id| there.iter().any(|of| of.id == id));
         }
+        let Err(why) = asked else { return };
+        if in_host.get() {
+            // Not the policy's failure, and nobody knows what was done: the next start puts it right.
+            resume_unwind(why);
+        }
+        let why = text_of(&*why);
+        error!(domain, "the policy has failed, and what it decided last holds: {why}");
+        status.lock().failed = Some(why);
     }
 
     /// Reads the configuration anew. If it is wrong, the one before holds.
@@ -219,4 +239,11 @@ impl Daemon {
         }
         status
     }
+}
+
+/// What a panic said, in a line.
+fn text_of(why: &(dyn Any + Send)) -> String {
+    let text = why.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| why.downcast_ref::<&str>().copied());
+    text.unwrap_or("it broke off").replace(char::is_control, " ")
 }

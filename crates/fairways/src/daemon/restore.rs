@@ -6,13 +6,20 @@ use fairways_host::actuate::{OpenError, Settings};
 use serde_json::json;
 
 use super::status::SCHEMA;
-use crate::{ExitCode, args, exit};
+use crate::{ExitCode, args, config, exit};
 
 /// Runs the command. What is left as it is, because others have changed it since, is no failure, and told.
 pub(crate) fn restore(args: &args::Restore, out: &mut dyn Write) -> anyhow::Result<()> {
-    let mut settings = Settings::default();
-    settings.root = args.resctrl_root.clone().unwrap_or(settings.root);
-    settings.state = args.state.clone().unwrap_or(settings.state);
+    // Whatever has become of the configuration since, what was left is to be put back.
+    let (config, _) = config::load(args.config.as_deref()).unwrap_or_else(|errors| {
+        crate::warn(&format!("the usual places hold: {}", errors.join("; ")));
+        Default::default()
+    });
+    let settings = Settings {
+        root: args.resctrl_root.clone().unwrap_or(config.resctrl.root),
+        state: args.state.clone().unwrap_or(config.resctrl.state),
+        ..Settings::default()
+    };
     let restored = fairways_host::actuate::restore(&settings).map_err(refused)?;
     if args.json {
         let done: Vec<String> = restored.done.iter().map(ToString::to_string).collect();

@@ -35,25 +35,48 @@ impl Rules {
     /// Tells a domain's policy what happened. One that fails is asked no more: what it decided last holds.
     ///
     /// # Errors
-    /// Why it failed, the first time.
+    /// What the panic was with which it failed, the first time.
     pub(super) fn handle(
         &mut self,
         domain: u32,
         at: Time,
         event: &Event,
         act: &mut dyn FnMut(Action<'_>),
-    ) -> Result<(), String> {
+    ) -> std::thread::Result<()> {
         let policy = self.domains.entry(domain).or_insert_with(|| {
             // It was made before with the same parameters.
             policies::make(self.name, self.parameters.clone()).ok().map(|(policy, _)| policy)
         });
         let Some(running) = policy else { return Ok(()) };
         let done = catch_unwind(AssertUnwindSafe(|| running.handle(at, event, act)));
-        done.map_err(|why| {
+        if done.is_err() {
             *policy = None;
-            let text = why.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| why.downcast_ref::<&str>().copied());
-            text.unwrap_or("it broke off").replace(char::is_control, " ")
-        })
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_core::{AppId, Wish};
+
+    use super::*;
+
+    #[test]
+    fn a_policy_that_fails_is_asked_no_more_and_others_are() {
+        let mut rules = Rules::new("stock", Map::new()).unwrap();
+        let event = Event::Started { app: AppId(0), wish: Wish::default(), profile: None };
+        let machine =
+            Event::Machine(fairways_core::Llc::with_ways(fairways_core::Ways::new(4).unwrap()));
+        for domain in [0, 1] {
+            rules.handle(domain, Time::ZERO, &machine, &mut |_| ()).unwrap();
+        }
+        let failed = rules.handle(0, Time::ZERO, &event, &mut |_| panic!("a test's"));
+        assert_eq!(crate::daemon::text_of(&*failed.unwrap_err()), "a test's");
+        let mut actions = 0;
+        rules.handle(0, Time::ZERO, &event, &mut |_| actions += 1).unwrap();
+        assert_eq!(actions, 0);
+        rules.handle(1, Time::ZERO, &event, &mut |_| actions += 1).unwrap();
+        assert!(actions > 0);
     }
 }

@@ -185,6 +185,11 @@ impl Status {
         }
     }
 
+    /// Forgets the domains that are not there any longer.
+    pub(super) fn keep(&mut self, is_there: impl Fn(u32) -> bool) {
+        self.domains.retain(|of| is_there(of.id));
+    }
+
     fn domain(&mut self, id: u32) -> &mut Domain {
         let place = self.domains.binary_search_by_key(&id, |of| of.id).unwrap_or_else(|place| {
             self.domains.insert(place, Domain { id, ..Domain::default() });

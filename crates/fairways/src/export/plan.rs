@@ -60,6 +60,8 @@ pub(super) struct Plan<'a> {
     pub(super) mix: &'a str,
     pub(super) policy: &'a str,
     pub(super) reason: Option<&'a str>,
+    /// Of a host: the domain whose plan it is.
+    pub(super) domain: Option<u32>,
     /// Those that have programs.
     pub(super) clusters: Vec<Cluster<'a>>,
 }
@@ -102,14 +104,15 @@ impl Document {
         let mut clusters = Vec::new();
         for (index, of) in domain.clusters.iter().enumerate() {
             let programs = of.programs.iter().map(|name| named(name)).collect::<Result<_, _>>()?;
-            let (name, tasks) = (format!("cluster-{index}"), Some(&of.tasks[..]));
+            // Scripts of several domains can be run one after the other.
+            let (name, tasks) = (format!("domain-{id}-cluster-{index}"), Some(&of.tasks[..]));
             clusters.push(Cluster { name, programs, tasks, mask: mask(&of.mask)? });
         }
         if clusters.is_empty() {
             return Err(format!("domain {id}: expected a plan, found none yet"));
         }
         let (policy, reason) = (self.policy.as_deref().unwrap_or("?"), domain.reason.as_deref());
-        Ok(Plan { mix: "this host", policy, reason, clusters })
+        Ok(Plan { mix: "this host", policy, reason, domain: Some(id), clusters })
     }
 
     /// The plan of a mix and a policy, which need no name where there is only one.
@@ -139,6 +142,7 @@ impl Document {
             mix: &mix.mix,
             policy: &decided.policy,
             reason: decided.reason.as_deref(),
+            domain: None,
             clusters,
         };
         plan.told_apart()?;

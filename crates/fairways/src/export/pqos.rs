@@ -29,13 +29,21 @@ pub(super) fn write(
         writeln!(out, "# class {class}: {}", one_line(&cluster.programs.join(", ")))?;
         // pqos moves the threads that are named, and no others of their processes.
         let tasks = match cluster.tasks {
-            Some(tasks) => tasks.iter().map(i32::to_string).collect::<Vec<_>>().join(","),
-            None => format!(
-                "$(pgrep -x {} | xargs -I% ls /proc/%/task | paste -sd,)",
-                pattern(&cluster.programs)
-            ),
+            // One that has ended would keep the others from being moved.
+            Some(tasks) => {
+                let tasks: Vec<String> = tasks.iter().map(i32::to_string).collect();
+                format!(
+                    "for task in {}; do if [ -d \"/proc/$task\" ]; then echo \"$task\"; fi; done",
+                    tasks.join(" ")
+                )
+            }
+            None => {
+                let found = pattern(&cluster.programs);
+                format!("pgrep -x {found} | xargs -I% ls /proc/%/task")
+            }
         };
-        writeln!(out, "pqos -I -a \"pid:{class}={tasks}\"")?;
+        writeln!(out, "tasks=$({tasks} | paste -sd,)")?;
+        writeln!(out, "[ -z \"$tasks\" ] || pqos -I -a \"pid:{class}=$tasks\"")?;
     }
     Ok(())
 }

@@ -16,7 +16,13 @@ const MOVE: &str = r#"move() {
 }
 "#;
 
-/// The root's line of L3, with one mask in every domain; L3CODE and L3DATA where they are apart.
+/// The root's line of L3, with one mask in a domain; L3CODE and L3DATA where they are apart.
+const IN_ONE: &str = r#"in_domain() {
+    grep '^ *L3' "$root/schemata" | sed "s/:.*/:$1=$2/"
+}
+"#;
+
+/// The same in every domain.
 const EVERYWHERE: &str = r#"everywhere() {
     grep '^ *L3' "$root/schemata" | sed "s/=[0-9a-f]*/=$1/g"
 }
@@ -33,13 +39,18 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
     if matches!(domains, Domains::All) {
         writeln!(out, "{EVERYWHERE}")?;
     }
+    if plan.domain.is_some() {
+        writeln!(out, "{IN_ONE}")?;
+    }
     for cluster in &plan.clusters {
         let (name, mask) = (&cluster.name, cluster.mask);
         writeln!(out, "# {name}: {}", one_line(&cluster.programs.join(", ")))?;
         writeln!(out, "mkdir \"$root/{name}\"")?;
-        let line = match domains {
-            Domains::All => format!("everywhere {mask:x}"),
-            Domains::Some(ids) => {
+        let line = match (plan.domain, domains) {
+            // A host may have code and data apart.
+            (Some(id), _) => format!("in_domain {id} {mask:x}"),
+            (None, Domains::All) => format!("everywhere {mask:x}"),
+            (None, Domains::Some(ids)) => {
                 let values = ids.iter().map(|id| format!("{id}={mask:x}"));
                 format!("echo 'L3:{}'", values.collect::<Vec<_>>().join(";"))
             }

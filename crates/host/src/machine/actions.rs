@@ -8,6 +8,9 @@ use crate::actuate::Refused;
 impl Host {
     /// Carries out what a domain's policy asks for, at the time of the event that was last told.
     pub fn carry_out(&mut self, domain: u32, action: Action<'_>) {
+        if self.domains.get(&domain).is_none_or(|domain| domain.is_gone) {
+            return;
+        }
         match action {
             Action::Partition { plan, partition, reason } => {
                 if let Err(why) = self.partition(domain, plan, partition, reason)

@@ -29,6 +29,9 @@ pub(super) struct Domain {
     pub(super) plan: Option<PlanId>,
     /// What it says; without a cluster before the first, and after the cache has changed.
     pub(super) partition: Partition,
+    /// Whether its last CPU went off line, or others took all of it: nothing more happens here once its policy was told that everybody
+    /// has left.
+    pub(super) is_gone: bool,
 }
 
 impl Domain {
@@ -44,7 +47,17 @@ impl Domain {
             alarm: None,
             plan: None,
             partition: Partition::default(),
+            is_gone: false,
         }
+    }
+
+    /// Nothing of it is offered any longer. Its policy, which is asked again when it returns, is told that everybody has left.
+    pub(super) fn leave(&mut self) {
+        self.is_gone = true;
+        self.windows.clear();
+        self.alarm = None;
+        self.partition.clear();
+        self.due = self.told.drain(..).map(|app| Due::Event(Event::Exited { app })).collect();
     }
 
     /// Tells of something that happens now.

@@ -37,6 +37,7 @@ impl Host {
 
     /// The next of what happens now.
     fn due(&mut self) -> Option<(u32, Event)> {
+        self.domains.retain(|_, domain| !domain.is_gone || !domain.due.is_empty());
         let next = |domain: &mut super::Domain| domain.due.pop_front();
         let (id, due) = self.domains.iter_mut().find_map(|(&id, of)| Some((id, next(of)?)))?;
         match due {

@@ -97,7 +97,13 @@ impl Host {
         let found = self.actuator.domains();
         let cpus: Vec<_> = found.iter().map(|of| (of.id, of.cpus.clone())).collect();
         self.source.set_domains(&cpus);
-        self.domains.retain(|id, _| found.iter().any(|of| of.id == *id));
+        for (id, domain) in &mut self.domains {
+            if !domain.is_gone && !found.iter().any(|of| of.id == *id) {
+                tracing::warn!(target: "fairways::machine", domain = id, "nothing of it is on offer any longer");
+                domain.leave();
+                self.members.values_mut().for_each(|member| member.domains.retain(|of| of != id));
+            }
+        }
         for of in found {
             match self.domains.get_mut(&of.id) {
                 None => {
@@ -112,6 +118,11 @@ impl Host {
                     domain.tell(Event::Machine(of.llc));
                 }
             }
+        }
+        let is_over = |member: &Member| member.is_gone && member.domains.is_empty();
+        let over = self.members.iter().filter(|(_, member)| is_over(member));
+        for app in over.map(|(&app, _)| app).collect::<Vec<_>>() {
+            self.over(app);
         }
     }
 
@@ -255,7 +266,11 @@ impl Host {
     fn end(&mut self, app: AppId) {
         let Some(member) = self.members.get_mut(&app) else { return };
         member.is_gone = true;
-        for domain in member.domains.clone() {
+        let domains = member.domains.clone();
+        if domains.is_empty() {
+            self.over(app);
+        }
+        for domain in domains {
             match self.domains.get_mut(&domain) {
                 Some(domain) => domain.due.push_back(Due::Exit(app)),
                 None => self.forget(app, domain),
@@ -268,11 +283,16 @@ impl Host {
         let Some(member) = self.members.get_mut(&app) else { return };
         member.domains.retain(|other| *other != domain);
         if member.is_gone && member.domains.is_empty() {
-            self.members.remove(&app);
-            self.source.end(app);
-            if let Err(why) = self.actuator.remove(app) {
-                self.say(&why.to_string());
-            }
+            self.over(app);
+        }
+    }
+
+    /// A program is over, as far as any domain is concerned.
+    fn over(&mut self, app: AppId) {
+        self.members.remove(&app);
+        self.source.end(app);
+        if let Err(why) = self.actuator.remove(app) {
+            self.say(&why.to_string());
         }
     }
 

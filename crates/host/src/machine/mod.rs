@@ -6,6 +6,8 @@
 //!
 //! - **A program lives** in the domains that its CPUs touch, and each of their policies is told of it under the same id. One that
 //!   moves to other domains exits from all of its domains and starts in the others under a new id.
+//! - **A domain that goes**, with its last CPU or because others have all of it, is left by everybody: its policy is told so, and asked
+//!   again should it return.
 //! - **Windows** by time end when their time has come; windows by instructions when the clock says so, and where it can't, at about the
 //!   time that the program's rate lets expect, which is looked at the more often the closer it is: late by 10 ms at most, as long
 //!   as it goes no more than twice as fast as before. While the instructions of a program can't be read, its windows by

@@ -1,6 +1,6 @@
 //! What is shown of a host: for `status`, and for metrics.
 
-use fairways_core::{AppId, Llc, WayMask};
+use fairways_core::{AppId, Llc, PlanId, WayMask};
 
 use super::Host;
 
@@ -57,10 +57,17 @@ impl Host {
         self.members.get(&app).map_or(&[], |of| of.tasks.as_slice())
     }
 
+    /// The plan in force in a domain; `None` before the first.
+    #[must_use]
+    pub fn plan(&self, domain: u32) -> Option<PlanId> {
+        self.domains.get(&domain)?.plan
+    }
+
     /// The domains.
     #[must_use]
     pub fn domains(&self) -> Vec<ShownDomain> {
-        self.domains.iter().map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
+        let there = self.domains.iter().filter(|(_, domain)| !domain.is_gone);
+        there.map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
     }
 
     /// Resctrl's client.

@@ -214,7 +214,7 @@ fn the_connector_tells_of_those_whose_parents_came_and_went_meanwhile() {
     let mut there = There::default();
     assert_eq!(there.look(&mut programs), [""; 0]);
     if !programs.is_told_of_processes() {
-        fairways_needs::skip(test, "the kernel refuses the proc connector");
+        fairways_needs::withheld(test, "the kernel refuses the proc connector");
         return;
     }
     // When the shell has ended, so has the child between: what it forked is nobody's but init's.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fairways_host::programs::{Programs, Roots};
-use fairways_needs::{Need, has, skip};
+use fairways_needs::{Need, has, withheld};
 
 use crate::real::{THREADS, is_told, look_for, start};
 use crate::{There, wanted};
@@ -56,7 +56,7 @@ fn a_cgroup_of_v2_tells_when_it_is_populated_and_empty() {
         return;
     }
     let Some(cgroup) = Cgroup::new("cgroup2", "", "fairways-a") else {
-        return skip(test, "no cgroup can be made in v2's hierarchy");
+        return withheld(test, "no cgroup can be made in v2's hierarchy");
     };
     let mut programs =
         Programs::new(Roots::default(), vec![wanted("a", &cgroup.selector())]).expect("this host");
@@ -83,7 +83,7 @@ fn a_threaded_cgroup_of_v2_is_listed_by_thread() {
         return;
     }
     let Some(cgroup) = Cgroup::new("cgroup2", "", "fairways-t") else {
-        return skip(test, "no cgroup can be made in v2's hierarchy");
+        return withheld(test, "no cgroup can be made in v2's hierarchy");
     };
     let inside = Cgroup(cgroup.0.join("threaded"));
     fs::create_dir(&inside.0).expect("a cgroup");
@@ -128,7 +128,7 @@ fn a_cgroup_of_v1_is_listed_and_its_last_exit_told() {
         return;
     }
     let Some(cgroup) = Cgroup::new("cgroup", "memory", "fairways-b") else {
-        return skip(test, "no cgroup can be made in v1's memory hierarchy");
+        return withheld(test, "no cgroup can be made in v1's memory hierarchy");
     };
     let mut programs =
         Programs::new(Roots::default(), vec![wanted("b", &cgroup.selector())]).expect("this host");

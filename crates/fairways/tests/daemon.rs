@@ -1,0 +1,16 @@
+//! The daemon as its service manager, its administrator and its enemies see it, on the emulator.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "daemon/asked.rs"]
+mod asked;
+#[path = "daemon/common.rs"]
+mod common;
+#[path = "daemon/killed.rs"]
+mod killed;
+#[path = "daemon/notify.rs"]
+mod notify;
+#[path = "daemon/redis.rs"]
+mod redis;
+#[path = "daemon/running.rs"]
+mod running;

@@ -1,0 +1,185 @@
+//! An emulated host in lockstep, with another manager's groups on request, and a daemon for it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use fairways_needs::{Need, has};
+use serde_json::Value;
+
+/// Whether this system lets tests mount, and has these programs; says so where it does not, and panics where it must.
+pub(crate) fn can(programs: &[&'static str]) -> bool {
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let programs = programs.iter().map(|name| Need::Program(name));
+    has(&test, &[Need::Fuse, Need::Root].into_iter().chain(programs).collect::<Vec<_>>())
+}
+
+pub(crate) fn this() -> PathBuf {
+    assert_cmd::cargo::cargo_bin("fairways")
+}
+
+/// An emulator in a process of its own.
+pub(crate) struct Machine {
+    child: Child,
+    pub(crate) root: PathBuf,
+    /// The placeholders, by their programs.
+    pub(crate) pids: BTreeMap<String, i32>,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+impl Machine {
+    /// Four CPUs, twelve ways, and these programs.
+    pub(crate) fn start(programs: &str) -> Self {
+        Self::with(programs, &[])
+    }
+
+    pub(crate) fn with(programs: &str, more: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("resctrl");
+        fs::create_dir(&root).unwrap();
+        let mut child = Command::new(this())
+            .args(["emulate", "--json", "--clock", "lockstep", "--time-scale", "0.1"])
+            .args(["--machine", "chip:xeon-d:cores=4:sets=1024", "--programs", programs])
+            .args(more)
+            .arg(&root)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let report: Value = serde_json::from_str(&line).unwrap_or_else(|why| {
+            let mut said = String::new();
+            let _ = child.stderr.take().unwrap().read_to_string(&mut said);
+            panic!("{why}: {line:?} {said:?}")
+        });
+        let programs = report["programs"].as_array().unwrap();
+        let pid = |of: &Value| i32::try_from(of["pid"].as_i64().unwrap()).unwrap();
+        let pids = programs.iter().map(|of| (of["name"].as_str().unwrap().to_owned(), pid(of)));
+        Self { child, root, pids: pids.collect(), folder }
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The flags that say where this machine is.
+    pub(crate) fn places(&self, verb: &str) -> Vec<String> {
+        let at = |name: &str| self.at(name).to_str().unwrap().to_owned();
+        let mut flags =
+            vec!["--resctrl-root".to_owned(), at("resctrl"), "--state".to_owned(), at("state")];
+        if verb == "run" {
+            flags.extend(["--control".to_owned(), at("control")]);
+        }
+        flags
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let file = OpenOptions::new().write(true).open(self.root.join(path));
+        let done = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        done.unwrap_or_else(|why| panic!("{path}: {why}"));
+    }
+
+    /// Every group with its inode and what is set in it; of the root's tasks only these.
+    pub(crate) fn snapshot(&self, tasks: &[i32]) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        gather(&self.root, "", &mut found);
+        let ours = |line: &&str| tasks.iter().any(|task| task.to_string() == *line);
+        let root = found.get_mut("/tasks").unwrap();
+        *root = root.lines().filter(ours).map(|line| format!("{line}\n")).collect();
+        found
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.child.wait();
+        let _ = rustix::mount::unmount(&self.root, rustix::mount::UnmountFlags::DETACH);
+    }
+}
+
+fn gather(root: &Path, group: &str, found: &mut BTreeMap<String, String>) {
+    let dir = root.join(group);
+    found.insert(format!("{group}/inode"), fs::metadata(&dir).unwrap().ino().to_string());
+    for file in ["schemata", "mode", "cpus_list", "tasks"] {
+        if let Ok(text) = fs::read_to_string(dir.join(file)) {
+            found.insert(format!("{group}/{file}"), text);
+        }
+    }
+    for below in ["", "mon_groups"] {
+        for entry in fs::read_dir(dir.join(below)).into_iter().flatten().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            let fixed = ["info", "mon_groups", "mon_data"].contains(&name.as_str());
+            if entry.file_type().unwrap().is_dir() && !fixed {
+                let path = Path::new(group).join(below).join(name);
+                gather(root, path.to_str().unwrap(), found);
+            }
+        }
+    }
+}
+
+/// A process that waits.
+pub(crate) struct Sleeper(Child);
+
+impl Sleeper {
+    pub(crate) fn start() -> Self {
+        let mut command = Command::new("sleep");
+        Self(command.arg("3600").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    pub(crate) fn id(&self) -> i32 {
+        i32::try_from(self.0.id()).unwrap()
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The end of a process; one that does not come to it in a minute is killed, and the test fails.
+pub(crate) fn end(child: &mut Child) -> ExitStatus {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if began.elapsed() > Duration::from_secs(60) {
+            let _ = child.kill();
+            panic!("it does not end");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// What a command printed that had to succeed.
+pub(crate) fn printed(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    assert!(status.success(), "{command:?}: {status}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+/// Waits until it is so, for half a minute at most.
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(30), "not so: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A file's text; nothing where there is no file.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    match fs::read_to_string(path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => None,
+        text => Some(text.unwrap()),
+    }
+}

@@ -1,0 +1,301 @@
+//! Killed at any system call, the daemon leaves what others made as it was, and what `fairways restore` or the next start puts right.
+//!
+//! CI kills it at every call that changes something and at some of the rest; `FAIRWAYS_KILLED=all` at every one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::common::{Machine, Sleeper, can, end, printed, text, this};
+
+/// Every which of the calls that change nothing CI tries.
+const SOME: usize = 250;
+
+/// System calls that change files: between two of them, all is as after the first.
+const CHANGES: [&str; 17] = [
+    "write",
+    "pwrite64",
+    "writev",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "unlink",
+    "unlinkat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "ftruncate",
+    "fsync",
+    "fdatasync",
+    "chmod",
+    "fchmodat",
+    "bind",
+];
+
+/// How long the daemon looks after the machine: every program has its ways long before.
+const UNTIL: &str = "50ms";
+
+/// A machine is used so many times: monitoring ids come back only when nothing is held under them.
+const USES: usize = 6;
+
+/// Programs that are managed.
+const MANAGED: [&str; 2] = ["mlr:500K", "mload:60M"];
+
+type Snapshot = BTreeMap<String, String>;
+
+/// What the daemon is told beyond the programs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// `--confine-others 2`.
+    Confine,
+    /// `--take-over`, the programs being in another manager's groups.
+    TakeOver,
+}
+
+/// A host that another manager uses as well.
+struct Beside {
+    machine: Machine,
+    how: How,
+    /// Processes whose groups count; the managed programs' first.
+    tasks: Vec<i32>,
+    _others: [Sleeper; 3],
+    before: Snapshot,
+}
+
+impl Beside {
+    fn new(how: How, kernel: &str) -> Self {
+        let programs = format!("{},lookbusy", MANAGED.join(","));
+        let machine = Machine::with(&programs, &["--kernel", kernel]);
+        let others = [(); 3].map(|()| Sleeper::start());
+        let mut tasks: Vec<i32> = MANAGED.iter().map(|name| machine.pids[*name]).collect();
+        tasks.extend(others.iter().map(Sleeper::id));
+        for group in ["COS1", "COS1/mon_groups/m", "COS2", "mon_groups/theirs"] {
+            fs::create_dir(machine.root.join(group)).unwrap();
+        }
+        machine.write("COS1/schemata", "L3:0=3\n");
+        machine.write("COS1/cpus_list", "3\n");
+        machine.write("schemata", "L3:0=ff0\n");
+        machine.write("COS2/schemata", "L3:0=c\n");
+        machine.write("COS2/mode", "exclusive\n");
+        machine.write("COS1/tasks", &tasks[2].to_string());
+        machine.write("COS1/tasks", &tasks[3].to_string());
+        machine.write("COS1/mon_groups/m/tasks", &tasks[3].to_string());
+        machine.write("mon_groups/theirs/tasks", &tasks[4].to_string());
+        if how == How::TakeOver {
+            machine.write("COS1/tasks", &tasks[0].to_string());
+            machine.write("COS1/tasks", &tasks[1].to_string());
+            machine.write("COS1/mon_groups/m/tasks", &tasks[1].to_string());
+        }
+        let before = machine.snapshot(&tasks);
+        Self { machine, how, tasks, _others: others, before }
+    }
+
+    /// The daemon, under strace or not, until it has found its partition.
+    fn daemon(&self, strace: Option<&[&str]>, duration: &str) -> Command {
+        let mut command = traced(strace);
+        command.arg("run").args(self.machine.places("run"));
+        command.args(["--counters", "emulator", "--clock", "emulator", "--log-level", "error"]);
+        for (name, task) in ["reads", "streams"].iter().zip(&self.tasks) {
+            command.arg("--program").arg(format!("{name}=pid:{task}"));
+        }
+        match self.how {
+            How::Confine => command.args(["--confine-others", "2"]),
+            How::TakeOver => command.arg("--take-over"),
+        };
+        command.args(["--policy", "equal", "--duration", duration]);
+        command
+    }
+
+    fn restore(&self, strace: Option<&[&str]>) -> Command {
+        let mut command = traced(strace);
+        command.arg("restore").args(self.machine.places("restore")).arg("--json");
+        command
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.machine.snapshot(&self.tasks)
+    }
+
+    fn ledger(&self) -> Option<Value> {
+        let text = text(&self.machine.at("state/resctrl.json"))?;
+        Some(serde_json::from_str(&text).unwrap())
+    }
+
+    /// Nothing of others differs, but for what the ledger says; and whatever is made stands in it.
+    fn check(&self, left: &Snapshot, at: &str) {
+        let ledger = self.ledger().unwrap_or_default();
+        let list = |name: &str| ledger[name].as_array().cloned().unwrap_or_default();
+        let is_ours = |path: &str| path.split('/').any(|name| name.starts_with("fairways."));
+        for path in left.keys().filter(|path| is_ours(path)) {
+            let group = path.rsplit('/').nth(1).unwrap();
+            let noted = list("groups").iter().any(|made| made["name"] == group);
+            assert!(noted, "{at}: {path} is not in the ledger");
+        }
+        let paths = |of: &Snapshot| of.keys().filter(|path| !is_ours(path)).cloned().collect();
+        let (there, were): (BTreeSet<String>, BTreeSet<String>) =
+            (paths(left), paths(&self.before));
+        assert_eq!(there, were, "{at}");
+        for path in were.iter().filter(|path| left[*path] != self.before[*path]) {
+            let (was, is) = (&self.before[path], &left[path]);
+            let said = format!("{at}: {path} was {was:?} and is {is:?}, and the ledger {ledger}");
+            let (group, file) = path.rsplit_once('/').unwrap();
+            match file {
+                "tasks" => {
+                    let lines = |text: &str| text.lines().map(str::to_owned).collect();
+                    let (was, is): (BTreeSet<String>, BTreeSet<String>) = (lines(was), lines(is));
+                    let taken = |thread: &String| {
+                        let mut taken = list("tasks").into_iter();
+                        taken.any(|task| {
+                            // A class lists its MON groups' threads, too.
+                            let from = task["group"].as_str().unwrap();
+                            let in_it = from.strip_prefix(group);
+                            task["thread"].to_string() == *thread
+                                && in_it
+                                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                        })
+                    };
+                    let managed = |thread: &String| {
+                        self.tasks[..2].iter().any(|task| task.to_string() == *thread)
+                    };
+                    assert!(
+                        was.difference(&is).all(|gone| group.is_empty() || taken(gone)),
+                        "{said}"
+                    );
+                    // Half put back, a thread is in the class of its MON group.
+                    assert!(was.symmetric_difference(&is).all(managed), "{said}");
+                }
+                "schemata" => {
+                    assert!(group.is_empty() && self.how == How::Confine, "{said}");
+                    let mask = |text: &str| {
+                        let line = text.lines().find_map(|line| line.trim().strip_prefix("L3:0="));
+                        u64::from_str_radix(line.unwrap(), 16).unwrap()
+                    };
+                    let values = list("values");
+                    assert!(values.len() == 1 && values[0]["before"] == mask(was), "{said}");
+                    let ours = values[0]["ours"].as_array().unwrap();
+                    assert!(ours.iter().any(|value| *value == mask(is)), "{said}");
+                }
+                _ => panic!("{said}"),
+            }
+        }
+    }
+
+    /// Kills the daemon at a call, and puts right what it left. Whether it was killed before its end, and what was left.
+    fn kill(&self, call: &str, nth: usize, turn: usize) -> (bool, Snapshot) {
+        let at = format!("{call} {nth}");
+        let killed = self.run_killed(|strace| self.daemon(Some(strace), UNTIL), call, nth);
+        let left = self.snapshot();
+        self.check(&left, &at);
+        if turn % 2 == 0 {
+            if turn % 4 == 0 {
+                // Somewhere in the middle, another place each time.
+                let middle = 70 + turn * 7919 % 150;
+                self.run_killed(|strace| self.restore(Some(strace)), "all", middle);
+                self.check(&self.snapshot(), &format!("{at}, and restore at {middle}"));
+            }
+            let report: Value = serde_json::from_str(&printed(&mut self.restore(None))).unwrap();
+            assert_eq!(report["left"], Value::Array(Vec::new()), "{at}");
+        } else {
+            printed(&mut self.daemon(None, "5ms"));
+        }
+        assert_eq!(self.snapshot(), self.before, "{at}");
+        assert_eq!(self.ledger(), None, "{at}");
+        (killed, left)
+    }
+
+    /// Runs a command that is killed at a call; whether it was.
+    fn run_killed(&self, command: impl Fn(&[&str]) -> Command, call: &str, nth: usize) -> bool {
+        let (trace, inject) =
+            (format!("trace={call}"), format!("inject={call}:signal=KILL:when={nth}"));
+        let mut command = command(&["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
+        let stderr = fs::File::create(self.machine.at("said")).unwrap();
+        let status = end(&mut command.stdout(Stdio::null()).stderr(stderr).spawn().unwrap());
+        let said = fs::read_to_string(self.machine.at("said")).unwrap();
+        assert!(status.success() || status.signal() == Some(9), "{call} {nth}: {status}: {said}");
+        !status.success()
+    }
+
+    /// The calls of the main thread, in order: name, and which of that name, from 1; and whether it changes something.
+    fn calls(&self) -> Vec<(String, usize, bool)> {
+        let log = self.machine.at("calls");
+        printed(&mut self.daemon(Some(&["-qq", "-o", log.to_str().unwrap()]), UNTIL));
+        assert_eq!(self.snapshot(), self.before);
+        // The first, execve(2), is before there is a daemon.
+        let mut counts = BTreeMap::new();
+        let mut calls = Vec::new();
+        for line in fs::read_to_string(log).unwrap().lines().skip(1) {
+            let Some((name, rest)) = line.split_once('(') else { continue };
+            if name.is_empty() || !name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_') {
+                continue;
+            }
+            let nth = counts.entry(name.to_owned()).or_insert(0);
+            *nth += 1;
+            let changes = CHANGES.contains(&name) || name == "openat" && rest.contains("O_CREAT");
+            calls.push((name.to_owned(), *nth, changes));
+        }
+        calls
+    }
+}
+
+/// This program, under strace or not.
+fn traced(strace: Option<&[&str]>) -> Command {
+    let Some(flags) = strace else { return Command::new(this()) };
+    let mut command = Command::new("strace");
+    command.args(flags).arg(this());
+    command
+}
+
+fn killed_everywhere(how: How, kernel: &str) {
+    if !can(&["strace"]) {
+        return;
+    }
+    let calls = Beside::new(how, kernel).calls();
+    let all = std::env::var_os("FAIRWAYS_KILLED").is_some_and(|which| which == "all");
+    let points: Vec<(String, usize)> = if all {
+        (2..=1 + calls.len()).map(|nth| ("all".to_owned(), nth)).collect()
+    } else {
+        let of = |(at, (name, nth, changes)): (usize, (String, usize, bool))| {
+            (changes || at % SOME == 0).then_some((name, nth))
+        };
+        calls.into_iter().enumerate().filter_map(of).collect()
+    };
+    let (mut killed, mut halfway, mut monitored) = (0, 0, 0);
+    let mut beside = None;
+    for (turn, (call, nth)) in points.iter().enumerate() {
+        let beside = match &mut beside {
+            Some(beside) if turn % USES > 0 => beside,
+            beside => beside.insert(Beside::new(how, kernel)),
+        };
+        let (was, left) = beside.kill(call, *nth, turn);
+        killed += usize::from(was);
+        halfway += usize::from(left != beside.before);
+        monitored += usize::from(left.keys().any(|path| path.contains("mon_groups/fairways.")));
+    }
+    let tried = points.len();
+    eprintln!(
+        "{tried} calls: killed {killed} times, {halfway} in the middle, {monitored} while programs were monitored"
+    );
+    // A run's length differs a little, by what else comes and goes in /proc.
+    assert!(killed * 10 > tried * 9, "killed {killed} times of {tried}");
+    assert!(halfway > tried / 3, "{halfway} times in the middle of {tried}");
+    assert!(monitored > tried / 4, "{monitored} times with groups to monitor of {tried}");
+}
+
+#[test]
+fn killed_at_any_call_while_others_are_confined_it_is_put_right() {
+    killed_everywhere(How::Confine, "7.2");
+}
+
+#[test]
+fn killed_at_any_call_after_taking_over_it_is_put_right() {
+    killed_everywhere(How::TakeOver, "7.2");
+}
+
+/// Where groups can't be renamed, what a program holds is counted in two for a moment.
+#[test]
+fn killed_at_any_call_on_an_old_kernel_it_is_put_right() {
+    killed_everywhere(How::TakeOver, "6.1");
+}

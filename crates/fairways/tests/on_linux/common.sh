@@ -1,0 +1,117 @@
+# What every job begins with: programs, the daemon, and pictures of resctrl.
+R=/sys/fs/resctrl
+mkdir -p /tmp/pictures /var/lib
+: > /tmp/log
+
+# Starts a sleeper of this name, a shell with a child, in a session of its own: NAME CPUS.
+start() {
+    if [ ! -e /bin/$1 ]; then
+        printf '#!/bin/sh\nwhile :; do sleep 1000; done\n' > /bin/$1
+        chmod +x /bin/$1
+    fi
+    session $1 taskset $2 $1
+}
+
+# Starts a command in a session of its own, whose number is in $NAME: NAME COMMAND...
+session() {
+    as=$1
+    shift
+    setsid "$@" < /dev/null > /dev/null 2>&1 &
+    eval "$as=$!"
+    sessions="$sessions $as=$!"
+}
+
+# The processes of all sessions: NAME PROCESS.
+members() {
+    # What follows the name, which is in brackets: state, parent, group, session.
+    awk -v all="$sessions" '
+        BEGIN { count = split(all, list, " "); for (i = 1; i <= count; i++) { split(list[i], of, "="); name[of[2]] = of[1] } }
+        { process = $1; sub(/.*\) /, ""); if ($4 in name) print name[$4], process }
+    ' /proc/[0-9]*/stat 2> /dev/null
+}
+
+# Ends a session: NAME.
+end() {
+    members | while read -r name process; do
+        [ $name = $1 ] && kill -9 $process
+    done 2> /dev/null
+}
+
+fail() {
+    echo "failed: $*"
+    tail -n 30 /tmp/log
+    exit 1
+}
+
+# Waits until a command succeeds: SECONDS COMMAND.
+wait_for() {
+    end_at=$(($(cut -d. -f1 /proc/uptime) + $1))
+    shift
+    until eval "$*" > /dev/null 2>&1; do
+        [ $(cut -d. -f1 /proc/uptime) -lt $end_at ] || fail "waited for: $*"
+        usleep 100000
+    done
+}
+
+# Starts the daemon: FLAGS... Its number is in $daemon, and what it logs in /tmp/log.
+run() {
+    fairways run --log stderr --control /run/control "$@" > /tmp/said 2> /tmp/log &
+    daemon=$!
+}
+
+# Waits until so many tasks are in groups of ours, and the daemon has no more to say.
+settled() {
+    wait_for 30 "[ \$(cat $R/fairways.*/tasks | wc -l) = $1 ]"
+    quiet
+}
+
+quiet() {
+    quiet=0
+    while [ $quiet -lt 6 ]; do
+        size=$(wc -c < /tmp/log)
+        usleep 100000
+        if [ $size = $(wc -c < /tmp/log) ]; then quiet=$((quiet + 1)); else quiet=0; fi
+    done
+}
+
+# Tells the daemon to end by a signal, and what came of it.
+stop() {
+    kill -$1 $daemon
+    wait $daemon 2> /dev/null
+    echo "ended $?"
+}
+
+# Draws all of resctrl's groups, the tasks of our programs, and what the daemon says: NAME. Between what is written to registers
+# before and after it is a change of a value that nobody else writes.
+picture() {
+    (
+        cd $R || exit
+        for group in . */; do
+            group=${group%/}
+            case $group in info | mon_data | mon_groups) continue ;; esac
+            echo "$group:"
+            grep -H '' $group/schemata $group/mode $group/cpus $group/ctrl_hw_id
+            [ $group = . ] || grep -H '' $group/tasks
+            for monitor in $group/mon_groups/*/; do
+                [ -d "$monitor" ] && echo "${monitor%/}:" && grep -H '' ${monitor}tasks
+            done
+        done
+    ) > /tmp/pictures/$1 2> /dev/null
+    echo "MB:0=90" > $R/schemata
+    echo "MB:0=100" > $R/schemata
+    members | while read -r name process; do
+        for task in /proc/$process/task/*; do echo "program $name:${task##*/}"; done
+    done >> /tmp/pictures/$1
+    fairways status --control /run/control --json >> /tmp/pictures/$1 2> /dev/null
+    cp /tmp/log /tmp/pictures/$1.log
+    echo "picture $1 at $(cut -d' ' -f1 /proc/uptime)"
+}
+
+# Ends the job well, with all pictures in one file.
+done_well() {
+    for picture in /tmp/pictures/*; do
+        echo "# ${picture##*/}"
+        cat $picture
+    done > /tmp/all
+    exit 0
+}
