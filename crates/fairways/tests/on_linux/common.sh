@@ -61,13 +61,14 @@ run() {
 
 # Waits until so many tasks are in groups of ours, and the daemon has no more to say.
 settled() {
-    wait_for 30 "[ \$(cat $R/fairways.*/tasks | wc -l) = $1 ]"
+    wait_for 60 "grep -q 'program moved' /tmp/log"
+    wait_for 60 "[ \$(cat $R/fairways.*/tasks | wc -l) = $1 ]"
     quiet
 }
 
 quiet() {
     quiet=0
-    while [ $quiet -lt 6 ]; do
+    while [ $quiet -lt 10 ]; do
         size=$(wc -c < /tmp/log)
         usleep 100000
         if [ $size = $(wc -c < /tmp/log) ]; then quiet=$((quiet + 1)); else quiet=0; fi

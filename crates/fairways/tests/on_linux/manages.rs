@@ -35,7 +35,7 @@ fn programs_are_managed_and_all_is_put_back() {
 
     let forks: Vec<_> = story.told("fork ").iter().filter_map(|of| of.split_once(' ')).collect();
     let processes: BTreeSet<&str> = forks.iter().map(|&(process, _)| process).collect();
-    assert!(processes.len() > 20, "{} processes were seen", processes.len());
+    assert!(processes.len() > 4, "{} processes were seen", processes.len());
     assert!(forks.iter().all(|(_, group)| group.starts_with("res:fairways.")), "{forks:?}");
 
     let before = story.picture("before");

@@ -41,12 +41,12 @@ picture static
 # The last CPU of a domain goes and returns.
 echo 0 > /sys/devices/system/cpu/cpu2/online
 echo 0 > /sys/devices/system/cpu/cpu3/online
-wait_for 20 '! grep -q 1= $R/schemata'
-quiet
+wait_for 60 "grep -q 'nothing of it is on offer' /tmp/log"
+settled 6
 picture offline
 echo 1 > /sys/devices/system/cpu/cpu2/online
 echo 1 > /sys/devices/system/cpu/cpu3/online
-wait_for 20 'grep -q 1= $R/schemata'
+wait_for 60 "[ \$(grep -c 'give out domain=1' /tmp/log) = 2 ]"
 settled 6
 picture online
 stop INT

@@ -69,24 +69,28 @@ impl Host {
         Ok(())
     }
 
-    /// Carries out what every domain's plan says, this one in place of its domain's.
+    /// Carries out what every domain's plan says, this one in place of its domain's. Where others changed something since the last
+    /// look, it is looked at, and tried once more: the policy, which knows nothing of that, would not plan anew.
     fn apply(
         &mut self,
         new: Option<(u32, &Partition)>,
         reason: &str,
     ) -> Result<(), PartitionError> {
-        let of_domain = |(&id, domain): (&u32, &super::Domain)| {
-            let plan = new.filter(|(of, _)| *of == id).map_or(&domain.partition, |(_, plan)| plan);
-            (id, self.living(plan))
-        };
-        let plans: Vec<(u32, Partition)> = self.domains.iter().map(of_domain).collect();
-        let plans: Vec<(u32, &Partition)> = plans
-            .iter()
-            .filter(|(_, plan)| !plan.masks().is_empty())
-            .map(|(id, plan)| (*id, plan))
-            .collect();
-        match self.actuator.apply(&plans, reason) {
-            Ok(_) => Ok(()),
+        let mut done = self.attempt(new, reason);
+        if matches!(done, Err(Refused::Changed)) {
+            let offered = |host: &Self| {
+                let of = host.domains.get(&new?.0).filter(|of| !of.is_gone)?;
+                Some((of.llc, of.ways.clone()))
+            };
+            let before = offered(self);
+            self.look_at_resctrl();
+            // A policy whose ways are others now is told so, and plans anew.
+            if offered(self) == before {
+                done = self.attempt(new, reason);
+            }
+        }
+        match done {
+            Ok(()) => Ok(()),
             Err(Refused::Partition { domain, why }) if new.is_some_and(|(id, _)| id == domain) => {
                 Err(why)
             }
@@ -97,6 +101,20 @@ impl Host {
                 Err(PartitionError::Failed)
             }
         }
+    }
+
+    fn attempt(&mut self, new: Option<(u32, &Partition)>, reason: &str) -> Result<(), Refused> {
+        let of_domain = |(&id, domain): (&u32, &super::Domain)| {
+            let plan = new.filter(|(of, _)| *of == id).map_or(&domain.partition, |(_, plan)| plan);
+            (id, self.living(plan))
+        };
+        let plans: Vec<(u32, Partition)> = self.domains.iter().map(of_domain).collect();
+        let plans: Vec<(u32, &Partition)> = plans
+            .iter()
+            .filter(|(_, plan)| !plan.masks().is_empty())
+            .map(|(id, plan)| (*id, plan))
+            .collect();
+        self.actuator.apply(&plans, reason).map(drop)
     }
 
     /// A plan without those who are over: other domains' policies may know of it later.

@@ -145,7 +145,7 @@ impl Host {
     }
 
     /// Looks what others did.
-    fn look_at_resctrl(&mut self) {
+    pub(super) fn look_at_resctrl(&mut self) {
         match self.actuator.look() {
             Ok(changes) => {
                 self.trouble = None;
