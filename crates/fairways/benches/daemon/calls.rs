@@ -41,6 +41,8 @@ pub(crate) fn calls(pid: u32, folder: &Path, what: impl FnOnce()) -> f64 {
         assert!(strace.try_wait().unwrap().is_none(), "strace ended");
         sleep(Duration::from_millis(5));
     }
+    // Its other threads are attached to after the first.
+    sleep(Duration::from_millis(100));
     what();
     let id = rustix::process::Pid::from_raw(i32::try_from(strace.id()).unwrap()).unwrap();
     rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
