@@ -63,7 +63,10 @@ fn others_are_left_alone_and_planned_around() {
     cdp.agrees(4, &["L3DATA", "L3CODE"]);
     let lfoc = story.picture("lfoc");
     let [triad, hash_join] = ["triad", "hash-join"].map(|program| lfoc.group(program));
-    assert_ne!(triad.class, hash_join.class, "who streams is confined, apart from who is sensitive");
+    assert_ne!(
+        triad.class, hash_join.class,
+        "who streams is confined, apart from who is sensitive"
+    );
     assert!(lfoc.ours().all(|(_, of)| of.masks("L3DATA") == of.masks("L3CODE")));
     assert_eq!(story.picture("after_cdp").ours().count(), 0);
     assert_eq!(story.told("ended "), ["137", "137", "0", "0", "0", "0"]);
