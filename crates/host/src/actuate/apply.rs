@@ -12,6 +12,7 @@ use super::foreign::members;
 use super::program::Program;
 use super::refine::{Plan, Target, assign, refine};
 use super::restore::enter;
+use super::survey::Survey;
 use super::{Error, Refused};
 
 /// What became of a plan.
@@ -109,9 +110,10 @@ impl Actuator {
     /// Brings the groups about, and names them by target; or leaves everything as it was.
     fn carry_out(&mut self, targets: &[Target], reason: &str) -> Result<Vec<String>, Refused> {
         let _lock = self.lock().map_err(Refused::Failed)?;
-        let ours = |name: &str| self.is_ours(name);
-        let survey = self.survey.again(&self.tree, &ours).map_err(Refused::Failed)?;
-        if Offers::find(&survey, &self.settings).map_err(Refused::Failed)? != self.offers {
+        let survey =
+            Survey::read(&self.tree, &|name| self.is_ours(name)).map_err(Refused::Failed)?;
+        let offers = survey.map(|survey| Offers::find(&survey, &self.settings)).transpose();
+        if offers.map_err(Refused::Failed)?.as_ref() != Some(&self.offers) {
             return Err(Refused::Changed);
         }
         self.see_classes().map_err(Refused::Failed)?;

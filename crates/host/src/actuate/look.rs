@@ -11,7 +11,7 @@ use super::foreign::Foreign;
 use super::foreign::members;
 use super::program::Program;
 use super::restore::enter;
-use super::survey::Masks;
+use super::survey::{Masks, Survey};
 
 /// What is not as it was at the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,8 +43,8 @@ impl Actuator {
         if !self.tree.is_mounted() {
             return Err(unmounted());
         }
-        let survey = match self.survey.again(&self.tree, &|name| self.is_ours(name)) {
-            Ok(survey) => survey,
+        let survey = match Survey::read(&self.tree, &|name| self.is_ours(name)) {
+            Ok(survey) => survey.ok_or_else(unmounted)?,
             Err(error) if error.is_gone() => return Err(unmounted()),
             Err(error) => return Err(error),
         };

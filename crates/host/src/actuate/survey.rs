@@ -58,27 +58,10 @@ impl Survey {
         let Some(cache) = info.caches.into_iter().find(|cache| cache.resource == last) else {
             return Ok(None);
         };
+        let domains = domains(tree, last)?;
+        let Groups { foreign, monitors, ours } = groups(tree, sides, ours)?;
         let monitoring = info.monitoring;
-        let survey = Self {
-            cache,
-            sides,
-            closids,
-            monitoring,
-            domains: Vec::new(),
-            foreign: Vec::new(),
-            monitors: Vec::new(),
-            ours: BTreeSet::new(),
-        };
-        survey.again(tree, ours).map(Some)
-    }
-
-    /// Reads anew what may change while resctrl is mounted, which `info` does not.
-    pub(super) fn again(&self, tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Self, Error> {
-        let domains = domains(tree, self.sides[self.sides.len() - 1])?;
-        let Groups { foreign, monitors, ours } = groups(tree, self.sides, ours)?;
-        let (cache, monitoring) = (self.cache.clone(), self.monitoring.clone());
-        let Self { sides, closids, .. } = *self;
-        Ok(Self { cache, sides, closids, monitoring, domains, foreign, monitors, ours })
+        Ok(Some(Self { cache, sides, closids, monitoring, domains, foreign, monitors, ours }))
     }
 
     /// Ways that others hold in a domain: of groups that do not have the whole cache, or have it for themselves.
