@@ -75,7 +75,7 @@ pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
     }
     if config.program.is_empty() {
         let said = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
-                    /etc/fairways/fairways.toml (docs/config.md)";
+                    /etc/fairways/fairways.toml (docs/config.md); or --machine, for a simulated one";
         return Err(BadInput(said.to_owned()));
     }
     Ok(config)
