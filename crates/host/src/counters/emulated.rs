@@ -108,8 +108,10 @@ impl Source for Emulated {
             let mut kept = socket.kept.remove(&app).unwrap_or(NOTHING);
             joined.retain(|of| {
                 let is_there = threads.contains(&of.pid);
-                if !is_there && let Some(to) = seen.get(&of.pid) {
-                    kept = sum(&kept, &between(&of.from, to));
+                if !is_there {
+                    // Of one that the emulator knows no longer, nobody knows what it counted in the end.
+                    let to = seen.get(&of.pid).copied().unwrap_or_default();
+                    kept = sum(&kept, &between(&of.from, &to));
                 }
                 is_there
             });
