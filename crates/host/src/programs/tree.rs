@@ -287,7 +287,10 @@ impl Forest {
 
     /// Whether the kernel tells when a cgroup is populated or emptied.
     pub(super) fn is_told(&self, tree: usize, path: &str) -> bool {
-        self.trees.get(tree).and_then(|tree| tree.dirs.get(path)).is_some_and(|dir| dir.told.is_some())
+        self.trees
+            .get(tree)
+            .and_then(|tree| tree.dirs.get(path))
+            .is_some_and(|dir| dir.told.is_some())
     }
 
     /// The directory by which the kernel counts the events of a cgroup and of all below it, if those are `tasks`.
