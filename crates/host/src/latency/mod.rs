@@ -34,6 +34,7 @@ pub const PATIENCE: Duration = Duration::from_millis(20);
 pub trait Source: Send {
     /// The requests that were answered since the last call; `None` if that is unknown: the source was silent, or has begun anew.
     ///
-    /// It takes no longer than the source's [patience](PATIENCE).
+    /// It takes no longer than the source's [patience](PATIENCE). Of a server that takes longer, the answer is late: of the time between
+    /// the two calls before.
     fn answered(&mut self) -> Option<Vec<Answered>>;
 }
