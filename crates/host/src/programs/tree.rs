@@ -193,14 +193,15 @@ impl Forest {
             let directory = self.trees[tree].hierarchy.directory(&path);
             // Watched first and read then, so that what comes between is told.
             let watch = self.watch(tree, &path, &directory);
-            let inode = match fs::metadata(&directory) {
-                Ok(metadata) => metadata.ino(),
-                Err(error) if is_gone(&error) => continue,
-                Err(error) => return Err(in_file(&directory, &error)),
-            };
-            let entries = match fs::read_dir(&directory) {
-                Ok(entries) => entries,
-                Err(error) if is_gone(&error) => continue,
+            let found =
+                fs::metadata(&directory).and_then(|of| Ok((of.ino(), fs::read_dir(&directory)?)));
+            let (inode, entries) = match found {
+                Ok(found) => found,
+                Err(error) if is_gone(&error) => {
+                    let gone = Dir { watch, ..Dir::default() };
+                    forget(self.inotify.as_ref(), &mut self.watched, &gone);
+                    continue;
+                }
                 Err(error) => return Err(in_file(&directory, &error)),
             };
             for entry in entries {
