@@ -15,7 +15,7 @@ mod turns;
 mod windows;
 mod witness;
 
-pub use subject::{Kind, Program, Scale, Subject};
+pub use subject::{Kind, Program, Scale, Subject, Walks};
 pub use witness::Witness;
 
 /// Every check that applies to such a machine.

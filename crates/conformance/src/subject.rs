@@ -31,6 +31,27 @@ pub trait Subject {
     fn is_noisy(&self) -> bool {
         false
     }
+
+    /// How long random walks are: a machine that takes milliseconds for an event can't take in as many as one that simulates.
+    fn walks(&self) -> Walks {
+        Walks::default()
+    }
+}
+
+/// How long random walks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walks {
+    /// The events that a walk takes in at most, at least 1; all walks together take in four times as many or more.
+    pub events: usize,
+    /// The programs that come and go, beside one of each kind that run on.
+    pub transient: u32,
+}
+
+/// 3000 events, and 20 programs that come and go.
+impl Default for Walks {
+    fn default() -> Self {
+        Self { events: 3000, transient: 20 }
+    }
 }
 
 /// A window of convenient length for the machine: about as much in instructions as in time.

@@ -359,7 +359,7 @@ fn few_descriptors_count_few_programs() {
     let host = Host::skylake();
     let line = "Max open files            1024                 1024                 files\n";
     host.put("proc/self/limits", line);
-    let told = ["42 programs", "LimitNOFILE=1536"];
+    let told = ["19 programs", "LimitNOFILE=2816"];
     says(&host.examine(), "descriptors", State::Limited, &told);
 }
 

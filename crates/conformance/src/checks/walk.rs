@@ -8,14 +8,11 @@ use crate::rng::Rng;
 use crate::spoil::{Spoil, random};
 use crate::subject::{Kind, Program, Subject};
 
-/// How many events a walk takes in at most.
-const EVENTS: usize = 3000;
-
 /// Programs that start together and later, that end and that run on.
-fn programs(rng: &mut Rng) -> Vec<Program> {
+fn programs(rng: &mut Rng, transient: u32) -> Vec<Program> {
     let kinds = [Kind::Light, Kind::Streaming, Kind::Sensitive];
     let mut programs: Vec<_> = kinds.map(Program::new).into();
-    for _ in 0..20 {
+    for _ in 0..transient {
         let starts = rng.pick(&[0, 0, 10, 20, 40, 80, 150, 300]);
         let longest = rng.pick(&[4, 60, 200]);
         programs.push(Program {
@@ -77,10 +74,11 @@ impl Drive<'_> {
 /// The events of a walk.
 fn walk(subject: &dyn Subject, seed: u64) -> Vec<(Time, Event)> {
     let mut rng = Rng(seed);
-    let mut drive = Drive::new(subject, &programs(&mut rng));
+    let length = subject.walks();
+    let mut drive = Drive::new(subject, &programs(&mut rng, length.transient));
     let mut events = Vec::new();
     let mut ever = 0;
-    while events.len() < EVENTS
+    while events.len() < length.events
         && let Some(event) = drive.next_event()
     {
         if let Event::Started { app, .. } = &event.1 {
@@ -104,7 +102,7 @@ pub fn random_walks_keep_every_promise(subject: &dyn Subject) {
     let mut events = 0;
     for seed in 0.. {
         events += walk(subject, seed).len();
-        if events >= 4 * EVENTS {
+        if events >= 4 * subject.walks().events {
             break;
         }
     }

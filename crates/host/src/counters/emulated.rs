@@ -108,8 +108,10 @@ impl Source for Emulated {
             let mut kept = socket.kept.remove(&app).unwrap_or(NOTHING);
             joined.retain(|of| {
                 let is_there = threads.contains(&of.pid);
-                if !is_there && let Some(to) = seen.get(&of.pid) {
-                    kept = sum(&kept, &between(&of.from, to));
+                if !is_there {
+                    // Of one that the emulator knows no longer, nobody knows what it counted in the end.
+                    let to = seen.get(&of.pid).copied().unwrap_or_default();
+                    kept = sum(&kept, &between(&of.from, &to));
                 }
                 is_there
             });
@@ -162,5 +164,30 @@ mod tests {
         assert_eq!(between(&from, &of(Some(4), Some(10))), of(None, Some(1)));
         assert_eq!(sum(&from, &of(Some(1), None)), of(Some(6), None));
         assert_eq!(sum(&from, &NOTHING).instructions, Some(5));
+    }
+
+    #[test]
+    fn what_a_thread_counted_that_the_emulator_knows_no_longer_is_missing_and_not_less() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let mut source = Emulated::new(&Connection::connect(&path).unwrap());
+        let seen = |source: &Emulated, told: &[(i32, u64)]| {
+            let of = |&(pid, count): &(i32, u64)| {
+                (pid, Counters { instructions: Some(count), ..Counters::default() })
+            };
+            source.connection.socket().seen = Some(told.iter().map(of).collect());
+        };
+        let app = AppId(1);
+        seen(&source, &[(7, 100), (8, 10)]);
+        source.begin(&Target { app, name: "a".to_owned(), cgroup: None, threads: vec![7, 8] });
+        seen(&source, &[(7, 150), (8, 20)]);
+        assert_eq!(source.read(app, 0).instructions, Some(60));
+        source.threads(app, &[8]);
+        seen(&source, &[(7, 150), (8, 25)]);
+        assert_eq!(source.read(app, 0).instructions, Some(65), "what it counted is kept");
+        seen(&source, &[(9, 5)]);
+        source.threads(app, &[9]);
+        assert_eq!(source.read(app, 0).instructions, None);
     }
 }

@@ -3,9 +3,8 @@
 use super::facts::{Facts, field};
 use super::process::{Capability, Who};
 use super::{Finding, State};
+use crate::counters::perf::{self, events};
 
-/// Counters of a program, as [`fairways_core::Counters`] has them.
-const EVENTS: u64 = 6;
 /// Fewer programs than this are fewer than most hosts run.
 const FEW: u64 = 64;
 
@@ -75,6 +74,15 @@ fn permission(facts: &Facts) -> Finding {
         .remedy("run it as root, or give it CAP_PERFMON")
 }
 
+/// Descriptors that a cgroup costs on each CPU, on this processor.
+fn cost(facts: &Facts) -> u64 {
+    let devices = facts.files.path("sys/bus/event_source/devices");
+    let cpu = events::Cpu::read(&facts.files.path("proc/cpuinfo"), &devices);
+    let unknown = || events::Cpu { vendor: events::Vendor::Other(String::new()), hybrid: false };
+    let chosen = events::for_cpu(&cpu.unwrap_or_else(|_| unknown()));
+    u64::try_from(perf::cost(&chosen)).unwrap_or(u64::MAX)
+}
+
 /// A cgroup costs a descriptor for each event on each CPU.
 fn descriptors(facts: &Facts) -> Finding {
     let (id, why) =
@@ -87,12 +95,16 @@ fn descriptors(facts: &Facts) -> Finding {
         let found = "/proc/self/limits or the CPUs cannot be read";
         return Finding::new(id, State::Unknown, found, why);
     };
-    let programs = hard / (cpus * EVENTS);
+    let (cost, reserve) = (cpus * cost(facts), perf::RESERVE as u64);
+    let Some(programs) = hard.saturating_sub(reserve).checked_div(cost) else {
+        let found = format!("{hard} at most; no event of this processor takes one");
+        return Finding::new(id, State::Ok, found, why);
+    };
     let found = format!("{hard} at most: {programs} programs as cgroups on {cpus} CPUs");
     if programs >= FEW {
         return Finding::new(id, State::Ok, found, why);
     }
-    let need = FEW * cpus * EVENTS;
+    let need = FEW * cost + reserve;
     Finding::new(id, State::Limited, found, why)
         .remedy(format!("LimitNOFILE={need} in the unit, or `ulimit -n {need}`, for {FEW}"))
 }

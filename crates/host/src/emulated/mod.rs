@@ -24,7 +24,7 @@ pub(crate) struct Socket {
     path: PathBuf,
     stream: BufReader<UnixStream>,
     /// What every program's counters show, by process; none: time has passed since they were last read.
-    seen: Option<BTreeMap<i32, Counters>>,
+    pub(crate) seen: Option<BTreeMap<i32, Counters>>,
     /// What is counted of each program.
     pub(crate) counted: BTreeMap<AppId, Vec<Joined>>,
     /// What the threads have counted that each program has no longer.

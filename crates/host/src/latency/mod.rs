@@ -26,13 +26,15 @@ pub use spec::{Spec, SpecError};
 /// (584 years), as a latency is told no less than it was.
 pub const UNBOUNDED: Duration = Duration::from_nanos(u64::MAX);
 
-/// How long a call waits for a server's answer, unless [told otherwise](Spec::open_with).
-pub const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a call waits for a server's answer, unless [told otherwise](Spec::open_with): one that is near takes no longer. Of a server
+/// that has taken longer, calls tell what it answered to the call before, and wait no more until it is faster.
+pub const PATIENCE: Duration = Duration::from_millis(20);
 
 /// A source of one service's latencies.
 pub trait Source: Send {
     /// The requests that were answered since the last call; `None` if that is unknown: the source was silent, or has begun anew.
     ///
-    /// It takes no longer than the source's [patience](PATIENCE).
+    /// It takes no longer than the source's [patience](PATIENCE). Of a server that takes longer, the answer is late: of the time between
+    /// the two calls before.
     fn answered(&mut self) -> Option<Vec<Answered>>;
 }

@@ -4,6 +4,7 @@
 //! last one, `+Inf`, that is [`UNBOUNDED`](super::UNBOUNDED). Requests that took longer than its largest bound are known to have missed
 //! any objective then, and not by how much.
 
+use std::io;
 use std::time::Duration;
 
 use super::histogram::Histogram;
@@ -28,10 +29,12 @@ pub struct OpenMetrics {
 
 impl OpenMetrics {
     /// Begins to ask; a call waits so long for an answer.
-    #[must_use]
-    pub fn open(self, patience: Duration) -> Box<dyn Source> {
+    ///
+    /// # Errors
+    /// If no thread can be made.
+    pub fn open(self, patience: Duration) -> io::Result<Box<dyn Source>> {
         let name = format!("http://{}{} {}", self.authority, self.path, self.name);
-        Box::new(Poller::new(name, patience, self))
+        Ok(Box::new(Poller::new(name, patience, self)?))
     }
 }
 

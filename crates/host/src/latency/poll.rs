@@ -24,13 +24,22 @@ pub(super) trait Ask: Send + 'static {
 /// The number of the question that is asked in the beginning.
 const FIRST: u64 = 0;
 
-/// The number of a question, and what came of it.
-type Answer = (u64, Result<Histogram, String>);
+/// What came of a question.
+struct Answer {
+    question: u64,
+    histogram: Result<Histogram, String>,
+    /// How long the server took.
+    took: Duration,
+}
 
 /// The histograms of a server, asked for on a thread of their own.
 ///
-/// Each call asks once, and so does the beginning, which nobody waits for: the first call tells of the time since then. A call is unknown if its answer, or that of the call before it, did not come: the
-/// difference to an older one would tell of more than the time since the last call.
+/// Each call asks once, and so does the beginning, which nobody waits for: the first call tells of the time since then. A call is unknown
+/// if its answer, or that of the call before it, did not come: the difference to an older one would tell of more than the time since
+/// the last call.
+///
+/// A server that has let a call wait in vain is slow, until it has answered within half of what a call waits: nobody waits for it, and a
+/// call takes the answer to the question of the call before it. What it tells is late by a call then.
 pub(super) struct Poller {
     name: String,
     patience: Duration,
@@ -38,22 +47,48 @@ pub(super) struct Poller {
     questions: Sender<u64>,
     answers: Receiver<Answer>,
     last: Option<(u64, Histogram)>,
+    is_slow: bool,
+    /// Whether a call has passed since the last question that found no answer.
+    is_late: bool,
     trouble: Option<String>,
 }
 
 impl Poller {
     /// Asks `server`, which is called `name` in the log, for the first time. A call waits so long for an answer.
-    pub(super) fn new(name: String, patience: Duration, mut server: impl Ask) -> Self {
+    ///
+    /// # Errors
+    /// If no thread can be made.
+    pub(super) fn new(
+        name: String,
+        patience: Duration,
+        mut server: impl Ask,
+    ) -> std::io::Result<Self> {
         let (questions, asked) = channel::<u64>();
         let (answer, answers) = channel();
-        thread::spawn(move || {
+        thread::Builder::new().name("latencies".to_owned()).spawn(move || {
             let mut question = FIRST;
-            while answer.send((question, server.ask())).is_ok() {
+            loop {
+                let began = Instant::now();
+                let histogram = server.ask();
+                let took = began.elapsed();
+                if answer.send(Answer { question, histogram, took }).is_err() {
+                    return;
+                }
                 let Ok(next) = asked.recv() else { return };
                 question = asked.try_iter().last().unwrap_or(next);
             }
-        });
-        Self { name, patience, asked: FIRST, questions, answers, last: None, trouble: None }
+        })?;
+        Ok(Self {
+            name,
+            patience,
+            asked: FIRST,
+            questions,
+            answers,
+            last: None,
+            is_slow: false,
+            is_late: false,
+            trouble: None,
+        })
     }
 
     fn question(&mut self) {
@@ -62,26 +97,38 @@ impl Poller {
         let _ = self.questions.send(self.asked);
     }
 
-    /// The histogram that answers the last question, if it comes in time; late answers to earlier ones are taken in on the way.
-    fn answer(&mut self) -> Option<Histogram> {
-        let deadline = Instant::now() + self.patience;
+    /// The answer to the last question, if it comes within that time; late ones to earlier questions are taken in on the way.
+    fn answer(&mut self, patience: Duration) -> Option<Answer> {
+        let deadline = Instant::now() + patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok((question, answer)) = self.answers.recv_timeout(left) else {
-                self.complain(format!("no answer within {:?}", self.patience));
-                return None;
-            };
-            match answer {
-                Ok(histogram) if question == self.asked => return Some(histogram),
-                Ok(histogram) => self.last = Some((question, histogram)),
-                Err(why) => {
-                    self.complain(why);
-                    if question == self.asked {
-                        return None;
-                    }
-                }
+            let answer = self.answers.recv_timeout(left).ok()?;
+            if answer.question == self.asked {
+                return Some(answer);
+            }
+            match answer.histogram {
+                Ok(histogram) => self.last = Some((answer.question, histogram)),
+                Err(why) => self.complain(why),
             }
         }
+    }
+
+    /// What the histogram grew by until the last question was answered, from the one before it.
+    fn grown(&mut self, answer: Answer) -> Option<Vec<Answered>> {
+        let now = match answer.histogram {
+            Ok(now) => now,
+            Err(why) => {
+                self.complain(why);
+                return None;
+            }
+        };
+        if self.trouble.take().is_some() {
+            tracing::info!(source = self.name, "latencies are known again");
+        }
+        let before = self.last.take().filter(|&(question, _)| question + 1 == answer.question);
+        let grown = before.and_then(|(_, before)| now.since(&before));
+        self.last = Some((answer.question, now));
+        grown
     }
 
     /// Says in the log that latencies are unknown, once as long as the reason stays the same.
@@ -91,19 +138,36 @@ impl Poller {
             self.trouble = Some(why);
         }
     }
+
+    /// Takes what has come from a server that is not waited for, and asks again.
+    fn answered_late(&mut self) -> Option<Vec<Answered>> {
+        let Some(answer) = self.answer(Duration::ZERO) else {
+            self.is_late = true;
+            return None;
+        };
+        self.is_slow = answer.took > self.patience / 2;
+        let grown = self.grown(answer);
+        self.question();
+        // What came after a call that found nothing is of more than a call's time.
+        grown.filter(|_| !std::mem::take(&mut self.is_late))
+    }
 }
 
 impl Source for Poller {
     fn answered(&mut self) -> Option<Vec<Answered>> {
-        self.question();
-        let now = self.answer()?;
-        if self.trouble.take().is_some() {
-            tracing::info!(source = self.name, "latencies are known again");
+        if self.is_slow {
+            return self.answered_late();
         }
-        let before = self.last.take().filter(|&(question, _)| question + 1 == self.asked);
-        let answered = before.and_then(|(_, before)| now.since(&before));
-        self.last = Some((self.asked, now));
-        answered
+        self.question();
+        let Some(answer) = self.answer(self.patience) else {
+            self.is_slow = true;
+            self.complain(format!(
+                "no answer within {:?}; nobody waits for the next, which are told a window late",
+                self.patience
+            ));
+            return None;
+        };
+        self.grown(answer)
     }
 }
 
@@ -111,7 +175,6 @@ impl Source for Poller {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::PATIENCE;
     use super::*;
 
     /// Answers with as many requests as it is told, when it is told.
@@ -122,7 +185,7 @@ mod tests {
             let requests = self.0.recv().map_err(|error| error.to_string())??;
             let mut histogram = Histogram::default();
             let buckets = BTreeMap::from([(Duration::from_millis(1), requests)]);
-            histogram.add_cumulative(&buckets).ok_or("no histogram")?;
+            histogram.add_cumulative(String::new(), &buckets).ok_or("no histogram")?;
             Ok(histogram)
         }
     }
@@ -134,7 +197,8 @@ mod tests {
     #[test]
     fn what_is_told_is_told_of_the_time_since_the_last_call_only() {
         let (tell, told) = channel();
-        let mut poller = Poller::new("test".to_owned(), Duration::from_secs(10), Server(told));
+        let mut poller =
+            Poller::new("test".to_owned(), Duration::from_secs(10), Server(told)).unwrap();
         for (says, expected) in [
             (Ok(10), None),
             (Ok(15), Some(5)),
@@ -154,21 +218,51 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_hangs_is_waited_for_a_tenth_of_a_second() {
+    fn a_server_that_hangs_is_waited_for_once_and_then_told_a_call_late() {
         let (tell, told) = channel();
-        let mut poller = Poller::new("test".to_owned(), PATIENCE, Server(told));
+        let patience = Duration::from_millis(100);
+        let mut poller = Poller::new("test".to_owned(), patience, Server(told)).unwrap();
         tell.send(Ok(1)).unwrap();
         let began = Instant::now();
-        assert_eq!(poller.answered(), None);
-        assert!(began.elapsed() < PATIENCE * 10, "{:?}", began.elapsed());
-        // The late answer is what the next one is compared with.
+        assert_eq!(requests(&mut poller), None, "the second question has no answer");
+        let waited = began.elapsed();
+        assert!(waited >= patience && waited < patience * 10, "{waited:?}");
+        let began = Instant::now();
+        for _ in 0..100 {
+            assert_eq!(requests(&mut poller), None);
+        }
+        assert!(began.elapsed() < patience * 20, "nobody waits for it: {:?}", began.elapsed());
+        // An answer that took so long is of more than a call's time, and the next is not.
         tell.send(Ok(5)).unwrap();
+        thread::sleep(patience * 2);
+        assert_eq!(requests(&mut poller), None);
+        thread::sleep(patience);
         tell.send(Ok(8)).unwrap();
-        assert_eq!(requests(&mut poller), Some(3));
-        assert_eq!(poller.answered(), None);
-        assert_eq!(poller.answered(), None);
-        tell.send(Ok(20)).unwrap();
-        tell.send(Ok(21)).unwrap();
-        assert_eq!(requests(&mut poller), None, "the answer before it did not come in time");
+        thread::sleep(patience * 2);
+        assert_eq!(requests(&mut poller), Some(3), "of the call before");
+        thread::sleep(patience);
+        tell.send(Err("gone".to_owned())).unwrap();
+        thread::sleep(patience * 2);
+        assert_eq!(requests(&mut poller), None);
+        assert_eq!(poller.trouble.as_deref(), Some("gone"));
+    }
+
+    #[test]
+    fn a_server_that_was_slow_and_is_no_longer_is_asked_and_answers_at_once() {
+        let (tell, told) = channel();
+        let patience = Duration::from_millis(200);
+        let mut poller = Poller::new("test".to_owned(), patience, Server(told)).unwrap();
+        assert_eq!(requests(&mut poller), None);
+        assert!(poller.is_slow);
+        for all in [1, 2, 4, 8, 16, 32] {
+            tell.send(Ok(all)).unwrap();
+        }
+        let told = [(); 4].map(|()| {
+            thread::sleep(patience);
+            requests(&mut poller)
+        });
+        assert!(!poller.is_slow);
+        // The answer to the question that hung; the one asked meanwhile is the next one's beginning, and told of by none.
+        assert_eq!(told, [Some(1), Some(4), Some(8), Some(16)]);
     }
 }

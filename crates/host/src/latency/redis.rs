@@ -57,10 +57,12 @@ const OURS: [&str; 2] = ["auth", "latency|histogram"];
 
 impl Redis {
     /// Begins to ask; a call waits so long for an answer.
-    #[must_use]
-    pub fn open(self, patience: Duration) -> Box<dyn Source> {
+    ///
+    /// # Errors
+    /// If no thread can be made.
+    pub fn open(self, patience: Duration) -> io::Result<Box<dyn Source>> {
         let name = format!("redis {}", self.address);
-        Box::new(Poller::new(name, patience, Connection { redis: self, open: None }))
+        Ok(Box::new(Poller::new(name, patience, Connection { redis: self, open: None })?))
     }
 
     fn connect(&self) -> Result<BufReader<Box<dyn Stream>>, String> {
@@ -164,7 +166,7 @@ fn histogram(value: &Value) -> Option<Histogram> {
             let bound = Duration::from_micros(u64::try_from(*bound).ok()?.checked_add(1)?);
             buckets.insert(bound, u64::try_from(*count).ok()?);
         }
-        sum.add_cumulative(&buckets)?;
+        sum.add_cumulative(name.clone(), &buckets)?;
     }
     Some(sum)
 }

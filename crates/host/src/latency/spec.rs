@@ -42,7 +42,7 @@ impl Spec {
     /// does.
     ///
     /// # Errors
-    /// If a socket can't be made.
+    /// If a socket can't be made, or no thread.
     pub fn open(&self) -> Result<Box<dyn Source>, OpenError> {
         self.open_with(PATIENCE)
     }
@@ -53,8 +53,8 @@ impl Spec {
     /// Likewise.
     pub fn open_with(&self, patience: Duration) -> Result<Box<dyn Source>, OpenError> {
         Ok(match self {
-            Self::OpenMetrics(page) => page.clone().open(patience),
-            Self::Redis(redis) => redis.clone().open(patience),
+            Self::OpenMetrics(page) => page.clone().open(patience).map_err(OpenError::Thread)?,
+            Self::Redis(redis) => redis.clone().open(patience).map_err(OpenError::Thread)?,
             Self::File(path) => Box::new(FileSource::new(path.clone())),
             Self::Socket(path) => Box::new(SocketSource::bind(path.clone())?),
         })

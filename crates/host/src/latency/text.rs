@@ -70,7 +70,7 @@ pub(super) fn histogram(
     for (labels, buckets) in &series {
         let falls =
             || format!("{name} with labels {labels:?}: a bucket counts fewer than a shorter one");
-        sum.add_cumulative(buckets).ok_or_else(falls)?;
+        sum.add_cumulative(format!("{labels:?}"), buckets).ok_or_else(falls)?;
     }
     Ok(sum)
 }

@@ -99,18 +99,20 @@ impl Host {
         if !is_due {
             return;
         }
-        if window.ends().is_none() {
-            let counters = self.source.read(app, id);
-            let end = window.ends_at();
-            let is_over = end.zip(counters.instructions).is_some_and(|(end, did)| did >= end);
-            if !is_over {
-                window.go_on(now, &counters);
-                return;
+        let mut to = self.source.read(app, id);
+        let end = window.ends_at();
+        let is_over = end.zip(to.instructions).is_some_and(|(end, did)| did >= end);
+        if window.ends().is_none() && !is_over {
+            if window.go_on(now, &to) {
+                let every = window.every;
+                self.add_bytes(id, app, &mut to);
+                self.begin_window(id, app, every, to);
             }
+            return;
         }
         let window = *window;
         let (way_bytes, plan) = (domain.way_bytes, domain.plan);
-        let to = self.counted(id, app);
+        self.add_bytes(id, app, &mut to);
         let occupancy = match self.actuator.occupancy(app, id) {
             Reading::Value(bytes) if way_bytes > 0 => Some(Q32::ratio(bytes, way_bytes)),
             _ => None,
@@ -137,13 +139,18 @@ impl Host {
     /// What a program has counted since it was found.
     pub(super) fn counted(&mut self, domain: u32, app: AppId) -> Counters {
         let mut counters = self.source.read(app, domain);
+        self.add_bytes(domain, app, &mut counters);
+        counters
+    }
+
+    /// Where resctrl counts the bytes that programs move, they are its.
+    fn add_bytes(&mut self, domain: u32, app: AppId, counters: &mut Counters) {
         if self.counts_bytes() {
             counters.memory_bytes = match self.actuator.memory_bytes(app, domain) {
                 Reading::Value(bytes) => Some(bytes),
                 _ => None,
             };
         }
-        counters
     }
 
     /// Whether resctrl counts the bytes that programs move.
@@ -210,6 +217,10 @@ impl Host {
             return;
         }
         let from = self.counted(id, app);
+        self.begin_window(id, app, every, from);
+    }
+
+    fn begin_window(&mut self, id: u32, app: AppId, every: Every, from: Counters) {
         if let Some(latency) = self.members.get_mut(&app).and_then(|of| of.latency.as_mut()) {
             latency.take(id);
         }

@@ -1,7 +1,8 @@
 //! Programs: who comes, who goes, and where they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::{Answered, AppId, Event};
@@ -30,6 +31,10 @@ pub(super) struct Member {
     pub(super) tasks: Vec<i32>,
     pub(super) latency: Option<Latency>,
     pub(super) is_gone: bool,
+    /// The cgroup by which it is counted.
+    cgroup: Option<PathBuf>,
+    /// The groups of others in which tasks of it were found.
+    left_in: BTreeSet<String>,
 }
 
 /// How soon a service answers.
@@ -214,32 +219,43 @@ impl Host {
 
     fn change(&mut self, change: Change) {
         match change {
-            Change::Arrived { program, wanted, name } => self.begin(program, Some(wanted), name),
+            Change::Arrived { program, wanted, name } => {
+                self.begin(program, Some(wanted), name, None);
+            }
             Change::Gone { program } => {
                 let of =
                     |(_, member): &(&AppId, &Member)| member.program == program && !member.is_gone;
                 if let Some(app) = self.members.iter().find(of).map(|(&app, _)| app) {
-                    self.end(app);
+                    // What listens for its latencies ends before one of its name begins.
+                    drop(self.end(app));
                 }
             }
         }
     }
 
-    /// A program is there.
-    fn begin(&mut self, program: ProgramKey, kind: Option<usize>, name: String) {
+    /// A program is there, whose latencies are known by that source, or by one that is opened now.
+    fn begin(
+        &mut self,
+        program: ProgramKey,
+        kind: Option<usize>,
+        name: String,
+        known: Option<Box<dyn latency::Source>>,
+    ) {
         let app = AppId(self.next_id);
         self.next_id += 1;
         let mut tasks = Vec::new();
         self.list(program, &mut tasks);
-        if let Err(why) = self.actuator.add(app, &name, &tasks) {
-            tracing::error!(target: "fairways::machine", program = name, "{why}");
+        let mut left_in = BTreeSet::new();
+        match self.actuator.add(app, &name, &tasks) {
+            Ok(added) => say_left(&name, &added.tasks.others, &mut left_in),
+            Err(why) => tracing::error!(target: "fairways::machine", program = name, "{why}"),
         }
-        let cgroup = self.programs.cgroup(program).map(Into::into);
+        let cgroup: Option<PathBuf> = self.programs.cgroup(program).map(Into::into);
         let target = Target { app, name, cgroup, threads: tasks };
         self.source.begin(&target);
         let kinds = &self.kinds;
         let open = kind.and_then(|kind| kinds.get(kind)).and_then(|of| of.latency.as_ref());
-        let source = open.and_then(|open| match open(&target) {
+        let source = known.or_else(|| match open?(&target) {
             Ok(source) => Some(source),
             Err(why) => {
                 tracing::warn!(target: "fairways::machine", program = target.name, "latencies: {why}");
@@ -257,15 +273,26 @@ impl Host {
             }
         }
         let latency = source.map(pending);
-        let Target { name, threads: tasks, .. } = target;
-        let member = Member { program, kind, name, domains, tasks, latency, is_gone: false };
+        let Target { name, threads: tasks, cgroup, .. } = target;
+        let member = Member {
+            program,
+            kind,
+            name,
+            domains,
+            tasks,
+            latency,
+            is_gone: false,
+            cgroup,
+            left_in,
+        };
         self.members.insert(app, member);
     }
 
-    /// A program is there no longer; its domains' policies are told in turn.
-    fn end(&mut self, app: AppId) {
-        let Some(member) = self.members.get_mut(&app) else { return };
+    /// A program is there no longer; its domains' policies are told in turn. The answer is the source of its latencies.
+    fn end(&mut self, app: AppId) -> Option<Box<dyn latency::Source>> {
+        let member = self.members.get_mut(&app)?;
         member.is_gone = true;
+        let latency = member.latency.take().map(|of| of.source);
         let domains = member.domains.clone();
         if domains.is_empty() {
             self.over(app);
@@ -276,6 +303,7 @@ impl Host {
                 None => self.forget(app, domain),
             }
         }
+        latency
     }
 
     /// A domain has no more to do with a program; when none has, it is over.
@@ -337,7 +365,13 @@ impl Host {
             member.tasks = tasks;
         }
         let name = &member.name;
-        let moved = moved.err().map(|why| format!("{name}: {why}"));
+        let moved = match moved {
+            Ok(moved) => {
+                say_left(name, &moved.others, &mut member.left_in);
+                None
+            }
+            Err(why) => Some(format!("{name}: {why}")),
+        };
         if let Some(why) = moved.or(unseen.map(|why| format!("{name}: {why}"))) {
             self.say(&why);
         }
@@ -345,8 +379,35 @@ impl Host {
         let Some(member) = self.members.get(&app) else { return };
         if touched != member.domains {
             let (kind, name) = (member.kind, member.name.clone());
-            self.end(app);
-            self.begin(program, kind, name);
+            let latency = self.end(app);
+            self.begin(program, kind, name, latency);
+        } else if self.programs.cgroup(program) != member.cgroup.as_deref() {
+            self.count_anew(app);
+        }
+    }
+
+    /// Counts a program by the cgroup that it is now, or is no longer, and begins its windows anew.
+    fn count_anew(&mut self, app: AppId) {
+        let Some(member) = self.members.get_mut(&app) else { return };
+        member.cgroup = self.programs.cgroup(member.program).map(Into::into);
+        let (name, cgroup) = (member.name.clone(), member.cgroup.clone());
+        self.source.begin(&Target { app, name, cgroup, threads: member.tasks.clone() });
+        let of = |(&id, domain): (&u32, &Domain)| Some((id, domain.windows.get(&app)?.every));
+        let windows: Vec<_> = self.domains.iter().filter_map(of).collect();
+        for (id, every) in windows {
+            self.watch(id, app, every);
+        }
+    }
+}
+
+/// Says once of each group of others that tasks of a program stay in it.
+fn say_left(name: &str, others: &[(i32, String)], said: &mut BTreeSet<String>) {
+    for (task, group) in others {
+        if said.insert(group.clone()) {
+            tracing::warn!(
+                target: "fairways::machine", program = name,
+                "task {task} and others like it stay in {group}, which is not ours: plans do not hold for them"
+            );
         }
     }
 }

@@ -11,7 +11,7 @@
 //! - **Windows** by time end when their time has come; windows by instructions when the clock says so, and where it can't, at about the
 //!   time that the program's rate lets expect, which is looked at the more often the closer it is: late by 10 ms at most, as long
 //!   as it goes no more than twice as fast as before. While the instructions of a program can't be read, its windows by
-//!   instructions don't end. Whatever was missing at a window's start or end is missing in it.
+//!   instructions don't end, and begin anew when they can be. Whatever was missing at a window's start or end is missing in it.
 //! - **A machine that was suspended** gives up the windows under way: the cache is cold, as after a new
 //!   [`Watch`](fairways_core::Action::Watch).
 //! - **A plan that resctrl fails to take** is refused as [`Failed`](fairways_core::PartitionError::Failed), the reason logged, and the plan

@@ -57,17 +57,20 @@ impl Window {
         }
     }
 
-    /// It has not ended by its instructions: when to look again.
-    pub(super) fn go_on(&mut self, now: Time, counters: &Counters) {
-        let Every::Instructions(count) = self.every else { return };
+    /// It has not ended by its instructions: when to look again. The answer is whether it begins now, as its instructions can be read
+    /// again.
+    pub(super) fn go_on(&mut self, now: Time, counters: &Counters) -> bool {
+        let Every::Instructions(count) = self.every else { return false };
         let (Some(from), Some(to)) = (self.from.instructions, counters.instructions) else {
-            self.poll_at = now.after(IDLE);
-            if counters.instructions.is_some() {
-                // Now they can be read, and so it begins now.
-                (self.since, self.from) = (now, *counters);
-                self.poll_at = now.after(SOONEST);
+            let begins = counters.instructions.is_some();
+            if begins {
+                *self = Self::new(self.every, now, *counters);
+            } else {
+                // What was counted before is no beginning any longer: something after it was not.
+                self.from = Counters::default();
+                self.poll_at = now.after(IDLE);
             }
-            return;
+            return begins;
         };
         let did = u128::from(to.saturating_sub(from));
         let left = u128::from(count.max(1)).saturating_sub(did);
@@ -81,6 +84,7 @@ impl Window {
             Some(nanos) => soon(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))),
         };
         (self.poll_at, self.seen) = (now.after(wait), (now, Some(to)));
+        false
     }
 }
 
@@ -146,9 +150,14 @@ mod tests {
         assert_eq!((window.ends_at(), window.since), (None, at(0)));
         window.go_on(at(101), &counted(Some(7)));
         assert_eq!((window.ends_at(), window.since), (Some(12), at(101)));
+        window.straddled = true;
         window.go_on(at(102), &counted(None));
-        assert_eq!((window.ends_at(), window.poll_at), (Some(12), at(202)));
+        assert_eq!((window.ends_at(), window.poll_at), (None, at(202)));
         assert_eq!(window.ends(), None);
+        // It begins anew with what is counted then: of what was not, nobody knows how much it was.
+        assert!(window.go_on(at(202), &counted(Some(9))));
+        assert_eq!((window.ends_at(), window.since), (Some(14), at(202)));
+        assert!(!window.straddled && !window.go_on(at(203), &counted(Some(10))));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The programs that are there.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ pub(super) struct Program {
     /// went since.
     pub(super) counts: Option<(Instant, Vec<(i32, u64)>)>,
     pub(super) cgroup: Option<PathBuf>,
+    /// The inode of the cgroup that it is, by tree, where it is one there.
+    made: BTreeMap<usize, u64>,
     /// Whether what follows is known.
     attended: bool,
     /// Whether `cgroup.events` tells when it is gone.
@@ -207,6 +210,20 @@ impl Programs {
         self.notice.calm()?;
         self.refresh(true)?;
         let present = self.present()?;
+        let is_new = |id: &Id| !self.programs.contains_key(id);
+        let is_asked = self.regroup || present.iter().any(is_new);
+        let mut made = if is_asked { self.made(&present) } else { BTreeMap::new() };
+        for (id, made) in &made {
+            // One that was removed and made again under its path since the last look is another.
+            let is_another = |of: &Program| {
+                made.iter().any(|(tree, inode)| of.made.get(tree).is_some_and(|of| of != inode))
+            };
+            if let Entry::Occupied(of) = self.programs.entry(id.clone())
+                && is_another(of.get())
+            {
+                self.unwanted.push(of.remove().key);
+            }
+        }
         self.unwanted.sort_unstable();
         let mut changes: Vec<Change> =
             self.unwanted.drain(..).map(|program| Change::Gone { program }).collect();
@@ -223,11 +240,39 @@ impl Programs {
                 changes.push(self.arrive(id));
             }
         }
-        for id in &present {
-            self.attend(id)?;
+        if is_asked {
+            for (id, program) in &mut self.programs {
+                program.made = made.remove(id).unwrap_or_default();
+            }
         }
-        self.regroup = false;
-        Ok(changes)
+        let mut failed = None;
+        for id in &present {
+            failed = self.attend(id).err().or(failed);
+        }
+        self.regroup &= failed.is_some();
+        // Who came and went is told now, and what failed at the next look, which tries it again.
+        failed.filter(|_| changes.is_empty()).map_or(Ok(changes), Err)
+    }
+
+    /// The inodes of those that are a cgroup each, by tree.
+    fn made(&self, present: &BTreeSet<Id>) -> BTreeMap<Id, BTreeMap<usize, u64>> {
+        let mut made: BTreeMap<Id, BTreeMap<usize, u64>> = BTreeMap::new();
+        let Some(forest) = &self.forest else { return made };
+        for (tree, matches) in self.matches.iter().enumerate() {
+            let mut tops: BTreeMap<Id, Vec<&str>> = BTreeMap::new();
+            for ((at, name), of) in matches {
+                tops.entry(self.id_of(*at, name)).or_default().push(&of.top);
+            }
+            for (id, tops) in tops {
+                if let [top] = tops[..]
+                    && present.contains(&id)
+                    && let Some(inode) = forest.inode(tree, top)
+                {
+                    made.entry(id).or_default().insert(tree, inode);
+                }
+            }
+        }
+        made
     }
 
     /// Takes in what happened; whether who is there may have changed.
@@ -246,7 +291,7 @@ impl Programs {
             }
         }
         if let Some(forest) = self.forest.as_mut().filter(|of| stirred || !of.is_watched()) {
-            let refreshed = forest.refresh()?;
+            let refreshed = forest.refresh(look)?;
             changed |= refreshed.dirs || refreshed.populated;
             if refreshed.dirs {
                 self.rematch();
@@ -268,16 +313,19 @@ impl Programs {
         match &self.connector {
             Some(_) if !stirred => {}
             Some(connector) => {
-                let drained = connector.drain()?;
+                let drained = connector.drain().inspect_err(|_| self.scan = true)?;
                 self.scan |= drained.lost;
                 for event in drained.events {
-                    changed |= self.table.hear(event, &self.proc, &self.wanted, &self.notice)?;
+                    let heard = self.table.hear(event, &self.proc, &self.wanted, &self.notice);
+                    // What follows it would be lost.
+                    changed |= heard.inspect_err(|_| self.scan = true)?;
                 }
             }
             None => self.scan |= look || self.table.is_stale(&self.proc),
         }
-        if std::mem::take(&mut self.scan) {
+        if self.scan {
             changed |= self.table.scan(&self.proc, &self.wanted, &self.notice)?;
+            self.scan = false;
         }
         Ok(changed | self.table.settle_exits(&self.proc)?)
     }

@@ -3,7 +3,8 @@
 //! Somebody writes down which programs are [`Wanted`], by cgroup or by process; [`Programs`] finds them on the host. Where
 //! two of the wanted select the same task it belongs to the first in the list. Kernel threads are never managed.
 //!
-//! A program of a cgroup (of a unit, a container, a pod) is there while a task is in it or below it. A program of processes is
+//! A program of a cgroup (of a unit, a container, a pod) is there while a task is in it or below it; one whose cgroup was removed and made
+//! again under its path, as a unit's is when it restarts, is over, and another is there. A program of processes is
 //! what was matched and everything it forked since, until the last of them has ended: a process that outlives its parent
 //! stays, and so does one that executes another program or takes another name.
 //!

@@ -200,17 +200,20 @@ impl Table {
     /// Whether those that seemed to end have ended.
     pub(super) fn settle_exits(&mut self, proc: &Proc) -> io::Result<bool> {
         let mut changed = false;
-        for pid in std::mem::take(&mut self.leaving) {
-            let Some(owned) = self.owned.get(&pid) else { continue };
-            let lives = proc.stat(pid)?.is_some_and(|stat| {
-                !stat.ended() && owned.start.is_none_or(|start| stat.start == start)
-            });
-            if !lives {
-                self.owned.remove(&pid);
-                changed = true;
-            } else if owned.exit.is_none() {
-                self.leaving.insert(pid);
+        for pid in self.leaving.clone() {
+            if let Some(owned) = self.owned.get(&pid) {
+                let lives = proc.stat(pid)?.is_some_and(|stat| {
+                    !stat.ended() && owned.start.is_none_or(|start| stat.start == start)
+                });
+                if lives && owned.exit.is_none() {
+                    continue;
+                }
+                if !lives {
+                    self.owned.remove(&pid);
+                    changed = true;
+                }
             }
+            self.leaving.remove(&pid);
         }
         Ok(changed)
     }

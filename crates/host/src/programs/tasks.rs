@@ -136,7 +136,7 @@ impl Programs {
         Ok(present)
     }
 
-    fn id_of(&self, at: usize, name: &str) -> Id {
+    pub(super) fn id_of(&self, at: usize, name: &str) -> Id {
         (at, if self.wanted[at].each { Of::Cgroup(name.to_owned()) } else { Of::All })
     }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -26,8 +27,12 @@ pub(super) struct Tree {
 
 #[derive(Debug, Default)]
 struct Dir {
-    /// Whether its `cgroup.events` is watched.
-    told: bool,
+    /// What tells a cgroup from one that was made anew under its path; kernfs gives no number again (`kernfs_new_node`).
+    inode: u64,
+    /// The watch on it.
+    watch: Option<i32>,
+    /// The watch on its `cgroup.events`.
+    told: Option<i32>,
     /// What `cgroup.events` said, while it is watched and has not changed since.
     populated: Option<bool>,
 }
@@ -48,6 +53,8 @@ pub(super) struct Forest {
     watched: HashMap<i32, Watched>,
     /// Whether every directory is watched.
     whole: bool,
+    /// Whether something was missed, so that all is to be walked once.
+    missed: bool,
 }
 
 impl Forest {
@@ -69,6 +76,7 @@ impl Forest {
             inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok(),
             watched: HashMap::new(),
             whole: true,
+            missed: false,
         };
         forest.walk()?;
         Ok(forest)
@@ -79,9 +87,9 @@ impl Forest {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
 
-    /// Whether every cgroup is watched, rather than walked to at every look.
+    /// Whether every cgroup is watched, rather than walked to at every look, and nothing was missed.
     pub(super) const fn is_watched(&self) -> bool {
-        self.whole
+        self.whole && !self.missed
     }
 
     /// The paths of a tree's cgroups, ascending.
@@ -89,26 +97,28 @@ impl Forest {
         self.trees.get(tree).into_iter().flat_map(|tree| tree.dirs.keys().map(String::as_str))
     }
 
-    /// Takes in what came and went; whether anything did, or a cgroup was populated or emptied.
-    pub(super) fn refresh(&mut self) -> io::Result<Refreshed> {
-        let mut refreshed = self.heard()?;
-        if !self.whole {
+    /// Takes in what came and went; whether anything did, or a cgroup was populated or emptied. All is walked, where that is needed,
+    /// in a `look` only.
+    pub(super) fn refresh(&mut self, look: bool) -> io::Result<Refreshed> {
+        let mut refreshed = self.heard().inspect_err(|_| self.missed = true)?;
+        if look && (self.missed || !self.whole) {
             refreshed.dirs |= self.walk()?;
         }
+        refreshed.dirs |= self.missed;
+        self.missed &= !look;
         Ok(refreshed)
     }
 
     fn heard(&mut self) -> io::Result<Refreshed> {
         let mut refreshed = Refreshed::default();
-        let Some(inotify) = self.inotify.take() else { return Ok(refreshed) };
+        let Some(inotify) = &self.inotify else { return Ok(refreshed) };
         let mut buffer = [MaybeUninit::uninit(); 4096];
-        let mut reader = Reader::new(&inotify, &mut buffer);
+        let mut reader = Reader::new(inotify, &mut buffer);
         let mut news = Vec::new();
-        let mut lost = false;
         loop {
             match reader.next() {
                 Ok(event) => {
-                    lost |=
+                    self.missed |=
                         event.events().intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT);
                     let name = event.file_name().map(|name| name.to_string_lossy().into_owned());
                     news.push((event.wd(), event.events(), name));
@@ -118,7 +128,6 @@ impl Forest {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.inotify = Some(inotify);
         for (watch, flags, name) in news {
             if flags.contains(ReadFlags::IGNORED) {
                 self.watched.remove(&watch);
@@ -145,10 +154,6 @@ impl Forest {
                 _ => {}
             }
         }
-        if lost {
-            self.walk()?;
-            refreshed.dirs = true;
-        }
         Ok(refreshed)
     }
 
@@ -158,14 +163,24 @@ impl Forest {
         let mut changed = false;
         for tree in 0..self.trees.len() {
             let before = std::mem::take(&mut self.trees[tree].dirs);
-            self.add(tree, "/".to_owned())?;
+            if let Err(error) = self.add(tree, "/".to_owned()) {
+                self.missed = true;
+                // What is watched by now is known again when it is walked to again.
+                self.trees[tree].dirs.extend(before);
+                return Err(error);
+            }
+            let inodes = |dirs: &BTreeMap<String, Dir>| -> Vec<u64> {
+                dirs.values().map(|dir| dir.inode).collect()
+            };
             let now = &mut self.trees[tree].dirs;
-            changed |= !now.keys().eq(before.keys());
-            // A watch on cgroup.events stays, but what it told may have been lost.
-            for (path, dir) in before {
-                if let Some(now) = now.get_mut(&path) {
-                    now.told = dir.told;
+            changed |= !now.keys().eq(before.keys()) || inodes(now) != inodes(&before);
+            for (path, mut dir) in before {
+                if let Some(now) = now.get_mut(&path).filter(|now| now.inode == dir.inode) {
+                    // A watch on cgroup.events stays, but what it told may have been lost.
+                    now.told = dir.told.take();
+                    dir.watch = None;
                 }
+                forget(self.inotify.as_ref(), &mut self.watched, &dir);
             }
         }
         Ok(changed)
@@ -177,10 +192,16 @@ impl Forest {
         while let Some(path) = open.pop() {
             let directory = self.trees[tree].hierarchy.directory(&path);
             // Watched first and read then, so that what comes between is told.
-            self.watch(tree, &path, &directory);
-            let entries = match fs::read_dir(&directory) {
-                Ok(entries) => entries,
-                Err(error) if is_gone(&error) => continue,
+            let watch = self.watch(tree, &path, &directory);
+            let found =
+                fs::metadata(&directory).and_then(|of| Ok((of.ino(), fs::read_dir(&directory)?)));
+            let (inode, entries) = match found {
+                Ok(found) => found,
+                Err(error) if is_gone(&error) => {
+                    let gone = Dir { watch, ..Dir::default() };
+                    forget(self.inotify.as_ref(), &mut self.watched, &gone);
+                    continue;
+                }
                 Err(error) => return Err(in_file(&directory, &error)),
             };
             for entry in entries {
@@ -193,40 +214,56 @@ impl Forest {
                     open.push(below(&path, &entry.file_name().to_string_lossy()));
                 }
             }
-            self.trees[tree].dirs.entry(path).or_default();
+            let dirs = &mut self.trees[tree].dirs;
+            let mut before = dirs.remove(&path).unwrap_or_default();
+            let mut now = Dir { inode, watch, ..Dir::default() };
+            if before.inode == inode {
+                (now.told, now.populated) = (before.told.take(), before.populated);
+            }
+            before.watch = before.watch.filter(|_| before.watch != watch);
+            dirs.insert(path, now);
+            forget(self.inotify.as_ref(), &mut self.watched, &before);
         }
         Ok(())
     }
 
-    fn watch(&mut self, tree: usize, path: &str, directory: &Path) {
+    fn watch(&mut self, tree: usize, path: &str, directory: &Path) -> Option<i32> {
         let Some(inotify) = self.inotify.as_ref().filter(|_| self.watched.len() < MOST_WATCHED)
         else {
             self.whole = false;
-            return;
+            return None;
         };
         let flags =
             WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE | WatchFlags::ONLYDIR;
         match inotify::add_watch(inotify, directory, flags) {
             Ok(watch) => {
                 self.watched.insert(watch, Watched::Directory(tree, path.to_owned()));
+                return Some(watch);
             }
             Err(Errno::NOENT) => {}
             Err(_) => self.whole = false,
         }
+        None
     }
 
     fn remove(&mut self, tree: usize, path: &str) {
         let dirs = &mut self.trees[tree].dirs;
-        dirs.remove(path);
         let inside = format!("{path}/");
-        let gone: Vec<String> = dirs
+        let inside = dirs
             .range(inside.clone()..)
             .map(|(path, _)| path.clone())
-            .take_while(|path| path.starts_with(&inside))
-            .collect();
+            .take_while(|path| path.starts_with(&inside));
+        let gone: Vec<String> = std::iter::once(path.to_owned()).chain(inside).collect();
         for path in gone {
-            dirs.remove(&path);
+            if let Some(dir) = dirs.remove(&path) {
+                forget(self.inotify.as_ref(), &mut self.watched, &dir);
+            }
         }
+    }
+
+    /// The number of a cgroup's directory, which another one made under its path does not have.
+    pub(super) fn inode(&self, tree: usize, path: &str) -> Option<u64> {
+        Some(self.trees.get(tree)?.dirs.get(path)?.inode)
     }
 
     /// Whether there is a task in a cgroup of v2 or below it; `None` where the kernel does not tell. Asked once, and again
@@ -237,21 +274,24 @@ impl Forest {
         if let Some(populated) = dir.populated {
             return Some(populated);
         }
-        if let Some(inotify) = self.inotify.as_ref().filter(|_| !dir.told) {
+        if let Some(inotify) = self.inotify.as_ref().filter(|_| dir.told.is_none()) {
             let file = of.hierarchy.directory(path).join("cgroup.events");
             if let Ok(watch) = inotify::add_watch(inotify, &file, WatchFlags::MODIFY) {
                 self.watched.insert(watch, Watched::Events(tree, path.to_owned()));
-                dir.told = true;
+                dir.told = Some(watch);
             }
         }
         let populated = of.hierarchy.populated(path);
-        dir.populated = populated.filter(|_| dir.told);
+        dir.populated = populated.filter(|_| dir.told.is_some());
         populated
     }
 
     /// Whether the kernel tells when a cgroup is populated or emptied.
     pub(super) fn is_told(&self, tree: usize, path: &str) -> bool {
-        self.trees.get(tree).and_then(|tree| tree.dirs.get(path)).is_some_and(|dir| dir.told)
+        self.trees
+            .get(tree)
+            .and_then(|tree| tree.dirs.get(path))
+            .is_some_and(|dir| dir.told.is_some())
     }
 
     /// The directory by which the kernel counts the events of a cgroup and of all below it, if those are `tasks`.
@@ -291,6 +331,104 @@ pub(super) struct Refreshed {
     pub(super) populated: bool,
 }
 
+/// Takes the watches of a cgroup away: of one that is removed, kernfs does not (no `fsnotify_inoderemove` of it), and the kernel holds
+/// so many of a user only.
+fn forget(inotify: Option<&OwnedFd>, watched: &mut HashMap<i32, Watched>, dir: &Dir) {
+    for watch in [dir.watch, dir.told].into_iter().flatten() {
+        watched.remove(&watch);
+        if let Some(inotify) = inotify {
+            // It fails where the kernel took it away itself.
+            let _ = inotify::remove_watch(inotify, watch);
+        }
+    }
+}
+
 fn below(path: &str, name: &str) -> String {
     if path == "/" { format!("/{name}") } else { format!("{path}/{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd as _;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A hierarchy of v2 in a directory; and where its cgroups are.
+    fn forest() -> (TempDir, PathBuf, Forest) {
+        let directory = tempfile::tempdir().unwrap();
+        let (proc, cgroup) = (directory.path().join("proc"), directory.path().join("cgroup"));
+        fs::create_dir_all(proc.join("self")).unwrap();
+        fs::create_dir(&cgroup).unwrap();
+        let mount = format!("30 22 0:1 / {} rw - cgroup2 cgroup2 rw\n", cgroup.display());
+        fs::write(proc.join("self/mountinfo"), mount).unwrap();
+        let forest = Forest::open(&Proc::new(proc), &cgroup).unwrap();
+        (directory, cgroup, forest)
+    }
+
+    /// The watches that the kernel holds, where it tells (`proc_pid_fdinfo(5)`).
+    fn held(forest: &Forest) -> Option<usize> {
+        let fd = forest.inotify.as_ref().unwrap().as_raw_fd();
+        let told = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+        let count = told.lines().filter(|line| line.starts_with("inotify ")).count();
+        Some(count).filter(|&count| count > 0)
+    }
+
+    #[test]
+    fn cgroups_that_are_gone_are_not_watched() {
+        let (directory, cgroup, mut forest) = forest();
+        let before = held(&forest);
+        for round in 0..10 {
+            let path = cgroup.join("a");
+            fs::create_dir_all(path.join("b")).unwrap();
+            fs::write(path.join("cgroup.events"), "populated 1\n").unwrap();
+            forest.refresh(true).unwrap();
+            assert_eq!(forest.populated(0, "/a"), Some(true));
+            assert_eq!(forest.watched.len(), 4);
+            // As with kernfs, and unlike where a directory is removed from a disk, its watches stay.
+            fs::rename(&path, directory.path().join(round.to_string())).unwrap();
+            assert!(forest.refresh(round % 2 == 0).unwrap().dirs);
+            assert_eq!(forest.paths(0).collect::<Vec<_>>(), ["/"]);
+            assert_eq!((forest.watched.len(), held(&forest)), (1, before));
+        }
+    }
+
+    #[test]
+    fn a_walk_finds_what_was_made_anew_and_keeps_what_is_watched() {
+        let (directory, cgroup, mut forest) = forest();
+        for name in ["a", "b"] {
+            fs::create_dir(cgroup.join(name)).unwrap();
+            fs::write(cgroup.join(name).join("cgroup.events"), "populated 1\n").unwrap();
+        }
+        forest.refresh(true).unwrap();
+        assert!(forest.populated(0, "/a").is_some() && forest.populated(0, "/b").is_some());
+        assert!(!forest.walk().unwrap());
+        assert!(forest.is_told(0, "/a") && forest.watched.len() == 5);
+        let inode = forest.inode(0, "/a");
+        fs::rename(cgroup.join("a"), directory.path().join("gone")).unwrap();
+        fs::create_dir(cgroup.join("a")).unwrap();
+        assert!(forest.walk().unwrap(), "the paths are the same");
+        assert!(inode.is_some() && forest.inode(0, "/a") != inode);
+        assert!(!forest.is_told(0, "/a") && forest.is_told(0, "/b"));
+        assert_eq!(forest.watched.len(), 4);
+    }
+
+    #[test]
+    fn what_was_heard_with_an_error_is_walked_to() {
+        let (_directory, cgroup, mut forest) = forest();
+        let odd = cgroup.join("a");
+        fs::create_dir(&odd).unwrap();
+        fs::remove_dir(&odd).unwrap();
+        std::os::unix::fs::symlink(&odd, &odd).unwrap();
+        fs::create_dir(cgroup.join("b")).unwrap();
+        let error = forest.refresh(true).unwrap_err().to_string();
+        assert!(error.contains("cgroup/a"), "{error}");
+        fs::remove_file(&odd).unwrap();
+        assert!(forest.refresh(false).unwrap().dirs, "there is something to look at");
+        assert!(forest.refresh(true).unwrap().dirs);
+        assert_eq!(forest.paths(0).collect::<Vec<_>>(), ["/", "/b"]);
+        assert_eq!(forest.refresh(true).unwrap(), Refreshed::default());
+        assert!(forest.is_watched());
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fairways_chip::program::{Accesses, Pattern};
 use fairways_chip::service::{Requests, Sizes};
 use fairways_chip::{Job, Length, Phase, Program, Settings, preset};
-use fairways_conformance::{Kind, Program as Asked, Scale, Subject, check_all};
+use fairways_conformance::{Kind, Program as Asked, Scale, Subject, Walks, check_all};
 use fairways_core::{Action, Event, Llc, Machine, Time, Ways};
 use fairways_host::clock::{Clock, EmulatorClock, Wait};
 use fairways_host::machine::{Host, Settings as Managing};
@@ -26,6 +26,11 @@ impl Subject for Emulating {
 
     fn scale(&self) -> Scale {
         Scale { instructions: 40_000, time: Duration::from_micros(20) }
+    }
+
+    /// Each program is a process, and each plan is written to the ledger and to files of FUSE.
+    fn walks(&self) -> Walks {
+        Walks { events: 250, transient: 6 }
     }
 
     fn machine(&self, programs: &[Asked]) -> Box<dyn Machine + '_> {

@@ -75,6 +75,31 @@ fn a_change_makes_the_attention_readable_until_it_is_looked_at() {
 }
 
 #[test]
+fn a_cgroup_that_is_made_anew_under_its_path_is_another_program() {
+    for (hierarchies, place) in [(V2, ""), (V1, "memory/"), (HYBRID, "unified/")] {
+        let host = Host::new(hierarchies);
+        let path = format!("{place}system.slice/a.service");
+        let make = |task: i32| match place {
+            "memory/" => host.list(&path, "tasks", &[task]),
+            _ => host.v2(&path, &[task], true),
+        };
+        make(7);
+        let list = vec![wanted("a", "unit:a"), wanted("all", "cgroup:/system.slice")];
+        let mut programs = host.programs(list);
+        let mut there = There::default();
+        assert_eq!(there.look(&mut programs), ["+a"]);
+        // Both within a look, as `systemctl restart` does.
+        host.move_cgroup_away(&path);
+        make(8);
+        assert_eq!(there.look(&mut programs), ["-a", "+a"], "{place}");
+        assert_eq!(there.tasks(&mut programs, "a"), [8]);
+        assert_eq!(there.look(&mut programs), [""; 0]);
+        make(9);
+        assert_eq!(there.look(&mut programs), [""; 0], "its tasks are no identity");
+    }
+}
+
+#[test]
 fn every_container_of_a_pod_can_be_a_program() {
     let host = Host::new(V2);
     let pod = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a_1b.slice";

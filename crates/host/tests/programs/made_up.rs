@@ -103,6 +103,14 @@ impl Host {
         fs::remove_dir_all(self.of_cgroup(path)).expect("a cgroup");
     }
 
+    /// Takes a cgroup away as a whole; its inode is not given to another then.
+    pub(crate) fn move_cgroup_away(&self, path: &str) {
+        let away = self.directory.path().join("away");
+        fs::create_dir_all(&away).expect("a directory");
+        let away = away.join(path.replace('/', "_"));
+        fs::rename(self.of_cgroup(path), away).expect("a cgroup");
+    }
+
     pub(crate) fn process(&self, process: &Process<'_>) {
         let Process { pid, start, parent, comm, argument, threads, cgroup, flags } = process;
         let at = self.roots().proc.join(pid.to_string());

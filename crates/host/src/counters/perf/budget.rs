@@ -3,7 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors left for everything that is not a counter: resctrl's files, sockets, logs, a cgroup's file each.
-const RESERVE: usize = 256;
+pub(super) const RESERVE: usize = 256;
 
 /// The kernel's default `fs.nr_open`, taken where the limit is infinite.
 const MOST: u64 = 1 << 20;
@@ -16,10 +16,18 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// `limit` descriptors; else as many as the process may have, its soft limit raised to the hard one, but for a reserve of 256.
+    /// As many descriptors as the process may have, its soft limit raised to the hard one, but for a reserve of 256; and no more than
+    /// `limit`.
     pub(super) fn new(limit: Option<usize>) -> Self {
-        let limit = limit.unwrap_or_else(|| allowed().saturating_sub(RESERVE));
-        Self { limit, used: 0 }
+        let room = allowed().saturating_sub(RESERVE);
+        if let Some(limit) = limit.filter(|&limit| limit > room) {
+            tracing::warn!(
+                limit,
+                room,
+                "counters may take fewer descriptors than were asked for: raise LimitNOFILE"
+            );
+        }
+        Self { limit: limit.map_or(room, |limit| limit.min(room)), used: 0 }
     }
 
     pub(super) const fn limit(&self) -> usize {
@@ -48,4 +56,17 @@ fn allowed() -> usize {
     let raised = Rlimit { current: maximum, maximum };
     let now = if setrlimit(Resource::Nofile, raised).is_ok() { maximum } else { current };
     usize::try_from(now.unwrap_or(MOST).min(MOST)).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_taken_than_the_process_may_have() {
+        let room = Budget::new(None).limit();
+        assert_eq!(room, allowed().saturating_sub(RESERVE));
+        assert_eq!(Budget::new(Some(usize::MAX)).limit(), room);
+        assert_eq!(Budget::new(Some(room.min(7))).limit(), room.min(7));
+    }
 }

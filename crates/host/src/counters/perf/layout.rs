@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::events::{Encoding, Event, Field};
+use super::events::{Chosen, Encoding, Event, Field};
 use super::part::{Layout, Part};
 use super::sys::{self, Whom};
 use super::trouble;
@@ -22,11 +22,31 @@ pub(super) struct Fitted {
     pub(super) user_only: bool,
     /// What can't, and why.
     pub(super) lost: Vec<(Field, String)>,
+    taken: Vec<Event>,
+    alone: Vec<Field>,
+    beside: usize,
+}
+
+impl Fitted {
+    /// Puts fewer events into a group, where one is never put on counters as it is: whether that was possible.
+    pub(super) fn shrink(&mut self) -> bool {
+        let before = self.layout.len();
+        while self.layout.len() == before && self.beside > 0 {
+            self.beside -= 1;
+            self.layout = plan(&self.taken, self.beside, &self.alone);
+        }
+        self.layout.len() > before
+    }
+}
+
+/// Descriptors that a thread costs, or a cgroup on a CPU, where the kernel takes every event.
+pub(super) fn cost(chosen: &Chosen) -> usize {
+    plan(&chosen.events, BESIDE, &chosen.alone).iter().map(Vec::len).sum()
 }
 
 /// Groups of at most `beside` events beside instructions and cycles, which are in each; so the ratios that policies want are of one
-/// time. With `beside` 0, each event alone.
-fn plan(events: &[Event], beside: usize) -> Layout {
+/// time. Those that are to be `alone` are the only ones of theirs. With `beside` 0, each event alone.
+fn plan(events: &[Event], beside: usize, alone: &[Field]) -> Layout {
     let pair = |event: &Event| (event.field, event.encoding);
     if beside == 0 {
         return events.iter().map(|event| vec![pair(event)]).collect();
@@ -40,11 +60,17 @@ fn plan(events: &[Event], beside: usize) -> Layout {
     let group = |chunk: &[&Event]| {
         shared.iter().copied().chain(chunk.iter().map(|event| pair(event))).collect()
     };
-    others.chunks(beside).map(group).collect()
+    let (alone, others): (Vec<&Event>, Vec<&Event>) =
+        others.into_iter().partition(|event| alone.contains(&event.field));
+    // As many groups as there must be, and those as small as can be.
+    let groups = others.len().div_ceil(beside);
+    let others = others.chunks(others.len().div_ceil(groups.max(1)).max(1));
+    alone.chunks(1).chain(others).map(group).collect()
 }
 
 /// Finds out, on the calling thread, which events and groups the kernel takes.
-pub(super) fn fit(events: &[Event]) -> Fitted {
+pub(super) fn fit(chosen: &Chosen) -> Fitted {
+    let events = &chosen.events;
     let open = |event: &Event, user_only| {
         sys::open(event.encoding, Whom::Thread(0), None, user_only).map(drop)
     };
@@ -62,8 +88,9 @@ pub(super) fn fit(events: &[Event]) -> Fitted {
         Err(error) => !trouble::is(&error, Errno::INVAL),
         Ok(_) => true,
     };
-    let smaller = (1..=BESIDE).rev().map(|beside| plan(&taken, beside)).find(held);
-    Fitted { layout: smaller.unwrap_or_else(|| plan(&taken, 0)), user_only, lost }
+    let planned = |beside| plan(&taken, beside, &chosen.alone);
+    let beside = (1..=BESIDE).rev().find(|&beside| held(&planned(beside))).unwrap_or(0);
+    Fitted { layout: planned(beside), user_only, lost, taken, alone: chosen.alone.clone(), beside }
 }
 
 #[cfg(test)]
@@ -74,7 +101,7 @@ mod tests {
     #[test]
     fn instructions_and_cycles_are_in_each_group_and_no_group_is_too_large() {
         for chosen in events::all() {
-            let layout = plan(&chosen.events, BESIDE);
+            let layout = plan(&chosen.events, BESIDE, &chosen.alone);
             for event in &chosen.events {
                 let held = layout
                     .iter()
@@ -83,9 +110,48 @@ mod tests {
                 let everywhere = matches!(event.field, Field::Instructions | Field::Cycles);
                 assert_eq!(held, if everywhere { layout.len() } else { 1 }, "{}", event.name);
             }
-            assert!(layout.len() <= 2 && layout.iter().all(|group| group.len() <= 5));
-            assert_eq!(plan(&chosen.events, 0).len(), chosen.events.len());
+            assert!(layout.len() <= 3 && layout.iter().all(|group| group.len() <= 5));
+            assert_eq!(layout.len() == 3, chosen.name == "Haswell", "{}", chosen.name);
+            assert_eq!(plan(&chosen.events, 0, &chosen.alone).len(), chosen.events.len());
         }
-        assert!(plan(&[], BESIDE).is_empty());
+        assert!(plan(&[], BESIDE, &[]).is_empty());
+        // Five events in a group, but for those of two groups.
+        let costs: Vec<usize> = events::all().iter().map(cost).collect();
+        assert!(costs.iter().all(|cost| (4..=13).contains(cost)), "{costs:?}");
+        assert!(costs.iter().min() < costs.iter().max());
+    }
+
+    #[test]
+    fn on_haswell_no_group_needs_more_than_the_half_of_four_counters() {
+        let cpu =
+            events::Cpu { vendor: events::Vendor::Intel { family: 6, model: 0x3f }, hybrid: false };
+        let chosen = events::for_cpu(&cpu);
+        assert_eq!(chosen.name, "Haswell");
+        for group in plan(&chosen.events, BESIDE, &chosen.alone) {
+            // Instructions and cycles are on fixed counters, but for cycles if the watchdog has that one.
+            let loads = group.iter().any(|&(field, _)| field == Field::L1References);
+            assert!(group.len() <= if loads { 3 } else { 4 }, "{group:?}");
+        }
+    }
+
+    #[test]
+    fn groups_become_smaller_until_every_event_is_alone() {
+        for chosen in events::all() {
+            let mut fitted = Fitted {
+                layout: plan(&chosen.events, BESIDE, &chosen.alone),
+                user_only: false,
+                lost: Vec::new(),
+                taken: chosen.events.clone(),
+                alone: chosen.alone,
+                beside: BESIDE,
+            };
+            let largest = |fitted: &Fitted| fitted.layout.iter().map(Vec::len).max();
+            let mut before = largest(&fitted);
+            while fitted.shrink() {
+                assert!(largest(&fitted) <= before, "{}", chosen.name);
+                before = largest(&fitted);
+            }
+            assert_eq!((before, fitted.layout.len()), (Some(1), chosen.events.len()));
+        }
     }
 }

@@ -37,9 +37,19 @@ pub use trouble::paranoid;
 use super::{Source, Target};
 use budget::Budget;
 use events::{Chosen, Field};
+use layout::Fitted;
 use part::{Layout, Part};
 use program::{Blind, By, Program};
 use sys::Whom;
+
+/// Descriptors that a program of a processor with these events costs: for each of its threads, or of a cgroup for each CPU.
+#[must_use]
+pub fn cost(chosen: &Chosen) -> usize {
+    layout::cost(chosen)
+}
+
+/// Descriptors that are left for everything that is not a counter.
+pub const RESERVE: usize = budget::RESERVE;
 
 /// How the counters are to be read.
 #[derive(Clone, Debug)]
@@ -55,10 +65,9 @@ pub struct Settings {
 
 /// Counters of the kernel's perf events.
 pub struct Perf {
-    layout: Layout,
+    fitted: Fitted,
     /// In how many groups each field is.
     groups: [u32; Field::ALL.len()],
-    user_only: bool,
     lost: Vec<(Field, String)>,
     cpus: BTreeMap<i32, u32>,
     budget: Budget,
@@ -70,10 +79,9 @@ impl Perf {
     /// Finds out which of the events can be counted here. None is no error: every counter is missing then, and [`Perf::lost`] says why.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let fitted = layout::fit(&settings.events.events);
-        let of = |field| fitted.layout.iter().flatten().filter(|&&(f, _)| f == field).count();
+        let fitted = layout::fit(&settings.events);
         let mut lost = settings.events.lost;
-        lost.extend(fitted.lost);
+        lost.extend(fitted.lost.iter().cloned());
         lost.sort_by_key(|&(field, _)| field);
         for (field, why) in &lost {
             tracing::info!(
@@ -84,9 +92,8 @@ impl Perf {
             );
         }
         let mut perf = Self {
-            groups: Field::ALL.map(|field| u32::try_from(of(field)).unwrap_or(u32::MAX)),
-            layout: fitted.layout,
-            user_only: fitted.user_only,
+            groups: groups(&fitted.layout),
+            fitted,
             lost,
             cpus: BTreeMap::new(),
             budget: Budget::new(settings.descriptors),
@@ -94,7 +101,7 @@ impl Perf {
             said: BTreeSet::new(),
         };
         perf.set_domains(&settings.domains);
-        if perf.user_only {
+        if perf.fitted.user_only {
             perf.say_once(
                 "only what programs do outside the kernel may be counted: run with CAP_PERFMON",
             );
@@ -131,7 +138,7 @@ impl Perf {
                 if program.cgroup().is_some() {
                     let moved = |cpu: i32| perf.cpus.get(&cpu) != before.get(&cpu);
                     let domain = |cpu: i32| before.get(&cpu).copied();
-                    let ended = program.part_with(&perf.layout, domain, moved);
+                    let ended = program.part_with(&perf.fitted.layout, domain, moved);
                     perf.budget.give(ended * perf.slots());
                     perf.open_cpus(app, program);
                 }
@@ -141,7 +148,7 @@ impl Perf {
 
     /// Descriptors a thread or CPU costs.
     fn slots(&self) -> usize {
-        self.layout.iter().map(Vec::len).sum()
+        self.fitted.layout.iter().map(Vec::len).sum()
     }
 
     fn say_once(&mut self, what: &str) {
@@ -189,7 +196,8 @@ impl Perf {
     fn try_cgroup(&self, cgroup: &File) -> io::Result<()> {
         use std::os::fd::AsFd as _;
         let Some(&cpu) = self.cpus.keys().next() else { return Ok(()) };
-        match Part::open(&self.layout, Whom::Cgroup(cgroup.as_fd(), cpu), self.user_only) {
+        let whom = Whom::Cgroup(cgroup.as_fd(), cpu);
+        match Part::open(&self.fitted.layout, whom, self.fitted.user_only) {
             Err(error) if !trouble::is(&error, Errno::NODEV) => Err(error),
             _ => Ok(()),
         }
@@ -206,7 +214,7 @@ impl Perf {
     fn open(&mut self, app: AppId, program: &mut Program, keys: &[i32]) {
         let slots = self.slots();
         if !self.budget.fits(keys.len() * slots) {
-            self.give_up(app, program, Blind::Budget, "no descriptors are left for counters");
+            self.give_up(app, program, Blind::ForNow, "no descriptors are left for counters");
             return;
         }
         for &key in keys {
@@ -216,7 +224,7 @@ impl Perf {
                     (Whom::Cgroup(cgroup, key), self.cpus.get(&key).copied(), Errno::NODEV)
                 }
             };
-            match Part::open(&self.layout, whom, self.user_only) {
+            match Part::open(&self.fitted.layout, whom, self.fitted.user_only) {
                 Ok(part) => {
                     program.join(key, part, domain);
                     self.budget.take(slots);
@@ -224,10 +232,7 @@ impl Perf {
                 // The thread has exited, or the CPU went off line, since somebody told of it.
                 Err(error) if trouble::is(&error, absent) => {}
                 Err(error) => {
-                    let none_left =
-                        trouble::is(&error, Errno::MFILE) || trouble::is(&error, Errno::NFILE);
-                    let blind = if none_left { Blind::Budget } else { Blind::Refused };
-                    self.give_up(app, program, blind, &trouble::line(&error));
+                    self.give_up(app, program, Blind::of(&error), &trouble::line(&error));
                     return;
                 }
             }
@@ -238,19 +243,70 @@ impl Perf {
     fn give_up(&mut self, app: AppId, program: &mut Program, blind: Blind, why: &str) {
         let by_cpu = program.cgroup().is_some();
         let domain = |key: i32| by_cpu.then(|| self.cpus.get(&key).copied()).flatten();
-        let ended = program.go_blind(blind, &self.layout, domain);
+        let ended = program.go_blind(blind, &self.fitted.layout, domain);
         self.budget.give(ended * self.slots());
         let name = &program.name;
         match blind {
             Blind::Refused => tracing::warn!(%app, name, why, "the program is not counted"),
-            Blind::Budget => {
-                let limit = self.budget.limit();
-                self.say_once(&format!(
-                    "programs that do not fit into {limit} descriptors are not counted, {name} first: {why}; raise LimitNOFILE"
-                ));
+            Blind::ForNow => {
+                // Whichever program is the first.
+                if self.said.insert(why.to_owned()) {
+                    let limit = self.budget.limit();
+                    tracing::warn!(
+                        name,
+                        why,
+                        "programs are not counted for now; of {limit} descriptors there may be too few: raise LimitNOFILE"
+                    );
+                }
             }
         }
     }
+
+    /// Opens every program's events in smaller groups, as one is never put on counters: other events hold those that it needs.
+    fn regroup(&mut self, starved: Field) {
+        let before = self.fitted.layout.clone();
+        if !self.fitted.shrink() {
+            self.say_once(&format!(
+                "{} is never on a counter, even by itself: somebody else holds it",
+                starved.name()
+            ));
+            return;
+        }
+        tracing::warn!(
+            field = starved.name(),
+            groups = self.fitted.layout.len(),
+            "an event was on no counter for a second of work: all are counted in smaller groups from now on"
+        );
+        self.groups = groups(&self.fitted.layout);
+        let slots = before.iter().map(Vec::len).sum::<usize>();
+        let apps: Vec<AppId> = self.programs.keys().copied().collect();
+        let mut all = Vec::new();
+        for app in apps {
+            let keys = self.with(app, |perf, program| {
+                let by_cpu = program.cgroup().is_some();
+                let domain = |key: i32| by_cpu.then(|| perf.cpus.get(&key).copied()).flatten();
+                let keys = program.regroup(&before, domain);
+                perf.budget.give(keys.len() * slots);
+                keys
+            });
+            all.extend(keys.map(|keys| (app, keys)));
+        }
+        for (app, keys) in all {
+            self.with(app, |perf, program| {
+                if program.blind.is_none() {
+                    perf.open(app, program, &keys);
+                }
+            });
+        }
+    }
+}
+
+/// In how many groups each field is.
+fn groups(layout: &Layout) -> [u32; Field::ALL.len()] {
+    Field::ALL.map(|field| {
+        let of = layout.iter().flatten().filter(|&&(of, _)| of == field).count();
+        u32::try_from(of).unwrap_or(u32::MAX)
+    })
 }
 
 impl Source for Perf {
@@ -260,7 +316,7 @@ impl Source for Perf {
 
     fn begin(&mut self, target: &Target) {
         self.end(target.app);
-        if self.layout.is_empty() {
+        if self.fitted.layout.is_empty() {
             self.say_once(
                 "no counter works on this host, all are missing; `fairways doctor` says why",
             );
@@ -287,7 +343,7 @@ impl Source for Perf {
             }
             let listed: BTreeSet<i32> = threads.iter().copied().collect();
             let gone = |thread: i32| !listed.contains(&thread);
-            let ended = program.part_with(&perf.layout, |_| None, gone);
+            let ended = program.part_with(&perf.fitted.layout, |_| None, gone);
             perf.budget.give(ended * perf.slots());
             let new: Vec<i32> =
                 listed.into_iter().filter(|&thread| !program.holds(thread)).collect();
@@ -302,18 +358,65 @@ impl Source for Perf {
     fn read(&mut self, app: AppId, domain: u32) -> Counters {
         let read = self.with(app, |perf, program| {
             let within = |cpu: i32| perf.cpus.get(&cpu) == Some(&domain);
-            let read = program.read(&perf.layout, &perf.groups, domain, within);
-            read.unwrap_or_else(|error| {
-                perf.give_up(app, program, Blind::Refused, &error.to_string());
+            let read = program.read(&perf.fitted.layout, &perf.groups, domain, within);
+            let read = read.unwrap_or_else(|error| {
+                perf.give_up(app, program, Blind::of(&error), &error.to_string());
                 Counters::default()
-            })
+            });
+            (read, program.starved())
         });
-        read.unwrap_or_default()
+        let (read, starved) = read.unwrap_or_default();
+        if let Some(field) = starved {
+            self.regroup(field);
+        }
+        read
     }
 
     fn end(&mut self, app: AppId) {
         if let Some(program) = self.programs.remove(&app) {
             self.budget.give(program.parts() * self.slots());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::events::{Encoding, Event};
+    use super::*;
+
+    #[test]
+    fn smaller_groups_go_on_counting_what_was_counted() {
+        let test = "smaller_groups_go_on_counting_what_was_counted";
+        let fields = [Field::Instructions, Field::LlcReferences, Field::LlcMisses];
+        // The time that a thread ran, by which no kernel has too few counters.
+        let encoding = Encoding { kind: 1, config: 1 };
+        let event = |field| Event { field, name: "test", encoding };
+        let events = Chosen {
+            name: "software",
+            source: "perf_event_open(2)",
+            events: fields.map(event).to_vec(),
+            lost: Vec::new(),
+            alone: Vec::new(),
+        };
+        let mut perf = Perf::new(Settings { events, domains: vec![], descriptors: None });
+        if perf.fitted.layout.is_empty() {
+            return fairways_needs::withheld(test, "no software event may be counted");
+        }
+        let app = AppId(3);
+        let thread = rustix::thread::gettid().as_raw_nonzero().get();
+        let name = "program".to_owned();
+        perf.begin(&Target { app, name, cgroup: None, threads: vec![thread] });
+        let before = perf.read(app, 0);
+        assert!(before.instructions.is_some() && perf.descriptors().0 == 3, "{before:?}");
+        for descriptors in [4, 3] {
+            perf.regroup(Field::LlcMisses);
+            assert_eq!(perf.descriptors().0, descriptors);
+            assert_eq!(perf.read(app, 0), Counters::default(), "what was in between is missing");
+            let after = perf.read(app, 0);
+            assert!(after.llc_misses > before.llc_misses, "{before:?} {after:?}");
+        }
+        perf.regroup(Field::LlcMisses);
+        assert_eq!(perf.descriptors().0, 3, "no group is smaller than one event");
+        assert!(perf.read(app, 0).instructions > before.instructions);
     }
 }

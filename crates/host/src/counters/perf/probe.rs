@@ -39,7 +39,7 @@ pub fn probe(root: &Path) -> Probe {
         Cpu::read(Path::new("/proc/cpuinfo"), Path::new("/sys/bus/event_source/devices")).ok();
     let unknown = || Cpu { vendor: events::Vendor::Other(String::new()), hybrid: false };
     let chosen = events::for_cpu(&cpu.clone().unwrap_or_else(unknown));
-    let fitted = layout::fit(&chosen.events);
+    let fitted = layout::fit(&chosen);
     let taken = |event: &&Event| fitted.lost.iter().all(|&(field, _)| field != event.field);
     let works: Vec<Event> = chosen.events.iter().filter(taken).copied().collect();
     let mut lost = chosen.lost.clone();

@@ -6,10 +6,12 @@ use std::io;
 use std::os::fd::AsFd as _;
 
 use fairways_core::Counters;
+use rustix::io::Errno;
 
 use super::events::Field;
 use super::part::{Layout, Part};
 use super::tally::Tally;
+use super::trouble;
 
 /// Whose events are the program's.
 pub(super) enum By {
@@ -22,18 +24,36 @@ pub(super) enum By {
 /// Why a program is not counted at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blind {
-    /// There are not descriptors enough; it is tried again.
-    Budget,
+    /// There are not descriptors enough, or the kernel fails for another reason that may pass; it is tried again.
+    ForNow,
     /// The kernel does not let it be counted.
     Refused,
 }
+
+impl Blind {
+    /// By the error of perf_event_open(2), or of read(2).
+    pub(super) fn of(error: &io::Error) -> Self {
+        let never = [Errno::ACCESS, Errno::PERM, Errno::INVAL, Errno::NOENT];
+        if never.into_iter().any(|errno| trouble::is(error, errno)) {
+            Self::Refused
+        } else {
+            Self::ForNow
+        }
+    }
+}
+
+/// How long a program runs, with an event on no counter, until the event's group is taken never to be put on any. The kernel gives
+/// groups turns every few milliseconds (`perf_event_mux_interval_ms`).
+const STARVED: u64 = 1_000_000_000;
 
 /// What some of its parts counted together: those of a domain, or all where parts do not tell CPUs apart.
 #[derive(Default)]
 struct Pool {
     tallies: [Tally; Field::ALL.len()],
-    /// Whether some of what the program did since the pool was told is not in it.
-    gap: bool,
+    /// How often some of what the program did was not counted in it.
+    gaps: u32,
+    /// How often each domain was told so.
+    told: BTreeMap<u32, u32>,
 }
 
 pub(super) struct Program {
@@ -60,8 +80,8 @@ impl Program {
 
     /// A part counts for the program, and for `domain` if it tells CPUs apart.
     pub(super) fn join(&mut self, key: i32, part: Part, domain: Option<u32>) {
-        let gap = self.blind.is_some();
-        self.pools.entry(domain).or_insert_with(|| Pool { gap, ..Pool::default() });
+        let gaps = u32::from(self.blind.is_some());
+        self.pools.entry(domain).or_insert_with(|| Pool { gaps, ..Pool::default() });
         self.parts.insert(key, part);
     }
 
@@ -77,7 +97,7 @@ impl Program {
         self.parts.retain(|&key, part| {
             let ended = gone(key);
             if ended && collect(pools.entry(domain(key)).or_default(), part, layout).is_err() {
-                pools.entry(domain(key)).or_default().gap = true;
+                pools.entry(domain(key)).or_default().gaps += 1;
             }
             !ended
         });
@@ -94,9 +114,33 @@ impl Program {
         self.blind = Some(why);
         let ended = self.part_with(layout, domain, |_| true);
         for pool in self.pools.values_mut() {
-            pool.gap = true;
+            pool.gaps += 1;
         }
         ended
+    }
+
+    /// Ends all parts, as their groups are to be others from now on. The answer is which there were.
+    pub(super) fn regroup(
+        &mut self,
+        layout: &Layout,
+        domain: impl Fn(i32) -> Option<u32>,
+    ) -> Vec<i32> {
+        let keys = self.parts.keys().copied().collect();
+        self.part_with(layout, domain, |_| true);
+        for pool in self.pools.values_mut() {
+            pool.gaps += 1;
+            pool.tallies.iter_mut().for_each(Tally::drop_waiting);
+        }
+        keys
+    }
+
+    /// An event that has been on no counter for long, though there was something to count.
+    pub(super) fn starved(&self) -> Option<Field> {
+        let is_starved = |(_, tally): &(&Field, &Tally)| tally.starved() >= STARVED;
+        let of = |pool: &Pool| {
+            Field::ALL.iter().zip(&pool.tallies).find(is_starved).map(|(field, _)| *field)
+        };
+        self.pools.values().find_map(of)
     }
 
     /// What the program has counted; where parts tell CPUs apart, in `domain`, whose CPUs' parts `within` picks.
@@ -130,7 +174,8 @@ impl Program {
                 *field.of(&mut counters) = tally.tell(groups);
             }
         }
-        if std::mem::take(&mut pool.gap) {
+        // Each domain that reads the same count is told of a gap once.
+        if pool.told.insert(domain, pool.gaps).unwrap_or(0) != pool.gaps {
             return Ok(Counters::default());
         }
         Ok(counters)
@@ -153,4 +198,40 @@ fn collect(pool: &mut Pool, part: &mut Part, layout: &Layout) -> io::Result<()> 
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_domain_is_told_of_a_gap_once() {
+        let layout = Layout::new();
+        let groups = [1; Field::ALL.len()];
+        let mut program = Program::new("test".to_owned(), By::Threads);
+        let is_known = |program: &mut Program, domain| {
+            program.read(&layout, &groups, domain, |_| true).unwrap().instructions.is_some()
+        };
+        assert!(is_known(&mut program, 0) && is_known(&mut program, 1));
+        program.go_blind(Blind::ForNow, &layout, |_| None);
+        assert!(!is_known(&mut program, 0));
+        program.blind = None;
+        for domain in [0, 1] {
+            assert!(!is_known(&mut program, domain), "{domain}");
+            assert!(is_known(&mut program, domain), "{domain}");
+        }
+    }
+
+    #[test]
+    fn only_what_no_time_mends_is_refused_for_good() {
+        for (errno, blind) in [
+            (Errno::ACCESS, Blind::Refused),
+            (Errno::INVAL, Blind::Refused),
+            (Errno::MFILE, Blind::ForNow),
+            (Errno::NOMEM, Blind::ForNow),
+            (Errno::BUSY, Blind::ForNow),
+        ] {
+            assert_eq!(Blind::of(&errno.into()), blind, "{errno}");
+        }
+    }
 }

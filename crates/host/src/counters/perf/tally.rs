@@ -59,6 +59,17 @@ impl Tally {
         self.waiting = self.waiting.grown(span);
     }
 
+    /// For how long, in nanoseconds, whom it counts has run while the event was on no counter, since the count was told last; 0 if it
+    /// was on one.
+    pub(super) const fn starved(&self) -> u64 {
+        if self.waiting.running == 0 { self.waiting.enabled } else { 0 }
+    }
+
+    /// What waits is not counted: the groups that it is of are no longer.
+    pub(super) fn drop_waiting(&mut self) {
+        self.waiting = Span::default();
+    }
+
     /// The count so far; `None` if the event was not on a counter since it was told last, though there was something to count.
     pub(super) fn tell(&mut self, groups: u32) -> Option<u64> {
         self.told = self.told.saturating_add(self.waiting.scaled(groups)?);
@@ -82,7 +93,7 @@ mod tests {
         let mut tally = Tally::default();
         assert_eq!(tally.tell(1), Some(0), "nothing ran yet");
         tally.add(span(0, 500, 0));
-        assert_eq!(tally.tell(1), None);
+        assert_eq!((tally.tell(1), tally.starved()), (None, 500));
         tally.add(span(10, 500, 250));
         assert_eq!(tally.tell(1), Some(40), "10 in a quarter of the time, both windows'");
         assert_eq!(tally.tell(1), Some(40));

@@ -87,6 +87,10 @@ impl FileSource {
         };
         let held = self.open.as_ref().map(|open| open.identity);
         if there.is_some() && there != held {
+            if let Some(open) = &mut self.open {
+                // What came between reading it and finding that it is another.
+                while open.rest(&mut self.lines)? > 0 {}
+            }
             // Nobody adds to the old one's last line any more.
             self.lines.end();
             self.find(SeekFrom::Start(0))?;
@@ -99,12 +103,14 @@ impl FileSource {
 }
 
 impl Open {
-    fn rest(&mut self, lines: &mut Lines) -> io::Result<()> {
+    /// Reads what follows, and says how many bytes.
+    fn rest(&mut self, lines: &mut Lines) -> io::Result<u64> {
         let mut bytes = Vec::new();
         let read = (&mut self.file).take(MOST_BYTES).read_to_end(&mut bytes)?;
-        self.at += u64::try_from(read).unwrap_or(0);
+        let read = u64::try_from(read).unwrap_or(u64::MAX);
+        self.at = self.at.saturating_add(read);
         lines.take(&bytes);
-        Ok(())
+        Ok(read)
     }
 }
 

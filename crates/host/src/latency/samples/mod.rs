@@ -34,6 +34,9 @@ pub enum OpenError {
     /// Somebody listens there already.
     #[error("{}: a socket on which somebody listens is there already", .0.display())]
     Taken(PathBuf),
+    /// No thread can be made that asks or listens.
+    #[error("a thread for latencies: {0}")]
+    Thread(#[source] io::Error),
     /// Something else is there already.
     #[error("{}: a file that is no socket is there already", .0.display())]
     NoSocket(PathBuf),

@@ -46,8 +46,10 @@ impl SocketSource {
         };
         let lines = Arc::new(Mutex::new(Lines::new(path.display().to_string())));
         let shared = Arc::downgrade(&lines);
-        thread::spawn(move || receive(&socket, &shared));
-        Ok(Self { path, lines })
+        let source = Self { path, lines };
+        let thread = thread::Builder::new().name("latencies".to_owned());
+        thread.spawn(move || receive(&socket, &shared)).map_err(OpenError::Thread)?;
+        Ok(source)
     }
 }
 

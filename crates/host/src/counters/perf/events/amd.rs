@@ -22,6 +22,7 @@ pub(super) const TABLES: &[Table] = &[
         name: "Zen 1",
         source: "x86/amdzen1/{cache,core,memory}.json",
         kind: RAW,
+        alone: &[],
         events: &[
             INSTRUCTIONS,
             CYCLES,
@@ -39,11 +40,12 @@ pub(super) const TABLES: &[Table] = &[
         name: "Zen 2",
         source: "x86/amdzen2/{core,memory,other}.json",
         kind: RAW,
+        alone: &[],
         events: &[
             INSTRUCTIONS,
             CYCLES,
             ACCESSES,
-            // Local cache 0x02, local DRAM 0x08, remote cache 0x10, remote DRAM 0x40.
+            // Local cache 0x02 (its own CCX's, or another's of the same die: such a miss can't be told), local DRAM 0x08, remote cache 0x10, remote DRAM 0x40.
             (Field::LlcReferences, "ls_refills_from_sys (all but lcl_l2)", 0x5a43),
             (Field::LlcMisses, "ls_refills_from_sys (lcl_dram, rmt_cache, rmt_dram)", 0x5843),
             (
@@ -58,6 +60,7 @@ pub(super) const TABLES: &[Table] = &[
         name: "Zen 3",
         source: "x86/amdzen3/{core,memory,other}.json",
         kind: RAW,
+        alone: &[],
         events: &[
             INSTRUCTIONS,
             CYCLES,
@@ -77,6 +80,7 @@ pub(super) const TABLES: &[Table] = &[
         name: "Zen 4, Zen 5",
         source: "x86/amdzen4/{core,memory,other}.json, x86/amdzen5/{decode,load-store}.json",
         kind: RAW,
+        alone: &[],
         events: &[
             INSTRUCTIONS,
             CYCLES,

@@ -25,6 +25,7 @@ pub(super) const TABLES: &[Table] = &[
         name: "Neoverse N1",
         source: "arm64/arm/neoverse-n1/",
         kind: RAW,
+        alone: &[],
         events: &[INSTRUCTIONS, CYCLES, L1, REFERENCES, MISSES],
         lost: &[
             (Field::StallsL2Miss, "N1 counts stalls of its back end whatever their cause"),
@@ -36,6 +37,7 @@ pub(super) const TABLES: &[Table] = &[
         name: "Neoverse V1, N2, V2",
         source: "arm64/arm/neoverse-v1/, arm64/arm/neoverse-n2-v2/",
         kind: RAW,
+        alone: &[],
         events: &[INSTRUCTIONS, CYCLES, L1, REFERENCES, MISSES, L2_STALLS],
         lost: &[NO_LLC_STALLS, NO_STORE_BUFFER],
     },

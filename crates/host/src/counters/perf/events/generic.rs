@@ -52,6 +52,7 @@ pub(super) fn events() -> Chosen {
                 cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_MISS),
             ),
         ],
+        alone: Vec::new(),
         lost: [Field::StallsL2Miss, Field::StallsLlcMiss, Field::StallsStoreBuffer]
             .map(|field| (field, why.to_owned()))
             .to_vec(),

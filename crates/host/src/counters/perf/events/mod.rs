@@ -109,6 +109,8 @@ pub struct Chosen {
     pub events: Vec<Event>,
     /// The fields that can't be counted, and why.
     pub lost: Vec<(Field, String)>,
+    /// Fields whose events leave a hyper-thread few counters: nothing but instructions and cycles is counted with them at once.
+    pub alone: Vec<Field>,
 }
 
 /// A processor's table, as it is written down.
@@ -117,6 +119,8 @@ struct Table {
     name: &'static str,
     source: &'static str,
     kind: u32,
+    /// See [`Chosen::alone`].
+    alone: &'static [Field],
     events: &'static [(Field, &'static str, u64)],
     lost: &'static [(Field, &'static str)],
 }
@@ -131,7 +135,7 @@ impl Table {
         let mut events: Vec<Event> = self.events.iter().map(event).collect();
         events.sort_unstable_by_key(|event| event.field);
         let lost = self.lost.iter().map(|&(field, why)| (field, why.to_owned())).collect();
-        Chosen { name: self.name, source: self.source, events, lost }
+        Chosen { name: self.name, source: self.source, events, lost, alone: self.alone.to_vec() }
     }
 }
 
@@ -150,6 +154,7 @@ pub fn for_cpu(cpu: &Cpu) -> Chosen {
             source: "/sys/bus/event_source/devices",
             events: Vec::new(),
             lost: Field::ALL.iter().map(|&field| (field, why.to_owned())).collect(),
+            alone: Vec::new(),
         };
     }
     let table = match &cpu.vendor {

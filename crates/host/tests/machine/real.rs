@@ -1,0 +1,391 @@
+//! The host on real processes and by the real clock, over an emulator whose hardware is idle: several domains, and what goes wrong.
+
+use std::cell::RefCell;
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use fairways_core::{
+    Action, AppId, Counters, Event, Every, Partition, PartitionError, PlanId, Time, WayMask, Wish,
+};
+use fairways_emulator::{Emulator, Idle, Pace, Settings as Emulated};
+use fairways_host::actuate::{Actuator, Settings as Acting};
+use fairways_host::clock::RealClock;
+use fairways_host::counters::{Nothing, Source, Target};
+use fairways_host::latency::Spec;
+use fairways_host::machine::{Failure, Host, Managed, Parts, Settings};
+use fairways_host::programs::{Roots, Selector, Wanted};
+use fairways_needs::withheld;
+use fairways_resctrl::platform::Platform;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use tempfile::TempDir;
+
+use crate::common::can_mount;
+
+const LOOK: Settings = Settings { observe: false, look: Duration::from_millis(20) };
+
+/// A process that waits, on that CPU only.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start(cpu: usize) -> Self {
+        let sleeper = Self(Command::new("/bin/sleep").arg("600").spawn().unwrap());
+        sleeper.pin(&[cpu]);
+        sleeper
+    }
+
+    fn id(&self) -> i32 {
+        self.0.id().try_into().unwrap()
+    }
+
+    fn pin(&self, cpus: &[usize]) {
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|&cpu| set.set(cpu));
+        sched_setaffinity(Pid::from_raw(self.id()), &set).unwrap();
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A resctrl with an L3 domain for each of two CPUs.
+struct Bench {
+    emulator: Emulator,
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Option<Self> {
+        if !can_mount() {
+            return None;
+        }
+        if std::thread::available_parallelism().unwrap().get() < 2 {
+            let test = std::thread::current().name().unwrap_or_default().to_owned();
+            withheld(&test, "it needs two CPUs");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("resctrl")).unwrap();
+        fs::write(at("boot_id"), "5f7c4a32-8a0f-4d0a-9f1e-00000000000e\n").unwrap();
+        let platform = Platform::broadwell().with_domains(2, 1);
+        for (cpu, caches) in &platform.cpus {
+            let index = at(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index3"));
+            fs::create_dir_all(&index).unwrap();
+            fs::write(index.join("level"), "3\n").unwrap();
+            fs::write(index.join("id"), format!("{}\n", caches.l3)).unwrap();
+        }
+        let settings =
+            Emulated { pace: Pace::Lockstep, ..Emulated::new(platform, Box::new(Idle::default())) };
+        let emulator = Emulator::start(&at("resctrl"), settings).unwrap();
+        Some(Self { emulator, folder })
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn parts(&self, source: Box<dyn Source>, proc_and_cgroup: Roots) -> Parts {
+        let acting = Acting {
+            root: self.at("resctrl"),
+            state: self.at("state"),
+            boot_id: self.at("boot_id"),
+            sysfs: self.at("sys"),
+            ..Acting::default()
+        };
+        let actuator = Actuator::open(acting).unwrap();
+        Parts { actuator, proc_and_cgroup, source, clock: Box::new(RealClock::new()) }
+    }
+
+    fn host(&self, managed: Vec<Managed>, settings: Settings) -> Host {
+        self.host_of(self.parts(Box::new(Nothing), Roots::default()), managed, settings)
+    }
+
+    /// A host that ends after a time that no test takes.
+    fn host_of(&self, parts: Parts, managed: Vec<Managed>, settings: Settings) -> Host {
+        let mut host = Host::new(parts, managed, settings).unwrap();
+        host.stop_at(Time::ZERO.after(Duration::from_secs(60)));
+        host
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.at("resctrl").join(path)).unwrap()
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.at("resctrl").join(path).exists()
+    }
+}
+
+fn managed(name: &str, selector: Selector) -> Managed {
+    Managed::new(Wanted { name: name.to_owned(), selector, each: false })
+}
+
+fn next(host: &mut Host) -> (u32, Event) {
+    let Some((_, domain, event)) = host.next_event() else {
+        panic!("no more happens: {:?}", host.failure());
+    };
+    (domain, event)
+}
+
+/// What happens next that is of this kind.
+fn await_one<T>(host: &mut Host, mut of: impl FnMut(u32, &Event) -> Option<T>) -> T {
+    loop {
+        let (domain, event) = next(host);
+        if let Some(found) = of(domain, &event) {
+            return found;
+        }
+    }
+}
+
+fn started(domain: u32, event: &Event) -> Option<(u32, AppId)> {
+    match event {
+        Event::Started { app, .. } => Some((domain, *app)),
+        _ => None,
+    }
+}
+
+fn all_started(host: &mut Host, programs: usize) -> Vec<(u32, AppId)> {
+    (0..programs).map(|_| await_one(host, started)).collect()
+}
+
+fn exited(domain: u32, event: &Event) -> Option<(u32, AppId)> {
+    match event {
+        Event::Exited { app } => Some((domain, *app)),
+        _ => None,
+    }
+}
+
+fn partition(clusters: &[(u32, &[AppId])]) -> Partition {
+    let mut partition = Partition::default();
+    for (bits, apps) in clusters {
+        let cluster = partition.add_cluster(WayMask::from_bits(*bits));
+        apps.iter().for_each(|app| partition.place(*app, cluster));
+    }
+    partition
+}
+
+fn plan(host: &mut Host, domain: u32, number: u32, partition: &Partition) {
+    let plan = PlanId(number);
+    host.carry_out(domain, Action::Partition { plan, partition, reason: "a test" });
+}
+
+#[test]
+fn each_domain_has_a_policy_of_its_own_and_programs_move_between_them() {
+    let Some(bench) = Bench::new() else { return };
+    let (near, wide) = (Sleeper::start(0), Sleeper::start(0));
+    wide.pin(&[0, 1]);
+    let list = [&near, &wide].map(|of| managed("a", Selector::Pid(of.id())));
+    let mut host = bench.host(list.into(), LOOK);
+    assert!(host.one_domain().is_none());
+    let (a, b) = (AppId(0), AppId(1));
+    assert_eq!(all_started(&mut host, 3), [(0, a), (0, b), (1, b)]);
+    plan(&mut host, 0, 1, &partition(&[(0x3, &[a]), (0xc, &[b])]));
+    plan(&mut host, 1, 1, &partition(&[(0x30, &[b])]));
+    let class = |of: &Sleeper| {
+        let task = format!("{}\n", of.id());
+        let classes = ["fairways.0", "fairways.1", "fairways.2"];
+        let class = classes.iter().find(|class| {
+            bench.has(class) && bench.read(&format!("{class}/tasks")).contains(&task)
+        });
+        bench.read(&format!("{}/schemata", class.expect("a class")))
+    };
+    // Of the domain where it does not run, whatever there is.
+    assert!(class(&near).contains("0=3;"), "{}", class(&near));
+    assert!(class(&wide).contains("0=c;1=30"), "{}", class(&wide));
+    let shown = host.programs();
+    let of_wide = [(0, Some(WayMask::from_bits(0xc))), (1, Some(WayMask::from_bits(0x30)))];
+    assert_eq!(shown[1].masks, of_wide);
+
+    near.pin(&[1]);
+    assert_eq!(await_one(&mut host, exited), (0, a));
+    let again = AppId(2);
+    assert_eq!(await_one(&mut host, started), (1, again), "under a new id");
+    drop(wide);
+    assert_eq!([(); 2].map(|()| await_one(&mut host, exited)), [(0, b), (1, b)]);
+    plan(&mut host, 1, 2, &partition(&[(0x1, &[again])]));
+    assert!(class(&near).contains("1=1\n"), "{}", class(&near));
+    assert_eq!(host.close().left, []);
+    assert!(!bench.has("fairways.0") && !bench.has("mon_groups/fairways.2-a"));
+}
+
+#[test]
+fn what_is_observed_is_not_carried_out() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(1);
+    let before = bench.read("schemata");
+    let observed = Settings { observe: true, ..LOOK };
+    let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], observed);
+    let [(1, app)] = all_started(&mut host, 1)[..] else { panic!("it is in domain 1") };
+    plan(&mut host, 1, 1, &partition(&[(0x7, &[app])]));
+    let mask = Some(WayMask::from_bits(0x7));
+    assert_eq!(host.programs()[0].masks, [(1, mask)], "what it would be let fill");
+    assert!(!bench.has("fairways.0") && bench.read("schemata") == before);
+    // A plan that breaks a rule is refused all the same.
+    plan(&mut host, 1, 2, &partition(&[(0, &[app])]));
+    let refused = |_: u32, event: &Event| match event {
+        Event::Refused { plan, .. } => Some(*plan),
+        _ => None,
+    };
+    assert_eq!(await_one(&mut host, refused), PlanId(2));
+    // A window tells of the plan as if it were in force, and is as long as it was asked to be.
+    let every = Duration::from_millis(50);
+    host.carry_out(1, Action::Watch { app, every: Every::Time(every) });
+    let sample = await_one(&mut host, |domain, event| match event {
+        Event::Sampled(sample) if domain == 1 => Some(*sample),
+        _ => None,
+    });
+    // Only resctrl counts anything.
+    let counted = Counters { memory_bytes: Some(0), ..Counters::default() };
+    assert_eq!((sample.plan, sample.counters), (Some(PlanId(1)), counted));
+    assert!(sample.window >= every && sample.window < every * 100, "{:?}", sample.window);
+}
+
+#[test]
+fn a_plan_that_the_kernel_refuses_is_told_as_failed_and_the_one_before_stays() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(0);
+    let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], LOOK);
+    let [(0, app)] = all_started(&mut host, 1)[..] else { panic!("it is in domain 0") };
+    plan(&mut host, 0, 1, &partition(&[(0x3, &[app])]));
+    bench.emulator.arm("write:*/schemata=EBUSY@1".parse().unwrap());
+    plan(&mut host, 0, 2, &partition(&[(0x30, &[app])]));
+    let (domain, event) = next(&mut host);
+    let Event::Refused { plan: of, why } = event else { panic!("{event:?}") };
+    assert_eq!((domain, of, why), (0, PlanId(2), PartitionError::Failed));
+    assert!(bench.read("fairways.0/schemata").contains("0=3;"));
+    assert_eq!(host.programs()[0].masks, [(0, Some(WayMask::from_bits(0x3)))]);
+    plan(&mut host, 0, 3, &partition(&[(0x30, &[app])]));
+    assert_eq!(host.programs()[0].masks, [(0, Some(WayMask::from_bits(0x30)))]);
+}
+
+#[test]
+fn a_host_whose_resctrl_is_unmounted_has_no_more_to_tell() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(0);
+    let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], LOOK);
+    all_started(&mut host, 1);
+    assert!(bench.emulator.remount("nonsense").is_err(), "no such option");
+    let began = Instant::now();
+    assert!(host.next_event().is_none());
+    assert!(matches!(host.failure(), Some(Failure::Unmounted(_))), "{:?}", host.failure());
+    assert!(began.elapsed() < Duration::from_secs(30), "it did not wait for its end");
+}
+
+#[test]
+fn another_wish_is_told_and_another_name_is_another_program() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(1);
+    let socket = bench.at("latencies");
+    let asked = |name: &str, ways| {
+        let spec: Spec = format!("socket:{}", socket.display()).parse().unwrap();
+        let wish = Wish { baseline_ways: ways, ..Wish::default() };
+        Managed {
+            wish,
+            latency: Some(Box::new(move |_| spec.open().map_err(std::io::Error::other))),
+            ..managed(name, Selector::Pid(sleeper.id()))
+        }
+    };
+    let mut host = bench.host(vec![asked("a", None)], LOOK);
+    let answers = |host: &mut Host, domain, app| {
+        host.carry_out(
+            domain,
+            Action::Watch { app, every: Every::Time(Duration::from_millis(20)) },
+        );
+        let sender = UnixDatagram::unbound().unwrap();
+        await_one(host, |of, event| {
+            sender.send_to(b"3ms", &socket).unwrap();
+            match event {
+                Event::Latency(told) if of == domain && told.app == app => {
+                    told.answered.first().map(|answered| answered.requests > 0)
+                }
+                _ => None,
+            }
+        })
+    };
+    assert_eq!(all_started(&mut host, 1), [(1, AppId(0))]);
+    assert!(answers(&mut host, 1, AppId(0)));
+    host.reconfigure(vec![asked("a", Some(3))]).unwrap();
+    let wished = await_one(&mut host, |domain, event| match event {
+        Event::Wished { app, wish } => Some((domain, *app, wish.baseline_ways)),
+        _ => None,
+    });
+    assert_eq!(wished, (1, AppId(0), Some(3)));
+    // It moves, and its socket with it.
+    sleeper.pin(&[0]);
+    assert_eq!(await_one(&mut host, started), (0, AppId(1)));
+    assert!(answers(&mut host, 0, AppId(1)));
+    // It ends and another begins in the same look, at the same socket.
+    host.reconfigure(vec![asked("b", None)]).unwrap();
+    assert_eq!(await_one(&mut host, started), (0, AppId(2)));
+    assert!(answers(&mut host, 0, AppId(2)));
+}
+
+/// A program, and the cgroup by which it is counted.
+type Counted = (AppId, Option<PathBuf>);
+
+/// What was begun to be counted.
+#[derive(Clone, Default)]
+struct Begun(Rc<RefCell<Vec<Counted>>>);
+
+impl Source for Begun {
+    fn begin(&mut self, target: &Target) {
+        self.0.borrow_mut().push((target.app, target.cgroup.clone()));
+    }
+
+    fn threads(&mut self, _: AppId, _: &[i32]) {}
+
+    fn read(&mut self, _: AppId, _: u32) -> Counters {
+        Counters { instructions: Some(7), ..Counters::default() }
+    }
+
+    fn end(&mut self, _: AppId) {}
+}
+
+#[test]
+fn a_program_is_counted_by_the_cgroup_that_it_is_now() {
+    let Some(bench) = Bench::new() else { return };
+    let (outer, inner) = (Sleeper::start(0), Sleeper::start(0));
+    let roots = Roots { proc: bench.at("proc"), cgroup: bench.at("cgroup") };
+    fs::create_dir_all(roots.proc.join("self")).unwrap();
+    let fill = |path: &Path, of: &Sleeper| {
+        fs::create_dir_all(path).unwrap();
+        fs::write(path.join("cgroup.threads"), format!("{}\n", of.id())).unwrap();
+        fs::write(path.join("cgroup.events"), "populated 1\n").unwrap();
+    };
+    let (a, b) = (roots.cgroup.join("a"), roots.cgroup.join("a/b"));
+    fill(&a, &outer);
+    fill(&b, &inner);
+    let mount = format!("30 22 0:1 / {} rw - cgroup2 cgroup2 rw\n", roots.cgroup.display());
+    fs::write(roots.proc.join("self/mountinfo"), mount).unwrap();
+    let of = |name: &str, path: &str| managed(name, Selector::Cgroup(path.to_owned()));
+    let begun = Begun::default();
+    let parts = bench.parts(Box::new(begun.clone()), roots);
+    let mut host = bench.host_of(parts, vec![of("a", "/a")], LOOK);
+    // Of a thread that its files don't know, nobody knows where it may run.
+    assert_eq!(all_started(&mut host, 2), [(0, AppId(0)), (1, AppId(0))]);
+    let every = Every::Time(Duration::from_millis(20));
+    host.carry_out(0, Action::Watch { app: AppId(0), every });
+
+    host.reconfigure(vec![of("b", "/a/b"), of("a", "/a")]).unwrap();
+    assert_eq!(await_one(&mut host, started), (0, AppId(1)));
+    await_one(&mut host, |_, event| matches!(event, Event::Sampled(_)).then_some(()));
+    let expected = [(AppId(0), Some(a.clone())), (AppId(1), Some(b)), (AppId(0), None)];
+    assert_eq!(*begun.0.borrow(), expected, "a part of it is another's now");
+
+    // Made anew as a whole within a look.
+    fs::rename(&a, bench.at("gone")).unwrap();
+    fill(&a, &outer);
+    let mut gone = [(); 4].map(|()| await_one(&mut host, exited));
+    gone.sort_unstable();
+    assert_eq!(gone, [(0, AppId(0)), (0, AppId(1)), (1, AppId(0)), (1, AppId(1))]);
+    assert_eq!(begun.0.borrow().last(), Some(&(AppId(2), Some(a))));
+}
