@@ -1,6 +1,7 @@
 //! A domain as policies see it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use fairways_core::{Llc, WayMask, Ways};
 use fairways_resctrl::language::CpuSet;
@@ -8,7 +9,7 @@ use fairways_resctrl::language::CpuSet;
 use super::offer::{Offer, Rules, offer, offered, physical};
 use super::refine::Room;
 use super::survey::Survey;
-use super::topology::{cpus_of, listed};
+use super::topology::{Topology, listed};
 use super::tree::{Tree, of};
 use super::{Error, Settings};
 
@@ -101,10 +102,17 @@ impl Offers {
     }
 
     /// As policies see them.
-    pub(super) fn domains(&self, survey: &Survey, tree: &Tree, settings: &Settings) -> Vec<Domain> {
+    pub(super) fn domains(
+        &self,
+        survey: &Survey,
+        tree: &Tree,
+        sysfs: &Path,
+        topology: &mut Topology,
+    ) -> Vec<Domain> {
+        topology.refresh(sysfs, survey.domains.iter().map(|found| found.id).collect());
         let found = survey.domains.iter().filter_map(|found| {
             let offer = self.of.get(&found.id)?;
-            let mut cpus = cpus_of(&settings.sysfs, found.id);
+            let mut cpus = topology.cpus_of(found.id);
             if cpus.is_empty() && survey.domains.len() == 1 {
                 cpus = all_cpus(survey, tree);
             }

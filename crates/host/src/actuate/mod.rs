@@ -19,6 +19,7 @@ mod domain;
 mod error;
 mod events;
 mod foreign;
+mod leave;
 mod ledger;
 mod lock;
 mod look;
@@ -27,6 +28,8 @@ mod program;
 mod refine;
 mod restore;
 mod survey;
+mod tasks;
+mod threads;
 mod topology;
 mod tree;
 
@@ -38,8 +41,9 @@ pub use apply::{Applied, Placed};
 pub use domain::Domain;
 pub use error::{Error, OpenError, Refused};
 pub use look::Changes;
-pub use program::{Added, Moved};
+pub use program::Added;
 pub use restore::{Restored, Thing, restore};
+pub use tasks::Moved;
 
 /// How to manage.
 #[derive(Clone, Debug)]
