@@ -76,6 +76,16 @@ impl Actuator {
         let (targets, merged) = refine(&self.offers.rooms(), &wanted, most);
         let names = if self.settings.dry_run {
             say(&targets, reason);
+            let (before, after) = self.confinement().map_err(Refused::Failed)?;
+            for ((line, domain), after) in after {
+                let before = before.get(&(line, domain)).copied().unwrap_or_default();
+                if before != after {
+                    tracing::info!(
+                        target: "fairways::actuate", group = "/", resource = line, domain, %before, %after, reason,
+                        "others would be confined"
+                    );
+                }
+            }
             (0..targets.len()).map(|number| number.to_string()).collect()
         } else {
             self.carry_out(&targets, reason)?

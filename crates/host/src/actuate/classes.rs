@@ -190,11 +190,8 @@ impl Actuator {
         Ok(Some(now))
     }
 
-    /// Gives the root's group the ways that others are confined to, where they are.
-    pub(super) fn confine(&mut self, reason: &str, done: &mut Vec<Step>) -> Result<(), Error> {
-        if self.settings.confine_others.is_none() {
-            return Ok(());
-        }
+    /// The root's masks, and what they are to be.
+    pub(super) fn confinement(&self) -> Result<(Masks, Masks), Error> {
         let before = masks(&self.tree, "", self.survey.sides)?.unwrap_or_default();
         let mut after = before.clone();
         for ((_, domain), mask) in &mut after {
@@ -202,6 +199,15 @@ impl Actuator {
                 *mask = others;
             }
         }
+        Ok((before, after))
+    }
+
+    /// Gives the root's group the ways that others are confined to, where they are.
+    pub(super) fn confine(&mut self, reason: &str, done: &mut Vec<Step>) -> Result<(), Error> {
+        if self.settings.confine_others.is_none() {
+            return Ok(());
+        }
+        let (before, after) = self.confinement()?;
         self.root.now.clone_from(&before);
         let known = self.root.known(&after);
         if known == after {

@@ -65,7 +65,7 @@ pub struct Settings {
     pub confine_others: Option<u32>,
     /// Whether ways are given out that hardware other than CPUs fills too (`shareable_bits`).
     pub use_shareable: bool,
-    /// Monitoring ids that may be used, those of classes among them; `None`: all that are free.
+    /// How many programs get a monitoring group at most; classes' own are not counted. `None`: as many as there are free ids for.
     pub rmids: Option<u32>,
     /// Whether nothing is written, and what would be is logged.
     pub dry_run: bool,

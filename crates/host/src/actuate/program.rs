@@ -79,7 +79,8 @@ impl Actuator {
     pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
         self.programs.insert(app, Program::new(app, name));
         if self.settings.dry_run {
-            return Ok(Added { monitored: self.free_monitors() > 0, tasks: Moved::default() });
+            let monitored = self.free_monitors() > 0;
+            return Ok(Added { monitored, tasks: self.admit(app, tasks)? });
         }
         let _lock = self.lock()?;
         let monitored = self.monitor(app)?;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 
+use fairways_core::WayMask;
 use fairways_resctrl::language::{Schemata, Value};
 
 use super::foreign::{classes, members};
@@ -86,11 +87,16 @@ pub(super) fn recover(
     let boot = fs::read_to_string(&settings.boot_id)
         .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
     let boot = boot.trim().to_owned();
+    let info = tree.inode("info")?;
     if let Some(ledger) = found {
         let stale = if ledger.boot != boot {
             Some("it is of another boot")
-        } else if ledger.device != tree.device() {
+        } else if (ledger.device, ledger.info) != (tree.device(), info) {
             Some("resctrl was mounted anew since")
+        } else if !is_here(tree, &ledger) {
+            Some(
+                "nothing that it tells of is there: resctrl was mounted anew since, or others removed it",
+            )
         } else {
             None
         };
@@ -101,10 +107,29 @@ pub(super) fn recover(
             return put_back(tree, state, settings);
         }
     }
-    state.begin(boot, tree.device());
+    state.begin(boot, tree.device(), info);
     let mut restored = Restored::default();
     unknown(tree, &mut restored);
     Ok(restored)
+}
+
+/// Whether anything that a ledger tells of is there: another mount may have the numbers of the one before, but not its groups, nor the
+/// root's masks. What can't be read is taken to be there; and where no group was made yet, or all were removed, nothing is known.
+fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
+    let made = |made: &&Made| made.inode.is_some();
+    if !ledger.groups.iter().any(|group| made(&group)) {
+        return true;
+    }
+    let mut lost = Ledger::default();
+    let places = places(tree, &ledger.groups, &mut lost, &mut Restored::default());
+    let is_there = |(group, path): &(Made, String)| {
+        made(&group) && is_another(tree, group, path).is_ok_and(|another| !another)
+    };
+    let is_ours = |value: &Changed| {
+        let now = read_mask(tree, value);
+        now.is_ok_and(|now| now.is_some_and(|now| value.ours.contains(&now.bits())))
+    };
+    !lost.groups.is_empty() || places.iter().any(is_there) || ledger.values.iter().any(is_ours)
 }
 
 /// Restores what the ledger tells; what could not be stays in it, and is tried again the next time. It can be broken off anywhere
@@ -339,13 +364,20 @@ fn whereabouts(tree: &Tree, task: &Taken, ours: &HashSet<i32>) -> Result<Whereab
     }
 }
 
+/// One of the root's masks now; `None` where there is no such domain.
+fn read_mask(tree: &Tree, value: &Changed) -> Result<Option<WayMask>, Error> {
+    let text = tree.read("schemata")?;
+    let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
+    match schemata.line(&value.line).and_then(|line| line.value(value.domain)) {
+        Some(Value::Mask(now)) => Ok(Some(now)),
+        _ => Ok(None),
+    }
+}
+
 /// Writes one of the root's masks back, if it is still one of ours; or why not, which is nothing where it is as it was.
 fn mask(tree: &Tree, value: &Changed) -> Result<Option<String>, Error> {
     let Changed { line, domain, before, ours } = value;
-    let text = tree.read("schemata")?;
-    let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
-    let now = schemata.line(line).and_then(|line| line.value(*domain));
-    let Some(Value::Mask(now)) = now else {
+    let Some(now) = read_mask(tree, value)? else {
         return Ok(Some("there is no such domain now".to_owned()));
     };
     if now.bits() == *before {

@@ -40,9 +40,6 @@ impl Actuator {
             listed.clear();
             list(&mut listed);
             let program = self.programs.get_mut(&app).ok_or(Error::Unknown(app))?;
-            if self.settings.dry_run {
-                break;
-            }
             if pass == 0 {
                 let now: BTreeSet<i32> = listed.iter().copied().collect();
                 program.others.retain(|thread, _| now.contains(thread));
@@ -57,7 +54,7 @@ impl Actuator {
             if listed.is_empty() {
                 break;
             }
-            let _lock = self.lock()?;
+            let _lock = if self.settings.dry_run { None } else { Some(self.lock()?) };
             let some = self.admit(app, &listed)?;
             all.moved.extend(some.moved);
             all.others.extend(some.others);
@@ -73,6 +70,14 @@ impl Actuator {
             tasks.iter().partition(|thread| theirs.contains_key(thread));
         let mut ours = free;
         let mut left = Vec::new();
+        if self.settings.dry_run {
+            let said =
+                if self.settings.take_over { "would be taken over" } else { "left to others" };
+            for thread in &others {
+                let group = theirs.get(thread);
+                tracing::info!(target: "fairways::actuate", app = app.0, thread, group, "{said}");
+            }
+        }
         if self.settings.take_over {
             self.take(&others, &theirs)?;
             self.inherit(&group, &ours)?;
@@ -84,7 +89,9 @@ impl Actuator {
         let program = self.programs.get_mut(&app).ok_or(Error::Unknown(app))?;
         program.others.extend(left.iter().cloned());
         let mut moved = Vec::new();
-        enter(&self.tree, &group, ours.iter().copied(), &mut moved)?;
+        if !self.settings.dry_run {
+            enter(&self.tree, &group, ours.iter().copied(), &mut moved)?;
+        }
         program.placed.extend(ours);
         Ok(Moved { moved, others: left })
     }
@@ -142,7 +149,7 @@ impl Actuator {
     }
 
     fn write_down(&mut self, taken: Vec<Taken>) -> Result<(), Error> {
-        if taken.is_empty() {
+        if taken.is_empty() || self.settings.dry_run {
             return Ok(());
         }
         let threads: HashSet<i32> = taken.iter().map(|task| task.thread).collect();
@@ -157,6 +164,9 @@ impl Actuator {
     pub(super) fn release(&mut self, app: AppId, threads: &[i32]) -> Result<(), Error> {
         let Some(program) = self.programs.get_mut(&app) else { return Ok(()) };
         program.placed.retain(|thread| !threads.contains(thread));
+        if self.settings.dry_run {
+            return Ok(());
+        }
         let (group, monitored) = (program.group(), program.monitored);
         let proc = &self.settings.proc;
         // Of those that have ended, which nearly all have, another thread may have the id.

@@ -185,6 +185,7 @@ fn a_group_that_is_not_in_the_ledger_is_left_and_told() {
     let (host, _processes) = host(Kernel::v7_2());
     let mut client = host.open();
     client.add(AppId(1), "x", &[]).unwrap();
+    client.add(AppId(2), "y", &[]).unwrap();
     client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
     client.look().unwrap();
     drop(client);
@@ -203,6 +204,26 @@ fn a_group_that_is_not_in_the_ledger_is_left_and_told() {
         ]
     );
     assert!(host.has("fairways.0") && host.has("fairways.7"));
+}
+
+/// Another mount may have the numbers of the one before: then nothing of what the ledger tells is there.
+#[test]
+fn a_ledger_of_which_nothing_is_there_is_put_aside() {
+    if !can_mount() {
+        return;
+    }
+    let (mut host, processes) = host(Kernel::v7_2());
+    host.settings.confine_others = None;
+    let mut client = host.open();
+    client.add(AppId(1), "x", &[processes[0].id()]).unwrap();
+    client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
+    client.look().unwrap();
+    drop(client);
+    fs::remove_dir(host.path("fairways.0")).unwrap();
+    let left = host.snapshot();
+    assert_eq!(restore(&host.settings).unwrap().to_string(), "");
+    assert_eq!(host.snapshot(), left, "the task stays in the root's group");
+    assert!(host.at("state/resctrl.json.stale").exists());
 }
 
 /// What somebody has put into a class of ours does not go with it; nobody is confined by it any longer.
