@@ -1,17 +1,15 @@
 //! Putting back what was changed, as far as it is still as Fairways left it.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::fs;
 
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::foreign::{classes, members};
 use super::leave::{vacate, widen};
-use super::ledger::{Changed, Ledger, Made, State, Taken};
+use super::ledger::{Changed, Ledger, Made, State};
 use super::lock::Lock;
-use super::threads::{apart, give_back, is_still};
+use super::recover::{recover, unknown};
+use super::taken::tasks;
 use super::tree::{Tree, of};
 use super::{Error, OpenError, Settings};
 
@@ -75,61 +73,6 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
         Err(error) => return Err(error.into()),
     };
     Ok(recover(&tree, &mut state, found, settings)?)
-}
-
-/// Restores what a ledger tells, and begins a new one.
-pub(super) fn recover(
-    tree: &Tree,
-    state: &mut State,
-    found: Option<Ledger>,
-    settings: &Settings,
-) -> Result<Restored, Error> {
-    let boot = fs::read_to_string(&settings.boot_id)
-        .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
-    let boot = boot.trim().to_owned();
-    let info = tree.inode("info")?;
-    if let Some(ledger) = found {
-        let stale = if ledger.boot != boot {
-            Some("it is of another boot")
-        } else if (ledger.device, ledger.info) != (tree.device(), info) {
-            Some("resctrl was mounted anew since")
-        } else if !is_here(tree, &ledger) {
-            Some(
-                "nothing that it tells of is there: resctrl was mounted anew since, or others removed it",
-            )
-        } else {
-            None
-        };
-        if let Some(why) = stale {
-            state.put_aside(why)?;
-        } else {
-            state.ledger = ledger;
-            return put_back(tree, state, settings);
-        }
-    }
-    state.begin(boot, tree.device(), info);
-    let mut restored = Restored::default();
-    unknown(tree, &mut restored);
-    Ok(restored)
-}
-
-/// Whether anything that a ledger tells of is there: another mount may have the numbers of the one before, but not its groups, nor the
-/// root's masks. What can't be read is taken to be there; and where no group was made yet, or all were removed, nothing is known.
-fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
-    let made = |made: &&Made| made.inode.is_some();
-    if !ledger.groups.iter().any(|group| made(&group)) {
-        return true;
-    }
-    let mut lost = Ledger::default();
-    let places = places(tree, &ledger.groups, &mut lost, &mut Restored::default());
-    let is_there = |(group, path): &(Made, String)| {
-        made(&group) && is_another(tree, group, path).is_ok_and(|another| !another)
-    };
-    let is_ours = |value: &Changed| {
-        let now = read_mask(tree, value);
-        now.is_ok_and(|now| now.is_some_and(|now| value.ours.contains(&now.bits())))
-    };
-    !lost.groups.is_empty() || places.iter().any(is_there) || ledger.values.iter().any(is_ours)
 }
 
 /// Restores what the ledger tells; what could not be stays in it, and is tried again the next time. It can be broken off anywhere
@@ -212,18 +155,6 @@ pub(super) fn put_back(
     Ok(restored)
 }
 
-/// Tells of groups of such names that no ledger knows.
-fn unknown(tree: &Tree, restored: &mut Restored) {
-    // Where that can't be told, what was to be restored is told all the same.
-    for name in classes(tree).unwrap_or_default() {
-        let thing = Thing::Group(name.clone());
-        let mut told = restored.left.iter().chain(&restored.failed).map(|(thing, _)| thing);
-        if name.starts_with("fairways.") && !told.any(|told| *told == thing) {
-            restored.left.push((thing, "it is not in the ledger".to_owned()));
-        }
-    }
-}
-
 /// What became of a group.
 enum Removed {
     Gone,
@@ -234,7 +165,7 @@ enum Removed {
 }
 
 /// Whether it is not the group that was made.
-fn is_another(tree: &Tree, made: &Made, path: &str) -> Result<bool, Error> {
+pub(super) fn is_another(tree: &Tree, made: &Made, path: &str) -> Result<bool, Error> {
     Ok(made.inode.is_some() && tree.inode(path)? != made.inode)
 }
 
@@ -252,7 +183,7 @@ fn remove(tree: &Tree, made: &Made, path: &str) -> Result<Removed, Error> {
 }
 
 /// Where the groups are, classes first; those that are gone are left out. What can't be found out has failed.
-fn places(
+pub(super) fn places(
     tree: &Tree,
     made: &[Made],
     failed: &mut Ledger,
@@ -293,79 +224,8 @@ fn places(
     places
 }
 
-/// Puts threads back that are still in groups of ours; those that could not be.
-fn tasks(
-    tree: &Tree,
-    taken: &[Taken],
-    groups: &[(Made, String)],
-    settings: &Settings,
-    restored: &mut Restored,
-) -> Vec<Taken> {
-    let mut failed = Vec::new();
-    if taken.is_empty() {
-        return failed;
-    }
-    let mut ours: HashSet<i32> = HashSet::new();
-    let mut unread = None;
-    for (_, path) in groups {
-        match members(tree, path) {
-            Ok(threads) => ours.extend(threads),
-            Err(error) => unread = Some(error),
-        }
-    }
-    for task in taken.iter().filter(|task| is_still(&settings.proc, task)) {
-        let thing = Thing::Task(task.thread, task.group.clone());
-        let back = match whereabouts(tree, task, &ours) {
-            Ok(Whereabouts::There) => continue,
-            Ok(Whereabouts::Elsewhere) if unread.is_none() => {
-                restored.left.push((thing, "it was moved to another group since".to_owned()));
-                continue;
-            }
-            Ok(Whereabouts::Elsewhere) => Err(unread.as_ref().map(ToString::to_string)),
-            Ok(Whereabouts::Ours) => give_back(tree, task).map_err(|why| Some(why.to_string())),
-            Err(error) => Err(Some(error.to_string())),
-        };
-        match back {
-            Ok(true) => restored.done.push(thing),
-            Ok(false) => restored.left.push((thing, "that group is gone".to_owned())),
-            Err(why) => {
-                restored.failed.push((thing, why.unwrap_or_default()));
-                failed.push(task.clone());
-            }
-        }
-    }
-    failed
-}
-
-/// Where a thread is that was taken.
-enum Whereabouts {
-    /// Where it was.
-    There,
-    /// Where we put it.
-    Ours,
-    /// Where others put it.
-    Elsewhere,
-}
-
-/// Where a thread is, if some of ours are in these groups.
-fn whereabouts(tree: &Tree, task: &Taken, ours: &HashSet<i32>) -> Result<Whereabouts, Error> {
-    if ours.contains(&task.thread) {
-        return Ok(Whereabouts::Ours);
-    }
-    let is_in = |group: &str| Ok(members(tree, group)?.contains(&task.thread));
-    // In the class of that group, it was half put back. A program that can't be monitored and has no place is in the root's group.
-    let (class, _) = apart(&task.group);
-    if is_in(&task.group)? {
-        Ok(Whereabouts::There)
-    } else if is_in(class)? || is_in("")? {
-        Ok(Whereabouts::Ours)
-    } else {
-        Ok(Whereabouts::Elsewhere)
-    }
-}
-
 /// One of the root's masks now; `None` where there is no such domain.
-fn read_mask(tree: &Tree, value: &Changed) -> Result<Option<WayMask>, Error> {
+pub(super) fn read_mask(tree: &Tree, value: &Changed) -> Result<Option<WayMask>, Error> {
     let text = tree.read("schemata")?;
     let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
     match schemata.line(&value.line).and_then(|line| line.value(value.domain)) {

@@ -224,6 +224,16 @@ fn a_ledger_of_which_nothing_is_there_is_put_aside() {
     assert_eq!(restore(&host.settings).unwrap().to_string(), "");
     assert_eq!(host.snapshot(), left, "the task stays in the root's group");
     assert!(host.at("state/resctrl.json.stale").exists());
+    // One that was just made is known by its name.
+    host.advance(Duration::from_secs(2));
+    let mut client = host.open();
+    client.add(AppId(1), "x", &[]).unwrap();
+    client.add(AppId(2), "y", &[]).unwrap();
+    client.remove(AppId(1)).unwrap();
+    drop(client);
+    assert!(host.has("mon_groups/fairways.2-y"));
+    let told = "restored group mon_groups/fairways.2-y\n";
+    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
 }
 
 /// What somebody has put into a class of ours does not go with it; nobody is confined by it any longer.
