@@ -11,12 +11,13 @@ use super::domain::{Domain, Offers};
 use super::ledger::State;
 use super::lock::Lock;
 use super::program::Program;
+use super::recover::recover;
 use super::refine::Plan;
-use super::restore::{Restored, put_back, recover};
+use super::restore::{Restored, put_back};
 use super::survey::Survey;
 use super::topology::Topology;
 use super::tree::Tree;
-use super::{Error, OpenError, Settings};
+use super::{Changes, Error, OpenError, Settings};
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
 ///
@@ -32,9 +33,13 @@ pub struct Actuator {
     pub(super) offers: Offers,
     pub(super) domains: Vec<Domain>,
     pub(super) classes: Vec<Class>,
+    /// The root's group, as far as others are confined in it.
+    pub(super) root: Class,
     pub(super) programs: BTreeMap<AppId, Program>,
     /// The plan in force, by domain.
     pub(super) plans: BTreeMap<u32, Plan>,
+    /// What was not told yet by [`look`](Self::look).
+    pub(super) pending: Changes,
     /// Whether it was said that counts are lost where groups can't be renamed.
     pub(super) told_of_loss: bool,
 }
@@ -61,7 +66,7 @@ impl Actuator {
             state
         };
         let survey =
-            Survey::read(&tree, &|_| false).map_err(|error| not_mounted(&settings, error))?;
+            Survey::read(&tree, None, &|_| false).map_err(|error| not_mounted(&settings, error))?;
         let Some(survey) = survey else {
             let root = settings.root.display();
             return Err(OpenError::NotSupported(format!(
@@ -82,8 +87,10 @@ impl Actuator {
             offers,
             domains,
             classes: Vec::new(),
+            root: Class::default(),
             programs: BTreeMap::new(),
             plans: BTreeMap::new(),
+            pending: Changes::default(),
             told_of_loss: false,
         })
     }
@@ -151,7 +158,7 @@ impl Actuator {
         put_back(&self.tree, &mut self.state, &self.settings).unwrap_or_else(|error| {
             tracing::error!(target: "fairways::actuate", %error, "not restored");
             let mut restored = Restored::default();
-            restored.left.push((super::Thing::Group("fairways.*".to_owned()), error.to_string()));
+            restored.failed.push((super::Thing::Group("fairways.*".to_owned()), error.to_string()));
             restored
         })
     }

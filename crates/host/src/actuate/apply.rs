@@ -11,8 +11,8 @@ use super::domain::Offers;
 use super::foreign::members;
 use super::program::Program;
 use super::refine::{Plan, Target, assign, refine};
-use super::restore::enter;
-use super::survey::Survey;
+use super::survey::{Survey, masks};
+use super::threads::enter;
 use super::{Error, Refused};
 
 /// What became of a plan.
@@ -76,6 +76,16 @@ impl Actuator {
         let (targets, merged) = refine(&self.offers.rooms(), &wanted, most);
         let names = if self.settings.dry_run {
             say(&targets, reason);
+            let (before, after) = self.confinement().map_err(Refused::Failed)?;
+            for ((line, domain), after) in after {
+                let before = before.get(&(line, domain)).copied().unwrap_or_default();
+                if before != after {
+                    tracing::info!(
+                        target: "fairways::actuate", group = "/", resource = line, domain, %before, %after, reason,
+                        "others would be confined"
+                    );
+                }
+            }
             (0..targets.len()).map(|number| number.to_string()).collect()
         } else {
             self.carry_out(&targets, reason)?
@@ -110,8 +120,9 @@ impl Actuator {
     /// Brings the groups about, and names them by target; or leaves everything as it was.
     fn carry_out(&mut self, targets: &[Target], reason: &str) -> Result<Vec<String>, Refused> {
         let _lock = self.lock().map_err(Refused::Failed)?;
+        let ours = |name: &str| self.is_ours(name);
         let survey =
-            Survey::read(&self.tree, &|name| self.is_ours(name)).map_err(Refused::Failed)?;
+            Survey::read(&self.tree, Some(&self.survey), &ours).map_err(Refused::Failed)?;
         let offers = survey.map(|survey| Offers::find(&survey, &self.settings)).transpose();
         if offers.map_err(Refused::Failed)?.as_ref() != Some(&self.offers) {
             return Err(Refused::Changed);
@@ -142,8 +153,9 @@ impl Actuator {
             };
             names.push(name);
         }
+        let root = masks(&self.tree, "", self.survey.sides)?.unwrap_or_default();
         for (target, name) in targets.iter().zip(&names) {
-            self.set_masks(name, &target.masks, reason, done)?;
+            self.set_masks(name, &target.masks, &root, reason, done)?;
         }
         self.confine(reason, done)?;
         let mut class: BTreeMap<AppId, &str> = BTreeMap::new();
@@ -263,7 +275,7 @@ impl Actuator {
     }
 
     fn masks_again(&mut self, group: &str, before: &super::survey::Masks) -> Result<(), Error> {
-        let now = super::survey::masks(&self.tree, group, self.survey.sides)?.unwrap_or_default();
+        let now = masks(&self.tree, group, self.survey.sides)?.unwrap_or_default();
         let now = self.write_masks(group, &now, before, "the plan was refused")?.unwrap_or(now);
         let side = self.survey.sides[0];
         if let Some(class) = self.classes.iter_mut().find(|class| class.name == group) {

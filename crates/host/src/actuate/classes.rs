@@ -8,11 +8,12 @@ use super::Error;
 use super::actuator::Actuator;
 use super::foreign;
 use super::ledger::{Changed, Made};
+use super::look::note;
 use super::survey::{Masks, masks};
 use super::tree::of;
 
 /// A class of service of ours.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Class {
     /// Its group's.
     pub(super) name: String,
@@ -20,6 +21,35 @@ pub(super) struct Class {
     pub(super) now: Masks,
     /// What it is to be, in the domains that were planned.
     pub(super) wanted: BTreeMap<u32, WayMask>,
+    /// Where hardware took other bits than it was asked for: what was asked, and what it took.
+    pub(super) rounded: BTreeMap<(&'static str, u32), (WayMask, WayMask)>,
+}
+
+impl Class {
+    /// Its masks, where hardware took others for these those that were asked for: they are in force as far as can be.
+    pub(super) fn known(&self, asked: &Masks) -> Masks {
+        let mut known = self.now.clone();
+        for (key, mask) in &mut known {
+            match (self.rounded.get(key), asked.get(key)) {
+                (Some(&(asked, took)), Some(&wanted)) if asked == wanted && took == *mask => {
+                    *mask = wanted;
+                }
+                _ => {}
+            }
+        }
+        known
+    }
+
+    /// What was read after these were written.
+    pub(super) fn saw(&mut self, now: Masks, asked: &Masks) {
+        for (key, &mask) in asked {
+            match now.get(key) {
+                Some(&took) if took != mask => drop(self.rounded.insert(*key, (mask, took))),
+                _ => drop(self.rounded.remove(key)),
+            }
+        }
+        self.now = now;
+    }
 }
 
 /// A step that was done, by which it is undone.
@@ -42,8 +72,7 @@ impl Actuator {
 
     /// Reads the masks of our classes anew. Those that are gone are forgotten, and so is where their tasks were: the kernel has moved
     /// them to the root (`rdtgroup_rmdir_ctrl`).
-    pub(super) fn see_classes(&mut self) -> Result<Vec<String>, Error> {
-        let mut lost = Vec::new();
+    pub(super) fn see_classes(&mut self) -> Result<(), Error> {
         for at in (0..self.classes.len()).rev() {
             let name = &self.classes[at].name;
             if let Some(now) = masks(&self.tree, name, self.survey.sides)? {
@@ -57,9 +86,10 @@ impl Actuator {
                 self.state.note(|ledger| ledger.groups.retain(|made| made.name != monitor));
             }
             self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
-            lost.push(name);
+            tracing::warn!(target: "fairways::actuate", group = name, "somebody removed the class");
+            note(&mut self.pending.lost, name);
         }
-        Ok(lost)
+        Ok(())
     }
 
     /// Makes a class, and returns its name. What masks it has is the kernel's choice.
@@ -75,7 +105,7 @@ impl Actuator {
             return Err(error);
         }
         done.push(Step::Made(name.clone()));
-        self.classes.push(Class { name: name.clone(), now: Masks::new(), wanted: BTreeMap::new() });
+        self.classes.push(Class { name: name.clone(), ..Class::default() });
         let inode = self.tree.inode(&name)?;
         self.state.note(|ledger| {
             let made = ledger.groups.iter_mut().filter(|made| !forget(made));
@@ -89,11 +119,13 @@ impl Actuator {
         Ok(name)
     }
 
-    /// Lets a class fill these ways, in each domain, by code and data alike. Only what differs is written, all at once.
+    /// Lets a class fill these ways, in each domain, by code and data alike; and what the root's group may in others, for a new class has
+    /// there what the kernel gives, which may be ways that others hold. Only what differs is written, all at once.
     pub(super) fn set_masks(
         &mut self,
         name: &str,
         wanted: &BTreeMap<u32, WayMask>,
+        root: &Masks,
         reason: &str,
         done: &mut Vec<Step>,
     ) -> Result<(), Error> {
@@ -101,14 +133,15 @@ impl Actuator {
             return Ok(());
         };
         let before = self.classes[at].now.clone();
-        let after: Masks = before
-            .keys()
-            .filter_map(|&(side, domain)| Some(((side, domain), *wanted.get(&domain)?)))
-            .collect();
+        let mask = |key: &(&'static str, u32)| {
+            Some((*key, *wanted.get(&key.1).or_else(|| root.get(key))?))
+        };
+        let after: Masks = before.keys().filter_map(mask).collect();
+        let known = self.classes[at].known(&after);
         // Before, since what fails may have been done.
-        done.push(Step::Masks(name.to_owned(), before.clone()));
-        if let Some(now) = self.write_masks(name, &before, &after, reason)? {
-            self.classes[at].now = now;
+        done.push(Step::Masks(name.to_owned(), before));
+        if let Some(now) = self.write_masks(name, &known, &after, reason)? {
+            self.classes[at].saw(now, &after);
         }
         self.classes[at].wanted.clone_from(wanted);
         Ok(())
@@ -157,11 +190,8 @@ impl Actuator {
         Ok(Some(now))
     }
 
-    /// Gives the root's group the ways that others are confined to, where they are.
-    pub(super) fn confine(&mut self, reason: &str, done: &mut Vec<Step>) -> Result<(), Error> {
-        if self.settings.confine_others.is_none() {
-            return Ok(());
-        }
+    /// The root's masks, and what they are to be.
+    pub(super) fn confinement(&self) -> Result<(Masks, Masks), Error> {
         let before = masks(&self.tree, "", self.survey.sides)?.unwrap_or_default();
         let mut after = before.clone();
         for ((_, domain), mask) in &mut after {
@@ -169,7 +199,18 @@ impl Actuator {
                 *mask = others;
             }
         }
-        if before == after {
+        Ok((before, after))
+    }
+
+    /// Gives the root's group the ways that others are confined to, where they are.
+    pub(super) fn confine(&mut self, reason: &str, done: &mut Vec<Step>) -> Result<(), Error> {
+        if self.settings.confine_others.is_none() {
+            return Ok(());
+        }
+        let (before, after) = self.confinement()?;
+        self.root.now.clone_from(&before);
+        let known = self.root.known(&after);
+        if known == after {
             return Ok(());
         }
         self.state.record(|ledger| {
@@ -192,8 +233,19 @@ impl Actuator {
                 }
             }
         })?;
-        done.push(Step::Masks(String::new(), before.clone()));
-        self.write_masks("", &before, &after, reason).map(drop)
+        done.push(Step::Masks(String::new(), before));
+        if let Some(now) = self.write_masks("", &known, &after, reason)? {
+            // What hardware took is ours as well, and put back in the end.
+            self.state.record(|ledger| {
+                for of in &mut ledger.values {
+                    let key = now.iter().find(|(key, _)| key.0 == of.line && key.1 == of.domain);
+                    let took = key.filter(|(key, took)| after.get(*key) != Some(*took));
+                    of.ours.extend(took.map(|(_, took)| took.bits()));
+                }
+            })?;
+            self.root.saw(now, &after);
+        }
+        Ok(())
     }
 
     /// Removes classes in which no program is. What can't be removed is used again.
@@ -219,5 +271,28 @@ impl Actuator {
         self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
         tracing::info!(target: "fairways::actuate", group = name, "class removed");
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hardware may take more ways than it is asked for; writing the same again changes nothing.
+    #[test]
+    fn masks_that_hardware_rounds_are_in_force_until_others_are_wanted() {
+        let key = ("L3", 0);
+        let masks = |bits: u32| Masks::from([(key, WayMask::from_bits(bits))]);
+        let mut class = Class { now: masks(0xff), ..Class::default() };
+        assert_eq!(class.known(&masks(0x1)), masks(0xff));
+        class.saw(masks(0x3), &masks(0x1));
+        assert_eq!(class.known(&masks(0x1)), masks(0x1), "as far as can be");
+        assert_eq!(class.known(&masks(0x3)), masks(0x3));
+        assert_eq!(class.known(&masks(0x4)), masks(0x3));
+        // Somebody changes it.
+        class.now = masks(0xf);
+        assert_eq!(class.known(&masks(0x1)), masks(0xf));
+        class.saw(masks(0x4), &masks(0x4));
+        assert_eq!(class.known(&masks(0x1)), masks(0x4));
     }
 }

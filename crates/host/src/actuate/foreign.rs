@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::path::Path;
 
 use fairways_core::WayMask;
-use fairways_resctrl::language::Mode;
+use fairways_resctrl::language::{CpuSet, Mode};
 
 use super::Error;
 use super::survey::masks;
+use super::threads::allowed;
+use super::topology::listed;
 use super::tree::{Tree, of};
 
 /// Another manager's CTRL_MON group.
@@ -80,9 +83,53 @@ pub(super) fn residents(
     tree: &Tree,
     ours: &dyn Fn(&str) -> bool,
 ) -> Result<HashMap<i32, String>, Error> {
-    let names = classes(tree)?;
+    let mut threads = HashMap::new();
+    for group in paths(tree, ours)? {
+        threads.extend(members(tree, &group)?.into_iter().map(|thread| (thread, group.clone())));
+    }
+    Ok(threads)
+}
+
+/// Those of these threads that are `ours` in no way and may run only on CPUs that others have given to groups which are not, each with
+/// the path of one of them: a thread of the root's group has the class, and the monitoring id, of the CPU that it runs on
+/// (resctrl.rst, "Resource allocation rules").
+pub(super) fn residents_by_cpu(
+    tree: &Tree,
+    proc: &Path,
+    threads: &[i32],
+    ours: &dyn Fn(&str) -> bool,
+) -> Result<HashMap<i32, String>, Error> {
+    let mut given: Vec<(String, CpuSet)> = Vec::new();
+    for group in paths(tree, ours)? {
+        let cpus = match tree.read(&of(&group, "cpus_list")) {
+            Ok(text) => listed(&text),
+            Err(error) if error.is_gone() => continue,
+            Err(error) => return Err(error),
+        };
+        if !cpus.is_empty() {
+            given.push((group, cpus));
+        }
+    }
+    let mut residents = HashMap::new();
+    if given.is_empty() {
+        return Ok(residents);
+    }
+    let all = given.iter().fold(CpuSet::new(), |all, (_, cpus)| all.union(cpus));
+    for &thread in threads {
+        let Some(may) = allowed(proc, thread).filter(|may| !may.is_empty() && may.is_subset(&all))
+        else {
+            continue;
+        };
+        let of = given.iter().find(|(_, cpus)| !cpus.intersection(&may).is_empty());
+        residents.extend(of.map(|(group, _)| (thread, group.clone())));
+    }
+    Ok(residents)
+}
+
+/// The paths of the groups that are not `ours`: CTRL_MON groups but the root, then MON groups.
+fn paths(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error> {
     let (mut groups, mut monitors) = (Vec::new(), Vec::new());
-    for name in std::iter::once(String::new()).chain(names) {
+    for name in std::iter::once(String::new()).chain(classes(tree)?) {
         let below = of(&name, "mon_groups");
         let others = tree.directories(&below)?.into_iter().filter(|monitor| !ours(monitor));
         monitors.extend(others.map(|monitor| format!("{below}/{monitor}")));
@@ -90,11 +137,8 @@ pub(super) fn residents(
             groups.push(name);
         }
     }
-    let mut threads = HashMap::new();
-    for group in groups.into_iter().chain(monitors) {
-        threads.extend(members(tree, &group)?.into_iter().map(|thread| (thread, group.clone())));
-    }
-    Ok(threads)
+    groups.append(&mut monitors);
+    Ok(groups)
 }
 
 /// The CTRL_MON groups besides the root.

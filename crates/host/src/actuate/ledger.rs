@@ -19,8 +19,11 @@ pub(super) struct Ledger {
     version: u32,
     /// `/proc/sys/kernel/random/boot_id`: another boot knows nothing of this.
     pub(super) boot: String,
-    /// `st_dev` of the mount.
+    /// `st_dev` of the mount, which another one may have after it.
     pub(super) device: u64,
+    /// `st_ino` of its `info`, which another mount may have, too, where kernfs numbers from the mount on. (The times of kernfs are those at
+    /// which a file was looked up, and tell nothing.)
+    pub(super) info: Option<u64>,
     pub(super) groups: Vec<Made>,
     pub(super) values: Vec<Changed>,
     pub(super) tasks: Vec<Taken>,
@@ -137,8 +140,8 @@ impl State {
     }
 
     /// Begins a ledger for this boot and mount; nothing is written yet.
-    pub(super) fn begin(&mut self, boot: String, device: u64) {
-        self.ledger = Ledger { version: VERSION, boot, device, ..Ledger::default() };
+    pub(super) fn begin(&mut self, boot: String, device: u64, info: Option<u64>) {
+        self.ledger = Ledger { version: VERSION, boot, device, info, ..Ledger::default() };
     }
 
     /// Writes down what is about to be done. If that fails, the ledger is as before, and nothing may be done.

@@ -10,8 +10,8 @@ use super::domain::Offers;
 use super::foreign::Foreign;
 use super::foreign::members;
 use super::program::Program;
-use super::restore::enter;
 use super::survey::{Masks, Survey};
+use super::threads::enter;
 
 /// What is not as it was at the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,55 +39,57 @@ impl Actuator {
     /// [`Error::Unmounted`], after which this actuator is of no use: drop it, so that resctrl can be mounted again.
     /// [`Error::Busy`] if others have left nothing to offer; what was offered before stays in [`domains`](Self::domains) then.
     pub fn look(&mut self) -> Result<Changes, Error> {
+        self.see()?;
+        Ok(std::mem::take(&mut self.pending))
+    }
+
+    /// Notes each change in [`Self::pending`] as soon as it is known, so that what fails later loses none.
+    fn see(&mut self) -> Result<(), Error> {
         let unmounted = || Error::Unmounted { root: self.settings.root.clone() };
         if !self.tree.is_mounted() {
             return Err(unmounted());
         }
-        let survey = match Survey::read(&self.tree, &|name| self.is_ours(name)) {
+        let ours = |name: &str| self.is_ours(name);
+        let survey = match Survey::read(&self.tree, Some(&self.survey), &ours) {
             Ok(survey) => survey.ok_or_else(unmounted)?,
             Err(error) if error.is_gone() => return Err(unmounted()),
             Err(error) => return Err(error),
         };
         let offers = Offers::find(&survey, &self.settings)?;
-        let mut changes = Changes {
-            others: differences(&self.survey.foreign, &survey.foreign),
-            ..Changes::default()
-        };
+        for group in differences(&self.survey.foreign, &survey.foreign) {
+            note(&mut self.pending.others, group);
+        }
         self.topology.refresh(&self.settings.sysfs);
         let domains = offers.domains(&survey, &self.tree, &self.topology);
-        changes.domains = domains != self.domains;
+        self.pending.domains |= domains != self.domains;
         (self.survey, self.offers, self.domains) = (survey, offers, domains);
         if self.settings.dry_run {
-            return Ok(changes);
+            return Ok(());
         }
         // They may be anybody's now.
         self.programs.values_mut().for_each(|program| program.others.clear());
         let _lock = self.lock()?;
-        changes.lost = self.see_classes()?;
-        for group in &changes.lost {
-            tracing::warn!(target: "fairways::actuate", group, "somebody removed the class");
-        }
-        self.see_monitors(&mut changes)?;
-        self.write_again(&mut changes);
-        self.monitor_more(&mut changes)?;
-        self.state.settle()?;
-        Ok(changes)
+        self.see_classes()?;
+        self.see_monitors()?;
+        self.write_again();
+        self.monitor_more()?;
+        self.state.settle()
     }
 
     /// Which MON groups of ours are gone.
-    fn see_monitors(&mut self, changes: &mut Changes) -> Result<(), Error> {
+    fn see_monitors(&mut self) -> Result<(), Error> {
         for (&app, program) in self.programs.iter_mut().filter(|(_, program)| program.monitored) {
             if !self.survey.ours.contains(&program.group()) {
                 program.unmonitored();
                 self.state.note(|ledger| ledger.groups.retain(|made| made.name != program.name));
-                changes.unmonitored.push(app);
+                note(&mut self.pending.unmonitored, app);
             }
         }
         Ok(())
     }
 
     /// Gives our classes the masks that they are to have, where they are possible still.
-    fn write_again(&mut self, changes: &mut Changes) {
+    fn write_again(&mut self) {
         for at in 0..self.classes.len() {
             let class = &self.classes[at];
             let possible = |domain: &u32| self.offers.of.get(domain).map(|offer| offer.ways.bits());
@@ -101,10 +103,10 @@ impl Actuator {
                 })
                 .collect();
             let reason = "it was changed by others, or its domain returned";
-            match self.write_masks(&class.name, &class.now, &after, reason) {
+            match self.write_masks(&class.name, &class.known(&after), &after, reason) {
                 Ok(Some(now)) => {
-                    changes.rewritten.push(class.name.clone());
-                    self.classes[at].now = now;
+                    note(&mut self.pending.rewritten, class.name.clone());
+                    self.classes[at].saw(now, &after);
                 }
                 Ok(None) => {}
                 // The next plan tries again, and tells if it can't.
@@ -116,7 +118,7 @@ impl Actuator {
     }
 
     /// Monitors programs that are not yet, as far as ids go.
-    fn monitor_more(&mut self, changes: &mut Changes) -> Result<(), Error> {
+    fn monitor_more(&mut self) -> Result<(), Error> {
         let waiting = self.programs.iter().filter(|(_, program)| !program.monitored);
         let waiting: Vec<AppId> = waiting.map(|(&app, _)| app).collect();
         for app in waiting {
@@ -130,9 +132,16 @@ impl Actuator {
             let mut threads = members(&self.tree, &class)?;
             threads.retain(|thread| program.placed.contains(thread));
             enter(&self.tree, &path, threads, &mut Vec::new())?;
-            changes.monitored.push(app);
+            note(&mut self.pending.monitored, app);
         }
         Ok(())
+    }
+}
+
+/// Each is told once.
+pub(super) fn note<T: PartialEq>(told: &mut Vec<T>, what: T) {
+    if !told.contains(&what) {
+        told.push(what);
     }
 }
 

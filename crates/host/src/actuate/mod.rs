@@ -19,14 +19,19 @@ mod domain;
 mod error;
 mod events;
 mod foreign;
+mod leave;
 mod ledger;
 mod lock;
 mod look;
 mod offer;
 mod program;
+mod recover;
 mod refine;
 mod restore;
 mod survey;
+mod taken;
+mod tasks;
+mod threads;
 mod topology;
 mod tree;
 
@@ -38,8 +43,9 @@ pub use apply::{Applied, Placed};
 pub use domain::Domain;
 pub use error::{Error, OpenError, Refused};
 pub use look::Changes;
-pub use program::{Added, Moved};
+pub use program::Added;
 pub use restore::{Restored, Thing, restore};
+pub use tasks::Moved;
 
 /// How to manage.
 #[derive(Clone, Debug)]
@@ -61,7 +67,7 @@ pub struct Settings {
     pub confine_others: Option<u32>,
     /// Whether ways are given out that hardware other than CPUs fills too (`shareable_bits`).
     pub use_shareable: bool,
-    /// Monitoring ids that may be used, those of classes among them; `None`: all that are free.
+    /// How many programs get a monitoring group at most; classes' own are not counted. `None`: as many as there are free ids for.
     pub rmids: Option<u32>,
     /// Whether nothing is written, and what would be is logged.
     pub dry_run: bool,

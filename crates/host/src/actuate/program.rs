@@ -1,32 +1,19 @@
 //! Programs: their tasks, and a MON group for each.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::AppId;
 
 use super::Error;
 use super::actuator::Actuator;
 use super::events::Events;
-use super::foreign::{members, residents};
-use super::ledger::{Made, Taken};
-use super::restore::{enter, give_back, started};
+use super::foreign::members;
+use super::ledger::Made;
+use super::tasks::Moved;
 use super::tree::of;
-
-/// How often a program that forks all the time is gone through at once; what it forks then inherits its group, and the next
-/// call sees to the rest.
-const PASSES: usize = 8;
 
 /// The longest name of a group that a program's name becomes part of; the kernel's is 255 bytes.
 const LONGEST: usize = 64;
-
-/// What became of tasks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
-    /// Threads that were put into the program's group.
-    pub moved: Vec<i32>,
-    /// Threads that are in other managers' groups, each with the group's path, and were left there.
-    pub others: Vec<(i32, String)>,
-}
 
 /// What became of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,59 +85,12 @@ impl Actuator {
     pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
         self.programs.insert(app, Program::new(app, name));
         if self.settings.dry_run {
-            return Ok(Added { monitored: self.free_monitors() > 0, tasks: Moved::default() });
+            let monitored = self.free_monitors() > 0;
+            return Ok(Added { monitored, tasks: self.admit(app, tasks)? });
         }
         let _lock = self.lock()?;
         let monitored = self.monitor(app)?;
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
-    }
-
-    /// Lists a program's threads by `list`, and puts those into its group that came, until none came. Threads that are not listed any
-    /// longer but run on are put back to where they were.
-    ///
-    /// # Errors
-    /// If it is not managed, or a thread can't be moved that runs.
-    pub fn tasks(
-        &mut self,
-        app: AppId,
-        list: &mut dyn FnMut(&mut Vec<i32>),
-    ) -> Result<Moved, Error> {
-        let mut all = Moved::default();
-        let mut listed = Vec::new();
-        for pass in 0..PASSES {
-            listed.clear();
-            list(&mut listed);
-            let program = self.programs.get_mut(&app).ok_or(Error::Unknown(app))?;
-            if self.settings.dry_run {
-                break;
-            }
-            let is_known = |thread: &i32| {
-                program.placed.contains(thread) || program.others.contains_key(thread)
-            };
-            let known = program.placed.len() + program.others.len();
-            if listed.len() == known && listed.iter().all(is_known) {
-                break;
-            }
-            if pass == 0 {
-                let now: BTreeSet<i32> = listed.iter().copied().collect();
-                program.others.retain(|thread, _| now.contains(thread));
-                let left: Vec<i32> = program.placed.difference(&now).copied().collect();
-                self.release(app, &left)?;
-            }
-            let program = self.programs.get(&app).ok_or(Error::Unknown(app))?;
-            let known = |thread: &i32| {
-                program.placed.contains(thread) || program.others.contains_key(thread)
-            };
-            listed.retain(|thread| !known(thread));
-            if listed.is_empty() {
-                break;
-            }
-            let _lock = self.lock()?;
-            let some = self.admit(app, &listed)?;
-            all.moved.extend(some.moved);
-            all.others.extend(some.others);
-        }
-        Ok(all)
     }
 
     /// Lets a program go: its threads that run are put back to where they were, and its groups removed if nobody else is in them.
@@ -164,12 +104,11 @@ impl Actuator {
             return self.programs.remove(&app).map(drop).ok_or(Error::Unknown(app));
         }
         let program = self.programs.get(&app).ok_or(Error::Unknown(app))?;
-        let threads = if program.monitored {
-            members(&self.tree, &program.group())?
-        } else {
-            program.placed.iter().copied().collect()
-        };
-        let released = self.release(app, &threads);
+        let mut threads = program.placed.clone();
+        if program.monitored {
+            threads.extend(members(&self.tree, &program.group())?);
+        }
+        let released = self.release(app, &threads.into_iter().collect::<Vec<i32>>());
         self.plans.values_mut().for_each(|plan| plan.retain(|of, _| *of != app));
         let Some(program) = self.programs.remove(&app) else { return released };
         let _lock = self.lock()?;
@@ -232,85 +171,6 @@ impl Actuator {
             tracing::error!(target: "fairways::actuate", group = path, %error, "not monitored");
         }
         Ok(error.is_none())
-    }
-
-    /// Puts new threads into a program's group, but those that are others'.
-    fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
-        let theirs = residents(&self.tree, &|name| self.is_ours(name))?;
-        let (others, free): (Vec<i32>, Vec<i32>) =
-            tasks.iter().partition(|thread| theirs.contains_key(thread));
-        let mut ours = free;
-        let mut left = Vec::new();
-        if self.settings.take_over {
-            self.take(&others, &theirs)?;
-            ours.extend(others);
-        } else {
-            let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
-            left = others.into_iter().filter_map(of).collect();
-        }
-        let program = self.programs.get_mut(&app).ok_or(Error::Unknown(app))?;
-        program.others.extend(left.iter().cloned());
-        let mut moved = Vec::new();
-        enter(&self.tree, &program.group(), ours.iter().copied(), &mut moved)?;
-        program.placed.extend(ours);
-        Ok(Moved { moved, others: left })
-    }
-
-    /// Writes down where threads are taken from.
-    fn take(&mut self, threads: &[i32], from: &HashMap<i32, String>) -> Result<(), Error> {
-        let mut taken = Vec::new();
-        for &thread in threads {
-            let Some(group) = from.get(&thread).cloned() else { continue };
-            let started = started(&self.settings.proc, thread);
-            if let (Some(started), Some(inode)) = (started, self.tree.inode(&group)?) {
-                taken.push(Taken { thread, started, group, inode });
-            }
-        }
-        if taken.is_empty() {
-            return Ok(());
-        }
-        self.state.record(|ledger| {
-            ledger.tasks.retain(|task| !threads.contains(&task.thread));
-            ledger.tasks.extend(taken);
-        })
-    }
-
-    /// Puts threads back that the program gives up, if they are still in its group: into the group that they were taken from, or
-    /// the root's.
-    fn release(&mut self, app: AppId, threads: &[i32]) -> Result<(), Error> {
-        let Some(program) = self.programs.get_mut(&app) else { return Ok(()) };
-        program.placed.retain(|thread| !threads.contains(thread));
-        // Those that have ended, which nearly all have, are in no group.
-        let here = |thread: &&i32| started(&self.settings.proc, **thread).is_some();
-        let alive: Vec<i32> = threads.iter().filter(here).copied().collect();
-        let ended = |thread: i32| threads.contains(&thread) && !alive.contains(&thread);
-        if self.state.ledger.tasks.iter().any(|task| ended(task.thread)) {
-            self.state.note(|ledger| ledger.tasks.retain(|task| !ended(task.thread)));
-        }
-        if alive.is_empty() {
-            return Ok(());
-        }
-        let group = program.group();
-        let _lock = self.lock()?;
-        let inside = members(&self.tree, &group)?;
-        let mut free = Vec::new();
-        for thread in alive.iter().copied().filter(|thread| inside.contains(thread)) {
-            let taken = self.state.ledger.tasks.iter().find(|task| task.thread == thread);
-            let back = match taken {
-                Some(task) => give_back(&self.tree, task)?,
-                None => false,
-            };
-            if !back {
-                free.push(thread);
-            }
-        }
-        if !group.is_empty() {
-            enter(&self.tree, "", free, &mut Vec::new())?;
-        }
-        if self.state.ledger.tasks.iter().any(|task| alive.contains(&task.thread)) {
-            self.state.note(|ledger| ledger.tasks.retain(|task| !alive.contains(&task.thread)));
-        }
-        Ok(())
     }
 }
 

@@ -1,7 +1,9 @@
 //! From a plan for each domain to classes of service, of which a task has one on all domains.
 //!
-//! The classes are the common refinement of the domains' clusters: programs that are in one cluster in each domain are of one class. Where
-//! that takes more classes than there are, the two whose union changes the masks of fewest programs become one, and again.
+//! The classes are the common refinement of the domains' clusters: programs that are in one cluster in each domain are of one class. What a
+//! program may fill of a domain in which it has no place does not matter while it has one in another. So where the refinement takes more
+//! classes than there are, those that differ in no domain that matters to both become one first, which changes nobody's ways; then the
+//! two whose union changes the masks of fewest programs, and again.
 
 use std::collections::BTreeMap;
 
@@ -30,48 +32,157 @@ pub(super) struct Target {
     pub(super) members: Vec<AppId>,
 }
 
-/// The classes for the programs that have a place somewhere, at most `most` (at least 1), and how many pairs were made one.
+/// A class before the domains in which its mask does not matter are filled in.
+#[derive(Clone, Debug)]
+struct Draft {
+    /// By domain, in the order of the rooms; `None`: none of its programs has a place there.
+    masks: Vec<Option<WayMask>>,
+    /// How many of its programs have a place in each domain.
+    placed: Vec<u64>,
+    members: Vec<AppId>,
+}
+
+/// The classes for the programs that have a place somewhere, at most `most` (at least 1), and how many pairs were made one that differ.
 ///
-/// A program without a place in a domain may fill everything on offer there. Clusters of one mask are one class: nothing tells them apart.
+/// Clusters of one mask are one class: nothing tells them apart. A program all of whose places are in domains that are not there may
+/// fill everything on offer. So may a class in a domain in which none of its programs has a place.
 pub(super) fn refine(
     rooms: &BTreeMap<u32, Room>,
     plans: &BTreeMap<u32, Plan>,
     most: usize,
 ) -> (Vec<Target>, usize) {
-    let mut classes: BTreeMap<Vec<u32>, Vec<AppId>> = BTreeMap::new();
+    let order: Vec<Room> = rooms.values().copied().collect();
+    let mut drafts = pair(drafts(rooms, plans), most.max(1));
+    let merged = merge(&order, &mut drafts, most.max(1));
+    let mut targets: Vec<Target> = drafts
+        .into_iter()
+        .map(|mut draft| {
+            draft.members.sort_unstable();
+            let masks = rooms.iter().zip(draft.masks);
+            let masks = masks.map(|((&id, room), mask)| (id, mask.unwrap_or(room.ways)));
+            Target { masks: masks.collect(), members: draft.members }
+        })
+        .collect();
+    targets.sort_by(|one, other| {
+        let bits =
+            |target: &Target| target.masks.values().map(|mask| mask.bits()).collect::<Vec<_>>();
+        bits(one).cmp(&bits(other)).then_with(|| one.members.cmp(&other.members))
+    });
+    (targets, merged)
+}
+
+/// The common refinement.
+fn drafts(rooms: &BTreeMap<u32, Room>, plans: &BTreeMap<u32, Plan>) -> Vec<Draft> {
+    let mut classes: BTreeMap<Vec<Option<u32>>, Vec<AppId>> = BTreeMap::new();
     let mut apps: Vec<AppId> = plans.values().flat_map(|plan| plan.keys().copied()).collect();
     apps.sort_unstable();
     apps.dedup();
     for app in apps {
         let mask = |(domain, room): (&u32, &Room)| {
             let planned = plans.get(domain).and_then(|plan| plan.get(&app));
-            planned.map_or(room.ways, |&mask| fit(room, mask)).bits()
+            planned.map(|&mask| fit(room, mask).bits())
         };
-        classes.entry(rooms.iter().map(mask).collect()).or_default().push(app);
+        let mut masks: Vec<Option<u32>> = rooms.iter().map(mask).collect();
+        if masks.iter().all(Option::is_none) {
+            // Its domains are off line, so that it runs where it has no place.
+            masks = rooms.values().map(|room| Some(room.ways.bits())).collect();
+        }
+        classes.entry(masks).or_default().push(app);
     }
-    let mut targets: Vec<Target> = classes
-        .into_iter()
-        .map(|(masks, members)| {
-            let masks = masks.into_iter().map(WayMask::from_bits);
-            Target { masks: rooms.keys().copied().zip(masks).collect(), members }
-        })
+    let draft = |(masks, members): (Vec<Option<u32>>, Vec<AppId>)| Draft {
+        placed: masks.iter().map(|mask| mask.map_or(0, |_| members.len() as u64)).collect(),
+        masks: masks.into_iter().map(|mask| mask.map(WayMask::from_bits)).collect(),
+        members,
+    };
+    classes.into_iter().map(draft).collect()
+}
+
+/// Makes one of those that differ nowhere that matters, until no more than `most` are left: those with places in most domains first, each
+/// with the first that it fits.
+fn pair(mut drafts: Vec<Draft>, most: usize) -> Vec<Draft> {
+    let mut left = drafts.len();
+    drafts.sort_by_key(|draft| draft.masks.iter().filter(|mask| mask.is_none()).count());
+    let mut paired: Vec<Draft> = Vec::new();
+    for draft in drafts {
+        let fits = |other: &&mut Draft| {
+            let mut both = other.masks.iter().zip(&draft.masks);
+            both.all(|(one, other)| one.is_none() || other.is_none() || one == other)
+        };
+        match paired.iter_mut().find(fits).filter(|_| left > most) {
+            Some(into) => {
+                for (one, other) in into.masks.iter_mut().zip(&draft.masks) {
+                    *one = one.or(*other);
+                }
+                into.gain(draft);
+                left -= 1;
+            }
+            None => paired.push(draft),
+        }
+    }
+    paired
+}
+
+impl Draft {
+    /// Takes another's programs in.
+    fn gain(&mut self, other: Self) {
+        for (one, other) in self.placed.iter_mut().zip(other.placed) {
+            *one += other;
+        }
+        self.members.extend(other.members);
+    }
+
+    /// By how much the union differs from what the programs of the two have, in ways times programs over all domains.
+    fn cost(&self, other: &Self, rooms: &[Room]) -> u64 {
+        let mut cost = 0;
+        for (at, room) in rooms.iter().enumerate() {
+            let (Some(one), Some(two)) = (self.masks[at], other.masks[at]) else { continue };
+            let both = join(room, one, two).bits();
+            let more = |mask: WayMask| u64::from((both ^ mask.bits()).count_ones());
+            cost += more(one) * self.placed[at] + more(two) * other.placed[at];
+        }
+        cost
+    }
+}
+
+/// Makes one of the two that cost least, the first of several, until no more than `most` are left; how often that changed masks.
+fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
+    if drafts.len() <= most {
+        return 0;
+    }
+    // Of each pair, by the later one; one step changes those of one class only.
+    let cost = |drafts: &[Draft], one: usize, other: usize| drafts[one].cost(&drafts[other], rooms);
+    let mut costs: Vec<Vec<u64>> = (0..drafts.len())
+        .map(|other| (0..other).map(|one| cost(&drafts[..], one, other)).collect())
         .collect();
     let mut merged = 0;
-    while targets.len() > most.max(1) {
-        let Some((one, other)) = cheapest(rooms, &targets) else { break };
-        let gone = targets.remove(other);
-        let into = &mut targets[one];
-        for (domain, room) in rooms {
-            let (Some(a), Some(b)) = (into.masks.get_mut(domain), gone.masks.get(domain)) else {
-                continue;
-            };
-            *a = join(room, *a, *b);
+    while drafts.len() > most {
+        let rows = costs.iter().enumerate();
+        let pairs = rows.flat_map(|(other, row)| {
+            row.iter().enumerate().map(move |(one, &cost)| (cost, one, other))
+        });
+        let Some((least, into, gone)) = pairs.min() else { break };
+        merged += usize::from(least > 0);
+        let from = drafts.remove(gone);
+        costs.remove(gone);
+        for row in &mut costs[gone..] {
+            row.remove(gone);
         }
-        into.members.extend(gone.members);
-        into.members.sort_unstable();
-        merged += 1;
+        let kept = &mut drafts[into];
+        for (at, room) in rooms.iter().enumerate() {
+            kept.masks[at] = match (kept.masks[at], from.masks[at]) {
+                (Some(one), Some(other)) => Some(join(room, one, other)),
+                (one, other) => one.or(other),
+            };
+        }
+        kept.gain(from);
+        for other in 0..drafts.len() {
+            let (one, two) = (into.min(other), into.max(other));
+            if one != two {
+                costs[two][one] = cost(&drafts[..], one, two);
+            }
+        }
     }
-    (targets, merged)
+    merged
 }
 
 /// A mask of a plan that was made for what was on offer then: what is left of it, or everything if that is no mask.
@@ -89,26 +200,6 @@ fn join(room: &Room, one: WayMask, other: WayMask) -> WayMask {
     }
     let lowest = union.trailing_zeros();
     WayMask::span(lowest, 32 - union.leading_zeros() - lowest)
-}
-
-/// The two whose union differs least from what their programs have, by ways times programs over all domains; the first of several.
-fn cheapest(rooms: &BTreeMap<u32, Room>, targets: &[Target]) -> Option<(usize, usize)> {
-    let pairs =
-        (0..targets.len()).flat_map(|one| (one + 1..targets.len()).map(move |other| (one, other)));
-    pairs.min_by_key(|&(one, other)| {
-        let (one, other) = (&targets[one], &targets[other]);
-        let costs = rooms.iter().map(|(domain, room)| {
-            let (Some(&a), Some(&b)) = (one.masks.get(domain), other.masks.get(domain)) else {
-                return 0;
-            };
-            let both = join(room, a, b);
-            let more = |mask: WayMask, members: &[AppId]| {
-                u64::from((both.bits() ^ mask.bits()).count_ones()) * members.len() as u64
-            };
-            more(a, &one.members) + more(b, &other.members)
-        });
-        costs.sum::<u64>()
-    })
 }
 
 /// Which group becomes which class, so that many programs stay: of all pairs, the one with most programs in common is taken first, and of
@@ -135,111 +226,4 @@ pub(super) fn assign(groups: &[Vec<AppId>], targets: &[Target]) -> Vec<Option<us
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn room(ways: u32, contiguous: bool) -> Room {
-        Room { ways: WayMask::span(0, ways), contiguous, min_bits: 1 }
-    }
-
-    fn plan(of: &[(u32, u32)]) -> Plan {
-        of.iter().map(|&(app, mask)| (AppId(app), WayMask::from_bits(mask))).collect()
-    }
-
-    fn seen(targets: &[Target]) -> Vec<(Vec<u32>, Vec<u32>)> {
-        let masks = |target: &Target| target.masks.values().map(|mask| mask.bits()).collect();
-        let members = |target: &Target| target.members.iter().map(|app| app.0).collect();
-        targets.iter().map(|target| (masks(target), members(target))).collect()
-    }
-
-    #[test]
-    fn one_domain_has_its_clusters() {
-        let rooms = BTreeMap::from([(0, room(8, true))]);
-        let plans = BTreeMap::from([(0, plan(&[(1, 0x0f), (2, 0xf0), (3, 0x0f)]))]);
-        let (targets, merged) = refine(&rooms, &plans, 4);
-        assert_eq!(seen(&targets), [(vec![0x0f], vec![1, 3]), (vec![0xf0], vec![2])]);
-        assert_eq!(merged, 0);
-    }
-
-    #[test]
-    fn classes_are_the_common_refinement() {
-        let rooms = BTreeMap::from([(0, room(8, true)), (8, room(8, true))]);
-        let first = plan(&[(1, 0x0f), (2, 0x0f), (3, 0xf0)]);
-        let second = plan(&[(2, 0x03), (4, 0xfc)]);
-        let plans = BTreeMap::from([(0, first), (8, second)]);
-        let (targets, _) = refine(&rooms, &plans, 4);
-        let expected = [
-            (vec![0x0f, 0x03], vec![2]),
-            (vec![0x0f, 0xff], vec![1]),
-            (vec![0xf0, 0xff], vec![3]),
-            (vec![0xff, 0xfc], vec![4]),
-        ];
-        assert_eq!(seen(&targets), expected);
-    }
-
-    #[test]
-    fn the_two_that_differ_least_become_one() {
-        let rooms = BTreeMap::from([(0, room(8, true))]);
-        let plans = BTreeMap::from([(0, plan(&[(1, 0x01), (2, 0x06), (3, 0xf8), (4, 0xf8)]))]);
-        let (targets, merged) = refine(&rooms, &plans, 2);
-        assert_eq!(seen(&targets), [(vec![0x07], vec![1, 2]), (vec![0xf8], vec![3, 4])]);
-        assert_eq!(merged, 1);
-    }
-
-    #[test]
-    fn a_plan_for_another_offer_keeps_what_is_left_of_it() {
-        let rooms = BTreeMap::from([(0, Room { ways: WayMask::from_bits(0xf0), ..room(8, true) })]);
-        let plans = BTreeMap::from([(0, plan(&[(1, 0x3c), (2, 0x0f)]))]);
-        let (targets, _) = refine(&rooms, &plans, 4);
-        assert_eq!(seen(&targets), [(vec![0x30], vec![1]), (vec![0xf0], vec![2])]);
-    }
-
-    #[test]
-    fn groups_stay_where_most_of_their_programs_are() {
-        let target = |members: &[u32]| Target {
-            masks: BTreeMap::new(),
-            members: members.iter().map(|&app| AppId(app)).collect(),
-        };
-        let groups = [vec![AppId(1), AppId(2)], vec![AppId(3)], vec![]];
-        let targets = [target(&[3, 1]), target(&[2, 4]), target(&[5])];
-        assert_eq!(assign(&groups, &targets), [Some(0), Some(1), Some(2)]);
-        let targets = [target(&[3]), target(&[1, 2])];
-        assert_eq!(assign(&groups, &targets), [Some(1), Some(0)]);
-        assert_eq!(assign(&groups[..1], &targets), [None, Some(0)]);
-    }
-
-    proptest! {
-        #[test]
-        fn every_program_has_its_ways_at_least_and_classes_suffice(
-            domains in 1_u32..4,
-            masks in prop::collection::vec((0_u32..3, 0_u32..12, 1_u32..13, 0_u32..12), 1..40),
-            contiguous: bool,
-            most in 1_usize..6,
-        ) {
-            let rooms: BTreeMap<u32, Room> =
-                (0..domains).map(|domain| (domain, room(12, contiguous))).collect();
-            let mut plans: BTreeMap<u32, Plan> = BTreeMap::new();
-            for (domain, app, width, lowest) in masks {
-                let mask = WayMask::span(lowest, width.min(12 - lowest));
-                plans.entry(domain % domains).or_default().insert(AppId(app), mask);
-            }
-            let (targets, merged) = refine(&rooms, &plans, most);
-            prop_assert!(targets.len() <= most);
-            for (domain, plan) in &plans {
-                for (app, mask) in plan {
-                    let of: Vec<&Target> =
-                        targets.iter().filter(|target| target.members.contains(app)).collect();
-                    prop_assert_eq!(of.len(), 1, "one class each");
-                    let got = of[0].masks[domain];
-                    prop_assert_eq!(got.bits() & mask.bits(), mask.bits());
-                    prop_assert!(merged > 0 || got == *mask);
-                    prop_assert!(!contiguous || got.is_contiguous());
-                    prop_assert_eq!(got.bits() & !0xfff, 0);
-                }
-            }
-            prop_assert_eq!(refine(&rooms, &plans, most), (targets, merged), "always the same");
-        }
-    }
-}
+mod tests;

@@ -1,15 +1,15 @@
 //! Putting back what was changed, as far as it is still as Fairways left it.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::fs;
-use std::path::Path;
 
+use fairways_core::WayMask;
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::foreign::{classes, members};
-use super::ledger::{Changed, Ledger, Made, State, Taken};
+use super::leave::{vacate, widen};
+use super::ledger::{Changed, Ledger, Made, State};
 use super::lock::Lock;
+use super::recover::{recover, unknown};
+use super::taken::tasks;
 use super::tree::{Tree, of};
 use super::{Error, OpenError, Settings};
 
@@ -39,8 +39,10 @@ impl fmt::Display for Thing {
 pub struct Restored {
     /// What is as it was before: groups are gone, masks and tasks put back.
     pub done: Vec<Thing>,
-    /// What was left as it is, and why.
+    /// What was left as it is, since others have changed it, and how.
     pub left: Vec<(Thing, String)>,
+    /// What could not be put back, and why. It stays written down, and is tried again the next time.
+    pub failed: Vec<(Thing, String)>,
 }
 
 impl fmt::Display for Restored {
@@ -50,6 +52,9 @@ impl fmt::Display for Restored {
         }
         for (thing, why) in &self.left {
             writeln!(f, "left {thing}: {why}")?;
+        }
+        for (thing, why) in &self.failed {
+            writeln!(f, "not restored {thing}: {why}")?;
         }
         Ok(())
     }
@@ -70,35 +75,6 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     Ok(recover(&tree, &mut state, found, settings)?)
 }
 
-/// Restores what a ledger tells, and begins a new one.
-pub(super) fn recover(
-    tree: &Tree,
-    state: &mut State,
-    found: Option<Ledger>,
-    settings: &Settings,
-) -> Result<Restored, Error> {
-    let boot = fs::read_to_string(&settings.boot_id)
-        .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
-    let boot = boot.trim().to_owned();
-    if let Some(ledger) = found {
-        let stale = if ledger.boot != boot {
-            Some("it is of another boot")
-        } else if ledger.device != tree.device() {
-            Some("resctrl was mounted anew since")
-        } else {
-            None
-        };
-        if let Some(why) = stale {
-            state.put_aside(why)?;
-        } else {
-            state.ledger = ledger;
-            return put_back(tree, state, settings);
-        }
-    }
-    state.begin(boot, tree.device());
-    Ok(Restored::default())
-}
-
 /// Restores what the ledger tells; what could not be stays in it, and is tried again the next time. It can be broken off anywhere
 /// and done again: what is restored already is not ours any more.
 pub(super) fn put_back(
@@ -110,17 +86,40 @@ pub(super) fn put_back(
     let mut restored = Restored::default();
     let ledger = state.ledger.clone();
     let mut failed = Ledger::default();
-    let groups = places(tree, &ledger.groups)?;
-    failed.tasks = tasks(tree, &ledger.tasks, &groups, &settings.proc, &mut restored)?;
+    let groups = places(tree, &ledger.groups, &mut failed, &mut restored);
+    failed.tasks = tasks(tree, &ledger.tasks, &groups, settings, &mut restored);
+    // Where others monitor in a class it stays, and threads of MON groups that go would stay in it.
+    let ours = |name: &str| ledger.groups.iter().any(|made| made.monitors && made.name == name);
+    for (made, class) in groups.iter().filter(|(made, _)| !made.monitors) {
+        let others = tree.directories(&of(class, "mon_groups"));
+        let is_free = others.is_ok_and(|others| others.iter().all(|name| ours(name)));
+        if is_free || is_another(tree, made, class).unwrap_or(true) {
+            continue;
+        }
+        if let Err(error) = vacate(tree, class, &ours) {
+            tracing::error!(target: "fairways::actuate", group = class, %error, "threads not moved");
+        }
+    }
+    let mut stay = Vec::new();
     // MON groups first: a class takes those in it along.
     for (made, path) in groups.iter().rev() {
+        let thing = Thing::Group(path.clone());
         match remove(tree, made, path) {
-            Ok(None) => restored.done.push(Thing::Group(path.clone())),
-            Ok(Some(why)) => restored.left.push((Thing::Group(path.clone()), why)),
+            Ok(Removed::Gone) => restored.done.push(thing),
+            Ok(Removed::Another) => {
+                restored.left.push((thing, "another group of that name is there".to_owned()));
+            }
+            Ok(Removed::Used(by)) => {
+                let others = by.iter().any(|name| !ours(name));
+                let into = if others { &mut restored.left } else { &mut restored.failed };
+                let who = if others { "others monitor" } else { "there are groups" };
+                into.push((thing, format!("{who} in it: {}", by.join(", "))));
+                stay.push(made);
+            }
             Err(error) => {
                 tracing::error!(target: "fairways::actuate", group = path, %error, "not removed");
-                restored.left.push((Thing::Group(path.clone()), error.to_string()));
-                failed.groups.push(made.clone());
+                restored.failed.push((thing, error.to_string()));
+                stay.push(made);
             }
         }
     }
@@ -132,151 +131,113 @@ pub(super) fn put_back(
             Ok(Some(why)) => restored.left.push((thing, why)),
             Err(error) => {
                 tracing::error!(target: "fairways::actuate", %error, "not restored");
-                restored.left.push((thing, error.to_string()));
+                restored.failed.push((thing, error.to_string()));
                 failed.values.push(value.clone());
             }
         }
     }
+    for made in &stay {
+        let done = if made.monitors {
+            Ok(())
+        } else {
+            vacate(tree, &made.name, &ours).and_then(|()| widen(tree, &made.name))
+        };
+        if let Err(error) = done {
+            tracing::error!(target: "fairways::actuate", group = made.name, %error, "still confined");
+            restored.failed.push((Thing::Group(made.name.clone()), error.to_string()));
+        }
+    }
+    failed.groups.extend(stay.into_iter().cloned());
+    unknown(tree, &mut restored);
     state.record(|ledger| {
         (ledger.groups, ledger.values, ledger.tasks) = (failed.groups, failed.values, failed.tasks);
     })?;
-    for name in classes(tree)?.into_iter().filter(|name| name.starts_with("fairways.")) {
-        if !restored.left.iter().any(|(thing, _)| *thing == Thing::Group(name.clone())) {
-            let why = "it is not in the ledger".to_owned();
-            restored.left.push((Thing::Group(name), why));
-        }
-    }
     Ok(restored)
 }
 
-/// Removes a group; or why it is left.
-fn remove(tree: &Tree, made: &Made, path: &str) -> Result<Option<String>, Error> {
-    if made.inode.is_some() && tree.inode(path)? != made.inode {
-        return Ok(Some("another group of that name is there".to_owned()));
+/// What became of a group.
+enum Removed {
+    Gone,
+    /// It is not the one that was made.
+    Another,
+    /// There are MON groups in it, of these names.
+    Used(Vec<String>),
+}
+
+/// Whether it is not the group that was made.
+pub(super) fn is_another(tree: &Tree, made: &Made, path: &str) -> Result<bool, Error> {
+    Ok(made.inode.is_some() && tree.inode(path)? != made.inode)
+}
+
+fn remove(tree: &Tree, made: &Made, path: &str) -> Result<Removed, Error> {
+    if is_another(tree, made, path)? {
+        return Ok(Removed::Another);
     }
-    // Those of ours are removed already.
+    // Those of ours are removed already, as far as they could be.
     let monitors =
         if made.monitors { Vec::new() } else { tree.directories(&of(path, "mon_groups"))? };
     if !monitors.is_empty() {
-        return Ok(Some(format!("others monitor in it: {}", monitors.join(", "))));
+        return Ok(Removed::Used(monitors));
     }
-    tree.rmdir(path).map(|_| None)
+    tree.rmdir(path).map(|_| Removed::Gone)
 }
 
-/// Where the groups are, classes first; those that are gone are left out.
-fn places(tree: &Tree, made: &[Made]) -> Result<Vec<(Made, String)>, Error> {
+/// Where the groups are, classes first; those that are gone are left out. What can't be found out has failed.
+pub(super) fn places(
+    tree: &Tree,
+    made: &[Made],
+    failed: &mut Ledger,
+    restored: &mut Restored,
+) -> Vec<(Made, String)> {
     let mut places = Vec::new();
     for class in made.iter().filter(|made| !made.monitors) {
-        if tree.inode(&class.name)?.is_some() {
-            places.push((class.clone(), class.name.clone()));
+        match tree.inode(&class.name) {
+            Ok(None) => {}
+            Ok(Some(_)) => places.push((class.clone(), class.name.clone())),
+            Err(error) => {
+                restored.failed.push((Thing::Group(class.name.clone()), error.to_string()));
+                failed.groups.push(class.clone());
+            }
         }
     }
     let mut above = vec![String::new()];
     above.extend(places.iter().map(|(_, path)| path.clone()));
+    let mut errors = Vec::new();
     for parent in above {
         let below = of(&parent, "mon_groups");
-        for name in tree.directories(&below)? {
+        let names = tree.directories(&below);
+        for name in names.unwrap_or_else(|error| {
+            errors.push((Thing::Group(below.clone()), error.to_string()));
+            Vec::new()
+        }) {
             if let Some(made) = made.iter().find(|made| made.monitors && made.name == name) {
                 places.push((made.clone(), format!("{below}/{name}")));
             }
         }
     }
-    Ok(places)
+    if !errors.is_empty() {
+        let found = |made: &Made| places.iter().any(|(place, _)| place.name == made.name);
+        let lost = made.iter().filter(|made| made.monitors && !found(made));
+        failed.groups.extend(lost.cloned());
+        restored.failed.extend(errors);
+    }
+    places
 }
 
-/// Puts threads back that are still in groups of ours; those that could not be.
-fn tasks(
-    tree: &Tree,
-    taken: &[Taken],
-    groups: &[(Made, String)],
-    proc: &Path,
-    restored: &mut Restored,
-) -> Result<Vec<Taken>, Error> {
-    let mut failed = Vec::new();
-    if taken.is_empty() {
-        return Ok(failed);
+/// One of the root's masks now; `None` where there is no such domain.
+pub(super) fn read_mask(tree: &Tree, value: &Changed) -> Result<Option<WayMask>, Error> {
+    let text = tree.read("schemata")?;
+    let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
+    match schemata.line(&value.line).and_then(|line| line.value(value.domain)) {
+        Some(Value::Mask(now)) => Ok(Some(now)),
+        _ => Ok(None),
     }
-    // A program that can't be monitored and has no place is in the root's group itself.
-    let mut ours: HashSet<i32> = members(tree, "")?.into_iter().collect();
-    for (_, path) in groups {
-        ours.extend(members(tree, path)?);
-    }
-    for task in taken {
-        if started(proc, task.thread) != Some(task.started) {
-            continue;
-        }
-        let thing = Thing::Task(task.thread, task.group.clone());
-        let there = members(tree, &task.group)?.contains(&task.thread);
-        // In the class of that group, it was half put back.
-        let (class, _) = apart(&task.group);
-        if there || !ours.contains(&task.thread) && !members(tree, class)?.contains(&task.thread) {
-            if !there {
-                restored.left.push((thing, "it was moved to another group since".to_owned()));
-            }
-            continue;
-        }
-        match give_back(tree, task) {
-            Ok(true) => restored.done.push(thing),
-            Ok(false) => restored.left.push((thing, "that group is gone".to_owned())),
-            Err(error) => {
-                restored.left.push((thing, error.to_string()));
-                failed.push(task.clone());
-            }
-        }
-    }
-    Ok(failed)
-}
-
-/// Puts a thread back into the group that it was taken from; whether that is still there.
-pub(super) fn give_back(tree: &Tree, task: &Taken) -> Result<bool, Error> {
-    if tree.inode(&task.group)? != Some(task.inode) {
-        return Ok(false);
-    }
-    enter(tree, &task.group, [task.thread], &mut Vec::new())?;
-    Ok(true)
-}
-
-/// Puts threads into a group, by way of its class if it is a MON group: into one, threads of another class can't be moved
-/// (`__rdtgroup_move_task`).
-pub(super) fn enter(
-    tree: &Tree,
-    group: &str,
-    threads: impl IntoIterator<Item = i32>,
-    moved: &mut Vec<i32>,
-) -> Result<(), Error> {
-    let path = of(group, "tasks");
-    let (class, is_monitor) = apart(group);
-    if !is_monitor {
-        return tree.write_threads(&path, threads, moved);
-    }
-    let mut entered = Vec::new();
-    tree.write_threads(&of(class, "tasks"), threads, &mut entered)?;
-    tree.write_threads(&path, entered, moved)
-}
-
-/// The CTRL_MON group that a group is in, itself if it is one; and whether it is a MON group in it.
-fn apart(group: &str) -> (&str, bool) {
-    match group.rsplit_once("mon_groups/") {
-        Some((class, _)) => (class.trim_end_matches('/'), true),
-        None => (group, false),
-    }
-}
-
-/// When a thread started, in clock ticks since boot; `None` if there is none (proc_pid_stat(5), field 22).
-pub(super) fn started(proc: &Path, thread: i32) -> Option<u64> {
-    let stat = fs::read_to_string(proc.join(format!("{thread}/stat"))).ok()?;
-    // The name may hold blanks and brackets; what follows the last bracket is field 3.
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(22 - 3)?.parse().ok()
 }
 
 /// Writes one of the root's masks back, if it is still one of ours; or why not, which is nothing where it is as it was.
 fn mask(tree: &Tree, value: &Changed) -> Result<Option<String>, Error> {
     let Changed { line, domain, before, ours } = value;
-    let text = tree.read("schemata")?;
-    let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
-    let now = schemata.line(line).and_then(|line| line.value(*domain));
-    let Some(Value::Mask(now)) = now else {
+    let Some(now) = read_mask(tree, value)? else {
         return Ok(Some("there is no such domain now".to_owned()));
     };
     if now.bits() == *before {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::WayMask;
-use fairways_resctrl::language::{Cache, Info, Monitoring, Schemata, Value};
+use fairways_resctrl::language::{Cache, Info, Line, Monitoring, Schemata, Value};
 
 use super::Error;
 use super::foreign::{Foreign, Groups, groups};
@@ -16,6 +16,7 @@ const SIDES: [&[&str]; 2] = [&["L3"], &["L3CODE", "L3DATA"]];
 /// All that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Survey {
+    shape: Shape,
     /// The L3; with CDP, its data.
     pub(super) cache: Cache,
     /// Its lines in `schemata`.
@@ -45,23 +46,37 @@ pub(super) struct Found {
 pub(super) type Masks = BTreeMap<(&'static str, u32), WayMask>;
 
 impl Survey {
-    /// Reads everything anew; `None` where no L3 can be shared out. `ours` are names of groups.
-    pub(super) fn read(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Option<Self>, Error> {
-        let info = info(tree)?;
-        let closids = info.caches.iter().map(|cache| cache.closids);
-        let closids =
-            closids.chain(info.bandwidths.iter().map(|bandwidth| bandwidth.closids)).min();
-        let has = |name: &str| info.caches.iter().any(|cache| cache.resource == name);
-        let sides = SIDES.into_iter().find(|sides| sides.iter().all(|side| has(side)));
-        let (Some(sides), Some(closids)) = (sides, closids) else { return Ok(None) };
-        let last = sides[sides.len() - 1];
-        let Some(cache) = info.caches.into_iter().find(|cache| cache.resource == last) else {
-            return Ok(None);
+    /// Reads everything anew, but `info` only if the mount or the domains are not those of the survey `before`; `None` where no L3 can
+    /// be shared out. `ours` are names of groups.
+    pub(super) fn read(
+        tree: &Tree,
+        before: Option<&Self>,
+        ours: &dyn Fn(&str) -> bool,
+    ) -> Result<Option<Self>, Error> {
+        let text = tree.read("schemata")?;
+        let root = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
+        let shape = Shape::of(tree, &root)?;
+        let known = before.filter(|before| before.shape == shape);
+        let fixed = match known {
+            Some(Self { cache, sides, closids, monitoring, .. }) => {
+                Some((cache.clone(), *sides, *closids, monitoring.clone()))
+            }
+            None => fixed(tree)?,
         };
-        let domains = domains(tree, last)?;
+        let Some((cache, sides, closids, monitoring)) = fixed else { return Ok(None) };
+        let domains = domains(tree, &root, sides[sides.len() - 1])?;
         let Groups { foreign, monitors, ours } = groups(tree, sides, ours)?;
-        let monitoring = info.monitoring;
-        Ok(Some(Self { cache, sides, closids, monitoring, domains, foreign, monitors, ours }))
+        Ok(Some(Self {
+            shape,
+            cache,
+            sides,
+            closids,
+            monitoring,
+            domains,
+            foreign,
+            monitors,
+            ours,
+        }))
     }
 
     /// Ways that others hold in a domain: of groups that do not have the whole cache, or have it for themselves.
@@ -78,6 +93,38 @@ impl Survey {
     /// them have gaps then.
     pub(super) fn contiguous(&self) -> bool {
         !self.cache.sparse.unwrap_or(self.cache.min_bits == 0)
+    }
+}
+
+/// What `info` tells, which does not change while the shape is the same.
+type Fixed = (Cache, &'static [&'static str], u32, Option<Monitoring>);
+
+fn fixed(tree: &Tree) -> Result<Option<Fixed>, Error> {
+    let info = info(tree)?;
+    let closids = info.caches.iter().map(|cache| cache.closids);
+    let closids = closids.chain(info.bandwidths.iter().map(|bandwidth| bandwidth.closids)).min();
+    let has = |name: &str| info.caches.iter().any(|cache| cache.resource == name);
+    let sides = SIDES.into_iter().find(|sides| sides.iter().all(|side| has(side)));
+    let (Some(sides), Some(closids)) = (sides, closids) else { return Ok(None) };
+    let last = sides[sides.len() - 1];
+    let cache = info.caches.into_iter().find(|cache| cache.resource == last);
+    Ok(cache.map(|cache| (cache, sides, closids, info.monitoring)))
+}
+
+/// What tells that `info` is to be read again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// `st_ino` of `info`, which is another after a mount, or may be.
+    info: Option<u64>,
+    /// The lines of the root's `schemata`, each with its domains: with CDP there are others.
+    lines: Vec<(String, Vec<u32>)>,
+}
+
+impl Shape {
+    fn of(tree: &Tree, root: &Schemata) -> Result<Self, Error> {
+        let ids = |line: &Line| line.domains.iter().map(|&(id, _)| id).collect();
+        let lines = root.lines.iter().map(|line| (line.resource.clone(), ids(line))).collect();
+        Ok(Self { info: tree.inode("info")?, lines })
     }
 }
 
@@ -100,9 +147,7 @@ fn info(tree: &Tree) -> Result<Info, Error> {
 }
 
 /// The domains of a line, with the bytes that the root's mask stands for in `size`, over its ways.
-fn domains(tree: &Tree, line: &str) -> Result<Vec<Found>, Error> {
-    let text = tree.read("schemata")?;
-    let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
+fn domains(tree: &Tree, schemata: &Schemata, line: &str) -> Result<Vec<Found>, Error> {
     let text = tree.read("size")?;
     let sizes = Schemata::parse_sizes(&text).map_err(|why| tree.misread("size", why))?;
     let (Some(masks), Some(sizes)) = (schemata.line(line), sizes.line(line)) else {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fairways_core::AppId;
+use fairways_emulator::Client;
 use fairways_host::actuate::{Actuator, Settings, restore};
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::{Kernel, Platform};
@@ -149,7 +150,8 @@ fn a_ledger_of_another_boot_or_mount_is_put_aside() {
     let left = host.snapshot();
     let boot = fs::read_to_string(&host.settings.boot_id).unwrap();
     fs::write(&host.settings.boot_id, "another boot\n").unwrap();
-    assert_eq!(restore(&host.settings).unwrap().to_string(), "");
+    let told = "left group fairways.0: it is not in the ledger\n";
+    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
     assert_eq!(host.snapshot(), left, "nothing is touched");
     let aside = host.at("state/resctrl.json.stale");
     assert!(fs::read_to_string(&aside).unwrap().contains("fairways.0"));
@@ -162,11 +164,11 @@ fn a_ledger_of_another_boot_or_mount_is_put_aside() {
     let text = fs::read_to_string(&aside).unwrap();
     let device = text.lines().find(|line| line.contains("device")).unwrap();
     fs::write(host.at("state/resctrl.json"), text.replace(device, "\"device\": 1,")).unwrap();
-    assert_eq!(restore(&host.settings).unwrap().to_string(), "");
+    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
     assert_eq!(host.snapshot(), left);
     // It is none at all.
     fs::write(host.at("state/resctrl.json"), "{").unwrap();
-    assert_eq!(restore(&host.settings).unwrap().to_string(), "");
+    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
     // It is the right one.
     fs::write(host.at("state/resctrl.json"), &text).unwrap();
     let restored = restore(&host.settings).unwrap();
@@ -183,6 +185,7 @@ fn a_group_that_is_not_in_the_ledger_is_left_and_told() {
     let (host, _processes) = host(Kernel::v7_2());
     let mut client = host.open();
     client.add(AppId(1), "x", &[]).unwrap();
+    client.add(AppId(2), "y", &[]).unwrap();
     client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
     client.look().unwrap();
     drop(client);
@@ -203,18 +206,90 @@ fn a_group_that_is_not_in_the_ledger_is_left_and_told() {
     assert!(host.has("fairways.0") && host.has("fairways.7"));
 }
 
-/// What somebody has put into a class of ours does not go with it.
+/// Another mount may have the numbers of the one before: then nothing of what the ledger tells is there.
+#[test]
+fn a_ledger_of_which_nothing_is_there_is_put_aside() {
+    if !can_mount() {
+        return;
+    }
+    let (mut host, processes) = host(Kernel::v7_2());
+    host.settings.confine_others = None;
+    let mut client = host.open();
+    client.add(AppId(1), "x", &[processes[0].id()]).unwrap();
+    client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
+    client.look().unwrap();
+    drop(client);
+    fs::remove_dir(host.path("fairways.0")).unwrap();
+    let left = host.snapshot();
+    assert_eq!(restore(&host.settings).unwrap().to_string(), "");
+    assert_eq!(host.snapshot(), left, "the task stays in the root's group");
+    assert!(host.at("state/resctrl.json.stale").exists());
+    // One that was just made is known by its name.
+    host.advance(Duration::from_secs(2));
+    let mut client = host.open();
+    client.add(AppId(1), "x", &[]).unwrap();
+    client.add(AppId(2), "y", &[]).unwrap();
+    client.remove(AppId(1)).unwrap();
+    drop(client);
+    assert!(host.has("mon_groups/fairways.2-y"));
+    let told = "restored group mon_groups/fairways.2-y\n";
+    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
+}
+
+/// What somebody has put into a class of ours does not go with it; nobody is confined by it any longer.
 #[test]
 fn a_class_in_which_others_monitor_is_left_and_told() {
     if !can_mount() {
         return;
     }
-    let (host, _processes) = host(Kernel::v7_2());
+    let (host, processes) = host(Kernel::v7_2());
+    let [taken, _, free] = &processes;
+    let watched = Sleeper::start();
     let mut client = host.open();
-    client.add(AppId(1), "x", &[]).unwrap();
-    client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
+    client.add(AppId(1), "x", &[free.id(), watched.id()]).unwrap();
+    client.add(AppId(2), "y", &[taken.id()]).unwrap();
+    client.apply(&[(0, &plan(&[(0x1, &[1, 2])]))], "a test").unwrap();
     fs::create_dir(host.path("fairways.0/mon_groups/pqos-1-2")).unwrap();
+    host.write("fairways.0/mon_groups/pqos-1-2/tasks", &watched.id().to_string()).unwrap();
     let restored = client.close();
+    assert_eq!(restored.left.len(), 1, "{restored}");
     assert_eq!(restored.left[0].1, "others monitor in it: pqos-1-2");
-    assert!(host.has("fairways.0/mon_groups/pqos-1-2"));
+    assert_eq!(restored.failed, []);
+    assert_eq!(host.threads("fairways.0/mon_groups/pqos-1-2"), [watched.id()]);
+    assert_eq!(host.threads("fairways.0"), [watched.id()], "nobody else is in it");
+    assert!(host.threads("").contains(&free.id()));
+    assert!(host.threads("COS1").contains(&taken.id()));
+    let line = |text: String| text.lines().find(|line| line.contains("L3:")).map(str::to_owned);
+    assert_eq!(line(host.read("fairways.0/schemata")), line(host.read("schemata")));
+    // It is not forgotten.
+    fs::remove_dir(host.path("fairways.0/mon_groups/pqos-1-2")).unwrap();
+    let restored = restore(&host.settings).unwrap();
+    assert_eq!(restored.to_string(), "restored group fairways.0\n");
+    assert!(!host.has("fairways.0"));
+}
+
+/// What can't be read or put back keeps nothing else from being.
+#[test]
+fn each_thing_that_fails_is_told_and_the_rest_is_restored() {
+    if !can_mount() {
+        return;
+    }
+    for fault in ["read:/COS1/tasks=EIO", "write:/COS1/tasks=EIO", "list:/COS1/mon_groups=EIO"] {
+        let (host, processes) = host(Kernel::v7_2());
+        let before = host.snapshot();
+        let mut client = host.open();
+        client.add(AppId(1), "x", &[processes[0].id()]).unwrap();
+        client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
+        assert_ne!(host.read("schemata"), before["/schemata"]);
+        host.fault(fault);
+        let restored = client.close();
+        assert_eq!(restored.left, [], "{fault}");
+        let failed = usize::from(fault.starts_with("write"));
+        assert_eq!(restored.failed.len(), failed, "{fault}: {restored}");
+        assert_eq!(host.read("schemata"), before["/schemata"], "{fault}");
+        assert!(!host.has("fairways.0"), "{fault}");
+        Client::connect(host.socket()).unwrap().clear(None).unwrap();
+        assert_eq!(restore(&host.settings).unwrap().failed, []);
+        assert_eq!(host.snapshot(), before, "{fault}");
+    }
 }

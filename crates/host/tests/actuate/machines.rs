@@ -1,6 +1,7 @@
 //! Machines that differ.
 
 use fairways_core::AppId;
+use fairways_host::actuate::Applied;
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Kernel, Platform};
 
@@ -201,12 +202,26 @@ fn more_clusters_than_classes_over_all_domains_are_merged() {
     for app in 1..=4 {
         client.add(AppId(app), "x", &[]).unwrap();
     }
+    // In different domains, programs share classes without losing anything.
     let (one, other) = (plan(&[(0x1, &[1]), (0x3c, &[2])]), plan(&[(0x1, &[3]), (0x3e, &[4])]));
     let applied = client.apply(&[(0, &one), (1, &other)], "a test").unwrap();
-    assert_eq!((applied.placed.len(), applied.merged), (2, 2));
-    let of = |app: u32| applied.placed.iter().find(|of| of.programs.contains(&AppId(app))).unwrap();
+    assert_eq!((applied.placed.len(), applied.merged), (2, 0));
+    let of = |applied: &Applied, app: u32| {
+        applied.placed.iter().find(|of| of.programs.contains(&AppId(app))).unwrap().clone()
+    };
     for (app, domain, wanted) in [(1, 0, 0x1), (2, 0, 0x3c), (3, 1, 0x1), (4, 1, 0x3e)] {
-        assert_eq!(of(app).masks[&domain].bits() & wanted, wanted, "{app} may fill its ways");
+        assert_eq!(of(&applied, app).masks[&domain], mask(wanted), "{app} has its ways");
     }
-    assert_eq!(host.read(&format!("{}/schemata", of(1).group)).matches("L3:").count(), 1);
+    // In both, they can't.
+    let one = plan(&[(0x1, &[1]), (0x3c, &[2, 3])]);
+    let other = plan(&[(0x1, &[1, 2]), (0x3e, &[3])]);
+    let applied = client.apply(&[(0, &one), (1, &other)], "a test").unwrap();
+    assert_eq!((applied.placed.len(), applied.merged), (2, 1));
+    let wanted = [(1, 0, 0x1), (1, 1, 0x1), (2, 0, 0x3c), (2, 1, 0x1), (3, 0, 0x3c), (3, 1, 0x3e)];
+    for (app, domain, wanted) in wanted {
+        let got = of(&applied, app).masks[&domain].bits();
+        assert_eq!(got & wanted, wanted, "{app} may fill its ways");
+    }
+    let group = of(&applied, 1).group;
+    assert_eq!(host.read(&format!("{group}/schemata")).matches("L3:").count(), 1);
 }

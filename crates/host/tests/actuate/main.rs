@@ -10,3 +10,4 @@ mod machines;
 mod others;
 mod plans;
 mod random;
+mod threads;

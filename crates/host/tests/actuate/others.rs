@@ -268,3 +268,68 @@ fn an_unmounted_resctrl_is_told() {
     assert!(host.remount("nonsense").is_err());
     assert!(matches!(client.look(), Err(Error::Unmounted { .. })));
 }
+
+/// What a look has seen before it failed, the next one tells.
+#[test]
+fn changes_are_told_even_if_a_look_fails_halfway() {
+    if !can_mount() {
+        return;
+    }
+    let mut host = Host::new(one_domain());
+    host.settings.patience = std::time::Duration::from_millis(50);
+    let mut client = host.open();
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x0ff, &[1])]))], "a test").unwrap();
+    host.group("COS1", "L3:0=f\n");
+    let held = fs::File::open(&host.settings.root).unwrap();
+    held.lock().unwrap();
+    assert!(matches!(client.look(), Err(Error::Locked { .. })));
+    drop(held);
+    let changes = client.look().unwrap();
+    assert!(changes.domains);
+    assert_eq!(changes.others, ["COS1"]);
+    // The ledger can't be written.
+    fs::remove_dir(host.path("fairways.0")).unwrap();
+    let blocked = host.at("state/resctrl.json.new");
+    fs::create_dir(&blocked).unwrap();
+    assert!(matches!(client.look(), Err(Error::State { .. })));
+    fs::remove_dir(&blocked).unwrap();
+    assert_eq!(client.look().unwrap().lost, ["fairways.0"]);
+    assert_eq!(client.look().unwrap(), Default::default(), "once");
+}
+
+/// A class has masks in all domains, and a new one those that the kernel chooses.
+#[test]
+fn where_nothing_is_offered_a_class_has_the_roots_ways() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::broadwell().with_domains(2, 2));
+    host.group("COS1", "L3:0=3;1=ff\n");
+    host.group("COS2", "L3:0=3;1=fff00\n");
+    host.write("schemata", "L3:1=3\n").unwrap();
+    let mut client = host.open();
+    assert_eq!(client.domains().iter().map(|domain| domain.id).collect::<Vec<_>>(), [0]);
+    client.add(AppId(1), "x", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").unwrap();
+    let schemata = host.read("fairways.0/schemata");
+    assert!(schemata.contains("L3:0=4;1=3\n"), "{schemata}");
+}
+
+/// What the hardware can is read once.
+#[test]
+fn info_is_read_again_after_a_mount_only() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(one_domain());
+    let mut client = host.open();
+    client.add(AppId(1), "a", &[]).unwrap();
+    host.fault("read:/info/L3*=EIO");
+    assert_eq!(client.look().unwrap(), Default::default());
+    client.apply(&[(0, &plan(&[(0x3, &[1])]))], "a test").unwrap();
+    fairways_emulator::Client::connect(host.socket()).unwrap().clear(None).unwrap();
+    host.remount("cdp").unwrap();
+    assert!(client.look().unwrap().domains);
+    assert_eq!(client.domains()[0].llc.clos, 7);
+}

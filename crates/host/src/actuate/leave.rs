@@ -1,0 +1,54 @@
+//! A class of ours that can't be removed, and confines nobody any longer.
+
+use std::collections::HashSet;
+
+use fairways_resctrl::language::{Schemata, Value};
+
+use super::Error;
+use super::foreign::members;
+use super::threads::enter;
+use super::tree::{Tree, of};
+
+/// How often threads that are forked meanwhile are looked for.
+const PASSES: usize = 8;
+
+/// Moves a class's threads to the root's group, but those that are in MON groups of others (not `ours`), which stay where they put them.
+pub(super) fn vacate(tree: &Tree, class: &str, ours: &dyn Fn(&str) -> bool) -> Result<(), Error> {
+    let below = of(class, "mon_groups");
+    for _ in 0..PASSES {
+        let mut theirs = HashSet::new();
+        for monitor in tree.directories(&below)?.into_iter().filter(|name| !ours(name)) {
+            theirs.extend(members(tree, &format!("{below}/{monitor}"))?);
+        }
+        let mut threads = members(tree, class)?;
+        threads.retain(|thread| !theirs.contains(thread));
+        if threads.is_empty() {
+            break;
+        }
+        enter(tree, "", threads, &mut Vec::new())?;
+    }
+    Ok(())
+}
+
+/// Lets a class fill what the root's group may, which is where its threads would be without it.
+pub(super) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
+    let read =
+        |path: &str| Schemata::parse(&tree.read(path)?).map_err(|why| tree.misread(path, why));
+    let path = of(class, "schemata");
+    let (root, now) = (read("schemata")?, read(&path)?);
+    let mut text = String::new();
+    for line in &now.lines {
+        let mask = |&(domain, value): &(u32, Value)| {
+            let all = root.line(&line.resource)?.value(domain)?;
+            match all {
+                Value::Mask(mask) if all != value => Some(format!("{domain}={:x}", mask.bits())),
+                _ => None,
+            }
+        };
+        let masks: Vec<String> = line.domains.iter().filter_map(mask).collect();
+        if !masks.is_empty() {
+            text.push_str(&format!("{}:{}\n", line.resource, masks.join(";")));
+        }
+    }
+    if text.is_empty() { Ok(()) } else { tree.write(&path, &text) }
+}

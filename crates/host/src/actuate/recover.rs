@@ -1,0 +1,71 @@
+//! Which ledger tells of this mount.
+
+use std::fs;
+
+use super::foreign::classes;
+use super::ledger::{Changed, Ledger, Made, State};
+use super::restore::{Restored, Thing, is_another, places, put_back, read_mask};
+use super::tree::Tree;
+use super::{Error, Settings};
+
+/// Restores what a ledger tells, and begins a new one.
+pub(super) fn recover(
+    tree: &Tree,
+    state: &mut State,
+    found: Option<Ledger>,
+    settings: &Settings,
+) -> Result<Restored, Error> {
+    let boot = fs::read_to_string(&settings.boot_id)
+        .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
+    let boot = boot.trim().to_owned();
+    let info = tree.inode("info")?;
+    if let Some(ledger) = found {
+        let stale = if ledger.boot != boot {
+            Some("it is of another boot")
+        } else if (ledger.device, ledger.info) != (tree.device(), info) {
+            Some("resctrl was mounted anew since")
+        } else if !is_here(tree, &ledger) {
+            Some("nothing that it tells of is there: it is of another mount, or others removed it")
+        } else {
+            None
+        };
+        if let Some(why) = stale {
+            state.put_aside(why)?;
+        } else {
+            state.ledger = ledger;
+            return put_back(tree, state, settings);
+        }
+    }
+    state.begin(boot, tree.device(), info);
+    let mut restored = Restored::default();
+    unknown(tree, &mut restored);
+    Ok(restored)
+}
+
+/// Whether anything that a ledger tells of is there: another mount may have the numbers of the one before, but not its groups, nor the
+/// root's masks. What can't be read is taken to be there; and where no group was made yet, or all were removed, nothing is known.
+fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
+    if ledger.groups.iter().all(|made| made.inode.is_none()) {
+        return true;
+    }
+    let mut lost = Ledger::default();
+    let places = places(tree, &ledger.groups, &mut lost, &mut Restored::default());
+    let is_there = |(made, path): &(Made, String)| !is_another(tree, made, path).unwrap_or(false);
+    let is_ours = |value: &Changed| {
+        let now = read_mask(tree, value);
+        now.map_or(true, |now| now.is_some_and(|now| value.ours.contains(&now.bits())))
+    };
+    !lost.groups.is_empty() || places.iter().any(is_there) || ledger.values.iter().any(is_ours)
+}
+
+/// Tells of groups of such names that no ledger knows.
+pub(super) fn unknown(tree: &Tree, restored: &mut Restored) {
+    // Where that can't be told, what was to be restored is told all the same.
+    for name in classes(tree).unwrap_or_default() {
+        let thing = Thing::Group(name.clone());
+        let mut told = restored.left.iter().chain(&restored.failed).map(|(thing, _)| thing);
+        if name.starts_with("fairways.") && !told.any(|told| *told == thing) {
+            restored.left.push((thing, "it is not in the ledger".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn room(ways: u32, contiguous: bool) -> Room {
+    Room { ways: WayMask::span(0, ways), contiguous, min_bits: 1 }
+}
+
+fn plan(of: &[(u32, u32)]) -> Plan {
+    of.iter().map(|&(app, mask)| (AppId(app), WayMask::from_bits(mask))).collect()
+}
+
+fn seen(targets: &[Target]) -> Vec<(Vec<u32>, Vec<u32>)> {
+    let masks = |target: &Target| target.masks.values().map(|mask| mask.bits()).collect();
+    let members = |target: &Target| target.members.iter().map(|app| app.0).collect();
+    targets.iter().map(|target| (masks(target), members(target))).collect()
+}
+
+#[test]
+fn one_domain_has_its_clusters() {
+    let rooms = BTreeMap::from([(0, room(8, true))]);
+    let plans = BTreeMap::from([(0, plan(&[(1, 0x0f), (2, 0xf0), (3, 0x0f)]))]);
+    let (targets, merged) = refine(&rooms, &plans, 4);
+    assert_eq!(seen(&targets), [(vec![0x0f], vec![1, 3]), (vec![0xf0], vec![2])]);
+    assert_eq!(merged, 0);
+}
+
+#[test]
+fn classes_are_the_common_refinement() {
+    let rooms = BTreeMap::from([(0, room(8, true)), (8, room(8, true))]);
+    let first = plan(&[(1, 0x0f), (2, 0x0f), (3, 0xf0)]);
+    let second = plan(&[(2, 0x03), (4, 0xfc)]);
+    let plans = BTreeMap::from([(0, first), (8, second)]);
+    let (targets, _) = refine(&rooms, &plans, 4);
+    let expected = [
+        (vec![0x0f, 0x03], vec![2]),
+        (vec![0x0f, 0xff], vec![1]),
+        (vec![0xf0, 0xff], vec![3]),
+        (vec![0xff, 0xfc], vec![4]),
+    ];
+    assert_eq!(seen(&targets), expected);
+}
+
+#[test]
+fn the_two_that_differ_least_become_one() {
+    let rooms = BTreeMap::from([(0, room(8, true))]);
+    let plans = BTreeMap::from([(0, plan(&[(1, 0x01), (2, 0x06), (3, 0xf8), (4, 0xf8)]))]);
+    let (targets, merged) = refine(&rooms, &plans, 2);
+    assert_eq!(seen(&targets), [(vec![0x07], vec![1, 2]), (vec![0xf8], vec![3, 4])]);
+    assert_eq!(merged, 1);
+}
+
+/// Programs in different domains share a class, as nothing tells them apart where they are not.
+#[test]
+fn programs_of_different_domains_keep_their_masks_in_few_classes() {
+    for (domains, clusters) in [(2_u32, 8_u32), (8, 4), (24, 8)] {
+        let rooms: BTreeMap<u32, Room> =
+            (0..domains).map(|domain| (domain, room(16, true))).collect();
+        let width = 16 / clusters;
+        let app = |domain: u32, cluster: u32| AppId(domain * clusters + cluster);
+        let mask = |cluster: u32| WayMask::span(cluster * width, width);
+        let clusters = |domain: u32| (0..clusters).map(move |of| (app(domain, of), mask(of)));
+        let plans: BTreeMap<u32, Plan> =
+            (0..domains).map(|domain| (domain, clusters(domain).collect())).collect();
+        let (targets, merged) = refine(&rooms, &plans, 15);
+        assert!(targets.len() <= 15, "{}", targets.len());
+        assert_eq!(merged, 0, "{domains} domains");
+        for (domain, plan) in &plans {
+            for (app, mask) in plan {
+                let of = targets.iter().find(|target| target.members.contains(app));
+                assert_eq!(of.map(|of| of.masks[domain]), Some(*mask), "{domain}: {app}");
+            }
+        }
+    }
+}
+
+/// What is tried grows with the square of the classes, not with the cube.
+#[test]
+fn hundreds_of_classes_that_all_differ_are_merged_at_once() {
+    let rooms: BTreeMap<u32, Room> = (0..24).map(|domain| (domain, room(16, true))).collect();
+    let app = |at: u32, domain: u32| {
+        let low = [at % 13, at / 13][domain as usize % 2];
+        (AppId(at), WayMask::span(low, 2))
+    };
+    let plans: BTreeMap<u32, Plan> =
+        (0..24).map(|domain| (domain, (0..192).map(|at| app(at, domain)).collect())).collect();
+    let began = std::time::Instant::now();
+    let (targets, merged) = refine(&rooms, &plans, 15);
+    assert_eq!((targets.len(), targets.iter().map(|of| of.members.len()).sum()), (15, 192));
+    assert_eq!(merged, 192 - 15);
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_plan_for_another_offer_keeps_what_is_left_of_it() {
+    let rooms = BTreeMap::from([(0, Room { ways: WayMask::from_bits(0xf0), ..room(8, true) })]);
+    let plans = BTreeMap::from([(0, plan(&[(1, 0x3c), (2, 0x0f)]))]);
+    let (targets, _) = refine(&rooms, &plans, 4);
+    assert_eq!(seen(&targets), [(vec![0x30], vec![1]), (vec![0xf0], vec![2])]);
+}
+
+#[test]
+fn groups_stay_where_most_of_their_programs_are() {
+    let target = |members: &[u32]| Target {
+        masks: BTreeMap::new(),
+        members: members.iter().map(|&app| AppId(app)).collect(),
+    };
+    let groups = [vec![AppId(1), AppId(2)], vec![AppId(3)], vec![]];
+    let targets = [target(&[3, 1]), target(&[2, 4]), target(&[5])];
+    assert_eq!(assign(&groups, &targets), [Some(0), Some(1), Some(2)]);
+    let targets = [target(&[3]), target(&[1, 2])];
+    assert_eq!(assign(&groups, &targets), [Some(1), Some(0)]);
+    assert_eq!(assign(&groups[..1], &targets), [None, Some(0)]);
+}
+
+proptest! {
+    #[test]
+    fn every_program_has_its_ways_at_least_and_classes_suffice(
+        domains in 1_u32..4,
+        masks in prop::collection::vec((0_u32..3, 0_u32..12, 1_u32..13, 0_u32..12), 1..40),
+        contiguous: bool,
+        most in 1_usize..6,
+    ) {
+        let rooms: BTreeMap<u32, Room> =
+            (0..domains).map(|domain| (domain, room(12, contiguous))).collect();
+        let mut plans: BTreeMap<u32, Plan> = BTreeMap::new();
+        for (domain, app, width, lowest) in masks {
+            let mask = WayMask::span(lowest, width.min(12 - lowest));
+            plans.entry(domain % domains).or_default().insert(AppId(app), mask);
+        }
+        let (targets, merged) = refine(&rooms, &plans, most);
+        prop_assert!(targets.len() <= most);
+        for (domain, plan) in &plans {
+            for (app, mask) in plan {
+                let of: Vec<&Target> =
+                    targets.iter().filter(|target| target.members.contains(app)).collect();
+                prop_assert_eq!(of.len(), 1, "one class each");
+                let got = of[0].masks[domain];
+                prop_assert_eq!(got.bits() & mask.bits(), mask.bits());
+                prop_assert!(merged > 0 || got == *mask);
+                prop_assert!(!contiguous || got.is_contiguous());
+                prop_assert_eq!(got.bits() & !0xfff, 0);
+            }
+        }
+        prop_assert_eq!(refine(&rooms, &plans, most), (targets, merged), "always the same");
+    }
+}
