@@ -25,7 +25,8 @@ fn events() -> Chosen {
     ];
     let mut events: Vec<Event> = events.into_iter().map(of).collect();
     events.sort_by_key(|event| event.field);
-    Chosen { name: "software", source: "perf_event_open(2)", events, lost: Vec::new() }
+    let (alone, lost) = (Vec::new(), Vec::new());
+    Chosen { name: "software", source: "perf_event_open(2)", events, alone, lost }
 }
 
 /// Counters of these programs, by threads, or by the cgroup that each is in.

@@ -49,11 +49,14 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     let shows = args.json || checked.config.dry_run;
     let mut daemon = Daemon::start(checked, &signals)?;
     let told = daemon.follow(args, &signals);
-    let status = daemon.end();
+    let (status, is_restored) = daemon.end();
     told?;
     if shows {
         report::print(&status, args.json, out)?;
         out.flush()?;
+    }
+    if !is_restored {
+        anyhow::bail!("not everything could be put back: fairways restore tries again");
     }
     if signals.interrupted() { Err(Interrupted.into()) } else { Ok(()) }
 }
@@ -224,8 +227,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// Puts everything back, and says what could not be.
-    fn end(self) -> Status {
+    /// Puts everything back, and says what could not be; false if that failed of something.
+    fn end(self) -> (Status, bool) {
         self.notify.stopping();
         drop(self.control);
         self.journals.finish();
@@ -237,7 +240,10 @@ impl Daemon {
         for (thing, why) in &restored.left {
             warn!("left {thing}: {why}");
         }
-        status
+        for (thing, why) in &restored.failed {
+            error!("not restored: {thing}: {why}");
+        }
+        (status, restored.failed.is_empty())
     }
 }
 

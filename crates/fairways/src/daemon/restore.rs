@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
-use fairways_host::actuate::{OpenError, Settings};
+use fairways_host::actuate::{OpenError, Restored, Settings, Thing};
 use serde_json::json;
 
 use super::status::SCHEMA;
 use crate::{ExitCode, args, config, exit};
 
-/// Runs the command. What is left as it is, because others have changed it since, is no failure, and told.
+/// Runs the command. What is left as it is, because others have changed it since, is no failure, and told; what could not be put back
+/// is one, and is tried again by the next.
 pub(crate) fn restore(args: &args::Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     // Whatever has become of the configuration since, what was left is to be put back.
     let (config, _) = config::load(args.config.as_deref()).unwrap_or_else(|errors| {
@@ -23,20 +24,25 @@ pub(crate) fn restore(args: &args::Restore, out: &mut dyn Write) -> anyhow::Resu
     let restored = fairways_host::actuate::restore(&settings).map_err(refused)?;
     if args.json {
         let done: Vec<String> = restored.done.iter().map(ToString::to_string).collect();
-        let left = restored.left.iter();
-        let left: Vec<_> =
-            left.map(|(thing, why)| json!({"what": thing.to_string(), "why": why})).collect();
-        let report = json!({"schema": SCHEMA, "restored": done, "left": left});
+        let of = |things: &[(Thing, String)]| -> Vec<_> {
+            things
+                .iter()
+                .map(|(thing, why)| json!({"what": thing.to_string(), "why": why}))
+                .collect()
+        };
+        let (left, failed) = (of(&restored.left), of(&restored.failed));
+        let report = json!({"schema": SCHEMA, "restored": done, "left": left, "failed": failed});
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
-    } else if restored.done.is_empty() && restored.left.is_empty() {
+    } else if restored == Restored::default() {
         if !args.quiet {
             writeln!(out, "nothing to restore")?;
         }
     } else {
         write!(out, "{restored}")?;
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    if restored.failed.is_empty() { Ok(()) } else { Err(ExitCode(1).into()) }
 }
 
 /// Each kind of refusal has its exit code.

@@ -22,7 +22,7 @@ pub(super) struct Ledger {
     /// `st_dev` of the mount, which another one may have after it.
     pub(super) device: u64,
     /// `st_ino` of its `info`, which another mount may have, too, where kernfs numbers from the mount on. (The times of kernfs are those at
-    /// which a file was looked up, and tell nothing.)
+    /// which a file was looked up, as far as is known, and tell nothing.)
     pub(super) info: Option<u64>,
     pub(super) groups: Vec<Made>,
     pub(super) values: Vec<Changed>,

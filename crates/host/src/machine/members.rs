@@ -15,7 +15,7 @@ use crate::latency;
 use crate::programs::{Change, ProgramKey};
 
 /// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
-const HEED: Duration = Duration::from_millis(10);
+const HEED: Duration = Duration::from_millis(50);
 
 /// What nobody calls for, and nobody is waiting for, is looked at no more often.
 const SELDOM: Duration = Duration::from_secs(1);
