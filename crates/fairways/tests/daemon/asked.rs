@@ -127,7 +127,13 @@ fn there_is_one_daemon_and_what_a_killed_one_left_is_no_other() {
     let before = machine.snapshot(&tasks);
     configure(&machine, "policy = \"equal\"", &[("reads", &select(&machine, "mlr:500K"))]);
     let daemon = Daemon::start(&machine, command(&machine));
-    eventually("it is there", || daemon.programs() == ["reads"]);
+    let in_place = || {
+        machine
+            .snapshot(&tasks)
+            .get("fairways.0/tasks")
+            .is_some_and(|of| of != "\n" && !of.is_empty())
+    };
+    eventually("it is there", || daemon.programs() == ["reads"] && in_place());
     let held = machine.snapshot(&tasks);
     // By the control socket, and by the state directory.
     let other = machine.at("other").to_str().unwrap().to_owned();
