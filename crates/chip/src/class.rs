@@ -72,6 +72,11 @@ impl Chip {
         let Some(index) = self.running(job) else { return };
         let id = self.apps[index].id;
         if !self.due.iter().any(|due| matches!(due, Due::Exit(other) if *other == id)) {
+            // What it ran ahead of the others in its turn is not to show later.
+            let clock = self.clock(self.now);
+            let app = &mut self.apps[index];
+            app.account = app.counted(clock);
+            app.runner.clock = app.runner.clock.min(clock);
             self.leave(index);
             self.apps[index].runner.end();
             self.due.push_back(Due::Exit(id));
