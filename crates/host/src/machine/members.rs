@@ -1,13 +1,14 @@
 //! Programs: who comes, who goes, and where they are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairways_core::{Answered, AppId, Event};
+use fairways_core::{AppId, Event};
 
 use super::domain::{Domain, Due};
+use super::latency::Latency;
 use super::{Failure, Host, Managed};
 use crate::actuate;
 use crate::counters::Target;
@@ -35,40 +36,6 @@ pub(super) struct Member {
     cgroup: Option<PathBuf>,
     /// The groups of others in which tasks of it were found.
     left_in: BTreeSet<String>,
-}
-
-/// How soon a service answers.
-pub(super) struct Latency {
-    source: Box<dyn latency::Source>,
-    /// What each domain's policy is still to be told, by latency; `None`: unknown.
-    pending: BTreeMap<u32, Option<Vec<Answered>>>,
-}
-
-impl Latency {
-    /// What was answered since this domain's policy was last told.
-    pub(super) fn take(&mut self, domain: u32) -> Option<Vec<Answered>> {
-        let new = self.source.answered();
-        for pending in self.pending.values_mut() {
-            *pending = pending.take().zip(new.as_deref()).map(|(before, new)| merged(before, new));
-        }
-        let pending = self.pending.insert(domain, Some(Vec::new()));
-        pending.unwrap_or(new)
-    }
-}
-
-/// Two histograms in one, from the shortest latency to the longest.
-fn merged(mut one: Vec<Answered>, other: &[Answered]) -> Vec<Answered> {
-    one.extend_from_slice(other);
-    one.retain(|answered| answered.requests > 0);
-    one.sort_by_key(|answered| answered.latency);
-    one.dedup_by(|next, kept| {
-        let is_same = next.latency == kept.latency;
-        if is_same {
-            kept.requests = kept.requests.saturating_add(next.requests);
-        }
-        is_same
-    });
-    one
 }
 
 impl Host {
@@ -263,16 +230,12 @@ impl Host {
             }
         });
         let domains = self.touched(program);
-        let pending = |source| {
-            let pending = domains.iter().map(|&domain| (domain, Some(Vec::new()))).collect();
-            Latency { source, pending }
-        };
         for domain in &domains {
             if let Some(domain) = self.domains.get_mut(domain) {
                 domain.due.push_back(Due::Start(app));
             }
         }
-        let latency = source.map(pending);
+        let latency = source.map(|source| Latency::new(source, &domains));
         let Target { name, threads: tasks, cgroup, .. } = target;
         let member = Member {
             program,
@@ -292,7 +255,7 @@ impl Host {
     fn end(&mut self, app: AppId) -> Option<Box<dyn latency::Source>> {
         let member = self.members.get_mut(&app)?;
         member.is_gone = true;
-        let latency = member.latency.take().map(|of| of.source);
+        let latency = member.latency.take().map(Latency::into_source);
         let domains = member.domains.clone();
         if domains.is_empty() {
             self.over(app);
@@ -409,45 +372,5 @@ fn say_left(name: &str, others: &[(i32, String)], said: &mut BTreeSet<String>) {
                 "task {task} and others like it stay in {group}, which is not ours: plans do not hold for them"
             );
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Scripted(Vec<Option<Vec<Answered>>>);
-
-    impl latency::Source for Scripted {
-        fn answered(&mut self) -> Option<Vec<Answered>> {
-            self.0.remove(0)
-        }
-    }
-
-    fn answered(of: &[(u64, u64)]) -> Vec<Answered> {
-        let of = of.iter().map(|&(millis, requests)| Answered {
-            latency: Duration::from_millis(millis),
-            requests,
-        });
-        of.collect()
-    }
-
-    #[test]
-    fn every_domain_is_told_of_every_request_once() {
-        let story = vec![
-            Some(answered(&[(1, 5), (3, 1)])),
-            Some(answered(&[(1, 2), (2, 4)])),
-            None,
-            Some(answered(&[(9, 9)])),
-            Some(answered(&[])),
-        ];
-        let pending = [(0, Some(Vec::new())), (7, Some(Vec::new()))].into();
-        let mut latency = Latency { source: Box::new(Scripted(story)), pending };
-        assert_eq!(latency.take(0), Some(answered(&[(1, 5), (3, 1)])));
-        assert_eq!(latency.take(7), Some(answered(&[(1, 7), (2, 4), (3, 1)])));
-        // What was silent is unknown to both, until each has been told so.
-        assert_eq!(latency.take(0), None);
-        assert_eq!(latency.take(7), None);
-        assert_eq!(latency.take(0), Some(answered(&[(9, 9)])));
     }
 }

@@ -22,6 +22,7 @@
 mod actions;
 mod domain;
 mod events;
+mod latency;
 mod members;
 mod settings;
 mod shown;

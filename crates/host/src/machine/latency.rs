@@ -1,0 +1,94 @@
+//! How soon a service answers, as each of its domains is told.
+
+use std::collections::BTreeMap;
+
+use fairways_core::Answered;
+
+use crate::latency;
+
+/// How soon a service answers.
+pub(super) struct Latency {
+    source: Box<dyn latency::Source>,
+    /// What each domain's policy is still to be told, by latency; `None`: unknown.
+    pending: BTreeMap<u32, Option<Vec<Answered>>>,
+}
+
+impl Latency {
+    /// Those of a service that is in these domains, from now on.
+    pub(super) fn new(source: Box<dyn latency::Source>, domains: &[u32]) -> Self {
+        let pending = domains.iter().map(|&domain| (domain, Some(Vec::new()))).collect();
+        Self { source, pending }
+    }
+
+    /// Where they come from.
+    pub(super) fn into_source(self) -> Box<dyn latency::Source> {
+        self.source
+    }
+
+    /// What was answered since this domain's policy was last told.
+    pub(super) fn take(&mut self, domain: u32) -> Option<Vec<Answered>> {
+        let new = self.source.answered();
+        for pending in self.pending.values_mut() {
+            *pending = pending.take().zip(new.as_deref()).map(|(before, new)| merged(before, new));
+        }
+        let pending = self.pending.insert(domain, Some(Vec::new()));
+        pending.unwrap_or(new)
+    }
+}
+
+/// Two histograms in one, from the shortest latency to the longest.
+fn merged(mut one: Vec<Answered>, other: &[Answered]) -> Vec<Answered> {
+    one.extend_from_slice(other);
+    one.retain(|answered| answered.requests > 0);
+    one.sort_by_key(|answered| answered.latency);
+    one.dedup_by(|next, kept| {
+        let is_same = next.latency == kept.latency;
+        if is_same {
+            kept.requests = kept.requests.saturating_add(next.requests);
+        }
+        is_same
+    });
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    struct Scripted(Vec<Option<Vec<Answered>>>);
+
+    impl latency::Source for Scripted {
+        fn answered(&mut self) -> Option<Vec<Answered>> {
+            self.0.remove(0)
+        }
+    }
+
+    fn answered(of: &[(u64, u64)]) -> Vec<Answered> {
+        let of = of.iter().map(|&(millis, requests)| Answered {
+            latency: Duration::from_millis(millis),
+            requests,
+        });
+        of.collect()
+    }
+
+    #[test]
+    fn every_domain_is_told_of_every_request_once() {
+        let story = vec![
+            Some(answered(&[(1, 5), (3, 1)])),
+            Some(answered(&[(1, 2), (2, 4)])),
+            None,
+            Some(answered(&[(9, 9)])),
+            Some(answered(&[])),
+        ];
+        let pending = [(0, Some(Vec::new())), (7, Some(Vec::new()))].into();
+        let mut latency = Latency { source: Box::new(Scripted(story)), pending };
+        assert_eq!(latency.take(0), Some(answered(&[(1, 5), (3, 1)])));
+        assert_eq!(latency.take(7), Some(answered(&[(1, 7), (2, 4), (3, 1)])));
+        // What was silent is unknown to both, until each has been told so.
+        assert_eq!(latency.take(0), None);
+        assert_eq!(latency.take(7), None);
+        assert_eq!(latency.take(0), Some(answered(&[(9, 9)])));
+    }
+}
