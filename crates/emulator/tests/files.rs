@@ -212,7 +212,12 @@ fn who_is_moved_right_after_its_birth_stays_there() {
             of.write("a/tasks", &std::process::id().to_string()).unwrap();
             for thread in fs::read_dir("/proc/self/task").unwrap() {
                 let name = thread.unwrap().file_name();
-                of.write("a/tasks", name.to_str().unwrap()).unwrap();
+                // A thread of another test may end meanwhile.
+                let done = of.write("a/tasks", name.to_str().unwrap());
+                let has_ended = |why: &std::io::Error| {
+                    why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+                };
+                assert!(done.as_ref().err().is_none_or(has_ended), "{done:?}");
             }
         }
     }
@@ -322,7 +327,7 @@ fn a_slow_read_keeps_nobody_else_waiting() {
         return;
     }
     let of = lab();
-    of.arm("read:*/llc_occupancy=slow:1500ms".parse().unwrap());
+    of.arm("read:*/llc_occupancy=slow:5s".parse().unwrap());
     let path = of.path("mon_data/mon_L3_00/llc_occupancy");
     let started = Instant::now();
     let slow = std::thread::spawn(move || {
@@ -332,12 +337,11 @@ fn a_slow_read_keeps_nobody_else_waiting() {
         started.elapsed()
     });
     std::thread::sleep(Duration::from_millis(100));
-    let before = Instant::now();
     for _ in 0..50 {
         of.read("schemata");
     }
-    assert!(before.elapsed() < Duration::from_millis(1000));
-    assert!(slow.join().unwrap() >= Duration::from_millis(1500));
+    assert!(!slow.is_finished());
+    assert!(slow.join().unwrap() >= Duration::from_secs(5));
 }
 
 #[test]

@@ -6,11 +6,17 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
+use std::time::Duration;
 
+use fairways_resctrl::platform::Kernel as Rules;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::apt::Suite;
-use crate::{Error, Guest, tools, unpack};
+use crate::{Error, Guest, known, tools, unpack};
+
+/// Between two attempts to fetch a kernel.
+const PAUSE: Duration = Duration::from_secs(20);
 
 const SITES: &str = include_str!("../assets/sites.py");
 
@@ -96,10 +102,21 @@ impl Lab {
             fs::remove_dir_all(&directory).map_err(Error::file(&directory))?;
         }
         fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
-        let suite = Suite::fetch(kernel.name())?;
-        let package = suite.newest(kernel.packages())?;
         let package_files = directory.join("package");
-        suite.unpack(&package, &package_files)?;
+        let fetch = || {
+            let suite = Suite::fetch(kernel.name())?;
+            let package = suite.newest(kernel.packages())?;
+            suite.unpack(&package, &package_files)?;
+            Ok(package)
+        };
+        // An archive is at times out of reach, or between two states.
+        let package = match fetch() {
+            Err(Error::Program { .. }) => {
+                std::thread::sleep(PAUSE);
+                fetch()?
+            }
+            done => done?,
+        };
         let image = image(&package_files)?.ok_or_else(|| Error::NoKernel(package.clone()))?;
         let lab = Self { directory, version: package };
         fs::rename(&image, lab.image()).map_err(Error::file(&image))?;
@@ -141,6 +158,12 @@ impl Lab {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// What is known of its resctrl: the rules of this version, or of the newest before it.
+    #[must_use]
+    pub fn rules(&self) -> Rules {
+        known::rules(&self.version)
     }
 
     /// The kernel as a boot loader takes it.
@@ -186,18 +209,26 @@ fn image(directory: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(None)
 }
 
-/// The lab for a test; without one, says so on the terminal, unless `FAIRWAYS_REQUIRE_SYSTEM` is set: then prepares it.
+/// The lab for a test; without one, says so on the terminal, unless `FAIRWAYS_REQUIRE_SYSTEM` is set: then prepares it. A kernel
+/// whose rules are not known is named there once.
 ///
 /// # Panics
 ///
 /// It is required, and can't be prepared.
 #[must_use]
 pub fn required(test: &str, kernel: Kernel) -> Option<Lab> {
-    if env::var_os(fairways_needs::REQUIRED).is_some() {
-        return match Lab::prepare(kernel) {
-            Ok(lab) => Some(lab),
+    let lab = if env::var_os(fairways_needs::REQUIRED).is_some() {
+        match Lab::prepare(kernel) {
+            Ok(lab) => lab,
             Err(error) => panic!("{test} needs the kernel lab: {error}"),
-        };
+        }
+    } else {
+        Lab::open(kernel).map_err(|error| fairways_needs::skip(test, &error.to_string())).ok()?
+    };
+    if let Some(line) = known::surprise(kernel.name(), lab.version()) {
+        static SAID: [Once; 3] = [const { Once::new() }; 3];
+        // Past the capture of a test's output; once in all tests of a program.
+        SAID[kernel as usize].call_once(|| _ = writeln!(std::io::stderr(), "{line}"));
     }
-    Lab::open(kernel).map_err(|error| fairways_needs::skip(test, &error.to_string())).ok()
+    Some(lab)
 }

@@ -23,6 +23,7 @@ mod error;
 pub mod generate;
 mod guest;
 mod initramfs;
+mod known;
 mod lab;
 mod processor;
 mod scratch;

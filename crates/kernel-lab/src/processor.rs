@@ -119,6 +119,8 @@ pub struct Processor {
     pub l2: Option<Cache>,
     /// Allocation of memory bandwidth.
     pub bandwidth: Option<Bandwidth>,
+    /// AMD: that of slow memory (SMBA). Intel has none.
+    pub slow_bandwidth: Option<Bandwidth>,
     /// Monitoring.
     pub monitoring: Option<Monitoring>,
     /// What monitoring counters read.
@@ -136,6 +138,7 @@ impl Default for Processor {
             l3: Some(Cache::default()),
             l2: None,
             bandwidth: Some(Bandwidth::default()),
+            slow_bandwidth: None,
             monitoring: Some(Monitoring::default()),
             counters: Counters::Zero,
             registers: false,
@@ -179,15 +182,20 @@ impl Processor {
                 all.push(leaf(0x10, subleaf, [c.bits - 1, c.shareable, about, c.closids - 1]));
             }
         }
-        match (self.bandwidth, self.vendor) {
-            (None, _) => {}
+        match self.vendor {
             // EAX: the longest delay less one, in percent; ECX bit 2: delays are linear.
-            (Some(b), Vendor::Intel) => {
-                all.push(leaf(0x10, 3, [99 - b.step, 0, bit(true, 2), b.closids - 1]));
-            }
-            (Some(b), Vendor::Amd) => {
-                all.push(leaf(0x8000_0020, 0, [0, bit(true, 1), 0, 0]));
-                all.push(leaf(0x8000_0020, 1, [b.max_shift, 0, 0, b.closids - 1]));
+            Vendor::Intel => all.extend(
+                self.bandwidth
+                    .map(|b| leaf(0x10, 3, [99 - b.step, 0, bit(true, 2), b.closids - 1])),
+            ),
+            // AMD64 Architecture Programmer's Manual, volume 3, E.4.18: a subleaf for each bit.
+            Vendor::Amd => {
+                let both = [(1, self.bandwidth), (2, self.slow_bandwidth)];
+                let which = both.iter().map(|(number, b)| bit(b.is_some(), *number)).sum();
+                all.push(leaf(0x8000_0020, 0, [0, which, 0, 0]));
+                all.extend(both.into_iter().filter_map(|(subleaf, b)| {
+                    Some(leaf(0x8000_0020, subleaf, [b?.max_shift, 0, 0, b?.closids - 1]))
+                }));
             }
         }
         all

@@ -30,7 +30,7 @@ const MONITORS: [&str; 3] = ["m", "n", "a"];
 const CLEAN: u64 = 2_500;
 
 /// The bytes of RMIDs' lines below which they are clean, at first: what Linux takes for the lab's machine is restored.
-const THRESHOLD: u64 = 524_288;
+pub const THRESHOLD: u64 = 524_288;
 
 /// One sequence: of about `length` steps, from the given seed.
 #[must_use]
@@ -204,6 +204,12 @@ impl Maker<'_> {
     }
 
     fn some_path(&mut self) -> String {
+        if self.grounds.processor.l2.is_some() && self.chance(8) {
+            let name = self.one(&["L2", "L2CODE", "L2DATA"]);
+            let file =
+                self.one(&["bit_usage", "cbm_mask", "num_closids", "shareable_bits", "none"]);
+            return format!("info/{name}/{file}");
+        }
         if self.chance(25) {
             return self
                 .one(&[

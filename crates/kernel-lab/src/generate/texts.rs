@@ -1,8 +1,8 @@
 //! What is written to the files.
 
 use super::{Maker, below};
-use crate::Vendor;
 use crate::steps::{LABELS, Step};
+use crate::{Cache, Topology, Vendor};
 
 impl Maker<'_> {
     pub(super) fn mode(&mut self) -> Step {
@@ -193,6 +193,13 @@ impl Maker<'_> {
 
     fn schema(&mut self) -> String {
         let amd = self.grounds.processor.vendor == Vendor::Amd;
+        if self.grounds.processor.l2.is_some() && self.chance(35) {
+            let name = self.one(&["L2", "L2", "L2CODE", "L2DATA"]);
+            return self.schema_of(name, amd);
+        }
+        if self.grounds.processor.slow_bandwidth.is_some() && self.chance(35) {
+            return self.schema_of("SMBA", amd);
+        }
         let name = match self.below(40) {
             0..20 => "L3",
             20..30 => "MB",
@@ -208,8 +215,15 @@ impl Maker<'_> {
                     .into();
             }
         };
+        self.schema_of(name, amd)
+    }
+
+    fn schema_of(&mut self, name: &str, amd: bool) -> String {
         let masks = !name.contains("MB");
-        let domains = u64::from(self.grounds.processor.topology.sockets);
+        let Topology { sockets, cores, .. } = self.grounds.processor.topology;
+        let own = self.grounds.processor.l2.filter(|_| name.starts_with("L2"));
+        let domains = u64::from(if own.is_some() { sockets * cores } else { sockets });
+        let cache = own.or(self.grounds.processor.l3);
         let mut values = Vec::new();
         for _ in 0..=self.below(3) {
             let domain = match self.below(30) {
@@ -219,7 +233,7 @@ impl Maker<'_> {
                     .to_owned(),
                 _ => self.below(domains).to_string(),
             };
-            let value = if masks { self.mask() } else { self.percent(amd) };
+            let value = if masks { self.mask(cache) } else { self.percent(amd) };
             let equals = if self.chance(97) { "=" } else { self.one(&["", "==", " = ", ":"]) };
             values.push(format!("{domain}{equals}{value}"));
         }
@@ -228,8 +242,8 @@ impl Maker<'_> {
         format!("{name}:{}{trailing}", values.join(separator))
     }
 
-    fn mask(&mut self) -> String {
-        let bits = u64::from(self.grounds.processor.l3.map_or(12, |l3| l3.bits));
+    fn mask(&mut self, of: Option<Cache>) -> String {
+        let bits = u64::from(of.map_or(12, |cache| cache.bits));
         match self.below(24) {
             0..17 => {
                 let length = 1 + self.below(bits.div_ceil(2));

@@ -164,9 +164,10 @@ impl Executor<'_> {
             return;
         }
         if let Ok(status) = self.target.read(STATUS) {
-            let status = self.labelled(&String::from_utf8_lossy(&status));
-            for line in status.lines() {
-                self.line("?", line);
+            // What it quotes may be any bytes, and lines of them.
+            for line in self.labelled(&status).split_inclusive(|&byte| byte == b'\n') {
+                let line = line.strip_suffix(b"\n").unwrap_or(line);
+                self.line("?", &line.escape_ascii().to_string());
             }
         }
     }
@@ -179,14 +180,7 @@ impl Executor<'_> {
     }
 
     fn write(&mut self, path: &str, text: &[u8]) -> Result<(), Errno> {
-        let mut text = text.to_vec();
-        if text.contains(&b'@') {
-            let mut replaced = String::from_utf8_lossy(&text).into_owned();
-            for (label, id) in &self.tasks {
-                replaced = replaced.replace(label, &id.to_string());
-            }
-            text = replaced.into_bytes();
-        }
+        let text = self.with_ids(text);
         let taken = self.target.write(path, &text)?;
         if taken != text.len() {
             self.line("=", &format!("took {taken} of {} bytes", text.len()));
@@ -194,20 +188,36 @@ impl Executor<'_> {
         Ok(())
     }
 
+    /// Labels become ids; other bytes stay as they are, whatever they are.
+    fn with_ids(&self, mut text: &[u8]) -> Vec<u8> {
+        let mut written = Vec::new();
+        while let Some((&first, rest)) = text.split_first() {
+            match self.tasks.iter().find(|(label, _)| text.starts_with(label.as_bytes())) {
+                Some((label, id)) => {
+                    written.extend_from_slice(id.to_string().as_bytes());
+                    text = &text[label.len()..];
+                }
+                None => {
+                    written.push(first);
+                    text = rest;
+                }
+            }
+        }
+        written
+    }
+
     /// Ids of labelled tasks in a message become labels.
-    fn labelled(&self, message: &str) -> String {
-        if !TASK_WORDS.iter().any(|word| message.contains(word)) {
+    fn labelled(&self, message: &[u8]) -> Vec<u8> {
+        let holds = |word: &str| message.windows(word.len()).any(|part| part == word.as_bytes());
+        if !TASK_WORDS.into_iter().any(holds) {
             return message.into();
         }
-        let mut text = String::new();
-        for word in message.split_inclusive(|c: char| !c.is_ascii_digit()) {
-            let (digits, rest) =
-                word.split_at(word.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
-            let label = self.tasks.iter().find(|(_, id)| id.to_string() == digits);
-            text.push_str(label.map_or(digits, |(label, _)| label));
-            text.push_str(rest);
-        }
-        text
+        let label = |part: &[u8]| {
+            let known = |id: &i32| id.to_string().as_bytes() == part;
+            let found = self.tasks.iter().find(|(_, id)| known(id));
+            found.map_or_else(|| part.to_vec(), |(label, _)| label.as_bytes().to_vec())
+        };
+        message.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()).flat_map(label).collect()
     }
 
     fn contents(&mut self, path: &str, read: Result<Vec<u8>, Errno>) {
@@ -217,7 +227,7 @@ impl Executor<'_> {
         };
         let text = match path.rsplit('/').next() {
             Some("tasks") => self.tasks_of(&text),
-            _ if path == STATUS => self.labelled(&String::from_utf8_lossy(&text)).into_bytes(),
+            _ if path == STATUS => self.labelled(&text),
             // RMIDs are reused in the order in which caches were found to be empty of them.
             Some("mon_hw_id") => b"*\n".to_vec(),
             _ => text,

@@ -4,7 +4,7 @@
 ///
 /// What stands here says since which version a kernel behaves so, by the commit that changed fs/resctrl (before 6.16:
 /// arch/x86/kernel/cpu/resctrl). Everything else is the same from 6.1 to 7.2, the older two with the fixes of their
-/// stable releases: crates/kernel-lab/tests/fidelity.rs compares with Debian's builds of all three.
+/// stable releases: crates/kernel-lab/tests/fidelity compares with Debian's builds of all three.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// What it is called: `6.1`, `6.12`, `7.2`, `next`.
@@ -17,6 +17,9 @@ pub struct Kernel {
     pub task_lists: bool,
     /// `info/L3/sparse_masks`. Since 6.7.
     pub sparse_masks_file: bool,
+    /// Masks may have gaps on Intel's processors that take such; they always might on AMD's, where a mask may also be empty.
+    /// Since 6.7.
+    pub intel_sparse_masks: bool,
     /// Events can be configured (`mbm_total_bytes_config`), where hardware can. Since 6.3.
     pub event_configuration: bool,
     /// SMBA. Since 6.3.
@@ -51,6 +54,7 @@ impl Kernel {
             debug_option: true,
             task_lists: true,
             sparse_masks_file: true,
+            intel_sparse_masks: true,
             event_configuration: true,
             slow_memory_bandwidth: true,
             bandwidth_event_file: true,
@@ -89,6 +93,7 @@ impl Kernel {
             debug_option: false,
             task_lists: false,
             sparse_masks_file: false,
+            intel_sparse_masks: false,
             event_configuration: false,
             slow_memory_bandwidth: false,
             ..Self::v6_12()

@@ -150,7 +150,8 @@ impl Resctrl {
         text: &[u8],
     ) -> Result<u32, Errno> {
         let cache = self.platform.cache(schema.id.resource).ok_or(Errno::Einval)?;
-        let (full, min, sparse) = (cache.full(), cache.min_cbm_bits, cache.sparse);
+        let (full, min) = (cache.full(), cache.min_cbm_bits);
+        let sparse = cache.sparse && (min == 0 || self.platform.kernel.intel_sparse_masks);
         let Ok(value) = text::number(text, 16) else {
             self.status.print(&[b"Non-hex character in the mask ", text, b"\n"]);
             return Err(Errno::Einval);

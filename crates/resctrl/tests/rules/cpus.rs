@@ -38,6 +38,19 @@ fn bad_lists_and_masks_are_told() {
     }
 }
 
+/// `bitmap_find_region`: as Linux 7.2 answered to what a fuzzer wrote. Only a line break right behind CPUs ends a list.
+#[test]
+fn line_breaks_before_cpus_are_blanks() {
+    let mut shell = Shell::mounted("");
+    shell.mkdir("g").unwrap();
+    let answer = shell.write("\n\x061", "g/cpus_list");
+    shell.expect(answer, Err(Errno::Einval), "Bad CPU list/mask\n");
+    for (text, cpus) in [("\n2\n", "2\n"), ("1 \n3\n0", "1,3\n"), ("0-3:1/2\n3", "0,2-3\n")] {
+        assert_eq!(shell.write(text, "g/cpus_list"), Ok(()));
+        assert_eq!(shell.cat("g/cpus_list"), cpus);
+    }
+}
+
 /// `cpus_ctrl_write`.
 #[test]
 fn cpus_go_from_group_to_group() {

@@ -48,6 +48,19 @@ fn older_kernels_pad_schemata() {
     assert_eq!(shell.cat("schemata"), "    MB:0=  100;1=  100\n    L3:0=0000f;1=fffff\n");
 }
 
+/// `cbm_validate` with `arch_has_sparse_bitmaps`, which before 6.7 was AMD's alone.
+#[test]
+fn older_kernels_take_gaps_of_amd_only() {
+    let refused = "The mask f0f has non-consecutive 1-bits\n";
+    for (platform, kernel, expected, status) in [
+        (Platform::granite_rapids(), Kernel::v6_1(), Err(Errno::Einval), refused),
+        (Platform::granite_rapids(), Kernel::v6_12(), Ok(()), "ok\n"),
+        (Platform::zen(), Kernel::v6_1(), Ok(()), "ok\n"),
+    ] {
+        Shell::on(platform.with_kernel(kernel), "").echo("L3:0=f0f", "schemata", expected, status);
+    }
+}
+
 /// `rdtgroup_mkdir`, which had no group to ask for below `info`.
 #[test]
 fn info_is_no_group() {

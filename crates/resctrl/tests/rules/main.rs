@@ -6,6 +6,7 @@ mod cpus;
 mod files;
 mod groups;
 mod kernels;
+mod l2;
 mod lab;
 mod language;
 mod masks;
