@@ -141,12 +141,15 @@ pub enum Action<'a> {
         /// Why the policy decided so, in a line for people.
         reason: &'static str,
     },
-    /// A number that the policy found out of a thread, for people and journals; a machine does nothing about
-    /// it.
+    /// A number that the policy found out of a thread, or of a program by its first, for people and journals; a
+    /// machine does nothing about it. It stands before the plan that it decided, and is not told again until it is
+    /// another, or the program's class is told again.
     Estimated {
         /// The thread.
         thread: ThreadId,
-        /// Which number, in the paper's word, and its unit.
+        /// Which number, in the paper's word, and its unit behind a comma; `slowdown` always is the completion time
+        /// to expect with the ways that it is given, over that with all or with those at which it is fastest,
+        /// whichever the policy divides by.
         what: &'static str,
         /// The number that the policy goes by.
         value: Q32,
@@ -154,7 +157,7 @@ pub enum Action<'a> {
         raw: i64,
     },
     /// What the policy holds a program to be, for people and journals; a machine does nothing
-    /// about it.
+    /// about it. Numbers of its class that were told before are void, also if the class is that of before.
     Classified {
         /// The program.
         app: AppId,

@@ -20,6 +20,8 @@
 //! | `casc` | [`casc`] | threads that miss much on few CPUs, never all at once; no partitioning |
 //! | `cache-fair` | [`cache_fair`] | CPU time for those that the shared cache slows down; no partitioning |
 //!
+//! What each finds out of programs on the way to a plan, it tells before that: [`words`].
+//!
 //! Whatever the machine and the mix (more programs than ways, fewer classes of service than
 //! clusters, one program, none), the plan is one that [`fairways_core::Partition::check`] accepts.
 #![no_std]
@@ -39,6 +41,7 @@ pub mod locpart;
 pub mod regression;
 pub mod stock;
 pub mod ucp;
+pub mod words;
 
 mod layout;
 mod linear;
@@ -48,6 +51,7 @@ mod running;
 mod sharing;
 mod slowdown;
 mod split;
+mod telling;
 mod wide;
 
 use alloc::boxed::Box;

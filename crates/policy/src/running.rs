@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, AppId, Event, Llc, Partition, PlanId, Profile, WayMask, Wish};
 
+use crate::telling::{Teller, Told};
+
 /// A program that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
@@ -18,6 +20,8 @@ pub(crate) struct Program {
 pub(crate) struct Running {
     llc: Option<Llc>,
     programs: Vec<Program>,
+    /// By program: what was told of it.
+    told: Vec<Told>,
     plan: PlanId,
     partition: Partition,
 }
@@ -54,6 +58,7 @@ impl Running {
             Event::Started { app, wish, profile } => {
                 let profile = profile.clone();
                 self.programs.push(Program { app: *app, wish: *wish, profile });
+                self.told.push(Told::default());
                 Some(Change::Started)
             }
             Event::Wished { app, wish } => {
@@ -63,9 +68,10 @@ impl Running {
                 (before != *wish).then_some(Change::Wished { promise })
             }
             Event::Exited { app } => {
-                let before = self.programs.len();
-                self.programs.retain(|program| program.app != *app);
-                (self.programs.len() < before).then_some(Change::Exited(*app))
+                let index = self.programs.iter().position(|program| program.app == *app)?;
+                self.programs.remove(index);
+                self.told.remove(index);
+                Some(Change::Exited(*app))
             }
             Event::Cpus(_)
             | Event::Sampled(_)
@@ -97,13 +103,18 @@ impl Running {
         &self.programs
     }
 
-    /// Makes a plan with `decide`, which fills an empty partition and returns its reason, and
-    /// acts on it; returns the plan. Before the machine is known, and before the first program
+    /// Tells of the programs that run, and of nobody else.
+    pub(crate) fn teller<'a>(&'a mut self, act: &'a mut dyn FnMut(Action<'_>)) -> Teller<'a> {
+        Teller::new(&self.programs, &mut self.told, act)
+    }
+
+    /// Makes a plan with `decide`, which fills an empty partition, tells what decided, and returns the reason,
+    /// and acts on it; returns the plan. Before the machine is known, and before the first program
     /// came, there is nothing to plan.
     pub(crate) fn plan(
         &mut self,
         act: &mut dyn FnMut(Action<'_>),
-        decide: impl FnOnce(&Llc, &[Program], &mut Partition) -> &'static str,
+        decide: impl FnOnce(&Llc, &[Program], &mut Partition, &mut Teller<'_>) -> &'static str,
     ) -> Option<PlanId> {
         let llc = self.llc?;
         let nothing_planned = self.partition.places().is_empty();
@@ -114,7 +125,8 @@ impl Running {
         let reason = if self.programs.is_empty() {
             "no program runs"
         } else {
-            decide(&llc, &self.programs, &mut self.partition)
+            let mut teller = Teller::new(&self.programs, &mut self.told, act);
+            decide(&llc, &self.programs, &mut self.partition, &mut teller)
         };
         let plan = self.plan;
         act(Action::Partition { plan, partition: &self.partition, reason });

@@ -64,6 +64,23 @@ impl Sharing {
     }
 }
 
+impl Sharing {
+    /// Divides `ways` ways among those that share a cluster, of which there are some, by these pressures.
+    pub(crate) fn settle(&mut self, pressures: &[Curve], ways: u32) {
+        let Self { order, occupancy, .. } = self;
+        occupancy.fill(Occupancy::default());
+        for _ in 0..ways {
+            sweep_step(order.iter().map(|&index| &pressures[index as usize]), occupancy);
+        }
+    }
+
+    /// What a program has of its curve with the part that it got of the shared cluster; `None` if it does not share.
+    pub(crate) fn shared(&self, curves: &[Curve], index: usize) -> Option<Q32> {
+        let own = self.order.iter().position(|&member| member as usize == index)?;
+        Some(interpolate(&curves[index], self.occupancy[own]))
+    }
+}
+
 /// How far a curve's extremes are apart.
 fn fall(curve: &Curve) -> u64 {
     let raw = || curve.values().iter().map(|value| value.raw());
@@ -86,6 +103,9 @@ mod tests {
         let shared = Q32::from_raw(23 << 31);
         assert_eq!(sharing.curves[..2], [curve([9, 1]), curve([8, 2])]);
         assert_eq!(sharing.curves[2].values(), [shared, Q32::from_int(10)]);
+        sharing.settle(&[curve([1, 1]); 4], 2);
+        let own = [0, 1, 2, 3].map(|index| sharing.shared(&curves, index));
+        assert_eq!(own, [None, Some(Q32::from_int(4)), None, Some(Q32::from_int(6))]);
         sharing.gather(&curves, &[curve([1, 1]); 4], two, 4);
         assert_eq!(sharing.cluster_of, [0, 1, 2, 3]);
         sharing.gather(&curves, &[curve([1, 1]); 4], two, 1);

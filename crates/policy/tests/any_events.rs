@@ -1,7 +1,14 @@
 //! Whatever policies that learn are told, in whatever order, under whatever parameters: they do not
-//! panic, and their plans are ones that the machine they were told of accepts.
+//! panic, their plans are ones that the machine they were told of accepts, and what they tell of programs is new.
 
 #![allow(clippy::unwrap_used)]
+
+#[path = "../examples/climb/policy.rs"]
+mod climb;
+#[path = "any_events/parameters.rs"]
+mod parameters;
+#[path = "any_events/told.rs"]
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +25,9 @@ use fairways_policy::dunn::{self, Dunn};
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc};
 use fairways_policy::locpart::{self, Locpart};
+use parameters::{numbers, spans};
 use proptest::prelude::*;
+use told::Told;
 
 fn llcs() -> impl Strategy<Value = Llc> {
     (1u32..=32, 0u32..=8, 0u32..=6, any::<bool>()).prop_map(|(ways, min_bits, clos, contiguous)| {
@@ -64,14 +73,6 @@ fn counters() -> impl Strategy<Value = Counters> {
 fn threads() -> impl Strategy<Value = ThreadId> {
     let numbers = prop_oneof![8 => Just(0u32), 2 => 0u32..3, 1 => any::<u32>()];
     (0u32..6, numbers).prop_map(|(app, number)| ThreadId { app: AppId(app), number })
-}
-
-fn spans() -> impl Strategy<Value = Duration> {
-    prop_oneof![
-        6 => (0u64..40).prop_map(Duration::from_millis),
-        2 => any::<u64>().prop_map(Duration::from_nanos),
-        1 => Just(Duration::MAX),
-    ]
 }
 
 fn cpus() -> impl Strategy<Value = Cpus> {
@@ -175,10 +176,6 @@ fn events() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn numbers() -> impl Strategy<Value = u32> {
-    prop_oneof![4 => 0u32..8, 2 => 90u32..120, 1 => Just(u32::MAX)]
-}
-
 /// A policy and its parameters.
 #[derive(Clone, Debug)]
 enum Made {
@@ -189,6 +186,10 @@ enum Made {
     CacheFair(cache_fair::Parameters),
     Casc(casc::Parameters),
     Locpart(locpart::Parameters),
+    /// The one of docs/own-policy.md.
+    Climb,
+    /// Without parameters, by its name.
+    Plain(&'static str),
 }
 
 impl Made {
@@ -201,6 +202,8 @@ impl Made {
             Self::CacheFair(parameters) => Box::new(CacheFair::new(*parameters)),
             Self::Casc(parameters) => Box::new(Casc::new(*parameters)),
             Self::Locpart(parameters) => Box::new(Locpart::new(*parameters)),
+            Self::Climb => Box::new(climb::Climb::default()),
+            Self::Plain(name) => fairways_policy::by_name(name).unwrap(),
         }
     }
 
@@ -209,6 +212,9 @@ impl Made {
         !matches!(self, Self::CacheFair(_) | Self::Casc(_))
     }
 }
+
+/// Those that follow from profiles and promises alone.
+const PLAIN: &[&str] = &["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov"];
 
 /// Half with the published parameters.
 fn policies() -> impl Strategy<Value = Made> {
@@ -219,8 +225,8 @@ fn policies() -> impl Strategy<Value = Made> {
         1 => Just(Made::KPart(kpart::Parameters::default())),
         1 => Just(Made::Dcat(dcat::Parameters::default())),
         1 => Just(Made::CacheFair(cache_fair::Parameters::default())),
-        2 => dcat_parameters().prop_map(Made::Dcat),
-        2 => lfoc_parameters().prop_map(Made::Lfoc),
+        2 => parameters::dcat().prop_map(Made::Dcat),
+        2 => parameters::lfoc().prop_map(Made::Lfoc),
         1 => (any::<u64>(), any::<bool>()).prop_map(|(nanos, textbook_index)| {
             let decision_period = Duration::from_nanos(nanos);
             Made::Dunn(dunn::Parameters { decision_period, textbook_index })
@@ -234,134 +240,23 @@ fn policies() -> impl Strategy<Value = Made> {
                 sampling_patience: patience,
             })
         }),
-        2 => cache_fair_parameters().prop_map(Made::CacheFair),
+        2 => parameters::cache_fair().prop_map(Made::CacheFair),
         1 => Just(Made::Casc(casc::Parameters::default())),
-        2 => casc_parameters().prop_map(Made::Casc),
+        2 => parameters::casc().prop_map(Made::Casc),
         1 => Just(Made::Locpart(locpart::Parameters::default())),
         1 => Just(Made::Locpart(locpart::Parameters::published())),
-        3 => locpart_parameters().prop_map(Made::Locpart),
+        2 => Just(Made::Climb),
+        3 => parameters::locpart().prop_map(Made::Locpart),
+        2 => prop::sample::select(PLAIN).prop_map(Made::Plain),
     ]
-}
-
-fn locpart_parameters() -> impl Strategy<Value = locpart::Parameters> {
-    let util_th = prop_oneof![3 => 0u64..1 << 32, 1 => any::<u64>()];
-    (spans(), util_th, any::<[bool; 2]>(), prop::array::uniform5(numbers())).prop_map(
-        |(t_sched, util_th, [margin, sliding], n)| locpart::Parameters {
-            t_sched,
-            w: n[0],
-            util_th: Q32::from_raw(util_th),
-            rule: if margin { locpart::Rule::Margin } else { locpart::Rule::Published },
-            window: if sliding { locpart::Window::Sliding } else { locpart::Window::PastInterval },
-            least_requests: n[1],
-            longest_window: n[2],
-            hold: n[3],
-            memory: n[4],
-        },
-    )
-}
-
-fn casc_parameters() -> impl Strategy<Value = casc::Parameters> {
-    let long = prop_oneof![3 => 0u64..5 << 32, 1 => any::<u64>()];
-    (prop::array::uniform4(spans()), prop::array::uniform3(long), any::<bool>(), numbers())
-        .prop_map(|(spans, long, in_bucket, number)| casc::Parameters {
-            min_runlength: spans[0],
-            shortest_interval: spans[1] / 64,
-            delay: spans[2] / 64,
-            threshold: Q32::from_raw(long[0]),
-            threshold_factor: Q32::from_raw(long[1]),
-            unit: Q32::from_raw(long[2]),
-            m: number,
-            penalty: if in_bucket { casc::Penalty::InBucket } else { casc::Penalty::Restricted },
-            initial_limit: spans[3],
-            phase_margin_percent: number,
-            phase_measurements: number,
-            remeasure_every: spans[3],
-        })
-}
-
-fn cache_fair_parameters() -> impl Strategy<Value = cache_fair::Parameters> {
-    (any::<[u64; 4]>(), prop::array::uniform4(numbers()), prop::array::uniform2(spans())).prop_map(
-        |(long, n, [reconnaissance_limit, shortest_point])| cache_fair::Parameters {
-            data_points: n[0],
-            // Of a length that is reached.
-            reconnaissance: long[0] >> 32,
-            calibration: long[1],
-            repetition: long[2] >> 32,
-            reconnaissance_limit,
-            shortest_point,
-            penalty_limit: n[1],
-            phase_change: n[2],
-            least_ideal_cpi: Q32::from_raw(long[3]),
-            most_debt: n[3],
-        },
-    )
-}
-
-fn dcat_parameters() -> impl Strategy<Value = dcat::Parameters> {
-    (any::<[u64; 5]>(), any::<[bool; 4]>(), prop::array::uniform3(numbers())).prop_map(
-        |(long, [fair, stops, ipc, refuse], [streaming_thr, idle_mhz, most_phases])| {
-            dcat::Parameters {
-                period: Duration::from_nanos(long[0]),
-                objective: if fair {
-                    dcat::Objective::MaxFairness
-                } else {
-                    dcat::Objective::MaxPerformance
-                },
-                llc_ref_thr: Q32::from_raw(long[1]),
-                llc_miss_rate_thr: Q32::from_raw(long[2] >> 20),
-                ipc_imp_thr: Q32::from_raw(long[3] >> 20),
-                phase_change_thr: Q32::from_raw(long[4] >> 20),
-                streaming_thr,
-                idle_mhz,
-                receiver_stops_on_misses: stops,
-                reclaim_on_ipc: ipc,
-                refuse_overcommitment: refuse,
-                most_phases,
-            }
-        },
-    )
-}
-
-fn lfoc_parameters() -> impl Strategy<Value = lfoc::Parameters> {
-    (prop::array::uniform21(numbers()), any::<[u64; 4]>(), any::<[bool; 2]>()).prop_map(
-        |(n, long, [early_stop_heeds_stalls, pair_clustering])| lfoc::Parameters {
-            max_streaming_way: n[0],
-            gaps_per_streaming: n[1],
-            max_ways_streaming: n[2],
-            streaming_slowdown_percent: n[3],
-            streaming_slowdown_bound_percent: n[4],
-            sensitive_slowdown_percent: n[5],
-            sensitive_from_ways: n[6],
-            warm_up_intervals: n[7],
-            low_threshold_percent: n[8],
-            stalls_percent: n[9],
-            averaged_periods: n[10],
-            critical_slowdown_percent: n[11],
-            streaming_stop_sizes: n[12],
-            streaming_stop_slowdown_percent: n[13],
-            discarded_windows: n[14],
-            most_discarded_windows: n[15],
-            settled_percent: n[16],
-            windows_per_size: n[17],
-            sampling_patience: n[18],
-            most_persistence: n[19],
-            help_cost_percent: n[20],
-            normal_window: long[0],
-            sampling_window: long[1],
-            high_threshold: Q32::from_raw(long[2]),
-            streaming_llcmpkc: Q32::from_raw(long[2]),
-            decision_period: Duration::from_nanos(long[3]),
-            early_stop_heeds_stalls,
-            pair_clustering,
-            ..lfoc::Parameters::default()
-        },
-    )
 }
 
 /// Tells the events, but for those that no machine tells: a start of what runs, an exit of what
 /// does not.
 fn tell(made: &Made, events: &[Event]) -> u32 {
     let mut policy = made.policy();
+    // dCat may decide about what has just come, and then about a round that was over.
+    let mut told = Told::new(made.partitions(), matches!(made, Made::Dcat(_)));
     let (mut llc, mut running, mut plans, mut count) = (None, Vec::new(), 0, 0);
     for (nanos, event) in (0..).zip(events) {
         match event {
@@ -375,34 +270,44 @@ fn tell(made: &Made, events: &[Event]) -> u32 {
             count = cpus.count;
         }
         let lives = |thread: &ThreadId| running.contains(&thread.app);
-        policy.handle(Time::from_nanos(nanos << 28), event, &mut |action| match action {
-            Action::Partition { partition, .. } => {
-                let legal = partition.check(&llc.unwrap(), running.iter().copied());
-                assert_eq!(legal, Ok(()), "{event:?}: {partition:?}");
-                if matches!(made, Made::Locpart(_)) && !running.is_empty() {
-                    // Every way is somebody's, and nobody else's.
-                    let masks = partition.masks();
-                    let all = masks.iter().fold(0, |all, mask| all | mask.bits()).count_ones();
-                    let sum: u32 = masks.iter().map(|mask| mask.count()).sum();
-                    assert!(all == sum && sum == llc.unwrap().ways.get(), "{partition:?}");
+        told.event(event);
+        policy.handle(Time::from_nanos(nanos << 28), event, &mut |action| {
+            told.action(&action, &running);
+            match action {
+                Action::Partition { partition, .. } => {
+                    let legal = partition.check(&llc.unwrap(), running.iter().copied());
+                    assert_eq!(legal, Ok(()), "{event:?}: {partition:?}");
+                    if matches!(made, Made::Locpart(_)) && !running.is_empty() {
+                        // Every way is somebody's, and nobody else's.
+                        let masks = partition.masks();
+                        let all = masks.iter().fold(0, |all, mask| all | mask.bits()).count_ones();
+                        let sum: u32 = masks.iter().map(|mask| mask.count()).sum();
+                        assert!(all == sum && sum == llc.unwrap().ways.get(), "{partition:?}");
+                    }
+                    plans += 1;
                 }
-                plans += 1;
+                Action::Quantum { thread, time, .. } => {
+                    assert!(lives(&thread) && !time.is_zero(), "{event:?}: {action:?}");
+                }
+                Action::Allow { thread, cpus, .. } => {
+                    assert!(lives(&thread), "{event:?}: {thread}");
+                    assert!(cpus.is_sorted_by(|a, b| a < b) && cpus.iter().all(|&cpu| cpu < count));
+                }
+                Action::Priority { threads, .. } => {
+                    assert!(
+                        !threads.is_empty() && threads.iter().all(lives),
+                        "{event:?}: {threads:?}"
+                    );
+                }
+                Action::Estimated { thread, value, .. } => {
+                    let is_score = matches!(made, Made::Casc(_));
+                    assert!(
+                        lives(&thread) && (!is_score || value <= Q32::from_int(100)),
+                        "{value:?}"
+                    );
+                }
+                _ => {}
             }
-            Action::Quantum { thread, time, .. } => {
-                assert!(lives(&thread) && !time.is_zero(), "{event:?}: {action:?}");
-            }
-            Action::Allow { thread, cpus, .. } => {
-                assert!(lives(&thread), "{event:?}: {thread}");
-                assert!(cpus.is_sorted_by(|a, b| a < b) && cpus.iter().all(|&cpu| cpu < count));
-            }
-            Action::Priority { threads, .. } => {
-                assert!(!threads.is_empty() && threads.iter().all(lives), "{event:?}: {threads:?}");
-            }
-            Action::Estimated { thread, value, .. } => {
-                let is_score = matches!(made, Made::Casc(_));
-                assert!(lives(&thread) && (!is_score || value <= Q32::from_int(100)), "{value:?}");
-            }
-            _ => {}
         });
     }
     plans
@@ -451,5 +356,21 @@ proptest! {
         for event in &events {
             policy.handle(Time::ZERO, event, &mut |_| ());
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None, cases: 3000, ..ProptestConfig::default()
+    })]
+
+    /// As docs/own-policy.md says.
+    #[test]
+    fn the_policy_of_ones_own_makes_legal_plans(
+        llc in llcs(),
+        events in prop::collection::vec(events(), 0..120),
+    ) {
+        let all: Vec<Event> = [Event::Machine(llc)].into_iter().chain(events).collect();
+        tell(&Made::Climb, &all);
     }
 }

@@ -9,12 +9,10 @@ use super::calibration::{Account, judge};
 use super::phase::Accesses;
 use super::recon::{Fit, MOST_POINTS, Point, equation_1, equation_2, mean};
 use crate::regression::held;
+use crate::words::{FAIR_CPI, FAIR_MISS_RATE};
 
 /// A number that was found out: which, as it is held to be, and as it came out.
 pub(super) type Tell<'a> = &'a mut dyn FnMut(&'static str, Q32, i64);
-
-const MISS_RATE: &str = "fair miss rate, misses per 1000 cycles";
-const CPI: &str = "fair CPI, cycles per instruction";
 
 /// A reconnaissance that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +119,7 @@ impl Fair {
                 self.cpi = Some(cpi);
                 if self.told_cpi.is_none_or(|told| differ(told, cpi)) {
                     self.told_cpi = Some(cpi);
-                    tell(CPI, cpi, held(cpi.raw().into()));
+                    tell(FAIR_CPI.text(), cpi, held(cpi.raw().into()));
                 }
                 if possible {
                     self.account.window(cycles, fair_cycles, most);
@@ -152,7 +150,7 @@ impl Fair {
         if let Some(rate) = rate.filter(|_| rate != self.rate) {
             let raw = equation_1(&self.points).and_then(|line| equation_2(&line, co_runners));
             let raw = held(i128::from(raw.unwrap_or(0)) * 1000);
-            tell(MISS_RATE, Q32::from_raw(rate.raw().saturating_mul(1000)), raw);
+            tell(FAIR_MISS_RATE.text(), Q32::from_raw(rate.raw().saturating_mul(1000)), raw);
         }
         self.rate = rate;
     }

@@ -8,6 +8,7 @@ use fairways_core::{Action, ThreadId, Time, Together};
 use super::buckets::Assignment;
 use super::thread::{Measurement, Thread};
 use super::{Casc, SHORTEST, matching, rates};
+use crate::words::PCMR;
 
 impl Casc {
     /// How many PCMRs are known.
@@ -138,6 +139,5 @@ impl Casc {
 /// Takes a PCMR over, and publishes it.
 fn tell(thread: &mut Thread, raw: i64, by: Measurement, act: &mut dyn FnMut(Action<'_>)) {
     let value = thread.learn(raw, by);
-    let what = "PCMR, misses per 100 L2 references";
-    act(Action::Estimated { thread: thread.id, what, value, raw });
+    act(Action::Estimated { thread: thread.id, what: PCMR.text(), value, raw });
 }

@@ -7,7 +7,8 @@ use fairways_core::{AppId, Llc};
 use super::workload::Workload;
 use crate::running::Program;
 
-const TOO_MANY: &str = "more programs than classes of service or ways: the last ones share";
+pub(super) const TOO_MANY: &str =
+    "more programs than classes of service or ways: the last ones share";
 const OVERCOMMITTED: &str =
     "more ways are promised than there are: promises hold while others do not claim theirs";
 const REFUSED: &str = "more ways are promised than there are: the last promises are refused";

@@ -20,7 +20,7 @@ impl Workload {
             Detected::New => return self.reclaim("a phase began"),
             Detected::Back => {
                 self.reclaim("a phase came back");
-                let preferred = self.phases.current().and_then(|p| p.preferred(self.baseline, thr));
+                let preferred = self.preferred(thr);
                 self.jump = preferred.filter(|&ways| ways > self.baseline);
                 return;
             }
@@ -185,7 +185,7 @@ impl Workload {
     /// It keeps what it prefers, and gives back what is more.
     fn stops(&mut self, why: &'static str, thr: Q32) {
         self.become_(Class::Keeper, why);
-        let preferred = self.phases.current().and_then(|phase| phase.preferred(self.baseline, thr));
+        let preferred = self.preferred(thr);
         self.give(preferred.map_or(self.ways, |ways| ways.min(self.ways)), Gave::Nothing);
         self.claim = self.claim.min(self.baseline);
         if let Some(phase) = self.phases.current_mut() {

@@ -36,15 +36,17 @@ use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, 
 
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
+use crate::telling::{Teller, raw, ways};
+use crate::words;
 use workload::Workload;
 
 pub use parameters::{Objective, Parameters};
 pub use workload::Class;
 
 /// Why there is a plan at the end of a round.
-const SHOWN: &str = "what the last round has shown";
-const UNMET: &str =
-    "what the last round has shown; promises that more claim than there are ways wait";
+const CHANGED: &str = "the programs have changed: baselines first, spare ways to whom they help";
+const SHOWN: &str = "baselines first, spare ways to whom they help";
+const UNMET: &str = "baselines first; more is claimed of them than there are ways, and some wait";
 
 /// The `dcat` policy.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +105,8 @@ impl Dcat {
         );
         let total = self.own_ways();
         allocate::claims(&mut self.workloads, total, &self.parameters);
-        self.plan(self.warning.unwrap_or("the programs have changed"), act);
+        self.tell(act);
+        self.plan(self.warning.unwrap_or(CHANGED), act);
         if self.began.is_none_or(|began| began == at) {
             self.begin(at, act);
         } else {
@@ -147,7 +150,7 @@ impl Dcat {
         }
         let total = self.own_ways();
         allocate::allocate(&mut self.workloads, total, &self.parameters);
-        self.tell_classes(act);
+        self.tell(act);
         if self.last.is_none() || self.workloads.iter().any(|one| one.ways != one.planned) {
             let kept = self.workloads.iter().all(|one| one.ways >= one.claim);
             self.plan(if kept { SHOWN } else { UNMET }, act);
@@ -181,7 +184,7 @@ impl Dcat {
             }
             (one.before, one.planned) = (one.planned, one.ways);
         }
-        self.last = self.running.plan(act, |llc, _, partition| {
+        self.last = self.running.plan(act, |llc, _, partition, _| {
             let each = workloads.iter().map(|one| Wanted {
                 owner: Some(one.app),
                 ways: one.ways,
@@ -213,12 +216,33 @@ impl Dcat {
         }
     }
 
-    fn tell_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        for one in &mut self.workloads {
-            if one.told.replace(one.class) != Some(one.class) {
-                act(Action::Classified { app: one.app, class: one.class.name(), reason: one.why });
-            }
+    /// Tells what each program is held to be, and by which numbers.
+    fn tell(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { parameters, running, workloads, others, .. } = self;
+        let mut teller = running.teller(act);
+        for one in workloads {
+            one.tell(parameters.ipc_imp_thr, &mut teller);
         }
+        for &app in others.iter() {
+            teller.class(app, "crowded", admission::TOO_MANY);
+        }
+    }
+}
+
+impl Workload {
+    /// IPC changes with every window: it is told where the class, the baseline or the ways are others.
+    fn tell(&self, thr: Q32, teller: &mut Teller<'_>) {
+        let app = self.app;
+        let (baseline, own) = (ways(self.baseline), ways(self.ways));
+        let news = teller.class(app, self.class.name(), self.why)
+            || teller.told(app, words::BASELINE) != baseline
+            || teller.told(app, words::WAYS) != own;
+        let ipc = self.normalised(self.planned).and_then(raw);
+        let ipc = if news { ipc } else { ipc.and(teller.told(app, words::NORMALIZED_IPC)) };
+        let marked = matches!(self.class, Class::Receiver | Class::Keeper);
+        let preferred = self.preferred(thr).filter(|_| marked).and_then(ways);
+        let what = [words::BASELINE, words::WAYS, words::NORMALIZED_IPC, words::PREFERRED];
+        teller.numbers(app, what, [baseline, own, ipc, preferred]);
     }
 }
 

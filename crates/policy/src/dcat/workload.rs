@@ -74,8 +74,6 @@ pub(super) struct Workload {
     pub(super) before: u32,
     /// What it has still to go down to, as a plan that was refused had it.
     pub(super) owed: Option<u32>,
-    /// The class that was told last.
-    pub(super) told: Option<Class>,
 }
 
 /// Why a Donor gave ways away.
@@ -110,7 +108,6 @@ impl Workload {
             planned: 0,
             before: 0,
             owed: None,
-            told: None,
         }
     }
 
@@ -143,7 +140,7 @@ impl Workload {
 
     /// It goes back to its baseline, at once.
     pub(super) fn reclaim(&mut self, why: &'static str) {
-        self.become_(Class::Reclaim, why);
+        (self.class, self.why) = (Class::Reclaim, why);
         self.ways = self.ways.min(self.baseline);
         self.claim = self.baseline;
         (self.grew, self.gave, self.jump) = (None, Gave::Nothing, None);
@@ -207,6 +204,11 @@ impl Workload {
     /// IPC with `ways` ways over that with the baseline, in this phase; `None` if it was not seen.
     pub(super) fn normalised(&self, ways: u32) -> Option<Q32> {
         self.phases.current()?.normalised(ways, self.baseline)
+    }
+
+    /// The ways that it prefers in this phase, as far as is known; `None` without a baseline.
+    pub(super) fn preferred(&self, thr: Q32) -> Option<u32> {
+        self.phases.current()?.preferred(self.baseline, thr)
     }
 
     /// What its last way brought.

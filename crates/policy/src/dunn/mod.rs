@@ -25,6 +25,8 @@ use fairways_core::{
 };
 
 use crate::running::{Change, Program, Running, everybody};
+use crate::telling::{self, Teller};
+use crate::words;
 use kmeans::Runs;
 use ways::ways_for;
 
@@ -112,8 +114,10 @@ impl Dunn {
         let programs = self.running.programs();
         let reason = cluster(&self.parameters, &llc, programs, &self.readings, &mut next);
         if core::mem::take(&mut self.overdue) || next != *self.running.partition() {
-            self.running.plan(act, |_, _, partition| {
+            let readings = &self.readings;
+            self.running.plan(act, |_, programs, partition, teller| {
                 *partition = next;
+                tell(programs, readings, partition, teller);
                 reason
             });
         }
@@ -159,6 +163,31 @@ fn stalls(program: &Program, readings: &[Reading]) -> Option<Q32> {
     let reading = readings.iter().find(|reading| reading.app == program.app)?;
     let Reading { cycles, stalls, .. } = *reading;
     (cycles > 0).then(|| Q32::ratio(stalls.min(cycles), cycles))
+}
+
+/// Tells by what each program was clustered, and where it came.
+fn tell(
+    programs: &[Program],
+    readings: &[Reading],
+    partition: &Partition,
+    teller: &mut Teller<'_>,
+) {
+    let whole = partition.masks().len() < 2;
+    for program in programs {
+        let place = partition.places().iter().find(|place| place.app == program.app);
+        let (Some(place), app) = (place, program.app) else { continue };
+        let Some(stalls) = stalls(program, readings) else {
+            teller.class(app, "unknown", "no reading yet: it may fill every way");
+            continue;
+        };
+        let reason = match place.cluster {
+            _ if whole => "fewer than two different readings",
+            0 => "in the cluster that stalls most, with every way",
+            _ => "in a cluster that stalls less, with fewer ways",
+        };
+        teller.class(app, telling::cluster(place.cluster), reason);
+        teller.numbers(app, [words::STALLS], [telling::raw(stalls)]);
+    }
 }
 
 fn cluster(

@@ -98,3 +98,29 @@ fn readings_add_up_and_a_period_later_there_is_a_plan_if_it_is_another() {
     tell(&mut policy, &Event::Refused { plan: PlanId::default(), why });
     assert_eq!(tell(&mut policy, &Event::Woke), [plan]);
 }
+
+#[test]
+fn who_is_in_which_cluster_by_which_stalls_is_told() {
+    let mut policy = Dunn::default();
+    let (mut classes, mut numbers) = (Vec::new(), Vec::new());
+    let stalls = [Some(20), Some(80), Some(2), Some(78), None];
+    let events = (0..).zip(stalls).map(|(app, stalls)| start(app, stalls));
+    for event in core::iter::once(Event::Machine(LLC)).chain(events) {
+        policy.handle(Time::ZERO, &event, &mut |action| match action {
+            Action::Classified { app, class, .. } => classes.push((app.0, class)),
+            Action::Estimated { thread, what, value, .. } => {
+                assert_eq!(what, words::STALLS.text());
+                numbers.push((thread.app.0, value));
+            }
+            _ => {}
+        });
+    }
+    let last = |app: u32| classes.iter().rfind(|&&(of, _)| of == app).unwrap().1;
+    let clusters = ["cluster B", "cluster A", "cluster B", "cluster A", "unknown"];
+    assert_eq!([0, 1, 2, 3, 4].map(last), clusters);
+    for (app, percent) in [(0, 20), (1, 80), (2, 2), (3, 78)] {
+        let last = numbers.iter().rfind(|&&(of, _)| of == app).unwrap().1;
+        assert_eq!(last, Q32::ratio(percent, 100));
+    }
+    assert!(!numbers.iter().any(|&(app, _)| app == 4));
+}

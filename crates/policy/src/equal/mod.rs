@@ -21,7 +21,7 @@ impl Policy for Equal {
         if !self.running.take_others(event) {
             return;
         }
-        self.running.plan(act, |llc, programs, partition| {
+        self.running.plan(act, |llc, programs, partition, _| {
             let most = llc.max_clusters();
             let clusters = u32::try_from(programs.len()).map_or(most, |count| count.min(most));
             let mut stack = Stack::new(llc);

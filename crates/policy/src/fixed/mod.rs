@@ -12,6 +12,8 @@ use fairways_core::{Action, AppId, Event, Llc, Partition, Policy, Time};
 
 use crate::running::{Program, Running};
 use crate::split::{Stack, evenly};
+use crate::telling::{self, Teller};
+use crate::words;
 
 /// The `static` policy; it has no parameters.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +33,12 @@ impl Policy for Static {
     }
 }
 
-fn promised(llc: &Llc, programs: &[Program], partition: &mut Partition) -> &'static str {
+fn promised(
+    llc: &Llc,
+    programs: &[Program],
+    partition: &mut Partition,
+    teller: &mut Teller<'_>,
+) -> &'static str {
     let wanted =
         |program: &Program| program.wish.baseline_ways.map(|ways| ways.max(llc.min_ways()));
     let total: u64 = programs.iter().filter_map(wanted).map(u64::from).sum();
@@ -50,6 +57,8 @@ fn promised(llc: &Llc, programs: &[Program], partition: &mut Partition) -> &'sta
     for program in programs {
         match wanted(program) {
             Some(ways) if ways <= free && clusters > 0 => {
+                teller.class(program.app, "promised", "ways of its own were promised to it");
+                teller.numbers(program.app, [words::BASELINE], [telling::ways(ways)]);
                 let cluster = partition.add_cluster(stack.next(ways));
                 partition.place(program.app, cluster);
                 free -= ways;
@@ -57,6 +66,12 @@ fn promised(llc: &Llc, programs: &[Program], partition: &mut Partition) -> &'sta
             }
             promise => {
                 broken |= promise.is_some();
+                let reason = if promise.is_some() {
+                    "what was promised to it does not fit beside the others"
+                } else {
+                    "no ways were promised to it"
+                };
+                teller.class(program.app, "sharing", reason);
                 rest.push(program.app);
             }
         }

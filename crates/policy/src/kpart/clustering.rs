@@ -3,32 +3,53 @@
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use fairways_core::{Llc, Partition};
+use fairways_core::{AppId, Llc, Partition, Q32, Ways};
 
 use super::learner::Learner;
 use super::levels;
 use super::merge::Tables;
 use crate::lookahead::Lookahead;
+use crate::occupancy::{Quick, between};
 use crate::running::{Program, everybody};
 use crate::split::Stack;
+use crate::telling::{self, Teller, raw};
+use crate::words;
+
+const UNMEASURED: &str = "unmeasured";
+const MEASURED: &str = "measured";
 
 pub(super) fn everybody_for_now(
     llc: &Llc,
-    programs: &[Program],
+    (programs, learners): (&[Program], &[Learner]),
     partition: &mut Partition,
+    teller: &mut Teller<'_>,
 ) -> &'static str {
     everybody(llc, programs, partition);
+    tell_measured((programs, learners), "its plan was refused, and is to be made again", teller);
     "a plan was refused: no partitioning until it is made again"
+}
+
+/// Tells that programs of which all is known are in no cluster now.
+pub(super) fn tell_measured(
+    (programs, learners): (&[Program], &[Learner]),
+    reason: &'static str,
+    teller: &mut Teller<'_>,
+) {
+    let learner = |app| learners.iter().find(|one| one.app == app);
+    let measured = |app| learner(app).is_some_and(|one| !one.measured.is_empty());
+    for program in programs.iter().filter(|one| one.profile.is_some() || measured(one.app)) {
+        teller.class(program.app, MEASURED, reason);
+    }
 }
 
 /// Clusters programs of which everything is known, once all others have been tried in vain: those join the
 /// largest cluster.
 pub(super) fn cluster(
     llc: &Llc,
-    programs: &[Program],
-    learners: &[Learner],
+    (programs, learners): (&[Program], &[Learner]),
     lookahead: &mut Lookahead,
     partition: &mut Partition,
+    teller: &mut Teller<'_>,
 ) -> &'static str {
     let learner = |program: &Program| learners.iter().find(|one| one.app == program.app);
     let tables = |program: &Program| {
@@ -52,6 +73,8 @@ pub(super) fn cluster(
     }
     if waiting || known.is_empty() {
         everybody(llc, programs, partition);
+        unknown.iter().for_each(|&app| _ = teller.class(app, UNMEASURED, "not measured yet"));
+        known.iter().for_each(|&app| _ = teller.class(app, MEASURED, "others are not yet"));
         return "not every program has been measured: no partitioning";
     }
     let tables = all;
@@ -59,11 +82,42 @@ pub(super) fn cluster(
     let mut stack = Stack::new(llc);
     for (members, &ways) in level.clusters.iter().zip(&level.ways) {
         let cluster = partition.add_cluster(stack.next(ways));
-        let members = members.iter().map(|&index| known[index]);
-        partition.place_all(members, cluster..=cluster);
+        let apps = members.iter().map(|&index| known[index]);
+        partition.place_all(apps, cluster..=cluster);
+        tell(cluster, members, (&known, &tables), (ways, llc.ways), teller);
     }
     let largest = (0..).zip(&level.ways).max_by_key(|&(cluster, ways)| (ways, Reverse(cluster)));
     let largest = largest.map_or(0, |(cluster, _)| cluster);
+    for &app in &unknown {
+        let reason = "measuring it was given up: with the largest cluster";
+        teller.class(app, UNMEASURED, reason);
+    }
     partition.place_all(unknown, largest..=largest);
     "the clusters and ways at which speedups over an equal share add up to the most"
+}
+
+/// Tells how the members of a cluster with so many ways of the cache are to fare by their tables.
+fn tell(
+    cluster: u32,
+    members: &[usize],
+    (apps, tables): (&[AppId], &[Tables]),
+    (ways, all): (u32, Ways),
+    teller: &mut Teller<'_>,
+) {
+    let mut sweep = Quick::default();
+    sweep.restart(members.iter().map(|&index| &tables[index].llcmpki));
+    (0..ways).for_each(|_| sweep.step());
+    let reason = match members {
+        [_] => "alone, where speedups add up to the most",
+        _ => "with those beside whom it loses least, where speedups add up to the most",
+    };
+    for (&index, occupancy) in members.iter().zip(sweep.occupancy()) {
+        let (app, Tables { speedup, .. }) = (apps[index], &tables[index]);
+        let here = between(speedup, occupancy);
+        teller.class(app, telling::cluster(cluster), reason);
+        let slowdown = Q32::ratio(speedup.at(all.get()).raw(), here);
+        let what = [words::LOOKAHEAD, words::SPEEDUP, words::SLOWDOWN];
+        let numbers = [telling::ways(ways), raw(Q32::from_raw(here)), raw(slowdown)];
+        teller.numbers(app, what, numbers);
+    }
 }

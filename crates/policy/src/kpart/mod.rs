@@ -31,7 +31,7 @@ use fairways_core::{Action, AppId, Curve, Event, Every, PlanId, Policy, Sample, 
 
 use crate::lookahead::Lookahead;
 use crate::running::{Change, Running};
-use clustering::{cluster, everybody_for_now};
+use clustering::{cluster, everybody_for_now, tell_measured};
 pub use dynaway::SAMPLING;
 use dynaway::{Next, Session};
 use learner::{Learner, MOST_FAILURES};
@@ -224,15 +224,18 @@ impl KPart {
         }
         let Self { running, lookahead, learners, session, plan, .. } = self;
         if let Some(session) = session {
-            let made = running
-                .plan(act, |llc, programs, partition| session.plan(llc, programs, partition));
+            let made = running.plan(act, |llc, programs, partition, teller| {
+                let reason = "in no cluster while another is measured";
+                tell_measured((programs, learners), reason, teller);
+                session.plan(llc, programs, partition)
+            });
             session.joined = session.plan.is_some();
             session.plan = session.plan.or(made);
             *plan = made;
             return;
         }
-        *plan = running.plan(act, |llc, programs, partition| {
-            cluster(llc, programs, learners, lookahead, partition)
+        *plan = running.plan(act, |llc, programs, partition, teller| {
+            cluster(llc, (programs, learners), lookahead, partition, teller)
         });
     }
 }
@@ -273,7 +276,10 @@ impl Policy for KPart {
                     self.give_up(act);
                     self.go_on(act);
                 } else if !self.overdue {
-                    self.plan = self.running.plan(act, everybody_for_now);
+                    let learners = &self.learners;
+                    self.plan = self.running.plan(act, |llc, programs, partition, teller| {
+                        everybody_for_now(llc, (programs, learners), partition, teller)
+                    });
                     self.overdue = true;
                     if !self.awake {
                         self.awake = true;

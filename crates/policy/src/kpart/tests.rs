@@ -3,9 +3,10 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use fairways_core::{Counters, Llc, Partition, PartitionError, Ways, Wish};
+use fairways_core::{Counters, Llc, Partition, PartitionError, Q32, Ways, Wish};
 
 use super::*;
+use crate::words;
 
 const fn llc(ways: u32) -> Llc {
     match Ways::new(ways) {
@@ -23,6 +24,9 @@ struct Bench {
     plan: Option<PlanId>,
     plans: u32,
     watched: BTreeMap<u32, u64>,
+    /// What was told: the class of each program, and why; and the numbers of its class.
+    classes: BTreeMap<u32, (&'static str, &'static str)>,
+    numbers: BTreeMap<(u32, &'static str), Q32>,
 }
 
 impl Bench {
@@ -36,12 +40,19 @@ impl Bench {
     }
 
     fn tell(&mut self, event: &Event) {
-        let Self { policy, partition, reason, plan, plans, watched } = self;
+        let Self { policy, partition, reason, plan, plans, watched, classes, numbers } = self;
         policy.handle(Time::ZERO, event, &mut |action| match action {
             Action::Partition { plan: made, partition: made_of, reason: why } => {
                 partition.clone_from(made_of);
                 (*plan, *reason) = (Some(made), why);
                 *plans += 1;
+            }
+            Action::Classified { app, class, reason } => {
+                classes.insert(app.0, (class, reason));
+                numbers.retain(|&(of, _), _| of != app.0);
+            }
+            Action::Estimated { thread, what, value, .. } => {
+                numbers.insert((thread.app.0, what), value);
             }
             Action::Watch { app, every: Every::Instructions(window) } => {
                 watched.insert(app.0, window);
@@ -112,10 +123,14 @@ fn a_refused_plan_is_made_again_and_meanwhile_there_is_none() {
     bench.measure(&[]);
     let decided = bench.clusters();
     assert_eq!((decided.len(), bench.measured()), (2, None));
+    assert!(!bench.numbers.is_empty());
     bench.refuse();
     assert_eq!(bench.clusters(), [11]);
+    // What was to be expected of the clusters is no longer said.
+    assert!(bench.numbers.is_empty() && bench.classes.values().all(|told| told.0 == "measured"));
     bench.tell(&Event::Woke);
     assert_eq!(bench.clusters(), decided);
+    assert_eq!((bench.numbers.len(), bench.classes[&0].0), (6, "cluster A"));
     let plans = bench.plans;
     bench.tell(&Event::Woke);
     assert_eq!(bench.plans, plans);
@@ -160,4 +175,27 @@ fn a_measurement_that_cannot_go_on_is_not_watched_any_more() {
     // Who remains alone is left in peace.
     bench.tell(&Event::Exited { app: AppId(1) });
     assert_eq!((bench.measured(), bench.clusters()), (None, [11].into()));
+}
+
+/// What a program is to gain over an equal share, and to lose against the whole cache.
+#[test]
+fn what_speedups_are_to_be_expected_is_told() {
+    let mut bench = Bench::with(2);
+    assert_eq!(bench.classes[&0], ("unmeasured", "not measured yet"));
+    bench.measure(&[]);
+    let clusters = bench.clusters();
+    assert_eq!(clusters.len(), 2);
+    for app in [0, 1] {
+        let own = bench.partition.mask_of(AppId(app)).unwrap();
+        let cluster = bench.partition.masks().iter().position(|&mask| mask == own).unwrap();
+        assert_eq!(bench.classes[&app].0, ["cluster A", "cluster B"][cluster]);
+        assert!(bench.classes[&app].1.starts_with("alone"));
+        let number = |what| bench.numbers[&(app, what)];
+        assert_eq!(number(words::LOOKAHEAD.text()), Q32::from_int(own.count()));
+        // Its IPC is (ways + app) / 3; an equal share is 6 ways of 11, and the whole cache does what 10 do.
+        let ipc = |ways: u32| u64::from(ways.min(10) + app);
+        let close = |told: Q32, exact: Q32| told.raw().abs_diff(exact.raw()) < 1 << 12;
+        assert!(close(number(words::SPEEDUP.text()), Q32::ratio(ipc(own.count()), ipc(6))));
+        assert!(close(number(words::SLOWDOWN.text()), Q32::ratio(ipc(11), ipc(own.count()))));
+    }
 }

@@ -1,6 +1,6 @@
 //! Table 1: what kind of program is it?
 
-use fairways_core::{Curve, Profile, Ways};
+use fairways_core::{Curve, Profile, Q32, Ways};
 
 use super::Parameters;
 use crate::slowdown::Reference;
@@ -69,10 +69,37 @@ pub(crate) fn class_of(known: Known<'_>, ways: Ways, p: &Parameters) -> Class {
     }
 }
 
+/// The LLCMPKC that makes a program a streaming one: with the fewest ways with which both conditions hold.
+pub(crate) fn streaming_llcmpkc(known: Known<'_>, ways: Ways, p: &Parameters) -> Option<Q32> {
+    let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
+    let bound = u128::from(p.streaming_slowdown_percent);
+    let slowed = |ways: u32| alone > bound * u128::from(known.ipc.at(ways).raw());
+    let mut there = (1..=ways.get()).filter(|&ways| !slowed(ways));
+    there.find_map(|ways| {
+        Some(known.llcmpkc.at(ways)).filter(|&llcmpkc| llcmpkc >= p.streaming_llcmpkc)
+    })
+}
+
+/// Where slowdown falls below 5 % (§4.2, the critical size); the whole cache if nowhere (decision
+/// LFOC 14).
+pub(crate) fn critical_ways(known: Known<'_>, ways: Ways, p: &Parameters) -> u32 {
+    let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
+    let critical = |&ways: &u32| {
+        alone < u128::from(p.critical_slowdown_percent) * u128::from(known.ipc.at(ways).raw())
+    };
+    (1..=ways.get()).find(critical).unwrap_or(ways.get())
+}
+
+/// The same by a slowdown table, which is rounded in its last bit: for people.
+pub(crate) fn critical_size(slowdowns: &Curve, ways: Ways, p: &Parameters) -> u32 {
+    let bound = u64::from(p.critical_slowdown_percent).saturating_mul(Q32::ONE.raw());
+    let critical = |slowdown: &Q32| slowdown.raw().saturating_mul(100) < bound;
+    let within = slowdowns.values().iter().take(ways.get() as usize);
+    (1..).zip(within).find(|(_, slowdown)| critical(slowdown)).map_or(ways.get(), |(ways, _)| ways)
+}
+
 #[cfg(test)]
 mod tests {
-    use fairways_core::{Curve, Q32};
-
     use super::*;
 
     /// The class of a program with these slowdowns (in percent) and LLCMPKCs.

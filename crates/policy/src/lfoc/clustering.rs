@@ -8,10 +8,13 @@ use super::Parameters;
 use super::monitor::Learners;
 use super::pairing::Pairing;
 use super::sets::Sets;
+use super::telling::undivided;
 use crate::lookahead::Lookahead;
 use crate::running::{Program, everybody};
 use crate::sharing::Sharing;
 use crate::split::Stack;
+use crate::telling::{Teller, raw, ways};
+use crate::words;
 
 /// What a decision computes with; reused, so that a decision allocates nothing once it has seen as
 /// many programs of each class.
@@ -98,18 +101,19 @@ impl Streaming {
 }
 
 impl Clustering {
-    /// Clusters the programs that run, which are those of `sets`. Returns the reason.
+    /// Clusters the programs that run, which are those of `sets`, and tells of the sensitive ones. Returns the
+    /// reason.
     pub(crate) fn cluster(
         &mut self,
         p: &Parameters,
         llc: &Llc,
-        programs: &[Program],
-        sets: &Sets,
-        learners: &Learners,
+        (programs, sets, learners): (&[Program], &Sets, &Learners),
         partition: &mut Partition,
+        teller: &mut Teller<'_>,
     ) -> &'static str {
         if sets.sensitive.is_empty() || llc.max_clusters() == 1 {
             everybody(llc, programs, partition);
+            undivided(&sets.sensitive, teller);
             return if sets.sensitive.is_empty() {
                 "no sensitive program: one cluster with every way"
             } else {
@@ -141,7 +145,8 @@ impl Clustering {
             self.read_pressures(llc, programs, sets, learners);
             if sensitive == Sensitive::Crowded {
                 self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
-                self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
+                let owned = self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
+                self.sharing.settle(&self.pressures, owned.last().copied().unwrap_or(0));
             } else {
                 let owned = self.lookahead.owned();
                 self.pairing.divide(p, &sets.slowdowns, &self.pressures, owned);
@@ -152,6 +157,7 @@ impl Clustering {
         }
 
         self.place(p, streaming, sensitive, sets, partition);
+        self.tell(sensitive, sets, teller);
         match (sensitive, streaming.count) {
             (Sensitive::Paired, _) => {
                 "streaming programs confined, sensitive ones paired where fairer"
@@ -163,6 +169,27 @@ impl Clustering {
             (Sensitive::Alone, _) => {
                 "streaming programs confined, sensitive ones own ways by lookahead"
             }
+        }
+    }
+
+    /// Tells of each sensitive program what it needs, what lookahead gave, and how it is to fare by its table.
+    fn tell(&self, sensitive: Sensitive, sets: &Sets, teller: &mut Teller<'_>) {
+        let owned = self.lookahead.owned();
+        let each = sets.sensitive.iter().zip(&sets.critical).zip(&sets.slowdowns);
+        for (index, ((&app, &critical), slowdowns)) in each.enumerate() {
+            let cluster = match sensitive {
+                Sensitive::Alone | Sensitive::Paired => index,
+                Sensitive::Crowded => self.sharing.cluster_of[index] as usize,
+            };
+            let owned = owned[cluster];
+            let slowdown = match sensitive {
+                Sensitive::Alone => None,
+                Sensitive::Paired => Some(self.pairing.slowdown(index)),
+                Sensitive::Crowded => self.sharing.shared(&sets.slowdowns, index),
+            };
+            let slowdown = slowdown.unwrap_or_else(|| slowdowns.at(owned));
+            let what = [words::CRITICAL_SIZE, words::LOOKAHEAD, words::SLOWDOWN];
+            teller.numbers(app, what, [ways(critical), ways(owned), raw(slowdown)]);
         }
     }
 

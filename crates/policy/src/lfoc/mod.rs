@@ -30,6 +30,7 @@ mod pairing;
 mod parameters;
 mod sampling;
 mod sets;
+mod telling;
 #[cfg(test)]
 mod tests;
 
@@ -38,12 +39,13 @@ use alloc::collections::VecDeque;
 
 use fairways_core::{Action, AppId, Event, PlanId, Policy, Profile, Time};
 
-use crate::running::{Change, Running};
+use crate::running::{Change, Program, Running};
 use classify::Known;
 use clustering::Clustering;
 use monitor::{Learner, Learners};
 use sampling::Session;
 use sets::Sets;
+use telling::{By, UNKNOWN};
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
@@ -97,9 +99,13 @@ impl Lfoc {
         match change {
             Change::Machine => {
                 sets.clear();
-                for program in running.programs() {
-                    let profile = program.profile.as_deref();
-                    sets.learn(p, &llc, program.app, profile.map(|profile| given(p, profile)));
+                for index in 0..running.programs().len() {
+                    let Program { app, profile, .. } = running.programs()[index].clone();
+                    let known = profile.as_deref().map(|profile| given(p, profile));
+                    let class = sets.learn(p, &llc, app, known);
+                    if let (Some(class), Some(known)) = (class, known) {
+                        running.tell_class(p, llc.ways, app, (class, By::Profile, known), act);
+                    }
                 }
                 self.resample(&llc, act);
                 if !self.awake {
@@ -109,12 +115,13 @@ impl Lfoc {
             }
             Change::Started => {
                 let Some(program) = running.programs().last() else { return };
-                let (app, profile) = (program.app, program.profile.as_deref());
-                let known = profile.map(|profile| given(p, profile));
-                if let Some(class) = sets.learn(p, &llc, app, known) {
-                    let reason = "its profile";
-                    act(Action::Classified { app, class: class.name(), reason });
+                let (app, profile) = (program.app, program.profile.clone());
+                let known = profile.as_deref().map(|profile| given(p, profile));
+                if let (Some(class), Some(known)) = (sets.learn(p, &llc, app, known), known) {
+                    running.tell_class(p, llc.ways, app, (class, By::Profile, known), act);
                 } else {
+                    let reason = "no profile; to be sampled after its warm-up";
+                    running.teller(act).class(app, UNKNOWN, reason);
                     learners.0.push(Learner::new(app, p));
                     self.watch(app, act);
                 }

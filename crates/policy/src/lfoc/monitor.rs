@@ -49,8 +49,15 @@ struct Persistence {
     needed: u32,
 }
 
-/// Why a program's class has probably changed.
-pub(crate) type Reason = &'static str;
+/// Why a program's class has probably changed: the rule, and the averages that it was asked of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signal {
+    pub(crate) reason: &'static str,
+    pub(crate) llcmpkc: Q32,
+    pub(crate) stalls: Option<Q32>,
+    /// Of a sensitive program.
+    pub(crate) occupancy: Option<Q32>,
+}
 
 impl Learner {
     pub(crate) fn new(app: AppId, p: &Parameters) -> Self {
@@ -99,7 +106,7 @@ impl Learner {
     }
 
     /// Takes in a window; says whether and why the class has probably changed.
-    pub(crate) fn watch(&mut self, p: &Parameters, sample: &Sample) -> Option<Reason> {
+    pub(crate) fn watch(&mut self, p: &Parameters, sample: &Sample) -> Option<Signal> {
         let class = self.class?;
         let llcmpkc = sample.counters.llcmpkc()?;
         if self.unsettled > 0 {
@@ -121,29 +128,32 @@ impl Learner {
     }
 
     /// The three rules of §4.2 on averages over `averaged_periods` (decision LFOC 13).
-    fn signal(&self, class: Class, p: &Parameters) -> Option<Reason> {
+    fn signal(&self, class: Class, p: &Parameters) -> Option<Signal> {
         let llcmpkc = mean(self.history.iter().map(|period| period.llcmpkc))?;
         let stalls = mean(self.history.iter().filter_map(|period| period.stalls));
         let stalled = stalls.is_some_and(|stalls| exceeds_percent(stalls, p.stalls_percent));
         let intensive = llcmpkc > p.high_threshold || stalled;
-        match class {
+        let mut occupancy = None;
+        let reason = match class {
             Class::Light => intensive.then_some("a light program in a memory-intensive phase"),
             Class::Streaming => {
                 let quiet = llcmpkc < p.low_threshold();
                 quiet.then_some("a streaming program that misses little")
             }
             Class::Sensitive => {
-                let occupancy = mean(self.history.iter().map(|period| period.occupancy))?;
+                let own = mean(self.history.iter().map(|period| period.occupancy))?;
+                occupancy = Some(own);
                 let critical = Q32::from_int(self.sampled.as_ref()?.critical_ways);
-                if !intensive && occupancy < critical {
+                if !intensive && own < critical {
                     Some("a sensitive program that needs less than its critical size")
-                } else if llcmpkc > p.high_threshold && occupancy > critical {
+                } else if llcmpkc > p.high_threshold && own > critical {
                     Some("a sensitive program that misses much beyond its critical size")
                 } else {
                     None
                 }
             }
-        }
+        };
+        Some(Signal { reason: reason?, llcmpkc, stalls, occupancy })
     }
 }
 

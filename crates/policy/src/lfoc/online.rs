@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use fairways_core::{Action, AppId, Every, Llc, PlanId, Sample, Time};
 
 use super::Lfoc;
-use super::classify::Known;
 use super::sampling::{Next, Session};
+use super::telling::{By, UNKNOWN, undivided};
 use crate::running::everybody;
 
 /// No sampling that had to be given up is put off for more than this many warm-ups.
@@ -33,9 +33,8 @@ impl Lfoc {
             if sampling || waiting {
                 return;
             }
-            let Some(reason) = learner.watch(p, sample) else { return };
-            let class = "changing";
-            act(Action::Classified { app: sample.app, class, reason });
+            let Some(signal) = learner.watch(p, sample) else { return };
+            self.running.tell_changing(sample.app, &signal, act);
         }
         self.queue.push_back(sample.app);
         if !sampling {
@@ -54,18 +53,22 @@ impl Lfoc {
                 session.grow(largest);
                 self.replan(act);
             }
-            Next::Stop(reason) => self.finish(&llc, reason, act),
+            Next::Stop(by) => self.finish(&llc, by, act),
         }
     }
 
     /// Sampling has found what there is to find.
-    fn finish(&mut self, llc: &Llc, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
+    fn finish(&mut self, llc: &Llc, by: By, act: &mut dyn FnMut(Action<'_>)) {
         let Some(session) = self.leave() else { return };
-        let p = &self.parameters;
+        let Self { parameters: p, running, learners, .. } = self;
         let (app, found) = (session.app, session.finish(p, llc));
-        if let (Some((class, sampled)), Some(learner)) = (found, self.learners.get_mut(app)) {
-            learner.classified(class, sampled, p);
-            act(Action::Classified { app, class: class.name(), reason });
+        if let Some(learner) = learners.get_mut(app) {
+            if let Some((class, sampled)) = found {
+                running.tell_class(p, llc.ways, app, (class, by, sampled.known(p)), act);
+                learner.classified(class, sampled, p);
+            } else {
+                running.tell_unchanged(app, learner.class, act);
+            }
         }
         self.relearn(llc, app);
         self.watch(app, act);
@@ -76,11 +79,7 @@ impl Lfoc {
     fn relearn(&mut self, llc: &Llc, app: AppId) {
         let Self { parameters: p, sets, learners, .. } = self;
         let sampled = learners.get(app).and_then(|learner| learner.sampled.as_ref());
-        let known = sampled.map(|sampled| Known {
-            ipc: &sampled.ipc,
-            llcmpkc: &sampled.llcmpkc,
-            reference: p.sampled_reference,
-        });
+        let known = sampled.map(|sampled| sampled.known(p));
         sets.forget(app);
         sets.learn(p, llc, app, known);
     }
@@ -93,6 +92,7 @@ impl Lfoc {
             let put_off = 1 << learner.given_up.min(MOST_PUT_OFF.ilog2());
             learner.warm_up = self.parameters.warm_up_intervals.max(1).saturating_mul(put_off);
             learner.given_up += 1;
+            self.running.tell_unchanged(app, learner.class, act);
         }
         self.watch(app, act);
         self.go_on(act);
@@ -127,6 +127,8 @@ impl Lfoc {
             if learner.sampled.as_ref().is_some_and(|found| found.ipc.values().len() != ways) {
                 learner.sampled = None;
                 learner.class = None;
+                let reason = "the cache is another one; to be sampled on it";
+                self.running.teller(act).class(app, UNKNOWN, reason);
             }
             self.relearn(llc, app);
         }
@@ -144,7 +146,7 @@ impl Lfoc {
         match &self.session {
             // Another program came while this one had the whole cache: that was the last size.
             Some(session) if session.ways > Session::largest(&llc, others) => {
-                self.finish(&llc, "every size was sampled", act);
+                self.finish(&llc, By::EverySize, act);
                 return;
             }
             Some(_) => {}
@@ -161,8 +163,10 @@ impl Lfoc {
         let Self { parameters: p, running, sets, clustering, learners, session, .. } = self;
         self.overdue = false;
         if let Some(session) = session {
-            self.plan = running
-                .plan(act, |llc, programs, partition| session.plan(llc, programs, partition));
+            self.plan = running.plan(act, |llc, programs, partition, teller| {
+                undivided(&sets.sensitive, teller);
+                session.plan(llc, programs, partition)
+            });
             if session.plan.is_some() {
                 // Others came or went. Windows go on, or programs that come and go faster than a
                 // window lasts would put sampling off for ever.
@@ -175,8 +179,8 @@ impl Lfoc {
             act(Action::Watch { app: session.app, every });
             return;
         }
-        self.plan = running.plan(act, |llc, programs, partition| {
-            clustering.cluster(p, llc, programs, sets, learners, partition)
+        self.plan = running.plan(act, |llc, programs, partition, teller| {
+            clustering.cluster(p, llc, (programs, sets, learners), partition, teller)
         });
         if learners.0.is_empty() {
             return;
@@ -219,8 +223,10 @@ impl Lfoc {
         if core::mem::take(&mut self.divided) {
             // Nobody is to be left with what a sampling partition had to spare. One cluster asks
             // for the least that a machine can have.
-            self.plan = self.running.plan(act, |llc, programs, partition| {
+            let sensitive = &self.sets.sensitive;
+            self.plan = self.running.plan(act, |llc, programs, partition, teller| {
                 everybody(llc, programs, partition);
+                undivided(sensitive, teller);
                 "one cluster with every way until a plan after sampling is accepted"
             });
         }

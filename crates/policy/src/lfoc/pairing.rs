@@ -95,6 +95,11 @@ impl Pairing {
             cluster_of.push(cluster);
         }
     }
+
+    /// What a program's slowdown is by its table, as it was divided last.
+    pub(crate) fn slowdown(&self, index: usize) -> Q32 {
+        Q32::from_raw(self.best.programs[index].slowdown)
+    }
 }
 
 impl State {

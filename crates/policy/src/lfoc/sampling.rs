@@ -3,8 +3,9 @@
 
 use fairways_core::{AppId, Counters, Curve, Llc, MAX_WAYS, Partition, PlanId, Q32, Sample};
 
-use super::classify::{Class, Known, class_of};
+use super::classify::{Class, Known, class_of, critical_ways};
 use super::parameters::Parameters;
+use super::telling::By;
 use crate::running::Program;
 use crate::split::Stack;
 
@@ -88,9 +89,14 @@ impl Sum {
 pub(crate) struct Sampled {
     pub(crate) ipc: Curve,
     pub(crate) llcmpkc: Curve,
-    /// Where slowdown falls below 5 % (§4.2, the critical size); the whole cache if nowhere
-    /// (decision LFOC 14).
+    /// The critical size.
     pub(crate) critical_ways: u32,
+}
+
+impl Sampled {
+    pub(crate) const fn known(&self, p: &Parameters) -> Known<'_> {
+        Known { ipc: &self.ipc, llcmpkc: &self.llcmpkc, reference: p.sampled_reference }
+    }
 }
 
 /// What a window in sampling mode leads to.
@@ -101,7 +107,7 @@ pub(crate) enum Next {
     /// The next size.
     Grow,
     /// The end, and why.
-    Stop(&'static str),
+    Stop(By),
 }
 
 impl Session {
@@ -180,11 +186,11 @@ impl Session {
         self.sizes += 1;
         let settled = || self.is_settled(p, counters.stalls_l2_miss_share());
         if llcmpkc < p.low_threshold() && settled() {
-            Next::Stop("more cache would gain it little: it misses little")
+            Next::Stop(By::MissesLittle)
         } else if self.streams(p, llcmpkc) {
-            Next::Stop("it misses much, and has gained little by more cache")
+            Next::Stop(By::GainsLittle)
         } else if self.ways >= largest || self.sizes as usize == MAX_WAYS {
-            Next::Stop("every size was sampled")
+            Next::Stop(By::EverySize)
         } else {
             Next::Grow
         }
@@ -251,11 +257,7 @@ impl Session {
         let ipc = Curve::from_fn(llc.ways, |ways| at(ways).ipc);
         let llcmpkc = Curve::from_fn(llc.ways, |ways| at(ways).llcmpkc);
         let known = Known { ipc: &ipc, llcmpkc: &llcmpkc, reference: p.sampled_reference };
-        let alone = 100 * u128::from(known.reference.ipc(&ipc, llc.ways).raw());
-        let critical = |&ways: &u32| {
-            alone < u128::from(p.critical_slowdown_percent) * u128::from(ipc.at(ways).raw())
-        };
-        let critical_ways = (1..=llc.ways.get()).find(critical).unwrap_or(llc.ways.get());
+        let critical_ways = critical_ways(known, llc.ways, p);
         let class = class_of(known, llc.ways, p);
         Some((class, Sampled { ipc, llcmpkc, critical_ways }))
     }

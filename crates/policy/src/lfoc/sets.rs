@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Curve, Llc};
 
 use super::Parameters;
-use super::classify::{Class, Known, class_of};
+use super::classify::{Class, Known, class_of, critical_size};
 use crate::slowdown::slowdown_table;
 
 /// The programs by class: ST, CS and LS of the paper, and those of unknown class, each in the
@@ -16,6 +16,8 @@ pub(crate) struct Sets {
     pub(crate) sensitive: Vec<AppId>,
     /// The slowdown table of each sensitive program.
     pub(crate) slowdowns: Vec<Curve>,
+    /// Its critical size in ways.
+    pub(crate) critical: Vec<u32>,
     pub(crate) light: Vec<AppId>,
     pub(crate) unknown: Vec<AppId>,
 }
@@ -25,6 +27,7 @@ impl Sets {
         self.streaming.clear();
         self.sensitive.clear();
         self.slowdowns.clear();
+        self.critical.clear();
         self.light.clear();
         self.unknown.clear();
     }
@@ -49,6 +52,7 @@ impl Sets {
         set.insert(place, app);
         if let (Some(Class::Sensitive), Some(known)) = (class, known) {
             let slowdowns = slowdown_table(known.ipc, llc.ways, known.reference);
+            self.critical.insert(place, critical_size(&slowdowns, llc.ways, p));
             self.slowdowns.insert(place, slowdowns);
         }
         class
@@ -58,6 +62,7 @@ impl Sets {
         if let Some(index) = self.sensitive.iter().position(|&other| other == app) {
             self.sensitive.remove(index);
             self.slowdowns.remove(index);
+            self.critical.remove(index);
             return;
         }
         for set in [&mut self.streaming, &mut self.light, &mut self.unknown] {

@@ -31,6 +31,8 @@ use fairways_core::{Action, AppId, Event, Every, Latencies, Llc, PlanId, Policy,
 
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
+use crate::telling::raw;
+use crate::words;
 use margin::Verdict;
 use party::{Moved, Party};
 
@@ -99,6 +101,7 @@ impl Locpart {
         }
         let moved = self.parties.iter().any(|party| party.ways != party.before);
         party::changed(&mut self.parties, at);
+        self.tell_kinds(act);
         if others || moved || !matches!(change, Change::Wished { .. }) {
             self.plan(if crowded { party::CROWDED } else { CHANGED }, true, act);
         }
@@ -194,7 +197,7 @@ impl Locpart {
     /// Plans what ways everybody has; `changed` says whether programs call for it.
     fn plan(&mut self, reason: &'static str, changed: bool, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parties, layout, .. } = self;
-        let plan = self.running.plan(act, |llc, programs, partition| {
+        let plan = self.running.plan(act, |llc, programs, partition, _| {
             let wanted =
                 |party: &Party| Wanted { owner: party.owner, ways: party.ways, light: false };
             let wanted: Vec<Wanted> = parties.iter().map(wanted).collect();
@@ -231,12 +234,32 @@ impl Locpart {
         }
     }
 
+    /// Tells what each program is until something is known of it.
+    fn tell_kinds(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let mut teller = self.running.teller(act);
+        for program in teller.programs() {
+            let own = self.parties.iter().find(|party| party.owner == Some(program.app));
+            let (kind, reason) = match own.and_then(|party| party.service.as_ref()) {
+                Some(service) if service.class.is_some() => continue,
+                Some(_) => ("latency-critical", "it has an objective"),
+                None if program.wish.objective.is_some() => ("crowded", party::CROWDED),
+                None => ("batch", "it has no objective"),
+            };
+            teller.class(program.app, kind, reason);
+        }
+    }
+
+    /// Tells what each service is held to be, and by which numbers, where that or its ways are others.
     fn tell_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        for party in &mut self.parties {
-            let (Some(app), Some(service)) = (party.owner, &mut party.service) else { continue };
-            let Some(class) = service.class else { continue };
-            if service.told.replace(class) != Some(class) {
-                act(Action::Classified { app, class: class.name(), reason: class.reason() });
+        let Self { running, parties, .. } = self;
+        let mut teller = running.teller(act);
+        for party in parties {
+            let (Some(app), Some(service)) = (party.owner, &party.service) else { continue };
+            let new =
+                service.class.is_some_and(|class| teller.class(app, class.name(), class.reason()));
+            if service.verdict != Verdict::Unknown && (new || party.moved != Moved::No) {
+                let (tail, slack) = (raw(service.tail_ms()), Some(service.slack()));
+                teller.numbers(app, [words::TAIL, words::SLACK], [tail, slack]);
             }
         }
     }

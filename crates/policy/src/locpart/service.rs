@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use fairways_core::{Objective, Time};
+use fairways_core::{Objective, Q32, Time};
 
 use super::margin::{Margin, Verdict};
 use super::parameters::{Parameters, Rule};
@@ -61,7 +61,6 @@ pub(super) struct Service {
     /// The period in which its tail was known last.
     pub(super) known: u64,
     pub(super) class: Option<Class>,
-    pub(super) told: Option<Class>,
 }
 
 impl Service {
@@ -77,7 +76,6 @@ impl Service {
             watched: false,
             known: period,
             class: None,
-            told: None,
         }
     }
 
@@ -97,6 +95,18 @@ impl Service {
             Verdict::Hold | Verdict::Down(_) => Class::Held,
         };
         self.class = Some(class);
+    }
+
+    /// The tail in milliseconds.
+    pub(super) fn tail_ms(&self) -> Q32 {
+        Q32::ratio(self.tail, 1_000_000)
+    }
+
+    /// What the tail leaves of the objective, in units of 2^-32 of it; below nothing if it is missed.
+    pub(super) fn slack(&self) -> i64 {
+        let left = i128::from(self.slo()) - i128::from(self.tail);
+        let slack = (left << 32) / i128::from(self.slo());
+        i64::try_from(slack).unwrap_or(if slack < 0 { i64::MIN } else { i64::MAX })
     }
 
     /// By how many times the objective the tail is.

@@ -18,7 +18,7 @@ impl Policy for Stock {
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         if self.running.take_others(event) {
-            self.running.plan(act, |llc, programs, partition| {
+            self.running.plan(act, |llc, programs, partition, _| {
                 everybody(llc, programs, partition);
                 "no partitioning"
             });

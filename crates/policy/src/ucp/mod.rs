@@ -19,13 +19,15 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, Curve, Event, Llc, Partition, Policy, Time};
+use fairways_core::{Action, AppId, Curve, Event, Llc, Partition, Policy, Q32, Time};
 
 use crate::lookahead::Lookahead;
 use crate::running::{Program, Running, everybody};
 use crate::sharing::Sharing;
 use crate::slowdown::{Reference, slowdown_table};
 use crate::split::Stack;
+use crate::telling::{Teller, raw, ways};
+use crate::words;
 
 /// The curve that is to fall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,41 @@ pub enum Minimise {
     Slowdown,
     /// Memory bandwidth: `yu-petrov`.
     Bandwidth,
+}
+
+impl Minimise {
+    /// Tells the ways that lookahead gave a program, and how far its curve falls, from where it is with the least
+    /// ways there are to where it is to be.
+    fn tell(self, (app, owned): (AppId, u32), [least, there]: [Q32; 2], teller: &mut Teller<'_>) {
+        // Values of curves have 56 bits.
+        let fall = raw(least).zip(raw(there));
+        let utility = fall.map(|(least, there)| least.saturating_sub(there));
+        let (what, slowdown) = match self {
+            Self::Misses => (words::UTILITY_MISSES, None),
+            Self::Bandwidth => (words::UTILITY_BANDWIDTH, None),
+            Self::Slowdown => (words::UTILITY_SLOWDOWN, raw(there)),
+        };
+        let all = [words::LOOKAHEAD, what, words::SLOWDOWN];
+        teller.numbers(app, all, [ways(owned), utility, slowdown]);
+    }
+
+    /// Why there is a plan; `crowded` if there are more programs than clusters.
+    const fn reason(self, crowded: bool) -> &'static str {
+        match (self, crowded) {
+            (Self::Misses, false) => "lookahead: ways where misses fall most",
+            (Self::Misses, true) => {
+                "lookahead: ways where misses fall most; the flattest share a cluster"
+            }
+            (Self::Slowdown, false) => "lookahead: ways where slowdown falls most",
+            (Self::Slowdown, true) => {
+                "lookahead: ways where slowdown falls most; the flattest share a cluster"
+            }
+            (Self::Bandwidth, false) => "lookahead: ways where memory bandwidth falls most",
+            (Self::Bandwidth, true) => {
+                "lookahead: ways where memory bandwidth falls most; the flattest share a cluster"
+            }
+        }
+    }
 }
 
 /// The policies `ucp`, `ucp-slowdown` and `yu-petrov`.
@@ -74,8 +111,8 @@ impl Policy for Ucp {
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         if self.running.take_others(event) {
             let Self { minimise, running, scratch } = self;
-            running.plan(act, |llc, programs, partition| {
-                scratch.divide(*minimise, llc, programs, partition)
+            running.plan(act, |llc, programs, partition, teller| {
+                scratch.divide(*minimise, llc, programs, partition, teller)
             });
         }
     }
@@ -88,6 +125,7 @@ impl Scratch {
         llc: &Llc,
         programs: &[Program],
         partition: &mut Partition,
+        teller: &mut Teller<'_>,
     ) -> &'static str {
         let Self { curves, pressures, lookahead, sharing } = self;
         curves.clear();
@@ -130,11 +168,19 @@ impl Scratch {
             };
             partition.place(program.app, cluster);
         }
-        if limit as usize >= known {
-            "ways where this curve falls most"
-        } else {
-            "ways where this curve falls most; the flattest share a cluster"
+        let crowded = known > limit as usize;
+        if crowded {
+            sharing.settle(pressures, lookahead.owned().last().copied().unwrap_or(0));
         }
+        let known = programs.iter().filter(|program| program.profile.is_some());
+        let owned = lookahead.owned();
+        for (index, program) in known.enumerate() {
+            let ways = owned[sharing.cluster_of[index] as usize];
+            let there = if crowded { sharing.shared(curves, index) } else { None };
+            let (least, there) = (llc.min_ways(), there.unwrap_or_else(|| curves[index].at(ways)));
+            minimise.tell((program.app, ways), [curves[index].at(least), there], teller);
+        }
+        minimise.reason(crowded)
     }
 }
 
@@ -148,20 +194,32 @@ fn even_share(llc: &Llc, unknown: usize, known: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use alloc::collections::BTreeMap;
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    use fairways_core::{AppId, Profile, Q32, Ways, Wish};
+    use fairways_core::{Profile, Ways, Wish};
 
     use super::*;
 
-    /// Four ways for programs with these IPCs, MPKIs and bandwidths; `None` has no profile. The
-    /// clusters' ways and members.
+    /// By program and word: what was told last, as it came out.
+    type Numbers = BTreeMap<(u32, &'static str), i64>;
+
     fn clusters(
         minimise: Minimise,
         clos: u32,
         programs: &[Option<[[u32; 4]; 3]>],
     ) -> Vec<(u32, Vec<u32>)> {
+        decide(minimise, clos, programs).0
+    }
+
+    /// Four ways for programs with these IPCs, MPKIs and bandwidths; `None` has no profile. The
+    /// clusters' ways and members, and what was told.
+    fn decide(
+        minimise: Minimise,
+        clos: u32,
+        programs: &[Option<[[u32; 4]; 3]>],
+    ) -> (Vec<(u32, Vec<u32>)>, Numbers) {
         let llc = Llc { clos, ..Llc::with_ways(Ways::new(4).unwrap()) };
         let curve = |values: [u32; 4]| Curve::new(values.map(Q32::from_int)).unwrap();
         let profile = |[ipc, llcmpki, bandwidth]: [[u32; 4]; 3]| Profile {
@@ -172,9 +230,12 @@ mod tests {
             stalls_l2_miss: curve([0; 4]),
         };
         let mut policy = Ucp::new(minimise);
-        let mut clusters = Vec::new();
+        let (mut clusters, mut numbers) = (Vec::new(), Numbers::new());
         let mut handle = |event: &Event| {
             policy.handle(Time::ZERO, event, &mut |action| {
+                if let Action::Estimated { thread, what, raw, .. } = action {
+                    numbers.insert((thread.app.0, what), raw);
+                }
                 let Action::Partition { partition, .. } = action else { return };
                 let members = |cluster| partition.members(cluster).map(|app| app.0).collect();
                 let masks = (0..).zip(partition.masks());
@@ -186,7 +247,7 @@ mod tests {
             let profile = program.map(|curves| Arc::new(profile(curves)));
             handle(&Event::Started { app, wish: Wish::default(), profile });
         }
-        clusters
+        (clusters, numbers)
     }
 
     /// Two programs of which each falls in another curve.
@@ -206,6 +267,35 @@ mod tests {
             let expected = [(1, [0].into()), (3, [1].into())];
             assert_eq!(clusters(minimise, 16, &[Some(second), Some(first)]), expected);
         }
+    }
+
+    /// Ways as lookahead gave them, and what they save against one way.
+    #[test]
+    fn what_lookahead_gave_and_what_that_is_worth_is_told() {
+        let programs = [Some(IPC_FALLS), Some(MPKI_FALLS), Some(BANDWIDTH_FALLS)];
+        let told = |minimise, clos, programs: &[_]| decide(minimise, clos, programs).1;
+        let all = |numbers: &[(u32, &'static str, i64)]| -> Numbers {
+            numbers.iter().map(|&(app, what, value)| ((app, what), value << 32)).collect()
+        };
+        let (ways, utility) = (words::LOOKAHEAD.text(), words::UTILITY_MISSES.text());
+        let misses = [(0, ways, 1), (0, utility, 0), (1, ways, 3), (1, utility, 8)];
+        assert_eq!(told(Minimise::Misses, 16, &programs[..2]), all(&misses));
+        let (utility, slowdown) = (words::UTILITY_SLOWDOWN.text(), words::SLOWDOWN.text());
+        let first = [(0, ways, 3), (0, utility, 3), (0, slowdown, 1)];
+        let second = [(1, ways, 1), (1, utility, 0), (1, slowdown, 1)];
+        let expected = all(&[first, second].concat());
+        assert_eq!(told(Minimise::Slowdown, 16, &programs[..2]), expected);
+        let utility = words::UTILITY_BANDWIDTH.text();
+        let bandwidth = [(0, ways, 1), (0, utility, 0), (1, ways, 3), (1, utility, 800)];
+        assert_eq!(told(Minimise::Bandwidth, 16, &[programs[1], programs[2]]), all(&bandwidth));
+        // Two share a cluster of one way, half of it each: their slowdowns are on the lines below one way.
+        let programs = [Some(IPC_FALLS), Some([[2, 3, 4, 4], [9; 4], [9; 4]]), Some(MPKI_FALLS)];
+        let crowded = told(Minimise::Slowdown, 2, &programs);
+        assert_eq!([0, 1, 2].map(|app| crowded[&(app, ways)] >> 32), [3, 1, 1]);
+        assert_eq!([0, 2].map(|app| crowded[&(app, slowdown)]), [1 << 32; 2]);
+        // 2 with one way, 4/3 with two.
+        let half = crowded[&(1, slowdown)] - (7 << 32) / 3;
+        assert!(half.abs() < 8, "{half}");
     }
 
     #[test]

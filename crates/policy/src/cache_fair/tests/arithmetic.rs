@@ -139,10 +139,13 @@ proptest! {
     ) {
         let of: Vec<(u64, u64)> =
             others.iter().map(|&others| (others * 100, percent * others + alone)).collect();
-        // Points are of hundreds, so that every one is exact.
+        // A point is off by 2^-32 at most; a line through close ones is off by that times how far away it is read, and a share
+        // of 29 % for each of three others leaves an eighth to divide by.
+        let (first, last) = (others.first().unwrap(), others.last().unwrap());
+        let reach = last / (last - first);
         let fair = fair_miss_rate(&points(&of), n).unwrap();
         let exact = Q32::ratio(alone * 100, (100 - percent * u64::from(n)) * 1_000_000);
-        prop_assert!(fair.raw().abs_diff(exact.raw()) <= 64 + exact.raw() / 10_000, "{fair:?} {exact:?}");
+        prop_assert!(fair.raw().abs_diff(exact.raw()) <= 64.max(16 * reach) + exact.raw() / 10_000, "{fair:?} {exact:?}");
     }
 
     /// CPI is fair exactly where stalls are, and falls as fair stalls do.

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Event, Every, Llc, Partition, PartitionError, PlanId, Policy, Sample,
-    Time, Ways, Wish,
+    Action, AppId, Counters, Event, Every, Llc, Partition, PartitionError, PlanId, Policy, Q32,
+    Sample, Time, Ways, Wish,
 };
 
 use super::programs::{Does, Table};
@@ -29,7 +29,9 @@ pub(super) struct Bench {
     /// When the window of a program ends, and how long it is.
     watched: BTreeMap<u32, (Time, Duration)>,
     alarm: Option<Time>,
-    told: BTreeMap<u32, &'static str>,
+    pub(super) told: BTreeMap<u32, (&'static str, &'static str)>,
+    /// The numbers of each program's class.
+    pub(super) numbers: BTreeMap<(u32, &'static str), Q32>,
     /// Programs whose windows do not arrive.
     pub(super) lost: BTreeSet<u32>,
     pub(super) refuses: bool,
@@ -103,11 +105,17 @@ impl Bench {
             Action::WatchTogether { .. }
             | Action::Allow { .. }
             | Action::Priority { .. }
-            | Action::Quantum { .. }
-            | Action::Estimated { .. } => panic!("dCat schedules nobody"),
+            | Action::Quantum { .. } => panic!("dCat schedules nobody"),
+            Action::Estimated { thread, what, value, .. } => {
+                let told = self.numbers.insert((thread.app.0, what), value);
+                assert_ne!(told, Some(value), "told twice");
+            }
             Action::Wake { at } => self.alarm = Some(at),
-            Action::Classified { app, class, .. } => {
-                assert_ne!(self.told.insert(app.0, class), Some(class), "told twice");
+            Action::Classified { app, class, reason } => {
+                let told = self.told.insert(app.0, (class, reason));
+                let void = self.numbers.keys().any(|&(of, _)| of == app.0);
+                assert!(told != Some((class, reason)) || void, "told twice");
+                self.numbers.retain(|&(of, _), _| of != app.0);
             }
         });
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
@@ -166,7 +174,8 @@ impl Bench {
         let class = |app: u32| self.policy.class(AppId(app)).map(Class::name);
         self.told.retain(|&app, _| class(app).is_some());
         // What a refusal undoes is told with the next decision.
-        assert!(self.refuses || self.told.iter().all(|(&app, &told)| class(app) == Some(told)));
+        let all = |(&app, told): (&u32, &(&str, &str))| class(app) == Some(told.0);
+        assert!(self.refuses || self.told.iter().all(all));
     }
 
     pub(super) fn rounds(&mut self, count: u32) {

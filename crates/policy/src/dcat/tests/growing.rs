@@ -6,6 +6,7 @@ use super::bench::Bench;
 use super::programs::{Does, FITS, HUNGRY, IDLE, SENSITIVE, STREAMING};
 use crate::dcat::Class::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 use crate::dcat::Parameters;
+use crate::words;
 
 #[test]
 fn who_misses_is_unknown_and_then_a_receiver_if_it_gains() {
@@ -205,8 +206,40 @@ fn what_streams_for_want_of_ways_is_tried_with_more() {
     let mut bench = Bench::with(13, &[(3, does), (8, HUNGRY)]);
     bench.rounds(8);
     assert_eq!(bench.is(0), (Streaming, 1));
+    assert!(!bench.numbers.contains_key(&(0, words::PREFERRED.text())));
     bench.exit(1);
     bench.rounds(12);
     let (class, ways) = bench.is(0);
     assert!(class == Keeper && ways >= 7, "{class:?} {ways}");
+}
+
+/// Table 1: what was promised, what it has, and what that is worth.
+#[test]
+fn what_its_ways_are_worth_is_told_with_every_change() {
+    let mut bench = Bench::with(20, &[(3, SENSITIVE)]);
+    let number = |bench: &Bench, what| bench.numbers.get(&(0, what)).copied();
+    assert_eq!(number(&bench, words::BASELINE.text()), Some(Q32::from_int(3)));
+    assert_eq!(number(&bench, words::NORMALIZED_IPC.text()), None);
+    bench.rounds(3);
+    // It was seen with 3, 4 and 5 ways, and is to have 6.
+    assert_eq!(
+        (bench.is(0), number(&bench, words::WAYS.text())),
+        ((Receiver, 6), Some(Q32::from_int(6)))
+    );
+    let worth = |bench: &Bench, ipc| {
+        let told = number(bench, words::NORMALIZED_IPC.text()).unwrap();
+        assert!(told.raw().abs_diff(Q32::ratio(ipc, 1000).raw()) < 1 << 12, "{told:?}");
+    };
+    worth(&bench, 1260);
+    assert_eq!(number(&bench, words::PREFERRED.text()), Some(Q32::from_int(5)));
+    // The seventh way has brought nothing.
+    bench.rounds(2);
+    assert_eq!(bench.is(0), (Keeper, 6));
+    worth(&bench, 1320);
+    assert_eq!(number(&bench, words::PREFERRED.text()), Some(Q32::from_int(6)));
+    // On another cache nothing is known of it any more.
+    bench.machine(12);
+    assert_eq!(number(&bench, words::WAYS.text()), Some(Q32::from_int(3)));
+    assert_eq!(number(&bench, words::NORMALIZED_IPC.text()), None);
+    assert_eq!(number(&bench, words::PREFERRED.text()), None);
 }

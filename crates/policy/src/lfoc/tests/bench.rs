@@ -56,6 +56,9 @@ pub(super) struct Bench {
     /// Instructions of the windows asked for, by program.
     pub(super) watched: BTreeMap<u32, u64>,
     pub(super) alarm: Option<Time>,
+    /// What was told: the class of each program, and why; and the numbers of its class.
+    pub(super) classes: BTreeMap<u32, (&'static str, &'static str)>,
+    pub(super) numbers: BTreeMap<(u32, &'static str), Q32>,
     programs: BTreeMap<u32, Behaviour>,
     llc: Option<Llc>,
     /// Whether plans of two clusters are refused.
@@ -111,11 +114,14 @@ impl Bench {
 
     pub(super) fn exit(&mut self, app: u32) {
         self.programs.remove(&app);
+        self.classes.remove(&app);
+        self.numbers.retain(|&(of, _), _| of != app);
         self.tell(&Event::Exited { app: AppId(app) });
     }
 
     pub(super) fn tell(&mut self, event: &Event) {
         let Self { policy, partition, plans, plan, reason, watched, alarm, llc, .. } = self;
+        let Self { classes, numbers, .. } = self;
         let mut refused = Vec::new();
         policy.handle(self.now, event, &mut |action| match action {
             Action::Partition { plan: id, partition: new, reason: why } => {
@@ -136,10 +142,18 @@ impl Bench {
             Action::WatchTogether { .. }
             | Action::Allow { .. }
             | Action::Priority { .. }
-            | Action::Quantum { .. }
-            | Action::Estimated { .. } => panic!("LFOC schedules nobody"),
+            | Action::Quantum { .. } => panic!("LFOC schedules nobody"),
             Action::Watch { .. } => panic!("LFOC counts instructions (§5.2)"),
-            Action::Classified { .. } => {}
+            Action::Classified { app, class, reason } => {
+                let told = classes.insert(app.0, (class, reason));
+                let void = numbers.keys().any(|&(of, _)| of == app.0);
+                assert!(told != Some((class, reason)) || void, "told twice");
+                numbers.retain(|&(of, _), _| of != app.0);
+            }
+            Action::Estimated { thread, what, value, .. } => {
+                let told = numbers.insert((thread.app.0, what), value);
+                assert_ne!(told, Some(value), "told twice");
+            }
         });
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
         for plan in refused {

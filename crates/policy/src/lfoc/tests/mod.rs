@@ -9,3 +9,4 @@ mod online;
 mod sampling;
 mod stopping;
 mod tables;
+mod telling;

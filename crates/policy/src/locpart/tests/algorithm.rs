@@ -5,6 +5,7 @@ use alloc::vec;
 use super::bench::{Bench, objective};
 use super::service::{Lcg, Noise, Service};
 use crate::locpart::{Parameters, Rule};
+use crate::words;
 
 /// A service whose every request takes so many microseconds, whatever ways it has.
 pub(super) fn taking(micros: u64) -> Service {
@@ -123,4 +124,19 @@ fn who_answers_slowly_is_not_judged_by_those_that_it_answered_soon() {
     bench.start(1, None);
     bench.rounds(300);
     assert_eq!(bench.ways(0), 7);
+}
+
+/// Lines 10 and 13 are about these two.
+#[test]
+fn the_tail_that_moves_ways_is_told_and_what_it_leaves_of_the_objective() {
+    for (micros, slack) in [(500, (1_i64 << 32) / 2), (1250, -(1_i64 << 32) / 4)] {
+        let mut bench = bench(20, Parameters { hold: 1, ..Parameters::default() }, micros);
+        assert_eq!([0, 1].map(|app| bench.told[&app]), ["latency-critical", "batch"]);
+        assert!(bench.numbers.is_empty());
+        bench.round();
+        assert_ne!(bench.ways(0), 10);
+        let tail = i64::try_from((micros << 32) / 1000).unwrap();
+        assert_eq!(bench.numbers[&(0, words::TAIL.text())], tail);
+        assert_eq!(bench.numbers[&(0, words::SLACK.text())], slack);
+    }
 }

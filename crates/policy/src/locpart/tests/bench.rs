@@ -33,6 +33,8 @@ pub(super) struct Bench {
     alarm: Option<Time>,
     pub(super) told: BTreeMap<u32, &'static str>,
     pub(super) classes: Vec<(u32, &'static str)>,
+    /// The numbers of each program's class, as they came out.
+    pub(super) numbers: BTreeMap<(u32, &'static str), i64>,
     pub(super) refuses: bool,
     /// Whether the objective was missed in the last period, of those who had 100 requests or more.
     pub(super) missed: BTreeMap<u32, bool>,
@@ -62,6 +64,7 @@ impl Bench {
             alarm: None,
             told: BTreeMap::new(),
             classes: Vec::new(),
+            numbers: BTreeMap::new(),
             refuses: false,
             missed: BTreeMap::new(),
             windows: 0,
@@ -128,7 +131,15 @@ impl Bench {
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, .. } => {
                 assert_ne!(self.told.insert(app.0, class), Some(class), "told twice");
-                self.classes.push((app.0, class));
+                self.numbers.retain(|&(of, _), _| of != app.0);
+                // What it is until something is known of it is told when it starts.
+                if !["batch", "latency-critical", "crowded"].contains(&class) {
+                    self.classes.push((app.0, class));
+                }
+            }
+            Action::Estimated { thread, what, raw, .. } => {
+                let told = self.numbers.insert((thread.app.0, what), raw);
+                assert_ne!(told, Some(raw), "told twice");
             }
             other => panic!("{other:?}"),
         });

@@ -1,0 +1,53 @@
+//! Tells `climb` (docs/own-policy.md) of a cache of eight ways, of two programs, and of windows in which the second misses ever less the
+//! more ways it has; prints what it asks for.
+
+#![allow(clippy::print_stdout)]
+
+pub(crate) mod policy;
+
+use std::time::Duration;
+
+use fairways_core::{
+    Action, AppId, Counters, Event, Llc, PlanId, Policy, Sample, Time, Ways, Wish,
+};
+
+/// A window of a million cycles in which the program misses so often.
+fn window(app: u32, llc_misses: u64) -> Event {
+    let counters =
+        Counters { cycles: Some(1_000_000), llc_misses: Some(llc_misses), ..Counters::default() };
+    let plan = Some(PlanId(0));
+    let window = Duration::from_millis(500);
+    Event::Sampled(Sample {
+        app: AppId(app),
+        counters,
+        occupancy: None,
+        window,
+        plan,
+        straddled: false,
+    })
+}
+
+/// What it asks for, a line a plan.
+pub(crate) fn told() -> String {
+    let ways = Ways::new(8).unwrap_or_else(|| unreachable!("8 is a number of ways"));
+    let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
+    let mut events = vec![Event::Machine(Llc::with_ways(ways)), started(0), started(1)];
+    for misses in [9000, 6000, 4000, 3990, 4000] {
+        events.extend([window(0, 1000), window(1, misses)]);
+    }
+    let mut policy = policy::Climb::default();
+    let mut told = String::new();
+    for event in &events {
+        policy.handle(Time::ZERO, event, &mut |action| {
+            if let Action::Partition { plan, partition, reason } = action {
+                let ways: Vec<u32> = partition.masks().iter().map(|mask| mask.count()).collect();
+                told += &format!("plan {}: {ways:?} ({reason})\n", plan.0);
+            }
+        });
+    }
+    told
+}
+
+fn main() {
+    print!("{}", told());
+}
