@@ -184,6 +184,12 @@ impl Chip {
         self.told(self.now)
     }
 
+    /// The plan in force; `None` before the first.
+    #[must_use]
+    pub fn plan(&self) -> Option<PlanId> {
+        self.plan
+    }
+
     /// The seconds that each completed run of a job took.
     #[must_use]
     pub fn completions(&self, job: usize) -> &[f64] {

@@ -102,6 +102,12 @@ impl Model {
         self.now
     }
 
+    /// The plan in force; `None` before the first.
+    #[must_use]
+    pub fn plan(&self) -> Option<PlanId> {
+        self.plan
+    }
+
     /// Why the machine stopped, if memory can't serve the programs that run: it tells nothing
     /// more from then on. The error's program is the place of its app among those that run.
     #[must_use]

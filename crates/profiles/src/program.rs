@@ -34,6 +34,10 @@ pub struct Rates {
     pub bandwidth_mbps: f64,
     /// Share of cycles stalled while an L2 miss is outstanding, 0 to 1.
     pub stalls_l2_miss: f64,
+    /// Share of cycles stalled while an L3 miss is outstanding, 0 to 1.
+    pub stalls_l3_miss: f64,
+    /// Share of cycles stalled because the store buffer is full, 0 to 1.
+    pub stalls_store_buf: f64,
 }
 
 impl Program {
@@ -86,6 +90,8 @@ impl Program {
             llcmpkc: self.pressure.at(x),
             bandwidth_mbps: self.bandwidth_mbps.at(x),
             stalls_l2_miss: self.stalls_l2_miss.at(x).min(1.0),
+            stalls_l3_miss: self.stalls_l3_miss.at(x).min(1.0),
+            stalls_store_buf: self.stalls_store_buf.at(x).min(1.0),
         }
     }
 
