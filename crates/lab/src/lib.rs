@@ -15,6 +15,7 @@ mod machine;
 mod online;
 pub mod paper;
 pub mod redis;
+pub mod report;
 
 pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};
 pub use best_static::{BestStatic, OPTIMUM};

@@ -230,7 +230,10 @@ fn check<P: Policy>(
                         session = None;
                     }
                 }
-                Action::Classified { .. } => done.classified += 1,
+                // What it is before anything is known of it is no classification.
+                Action::Classified { class, .. } => {
+                    done.classified += u64::from(*class != "unknown");
+                }
                 Action::Watch { .. }
                 | Action::Wake { .. }
                 | Action::WatchTogether { .. }
