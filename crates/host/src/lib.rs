@@ -8,6 +8,7 @@
 //! - [`latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
 //! - [`emulated`]: a connection to an emulator, whose clock, counters and services those are.
+//! - [`schedule`]: where threads run, and for how long.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
 
 pub mod actuate;
@@ -18,3 +19,5 @@ pub mod emulated;
 pub mod latency;
 pub mod machine;
 pub mod programs;
+pub mod schedule;
+mod store;

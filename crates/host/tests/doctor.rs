@@ -54,7 +54,13 @@ impl Host {
     }
 
     fn examine(&self) -> Report {
-        examine(&Place { sysroot: self.0.path().to_owned(), resctrl: None })
+        self.examine_without(None)
+    }
+
+    fn examine_without(&self, scheduler: Option<&str>) -> Report {
+        let without_scheduler = scheduler.map(str::to_owned);
+        let sysroot = self.0.path().to_owned();
+        examine(&Place { sysroot, resctrl: None, without_scheduler })
     }
 }
 
@@ -84,6 +90,23 @@ fn says(report: &Report, id: &str, state: State, parts: &[&str]) {
     for part in parts {
         assert!(found.found.contains(part) || remedy.contains(part), "{part:?}: {found:?}");
     }
+}
+
+/// One is found where the daemon looks for resctrl, and nowhere else; a kernel's comes before it.
+#[test]
+fn an_emulator_is_found_where_the_daemon_would_find_it() {
+    let (kernels, emulators) =
+        ("resctrl /sys/fs/resctrl resctrl rw", "fairways /sys/fs/resctrl fuse.resctrl rw");
+    let host = Host::skylake();
+    host.replace("proc/mounts", kernels, emulators);
+    let report = host.examine();
+    assert_eq!(report.verdict, Verdict::Manageable);
+    says(&report, "mount", State::Limited, &["by an emulator"]);
+    host.replace("proc/mounts", emulators, "fairways /mnt fuse.resctrl rw");
+    says(&host.examine(), "mount", State::Missing, &["resctrl is not mounted"]);
+    let host = Host::skylake();
+    host.replace("proc/mounts", kernels, &format!("{kernels} 0 0\nfairways /mnt fuse.resctrl rw"));
+    says(&host.examine(), "mount", State::Ok, &["sys/fs/resctrl"]);
 }
 
 #[test]
@@ -140,7 +163,7 @@ fn a_virtual_machine_has_nothing_to_give_out() {
 
 #[test]
 fn this_machine_is_examined_whatever_it_is() {
-    let report = examine(&Place { sysroot: "/".into(), resctrl: None });
+    let report = examine(&Place { sysroot: "/".into(), resctrl: None, without_scheduler: None });
     assert!(report.findings.len() >= 15);
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(finding(&report, "kernel").found, format!("Linux {}", release.trim()));
@@ -366,9 +389,45 @@ fn few_descriptors_count_few_programs() {
 #[test]
 fn an_empty_folder_is_unknown_throughout() {
     let folder = tempfile::tempdir().unwrap();
-    let report = examine(&Place { sysroot: folder.path().to_owned(), resctrl: None });
+    let report = examine(&Place {
+        sysroot: folder.path().to_owned(),
+        resctrl: None,
+        without_scheduler: None,
+    });
     assert_eq!(report.verdict, Verdict::NotSupported);
     for id in ["cpu-allocation", "kernel", "kernel-configuration", "kernel-file-system", "pmu"] {
         says(&report, id, State::Unknown, &[]);
     }
+}
+
+#[test]
+fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
+    let host = Host::skylake();
+    let report = host.examine();
+    says(&report, "scheduling", State::Ok, &["sched_ext"]);
+    assert!(report.schedule.yes);
+    let by_affinity = |report: &Report, why: &str, remedy: &str| {
+        let parts = ["by threads' own affinity and weight", why, remedy];
+        says(report, "scheduling", State::Limited, &parts);
+        assert!(report.schedule.yes);
+    };
+    let built = "a fairways that was built with --features sched-ext";
+    by_affinity(&host.examine_without(Some("not built")), "not built", built);
+    host.remove("sys/kernel/btf/vmlinux");
+    by_affinity(&host.examine(), "BTF", "CONFIG_DEBUG_INFO_BTF");
+    host.put("sys/kernel/sched_ext/state", "enabled\n");
+    by_affinity(&host.examine(), "another scheduler", "stop that scheduler");
+    host.remove("sys/kernel/sched_ext");
+    by_affinity(&host.examine(), "no sched_ext", "Linux 6.12 or later");
+    // Without CAP_PERFMON and CAP_SYS_ADMIN, and then without any.
+    let status = fs::read_to_string(host.path("proc/self/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("CapEff")).unwrap().to_owned();
+    host.replace("proc/self/status", &line, "CapEff:\t0000000000800000");
+    says(&host.examine(), "scheduling", State::Missing, &["who runs on a CPU", "CAP_PERFMON"]);
+    host.put("proc/sys/kernel/perf_event_paranoid", "-1\n");
+    by_affinity(&host.examine(), "no sched_ext", "Linux 6.12 or later");
+    host.replace("proc/self/status", "CapEff:\t0000000000800000", "CapEff:\t0000000000000000");
+    let report = host.examine();
+    says(&report, "scheduling", State::Missing, &["may not move", "CAP_SYS_NICE"]);
+    assert!(!report.schedule.yes && report.schedule.why.is_some());
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counters};
 use fairways_host::counters::perf::events::{Chosen, Encoding, Event, Field};
@@ -316,6 +316,12 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     let child = Busy(run.unwrap());
     perf.begin(&Target { cgroup: Some(cgroup.0.clone()), ..target(&[]) });
     assert_eq!(perf.descriptors().0, 2 * COST, "a group set for each CPU");
+    // Until taskset has bound it and is the shell.
+    let (began, comm) = (Instant::now(), format!("/proc/{}/comm", child.0.id()));
+    while fs::read_to_string(&comm).unwrap() != "sh\n" {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(5));
+    }
     fs::write(cgroup.0.join("cgroup.procs"), child.0.id().to_string()).unwrap();
     thread::sleep(Duration::from_millis(200));
     let (elsewhere, here) = (perf.read(APP, 10), perf.read(APP, 11));

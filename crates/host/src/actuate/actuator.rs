@@ -15,6 +15,7 @@ use super::recover::recover;
 use super::refine::Plan;
 use super::restore::{Restored, put_back};
 use super::survey::Survey;
+use super::tally::Errors;
 use super::topology::Topology;
 use super::tree::Tree;
 use super::{Changes, Error, OpenError, Settings};
@@ -42,6 +43,8 @@ pub struct Actuator {
     pub(super) pending: Changes,
     /// Whether it was said that counts are lost where groups can't be renamed.
     pub(super) told_of_loss: bool,
+    /// What could not be done.
+    pub(super) errors: Errors,
 }
 
 impl Actuator {
@@ -92,6 +95,7 @@ impl Actuator {
             plans: BTreeMap::new(),
             pending: Changes::default(),
             told_of_loss: false,
+            errors: Errors::default(),
         })
     }
 

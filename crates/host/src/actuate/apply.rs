@@ -58,6 +58,18 @@ impl Actuator {
     /// # Errors
     /// If a plan can't be: [`Refused`]. The arrangement before is in force then.
     pub fn apply(&mut self, plans: &[(u32, &Partition)], reason: &str) -> Result<Applied, Refused> {
+        let done = self.try_to_apply(plans, reason);
+        if let Err(why) = &done {
+            self.refused(why);
+        }
+        done
+    }
+
+    fn try_to_apply(
+        &mut self,
+        plans: &[(u32, &Partition)],
+        reason: &str,
+    ) -> Result<Applied, Refused> {
         let mut wanted = self.plans.clone();
         for &(id, partition) in plans {
             let domain = self.domains.iter().find(|domain| domain.id == id);
@@ -228,6 +240,7 @@ impl Actuator {
             let back = enter(&self.tree, &from, threads, &mut Vec::new());
             if let Err(error) = back {
                 tracing::error!(target: "fairways::actuate", group = from, %error, "threads not moved back");
+                self.erred(&error);
             }
             if anew {
                 self.tree.rmdir(&into)?;

@@ -261,6 +261,7 @@ impl Actuator {
             }
             if let Err(error) = self.remove_class(&name) {
                 tracing::error!(target: "fairways::actuate", group = name, %error, "class not removed");
+                self.erred(&error);
             }
         }
     }

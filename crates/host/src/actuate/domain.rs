@@ -19,7 +19,9 @@ pub struct Domain {
     pub id: u32,
     /// What is offered: ways that nobody else holds, and classes of service that nobody else has, less the root's.
     pub llc: Llc,
-    /// Bytes of one way.
+    /// All ways of the cache, given out or not (`cbm_mask`).
+    pub cache: WayMask,
+    /// Bytes of one way; 0 where resctrl is not asked.
     pub way_bytes: u64,
     /// Which of the cache's ways each offered way is: offered way `i` is bit `ways[i]` of resctrl's mask.
     pub ways: Vec<u32>,
@@ -116,6 +118,7 @@ impl Offers {
                     contiguous: self.contiguous,
                     clos: self.classes,
                 },
+                cache: survey.cache.mask,
                 way_bytes: found.way_bytes,
                 ways: (0..32).filter(|&way| offer.ways.contains(way)).collect(),
                 cpus,

@@ -112,6 +112,7 @@ impl Actuator {
                 // The next plan tries again, and tells if it can't.
                 Err(error) => {
                     tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
+                    self.errors.came(&error);
                 }
             }
         }

@@ -30,9 +30,10 @@ mod refine;
 mod restore;
 mod survey;
 mod taken;
+mod tally;
 mod tasks;
-mod threads;
-mod topology;
+pub(crate) mod threads;
+pub(crate) mod topology;
 mod tree;
 
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ pub use error::{Error, OpenError, Refused};
 pub use look::Changes;
 pub use program::Added;
 pub use restore::{Restored, Thing, restore};
+pub use tally::{Errors, Ids};
 pub use tasks::Moved;
 
 /// How to manage.

@@ -169,6 +169,7 @@ impl Actuator {
         });
         if let Some(error) = error.as_ref().filter(|error| !error.is_exhausted()) {
             tracing::error!(target: "fairways::actuate", group = path, %error, "not monitored");
+            self.erred(error);
         }
         Ok(error.is_none())
     }

@@ -22,6 +22,12 @@ pub enum Thing {
     Mask(String, u32),
     /// A thread, and the group that it was taken from.
     Task(i32, String),
+    /// The CPUs that a thread may run on ([`schedule`](crate::schedule)).
+    Affinity(i32),
+    /// A thread's nice value.
+    Nice(i32),
+    /// A thread's scheduling policy.
+    Policy(i32),
 }
 
 impl fmt::Display for Thing {
@@ -30,6 +36,9 @@ impl fmt::Display for Thing {
             Self::Group(path) => write!(f, "group {path}"),
             Self::Mask(line, domain) => write!(f, "{line}:{domain} of the root's schemata"),
             Self::Task(thread, group) => write!(f, "task {thread} of group {group}"),
+            Self::Affinity(thread) => write!(f, "affinity of thread {thread}"),
+            Self::Nice(thread) => write!(f, "nice value of thread {thread}"),
+            Self::Policy(thread) => write!(f, "scheduling policy of thread {thread}"),
         }
     }
 }

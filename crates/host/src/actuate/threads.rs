@@ -50,7 +50,7 @@ pub(super) fn apart(group: &str) -> (&str, bool) {
 }
 
 /// When a thread started, in clock ticks since boot; `None` if there is none (proc_pid_stat(5), field 22).
-pub(super) fn started(proc: &Path, thread: i32) -> Option<u64> {
+pub(crate) fn started(proc: &Path, thread: i32) -> Option<u64> {
     let stat = fs::read_to_string(proc.join(format!("{thread}/stat"))).ok()?;
     // The name may hold blanks and brackets; what follows the last bracket is field 3.
     let (_, fields) = stat.rsplit_once(')')?;
@@ -63,7 +63,7 @@ pub(super) fn is_still(proc: &Path, task: &Taken) -> bool {
 }
 
 /// The CPUs that a thread may run on (proc_pid_status(5), `Cpus_allowed_list`); `None` if it has ended.
-pub(super) fn allowed(proc: &Path, thread: i32) -> Option<CpuSet> {
+pub(crate) fn allowed(proc: &Path, thread: i32) -> Option<CpuSet> {
     Some(listed(&status(proc, thread, "Cpus_allowed_list:")?))
 }
 
@@ -91,7 +91,7 @@ pub(super) fn inherited(
     None
 }
 
-fn status(proc: &Path, thread: i32, field: &str) -> Option<String> {
+pub(crate) fn status(proc: &Path, thread: i32, field: &str) -> Option<String> {
     let text = fs::read_to_string(proc.join(format!("{thread}/status"))).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(field))?;
     Some(value.trim().to_owned())

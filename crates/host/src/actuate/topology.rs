@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fairways_resctrl::language::CpuSet;
 
@@ -11,7 +11,7 @@ const MOST_CPUS: u32 = 8192;
 
 /// The CPUs of each L3 cache.
 #[derive(Debug, Default)]
-pub(super) struct Topology {
+pub(crate) struct Topology {
     /// The list of CPUs on line that the rest was read with.
     online: Option<String>,
     caches: BTreeMap<u32, CpuSet>,
@@ -20,7 +20,7 @@ pub(super) struct Topology {
 impl Topology {
     /// Reads of all CPUs which L3 they have, if others are on line than before
     /// (Documentation/ABI/testing/sysfs-devices-system-cpu, `online` and `cache/index*/{level,id}`).
-    pub(super) fn refresh(&mut self, sysfs: &Path) {
+    pub(crate) fn refresh(&mut self, sysfs: &Path) {
         let cpus = sysfs.join("devices/system/cpu");
         let online = fs::read_to_string(cpus.join("online")).ok();
         if online.is_some() && online == self.online {
@@ -41,22 +41,34 @@ impl Topology {
         self.online = online.filter(|online| listed(online) == known);
     }
 
+    /// The ids of the L3 caches that CPUs on line have, ascending.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
+        self.caches.keys().copied()
+    }
+
     /// The CPUs on line of the L3 cache with this id; none if sysfs does not tell.
-    pub(super) fn cpus_of(&self, id: u32) -> CpuSet {
+    pub(crate) fn cpus_of(&self, id: u32) -> CpuSet {
         self.caches.get(&id).cloned().unwrap_or_default()
     }
 }
 
 fn l3_of(cpu: &Path) -> Option<u32> {
-    let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u32>().ok();
-    fs::read_dir(cpu.join("cache")).ok()?.flatten().find_map(|index| {
-        let index = index.path();
-        (number(&index.join("level")) == Some(3)).then(|| number(&index.join("id")))?
-    })
+    number(&l3_folder(cpu)?.join("id"))
+}
+
+/// The directory that sysfs has of a CPU's L3 cache.
+pub(crate) fn l3_folder(cpu: &Path) -> Option<PathBuf> {
+    let mut folders = fs::read_dir(cpu.join("cache")).ok()?.flatten().map(|index| index.path());
+    folders.find(|index| number(&index.join("level")) == Some(3))
+}
+
+/// The number that a file of sysfs holds.
+pub(crate) fn number(path: &Path) -> Option<u32> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 /// A list of CPUs as resctrl's `cpus_list` has it.
-pub(super) fn listed(text: &str) -> CpuSet {
+pub(crate) fn listed(text: &str) -> CpuSet {
     CpuSet::parse_list(text, MOST_CPUS).unwrap_or_default()
 }
 

@@ -23,6 +23,8 @@ pub struct Wait<'a> {
     pub instructions: &'a [(AppId, u64)],
     /// One of these descriptors is readable, or hung up.
     pub attention: &'a [BorrowedFd<'a>],
+    /// One of these is: there is something to fetch, and nobody calls. A simulated machine's clock passes them over.
+    pub fetch: &'a [BorrowedFd<'a>],
 }
 
 /// A clock that can be waited on.

@@ -69,10 +69,17 @@ impl Clock for RealClock {
         // No kernel waits for longer than it has seconds; whoever waits is back sooner then.
         let timeout = Timespec::try_from(span.min(Duration::from_secs(3600)));
         let timeout = timeout.map_err(io::Error::other)?;
-        let mut asked: Vec<PollFd<'_>> =
-            wait.attention.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+        let mut asked: Vec<PollFd<'_>> = wait
+            .attention
+            .iter()
+            .chain(wait.fetch)
+            .map(|fd| PollFd::new(fd, PollFlags::IN))
+            .collect();
         match poll(&mut asked, Some(&timeout)) {
-            Ok(ready) => Ok(ready > 0),
+            Ok(_) => {
+                let calls = asked.iter().take(wait.attention.len());
+                Ok(calls.map(PollFd::revents).any(|events| !events.is_empty()))
+            }
             // A signal came, which somebody else has heeded.
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(why) => Err(why.into()),
@@ -95,8 +102,8 @@ mod tests {
         let from = clock.now();
         let until = from.after(until);
         let attention = [stream.as_fd()];
-        let wait =
-            Wait { until, about: from.after(LONG), instructions: &[], attention: &attention };
+        let about = from.after(LONG);
+        let wait = Wait { until, about, instructions: &[], attention: &attention, fetch: &[] };
         let called = clock.wait(&wait).unwrap();
         (called, clock.now().since(from))
     }
@@ -110,8 +117,15 @@ mod tests {
         ours.write_all(b"x").unwrap();
         let (called, waited) = wait_for(&mut clock, LONG, &theirs);
         assert!(called && waited < LONG / 2, "{waited:?}");
+        // What is to be fetched ends a wait, and is no call.
+        let until = clock.now().after(LONG);
+        let fetch = [theirs.as_fd()];
+        let wait = Wait { until, about: until, instructions: &[], attention: &[], fetch: &fetch };
+        assert!(!clock.wait(&wait).unwrap());
+        assert!(clock.now() < until);
         // What is past is not waited for.
-        let wait = Wait { until: Time::ZERO, about: Time::ZERO, instructions: &[], attention: &[] };
+        let past = Time::ZERO;
+        let wait = Wait { until: past, about: past, instructions: &[], attention: &[], fetch: &[] };
         assert!(!clock.wait(&wait).unwrap());
     }
 

@@ -10,6 +10,9 @@ use super::files::{Files, folders, names, text};
 /// Groups of this daemon are named so.
 pub(super) const OURS: &str = "fairways.";
 
+/// Where the daemon looks, whose file system it may be, if nobody says otherwise.
+const USUAL: &str = "/sys/fs/resctrl";
+
 /// What is read once.
 pub(super) struct Facts {
     pub(super) files: Files,
@@ -158,7 +161,9 @@ fn resctrl(place: &Place, files: &Files, mounts: &[Mount]) -> Option<Resctrl> {
             (root.clone(), mount.map(of))
         }
         None => {
-            let mount = mounts.iter().rfind(|mount| mount.kind == "resctrl")?;
+            let kernels = mounts.iter().rfind(|mount| mount.kind == "resctrl");
+            let usual = |mount: &&Mount| mount.kind == "fuse.resctrl" && mount.point == USUAL;
+            let mount = kernels.or_else(|| mounts.iter().rfind(usual))?;
             (files.mounted(&mount.point), Some(of(mount)))
         }
     };

@@ -14,6 +14,7 @@ mod perf;
 mod process;
 mod rivals;
 mod system;
+mod turns;
 
 use std::path::PathBuf;
 
@@ -26,8 +27,11 @@ use facts::Facts;
 pub struct Place {
     /// Where its files are: `/` for this one.
     pub sysroot: PathBuf,
-    /// resctrl's directory, as it is and not below `sysroot`; without it, where `/proc/mounts` says it is mounted.
+    /// resctrl's directory, as it is and not below `sysroot`; without it, where `/proc/mounts` says it is mounted, or
+    /// an emulator at /sys/fs/resctrl.
     pub resctrl: Option<PathBuf>,
+    /// Why the program that asks has no scheduler for the kernel, if it has none.
+    pub without_scheduler: Option<String>,
 }
 
 /// How it stands with one thing.
@@ -109,6 +113,8 @@ pub struct Report {
     pub monitor: Answer,
     /// Whether what programs do can be counted by hardware.
     pub count: Answer,
+    /// Whether threads can be told where to run, and for how long: by the means that the finding `scheduling` says.
+    pub schedule: Answer,
     /// What follows from it.
     pub verdict: Verdict,
 }
@@ -127,6 +133,7 @@ pub fn examine(place: &Place) -> Report {
     process::check(&facts, &mut findings);
     perf::check(&facts, &mut findings);
     system::check(&facts, &mut findings);
+    turns::check(&facts, place.without_scheduler.as_deref(), &mut findings);
     let (partition, verdict) = verdict(&facts, &findings);
     let monitor = match (&facts.resctrl, &facts.info) {
         (None, _) => Some(without(&facts)),
@@ -139,7 +146,11 @@ pub fn examine(place: &Place) -> Report {
         (true, true) => None,
     };
     let (monitor, count) = (Answer::new(monitor), Answer::new(count));
-    Report { findings, partition, monitor, count, verdict }
+    let lacks = |one: &&Finding| {
+        one.id == turns::ID && matches!(one.state, State::Missing | State::Unknown)
+    };
+    let schedule = Answer::new(findings.iter().find(lacks).map(|one| one.found.as_str()));
+    Report { findings, partition, monitor, count, schedule, verdict }
 }
 
 /// Why there is no resctrl.

@@ -48,7 +48,7 @@ fn units(facts: &Facts) -> Finding {
 }
 
 /// How far perf lets users go (Documentation/admin-guide/sysctl/kernel.rst, "perf_event_paranoid").
-fn paranoid(facts: &Facts) -> Option<i32> {
+pub(super) fn paranoid(facts: &Facts) -> Option<i32> {
     facts.files.line("proc/sys/kernel/perf_event_paranoid")?.parse().ok()
 }
 

@@ -16,6 +16,7 @@ pub(super) enum Capability {
     SysAdmin = 21,
     SysNice = 23,
     Perfmon = 38,
+    Bpf = 39,
 }
 
 /// Who this process is.

@@ -2,7 +2,7 @@
 
 use fairways_core::{Action, AppId, Event, Partition, PartitionError, PlanId};
 
-use super::Host;
+use super::{Host, Means};
 use crate::actuate::Refused;
 
 impl Host {
@@ -25,12 +25,13 @@ impl Host {
                     domain.alarm = Some(at);
                 }
             }
-            Action::WatchTogether { .. }
-            | Action::Allow { .. }
-            | Action::Priority { .. }
-            | Action::Quantum { .. }
-            | Action::Estimated { .. }
-            | Action::Classified { .. } => {}
+            Action::WatchTogether { shortest } => self.watch_together(domain, shortest),
+            Action::Allow { thread, cpus, reason } => self.allow(domain, thread, cpus, reason),
+            Action::Priority { threads, raised, reason } => {
+                self.raise(domain, threads, raised, reason);
+            }
+            Action::Quantum { thread, time, reason } => self.order(domain, thread, time, reason),
+            Action::Estimated { .. } | Action::Classified { .. } => {}
         }
     }
 
@@ -44,6 +45,9 @@ impl Host {
     ) -> Result<(), PartitionError> {
         let Some(domain) = self.domains.get(&id) else { return Ok(()) };
         partition.check(&domain.llc, domain.told.iter().copied())?;
+        if self.means.turns().is_some() {
+            return Err(PartitionError::Failed);
+        }
         if self.settings.observe {
             for (cluster, mask) in (0..).zip(partition.masks()) {
                 let members: Vec<&str> = partition
@@ -60,7 +64,7 @@ impl Host {
         }
         let now = self.now;
         if let Some(domain) = self.domains.get_mut(&id) {
-            domain.plan = Some(plan);
+            (domain.plan, domain.planned) = (Some(plan), self.clock.now());
             domain.partition.clone_from(partition);
             for window in domain.windows.values_mut() {
                 window.straddled |= window.since < now;
@@ -114,7 +118,10 @@ impl Host {
             .filter(|(_, plan)| !plan.masks().is_empty())
             .map(|(id, plan)| (*id, plan))
             .collect();
-        self.actuator.apply(&plans, reason).map(drop)
+        match &mut self.means {
+            Means::Ways(actuator) => actuator.apply(&plans, reason).map(drop),
+            Means::Turns(_) => Ok(()),
+        }
     }
 
     /// A plan without those who are over: other domains' policies may know of it later.

@@ -1,8 +1,10 @@
 //! A domain, as its policy knows it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
-use fairways_core::{AppId, Event, Llc, Partition, PlanId, Time};
+use fairways_core::{AppId, Cpus, Event, Llc, Partition, PlanId, Time};
+use fairways_resctrl::language::CpuSet;
 
 use super::windows::Window;
 use crate::actuate;
@@ -20,6 +22,10 @@ pub(super) struct Domain {
     pub(super) way_bytes: u64,
     /// Which ways of the cache are offered.
     pub(super) ways: Vec<u32>,
+    /// The CPUs as its policy numbers them, where it is told of them.
+    pub(super) cpus: Vec<u32>,
+    /// How long turns are, likewise.
+    quantum: Option<Duration>,
     pub(super) due: VecDeque<Due>,
     /// The programs that the policy was told of, in the order in which they started.
     pub(super) told: Vec<AppId>,
@@ -27,6 +33,8 @@ pub(super) struct Domain {
     pub(super) alarm: Option<Time>,
     /// The plan in force.
     pub(super) plan: Option<PlanId>,
+    /// Since when, which is a little after the event on which it was made.
+    pub(super) planned: Time,
     /// What it says; without a cluster before the first, and after the cache has changed.
     pub(super) partition: Partition,
     /// Whether its last CPU went off line, or others took all of it: nothing more happens here once its policy was told that everybody
@@ -41,13 +49,30 @@ impl Domain {
             llc,
             way_bytes: of.way_bytes,
             ways: of.ways.clone(),
+            cpus: Vec::new(),
+            quantum: None,
             due: [Due::Event(Event::Machine(llc))].into(),
             told: Vec::new(),
             windows: BTreeMap::new(),
             alarm: None,
             plan: None,
+            planned: Time::ZERO,
             partition: Partition::default(),
             is_gone: false,
+        }
+    }
+
+    /// Its policy is told of these CPUs, on which turns are so long, if it was not.
+    pub(super) fn schedule(&mut self, cpus: &CpuSet, quantum: Duration) {
+        let cpus: Vec<u32> = cpus.iter().collect();
+        let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
+        let now = Cpus { count, quantum };
+        let is_told = self.cpus.len() == cpus.len() && self.quantum == Some(quantum);
+        // Where as many are there as before, its numbers mean others now, and it need not know.
+        self.cpus = cpus;
+        self.quantum = Some(quantum);
+        if !is_told {
+            self.tell(Event::Cpus(now));
         }
     }
 

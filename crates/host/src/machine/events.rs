@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters, Event, Every, Latencies, Q32, Sample, Time};
-use fairways_resctrl::language::Reading;
+use fairways_resctrl::language::{Monitoring, Reading};
 
 use super::domain::Due;
+use super::turns;
 use super::windows::Window;
-use super::{Failure, Host};
+use super::{Failure, Host, Means};
 use crate::clock::Wait;
 use crate::counters::emulated::between;
+
+/// No wait is longer, though nothing is to be looked at for an hour.
+const LONGEST: Duration = Duration::from_secs(60);
 
 impl Host {
     /// What happened next, when, and in which domain; `None` once nothing more will happen: it was
@@ -19,7 +23,13 @@ impl Host {
             if let Some((domain, event)) = self.due() {
                 return Some((self.now, domain, event));
             }
+            if let Some(mut turn) = self.turn.take() {
+                turn(self);
+                self.turn = Some(turn);
+            }
+            self.take_turns();
             self.collect();
+            self.tell_turns();
             if self.rang != Some(self.now) {
                 self.look();
             }
@@ -94,6 +104,7 @@ impl Host {
         };
         let is_due = match window.every {
             Every::Time(_) => window.ends().is_some_and(|end| end <= now),
+            Every::Instructions(_) if window.told => false,
             Every::Instructions(_) => tells || window.poll_at <= now,
         };
         if !is_due {
@@ -111,25 +122,36 @@ impl Host {
             return;
         }
         let window = *window;
-        let (way_bytes, plan) = (domain.way_bytes, domain.plan);
         self.add_bytes(id, app, &mut to);
-        let occupancy = match self.actuator.occupancy(app, id) {
+        let counters = between(&window.from, &to);
+        self.sampled(id, app, counters, now.since(window.since), window.next(now, to));
+    }
+
+    /// Tells what a window counted that has ended now, and lets the next follow.
+    pub(super) fn sampled(
+        &mut self,
+        id: u32,
+        app: AppId,
+        counters: Counters,
+        length: Duration,
+        next: Window,
+    ) {
+        let Some(domain) = self.domains.get(&id) else { return };
+        let straddled = domain.windows.get(&app).is_some_and(|window| window.straddled);
+        let (way_bytes, plan) = (domain.way_bytes, domain.plan);
+        let held = match &mut self.means {
+            Means::Ways(actuator) => actuator.occupancy(app, id),
+            Means::Turns(_) => Reading::Unassigned,
+        };
+        let occupancy = match held {
             Reading::Value(bytes) if way_bytes > 0 => Some(Q32::ratio(bytes, way_bytes)),
             _ => None,
         };
-        let length = now.since(window.since);
-        let sample = Sample {
-            app,
-            counters: between(&window.from, &to),
-            occupancy,
-            window: length,
-            plan,
-            straddled: window.straddled,
-        };
+        let sample = Sample { app, counters, occupancy, window: length, plan, straddled };
         let latency = self.members.get_mut(&app).and_then(|of| of.latency.as_mut());
         let answered = latency.and_then(|of| of.take(id));
         let Some(domain) = self.domains.get_mut(&id) else { return };
-        domain.windows.insert(app, window.next(now, to));
+        domain.windows.insert(app, next);
         domain.tell(Event::Sampled(sample));
         if let Some(answered) = answered {
             domain.tell(Event::Latency(Latencies { app, window: length, answered }));
@@ -144,26 +166,25 @@ impl Host {
     }
 
     /// Where resctrl counts the bytes that programs move, they are its.
-    fn add_bytes(&mut self, domain: u32, app: AppId, counters: &mut Counters) {
-        if self.counts_bytes() {
-            counters.memory_bytes = match self.actuator.memory_bytes(app, domain) {
+    pub(super) fn add_bytes(&mut self, domain: u32, app: AppId, counters: &mut Counters) {
+        let Means::Ways(actuator) = &mut self.means else { return };
+        let counts = |of: &Monitoring| of.events.iter().any(|name| name == "mbm_total_bytes");
+        if actuator.monitoring().is_some_and(counts) {
+            counters.memory_bytes = match actuator.memory_bytes(app, domain) {
                 Reading::Value(bytes) => Some(bytes),
                 _ => None,
             };
         }
     }
 
-    /// Whether resctrl counts the bytes that programs move.
-    fn counts_bytes(&self) -> bool {
-        let monitoring = self.actuator.monitoring();
-        monitoring.is_some_and(|of| of.events.iter().any(|name| name == "mbm_total_bytes"))
-    }
-
     /// Lets time pass until something may have happened.
     fn wait(&mut self) {
         const FOREVER: Time = Time::from_nanos(u64::MAX);
+        self.settle();
         let tells = self.clock.tells_instructions();
         let (mut until, mut about) = (self.stop_at.unwrap_or(FOREVER), self.look_at);
+        // Whoever is shown turns may take one that does not come for the end.
+        about = about.min(self.now.after(LONGEST));
         if self.rang == Some(self.now) && (about <= self.now || self.is_called) {
             // What there is to see is of the next instant.
             about = self.now.after(Duration::from_nanos(1));
@@ -175,6 +196,7 @@ impl Host {
             for (&app, window) in &domain.windows {
                 match (window.ends(), window.ends_at()) {
                     (Some(end), _) => until = until.min(end),
+                    (None, _) if window.told => {}
                     (None, Some(count)) if tells => instructions.push((app, count)),
                     (None, _) => about = about.min(window.poll_at),
                 }
@@ -185,7 +207,18 @@ impl Host {
             about = about.min(self.heed_at);
             attention.clear();
         }
-        let wait = Wait { until, about, instructions: &instructions, attention: &attention };
+        let mut fetch: Vec<_> = self.source.attention().into_iter().collect();
+        if let Some(scheduler) = self.means.scheduler().filter(|_| !self.members.is_empty()) {
+            about = about.min(self.now.after(turns::LOOK));
+            fetch.extend(scheduler.attention());
+        }
+        let wait = Wait {
+            until,
+            about,
+            instructions: &instructions,
+            attention: &attention,
+            fetch: &fetch,
+        };
         match self.clock.wait(&wait) {
             Ok(is_called) => self.is_called |= is_called,
             Err(why) => self.failure = Some(Failure::Clock(why)),
@@ -194,6 +227,7 @@ impl Host {
         if self.clock.was_suspended() {
             self.resume();
         }
+        self.fetch();
     }
 
     /// The machine was suspended: windows begin anew.
@@ -224,8 +258,15 @@ impl Host {
         if let Some(latency) = self.members.get_mut(&app).and_then(|of| of.latency.as_mut()) {
             latency.take(id);
         }
+        let count = match every {
+            Every::Time(_) => None,
+            Every::Instructions(count) => Some(count.max(1)),
+        };
+        let told = self.source.tell(app, id, count) && count.is_some();
         if let Some(domain) = self.domains.get_mut(&id) {
-            domain.windows.insert(app, Window::new(every, self.now, from));
+            let mut window = Window::new(every, self.now, from);
+            window.told = told;
+            domain.windows.insert(app, window);
         }
     }
 }

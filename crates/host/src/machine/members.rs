@@ -6,20 +6,25 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::{AppId, Event};
+use fairways_resctrl::language::CpuSet;
 
 use super::domain::{Domain, Due};
 use super::latency::Latency;
-use super::{Failure, Host, Managed};
+use super::{Failure, Host, Managed, Means};
 use crate::actuate;
 use crate::counters::Target;
 use crate::latency;
 use crate::programs::{Change, ProgramKey};
+use crate::schedule::Scheduler;
 
 /// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
 const HEED: Duration = Duration::from_millis(50);
 
 /// What nobody calls for, and nobody is waiting for, is looked at no more often.
 const SELDOM: Duration = Duration::from_secs(1);
+
+/// All threads of a host with one domain are listed no more often where nothing tells of new ones and there are as many as before.
+const RARELY: Duration = Duration::from_secs(5);
 
 /// A program that is managed.
 pub(super) struct Member {
@@ -38,6 +43,29 @@ pub(super) struct Member {
     left_in: BTreeSet<String>,
 }
 
+impl Member {
+    /// One that runs in these domains, as which no cgroup is counted.
+    pub(super) fn new(
+        program: ProgramKey,
+        kind: Option<usize>,
+        name: String,
+        domains: Vec<u32>,
+        tasks: Vec<i32>,
+    ) -> Self {
+        Self {
+            program,
+            kind,
+            name,
+            domains,
+            tasks,
+            latency: None,
+            is_gone: false,
+            cgroup: None,
+            left_in: BTreeSet::new(),
+        }
+    }
+}
+
 impl Host {
     /// Asks for other programs, or for something else of the same: those that are found by the same name and
     /// [selector](crate::programs::Selector) as before, and likewise each or together, go on.
@@ -48,10 +76,18 @@ impl Host {
         let (wanted, kinds): (Vec<_>, Vec<_>) = managed.into_iter().map(Managed::part).unzip();
         self.programs.set_wanted(wanted)?;
         let before = std::mem::replace(&mut self.kinds, kinds);
+        let kinds = &self.kinds;
+        let now = |kind: Option<usize>| {
+            let was = before.get(kind?)?;
+            kinds.iter().position(|of| of.wanted == was.wanted)
+        };
+        if let Some(turns) = self.means.turns() {
+            turns.reconfigure(now);
+        }
         for (&app, member) in &mut self.members {
             // Who is not wanted any longer is gone with the next look.
             let was = member.kind.and_then(|kind| before.get(kind));
-            let kind = was.and_then(|was| self.kinds.iter().position(|of| of.wanted == was.wanted));
+            let kind = now(member.kind);
             member.kind = kind;
             let (Some(was), Some(now)) = (was, kind.map(|kind| &self.kinds[kind])) else {
                 continue;
@@ -66,9 +102,12 @@ impl Host {
 
     /// Takes in which domains there are; those that have changed are told.
     pub(super) fn survey(&mut self) {
-        let found = self.actuator.domains();
+        let found = self.means.domains().to_vec();
+        let quantum = self.means.scheduler().map(Scheduler::quantum);
         let cpus: Vec<_> = found.iter().map(|of| (of.id, of.cpus.clone())).collect();
         self.source.set_domains(&cpus);
+        // Who lives in which is looked at anew.
+        self.tasks_at = self.now;
         for (id, domain) in &mut self.domains {
             if !domain.is_gone && !found.iter().any(|of| of.id == *id) {
                 tracing::warn!(target: "fairways::machine", domain = id, "nothing of it is on offer any longer");
@@ -76,21 +115,20 @@ impl Host {
                 self.members.values_mut().for_each(|member| member.domains.retain(|of| of != id));
             }
         }
-        for of in found {
-            match self.domains.get_mut(&of.id) {
-                None => {
-                    self.domains.insert(of.id, Domain::new(of));
-                }
-                Some(domain) if domain.llc == of.llc && domain.ways == of.ways => {}
-                Some(domain) => {
-                    // Its masks mean other ways now, even where there are as many as before.
-                    domain.partition.clear();
-                    domain.llc = of.llc;
-                    domain.ways.clone_from(&of.ways);
-                    domain.tell(Event::Machine(of.llc));
-                }
+        for of in &found {
+            let domain = self.domains.entry(of.id).or_insert_with(|| Domain::new(of));
+            if (domain.llc, &domain.ways) != (of.llc, &of.ways) {
+                // Its masks mean other ways now, even where there are as many as before.
+                domain.partition.clear();
+                domain.llc = of.llc;
+                domain.ways.clone_from(&of.ways);
+                domain.tell(Event::Machine(of.llc));
+            }
+            if let Some(quantum) = quantum {
+                domain.schedule(&of.cpus, quantum);
             }
         }
+        self.fit_all();
         let is_over = |member: &Member| member.is_gone && member.domains.is_empty();
         let over = self.members.iter().filter(|(_, member)| is_over(member));
         for app in over.map(|(&app, _)| app).collect::<Vec<_>>() {
@@ -118,7 +156,16 @@ impl Host {
 
     /// Looks what others did.
     pub(super) fn look_at_resctrl(&mut self) {
-        match self.actuator.look() {
+        let looked = match &mut self.means {
+            Means::Ways(actuator) => actuator.look(),
+            Means::Turns(turns) => {
+                if turns.look() {
+                    self.survey();
+                }
+                return;
+            }
+        };
+        match looked {
             Ok(changes) => {
                 self.trouble = None;
                 if changes.domains {
@@ -131,7 +178,17 @@ impl Host {
             Err(why @ actuate::Error::Unmounted { .. }) => {
                 self.failure = Some(Failure::Unmounted(why));
             }
-            Err(why) => self.say(&why.to_string()),
+            Err(why) => {
+                self.erred(&why);
+                self.say(&why.to_string());
+            }
+        }
+    }
+
+    /// Counts what resctrl did not let be done.
+    fn erred(&mut self, why: &actuate::Error) {
+        if let Means::Ways(actuator) = &mut self.means {
+            actuator.erred(why);
         }
     }
 
@@ -153,7 +210,17 @@ impl Host {
         if !has_changed && !has_threads && self.now < self.tasks_at {
             return;
         }
-        self.tasks_at = self.now.after(self.settings.look.max(SELDOM));
+        let anew = self.now >= self.tasks_at;
+        if self.means.turns().is_some() {
+            if anew {
+                self.tasks_at = self.now.after(self.settings.look.max(RARELY));
+            }
+            self.look_at_threads(anew);
+            return;
+        }
+        // Who is let run elsewhere may live in another domain then, of which nothing else tells.
+        let often = if self.domains.len() > 1 { SELDOM } else { RARELY };
+        self.tasks_at = self.now.after(self.settings.look.max(often));
         let apps: Vec<AppId> = self.members.keys().copied().collect();
         for app in apps {
             self.look_at_tasks(app);
@@ -177,7 +244,7 @@ impl Host {
     }
 
     /// Says what goes wrong, until something else does.
-    fn say(&mut self, why: &str) {
+    pub(super) fn say(&mut self, why: &str) {
         if self.trouble.as_deref() != Some(why) {
             tracing::warn!(target: "fairways::machine", "{why}");
         }
@@ -186,13 +253,22 @@ impl Host {
 
     fn change(&mut self, change: Change) {
         match change {
-            Change::Arrived { program, wanted, name } => {
-                self.begin(program, Some(wanted), name, None);
-            }
+            Change::Arrived { program, wanted, name } => match self.means.turns() {
+                Some(turns) => {
+                    turns.found(program, wanted, name);
+                    self.look_at_threads_of(program, true);
+                }
+                None => self.begin(program, Some(wanted), name, None),
+            },
             Change::Gone { program } => {
+                if let Some(turns) = self.means.turns() {
+                    turns.lost(program);
+                }
                 let of =
                     |(_, member): &(&AppId, &Member)| member.program == program && !member.is_gone;
-                if let Some(app) = self.members.iter().find(of).map(|(&app, _)| app) {
+                let apps: Vec<AppId> =
+                    self.members.iter().filter(of).map(|(&app, _)| app).collect();
+                for app in apps {
                     // What listens for its latencies ends before one of its name begins.
                     drop(self.end(app));
                 }
@@ -213,9 +289,14 @@ impl Host {
         let mut tasks = Vec::new();
         self.list(program, &mut tasks);
         let mut left_in = BTreeSet::new();
-        match self.actuator.add(app, &name, &tasks) {
-            Ok(added) => say_left(&name, &added.tasks.others, &mut left_in),
-            Err(why) => tracing::error!(target: "fairways::machine", program = name, "{why}"),
+        if let Means::Ways(actuator) = &mut self.means {
+            match actuator.add(app, &name, &tasks) {
+                Ok(added) => say_left(&name, &added.tasks.others, &mut left_in),
+                Err(why) => {
+                    actuator.erred(&why);
+                    tracing::error!(target: "fairways::machine", program = name, "{why}");
+                }
+            }
         }
         let cgroup: Option<PathBuf> = self.programs.cgroup(program).map(Into::into);
         let target = Target { app, name, cgroup, threads: tasks };
@@ -230,31 +311,29 @@ impl Host {
             }
         });
         let domains = self.touched(program);
-        for domain in &domains {
+        let latency = source.map(|source| Latency::new(source, &domains));
+        let Target { name, threads, cgroup, .. } = target;
+        let member = Member::new(program, kind, name, domains, threads);
+        self.start(app, Member { latency, cgroup, left_in, ..member });
+    }
+
+    /// A program's domains are to be told of it.
+    pub(super) fn start(&mut self, app: AppId, member: Member) {
+        for domain in &member.domains {
             if let Some(domain) = self.domains.get_mut(domain) {
                 domain.due.push_back(Due::Start(app));
             }
         }
-        let latency = source.map(|source| Latency::new(source, &domains));
-        let Target { name, threads: tasks, cgroup, .. } = target;
-        let member = Member {
-            program,
-            kind,
-            name,
-            domains,
-            tasks,
-            latency,
-            is_gone: false,
-            cgroup,
-            left_in,
-        };
         self.members.insert(app, member);
     }
 
     /// A program is there no longer; its domains' policies are told in turn. The answer is the source of its latencies.
-    fn end(&mut self, app: AppId) -> Option<Box<dyn latency::Source>> {
+    pub(super) fn end(&mut self, app: AppId) -> Option<Box<dyn latency::Source>> {
         let member = self.members.get_mut(&app)?;
         member.is_gone = true;
+        if let Some(turns) = self.means.turns() {
+            turns.leave(app);
+        }
         let latency = member.latency.take().map(Latency::into_source);
         let domains = member.domains.clone();
         if domains.is_empty() {
@@ -282,18 +361,26 @@ impl Host {
     fn over(&mut self, app: AppId) {
         self.members.remove(&app);
         self.source.end(app);
-        if let Err(why) = self.actuator.remove(app) {
+        if let Means::Ways(actuator) = &mut self.means
+            && let Err(why) = actuator.remove(app)
+        {
+            actuator.erred(&why);
             self.say(&why.to_string());
         }
     }
 
     /// The domains that a program's CPUs touch; all, where that can't be told.
     fn touched(&mut self, program: ProgramKey) -> Vec<u32> {
-        let all = self.actuator.domains();
-        if let [only] = all {
+        if let [only] = self.means.domains() {
             return vec![only.id];
         }
         let cpus = self.programs.cpus(program).unwrap_or_default();
+        self.touched_by(&cpus)
+    }
+
+    /// The domains that these CPUs touch; all, where there are none.
+    pub(super) fn touched_by(&self, cpus: &CpuSet) -> Vec<u32> {
+        let all = self.means.domains();
         let touches = |cpu: u32| all.iter().find(|domain| domain.cpus.contains(cpu));
         let mut touched: Vec<u32> = cpus.iter().filter_map(touches).map(|of| of.id).collect();
         touched.sort_unstable();
@@ -319,7 +406,8 @@ impl Host {
         let (program, programs) = (member.program, &mut self.programs);
         let mut tasks = Vec::new();
         let mut unseen = None;
-        let moved = self.actuator.tasks(app, &mut |list| {
+        let Means::Ways(actuator) = &mut self.means else { return };
+        let moved = actuator.tasks(app, &mut |list| {
             unseen = programs.tasks(program, list).err().or(unseen.take());
             tasks.clone_from(list);
         });
@@ -333,7 +421,10 @@ impl Host {
                 say_left(name, &moved.others, &mut member.left_in);
                 None
             }
-            Err(why) => Some(format!("{name}: {why}")),
+            Err(why) => {
+                actuator.erred(&why);
+                Some(format!("{name}: {why}"))
+            }
         };
         if let Some(why) = moved.or(unseen.map(|why| format!("{name}: {why}"))) {
             self.say(&why);

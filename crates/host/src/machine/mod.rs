@@ -16,16 +16,21 @@
 //!   [`Watch`](fairways_core::Action::Watch).
 //! - **A plan that resctrl fails to take** is refused as [`Failed`](fairways_core::PartitionError::Failed), the reason logged, and the plan
 //!   before it stays.
-//! - **CPUs, priorities and quanta** are not in these policies' hands yet: no [`Cpus`](fairways_core::Event::Cpus) is told, and the
-//!   actions that need it do nothing.
+//! - **By resctrl** ([`Means::Ways`]) policies give out ways. No [`Cpus`](fairways_core::Event::Cpus) is told, and actions that need it do
+//!   nothing.
+//! - **By a scheduler** ([`Means::Turns`]) they say where threads run, and for how long; every thread is a program to them. Resctrl is
+//!   not used, and a plan is refused as [`Failed`](fairways_core::PartitionError::Failed).
 
 mod actions;
 mod domain;
 mod events;
 mod latency;
+mod means;
 mod members;
 mod settings;
 mod shown;
+mod told;
+mod turns;
 mod windows;
 
 use std::collections::BTreeMap;
@@ -35,20 +40,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_core::{Action, AppId, Event, Machine, Time};
 
-use crate::actuate::{Actuator, Restored};
+use crate::actuate::Restored;
 use crate::clock::Clock;
 use crate::counters;
 use crate::programs::Programs;
 
 use domain::Domain;
+pub use means::Means;
 use members::Member;
 use settings::Kind;
 pub use settings::{Managed, OpenLatency, Parts, Settings};
 pub use shown::{Shown, ShownDomain};
+pub use turns::{Instead, Turns};
 
-/// A host whose programs are watched, and whose caches are partitioned.
+/// A host whose programs are watched, and whose caches are partitioned or threads scheduled.
 pub struct Host {
-    actuator: Actuator,
+    means: Means,
     programs: Programs,
     source: Box<dyn counters::Source>,
     clock: Box<dyn Clock>,
@@ -75,7 +82,11 @@ pub struct Host {
     failure: Option<Failure>,
     /// What went wrong in the last look, which is said once.
     trouble: Option<String>,
+    turn: Option<Turn>,
 }
+
+/// Who is shown a host time and again.
+type Turn = Box<dyn FnMut(&Host)>;
 
 /// Why a host has no more to tell.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +97,9 @@ pub enum Failure {
     /// Its clock has stopped.
     #[error("clock: {0}")]
     Clock(io::Error),
+    /// The kernel has ended the scheduler, and there is none in its place.
+    #[error("scheduler: {0}")]
+    Scheduler(io::Error),
 }
 
 impl Host {
@@ -94,11 +108,11 @@ impl Host {
     /// # Errors
     /// If programs can't be looked for: of [`Programs::new`].
     pub fn new(parts: Parts, managed: Vec<Managed>, settings: Settings) -> io::Result<Self> {
-        let Parts { actuator, proc_and_cgroup, source, clock } = parts;
+        let Parts { means, proc_and_cgroup, source, clock } = parts;
         let (wanted, kinds) = managed.into_iter().map(Managed::part).unzip();
         let now = clock.now();
         let mut host = Self {
-            actuator,
+            means,
             programs: Programs::new(proc_and_cgroup, wanted)?,
             source,
             clock,
@@ -119,6 +133,7 @@ impl Host {
             stop_at: None,
             failure: None,
             trouble: None,
+            turn: None,
         };
         host.survey();
         Ok(host)
@@ -132,6 +147,11 @@ impl Host {
     /// Nothing more is told from that time on.
     pub fn stop_at(&mut self, time: Time) {
         self.stop_at = Some(time);
+    }
+
+    /// Shows the host before each look at what happened, whether or not anything did; they are little more than a minute apart.
+    pub fn on_turn(&mut self, turn: impl FnMut(&Self) + 'static) {
+        self.turn = Some(Box::new(turn));
     }
 
     /// Why there is no more to tell, if that is not because it was [told to stop](Self::stop_when).
@@ -151,7 +171,10 @@ impl Host {
         for app in std::mem::take(&mut self.members).into_keys() {
             self.source.end(app);
         }
-        self.actuator.close()
+        match self.means {
+            Means::Ways(actuator) => actuator.close(),
+            Means::Turns(turns) => turns.close(),
+        }
     }
 
     /// The host as a machine, if it has one domain; `None` if it has several, each of which needs a policy of its own.

@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use fairways_core::{Profile, Wish};
 
-use crate::actuate::Actuator;
 use crate::clock::Clock;
 use crate::counters::{self, Target};
 use crate::latency;
 use crate::programs::{Roots, Wanted};
 
+use super::Means;
+
 /// What a host is made of.
 pub struct Parts {
-    /// Resctrl.
-    pub actuator: Actuator,
+    /// By what policies act.
+    pub means: Means,
     /// Where programs are found.
     pub proc_and_cgroup: Roots,
     /// What is counted of them.

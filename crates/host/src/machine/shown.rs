@@ -2,7 +2,8 @@
 
 use fairways_core::{AppId, Llc, PlanId, WayMask};
 
-use super::Host;
+use super::{Host, Means};
+use crate::actuate::Errors;
 
 /// A program, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,9 +71,33 @@ impl Host {
         there.map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
     }
 
-    /// Resctrl's client.
+    /// Resctrl's client, where policies act by it.
     #[must_use]
-    pub fn actuator(&self) -> &crate::actuate::Actuator {
-        &self.actuator
+    pub fn actuator(&self) -> Option<&crate::actuate::Actuator> {
+        match &self.means {
+            Means::Ways(actuator) => Some(actuator),
+            Means::Turns(_) => None,
+        }
+    }
+
+    /// What policies asked for and could not be done, or what keeps it up.
+    #[must_use]
+    pub fn errors(&self) -> &Errors {
+        match &self.means {
+            Means::Ways(actuator) => actuator.errors(),
+            Means::Turns(turns) => turns.errors(),
+        }
+    }
+
+    /// What the scheduler is called by which policies act now, where they act by one.
+    #[must_use]
+    pub fn scheduler(&self) -> Option<&'static str> {
+        Some(self.means.scheduler()?.name())
+    }
+
+    /// The CPUs of a domain in the order in which its policy numbers them; none where it is not told of any.
+    #[must_use]
+    pub fn cpus(&self, domain: u32) -> &[u32] {
+        self.domains.get(&domain).map_or(&[], |domain| domain.cpus.as_slice())
     }
 }

@@ -11,6 +11,8 @@ pub(super) struct Window {
     pub(super) since: Time,
     pub(super) from: Counters,
     pub(super) straddled: bool,
+    /// Whether the counters' source tells when it ends.
+    pub(super) told: bool,
     /// When to look whether its instructions have been retired, where the clock can't tell.
     pub(super) poll_at: Time,
     /// When that was last looked at, and how many it had retired then.
@@ -29,7 +31,8 @@ const IDLE: Duration = Duration::from_millis(100);
 impl Window {
     pub(super) fn new(every: Every, since: Time, from: Counters) -> Self {
         let poll_at = since.after(SOONEST);
-        Self { every, since, from, straddled: false, poll_at, seen: (since, from.instructions) }
+        let seen = (since, from.instructions);
+        Self { every, since, from, straddled: false, told: false, poll_at, seen }
     }
 
     /// The next window, which begins with the end of this one.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::pods::Pods;
 use super::selector::ID_DIGITS;
 use super::{Selector, Wanted, glob};
 
@@ -24,6 +25,7 @@ pub(super) type Matches = BTreeMap<(usize, String), Match>;
 pub(super) fn matched<'a>(
     wanted: &[Wanted],
     paths: impl Iterator<Item = &'a str> + Clone,
+    pods: &Pods,
 ) -> Matches {
     let mut matches = Matches::new();
     let mut owners: HashMap<&str, (usize, String)> = HashMap::new();
@@ -33,7 +35,7 @@ pub(super) fn matched<'a>(
         let direct = wanted[..before]
             .iter()
             .enumerate()
-            .find_map(|(at, wanted)| Some((at, direct(wanted, path)?)));
+            .find_map(|(at, wanted)| Some((at, direct(wanted, path, pods)?)));
         let Some(owner) = direct.or(inherited) else { continue };
         let new = || Match { top: path.to_owned(), all: Vec::new(), whole: true };
         matches.entry(owner.clone()).or_insert_with(new).all.push(path.to_owned());
@@ -60,7 +62,7 @@ fn parent(path: &str) -> Option<&str> {
     }
 }
 
-fn direct(wanted: &Wanted, path: &str) -> Option<String> {
+fn direct(wanted: &Wanted, path: &str, pods: &Pods) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or_default();
     match &wanted.selector {
         Selector::Cgroup(pattern) => {
@@ -88,6 +90,10 @@ fn direct(wanted: &Wanted, path: &str) -> Option<String> {
             ancestors(path).any(|name| is_pod(name, uid)).then(|| id.to_owned())
         }
         Selector::Pod(uid) => is_pod(name, uid).then(|| uid.clone()),
+        Selector::PodsOf { namespace, name: pattern } => {
+            let uid = pod_uid(name)?.replace('_', "-");
+            pods.is(&uid, namespace, pattern).then_some(uid)
+        }
         Selector::Process(_) | Selector::Pid(_) => None,
     }
 }
@@ -113,13 +119,17 @@ fn container_id(name: &str) -> Option<&str> {
 
 /// Whether a cgroup of that name is the pod's: `kubepods-burstable-podUID.slice` under systemd, with `_` for `-`, or `podUID`.
 fn is_pod(name: &str, uid: &str) -> bool {
-    let of = match name.strip_suffix(".slice") {
+    pod_uid(name).is_some_and(|of| of.len() == uid.len() && of.replace('_', "-") == uid)
+}
+
+/// The UID of the pod whose cgroup has that name, as it stands there.
+fn pod_uid(name: &str) -> Option<&str> {
+    match name.strip_suffix(".slice") {
         Some(stem) => {
             stem.rsplit_once("-pod").filter(|(kind, _)| kind.contains("kubepods")).map(|(_, of)| of)
         }
         None => name.strip_prefix("pod"),
-    };
-    of.is_some_and(|of| of.len() == uid.len() && of.replace('_', "-") == uid)
+    }
 }
 
 #[cfg(test)]
@@ -133,7 +143,7 @@ mod tests {
     fn tops(wanted: &[Wanted], paths: &[&str]) -> Vec<(usize, String)> {
         let mut paths = paths.to_vec();
         paths.sort_unstable();
-        matched(wanted, paths.iter().copied())
+        matched(wanted, paths.iter().copied(), &Pods::default())
             .into_iter()
             .map(|((at, _), of)| (at, of.top))
             .collect()
@@ -163,7 +173,8 @@ mod tests {
                 let pod = format!("pod:{uid}");
                 assert_eq!(tops(&[wanted(&pod, false)], &[above, &path]), [(0, above.to_owned())]);
                 assert_eq!(tops(&[wanted(&pod, true)], &[above, &path]), [(0, path.clone())]);
-                assert_eq!(tops(&[wanted("pod:0a1b2c3d", false)], &[above, &path]), []);
+                let other = format!("pod:{}", uid.replace('5', "6"));
+                assert_eq!(tops(&[wanted(&other, false)], &[above, &path]), []);
             }
         }
         let monitor = format!("/machine.slice/libpod-conmon-{id}.scope");
@@ -198,7 +209,7 @@ mod tests {
             wanted("cgroup:/a/b/c", false),
         ];
         let paths = ["/", "/a", "/a-b", "/a/b", "/a/b/c", "/a/d"];
-        let of = matched(&list, paths.into_iter());
+        let of = matched(&list, paths.into_iter(), &Pods::default());
         let all: Vec<_> = of.iter().map(|((at, _), of)| (*at, of.all.clone(), of.whole)).collect();
         let owned = |paths: &[&str]| paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>();
         assert_eq!(
@@ -211,10 +222,10 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_name_is_read(path in "(/[ -.0-~]{1,80}){1,4}", uid in "[0-9a-f-]{1,10}") {
+        fn any_name_is_read(path in "(/[ -.0-~]{1,80}){1,4}", uid in "[0-9a-f]{32}") {
             for text in [format!("pod:{uid}"), "container:*".to_owned(), "unit:*.slice".to_owned(), "cgroup:/*".to_owned()] {
                 for each in [false, true] {
-                    for (_, of) in matched(&[wanted(&text, each)], [path.as_str()].into_iter()) {
+                    for (_, of) in matched(&[wanted(&text, each)], [path.as_str()].into_iter(), &Pods::default()) {
                         proptest::prop_assert_eq!(of.all, [path.clone()]);
                     }
                 }

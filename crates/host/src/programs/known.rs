@@ -12,6 +12,7 @@ use fairways_resctrl::language::CpuSet;
 use super::connector::Connector;
 use super::dirs::{Match, Matches, matched};
 use super::notice::{Exit, Notice};
+use super::pods::Pods;
 use super::process::Proc;
 use super::table::{Root, Table};
 use super::tree::Forest;
@@ -56,6 +57,7 @@ pub struct Programs {
     pub(super) notice: Notice,
     pub(super) wanted: Vec<Wanted>,
     pub(super) forest: Option<Forest>,
+    pods: Pods,
     /// A tree each, in the order in which they are searched.
     pub(super) matches: Vec<Matches>,
     /// Whether those changed since the last look.
@@ -82,6 +84,7 @@ impl Programs {
     pub fn new(roots: Roots, wanted: Vec<Wanted>) -> io::Result<Self> {
         let mut programs = Self {
             proc: Proc::new(roots.proc.clone()),
+            pods: Pods::new(roots.pods.clone()),
             roots,
             notice: Notice::new()?,
             wanted: Vec::new(),
@@ -119,6 +122,9 @@ impl Programs {
             );
             self.forest = Some(forest);
         }
+        // What can fail is done before the list is another.
+        self.notice.stir()?;
+        self.pods.refresh_for(&wanted);
         if self.forest.is_some() && !wanted.iter().any(|wanted| wanted.selector.of_cgroups()) {
             self.forest = None;
         }
@@ -147,7 +153,7 @@ impl Programs {
         (self.wanted, self.numbers, self.scan) = (wanted, numbers, true);
         self.has_changed = true;
         self.rematch();
-        self.notice.stir()
+        Ok(())
     }
 
     fn connect(&self) -> Option<Connector> {
@@ -171,7 +177,7 @@ impl Programs {
         self.regroup = true;
         self.matches = match &self.forest {
             Some(forest) => (0..forest.trees.len())
-                .map(|tree| matched(&self.wanted, forest.paths(tree)))
+                .map(|tree| matched(&self.wanted, forest.paths(tree), &self.pods))
                 .collect(),
             None => Vec::new(),
         };
@@ -296,6 +302,11 @@ impl Programs {
             if refreshed.dirs {
                 self.rematch();
             }
+        }
+        // The kubelet makes a pod's cgroup before its folder.
+        if look && self.pods.refresh_for(&self.wanted) {
+            changed = true;
+            self.rematch();
         }
         if !self.wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
             changed |= self.refresh_processes(look, stirred)?;

@@ -23,6 +23,7 @@ mod glob;
 mod hierarchy;
 mod known;
 mod notice;
+mod pods;
 mod process;
 mod selector;
 mod table;
@@ -42,11 +43,14 @@ pub struct Roots {
     pub proc: PathBuf,
     /// Where cgroup hierarchies are mounted: one there or several below.
     pub cgroup: PathBuf,
+    /// Where the kubelet keeps a folder for the logs of each pod, by which namespaces and names are known.
+    pub pods: PathBuf,
 }
 
 impl Default for Roots {
     fn default() -> Self {
-        Self { proc: PathBuf::from("/proc"), cgroup: PathBuf::from("/sys/fs/cgroup") }
+        let [proc, cgroup, pods] = ["/proc", "/sys/fs/cgroup", "/var/log/pods"].map(PathBuf::from);
+        Self { proc, cgroup, pods }
     }
 }
 
@@ -58,7 +62,7 @@ pub struct Wanted {
     /// How it is found.
     pub selector: Selector,
     /// Whether every match (a cgroup, a unit, a container, the uppermost of matching processes) is a program of its own,
-    /// called `name.1`, `name.2`, ... as they come; of a pod, every container. Otherwise all matches are one program.
+    /// called `name.1`, `name.2`, ... as they come; of a pod by its UID, every container. Otherwise all matches are one program.
     pub each: bool,
 }
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How a program is found. As text: `cgroup:/a/b`, `unit:nginx.service`, `container:ab12`, `pod:UID`, `process:mlr*`, `pid:123`.
+/// How a program is found. As text: `cgroup:/a/b`, `unit:nginx.service`, `container:ab12`, `pod:UID`,
+/// `pod:NAMESPACE/NAME`, `process:mlr*`, `pid:123`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Selector {
     /// A cgroup and all below it, by its path from the root of the hierarchy; each part may have `*` and `?`.
@@ -15,6 +16,13 @@ pub enum Selector {
     Container(String),
     /// A Kubernetes pod, by its UID.
     Pod(String),
+    /// Kubernetes pods, by patterns with `*` and `?` of their namespace and name; those of which the kubelet keeps logs.
+    PodsOf {
+        /// Of the namespace.
+        namespace: String,
+        /// Of the name.
+        name: String,
+    },
     /// Processes by a pattern with `*` and `?` of their command (the 15 bytes that the kernel keeps) or of the file name in
     /// `argv[0]`, and all that they fork.
     Process(String),
@@ -36,10 +44,25 @@ const UNIT_SUFFIXES: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".m
 pub(super) const ID_DIGITS: usize = 64;
 
 impl Selector {
+    /// Whether it selects pods by their names.
+    pub(super) const fn of_names(&self) -> bool {
+        matches!(self, Self::PodsOf { .. })
+    }
+
     /// Whether it selects cgroups, rather than processes.
     pub(super) const fn of_cgroups(&self) -> bool {
         !matches!(self, Self::Process(_) | Self::Pid(_))
     }
+}
+
+/// Whether it is a pod's UID: 36 characters of the API server's, or 32 digits, the hash by which the kubelet calls pods of files
+/// (`generateUID` of its pkg/kubelet/config/common.go).
+fn is_uid(text: &str) -> bool {
+    let dash = |at: usize| text.len() == 36 && matches!(at, 8 | 13 | 18 | 23);
+    let well = |(at, byte): (usize, u8)| {
+        if dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() }
+    };
+    matches!(text.len(), 32 | 36) && text.bytes().enumerate().all(well)
 }
 
 impl FromStr for Selector {
@@ -47,7 +70,7 @@ impl FromStr for Selector {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = |expected| SelectorError { text: text.to_owned(), expected };
-        let kinds = "`cgroup:/PATH`, `unit:NAME`, `container:ID`, `pod:UID`, `process:PATTERN` or `pid:NUMBER`";
+        let kinds = "`cgroup:/PATH`, `unit:NAME`, `container:ID`, `pod:UID`, `pod:NAMESPACE/NAME`, `process:PATTERN` or `pid:NUMBER`";
         let (kind, value) = text.split_once(':').ok_or_else(|| error(kinds))?;
         if value.is_empty() || value.chars().any(char::is_control) {
             return Err(error("something printable after the colon"));
@@ -83,12 +106,24 @@ impl FromStr for Selector {
                     Err(error("the first of a container id's 64 hexadecimal digits, or `*`"))
                 }
             }
+            "pod" if value.contains('/') => {
+                let letter = |byte: u8| {
+                    byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.*?".contains(&byte)
+                };
+                let well = |part: &str| !part.is_empty() && part.bytes().all(letter);
+                match value.split_once('/') {
+                    Some((namespace, name)) if well(namespace) && well(name) => {
+                        Ok(Self::PodsOf { namespace: namespace.to_owned(), name: name.to_owned() })
+                    }
+                    _ => Err(error("a namespace and a pod's name, such as `web/api-*`")),
+                }
+            }
             "pod" => {
                 let uid = value.to_ascii_lowercase().replace('_', "-");
-                if uid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+                if is_uid(&uid) {
                     Ok(Self::Pod(uid))
                 } else {
-                    Err(error("a pod's UID: hexadecimal digits and dashes"))
+                    Err(error("a pod's whole UID, or `pod:NAMESPACE/NAME` for its name"))
                 }
             }
             "process" if value.contains('/') => {
@@ -111,6 +146,7 @@ impl fmt::Display for Selector {
             Self::Unit(name) => write!(f, "unit:{name}"),
             Self::Container(id) => write!(f, "container:{id}"),
             Self::Pod(uid) => write!(f, "pod:{uid}"),
+            Self::PodsOf { namespace, name } => write!(f, "pod:{namespace}/{name}"),
             Self::Process(pattern) => write!(f, "process:{pattern}"),
             Self::Pid(pid) => write!(f, "pid:{pid}"),
         }
@@ -130,7 +166,10 @@ mod tests {
             "unit:user.slice",
             "container:ab12",
             "container:*",
-            "pod:0a1b-2c",
+            "pod:0a1b2c3d-0000-1111-2222-333344445555",
+            "pod:0a1b2c3d000011112222333344445555",
+            "pod:web/api-7d4b",
+            "pod:kube-*/*",
             "process:mlr*",
             "process:a:b",
             "pid:123",
@@ -141,7 +180,10 @@ mod tests {
         let of = |text: &str| text.parse::<Selector>().map(|selector| selector.to_string());
         assert_eq!(of("unit:nginx").as_deref(), Ok("unit:nginx.service"));
         assert_eq!(of("cgroup:/a/").as_deref(), Ok("cgroup:/a"));
-        assert_eq!(of("pod:0A_1b").as_deref(), Ok("pod:0a-1b"), "as the cgroup's name has it, too");
+        let (written, uid) =
+            ("0A1b2c3d_0000_1111_2222_333344445555", "0a1b2c3d-0000-1111-2222-333344445555");
+        let pod = of(&format!("pod:{written}"));
+        assert_eq!(pod, Ok(format!("pod:{uid}")), "as the cgroup's name has it, too");
     }
 
     #[test]
@@ -156,6 +198,14 @@ mod tests {
             "unit:a/b",
             "container:xyz",
             "pod:x",
+            "pod:cafe",
+            "pod:0a1b2c3d-0000-1111-2222-33334444555",
+            "pod:0a1b2c3d00-00-1111-2222-333344445555",
+            "pod:/a",
+            "pod:web/",
+            "pod:web/a/b",
+            "pod:Web/a",
+            "pod:web/a_b",
             "process:/bin/sh",
             "pid:0",
             "pid:-1",

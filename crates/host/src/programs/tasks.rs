@@ -26,7 +26,7 @@ pub(super) struct Listed<'a> {
 
 impl Programs {
     /// Lists a program's threads as they are now, ascending; none if it is gone. A thread that is being made meanwhile is in the
-    /// next list. One that was made in the place of another that ended may be missing for a second, where only processes are wanted.
+    /// next list. One that was made in the place of another that ended may be missing for five seconds, where only processes are wanted.
     ///
     /// # Errors
     /// As [`look`](Self::look).
@@ -93,6 +93,18 @@ impl Programs {
             of.cpus = Some(cpus.clone());
         }
         Ok(cpus)
+    }
+
+    /// The CPUs that a thread may use; `None` if it is gone.
+    #[must_use]
+    pub fn cpus_of_thread(&self, thread: i32) -> Option<CpuSet> {
+        self.proc.allowed(thread)
+    }
+
+    /// When a thread started, in clock ticks since boot, which tells it from a later one of its number; `None` if it is gone.
+    #[must_use]
+    pub fn thread_started(&self, thread: i32) -> Option<u64> {
+        self.proc.stat(thread).ok().flatten().map(|stat| stat.start)
     }
 
     /// The directory of the cgroup whose tasks, with those of all below it, are the program's, all and no others, for

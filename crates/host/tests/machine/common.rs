@@ -13,7 +13,7 @@ use fairways_host::clock::{Clock, EmulatorClock};
 use fairways_host::counters;
 use fairways_host::emulated::Connection;
 use fairways_host::latency::{self, emulated::Service};
-use fairways_host::machine::{Host, Managed, Parts, Settings};
+use fairways_host::machine::{Host, Managed, Means, Parts, Settings};
 use fairways_host::programs::{Roots, Selector, Wanted};
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::Platform;
@@ -107,7 +107,7 @@ impl Bench {
         settings: Settings,
     ) -> Host {
         let parts = Parts {
-            actuator: Actuator::open(self.acting()).unwrap(),
+            means: Means::Ways(Box::new(Actuator::open(self.acting()).unwrap())),
             proc_and_cgroup: Roots::default(),
             source: Box::new(counters::emulated::Emulated::new(connection)),
             clock,

@@ -16,7 +16,7 @@ use fairways_host::actuate::{Actuator, Settings as Acting};
 use fairways_host::clock::RealClock;
 use fairways_host::counters::{Nothing, Source, Target};
 use fairways_host::latency::Spec;
-use fairways_host::machine::{Failure, Host, Managed, Parts, Settings};
+use fairways_host::machine::{Failure, Host, Managed, Means, Parts, Settings};
 use fairways_host::programs::{Roots, Selector, Wanted};
 use fairways_needs::withheld;
 use fairways_resctrl::platform::Platform;
@@ -26,19 +26,19 @@ use tempfile::TempDir;
 
 use crate::common::can_mount;
 
-const LOOK: Settings = Settings { observe: false, look: Duration::from_millis(20) };
+pub(crate) const LOOK: Settings = Settings { observe: false, look: Duration::from_millis(20) };
 
 /// A process that waits, on that CPU only.
-struct Sleeper(Child);
+pub(crate) struct Sleeper(Child);
 
 impl Sleeper {
-    fn start(cpu: usize) -> Self {
+    pub(crate) fn start(cpu: usize) -> Self {
         let sleeper = Self(Command::new("/bin/sleep").arg("600").spawn().unwrap());
         sleeper.pin(&[cpu]);
         sleeper
     }
 
-    fn id(&self) -> i32 {
+    pub(crate) fn id(&self) -> i32 {
         self.0.id().try_into().unwrap()
     }
 
@@ -57,13 +57,13 @@ impl Drop for Sleeper {
 }
 
 /// A resctrl with an L3 domain for each of two CPUs.
-struct Bench {
+pub(crate) struct Bench {
     emulator: Emulator,
     folder: TempDir,
 }
 
 impl Bench {
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         if !can_mount() {
             return None;
         }
@@ -93,7 +93,7 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    fn parts(&self, source: Box<dyn Source>, proc_and_cgroup: Roots) -> Parts {
+    pub(crate) fn parts(&self, source: Box<dyn Source>, proc_and_cgroup: Roots) -> Parts {
         let acting = Acting {
             root: self.at("resctrl"),
             state: self.at("state"),
@@ -101,8 +101,8 @@ impl Bench {
             sysfs: self.at("sys"),
             ..Acting::default()
         };
-        let actuator = Actuator::open(acting).unwrap();
-        Parts { actuator, proc_and_cgroup, source, clock: Box::new(RealClock::new()) }
+        let means = Means::Ways(Box::new(Actuator::open(acting).unwrap()));
+        Parts { means, proc_and_cgroup, source, clock: Box::new(RealClock::new()) }
     }
 
     fn host(&self, managed: Vec<Managed>, settings: Settings) -> Host {
@@ -110,7 +110,7 @@ impl Bench {
     }
 
     /// A host that ends after a time that no test takes.
-    fn host_of(&self, parts: Parts, managed: Vec<Managed>, settings: Settings) -> Host {
+    pub(crate) fn host_of(&self, parts: Parts, managed: Vec<Managed>, settings: Settings) -> Host {
         let mut host = Host::new(parts, managed, settings).unwrap();
         host.stop_at(Time::ZERO.after(Duration::from_secs(60)));
         host
@@ -125,7 +125,7 @@ impl Bench {
     }
 }
 
-fn managed(name: &str, selector: Selector) -> Managed {
+pub(crate) fn managed(name: &str, selector: Selector) -> Managed {
     Managed::new(Wanted { name: name.to_owned(), selector, each: false })
 }
 
@@ -137,7 +137,7 @@ fn next(host: &mut Host) -> (u32, Event) {
 }
 
 /// What happens next that is of this kind.
-fn await_one<T>(host: &mut Host, mut of: impl FnMut(u32, &Event) -> Option<T>) -> T {
+pub(crate) fn await_one<T>(host: &mut Host, mut of: impl FnMut(u32, &Event) -> Option<T>) -> T {
     loop {
         let (domain, event) = next(host);
         if let Some(found) = of(domain, &event) {
@@ -153,7 +153,7 @@ fn started(domain: u32, event: &Event) -> Option<(u32, AppId)> {
     }
 }
 
-fn all_started(host: &mut Host, programs: usize) -> Vec<(u32, AppId)> {
+pub(crate) fn all_started(host: &mut Host, programs: usize) -> Vec<(u32, AppId)> {
     (0..programs).map(|_| await_one(host, started)).collect()
 }
 
@@ -164,7 +164,7 @@ fn exited(domain: u32, event: &Event) -> Option<(u32, AppId)> {
     }
 }
 
-fn partition(clusters: &[(u32, &[AppId])]) -> Partition {
+pub(crate) fn partition(clusters: &[(u32, &[AppId])]) -> Partition {
     let mut partition = Partition::default();
     for (bits, apps) in clusters {
         let cluster = partition.add_cluster(WayMask::from_bits(*bits));
@@ -173,7 +173,7 @@ fn partition(clusters: &[(u32, &[AppId])]) -> Partition {
     partition
 }
 
-fn plan(host: &mut Host, domain: u32, number: u32, partition: &Partition) {
+pub(crate) fn plan(host: &mut Host, domain: u32, number: u32, partition: &Partition) {
     let plan = PlanId(number);
     host.carry_out(domain, Action::Partition { plan, partition, reason: "a test" });
 }
@@ -215,6 +215,31 @@ fn each_domain_has_a_policy_of_its_own_and_programs_move_between_them() {
     assert!(class(&near).contains("1=1\n"), "{}", class(&near));
     assert_eq!(host.close().left, []);
     assert!(!bench.has("fairways.0") && !bench.has("mon_groups/fairways.2-a"));
+}
+
+/// By these its daemon is known to be alive, and by what they show its metrics are made.
+#[test]
+fn turns_are_shown_though_nothing_happens() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(0);
+    let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], LOOK);
+    all_started(&mut host, 1);
+    let others = Rc::new(RefCell::new(Vec::new()));
+    let seen = Rc::clone(&others);
+    let foreign = bench.emulator.dir().join("mon_groups/theirs");
+    host.on_turn(move |host| {
+        let mut seen = seen.borrow_mut();
+        if seen.len() == 5 {
+            fs::create_dir(&foreign).unwrap();
+        }
+        seen.push(host.actuator().unwrap().rmids().unwrap().others);
+    });
+    // What is nobody's is seen once a second.
+    host.stop_at(Time::ZERO.after(Duration::from_secs(4)));
+    assert!(host.next_event().is_none());
+    let others = others.borrow();
+    assert!(others.len() > 20, "{} turns", others.len());
+    assert_eq!((others[0] + 1, others.is_sorted()), (*others.last().unwrap(), true), "{others:?}");
 }
 
 #[test]
@@ -265,6 +290,23 @@ fn a_plan_that_the_kernel_refuses_is_told_as_failed_and_the_one_before_stays() {
     assert_eq!(host.programs()[0].masks, [(0, Some(WayMask::from_bits(0x3)))]);
     plan(&mut host, 0, 3, &partition(&[(0x30, &[app])]));
     assert_eq!(host.programs()[0].masks, [(0, Some(WayMask::from_bits(0x30)))]);
+}
+
+#[test]
+fn a_look_that_fails_is_counted_as_often() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(0);
+    let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], LOOK);
+    all_started(&mut host, 1);
+    assert_eq!(host.errors().iter().count(), 0);
+    // What others did is looked at once a second.
+    bench.emulator.arm("read:schemata=EIO".parse().unwrap());
+    let began = Instant::now();
+    host.stop_at(Time::ZERO.after(Duration::from_millis(4500)));
+    assert!(host.next_event().is_none() && host.failure().is_none(), "it goes on");
+    let told: Vec<_> = host.errors().iter().collect();
+    let [("EIO", times)] = told[..] else { panic!("{told:?}") };
+    assert!(times >= 2 && times <= began.elapsed().as_secs() + 1, "{told:?}");
 }
 
 #[test]
@@ -354,7 +396,7 @@ impl Source for Begun {
 fn a_program_is_counted_by_the_cgroup_that_it_is_now() {
     let Some(bench) = Bench::new() else { return };
     let (outer, inner) = (Sleeper::start(0), Sleeper::start(0));
-    let roots = Roots { proc: bench.at("proc"), cgroup: bench.at("cgroup") };
+    let roots = Roots { proc: bench.at("proc"), cgroup: bench.at("cgroup"), ..Roots::default() };
     fs::create_dir_all(roots.proc.join("self")).unwrap();
     let fill = |path: &Path, of: &Sleeper| {
         fs::create_dir_all(path).unwrap();

@@ -1,5 +1,6 @@
 //! Programs by cgroup, on made-up hosts.
 
+use std::fs;
 use std::os::fd::AsFd as _;
 
 use fairways_host::programs::Programs;
@@ -102,12 +103,12 @@ fn a_cgroup_that_is_made_anew_under_its_path_is_another_program() {
 #[test]
 fn every_container_of_a_pod_can_be_a_program() {
     let host = Host::new(V2);
-    let pod = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a_1b.slice";
+    let pod = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_0000_1111_2222_333344445555.slice";
     for (kind, of, task) in [("cri-containerd", 'b', 11), ("crio", 'a', 12)] {
         host.v2(&format!("{pod}/{kind}-{}.scope", id(of)), &[task], true);
     }
     host.v2(pod, &[], true);
-    let mut programs = host.programs(vec![each("pod", "pod:0a-1b")]);
+    let mut programs = host.programs(vec![each("pod", "pod:0a1b2c3d-0000-1111-2222-333344445555")]);
     let mut there = There::default();
     assert_eq!(there.look(&mut programs), ["+pod.1", "+pod.2"]);
     assert_eq!(
@@ -121,10 +122,97 @@ fn every_container_of_a_pod_can_be_a_program() {
     assert_eq!(there.look(&mut programs), ["-pod.1"]);
     host.v2(&format!("{pod}/crio-{}.scope", id('a')), &[12], true);
     assert_eq!(there.look(&mut programs), ["+pod.3"], "a number is not given twice");
-    programs.set_wanted(vec![wanted("pod", "pod:0a-1b")]).expect("another list");
+    programs
+        .set_wanted(vec![wanted("pod", "pod:0a1b2c3d-0000-1111-2222-333344445555")])
+        .expect("another list");
     let said = there.look(&mut programs);
     assert_eq!(said, ["-pod.2", "-pod.3", "+pod"], "another `each` makes others of them");
     assert_eq!(there.tasks(&mut programs, "pod"), [11, 12]);
+}
+
+#[test]
+fn pods_are_found_by_namespace_and_name() {
+    let slice = |uid: &str| {
+        format!(
+            "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice",
+            uid.replace('-', "_")
+        )
+    };
+    let plain = |uid: &str| format!("memory/kubepods/besteffort/pod{uid}");
+    let uids = ["0a-1b", "0a-2c", "0a-3d"];
+    for of_systemd in [true, false] {
+        let host = Host::new(if of_systemd { V2 } else { V1 });
+        let make = |uid: &str, container: char, task: i32| {
+            if of_systemd {
+                host.v2(&slice(uid), &[], true);
+                host.v2(
+                    &format!("{}/cri-containerd-{}.scope", slice(uid), id(container)),
+                    &[task],
+                    true,
+                );
+            } else {
+                host.list(&format!("{}/{}", plain(uid), id(container)), "tasks", &[task]);
+            }
+        };
+        host.pod("web", "api-1", uids[0]);
+        make(uids[0], 'a', 11);
+        let list = vec![wanted("api", "pod:web/api-*"), each("rest", "pod:w*/*")];
+        let mut programs = host.programs(list);
+        let mut there = There::default();
+        assert_eq!(there.look(&mut programs), ["+api"], "the second finds nothing that is left");
+        assert_eq!(there.tasks(&mut programs, "api"), [11]);
+        // The cgroup of a pod is there before its folder.
+        make(uids[1], 'b', 12);
+        assert_eq!(there.look(&mut programs), [""; 0]);
+        host.pod("web", "api-2", uids[1]);
+        assert_eq!(there.look(&mut programs), [""; 0], "it belongs to one that is there");
+        assert_eq!(there.tasks(&mut programs, "api"), [11, 12]);
+        for (namespace, uid) in [("web", uids[2]), ("wild", "0a-4e"), ("other", "0a-5f")] {
+            host.pod(namespace, "db", uid);
+            make(uid, 'c', 13);
+        }
+        assert_eq!(there.look(&mut programs), ["+rest.1", "+rest.2"], "each pod is one");
+        assert_eq!(there.tasks(&mut programs, "rest.1"), [13]);
+    }
+}
+
+/// The folder of the kubelet's is one of many things to look at.
+#[test]
+fn pods_whose_folder_cannot_be_read_stay_and_others_are_found() {
+    let host = Host::new(V2);
+    let uid = "0a1b2c3d-0000-1111-2222-333344445555";
+    host.pod("web", "api", uid);
+    host.v2(&format!("kubepods/pod{uid}"), &[11], true);
+    let mut programs = host.programs(vec![wanted("api", "pod:web/api"), wanted("a", "cgroup:/a")]);
+    let mut there = There::default();
+    assert_eq!(there.look(&mut programs), ["+api"]);
+    let (pods, away) = (host.roots().pods, host.roots().pods.with_extension("away"));
+    fs::rename(&pods, &away).expect("moved");
+    // ELOOP, which root gets, too.
+    std::os::unix::fs::symlink(&pods, &pods).expect("a link to itself");
+    host.v2("a", &[7], true);
+    assert_eq!(there.look(&mut programs), ["+a"]);
+    assert_eq!(there.tasks(&mut programs, "api"), [11]);
+    let list = vec![wanted("pods", "pod:web/*"), wanted("a", "cgroup:/a")];
+    programs.set_wanted(list).expect("another list");
+    assert_eq!(there.look(&mut programs), ["-api", "+pods"]);
+    fs::remove_file(&pods).expect("removed");
+    fs::rename(&away, &pods).expect("moved back");
+    host.remove_cgroup(&format!("kubepods/pod{uid}"));
+    assert_eq!(there.look(&mut programs), ["-pods"]);
+}
+
+#[test]
+fn a_list_that_cannot_be_served_leaves_the_one_before() {
+    let host = Host::new(&[]);
+    host.process(&Process { pid: 7, comm: "seven", ..Process::default() });
+    let mut programs = host.programs(vec![wanted("sevens", "process:seven")]);
+    let mut there = There::default();
+    assert_eq!(there.look(&mut programs), ["+sevens"]);
+    let wrong = vec![wanted("a", "cgroup:/a"), wanted("eights", "process:eight")];
+    programs.set_wanted(wrong).expect_err("no hierarchy is mounted");
+    assert_eq!(there.look(&mut programs), [""; 0]);
+    assert_eq!(there.tasks(&mut programs, "sevens"), [7]);
 }
 
 #[test]

@@ -72,6 +72,7 @@ impl Host {
         Roots {
             proc: self.directory.path().join("proc"),
             cgroup: self.directory.path().join("cgroup"),
+            pods: self.directory.path().join("pods"),
         }
     }
 
@@ -97,6 +98,12 @@ impl Host {
         fs::create_dir_all(self.of_cgroup(path)).expect("a cgroup");
         let list: String = tasks.iter().map(|task| format!("{task}\n")).collect();
         fs::write(self.of_cgroup(path).join(file), list).expect("a list of tasks");
+    }
+
+    /// Makes a pod's folder of logs, as the kubelet does.
+    pub(crate) fn pod(&self, namespace: &str, name: &str, uid: &str) {
+        let folder = self.roots().pods.join(format!("{namespace}_{name}_{uid}"));
+        fs::create_dir_all(folder).expect("a folder");
     }
 
     pub(crate) fn remove_cgroup(&self, path: &str) {

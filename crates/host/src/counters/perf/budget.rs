@@ -51,7 +51,8 @@ impl Budget {
     }
 }
 
-fn allowed() -> usize {
+/// How many descriptors the process may have, its soft limit raised to the hard one.
+pub(crate) fn allowed() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: maximum, maximum };
     let now = if setrlimit(Resource::Nofile, raised).is_ok() { maximum } else { current };

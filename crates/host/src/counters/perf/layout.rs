@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 
 use super::events::{Chosen, Encoding, Event, Field};
-use super::part::{Layout, Part};
+use super::part::{How, Layout, Part};
 use super::sys::{self, Whom};
 use super::trouble;
 
@@ -72,7 +72,7 @@ fn plan(events: &[Event], beside: usize, alone: &[Field]) -> Layout {
 pub(super) fn fit(chosen: &Chosen) -> Fitted {
     let events = &chosen.events;
     let open = |event: &Event, user_only| {
-        sys::open(event.encoding, Whom::Thread(0), None, user_only).map(drop)
+        sys::open(event.encoding, Whom::Thread(0), None, user_only, 0).map(drop)
     };
     let denied = |error: &io::Error| trouble::is(error, Errno::ACCESS);
     let is_denied = |event, user_only| open(event, user_only).is_err_and(|error| denied(&error));
@@ -84,7 +84,11 @@ pub(super) fn fit(chosen: &Chosen) -> Fitted {
             Err(error) => lost.push((event.field, trouble::line(&error))),
         }
     }
-    let held = |layout: &Layout| match Part::open(layout, Whom::Thread(0), user_only) {
+    let held = |layout: &Layout| match Part::open(
+        layout,
+        Whom::Thread(0),
+        How { user_only, sampled: false },
+    ) {
         Err(error) => !trouble::is(&error, Errno::INVAL),
         Ok(_) => true,
     };

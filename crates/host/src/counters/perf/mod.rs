@@ -2,7 +2,7 @@
 //!
 //! A program is counted by its cgroup, on each CPU, where it is one and that takes fewer descriptors (or where the host has several
 //! domains, which only CPUs tell apart); else by its threads. A cgroup's events count what its threads do, whichever they are, and those of
-//! cgroups below it; a thread's count it alone, so that what a new thread does before [`Source::threads`] tells of it is not counted.
+//! cgroups below it; a thread's count it alone, so that what a new thread does before [`Source::threads`](super::Source::threads) tells of it is not counted.
 //! Inheritance is no remedy: a group can't be read with one system call then. That a thread's number was given to another of the same program
 //! from one call to the next is not noticed; the kernel gives numbers in turn, so it takes `kernel.pid_max` new threads in between.
 //!
@@ -13,33 +13,37 @@
 //! An event costs a descriptor a thread, or a CPU. When there are none left for a program, it is not counted, and its counters are
 //! missing, until there are; a count that holds some of its threads would be too small without a word.
 
-mod budget;
+pub(crate) mod budget;
 pub mod events;
 mod layout;
+pub mod on_cpus;
 mod part;
 mod probe;
 mod program;
-mod sys;
+pub mod sampling;
+mod source;
+pub(crate) mod sys;
 mod tally;
-mod trouble;
+pub(crate) mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 
-use fairways_core::{AppId, Counters};
+use fairways_core::AppId;
 use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
 
 pub use probe::{Probe, probe};
 pub use trouble::paranoid;
 
-use super::{Source, Target};
+use super::Target;
 use budget::Budget;
 use events::{Chosen, Field};
 use layout::Fitted;
-use part::{Layout, Part};
+use part::{How, Layout, Part};
 use program::{Blind, By, Program};
+use sampling::{Sampler, Sampling};
 use sys::Whom;
 
 /// Descriptors that a program of a processor with these events costs: for each of its threads, or of a cgroup for each CPU.
@@ -72,6 +76,7 @@ pub struct Perf {
     cpus: BTreeMap<i32, u32>,
     budget: Budget,
     programs: BTreeMap<AppId, Program>,
+    sampling: Option<Sampling>,
     said: BTreeSet<String>,
 }
 
@@ -98,6 +103,7 @@ impl Perf {
             cpus: BTreeMap::new(),
             budget: Budget::new(settings.descriptors),
             programs: BTreeMap::new(),
+            sampling: None,
             said: BTreeSet::new(),
         };
         perf.set_domains(&settings.domains);
@@ -107,6 +113,36 @@ impl Perf {
             );
         }
         perf
+    }
+
+    /// Lets the kernel tell when windows by instructions end: of programs that are begun from now on, and counted by their cgroup or on a host
+    /// of one domain. Of others a thread's events tell nothing of the domain.
+    ///
+    /// # Errors
+    /// If instructions are not counted here, or do not overflow; nothing has changed then.
+    pub fn sample_with(&mut self, sampler: Box<dyn Sampler>) -> io::Result<()> {
+        if !self.counts_instructions() {
+            return Err(io::Error::other("instructions are not counted"));
+        }
+        let how = How { user_only: self.fitted.user_only, sampled: true };
+        Part::open(&self.fitted.layout, Whom::Thread(0), how)?;
+        self.sampling = Some(Sampling::new(sampler)?);
+        Ok(())
+    }
+
+    /// Whether what a program's parts count is of one domain.
+    fn tells_apart(&self, app: AppId) -> bool {
+        let by_cpu = |program: &Program| program.cgroup().is_some();
+        let domains: BTreeSet<&u32> = self.cpus.values().collect();
+        self.programs.get(&app).is_some_and(|program| by_cpu(program) || domains.len() < 2)
+    }
+
+    /// Whether instructions are what a sampler is told of.
+    fn counts_instructions(&self) -> bool {
+        let layout = &self.fitted.layout;
+        let first = layout.first().and_then(|group| group.first());
+        first.is_some_and(|&(field, _)| field == Field::Instructions)
+            && layout.iter().map(Vec::len).sum::<usize>() <= sampling::EVENTS
     }
 
     /// The fields that can't be counted on this host, and why.
@@ -148,7 +184,12 @@ impl Perf {
 
     /// Descriptors a thread or CPU costs.
     fn slots(&self) -> usize {
-        self.fitted.layout.iter().map(Vec::len).sum()
+        self.fitted.layout.iter().map(Vec::len).sum::<usize>()
+            + usize::from(self.sampling.is_some())
+    }
+
+    fn how(&self) -> How {
+        How { user_only: self.fitted.user_only, sampled: self.sampling.is_some() }
     }
 
     fn say_once(&mut self, what: &str) {
@@ -197,7 +238,7 @@ impl Perf {
         use std::os::fd::AsFd as _;
         let Some(&cpu) = self.cpus.keys().next() else { return Ok(()) };
         let whom = Whom::Cgroup(cgroup.as_fd(), cpu);
-        match Part::open(&self.fitted.layout, whom, self.fitted.user_only) {
+        match Part::open(&self.fitted.layout, whom, self.how()) {
             Err(error) if !trouble::is(&error, Errno::NODEV) => Err(error),
             _ => Ok(()),
         }
@@ -224,7 +265,7 @@ impl Perf {
                     (Whom::Cgroup(cgroup, key), self.cpus.get(&key).copied(), Errno::NODEV)
                 }
             };
-            match Part::open(&self.fitted.layout, whom, self.fitted.user_only) {
+            match Part::open(&self.fitted.layout, whom, self.how()) {
                 Ok(part) => {
                     program.join(key, part, domain);
                     self.budget.take(slots);
@@ -237,10 +278,42 @@ impl Perf {
                 }
             }
         }
-        program.blind = None;
+        let was_blind = program.blind.take().is_some();
+        self.windows(app, program, was_blind);
+    }
+
+    /// Lets the kernel tell of a program's windows by all its parts, or of windows that begin now.
+    fn windows(&mut self, app: AppId, program: &mut Program, anew: bool) {
+        let Some(mut sampling) = self.sampling.take() else { return };
+        let by_cpu = program.cgroup().is_some();
+        for domain in sampling.domains(app) {
+            let within = |cpu: i32| !by_cpu || self.cpus.get(&cpu) == Some(&domain);
+            let parts = program.parts_mut(within);
+            let done = if anew {
+                sampling.begin(app, domain, parts)
+            } else {
+                sampling.join(app, domain, parts)
+            };
+            if let Err(why) = done {
+                sampling.forget(app, domain);
+                depart(program, within);
+                self.say_once(&format!(
+                    "the kernel does not tell of windows by instructions: {why}"
+                ));
+            }
+        }
+        self.sampling = Some(sampling);
+    }
+
+    /// What the kernel tells of a program's windows is no longer all of it.
+    fn pause(&mut self, app: AppId) {
+        if let Some(sampling) = &mut self.sampling {
+            sampling.domains(app).into_iter().for_each(|domain| sampling.pause(app, domain));
+        }
     }
 
     fn give_up(&mut self, app: AppId, program: &mut Program, blind: Blind, why: &str) {
+        self.pause(app);
         let by_cpu = program.cgroup().is_some();
         let domain = |key: i32| by_cpu.then(|| self.cpus.get(&key).copied()).flatten();
         let ended = program.go_blind(blind, &self.fitted.layout, domain);
@@ -278,10 +351,12 @@ impl Perf {
             "an event was on no counter for a second of work: all are counted in smaller groups from now on"
         );
         self.groups = groups(&self.fitted.layout);
-        let slots = before.iter().map(Vec::len).sum::<usize>();
+        let slots =
+            before.iter().map(Vec::len).sum::<usize>() + usize::from(self.sampling.is_some());
         let apps: Vec<AppId> = self.programs.keys().copied().collect();
         let mut all = Vec::new();
         for app in apps {
+            self.pause(app);
             let keys = self.with(app, |perf, program| {
                 let by_cpu = program.cgroup().is_some();
                 let domain = |key: i32| by_cpu.then(|| perf.cpus.get(&key).copied()).flatten();
@@ -295,9 +370,18 @@ impl Perf {
             self.with(app, |perf, program| {
                 if program.blind.is_none() {
                     perf.open(app, program, &keys);
+                    perf.windows(app, program, true);
                 }
             });
         }
+    }
+}
+
+/// Lets no window end by what these parts of a program count.
+fn depart(program: &mut Program, within: impl Fn(i32) -> bool) {
+    for part in program.parts_mut(within) {
+        // An event that goes on to overflow runs nothing any longer.
+        let _ = part.depart();
     }
 }
 
@@ -307,76 +391,6 @@ fn groups(layout: &Layout) -> [u32; Field::ALL.len()] {
         let of = layout.iter().flatten().filter(|&&(of, _)| of == field).count();
         u32::try_from(of).unwrap_or(u32::MAX)
     })
-}
-
-impl Source for Perf {
-    fn set_domains(&mut self, domains: &[(u32, CpuSet)]) {
-        Self::set_domains(self, domains);
-    }
-
-    fn begin(&mut self, target: &Target) {
-        self.end(target.app);
-        if self.fitted.layout.is_empty() {
-            self.say_once(
-                "no counter works on this host, all are missing; `fairways doctor` says why",
-            );
-            return;
-        }
-        let by = self.way(target);
-        self.programs.insert(target.app, Program::new(target.name.clone(), by));
-        self.with(target.app, |perf, program| match program.cgroup() {
-            Some(_) => perf.open_cpus(target.app, program),
-            None => perf.open(target.app, program, &target.threads),
-        });
-    }
-
-    fn threads(&mut self, app: AppId, threads: &[i32]) {
-        self.with(app, |perf, program| {
-            if program.blind == Some(Blind::Refused) {
-                return;
-            }
-            if program.cgroup().is_some() {
-                if program.blind.is_some() && perf.budget.fits(perf.cpus.len() * perf.slots()) {
-                    perf.open_cpus(app, program);
-                }
-                return;
-            }
-            let listed: BTreeSet<i32> = threads.iter().copied().collect();
-            let gone = |thread: i32| !listed.contains(&thread);
-            let ended = program.part_with(&perf.fitted.layout, |_| None, gone);
-            perf.budget.give(ended * perf.slots());
-            let new: Vec<i32> =
-                listed.into_iter().filter(|&thread| !program.holds(thread)).collect();
-            if !new.is_empty()
-                && (program.blind.is_none() || perf.budget.fits(new.len() * perf.slots()))
-            {
-                perf.open(app, program, &new);
-            }
-        });
-    }
-
-    fn read(&mut self, app: AppId, domain: u32) -> Counters {
-        let read = self.with(app, |perf, program| {
-            let within = |cpu: i32| perf.cpus.get(&cpu) == Some(&domain);
-            let read = program.read(&perf.fitted.layout, &perf.groups, domain, within);
-            let read = read.unwrap_or_else(|error| {
-                perf.give_up(app, program, Blind::of(&error), &error.to_string());
-                Counters::default()
-            });
-            (read, program.starved())
-        });
-        let (read, starved) = read.unwrap_or_default();
-        if let Some(field) = starved {
-            self.regroup(field);
-        }
-        read
-    }
-
-    fn end(&mut self, app: AppId) {
-        if let Some(program) = self.programs.remove(&app) {
-            self.budget.give(program.parts() * self.slots());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ fn cgroup(root: &Path, user_only: bool) -> io::Result<()> {
     let mut why: Option<io::Error> = None;
     for place in [root.to_owned(), root.join("perf_event"), root.join("unified")] {
         let tried = File::open(&place).and_then(|folder| {
-            sys::open(clock, Whom::Cgroup(folder.as_fd(), 0), None, user_only).map(drop)
+            sys::open(clock, Whom::Cgroup(folder.as_fd(), 0), None, user_only, 0).map(drop)
         });
         let Err(error) = tried else { return Ok(()) };
         // That a place is no such hierarchy says nothing of the others.

@@ -78,6 +78,15 @@ impl Program {
         self.parts.contains_key(&key)
     }
 
+    /// The parts whose threads or CPUs `within` picks.
+    pub(super) fn parts_mut(
+        &mut self,
+        within: impl Fn(i32) -> bool,
+    ) -> impl Iterator<Item = &mut Part> {
+        let picked = self.parts.iter_mut().filter(move |&(&key, _)| within(key));
+        picked.map(|(_, part)| part)
+    }
+
     /// A part counts for the program, and for `domain` if it tells CPUs apart.
     pub(super) fn join(&mut self, key: i32, part: Part, domain: Option<u32>) {
         let gaps = u32::from(self.blind.is_some());

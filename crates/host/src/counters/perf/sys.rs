@@ -13,41 +13,67 @@ use super::events::Encoding;
 
 /// Whose events are counted.
 #[derive(Clone, Copy)]
-pub(super) enum Whom<'a> {
+pub(crate) enum Whom<'a> {
     /// A thread's, wherever it runs; 0 is the caller.
     Thread(i32),
     /// Those of a cgroup's threads, while they run on a CPU.
     Cgroup(BorrowedFd<'a>, i32),
+    /// Everybody's, on a CPU.
+    Cpu(i32),
 }
 
-/// Opens an event; a leader begins to count when it is [enabled](enable), and its members with it.
+/// A period so long that no event ever overflows, of one that may be given [another](set_period): only events that were opened with one can.
+pub(super) const NEVER: u64 = 1 << 62;
+
+/// Opens an event; a leader begins to count when it is [enabled](enable), and its members with it. With a `period` other than 0 it
+/// overflows whenever it has counted so much.
 ///
 /// # Errors
 /// perf_event_open(2)'s.
-pub(super) fn open(
+pub(crate) fn open(
     encoding: Encoding,
     whom: Whom<'_>,
     leader: Option<BorrowedFd<'_>>,
     user_only: bool,
+    period: u64,
 ) -> io::Result<OwnedFd> {
-    let mut attr = perf_event_attr {
-        type_: encoding.kind,
-        size: u32::try_from(size_of::<perf_event_attr>()).unwrap_or(0),
-        config: encoding.config,
-        ..perf_event_attr::default()
-    };
-    let times = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    attr.read_format = u64::from(PERF_FORMAT_GROUP | times);
+    let mut attr = event(encoding);
+    attr.__bindgen_anon_1.sample_period = period;
     attr.set_disabled(u64::from(leader.is_none()));
     attr.set_exclude_kernel(u64::from(user_only));
     attr.set_exclude_hv(1);
+    open_as(attr, whom, leader)
+}
+
+/// An event that is read with [`read`].
+pub(crate) fn event(encoding: Encoding) -> perf_event_attr {
+    let times = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    perf_event_attr {
+        type_: encoding.kind,
+        config: encoding.config,
+        read_format: u64::from(PERF_FORMAT_GROUP | times),
+        ..perf_event_attr::default()
+    }
+}
+
+/// Opens an event with all that it says.
+///
+/// # Errors
+/// perf_event_open(2)'s.
+pub(crate) fn open_as(
+    mut attr: perf_event_attr,
+    whom: Whom<'_>,
+    leader: Option<BorrowedFd<'_>>,
+) -> io::Result<OwnedFd> {
     let (pid, cpu, flags) = match whom {
         Whom::Thread(thread) => (thread, -1, PERF_FLAG_FD_CLOEXEC),
         Whom::Cgroup(cgroup, cpu) => {
             (cgroup.as_raw_fd(), cpu, PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP)
         }
+        Whom::Cpu(cpu) => (-1, cpu, PERF_FLAG_FD_CLOEXEC),
     };
     let leader = leader.map_or(-1, |leader| leader.as_raw_fd());
+    attr.size = u32::try_from(size_of::<perf_event_attr>()).unwrap_or(0);
     // SAFETY: `attr` is initialised, its `size` is its own, and the kernel writes no more than that; the other arguments are
     // numbers that the kernel checks.
     let fd = unsafe {
@@ -64,28 +90,42 @@ pub(super) fn open(
 ///
 /// # Errors
 /// ioctl(2)'s.
-pub(super) fn enable(leader: impl AsFd) -> io::Result<()> {
+pub(crate) fn enable(leader: impl AsFd) -> io::Result<()> {
     // SAFETY: the descriptor is open as long as the borrow, and PERF_EVENT_IOC_ENABLE with no flag reads and writes no memory.
     let done = unsafe { perf_event_open_sys::ioctls::ENABLE(leader.as_fd().as_raw_fd(), 0) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Lets an event overflow whenever it has counted so much from now on.
+///
+/// # Errors
+/// ioctl(2)'s; `EINVAL` of an event that was opened without a period.
+pub(super) fn set_period(event: impl AsFd, period: u64) -> io::Result<()> {
+    // The kernel wants the number's address (perf_event_open(2)), for which the crate has a number's type.
+    let place = std::ptr::from_ref(&period).expose_provenance();
+    let place = u64::try_from(place).map_err(io::Error::other)?;
+    // SAFETY: the descriptor is open as long as the borrow; PERF_EVENT_IOC_PERIOD reads the eight bytes at `place`, which `period`
+    // holds beyond the call, and writes nothing.
+    let done = unsafe { perf_event_open_sys::ioctls::PERIOD(event.as_fd().as_raw_fd(), place) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// What a group's descriptor tells (`PERF_FORMAT_GROUP`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// Nanoseconds in which whom it counts ran.
-    pub(super) enabled: u64,
+    pub(crate) enabled: u64,
     /// Nanoseconds of those in which the group was on the processor's counters.
-    pub(super) running: u64,
+    pub(crate) running: u64,
     /// What each event counted, the leader first.
-    pub(super) values: Vec<u64>,
+    pub(crate) values: Vec<u64>,
 }
 
 /// Reads a leader and its members, `events` in all, with one system call.
 ///
 /// # Errors
 /// read(2)'s; or the kernel told less than was asked.
-pub(super) fn read(leader: impl AsFd, events: usize) -> io::Result<Group> {
+pub(crate) fn read(leader: impl AsFd, events: usize) -> io::Result<Group> {
     const WORD: usize = size_of::<u64>();
     let mut bytes = [0; 16 * WORD];
     let bytes = bytes

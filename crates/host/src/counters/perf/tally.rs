@@ -2,17 +2,17 @@
 
 /// What one event counted for some time, summed over threads, CPUs, and the groups that it is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Span {
+pub struct Span {
     /// What it counted.
-    pub(super) value: u64,
+    pub value: u64,
     /// Nanoseconds in which whom it counts ran.
-    pub(super) enabled: u64,
+    pub enabled: u64,
     /// Nanoseconds of those in which it was on a counter.
-    pub(super) running: u64,
+    pub running: u64,
 }
 
 impl Span {
-    fn grown(self, by: Self) -> Self {
+    pub(super) fn grown(self, by: Self) -> Self {
         Self {
             value: self.value.saturating_add(by.value),
             enabled: self.enabled.saturating_add(by.enabled),
@@ -33,7 +33,7 @@ impl Span {
     ///
     /// An event in several groups has so many times the time, and takes the counters in turn with itself or counts twice at
     /// once: over all groups its rate is what it counted by the time on counters, whichever it was.
-    fn scaled(self, groups: u32) -> Option<u64> {
+    pub(super) fn scaled(self, groups: u32) -> Option<u64> {
         let (enabled, running) = (u128::from(self.enabled), u128::from(self.running));
         if enabled == 0 {
             return Some(0);

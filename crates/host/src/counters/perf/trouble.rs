@@ -11,12 +11,12 @@ pub fn paranoid() -> Option<i32> {
     fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }
 
-pub(super) fn is(error: &io::Error, errno: Errno) -> bool {
+pub(crate) fn is(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno.raw_os_error())
 }
 
 /// What perf_event_open(2)'s error means, and what to do about it.
-pub(super) fn line(error: &io::Error) -> String {
+pub(crate) fn line(error: &io::Error) -> String {
     let known = |errno| is(error, errno);
     let remedy = if known(Errno::ACCESS) || known(Errno::PERM) {
         let level = paranoid().map_or_else(|| "unreadable".to_owned(), |level| level.to_string());

@@ -113,6 +113,20 @@ pub struct Chosen {
     pub alone: Vec<Field>,
 }
 
+impl Chosen {
+    /// No events: whoever asks for these counts nothing, whatever the processor has.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            name: "no events",
+            source: "",
+            events: Vec::new(),
+            lost: Vec::new(),
+            alone: Vec::new(),
+        }
+    }
+}
+
 /// A processor's table, as it is written down.
 #[derive(Clone, Copy)]
 struct Table {

@@ -1,0 +1,122 @@
+//! The L3 caches and their CPUs, as sysfs tells.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fairways_core::{Llc, MAX_WAYS, WayMask, Ways};
+use fairways_resctrl::language::CpuSet;
+
+use crate::actuate::Domain;
+use crate::actuate::topology::{Topology, l3_folder, listed, number};
+
+/// What a cache is taken to have of which sysfs does not tell: as many ways as most have.
+const USUAL: u32 = 16;
+
+/// The L3 caches of a host, as they are to policies that schedule.
+pub(super) struct Caches {
+    sysfs: PathBuf,
+    topology: Topology,
+    domains: Vec<Domain>,
+}
+
+impl Caches {
+    pub(super) fn new(sysfs: PathBuf) -> io::Result<Self> {
+        let mut caches = Self { sysfs, topology: Topology::default(), domains: Vec::new() };
+        caches.refresh();
+        if caches.domains.is_empty() {
+            let file = caches.cpus().join("online");
+            let said = format!("{}: expected a list of CPUs", file.display());
+            return Err(io::Error::other(said));
+        }
+        Ok(caches)
+    }
+
+    pub(super) fn domains(&self) -> &[Domain] {
+        &self.domains
+    }
+
+    fn cpus(&self) -> PathBuf {
+        self.sysfs.join("devices/system/cpu")
+    }
+
+    /// Reads which there are; whether they are others than before. What can't be read is as it was.
+    pub(super) fn refresh(&mut self) -> bool {
+        self.topology.refresh(&self.sysfs);
+        let mut found: Vec<Domain> = self
+            .topology
+            .ids()
+            .filter_map(|id| domain(id, self.topology.cpus_of(id), &self.cpus()))
+            .collect();
+        if found.is_empty() {
+            let online = fs::read_to_string(self.cpus().join("online")).unwrap_or_default();
+            let online = listed(online.trim());
+            if !online.is_empty() {
+                found.extend(domain(0, online, &self.cpus()));
+            }
+        }
+        let has_changed = !found.is_empty() && found != self.domains;
+        if has_changed {
+            self.domains = found;
+        }
+        has_changed
+    }
+}
+
+/// A domain of these CPUs. One class of service is what there is without resctrl: everybody's.
+fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
+    let first = cpus.iter().next().map(|cpu| sysfs.join(format!("cpu{cpu}")));
+    let told = first.and_then(|cpu| number(&l3_folder(&cpu)?.join("ways_of_associativity")));
+    let most = u32::try_from(MAX_WAYS).unwrap_or(u32::MAX);
+    // A fully associative cache has none.
+    let count = told.filter(|&ways| ways > 0).unwrap_or(USUAL).min(most);
+    let ways = Ways::new(count)?;
+    let llc = Llc { clos: 1, ..Llc::with_ways(ways) };
+    let (cache, way_bytes) = (WayMask::full(ways), 0);
+    Some(Domain { id, llc, cache, way_bytes, ways: (0..count).collect(), cpus })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn cpu(sysfs: &Path, cpu: u32, id: u32, ways: &str) {
+        let index = sysfs.join(format!("devices/system/cpu/cpu{cpu}/cache/index3"));
+        write(&index.join("level"), "3\n");
+        write(&index.join("id"), &format!("{id}\n"));
+        write(&index.join("ways_of_associativity"), ways);
+    }
+
+    #[test]
+    fn each_l3_is_a_domain_and_what_is_not_told_is_usual() {
+        let folder = tempfile::tempdir().unwrap();
+        let sysfs = folder.path();
+        let online = sysfs.join("devices/system/cpu/online");
+        assert!(Caches::new(sysfs.to_owned()).is_err());
+        write(&online, "0-3\n");
+        // No caches are told of: one of all.
+        let mut caches = Caches::new(sysfs.to_owned()).unwrap();
+        let told = |caches: &Caches| {
+            let of = |of: &Domain| (of.id, of.cpus.to_list(), of.llc.ways.get(), of.llc.clos);
+            caches.domains().iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&caches), [(0, "0-3".to_owned(), 16, 1)]);
+        for (number, id, ways) in [(0, 1, "20\n"), (1, 1, "20\n"), (2, 7, "0\n"), (3, 7, "0\n")] {
+            cpu(sysfs, number, id, ways);
+        }
+        assert!(caches.refresh());
+        assert_eq!(told(&caches), [(1, "0-1".to_owned(), 20, 1), (7, "2-3".to_owned(), 16, 1)]);
+        assert!(!caches.refresh());
+        // A CPU goes, which sysfs tells by what it lists and by its caches.
+        fs::remove_dir_all(sysfs.join("devices/system/cpu/cpu1")).unwrap();
+        write(&online, "0,2-3\n");
+        assert!(caches.refresh());
+        assert_eq!(told(&caches)[0].1, "0");
+    }
+}

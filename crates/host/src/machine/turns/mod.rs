@@ -1,0 +1,155 @@
+//! A host whose policies say where threads run, and for how long.
+//!
+//! - **Every thread of a managed program is a program** to the policies, which are told of it by its [`Started`](fairways_core::Event::Started)
+//!   and [`Exited`](fairways_core::Event::Exited): the first is called as the program is, others `NAME/TID`, and each has its program's wishes. A
+//!   number that the kernel gives to another thread is told from the one before by when that started, which is asked where threads came or went,
+//!   and every five seconds.
+//! - **Domains** are the L3 caches that sysfs tells of, and their CPUs that are on line, which policies number in order from 0; all CPUs,
+//!   where it tells of none. What one domain's policy allows a thread holds for that domain's CPUs: where a thread lives in several, it may
+//!   run where any of them lets it. A turn that is over is told to the domain that ordered it so, and to those whose orders that one replaced; a
+//!   usual one to the domain of its CPU.
+//! - **What happened** is told when it is seen, 10 ms later at most: turns and times together may have ended a little before.
+//! - **What CPUs did not count** ([`Turn::counters`](crate::schedule::Turn::counters)), the source is asked for
+//!   ([`Source::beside`](crate::counters::Source::beside)).
+//! - **A scheduler that the kernel ends** is followed by the [one in its place](Instead), which does what was asked of the one before.
+
+mod actions;
+mod caches;
+mod ended;
+mod orders;
+mod threads;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fairways_core::{AppId, Time};
+use fairways_resctrl::language::CpuSet;
+
+use crate::actuate::{Domain, Errors, Restored};
+use crate::programs::ProgramKey;
+use crate::schedule::together::{Gathering, Stretch};
+use crate::schedule::{Scheduler, Told};
+
+use caches::Caches;
+use orders::Orders;
+
+/// Turns are looked at as often, whether or not somebody calls.
+pub(super) const LOOK: Duration = Duration::from_millis(10);
+
+/// Makes the scheduler that takes the place of one that the kernel has ended.
+pub type Instead = Box<dyn FnOnce() -> io::Result<Box<dyn Scheduler>>>;
+
+/// A scheduler, and what it is asked for.
+pub struct Turns {
+    /// `None` once the kernel has ended it and there is none in its place.
+    scheduler: Option<Box<dyn Scheduler>>,
+    instead: Option<Instead>,
+    caches: Caches,
+    programs: BTreeMap<ProgramKey, Program>,
+    threads: BTreeMap<AppId, Thread>,
+    /// Threads of programs that could not be taken in, by number and start, and when that is to be tried again.
+    refused: BTreeMap<(ProgramKey, i32, u64), Time>,
+    watches: BTreeMap<u32, Watch>,
+    /// What has ended, when that was last asked, and what is to be told of it.
+    taken_at: Option<Time>,
+    told: Told,
+    stretches: Vec<(u32, Stretch)>,
+    /// What could not be asked of the scheduler.
+    errors: Errors,
+}
+
+/// A program whose threads are taken in.
+struct Program {
+    kind: Option<usize>,
+    name: String,
+    /// Whether a thread was called as it is.
+    is_named: bool,
+    /// Its threads that were taken in, by number.
+    threads: BTreeMap<i32, AppId>,
+}
+
+/// A thread that was taken in.
+struct Thread {
+    program: ProgramKey,
+    number: i32,
+    started: u64,
+    /// Where each domain's policy lets it run, by the policy's numbers; of the others, everywhere.
+    allowed: BTreeMap<u32, Vec<u32>>,
+    /// What was asked of the scheduler: nothing for everywhere.
+    cpus: CpuSet,
+    /// The domains whose policies have raised it.
+    raised: BTreeSet<u32>,
+    orders: Orders,
+}
+
+/// What a domain's policy asked to be told of.
+struct Watch {
+    shortest: Duration,
+    gathering: Gathering,
+}
+
+impl Turns {
+    /// A scheduler, and what comes in its place should the kernel end it, on the host whose sysfs is mounted there.
+    ///
+    /// # Errors
+    /// If sysfs does not tell which CPUs are on line; if the scheduler can't tell of turns.
+    pub fn new(
+        mut scheduler: Box<dyn Scheduler>,
+        instead: Option<Instead>,
+        sysfs: PathBuf,
+    ) -> io::Result<Self> {
+        scheduler.watch(None)?;
+        Ok(Self {
+            scheduler: Some(scheduler),
+            instead,
+            caches: Caches::new(sysfs)?,
+            programs: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            taken_at: None,
+            told: Told::default(),
+            stretches: Vec::new(),
+            errors: Errors::default(),
+        })
+    }
+
+    pub(super) fn domains(&self) -> &[Domain] {
+        self.caches.domains()
+    }
+
+    pub(super) fn scheduler(&self) -> Option<&dyn Scheduler> {
+        self.scheduler.as_deref()
+    }
+
+    pub(super) const fn errors(&self) -> &Errors {
+        &self.errors
+    }
+
+    /// Whether other CPUs or caches are there than before.
+    pub(super) fn look(&mut self) -> bool {
+        let has_changed = self.caches.refresh();
+        if has_changed {
+            let now = self.scheduler.as_ref().map_or(0, |scheduler| scheduler.now());
+            for domain in self.caches.domains() {
+                if let Some(watch) = self.watches.get_mut(&domain.id) {
+                    watch.gathering = gathering(&domain.cpus, watch.shortest, now);
+                }
+            }
+            self.watches.retain(|id, _| self.caches.domains().iter().any(|of| of.id == *id));
+        }
+        has_changed
+    }
+
+    /// Lets every thread go.
+    pub(super) fn close(self) -> Restored {
+        self.scheduler.map(Scheduler::close).unwrap_or_default()
+    }
+}
+
+/// Of times from `now` on.
+fn gathering(cpus: &CpuSet, shortest: Duration, now: u64) -> Gathering {
+    Gathering::new(cpus, u64::try_from(shortest.as_nanos()).unwrap_or(u64::MAX)).since(now)
+}

@@ -1,0 +1,57 @@
+//! When what the kernel refused is tried again.
+
+use super::LOOK;
+
+/// The longest that is waited, in nanoseconds.
+const MOST: u64 = 64 * LOOK;
+
+/// Something that may be refused: it is tried again at the next look, and, as long as that is in vain, after twice as long each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Again {
+    at: u64,
+    wait: u64,
+}
+
+impl Again {
+    pub(super) const fn is_time(&self, now: u64) -> bool {
+        now >= self.at
+    }
+
+    /// Whether it was refused the last time.
+    pub(super) const fn is_waiting(&self) -> bool {
+        self.wait > 0
+    }
+
+    pub(super) fn refused(&mut self, now: u64) {
+        self.wait = (self.wait * 2).clamp(LOOK, MOST);
+        self.at = now.saturating_add(self.wait);
+    }
+
+    pub(super) fn done(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_again_and_again_is_tried_ever_more_seldom() {
+        let mut again = Again::default();
+        assert!(again.is_time(0) && !again.is_waiting());
+        let (mut now, mut tried) = (0, 0);
+        for _ in 0..600 {
+            now += LOOK;
+            if again.is_time(now) {
+                again.refused(now);
+                tried += 1;
+                assert!(again.is_waiting() && !again.is_time(now));
+            }
+        }
+        // After 1, 2, 4, .. 64 looks, and then after 64 each.
+        assert_eq!(tried, 1 + 6 + (600 - 64) / 64);
+        again.done();
+        assert!(again.is_time(0) && !again.is_waiting());
+    }
+}

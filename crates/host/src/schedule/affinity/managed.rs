@@ -1,0 +1,165 @@
+//! A thread that was taken in.
+
+use std::fs::File;
+use std::path::Path;
+
+use fairways_resctrl::language::CpuSet;
+
+use super::super::ledger::Key;
+use super::super::thread::{self, Stat};
+use super::again::Again;
+use super::turn::Turns;
+use super::weight;
+
+/// What its owner lets a thread have.
+#[derive(Debug)]
+pub(super) struct Owners {
+    pub(super) cpus: CpuSet,
+    /// Whether those are all that its cpuset has.
+    pub(super) all: bool,
+    pub(super) nice: i32,
+}
+
+/// A thread.
+#[derive(Debug)]
+pub(super) struct Managed {
+    pub(super) thread: i32,
+    /// When it started, by which a later thread of that number is told from it.
+    pub(super) started: u64,
+    /// Whether it is written down.
+    pub(super) known: bool,
+    /// Its `schedstat`.
+    pub(super) time: File,
+    pub(super) owners: Owners,
+    /// What it has, as far as is known.
+    pub(super) cpus: CpuSet,
+    /// Whether it has them from us, or from one of ours that made it; and not from its owner, or from the kernel, which lets one whose CPUs are
+    /// all off line run on others.
+    pub(super) is_ours: bool,
+    /// Whether its cpuset has put its own CPUs in the place of ours, which the kernel still remembers.
+    pub(super) is_remembered: bool,
+    pub(super) nice: i32,
+    /// Whether its weight says how much time it gets: not where it is of a real-time policy.
+    pub(super) weighs: bool,
+    /// The CPUs that it is to run on; `None`: all that its owner lets it run on.
+    pub(super) wanted: Option<CpuSet>,
+    pub(super) raised: bool,
+    pub(super) turns: Turns,
+    /// When CPUs, or a nice value, that the kernel refused are tried again.
+    pub(super) cpus_again: Again,
+    pub(super) nice_again: Again,
+}
+
+impl Managed {
+    pub(super) const fn key(&self) -> Key {
+        (self.thread, self.started)
+    }
+
+    /// What is due of it, where it has something else: its CPUs, and its nice value.
+    pub(super) fn due(
+        &self,
+        online: &CpuSet,
+        quantum: u64,
+        now: u64,
+    ) -> (Option<CpuSet>, Option<i32>) {
+        let differs =
+            |due: &CpuSet| *due != self.cpus || self.is_remembered && *due == self.owners.cpus;
+        let cpus = Some(self.cpus_due(online)).filter(differs);
+        let nice = Some(self.nice_due(quantum)).filter(|due| *due != self.nice);
+        (
+            cpus.filter(|_| self.cpus_again.is_time(now)),
+            nice.filter(|_| self.nice_again.is_time(now)),
+        )
+    }
+
+    /// The CPUs that it is to have: wanted ones within its owner's, where any of those is on line. Where none of its owner's is, those that the
+    /// kernel lets it run on.
+    fn cpus_due(&self, online: &CpuSet) -> CpuSet {
+        if self.owners.cpus.intersection(online).is_empty() {
+            return self.cpus.clone();
+        }
+        let within = self.wanted.as_ref().map(|wanted| wanted.intersection(&self.owners.cpus));
+        let usable = within.filter(|within| !within.intersection(online).is_empty());
+        usable.unwrap_or_else(|| self.owners.cpus.clone())
+    }
+
+    /// The nice value that it is to have.
+    fn nice_due(&self, quantum: u64) -> i32 {
+        match self.turns.ordered() {
+            _ if !self.weighs => self.nice,
+            _ if self.raised => weight::FIRST,
+            ordered if ordered == quantum => self.owners.nice,
+            ordered => weight::times(self.owners.nice, ordered, quantum),
+        }
+    }
+
+    /// Orders its next turn. One whose weight can't be set has turns as usual.
+    pub(super) const fn order(&mut self, time: u64) {
+        if self.weighs && !self.nice_again.is_waiting() {
+            self.turns.order(time);
+        }
+    }
+
+    /// Whether it may have something else than is known, by what takes three system calls and reads no file. That it has ended is
+    /// nothing else.
+    pub(super) fn may_differ(&self, online: &CpuSet) -> bool {
+        match thread::Brief::of(self.thread) {
+            Ok(brief) => {
+                brief.cpus.intersection(online) != self.cpus.intersection(online)
+                    || brief.nice != self.nice
+                    || is_weighed(brief.policy) != self.weighs
+            }
+            Err(_) => thread::exists(self.thread),
+        }
+    }
+
+    /// Finds out what it has; what its owner changed since is the owner's from now on. Whether it lives.
+    pub(super) fn look(&mut self, proc: &Path, sysfs: &Path, online: &CpuSet) -> bool {
+        let stat = Stat::read(proc, self.thread).filter(|stat| stat.started == self.started);
+        let Some((cpus, stat)) = thread::affinity(proc, self.thread).zip(stat) else {
+            return false;
+        };
+        let known = self.cpus.intersection(online);
+        if cpus.intersection(online) != known {
+            // Where none of its CPUs is on line any more, the kernel lets it run on others (`select_fallback_rq`). If those were ours, its
+            // owner's are as before.
+            if !known.is_empty() || self.cpus == self.owners.cpus {
+                let all = Some(&cpus) == thread::unrestricted(proc, sysfs, self.thread).as_ref();
+                self.is_remembered = all && self.is_ours;
+                self.owners.all = all;
+                self.owners.cpus = cpus.clone();
+            }
+            self.is_ours = false;
+            self.cpus = cpus;
+        }
+        if stat.nice != self.nice {
+            (self.owners.nice, self.nice) = (stat.nice, stat.nice);
+        }
+        self.weighs = weighs(&stat);
+        if !self.weighs {
+            self.turns.as_usual();
+        }
+        true
+    }
+
+    /// After the kernel refused CPUs: those that its cpuset has may be others now, without any trace where all that it has are among both.
+    pub(super) fn frame_anew(&mut self, proc: &Path, sysfs: &Path) {
+        if self.owners.all
+            && let Some(cpus) = thread::unrestricted(proc, sysfs, self.thread)
+        {
+            self.owners.cpus = cpus;
+        }
+    }
+}
+
+/// `SCHED_OTHER` and `SCHED_BATCH` of the kernel's include/uapi/linux/sched.h: the only policies that weigh as the nice value says.
+pub(super) const fn weighs(stat: &Stat) -> bool {
+    is_weighed(stat.policy)
+}
+
+const fn is_weighed(policy: u32) -> bool {
+    matches!(policy, 0 | 3)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! Threads' scheduling policies, which no safe crate sets.
+#![allow(unsafe_code)]
+
+use std::io;
+
+/// What sched_getscheduler(2) tells: `SCHED_*`, and `SCHED_RESET_ON_FORK`.
+///
+/// # Errors
+/// The kernel's.
+pub(in super::super) fn get(thread: i32) -> io::Result<i32> {
+    // SAFETY: it takes a number and reads no memory.
+    let policy = unsafe { libc::sched_getscheduler(thread) };
+    if policy < 0 { Err(io::Error::last_os_error()) } else { Ok(policy) }
+}
+
+/// Sets it, for policies without a static priority; the nice value stays.
+///
+/// # Errors
+/// The kernel's.
+pub(super) fn set(thread: i32, policy: i32) -> io::Result<()> {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `none` is initialised, and is only read.
+    let done = unsafe { libc::sched_setscheduler(thread, policy, &raw const none) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,144 @@
+//! Who ran together: from turns on CPUs to the times in which the same threads ran.
+//!
+//! CASC §4.1 and cache-fair §3.2 read the counters of all CPUs at both ends of such a time. A CPU's counters can't be read from afar when
+//! another one's occupant changes; so what a thread did in a part of its turn is taken to be in proportion to that part: exact where
+//! the turn is the time, an interpolation elsewhere. It is rounded so that the parts of a turn add up to the whole.
+
+mod row;
+
+use std::collections::BTreeMap;
+
+use fairways_core::{Counters, Ran, ThreadId, Together};
+use fairways_resctrl::language::CpuSet;
+
+use super::{Turn, Who};
+use row::Row;
+
+/// A time that goes on for longer, in nanoseconds, is told in pieces of this length.
+pub const LONGEST: u64 = 100_000_000;
+
+/// A time in which the same threads ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// When it began and ended, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub span: (u64, u64),
+    /// Who ran, and what was counted.
+    pub together: Together,
+}
+
+/// Gathers the turns of the CPUs that share a cache into times in which all of their occupants stayed the same.
+///
+/// An idle CPU and a thread that was not taken in are occupants as well. A time ends with a turn on any of the CPUs; a turn that
+/// [goes on](Turn::goes_on) and what continues it are one. While it is not known who runs on a CPU, nothing is told; nor where nobody ran
+/// that was taken in. Of a CPU, turns are told in the order of time; those of different CPUs in any order.
+#[derive(Clone, Debug)]
+pub struct Gathering {
+    shortest: u64,
+    longest: u64,
+    /// From when on nothing was told yet.
+    from: u64,
+    rows: BTreeMap<u32, Row>,
+}
+
+impl Gathering {
+    /// Gathers what happens on `cpus`; times below `shortest` nanoseconds are not told.
+    #[must_use]
+    pub fn new(cpus: &CpuSet, shortest: u64) -> Self {
+        let shortest = shortest.max(1);
+        let rows = cpus.iter().map(|cpu| (cpu, Row::default())).collect();
+        Self { shortest, longest: shortest.max(LONGEST), from: 0, rows }
+    }
+
+    /// What was before that time, in nanoseconds of `CLOCK_MONOTONIC`, is not told; what goes on then counts from there on.
+    #[must_use]
+    pub const fn since(mut self, from: u64) -> Self {
+        self.from = from;
+        self
+    }
+
+    /// Takes turns, of which those on other CPUs are passed over, and appends every time that is known now, in order.
+    pub fn tell(&mut self, turns: &[Turn], told: &mut Vec<Stretch>) {
+        for turn in turns {
+            let Some(row) = self.rows.get_mut(&turn.cpu) else { continue };
+            if row.is_full() {
+                // Another CPU is silent. What is oldest is given up, and nothing is told of that time.
+                self.advance(told);
+                if let Some(row) = self.rows.get_mut(&turn.cpu).filter(|row| row.is_full()) {
+                    row.forget_oldest();
+                }
+            }
+            if let Some(row) = self.rows.get_mut(&turn.cpu) {
+                row.push(turn);
+                row.forget_until(self.from);
+            }
+        }
+        self.advance(told);
+    }
+
+    fn advance(&mut self, told: &mut Vec<Stretch>) {
+        while let Some(end) = self.next(told) {
+            self.from = end;
+            for row in self.rows.values_mut() {
+                row.forget_until(end);
+            }
+        }
+    }
+
+    /// Tells of the time that begins at `from`, if its end is known, and when the next one begins.
+    fn next(&self, told: &mut Vec<Stretch>) -> Option<u64> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let mut begin = self.from;
+        for row in self.rows.values() {
+            begin = begin.max(row.begin()?);
+        }
+        if begin > self.from {
+            return Some(begin);
+        }
+        // The end of the first occupant that is known to be over, and how far is known of those that are not.
+        let (mut over, mut known) = (u64::MAX, u64::MAX);
+        for row in self.rows.values() {
+            let (end, is_over) = row.stay();
+            let which = if is_over { &mut over } else { &mut known };
+            *which = end.min(*which);
+        }
+        let cut = self.from.saturating_add(self.longest);
+        let end = if over <= known { over.min(cut) } else { cut };
+        if end > known || end == u64::MAX {
+            return None;
+        }
+        if end - self.from >= self.shortest {
+            told.extend(self.stretch((self.from, end)));
+        }
+        Some(end)
+    }
+
+    /// What was done in it; `None` where nobody ran that was taken in, or one on two CPUs at once, which can't be.
+    fn stretch(&self, span: (u64, u64)) -> Option<Stretch> {
+        let mut group: Option<Counters> = None;
+        let mut threads = BTreeMap::new();
+        for row in self.rows.values() {
+            let (who, counters) = row.did(span);
+            group = Some(group.map_or(counters, |sum| row::sum(&sum, &counters)));
+            if let Who::Thread(app) = who
+                && threads.insert(ThreadId::first_of(app), counters).is_some()
+            {
+                return None;
+            }
+        }
+        if threads.is_empty() {
+            return None;
+        }
+        let ran = |(thread, counters)| Ran { thread, counters };
+        let together = Together {
+            threads: threads.into_iter().map(ran).collect(),
+            group: group?,
+            window: std::time::Duration::from_nanos(span.1 - span.0),
+        };
+        Some(Stretch { span, together })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Windows of which the counters' source tells.
+
+use std::cell::RefCell;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use fairways_core::{Action, AppId, Counters, Event, Every, Sample};
+use fairways_host::counters::{Ended, Source, Target};
+use fairways_host::machine::Host;
+use fairways_host::programs::{Roots, Selector};
+
+use crate::real::{Bench, LOOK, Sleeper, all_started, await_one, managed, partition, plan};
+
+/// What a source was asked, and is to tell.
+#[derive(Default)]
+struct Said {
+    asked: Vec<(AppId, u32, Option<u64>)>,
+    reads: u64,
+    ended: Vec<Ended>,
+    is_silent: bool,
+}
+
+/// A source that tells what it is told to; whoever looks finds a million instructions more.
+struct Teller {
+    said: Rc<RefCell<Said>>,
+    ear: UnixStream,
+}
+
+impl Source for Teller {
+    fn begin(&mut self, _: &Target) {}
+
+    fn threads(&mut self, _: AppId, _: &[i32]) {}
+
+    fn read(&mut self, _: AppId, _: u32) -> Counters {
+        let mut said = self.said.borrow_mut();
+        said.reads += 1;
+        Counters { instructions: Some(said.reads * 1_000_000), ..Counters::default() }
+    }
+
+    fn end(&mut self, _: AppId) {}
+
+    fn tell(&mut self, app: AppId, domain: u32, instructions: Option<u64>) -> bool {
+        let mut said = self.said.borrow_mut();
+        said.asked.push((app, domain, instructions));
+        !said.is_silent
+    }
+
+    fn tells(&self, _: AppId, _: u32) -> bool {
+        !self.said.borrow().is_silent
+    }
+
+    fn attention(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.ear.as_fd())
+    }
+
+    fn ended(&mut self, told: &mut Vec<Ended>) {
+        let _ = self.ear.read(&mut [0; 16]);
+        told.append(&mut self.said.borrow_mut().ended);
+    }
+}
+
+const APP: AppId = AppId(0);
+const MILLI: Duration = Duration::from_millis(1);
+
+fn ended(instructions: u64, length: Duration, ago: Duration) -> Ended {
+    let counters = Counters { instructions: Some(instructions), ..Counters::default() };
+    Ended { app: APP, domain: 0, counters, length, ago }
+}
+
+fn sampled(host: &mut Host) -> Sample {
+    await_one(host, |_, event| match event {
+        Event::Sampled(sample) => Some(*sample),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_window_ends_as_the_source_says_and_nobody_polls() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(0);
+    let said = Rc::new(RefCell::new(Said::default()));
+    let (ear, mut mouth) = UnixStream::pair().unwrap();
+    ear.set_nonblocking(true).unwrap();
+    let teller = Box::new(Teller { said: Rc::clone(&said), ear });
+    let list = vec![managed("a", Selector::Pid(sleeper.id()))];
+    let mut host = bench.host_of(bench.parts(teller, Roots::default()), list, LOOK);
+    assert_eq!(all_started(&mut host, 1), [(0, APP)]);
+    let mut tell = |of: &[Ended]| {
+        said.borrow_mut().ended.extend_from_slice(of);
+        mouth.write_all(b"x").unwrap();
+    };
+    host.carry_out(0, Action::Watch { app: APP, every: Every::Instructions(1000) });
+    assert_eq!(said.borrow().asked, [(APP, 0, Some(1000))]);
+    let reads = said.borrow().reads;
+
+    // For many looks nothing ends, and nobody reads.
+    let soon = |host: &mut Host| {
+        let at = host.next_event().map(|(at, ..)| at);
+        at.unwrap_or_default()
+    };
+    host.carry_out(0, Action::Wake { at: fairways_core::Time::ZERO.after(400 * MILLI) });
+    assert!(soon(&mut host) >= fairways_core::Time::ZERO.after(400 * MILLI));
+    tell(&[ended(1001, 7 * MILLI, MILLI)]);
+    let sample = sampled(&mut host);
+    assert_eq!((sample.window, sample.counters.instructions), (7 * MILLI, Some(1001)));
+    assert_eq!((sample.plan, sample.straddled), (None, false));
+
+    // A plan comes into force before its end is known, and after it ended.
+    let before_plan = Instant::now();
+    plan(&mut host, 0, 1, &partition(&[(0x3, &[APP])]));
+    std::thread::sleep(20 * MILLI);
+    tell(&[ended(1002, 5 * MILLI, 300 * MILLI)]);
+    assert!(sampled(&mut host).straddled);
+    tell(&[ended(1003, before_plan.elapsed() + 270 * MILLI, MILLI)]);
+    let sample = sampled(&mut host);
+    assert!(sample.straddled && sample.plan.is_some(), "{sample:?}");
+    // Two at once: each is told, and nobody knows whose the bytes are.
+    tell(&[ended(1004, MILLI, MILLI), ended(1005, MILLI, Duration::ZERO)]);
+    for instructions in [1004, 1005] {
+        let sample = sampled(&mut host);
+        assert!(!sample.straddled, "{sample:?}");
+        assert_eq!(sample.counters.instructions, Some(instructions));
+        assert_eq!(sample.counters.memory_bytes, None);
+    }
+    assert_eq!(said.borrow().reads, reads);
+
+    // It tells no longer: the window begins anew, and is polled for.
+    said.borrow_mut().is_silent = true;
+    tell(&[]);
+    let sample = sampled(&mut host);
+    assert!(sample.counters.instructions >= Some(1_000_000), "{sample:?}");
+    assert_eq!(said.borrow().asked.len(), 2);
+    assert!(said.borrow().reads > reads + 1);
+    // And by time it is not asked to.
+    host.carry_out(0, Action::Watch { app: APP, every: Every::Time(MILLI) });
+    assert_eq!(said.borrow().asked.last(), Some(&(APP, 0, None)));
+    assert!(sampled(&mut host).window >= MILLI);
+}

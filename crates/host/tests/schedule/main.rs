@@ -1,0 +1,15 @@
+//! Where real threads run, and for how long, without a scheduler of our own.
+
+#![allow(clippy::unwrap_used)]
+
+mod allowed;
+mod common;
+mod cpuset;
+mod crash;
+mod kin;
+mod lab;
+mod ledger;
+mod owners;
+mod permission;
+mod switches;
+mod time;
