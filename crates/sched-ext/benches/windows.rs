@@ -1,0 +1,122 @@
+//! What a window by instructions costs, ended in the kernel and polled for: CPU time of whoever waits, its wake-ups, the sampling program's runs and
+//! their time, and how late an end is found. A thread's clock stands in the place of its instructions.
+//!
+//! `cargo bench -p fairways-sched-ext --features sched-ext --bench windows`, as root.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+
+#[path = "../tests/sampling/common.rs"]
+#[allow(dead_code, reason = "what tests do with it")]
+mod common;
+/// As the host polls.
+#[path = "../../host/src/machine/windows.rs"]
+#[allow(dead_code, reason = "what the host does with it")]
+mod windows;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use common::{APP, Told, Worker, begin, perf};
+use fairways_core::{Every, Time};
+use fairways_host::counters::Source as _;
+use fairways_host::counters::perf::Perf;
+use rustix::time::{ClockId, clock_gettime};
+use windows::Window;
+
+/// CPU time that all threads have together.
+const WORK: Duration = Duration::from_secs(4);
+
+/// What so many windows took.
+struct Cost {
+    windows: usize,
+    wakes: usize,
+    cpu: Duration,
+    /// Nanoseconds by which windows were longer than asked for, in sum.
+    late: u64,
+}
+
+fn main() {
+    // The kernel times programs from now on; it is set back in the end.
+    let statistics = "/proc/sys/kernel/bpf_stats_enabled";
+    let before = fs::read_to_string(statistics).unwrap();
+    fs::write(statistics, "1").unwrap();
+    println!("way,threads,window_ms,windows,wakes,waiter_us,runs,program_us,late_us");
+    for threads in [1, 4, 16] {
+        for millis in [10, 100] {
+            let window = millis * 1_000_000;
+            for (way, of) in [("kernel", told as fn(_, &mut _, &_) -> _), ("polled", polled)] {
+                let (_alone, mut perf) = perf("windows", 1).unwrap();
+                let workers: Vec<Worker> = (0..threads).map(|_| Worker::start()).collect();
+                let ids: Vec<i32> = workers.iter().map(|worker| worker.thread).collect();
+                begin(&mut perf, APP, &ids);
+                workers.iter().for_each(|worker| worker.work(WORK / threads));
+                let cost = of(window, &mut perf, &workers);
+                let (runs, time) = program();
+                let each = |whole: f64| whole / cost.windows as f64;
+                println!(
+                    "{way},{threads},{millis},{},{:.2},{:.1},{:.1},{:.1},{:.0}",
+                    cost.windows,
+                    each(cost.wakes as f64),
+                    each(cost.cpu.as_nanos() as f64 / 1e3),
+                    each(runs as f64),
+                    each(time as f64 / 1e3),
+                    each(cost.late as f64 / 1e3),
+                );
+                workers.into_iter().for_each(Worker::exit);
+            }
+        }
+    }
+    fs::write(statistics, before).unwrap();
+}
+
+fn told(window: u64, perf: &mut Perf, workers: &[Worker]) -> Cost {
+    assert!(perf.tell(APP, 0, Some(window)));
+    let from = cpu();
+    let mut told = Told::default();
+    told.while_they_work(perf, &workers.iter().collect::<Vec<_>>());
+    let late = told.ran().1.iter().map(|ran| ran - window).sum();
+    Cost { windows: told.windows.len(), wakes: told.wakes, cpu: cpu() - from, late }
+}
+
+fn polled(window: u64, perf: &mut Perf, workers: &[Worker]) -> Cost {
+    let (began, from) = (Instant::now(), cpu());
+    let now = || Time::ZERO.after(began.elapsed());
+    let mut under_way = Window::new(Every::Instructions(window), now(), perf.read(APP, 0));
+    let mut cost = Cost { windows: 0, wakes: 0, cpu: Duration::ZERO, late: 0 };
+    let mut working: Vec<&Worker> = workers.iter().collect();
+    while !working.is_empty() {
+        std::thread::sleep(under_way.poll_at.since(now()));
+        cost.wakes += 1;
+        let counted = perf.read(APP, 0);
+        let over = counted.instructions.unwrap().checked_sub(under_way.ends_at().unwrap());
+        if let Some(late) = over {
+            cost.windows += 1;
+            cost.late += late;
+            under_way = under_way.next(now(), counted);
+        } else {
+            under_way.go_on(now(), &counted);
+        }
+        working.retain(|worker| !worker.is_done());
+    }
+    Cost { cpu: cpu() - from, ..cost }
+}
+
+/// CPU time of this thread.
+fn cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap()
+}
+
+/// How often the sampling program that is loaded ran, and for how many nanoseconds.
+fn program() -> (u64, u64) {
+    /// `BPF_PROG_TYPE_PERF_EVENT`.
+    const TYPE: u64 = 7;
+    let infos = fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
+    let texts = infos.filter_map(|of| fs::read_to_string(of.path()).ok());
+    let of = |text: &str, key: &str| -> Option<u64> {
+        text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
+    };
+    let mut programs = texts.filter(|text| of(text, "prog_type:") == Some(TYPE));
+    programs
+        .find_map(|text| Some((of(&text, "run_cnt:")?, of(&text, "run_time_ns:")?)))
+        .unwrap_or_default()
+}

@@ -1,0 +1,59 @@
+//! Compiles the BPF programs of src/bpf, each into an object that the crate carries along.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Debian's packages with what this needs.
+const PACKAGES: &str = "clang-19 libelf-dev zlib1g-dev pkg-config";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("cargo::rerun-if-changed=src/bpf");
+    println!("cargo::rerun-if-changed=tests/bpf");
+    println!("cargo::rerun-if-env-changed=CLANG");
+    if env::var_os("CARGO_FEATURE_SCHED_EXT").is_none() {
+        return Ok(());
+    }
+    let clang = clang()?;
+    let headers = env::var_os("DEP_BPF_INCLUDE").ok_or("libbpf-sys names no folder of headers")?;
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("no OUT_DIR")?);
+    // What judges the scheduler in tests is none of it.
+    let folders = [Path::new("src/bpf").read_dir()?, Path::new("tests/bpf").read_dir()?];
+    for entry in folders.into_iter().flatten() {
+        let source = entry?.path();
+        let Some(name) = source.file_name().and_then(|name| name.to_str()) else { continue };
+        let Some(name) = name.strip_suffix(".bpf.c") else { continue };
+        let object = out.join(format!("{name}.bpf.o"));
+        let status = Command::new(&clang)
+            .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror"])
+            .arg("-I")
+            .arg(&headers)
+            .arg("-Isrc/bpf")
+            .arg("-c")
+            .arg(&source)
+            .arg("-o")
+            .arg(&object)
+            .status()?;
+        if !status.success() {
+            return Err(format!("{} does not compile {}", clang.display(), source.display()).into());
+        }
+    }
+    Ok(())
+}
+
+/// The compiler: `CLANG`, clang 19, or whichever there is.
+fn clang() -> Result<PathBuf, String> {
+    let named = env::var_os("CLANG").map(PathBuf::from);
+    let usual = ["clang-19", "clang-20", "clang-21", "clang"].map(PathBuf::from);
+    let works = |clang: &PathBuf| {
+        let version = Command::new(clang).arg("--version").output();
+        version.is_ok_and(|output| output.status.success())
+    };
+    let found = match named {
+        Some(named) => works(&named).then_some(named),
+        None => usual.into_iter().find(works),
+    };
+    found.ok_or_else(|| {
+        format!("feature sched-ext needs clang: apt-get install {PACKAGES}, or set CLANG")
+    })
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
+/*
+ * What user space asks for.
+ */
+#ifndef FAIRWAYS_COMMAND_H
+#define FAIRWAYS_COMMAND_H
+
+#include "queues.h"
+
+extern struct task_struct *bpf_task_from_vpid(s32 pid) __ksym __weak;
+
+/* A thread as the caller numbers it, where the kernel knows that. */
+static __always_inline struct task_struct *task(s32 tid)
+{
+	if (bpf_ksym_exists(bpf_task_from_vpid))
+		return bpf_task_from_vpid(tid);
+	return bpf_task_from_pid(tid);
+}
+
+static __always_inline void allow(struct thread *t, const struct command *c)
+{
+	u64 any = 0;
+	int i;
+
+	add_first(&t->version, 1);
+	for (i = 0; i < CPU_WORDS; i++) {
+		t->allowed[i] = c->cpus[i];
+		any |= c->cpus[i];
+	}
+	t->restricted = any != 0;
+	t->moved = 1;
+	add_first(&t->version, 1);
+}
+
+/* Whether a thread is on no CPU on which it may not be. Where none of these is on line and the owner's, all of the owner's hold. */
+static __always_inline bool in_force(struct task_struct *p, struct thread *t)
+{
+	s32 cpu = *(volatile s32 *)&t->cpu;
+	bool any;
+
+	if (cpu == NOWHERE || !t->restricted || in_words(t->allowed, cpu))
+		return true;
+	bpf_rcu_read_lock();
+	any = any_allowed(p, t);
+	bpf_rcu_read_unlock();
+	return !any;
+}
+
+/* A thread that waits does so among others now; and a CPU on which it could not run before may be idle. */
+static __always_inline void offer_again(struct task_struct *p, struct thread *t)
+{
+	u64 queue = t->raised ? RAISED : NORMAL, vtime = t->vtime;
+
+	if (!settings.scheduling || p->policy != SCHED_EXT || *(volatile s32 *)&t->cpu != NOWHERE)
+		return;
+	bpf_rcu_read_lock();
+	wait_for(p, t, now_on_any(mask_of(p, t)));
+	if (t->vtime != vtime)
+		change_queue(p, t->vtime, queue, queue);
+	offer(p, t);
+	bpf_rcu_read_unlock();
+}
+
+SEC("syscall")
+int command(struct command *c)
+{
+	struct task_struct *p;
+	struct thread *t;
+	int answer = 0;
+	s32 cpu;
+
+	p = task(c->tid);
+	if (!p)
+		return -ESRCH;
+	t = c->operation == OP_ADD ? new_thread(p) : thread_of(p);
+	if (!t) {
+		answer = c->operation == OP_ADD ? -ENOMEM : c->operation == OP_REMOVE ? 0 : -ESRCH;
+		goto out;
+	}
+	switch (c->operation) {
+	case OP_ADD:
+	case OP_REMOVE:
+		start(p, t);
+		t->key = c->operation == OP_ADD ? c->key : NO_KEY;
+		t->next = 0;
+		__builtin_memset(c->cpus, 0, sizeof(c->cpus));
+		allow(t, c);
+		raise(p, t, false);
+		offer_again(p, t);
+		if (c->operation == OP_REMOVE && p->policy != SCHED_EXT)
+			forget(p);
+		break;
+	case OP_ALLOW:
+		allow(t, c);
+		cpu = *(volatile s32 *)&t->cpu;
+		c->answer = in_force(p, t);
+		if (!settings.scheduling)
+			break;
+		if (!c->answer)
+			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+		offer_again(p, t);
+		break;
+	case OP_IN_FORCE:
+		c->answer = in_force(p, t);
+		break;
+	case OP_RAISE:
+		raise(p, t, c->value != 0);
+		break;
+	case OP_ORDER:
+		t->next = c->value;
+		break;
+	default:
+		answer = -EINVAL;
+	}
+out:
+	bpf_task_release(p);
+	return answer;
+}
+
+#endif

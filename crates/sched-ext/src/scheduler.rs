@@ -1,0 +1,313 @@
+//! The scheduler, from the side of who loads it.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+use libbpf_rs::{Link, MapCore as _, MapFlags, MapHandle, Object, ObjectBuilder};
+use zerocopy::IntoBytes as _;
+
+use crate::contract;
+use crate::policy::{self, Before};
+use crate::prepare::{CPU_COUNTERS, NAME, WITHOUT_SCHEDULER, cpus, length, nanos, prepare};
+use crate::programs::{self, explained};
+use crate::reader::Reader;
+use crate::settings::{Settings, Told};
+use crate::support::callable;
+use crate::{Error, supported};
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scheduler.bpf.o"));
+
+/// How long a managed thread's turn lasts before it is told of in parts is a quantum; of others' turns, and idle ones, it is this.
+const PARTED: Duration = Duration::from_millis(50);
+
+/// A scheduler in the kernel. Dropped, or when its process ends in any way, the kernel takes all threads back.
+#[derive(Debug)]
+pub struct Scheduler {
+    object: Object,
+    links: Vec<Link>,
+    watching: Option<Link>,
+    reader: Reader,
+    control: MapHandle,
+    spans: MapHandle,
+    ended: MapHandle,
+    told: MapHandle,
+    scheduling: bool,
+    quantum: Duration,
+    shortest: Option<Duration>,
+    epoch: u32,
+}
+
+impl Scheduler {
+    /// Loads it, and lets it schedule; no thread is under it yet.
+    ///
+    /// # Errors
+    /// If this machine can't ([`supported`]), the kernel refuses, or a setting is out of bounds.
+    pub fn load(settings: &Settings) -> Result<Self, Error> {
+        supported().and_then(|()| callable()).map_err(Error::Unsupported)?;
+        let mut loaded = Self::loaded(settings, true)?;
+        let mut operations = loaded.object.maps_mut().find(|m| m.name() == OsStr::new(NAME));
+        let missing = || Error::Setting("the object has no scheduler".into());
+        let operations = operations.as_mut().ok_or_else(missing)?;
+        let link = explained("the scheduler", || operations.attach_struct_ops())?;
+        loaded.links.push(link);
+        Ok(loaded)
+    }
+
+    /// Loads only what watches, which needs no sched_ext: threads can be taken in and are told of, and nothing else.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or a setting is out of bounds.
+    pub fn watcher(settings: &Settings) -> Result<Self, Error> {
+        let mut loaded = Self::loaded(settings, false)?;
+        for name in WITHOUT_SCHEDULER {
+            let program = programs::program(&loaded.object, name)?;
+            loaded.links.push(explained("the watch", || program.attach_trace())?);
+        }
+        Ok(loaded)
+    }
+
+    fn loaded(settings: &Settings, scheduling: bool) -> Result<Self, Error> {
+        let cpus = cpus()?;
+        let mut open = explained("the programs", || ObjectBuilder::default().open_memory(OBJECT))?;
+        prepare(&mut open, settings, scheduling, cpus)?;
+        let object = explained("the programs", || open.load())?;
+        let events = programs::map(&object, "events")?;
+        for counter in &settings.counters {
+            let slot = u32::try_from(counter.slot).unwrap_or(u32::MAX);
+            let place = counter.cpu * CPU_COUNTERS + slot;
+            let value = counter.event.as_raw_fd().to_ne_bytes();
+            events
+                .update(&place.to_ne_bytes(), &value, MapFlags::ANY)
+                .map_err(Error::kernel("a CPU's counter"))?;
+        }
+        let map = |name| programs::map(&object, name);
+        let (control, spans) = (map(".data.control")?, map("spans")?);
+        let (ended, told) = (map(".data.ended")?, map(".data.told")?);
+        Ok(Self {
+            reader: Reader::new(map("records")?)?,
+            object,
+            links: Vec::new(),
+            watching: None,
+            control,
+            spans,
+            ended,
+            told,
+            scheduling,
+            quantum: settings.quantum,
+            shortest: None,
+            epoch: 0,
+        })
+    }
+
+    /// How long a turn is when nobody ordered otherwise.
+    #[must_use]
+    pub fn quantum(&self) -> Duration {
+        self.quantum
+    }
+
+    /// Takes a thread in, as gettid(2) of this process's name space tells it, under a key by which it is told of. It may run on every
+    /// CPU that its owner lets it run on, is not raised, and nothing is ordered for it. It is not under the scheduler by that:
+    /// [`enter`](Self::enter).
+    ///
+    /// # Errors
+    /// `ESRCH` if it has ended.
+    pub fn add(&self, thread: i32, key: u32) -> Result<(), Error> {
+        self.command(contract::Command { key, ..command(contract::OP_ADD, thread) }).map(drop)
+    }
+
+    /// Forgets what was said of a thread.
+    ///
+    /// # Errors
+    /// `ESRCH` if it has ended.
+    pub fn remove(&self, thread: i32) -> Result<(), Error> {
+        self.command(command(contract::OP_REMOVE, thread)).map(drop)
+    }
+
+    /// Puts a thread under the scheduler, and says how it was scheduled before: to be kept for [`leave`](Self::leave), and written
+    /// down before. Its nice value, its affinity and its children keep what they have; children are under the scheduler, too, unless
+    /// its owner had said `SCHED_RESET_ON_FORK`.
+    ///
+    /// # Errors
+    /// If the kernel refuses; `EOPNOTSUPP` if it is a real-time thread, has deadlines, or is of `SCHED_IDLE`: these stay as they are.
+    pub fn enter(&self, thread: i32) -> Result<Before, Error> {
+        policy::enter(thread)
+    }
+
+    /// Puts a thread back, unless it has another policy by now: then somebody else chose that.
+    ///
+    /// # Errors
+    /// If the kernel refuses; `ESRCH` if it has ended.
+    pub fn leave(&self, thread: i32, before: Before) -> Result<(), Error> {
+        if Before::of(thread)?.is_ext() && !before.is_ext() { before.set(thread) } else { Ok(()) }
+    }
+
+    /// Lets a thread run on these CPUs only (bit `c % 64` of word `c / 64` is CPU `c`); on all that its owner lets it run on, where
+    /// none of these is among them, or none is said. Its affinity is not touched. Whether it is so already; otherwise the thread is
+    /// just leaving a CPU, and [`is_in_force`](Self::is_in_force) tells when it has.
+    ///
+    /// # Errors
+    /// `ESRCH` if it has ended or was not taken in.
+    pub fn allow(&self, thread: i32, cpus: &[u64]) -> Result<bool, Error> {
+        let mut order = command(contract::OP_ALLOW, thread);
+        for (to, word) in order.cpus.iter_mut().zip(cpus) {
+            *to = *word;
+        }
+        Ok(self.command(order)?.answer != 0)
+    }
+
+    /// Whether a thread is on no CPU on which it may not be. Once it is so it stays so, until something else is allowed.
+    ///
+    /// # Errors
+    /// `ESRCH` if it has ended or was not taken in.
+    pub fn is_in_force(&self, thread: i32) -> Result<bool, Error> {
+        Ok(self.command(command(contract::OP_IN_FORCE, thread))?.answer != 0)
+    }
+
+    /// Lets a thread run before those that are not raised, or no longer.
+    ///
+    /// # Errors
+    /// `ESRCH` if it has ended or was not taken in.
+    pub fn raise(&self, thread: i32, raised: bool) -> Result<(), Error> {
+        let value = u64::from(raised);
+        self.command(contract::Command { value, ..command(contract::OP_RAISE, thread) }).map(drop)
+    }
+
+    /// Lets a thread's next turn be so long, in CPU time. It is a share: the turn is charged as one quantum, however long. A later
+    /// order replaces one that was not yet given.
+    ///
+    /// # Errors
+    /// `ESRCH` if it has ended or was not taken in; if the time is none, or above 10 s.
+    pub fn order(&self, thread: i32, time: Duration) -> Result<(), Error> {
+        let value = length("an ordered turn", time)?;
+        self.command(contract::Command { value, ..command(contract::OP_ORDER, thread) }).map(drop)
+    }
+
+    /// Tells from now on of turns of threads that were taken in; with `shortest`, also of what else CPUs did for at least so long.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn watch(&mut self, shortest: Option<Duration>) -> Result<(), Error> {
+        if self.watching.is_none() {
+            self.epoch += 1;
+        }
+        self.shortest = shortest;
+        let watching =
+            if shortest.is_some() { contract::WATCH_ALL } else { contract::WATCH_MANAGED };
+        self.control(watching)?;
+        if self.watching.is_none() {
+            let program = programs::program(&self.object, "switched")?;
+            self.watching = Some(explained("the watch", || program.attach_trace())?);
+        }
+        Ok(())
+    }
+
+    /// Tells of turns no longer.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn unwatch(&mut self) -> Result<(), Error> {
+        self.watching = None;
+        self.control(contract::WATCH_NOTHING)
+    }
+
+    fn control(&self, watching: u32) -> Result<(), Error> {
+        let shortest = self.shortest.map_or(0, nanos);
+        let control = contract::Control { watching, epoch: self.epoch, shortest };
+        self.control
+            .update(&0u32.to_ne_bytes(), control.as_bytes(), MapFlags::ANY)
+            .map_err(Error::kernel("the watch"))
+    }
+
+    /// Readable when there is something for [`turns`](Self::turns): after 64 KiB of it, or 10 ms. What came last may not wake anybody:
+    /// look now and then.
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.reader.as_fd()
+    }
+
+    /// Appends what has ended since this was last asked. Turns that last are told of in parts: a managed thread's after a
+    /// quantum, others' after 50 ms, if this is asked as often.
+    ///
+    /// # Errors
+    /// If the kernel ended the scheduler; what came before is appended nevertheless.
+    pub fn turns(&mut self, told: &mut Told) -> Result<(), Error> {
+        let ended = self.ended();
+        if self.watching.is_some() && ended.is_none() {
+            self.part()?;
+        }
+        // What came before the end is still there.
+        self.reader.read(told)?;
+        told.lost = programs::section::<contract::Told>(&self.told)?.lost;
+        ended.map_or(Ok(()), |why| Err(Error::Ended(why)))
+    }
+
+    /// Makes the CPUs tell of turns that last.
+    fn part(&self) -> Result<(), Error> {
+        let spans = self
+            .spans
+            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)
+            .map_err(Error::kernel("the CPUs' turns"))?
+            .unwrap_or_default();
+        let now = crate::reader::now();
+        let program = programs::program(&self.object, "part")?;
+        for (cpu, span) in (0u32..).zip(&spans) {
+            let Ok((span, _)) = <contract::Span as zerocopy::FromBytes>::read_from_prefix(span)
+            else {
+                continue;
+            };
+            let managed = span.kind == contract::TURN_THREAD;
+            let wanted = managed || self.shortest.is_some();
+            let longest =
+                if managed { self.quantum } else { PARTED.max(self.shortest.unwrap_or_default()) };
+            if span.epoch == self.epoch && wanted && now.saturating_sub(span.since) > nanos(longest)
+            {
+                // A CPU that has gone meanwhile tells nothing.
+                let _ = programs::run::<contract::Command>(&program, None, Some(cpu));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the kernel ended the scheduler, if it did: it stalled, made a mistake, or somebody asked for it.
+    #[must_use]
+    pub fn ended(&self) -> Option<String> {
+        let ended: contract::Ended = programs::section(&self.ended).ok()?;
+        let text = |bytes: &[u8]| {
+            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+            String::from_utf8_lossy(&bytes[..end]).into_owned()
+        };
+        let (reason, message) = (text(&ended.reason), text(&ended.message));
+        let contract::Ended { kind, code, .. } = ended;
+        (kind != 0).then(|| match message.as_str() {
+            "" => format!("{reason} (kind {kind}, code {code})"),
+            message => format!("{reason}: {message} (kind {kind}, code {code})"),
+        })
+    }
+
+    fn command(&self, mut order: contract::Command) -> Result<contract::Command, Error> {
+        if !self.scheduling && ![contract::OP_ADD, contract::OP_REMOVE].contains(&order.operation) {
+            return Err(Error::Setting("what only watches can order nothing".into()));
+        }
+        let thread = order.tid;
+        let program = programs::program(&self.object, "command")?;
+        let answer = programs::run(&program, Some(&mut order), None)
+            .map_err(Error::kernel("a thread's orders"))?;
+        if answer < 0 {
+            let source = std::io::Error::from_raw_os_error(-answer);
+            return Err(Error::Thread { thread, source });
+        }
+        Ok(order)
+    }
+}
+
+fn command(operation: u32, thread: i32) -> contract::Command {
+    contract::Command {
+        operation,
+        tid: thread,
+        key: 0,
+        answer: 0,
+        value: 0,
+        cpus: [0; contract::CPU_WORDS],
+    }
+}

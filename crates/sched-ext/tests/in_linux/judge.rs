@@ -1,0 +1,73 @@
+//! Who judges on which CPUs threads come to run.
+
+use std::ffi::OsStr;
+
+use libbpf_rs::{Link, MapCore as _, MapFlags, MapHandle, Object, ObjectBuilder};
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/judge.bpf.o"));
+
+/// A program of its own at the kernel's switches.
+pub(crate) struct Judge {
+    threads: MapHandle,
+    verdict: MapHandle,
+    _object: Object,
+    _link: Link,
+}
+
+/// How long a thread that is going to sleep may be on its way off a CPU, in nanoseconds: a CPU of the emulated machine may stand still
+/// meanwhile.
+const GRACE: u64 = 1_000_000_000;
+
+/// What came of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) switches: u64,
+    pub(crate) confined: u64,
+    pub(crate) wrong: u64,
+    pub(crate) last_wrong: u64,
+    pub(crate) stayed: u64,
+    pub(crate) last_stayed: u64,
+}
+
+impl Judge {
+    pub(crate) fn new(everywhere: u64) -> Self {
+        let mut open = ObjectBuilder::default().open_memory(OBJECT).unwrap();
+        for mut map in open.maps_mut() {
+            for (name, value) in [(".rodata.everywhere", everywhere), (".rodata.grace", GRACE)] {
+                if map.name() == OsStr::new(name) {
+                    map.initial_value_mut().unwrap()[..8].copy_from_slice(&value.to_ne_bytes());
+                }
+            }
+        }
+        let object = open.load().unwrap();
+        let map = |name: &str| {
+            let found = object.maps().find(|map| map.name() == OsStr::new(name)).unwrap();
+            MapHandle::try_from(&found).unwrap()
+        };
+        let (threads, verdict) = (map("threads"), map(".data.verdict"));
+        let link =
+            object.progs_mut().find(|p| p.name() == OsStr::new("judge")).unwrap().attach_trace();
+        Self { threads, verdict, _link: link.unwrap(), _object: object }
+    }
+
+    /// From now on a thread is to be on these CPUs only.
+    pub(crate) fn expect(&self, thread: i32, cpus: u64) {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let since = (now.tv_sec * 1_000_000_000 + now.tv_nsec).cast_unsigned();
+        let words: Vec<u8> = [cpus, since].into_iter().flat_map(u64::to_ne_bytes).collect();
+        self.threads.update(&thread.to_ne_bytes(), &words, MapFlags::ANY).unwrap();
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        let bytes = self.verdict.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
+        let word = |i: usize| u64::from_ne_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap());
+        Verdict {
+            switches: word(0),
+            confined: word(1),
+            wrong: word(2),
+            last_wrong: word(3),
+            stayed: word(4),
+            last_stayed: word(5),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Allowed CPUs.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fairways_sched_ext::Told;
+
+use crate::guest::{ALL, load, say, settings, take};
+use crate::judge::Judge;
+use crate::threads::{Worker, spin, wait_for};
+
+/// What is to be judged.
+const SWITCHES: u64 = 200_000;
+
+/// 64 threads that go on and off their CPUs all the time, each confined in another way every now and then, by the policy
+/// or by its owner, and all of them at once: once it is said to be
+/// in force, not one switch to a CPU that is not allowed, in two hundred thousand to threads that may not be everywhere.
+pub(crate) fn are_kept() {
+    let mut scheduler = load(&settings());
+    let judge = Judge::new(ALL);
+    let workers: Vec<Worker> = (0..64u32).map(worker).collect();
+    take(&scheduler, &workers);
+    for worker in &workers {
+        judge.expect(worker.tid, ALL);
+    }
+    let mut confined = [Confined { allowed: ALL, owners: ALL }; 64];
+    let (mut seed, mut changes, mut late, mut owners, mut bursts) = (1u64, 0u32, 0u32, 0u32, 0u32);
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let since = Instant::now();
+    let mut told = Told::default();
+    while judge.verdict().confined < SWITCHES {
+        assert!(since.elapsed() < Duration::from_secs(600), "{:?}", judge.verdict());
+        // All at once now and then: so many masks are to be made while all wait.
+        let burst = changes % 256 == 255;
+        let which =
+            if burst { 0..64 } else { usize::try_from(random(64)).map(|i| i..i + 1).unwrap() };
+        bursts += u32::from(burst);
+        let mut leaving = Vec::new();
+        for index in which {
+            let thread = workers[index].tid;
+            let old = confined[index].cpus();
+            let by_owner = random(4) == 0;
+            // Any but none; all is one that an owner returns to.
+            let mask = 1 + random(if by_owner { ALL } else { ALL - 1 });
+            *(if by_owner { &mut confined[index].owners } else { &mut confined[index].allowed }) =
+                mask;
+            judge.expect(thread, old | confined[index].cpus());
+            let done = if by_owner {
+                owners += 1;
+                affine(thread, mask);
+                scheduler.is_in_force(thread).unwrap()
+            } else {
+                scheduler.allow(thread, &[mask]).unwrap()
+            };
+            changes += 1;
+            if done {
+                judge.expect(thread, confined[index].cpus());
+            } else {
+                leaving.push(index);
+            }
+        }
+        for index in leaving {
+            late += 1;
+            let thread = workers[index].tid;
+            let off = wait_for(Duration::from_secs(5), || scheduler.is_in_force(thread).unwrap());
+            assert!(off, "a thread did not leave a CPU");
+            judge.expect(thread, confined[index].cpus());
+        }
+        scheduler.turns(&mut told).unwrap();
+        if changes > 64 {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let verdict = judge.verdict();
+    let seconds = since.elapsed().as_secs_f64();
+    say(&format!(
+        "{verdict:?}, {changes} changes, {owners} of them the owner's, {bursts} bursts, {late} while it ran where it may not, in \
+         {seconds:.1} s"
+    ));
+    assert_eq!(
+        verdict.wrong,
+        0,
+        "thread {}, CPU {}",
+        verdict.last_wrong >> 32,
+        verdict.last_wrong & 63
+    );
+    let (thread, cpu) = (verdict.last_stayed >> 32, verdict.last_stayed & 63);
+    assert_eq!(verdict.stayed, 0, "thread {thread} stayed on CPU {cpu}");
+    assert!(verdict.switches >= verdict.confined && late > 0 && owners > 0 && bursts > 0);
+    let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
+    let moved = || workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before);
+    assert!(wait_for(Duration::from_secs(60), moved), "a thread stood still");
+    assert_eq!(scheduler.ended(), None);
+    for worker in &workers {
+        worker.stop();
+    }
+}
+
+/// Where a thread may run.
+#[derive(Clone, Copy)]
+struct Confined {
+    allowed: u64,
+    owners: u64,
+}
+
+impl Confined {
+    /// What is allowed of the owner's; the owner's where that is nothing.
+    fn cpus(self) -> u64 {
+        match self.allowed & self.owners {
+            0 => self.owners,
+            both => both,
+        }
+    }
+}
+
+/// sched_setaffinity(2), as a thread's owner calls it.
+fn affine(thread: i32, cpus: u64) {
+    let mut set = rustix::thread::CpuSet::new();
+    for cpu in (0..4).filter(|cpu| cpus >> cpu & 1 == 1) {
+        set.set(cpu);
+    }
+    let thread = rustix::thread::Pid::from_raw(thread);
+    rustix::thread::sched_setaffinity(thread, &set).unwrap();
+}
+
+fn worker(index: u32) -> Worker {
+    match index % 8 {
+        0 => Worker::spins(),
+        1..=4 => Worker::new(thread::yield_now),
+        5 | 6 => Worker::new(|| thread::sleep(Duration::from_micros(50))),
+        _ => Worker::new(|| {
+            spin();
+            thread::yield_now();
+        }),
+    }
+}

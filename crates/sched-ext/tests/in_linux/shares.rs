@@ -1,0 +1,263 @@
+//! CPU time.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fairways_sched_ext::{Given, Scheduler, Settings, Told};
+
+use crate::guest::{load, say, settings, take};
+use crate::threads::{Worker, spin, wait_for};
+
+/// How long shares are looked at.
+const WINDOW: Duration = Duration::from_secs(1);
+const WINDOWS: usize = 4;
+
+/// Twelve threads that spin on four CPUs. A half, one, two and four quanta are ordered for each turn: a second's
+/// CPU time, which the kernel tells, is parted as was ordered.
+pub(crate) fn follow_orders() {
+    let quantum = Duration::from_millis(20);
+    let mut scheduler = load(&Settings { quantum, ..settings() });
+    let orders = [quantum / 2, quantum, quantum * 2, quantum * 4];
+    let workers: Vec<Worker> = (0..12).map(|_| Worker::spins()).collect();
+    take(&scheduler, &workers);
+    let order = |index: usize| orders[index % orders.len()];
+    for (index, worker) in workers.iter().enumerate() {
+        scheduler.order(worker.tid, order(index)).unwrap();
+    }
+    let weights: Vec<f64> = (0..workers.len()).map(|i| order(i).as_secs_f64()).collect();
+    // The first window is not looked at: not all came at once.
+    let (mut errors, mut given, mut turn) = (Vec::new(), Vec::new(), 0);
+    for window in 0..=WINDOWS {
+        let shares = shares(&workers, || {
+            let mut told = Told::default();
+            scheduler.turns(&mut told).unwrap();
+            // Again and again: so there is one for the next turn as soon as one begins.
+            for _ in 0..workers.len() / 2 {
+                turn = (turn + 1) % workers.len();
+                scheduler.order(workers[turn].tid, order(turn)).unwrap();
+            }
+            given.append(&mut told.given);
+        });
+        if window > 0 {
+            errors.extend(shares.iter().zip(&weights).map(|(share, weight)| {
+                let due = weight / weights.iter().sum::<f64>();
+                ((share - due) / due).abs()
+            }));
+        }
+    }
+    report("shares by orders", &mut errors);
+    // A turn is as long as was ordered, and up to what ticks and a busy machine add.
+    let as_ordered = |over: &&Given| {
+        let ordered = order(usize::try_from(over.key).unwrap());
+        over.ordered == ordered && over.ran >= ordered
+    };
+    let (all, as_ordered) = (given.len(), given.iter().filter(as_ordered).count());
+    say(&format!("{all} turns told, {as_ordered} of them had what was ordered"));
+    assert!(all > 100 && as_ordered * 10 > all * 8);
+    assert!(median(&mut errors) < 0.08 && percentile(&mut errors, 95) < 0.20, "{errors:?}");
+    assert_eq!(scheduler.ended(), None);
+}
+
+/// Without orders, by the weights that nice values have (1024 and 335 of the kernel's table: 5 levels).
+pub(crate) fn follow_weights() {
+    let scheduler = load(&settings());
+    let workers: Vec<Worker> = (0..8).map(|_| Worker::spins()).collect();
+    for worker in &workers[4..] {
+        let tid = worker.tid.unsigned_abs();
+        // SAFETY: it takes numbers and touches no memory of ours.
+        assert_eq!(unsafe { libc::setpriority(libc::PRIO_PROCESS, tid, 5) }, 0);
+    }
+    take(&scheduler, &workers);
+    let mut errors = Vec::new();
+    for window in 0..=WINDOWS {
+        let shares = shares(&workers, || ());
+        if window > 0 {
+            errors.extend(shares.iter().enumerate().map(|(index, share)| {
+                let due = if index < 4 { 1024.0 } else { 335.0 } / (4.0 * (1024.0 + 335.0));
+                ((share - due) / due).abs()
+            }));
+        }
+    }
+    report("shares by nice values", &mut errors);
+    assert!(median(&mut errors) < 0.08 && percentile(&mut errors, 95) < 0.20, "{errors:?}");
+}
+
+/// Threads that share no CPU get on at different speeds: one that is alone on CPU 0 and ordered four quanta a turn is far behind one that
+/// is alone on CPU 3. Who comes to CPU 0 then has his part of it at once, be he new, or woken, or have been among the others before.
+pub(crate) fn apart() {
+    let quantum = Duration::from_millis(20);
+    let mut scheduler = load(&Settings { quantum, ..settings() });
+    let mut workers: Vec<Worker> = (0..2).map(|_| Worker::spins()).collect();
+    take(&scheduler, &workers);
+    scheduler.allow(workers[0].tid, &[0b0001]).unwrap();
+    scheduler.allow(workers[1].tid, &[0b1000]).unwrap();
+    let renew = |scheduler: &mut Scheduler, thread: i32| {
+        scheduler.turns(&mut Told::default()).unwrap();
+        scheduler.order(thread, quantum * 4).unwrap();
+    };
+    let ordered = workers[0].tid;
+    for _ in 0..6 {
+        shares(&workers, || renew(&mut scheduler, ordered));
+    }
+    // A new one; one that slept nearly all the time, and was on CPU 3.
+    workers.push(Worker::spins());
+    let sleeps = Worker::new({
+        let since = Instant::now();
+        move || {
+            if since.elapsed() < Duration::from_secs(2) {
+                thread::sleep(Duration::from_millis(20))
+            } else {
+                spin()
+            }
+        }
+    });
+    workers.push(sleeps);
+    for (key, worker) in (2..).zip(&workers[2..]) {
+        scheduler.add(worker.tid, key).unwrap();
+        scheduler.allow(worker.tid, &[if key == 2 { 0b0001 } else { 0b1000 }]).unwrap();
+        scheduler.enter(worker.tid).unwrap();
+    }
+    shares(&workers, || renew(&mut scheduler, ordered));
+    let new = on_cpu_0(&shares(&workers, || renew(&mut scheduler, ordered)), &[0, 2]);
+    say(&format!(
+        "a new thread has {:.3} of a CPU whose other thread has four quanta a turn",
+        new[1]
+    ));
+    scheduler.allow(workers[3].tid, &[0b0001]).unwrap();
+    shares(&workers, || renew(&mut scheduler, ordered));
+    let moved = on_cpu_0(&shares(&workers, || renew(&mut scheduler, ordered)), &[0, 2, 3]);
+    say(&format!(
+        "with one that was let come there, they have {:.3} and {:.3}",
+        moved[1], moved[2]
+    ));
+    assert!((new[1] - 0.2).abs() < 0.06, "{new:?}");
+    assert!(
+        (moved[1] - 1.0 / 6.0).abs() < 0.06 && (moved[2] - 1.0 / 6.0).abs() < 0.06,
+        "{moved:?}"
+    );
+    assert_eq!(scheduler.ended(), None);
+}
+
+/// The parts of these of what they have together.
+fn on_cpu_0(shares: &[f64], which: &[usize]) -> Vec<f64> {
+    let all: f64 = which.iter().map(|&index| shares[index]).sum();
+    which.iter().map(|&index| shares[index] / all).collect()
+}
+
+/// A turn may be ordered that is longer than the kernel lets anybody wait: the others have theirs nevertheless.
+pub(crate) fn long_orders() {
+    let settings = Settings { stall: Duration::from_secs(5), ..settings() };
+    let scheduler = load(&settings);
+    let workers: Vec<Worker> = (0..3).map(|_| Worker::spins()).collect();
+    take(&scheduler, &workers);
+    for worker in &workers {
+        scheduler.allow(worker.tid, &[0b0001]).unwrap();
+        scheduler.order(worker.tid, Duration::from_secs(10)).unwrap();
+    }
+    let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
+    thread::sleep(settings.stall * 2);
+    assert!(workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before));
+    assert_eq!(scheduler.ended(), None);
+}
+
+/// Eight threads that spin, of which four are raised: these have the CPUs, without the others being forgotten for good; and one that
+/// sleeps and is raised does not wait for a turn to end.
+pub(crate) fn raised_go_first() {
+    let settings = Settings { stall: Duration::from_secs(8), ..settings() };
+    let scheduler = load(&settings);
+    let workers: Vec<Worker> = (0..8).map(|_| Worker::spins()).collect();
+    take(&scheduler, &workers);
+    let raise = |which: &[Worker], raised: bool| {
+        for worker in which {
+            scheduler.raise(worker.tid, raised).unwrap();
+        }
+    };
+    raise(&workers[..4], true);
+    shares(&workers, || ());
+    let raised: f64 = shares(&workers, || ())[..4].iter().sum();
+    say(&format!("raised threads had {raised:.3} of the CPU time"));
+    assert!(raised > 0.9, "{raised}");
+    // For longer than the kernel lets a thread wait: nobody waits for so long.
+    let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
+    let moved = || workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before);
+    assert!(wait_for(settings.stall * 3, moved), "a thread was forgotten");
+    raise(&workers[..4], false);
+    shares(&workers, || ());
+    let before: f64 = shares(&workers, || ())[..4].iter().sum();
+    say(&format!("raised no longer, {before:.3}"));
+    assert!((before - 0.5).abs() < 0.1, "{before}");
+
+    // Two that have one CPU between them: raised here is not only to have one's own.
+    for (index, worker) in workers.iter().enumerate() {
+        scheduler.allow(worker.tid, &[if index < 2 { 0b1000 } else { 0b0111 }]).unwrap();
+    }
+    raise(&workers[..1], true);
+    shares(&workers, || ());
+    let two = shares(&workers, || ());
+    let first = two[0] / (two[0] + two[1]);
+    say(&format!("of a CPU that two have, the one that is raised had {first:.3}"));
+    assert!(first > 0.9, "{two:?}");
+    raise(&workers[..1], false);
+    for worker in &workers {
+        scheduler.allow(worker.tid, &[]).unwrap();
+    }
+
+    let sleeper = Worker::new(|| thread::sleep(Duration::from_millis(20)));
+    scheduler.add(sleeper.tid, 99).unwrap();
+    scheduler.enter(sleeper.tid).unwrap();
+    let usual = waits(&sleeper);
+    scheduler.raise(sleeper.tid, true).unwrap();
+    let raised = waits(&sleeper);
+    say(&format!("a thread that sleeps waited {usual:?} a time, raised {raised:?}"));
+    assert!(raised < usual, "it waits no less");
+    assert_eq!(scheduler.ended(), None);
+}
+
+/// How long a thread waits for a CPU when it could run, on average: `/proc/TID/schedstat`.
+fn waits(worker: &Worker) -> Duration {
+    let read = || {
+        let text = std::fs::read_to_string(format!("/proc/{}/schedstat", worker.tid)).unwrap();
+        let numbers: Vec<u64> = text.split_whitespace().map(|n| n.parse().unwrap()).collect();
+        (numbers[1], numbers[2])
+    };
+    let before = read();
+    thread::sleep(Duration::from_secs(3));
+    let after = read();
+    Duration::from_nanos((after.0 - before.0) / (after.1 - before.1).max(1))
+}
+
+/// Each thread's part of the CPU time that they have in a window, while something is done every now and then.
+fn shares(workers: &[Worker], mut meanwhile: impl FnMut()) -> Vec<f64> {
+    let before: Vec<Duration> = workers.iter().map(Worker::cpu_time).collect();
+    let since = Instant::now();
+    while since.elapsed() < WINDOW {
+        meanwhile();
+        thread::sleep(Duration::from_millis(4));
+    }
+    let had: Vec<f64> = workers
+        .iter()
+        .zip(&before)
+        .map(|(worker, before)| (worker.cpu_time() - *before).as_secs_f64())
+        .collect();
+    let all: f64 = had.iter().sum();
+    had.iter().map(|had| had / all).collect()
+}
+
+fn report(what: &str, errors: &mut [f64]) {
+    say(&format!(
+        "{what}: off by {:.1} % (median), {:.1} % (95 of 100), {:.1} % at most, of {} seconds of threads",
+        median(errors) * 100.0,
+        percentile(errors, 95) * 100.0,
+        percentile(errors, 100) * 100.0,
+        errors.len()
+    ));
+}
+
+fn median(errors: &mut [f64]) -> f64 {
+    percentile(errors, 50)
+}
+
+fn percentile(values: &mut [f64], percent: usize) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[((values.len() - 1) * percent).div_ceil(100)]
+}

@@ -1,0 +1,95 @@
+//! What CPUs do between switches.
+
+use std::collections::BTreeMap;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fairways_sched_ext::{CpuCounter, Settings, Told, Who};
+
+use crate::guest::{load, say, settings, take};
+use crate::threads::Worker;
+
+/// Turns of a CPU follow each other; of a thread they are together the CPU time that the kernel says it had; idle CPUs are told of;
+/// a software clock in a counter's place counts as much as a turn lasts, and what nobody counts is missing.
+pub(crate) fn tells_of_turns() {
+    let counters = (0..4).map(|cpu| CpuCounter { cpu, slot: 1, event: cpu_clock(cpu) }).collect();
+    let mut scheduler = load(&Settings { counters, ..settings() });
+    let workers: Vec<Worker> = (0..6).map(|_| Worker::spins()).collect();
+    take(&scheduler, &workers);
+    // CPU 3 is nobody's: it is idle.
+    for worker in &workers {
+        scheduler.allow(worker.tid, &[0b111]).unwrap();
+    }
+    scheduler.watch(Some(Duration::from_millis(1))).unwrap();
+    let before: Vec<Duration> = workers.iter().map(Worker::cpu_time).collect();
+    let (since, mut told) = (Instant::now(), Told::default());
+    while since.elapsed() < Duration::from_secs(3) {
+        scheduler.turns(&mut told).unwrap();
+        thread::sleep(Duration::from_millis(5));
+    }
+    let after: Vec<Duration> = workers.iter().map(Worker::cpu_time).collect();
+    scheduler.turns(&mut told).unwrap();
+    scheduler.unwatch().unwrap();
+    say(&format!("{} turns, {} given, {} lost", told.turns.len(), told.given.len(), told.lost));
+    assert_eq!(told.lost, 0);
+
+    // Of each CPU's last turn: its end, and whether it went on.
+    let mut last: BTreeMap<u32, (u64, bool)> = BTreeMap::new();
+    let mut had: BTreeMap<u32, u64> = BTreeMap::new();
+    let (mut idle, mut parted, mut counted, mut off) = (0, 0, 0, 0.0f64);
+    for turn in &told.turns {
+        let (from, to) = turn.span;
+        let before = last.insert(turn.cpu, (to, turn.goes_on));
+        assert!(from <= to && before.is_none_or(|(end, _)| end <= from), "{turn:?}");
+        // The rest of one that was parted is told of, however short it is.
+        let is_rest = before.is_some_and(|(_, went_on)| went_on);
+        assert!(!is_rest || before.is_some_and(|(end, _)| end == from), "{turn:?}");
+        match turn.who {
+            Who::Thread(key) => {
+                assert_eq!(turn.thread, workers[usize::try_from(key).unwrap()].tid);
+                assert!(turn.cpu < 3);
+                *had.entry(key).or_default() += to - from;
+            }
+            Who::Idle if turn.cpu == 3 => idle += to - from,
+            Who::Idle | Who::Other => {
+                assert!(to - from >= 1_000_000 || turn.goes_on || is_rest, "{turn:?}");
+            }
+        }
+        parted += u32::from(turn.goes_on);
+        assert_eq!(turn.counters[0], None);
+        if let Some(nanos) = turn.counters[1].filter(|_| to - from > 1_000_000) {
+            counted += 1;
+            let span = Duration::from_nanos(to - from).as_secs_f64();
+            off = off.max((Duration::from_nanos(nanos).as_secs_f64() - span).abs() / span);
+        }
+    }
+    for (key, (before, after)) in (0u32..).zip(before.iter().zip(&after)) {
+        let kernel = (*after - *before).as_secs_f64();
+        let told = Duration::from_nanos(had.get(&key).copied().unwrap_or(0)).as_secs_f64();
+        say(&format!("thread {key}: {told:.3} s told, {kernel:.3} s by the kernel"));
+        assert!((told - kernel).abs() < 0.15 + 0.1 * kernel);
+    }
+    let idle = Duration::from_nanos(idle).as_secs_f64();
+    say(&format!(
+        "CPU 3 idle for {idle:.2} s; {parted} parts; {counted} counted, off by {off:.3} at most"
+    ));
+    assert!(idle > 1.0 && parted > 0);
+    assert!(counted > 20 && off < 0.2);
+}
+
+/// A counter that every kernel has: nanoseconds on a CPU.
+fn cpu_clock(cpu: u32) -> OwnedFd {
+    /// `PERF_TYPE_SOFTWARE` and the first published size of `struct perf_event_attr` (linux/perf_event.h); event 0 is the CPU's
+    /// clock.
+    const SOFTWARE: u32 = 1;
+    let mut attributes = [0u32; 16];
+    (attributes[0], attributes[1]) = (SOFTWARE, 64);
+    // SAFETY: the attributes live across the call, and are as long as they say.
+    let fd =
+        unsafe { libc::syscall(libc::SYS_perf_event_open, attributes.as_ptr(), -1, cpu, -1, 0) };
+    let fd = i32::try_from(fd).unwrap();
+    assert!(fd >= 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: it is new, and nobody else's.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}

@@ -1,0 +1,327 @@
+//! Windows that end in the kernel, of real threads, on this machine's kernel and on that of the kernel lab.
+
+#![cfg(feature = "sched-ext")]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod in_lab;
+
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, FromRawFd as _, OwnedFd};
+use std::time::Duration;
+
+use common::{APP, Told, Worker, begin, descriptors, perf, process_ran, ran, stall, switches};
+use fairways_core::AppId;
+use fairways_host::counters::Source as _;
+use fairways_sched_ext::sampling::{Sampler, Span};
+
+const MILLI: u64 = 1_000_000;
+
+/// By how much windows were longer than asked for, said on the terminal: half of them, 19 of 20, and all.
+fn excess(what: &str, window: u64, each: &[u64]) -> [u64; 3] {
+    let mut over: Vec<u64> = each.iter().map(|ran| ran.checked_sub(window).unwrap()).collect();
+    over.sort_unstable();
+    let at = |of: usize| over[(over.len() * of / 100).min(over.len() - 1)];
+    let all = [at(50), at(95), at(100)];
+    let [half, most, worst] = all.map(|nanos| nanos / 1000);
+    let _ = writeln!(
+        std::io::stderr(),
+        "{what}: {} windows of {} us, longer by {half} us in half of them, {most} in 19 of 20, {worst} at most",
+        each.len(),
+        window / 1000,
+    );
+    all
+}
+
+/// What threads had of the CPUs, and how often they were switched out, as the scheduler says.
+struct Since {
+    ran: u64,
+    switched: u64,
+    stolen: u64,
+}
+
+/// For perf's clock a thread runs already while it is switched to: on a guest of a busy machine some 20 us that the scheduler does not count as
+/// the thread's.
+const SWITCH: u64 = 60_000;
+
+/// What /proc/stat counts in.
+const TICK: u64 = 10_000_000;
+
+/// For how long a host has taken the CPUs from this machine, as far as it says so.
+fn stolen() -> u64 {
+    let text = std::fs::read_to_string("/proc/stat").unwrap();
+    let ticks = text.split_whitespace().nth(8).unwrap();
+    ticks.parse::<u64>().unwrap() * TICK
+}
+
+impl Since {
+    fn now(threads: &[i32]) -> Self {
+        let sum = |of: fn(i32) -> u64| threads.iter().map(|&thread| of(thread)).sum();
+        Self { ran: sum(ran), switched: sum(switches), stolen: stolen() }
+    }
+
+    /// That windows told of all of it, but for the one that has not ended and a step.
+    fn holds(&self, threads: &[i32], sum: u64, window: u64) {
+        let now = Self::now(threads);
+        let (had, switched) = (now.ran - self.ran, now.switched - self.switched);
+        // perf's clock goes on while a host has taken the CPU, and the scheduler's does not.
+        let stolen = if now.stolen > 0 { now.stolen - self.stolen + 2 * TICK } else { 0 };
+        let more = switched * SWITCH + stolen + stall();
+        let less = window + window / 16 + stall();
+        assert!(sum < had + had / 100 + more, "{sum} of {had}, {switched} switches");
+        assert!(had < sum + had / 100 + less, "{sum} of {had}");
+    }
+}
+
+#[test]
+fn a_thread_s_windows_are_as_many_as_its_cpu_time_says() {
+    let Some((_alone, mut perf)) = perf("a_thread_s_windows_are_as_many_as_its_cpu_time_says", 1)
+    else {
+        return;
+    };
+    let worker = Worker::start();
+    begin(&mut perf, APP, &[worker.thread]);
+    let window = 20 * MILLI;
+    let before = Since::now(&[worker.thread]);
+    assert!(perf.tell(APP, 0, Some(window)) && perf.tells(APP, 0));
+    let mut told = Told::default();
+    worker.work(Duration::from_millis(1500));
+    told.while_they_work(&mut perf, &[&worker]);
+    let (sum, each) = told.ran();
+    before.holds(&[worker.thread], sum, window);
+    let [half, most, _] = excess("one thread", window, &each);
+    assert!(half <= window / 16 + stall() && most <= window / 12 + stall(), "{each:?}");
+    assert!(told.wakes <= each.len() + 1, "{} for {} windows", told.wakes, each.len());
+    // Lengths by the clock and ends one after another: all windows lie between the beginning and now.
+    let clock: Duration = told.windows.iter().map(|of| of.length).sum();
+    assert!(clock.as_nanos() >= u128::from(sum), "a thread runs no longer than the clock");
+    worker.exit();
+}
+
+#[test]
+fn what_is_counted_beside_is_of_the_same_windows() {
+    let Some((_alone, mut perf)) = perf("what_is_counted_beside_is_of_the_same_windows", 2) else {
+        return;
+    };
+    let worker = Worker::start();
+    begin(&mut perf, APP, &[worker.thread]);
+    let switched = switches(worker.thread);
+    assert!(perf.tell(APP, 0, Some(10 * MILLI)));
+    let mut told = Told::default();
+    worker.work(Duration::from_millis(500));
+    told.while_they_work(&mut perf, &[&worker]);
+    assert!(told.windows.len() > if stall() > 0 { 15 } else { 30 });
+    // The same clock once more, and turns on a CPU, of which the worker counts its own.
+    for of in &told.windows {
+        let (one, other) = (of.counters.instructions.unwrap(), of.counters.cycles.unwrap());
+        assert!(one.abs_diff(other) < one / 50, "{one} {other}");
+        assert!(of.counters.stalls_llc_miss.is_none() && of.counters.memory_bytes.is_none());
+    }
+    let turns: u64 = told.windows.iter().map(|of| of.counters.llc_references.unwrap()).sum();
+    let switched = switches(worker.thread) - switched;
+    assert!(turns <= switched, "{turns} {switched}");
+    worker.exit();
+}
+
+#[test]
+fn the_windows_of_three_threads_are_of_all_of_them() {
+    let Some((_alone, mut perf)) = perf("the_windows_of_three_threads_are_of_all_of_them", 1)
+    else {
+        return;
+    };
+    let workers = [Worker::start(), Worker::start(), Worker::start()];
+    let threads = workers.each_ref().map(|worker| worker.thread);
+    begin(&mut perf, APP, &threads);
+    let window = 40 * MILLI;
+    let before = Since::now(&threads);
+    assert!(perf.tell(APP, 0, Some(window)));
+    let mut told = Told::default();
+    // One that works much, and others less.
+    for (worker, millis) in workers.iter().zip([1200, 600, 300]) {
+        worker.work(Duration::from_millis(millis));
+    }
+    told.while_they_work(&mut perf, &workers.each_ref());
+    let (sum, each) = told.ran();
+    before.holds(&threads, sum, window);
+    let [half, most, _] = excess("three threads", window, &each);
+    assert!(half <= window / 16 + stall() && most <= window / 12 + stall(), "{each:?}");
+    workers.into_iter().for_each(Worker::exit);
+}
+
+#[test]
+fn threads_that_end_before_they_overflow_count() {
+    let Some((_alone, mut perf)) = perf("threads_that_end_before_they_overflow_count", 1) else {
+        return;
+    };
+    let window = 5 * MILLI;
+    begin(&mut perf, APP, &[]);
+    assert!(perf.tell(APP, 0, Some(window)));
+    let (mut had, before) = (0, process_ran());
+    let mut told = Told::default();
+    // Hundreds of threads, none of which lives for a step.
+    for _ in 0..300 {
+        let worker = Worker::start();
+        perf.threads(APP, &[worker.thread]);
+        let begun = ran(worker.thread);
+        worker.work(Duration::from_micros(60));
+        worker.wait();
+        had += ran(worker.thread) - begun;
+        worker.exit();
+        perf.threads(APP, &[]);
+        told.wait(&mut perf, Duration::ZERO);
+    }
+    let (sum, each) = told.ran();
+    excess("threads that end", window, &each);
+    assert!(had > 3 * window && had < sum + had / 10 + window, "{sum} of {had}");
+    // What threads do at their very end is theirs too, and of all that this process did the lesser part.
+    assert!(sum < process_ran() - before + 300 * 3 * SWITCH + stall(), "{sum}");
+}
+
+#[test]
+fn windows_that_are_asked_for_anew_begin_then() {
+    let Some((_alone, mut perf)) = perf("windows_that_are_asked_for_anew_begin_then", 1) else {
+        return;
+    };
+    let other = AppId(8);
+    let (one, two) = (Worker::start(), Worker::start());
+    begin(&mut perf, APP, &[one.thread]);
+    begin(&mut perf, other, &[two.thread]);
+    assert!(!perf.tells(APP, 0));
+    assert!(perf.tell(APP, 0, Some(10 * MILLI)) && perf.tell(other, 0, Some(100 * MILLI)));
+    for round in 0..3 {
+        // Less than half of the second's window, so that one that is not begun anew would end in the third round.
+        assert!(perf.tell(other, 0, Some(100 * MILLI)));
+        one.work(Duration::from_millis(105));
+        two.work(Duration::from_millis(40));
+        let mut told = Told::default();
+        told.while_they_work(&mut perf, &[&one, &two]);
+        assert!(told.windows.iter().all(|of| of.app == APP), "{round}: {:?}", told.windows);
+        let least = if stall() > 0 { 2 } else { 8 };
+        assert!((least..=20).contains(&told.windows.len()), "{round}: {:?}", told.windows);
+    }
+    // Longer ones, and none.
+    assert!(perf.tell(APP, 0, Some(40 * MILLI)));
+    one.work(Duration::from_millis(105));
+    let mut told = Told::default();
+    told.while_they_work(&mut perf, &[&one]);
+    assert!(told.ran().1.iter().all(|&ran| ran >= 40 * MILLI));
+    assert!((1..=5).contains(&told.windows.len()), "{:?}", told.windows);
+    assert!(!perf.tell(APP, 0, None) && !perf.tells(APP, 0));
+    one.work(Duration::from_millis(105));
+    let mut told = Told::default();
+    told.while_they_work(&mut perf, &[&one]);
+    assert_eq!((told.windows.len(), told.wakes), (0, 0));
+    one.exit();
+    two.exit();
+}
+
+#[test]
+fn windows_nobody_fetches_become_longer_and_lose_nothing() {
+    let Some((_alone, mut perf)) = perf("windows_nobody_fetches_become_longer_and_lose_nothing", 1)
+    else {
+        return;
+    };
+    let worker = Worker::start();
+    begin(&mut perf, APP, &[worker.thread]);
+    // Of a tenth of a millisecond; there is room for some six hundred.
+    let window = MILLI / 10;
+    let before = Since::now(&[worker.thread]);
+    assert!(perf.tell(APP, 0, Some(window)));
+    worker.work(Duration::from_millis(400));
+    worker.wait();
+    let mut told = Told::default();
+    perf.ended(&mut told.windows);
+    let stored = told.windows.len();
+    // Where interrupts are late, windows are longer, and there are fewer.
+    let is_full = stored > 600;
+    assert!(is_full || stall() > 0, "{stored}");
+    assert!(stored < 800, "{stored}");
+    worker.work(Duration::from_millis(10));
+    worker.wait();
+    perf.ended(&mut told.windows);
+    let (sum, each) = told.ran();
+    before.holds(&[worker.thread], sum, 2 * MILLI);
+    // Of the 400 ms that it worked; how much of that found room hangs on how late interrupts are.
+    let with_next: u64 = each.iter().take(stored + 1).sum();
+    assert!(
+        !is_full || with_next > 390 * MILLI,
+        "what found no room is in the next that is told: {with_next}"
+    );
+    assert!(each.iter().all(|&ran| ran >= window));
+    worker.exit();
+}
+
+#[test]
+fn a_program_that_is_killed_tells_no_more_and_leaves_nothing_open() {
+    let Some((_alone, mut perf)) =
+        perf("a_program_that_is_killed_tells_no_more_and_leaves_nothing_open", 1)
+    else {
+        return;
+    };
+    let before = (descriptors(), perf.descriptors());
+    let mut busy = std::process::Command::new("sh");
+    let mut child = busy.args(["-c", "while :; do :; done"]).spawn().unwrap();
+    begin(&mut perf, APP, &[child.id().try_into().unwrap()]);
+    assert!(perf.tell(APP, 0, Some(10 * MILLI)));
+    let mut told = Told::default();
+    while told.windows.len() < 5 {
+        told.wait(&mut perf, Duration::from_secs(60));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut after = Told::default();
+    after.wait(&mut perf, Duration::ZERO);
+    after.windows.clear();
+    after.wait(&mut perf, Duration::from_millis(200));
+    assert!(after.windows.is_empty() && perf.tells(APP, 0));
+    perf.threads(APP, &[]);
+    assert_eq!(perf.descriptors(), before.1);
+    perf.end(APP);
+    assert!(!perf.tells(APP, 0));
+    assert_eq!((descriptors(), perf.descriptors()), before);
+    // Another has its place.
+    let worker = Worker::start();
+    begin(&mut perf, APP, &[worker.thread]);
+    assert!(perf.tell(APP, 0, Some(10 * MILLI)));
+    worker.work(Duration::from_millis(55));
+    let mut told = Told::default();
+    told.while_they_work(&mut perf, &[&worker]);
+    let least = if stall() > 0 { 2 } else { 4 };
+    assert!((least..=10).contains(&told.windows.len()), "{:?}", told.windows);
+    worker.exit();
+    drop(perf);
+    assert!(descriptors() < before.0);
+}
+
+/// What another part has and this one has not would look as if it had counted nothing.
+#[test]
+fn parts_of_a_series_have_the_same_events() {
+    let Some((_alone, _)) = perf("parts_of_a_series_have_the_same_events", 1) else { return };
+    let mut sampler = Sampler::load(4).unwrap();
+    let series = sampler.open(1000 * MILLI).unwrap();
+    let clocks = [clock(), clock(), clock(), clock(), clock()];
+    let events: Vec<_> = clocks.iter().map(|clock| (clock.as_fd(), Span::default())).collect();
+    let first = sampler.join(series, &events[..2]).unwrap();
+    let why = sampler.join(series, &events[2..3]).unwrap_err().to_string();
+    assert_eq!(why, format!("the other parts of series {series} have 2 events, not 1"));
+    let second = sampler.join(series, &events[2..4]).unwrap();
+    let other = sampler.open(1000 * MILLI).unwrap();
+    let third = sampler.join(other, &events[4..]).unwrap();
+    for part in [first, second, third] {
+        sampler.leave(part, &[]);
+    }
+}
+
+/// The time that this thread runs, each second of it.
+fn clock() -> OwnedFd {
+    /// `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_TASK_CLOCK` and the first published size of `struct perf_event_attr` (linux/perf_event.h).
+    const SOFTWARE: u64 = 1;
+    const TASK_CLOCK: u64 = 1;
+    let attributes = [SOFTWARE | 64 << 32, TASK_CLOCK, 1000 * MILLI, 0, 0, 0, 0, 0];
+    // SAFETY: the attributes live across the call, and are as long as they say.
+    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, attributes.as_ptr(), 0, -1, -1, 0) };
+    let fd = i32::try_from(fd).unwrap();
+    assert!(fd >= 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: it is new, and nobody else's.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}

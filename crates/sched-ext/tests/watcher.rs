@@ -1,0 +1,89 @@
+//! What watches needs no sched_ext: on the kernel that runs here.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fairways_needs::{Need, has, withheld};
+use fairways_sched_ext::{Scheduler, Settings, Told, Who};
+
+#[test]
+fn turns_are_told_of_without_sched_ext() {
+    const TEST: &str = "turns_are_told_of_without_sched_ext";
+    if !has(TEST, &[Need::Root]) {
+        return;
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return withheld(TEST, "this kernel tells nothing of its types");
+    }
+    let mut watcher = Scheduler::watcher(&Settings::default()).unwrap();
+    let nothing = watcher.allow(1, &[1]).unwrap_err().to_string();
+    assert_eq!(nothing, "what only watches can order nothing");
+    let (tid, stop) = (AtomicI32::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // SAFETY: it takes nothing, and always works.
+            tid.store(unsafe { libc::gettid() }, Ordering::Release);
+            while !stop.load(Ordering::Relaxed) {
+                // Half a millisecond of work, and a little sleep.
+                let since = Instant::now();
+                while since.elapsed() < Duration::from_micros(500) {
+                    std::hint::spin_loop();
+                }
+                thread::sleep(Duration::from_micros(200));
+            }
+        });
+        while tid.load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+        let thread = tid.load(Ordering::Acquire);
+        watcher.add(thread, 7).unwrap();
+        watcher.watch(None).unwrap();
+        let (before, since, mut told) = (cpu_time(thread), Instant::now(), Told::default());
+        while since.elapsed() < Duration::from_secs(1) {
+            watcher.turns(&mut told).unwrap();
+            thread::sleep(Duration::from_millis(5));
+        }
+        watcher.turns(&mut told).unwrap();
+        let kernel = (cpu_time(thread) - before).as_secs_f64();
+        // While it is there.
+        let removed = watcher.remove(thread);
+        stop.store(true, Ordering::Relaxed);
+        removed.unwrap();
+        // Of others nothing was asked.
+        assert!(told.turns.iter().all(|turn| turn.who == Who::Thread(7) && turn.thread == thread));
+        assert!(told.turns.iter().all(|turn| turn.counters.iter().all(Option::is_none)));
+        let sum: u64 = told.turns.iter().map(|turn| turn.span.1 - turn.span.0).sum();
+        let sum = Duration::from_nanos(sum).as_secs_f64();
+        assert!(
+            (sum - kernel).abs() < 0.05 + 0.1 * kernel,
+            "{sum} s told, {kernel} s by the kernel"
+        );
+        assert!(told.turns.len() > 100, "{} turns", told.turns.len());
+        assert_eq!((told.lost, told.given.len()), (0, 0));
+        // One that has ended, or was never there.
+        let none = watcher.add(i32::MAX, 8).unwrap_err().to_string();
+        assert!(none.contains("No such process"), "{none}");
+    });
+}
+
+#[test]
+fn what_is_out_of_bounds_is_refused() {
+    if !has("what_is_out_of_bounds_is_refused", &[Need::Root]) {
+        return;
+    }
+    let why = |settings| Scheduler::watcher(&settings).map(drop).unwrap_err().to_string();
+    let quantum = Settings { quantum: Duration::ZERO, ..Settings::default() };
+    assert!(why(quantum).contains("the quantum"));
+    let stall = Settings { stall: Duration::from_secs(31), ..Settings::default() };
+    assert!(why(stall).contains("30 s at most"));
+}
+
+fn cpu_time(tid: i32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/self/task/{tid}/schedstat")).unwrap();
+    Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
+}
