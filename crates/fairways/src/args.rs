@@ -4,7 +4,11 @@ mod chip;
 mod daemon;
 mod emulate;
 mod host;
+mod parsed;
 mod profile;
+mod report;
+mod run;
+mod top;
 
 use std::path::PathBuf;
 
@@ -13,17 +17,21 @@ use clap_complete::Shell;
 
 use chip::machine;
 pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement};
-pub(crate) use daemon::{HostFlags, Restore, Status};
+pub(crate) use daemon::{Explain, HostFlags, Restore, Status};
 pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
 pub(crate) use host::{AskedOfConfig, Config, Doctor, Export, Format};
+pub(crate) use parsed::{one_line, parsed};
 pub(crate) use profile::Profile;
+pub(crate) use report::Report;
+pub(crate) use run::{Run, RunFlags};
+pub(crate) use top::Top;
 
 /// Fair shares of the last-level cache.
 ///
 /// Programs that run side by side on a multicore chip fight over its last-level cache. Fairways
 /// decides who may fill which ways of it, under the policy of your choice.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true, after_help = crate::exit::HELP)]
+#[command(version = env!("FAIRWAYS_VERSION"), arg_required_else_help = true, after_help = crate::exit::HELP)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -34,11 +42,14 @@ pub(crate) enum Command {
     Simulate(Box<Simulate>),
     Run(Box<Run>),
     Status(Status),
+    Top(Box<Top>),
+    Explain(Explain),
     Restore(Restore),
     Replay(Replay),
     Optimum(Box<Optimum>),
     Profile(Box<Profile>),
     Paper(Paper),
+    Report(Report),
     Emulate(Box<Emulate>),
     Emulated(Emulated),
     Doctor(Doctor),
@@ -65,6 +76,12 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Write the manual pages into man1 and man5 of a folder, or print fairways(1)
+    Man {
+        /// The folder; what is not there is made
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
     },
 }
 
@@ -143,87 +160,6 @@ pub(crate) struct Simulate {
     /// Print one JSON object instead of tables (docs/simulate.md)
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Look after this host's programs under a policy; or run programs on a simulated machine
-///
-/// Without --machine, this host's programs get their ways under the policy through resctrl, until it
-/// is told to stop (SIGINT or SIGTERM), and everything is put back. SIGHUP reads the configuration
-/// anew.
-///
-/// With it, programs run on a simulated machine, the analytic model over time or a chip: they finish
-/// and start again, and the policy is told nothing of them beforehand. What it makes of them is
-/// reported as it happens, and how they fared in the end, beside the same without partitioning.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Run {
-    /// The machine: the analytic model, or a chip that executes programs (chip:xeon-e5, say;
-    /// docs/chip.md) [default: this host]
-    #[arg(long, value_name = "MACHINE", value_parser = machine)]
-    pub(crate) machine: Option<Machine>,
-
-    #[command(flatten)]
-    pub(crate) host: HostFlags,
-
-    #[command(flatten)]
-    pub(crate) world: World,
-
-    #[command(flatten)]
-    pub(crate) chip: ChipFlags,
-
-    /// On a chip, everything that the policy knows takes so much less time: 0.1, a tenth
-    /// [default: 1]
-    #[arg(long, value_name = "X", help_heading = "On a chip")]
-    pub(crate) time_scale: Option<String>,
-
-    /// The programs, by name [default: eight, drawn by --seed]
-    #[arg(long, value_name = "A,B,C")]
-    pub(crate) mix: Option<String>,
-
-    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dcat, dunn, kpart, lfoc,
-    /// lfoc-plus, locpart (not on the model), or, on a chip, casc or cache-fair [default: lfoc, or what
-    /// the configuration says]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) policy: Option<String>,
-
-    /// A parameter of the policy; may be given more than once (docs/run.md lists them)
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) set: Vec<String>,
-
-    /// How long to run, on the machine's clock: 500ms, 60s, 2m [default: 60s; on this host, until told
-    /// to stop]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) duration: Option<String>,
-
-    /// Instructions after which a program finishes and starts again; services run on
-    #[arg(long, value_name = "N", default_value = "150000000000", allow_negative_numbers = true)]
-    pub(crate) instructions: String,
-
-    /// Tell the policy the profiles
-    #[arg(long)]
-    pub(crate) known_profiles: bool,
-
-    #[command(flatten)]
-    pub(crate) observation: Observation,
-
-    /// Write every event and action to this file, which `fairways replay` reads
-    #[arg(long, value_name = "FILE")]
-    pub(crate) journal: Option<PathBuf>,
-
-    /// Begin a new part of the journal where one would grow beyond this: 500K, 64M, 2G
-    #[arg(long, value_name = "SIZE", default_value = "256M", requires = "journal")]
-    pub(crate) journal_size: String,
-
-    /// Keep so many finished parts of the journal, and delete older ones [default: all]
-    #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true)]
-    pub(crate) journal_parts: Option<String>,
-
-    /// Print one JSON object in the end, instead of a report as it goes (docs/run.md)
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Report only how the programs fared in the end
-    #[arg(long, short, conflicts_with = "json")]
-    pub(crate) quiet: bool,
 }
 
 /// Find the best way to share the cache, exactly
@@ -457,15 +393,4 @@ pub(crate) enum Model {
     Simple,
     /// Memory is a shared server, and only the cycles that wait for it grow
     Stalls,
-}
-
-/// A usage error in one line: what clap says, without its usage and its hints.
-pub(crate) fn one_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let said = text.lines().take_while(|line| !line.starts_with("Usage:"));
-    let said = said.map(str::trim).filter(|line| !line.is_empty());
-    let hint = |line: &&str| line.starts_with("tip:") || line.starts_with("For more information");
-    let said = said.filter(|line| !hint(line));
-    said.collect::<Vec<_>>().join(" ")
 }

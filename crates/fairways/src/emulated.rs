@@ -67,7 +67,7 @@ fn request(asked: &Asked) -> Result<Request, BadInput> {
 }
 
 /// The socket of a mount, or the path itself where it is one.
-fn socket(dir: &Path) -> PathBuf {
+pub(crate) fn socket(dir: &Path) -> PathBuf {
     let about = fs::symlink_metadata(dir);
     if about.is_ok_and(|about| about.file_type().is_socket()) {
         return dir.to_owned();
@@ -75,7 +75,7 @@ fn socket(dir: &Path) -> PathBuf {
     beside(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
 
-fn refused(why: ClientError) -> anyhow::Error {
+pub(crate) fn refused(why: ClientError) -> anyhow::Error {
     match why {
         why @ ClientError::Connect { .. } => BadInput(why.to_string()).into(),
         ClientError::Refused(why) => BadInput(why).into(),

@@ -11,17 +11,23 @@ mod doctor;
 mod emulate;
 mod emulated;
 mod exit;
+mod explain;
 mod export;
 mod journal;
+mod man;
 mod optimum;
 mod paper;
 mod partition;
 mod policies;
 mod profile;
+mod report;
 mod run;
 mod services;
 mod simulate;
+mod status;
 mod table;
+mod top;
+mod whole;
 mod world;
 
 use std::io::{self, BufWriter, Write};
@@ -29,8 +35,8 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clap::CommandFactory;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use args::{Args, Command, Machine, one_line};
@@ -72,7 +78,7 @@ impl std::fmt::Display for BadInput {
 impl std::error::Error for BadInput {}
 
 fn main() -> process::ExitCode {
-    let args = match Args::try_parse() {
+    let args = match args::parsed() {
         Ok(args) => args,
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -98,11 +104,14 @@ fn main() -> process::ExitCode {
         Command::Run(run) if run.machine.is_none() => daemon::run(&run, &mut out),
         Command::Run(run) => run::run(&run, &mut out),
         Command::Status(status) => daemon::status(&status, &mut out),
+        Command::Top(top) => top::run(*top, &mut out),
+        Command::Explain(explain) => explain::run(&explain, &mut out),
         Command::Restore(restore) => daemon::restore(&restore, &mut out),
         Command::Replay(replay) => journal::replay(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
         Command::Profile(profile) => profile::run(&profile, &mut out),
         Command::Paper(paper) => paper::run(&paper, &mut out),
+        Command::Report(report) => report::run(&report, &mut out),
         Command::Emulate(emulate) => emulate::run(&emulate, &mut out),
         Command::Emulated(emulated) => emulated::run(&emulated, &mut out),
         Command::Doctor(doctor) => doctor::run(&doctor, &mut out),
@@ -114,6 +123,7 @@ fn main() -> process::ExitCode {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
             Ok(())
         }
+        Command::Man { dir } => man::run(dir.as_deref(), &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => process::ExitCode::SUCCESS,
@@ -171,6 +181,8 @@ fn warn(message: &str) {
 }
 
 fn fail(message: &str, code: u8) -> process::ExitCode {
+    // It may quote a file of others.
+    let message = message.replace(|of: char| of.is_control() && of != '\n', "?");
     let _ = writeln!(io::stderr(), "fairways: {message}");
     process::ExitCode::from(code)
 }

@@ -3,11 +3,11 @@
 use fairways_core::{Partition, Ways};
 
 /// What a way that no cluster may fill, and one that several may, look like.
-const NOBODY: char = '.';
-const SEVERAL: char = '#';
+pub(crate) const NOBODY: char = '.';
+pub(crate) const SEVERAL: char = '#';
 
 /// The letter of a cluster: A for the first.
-fn letter(cluster: usize) -> char {
+pub(crate) fn letter(cluster: usize) -> char {
     ('A'..='Z').chain('a'..='z').nth(cluster).unwrap_or('?')
 }
 

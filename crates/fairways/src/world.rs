@@ -16,7 +16,7 @@ use crate::BadInput;
 use crate::args::{Model, Observation, World as Args};
 
 /// No profile, phases or mixes file is larger.
-const LARGEST_FILE: u64 = 1 << 28;
+pub(crate) const LARGEST_FILE: u64 = 1 << 28;
 
 /// Programs, and the machine on which they run.
 pub(crate) struct World {

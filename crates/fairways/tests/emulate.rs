@@ -381,7 +381,8 @@ fn one_user_runs_both_sides_without_root() {
         std::os::unix::fs::chown(path, Some(65_534), Some(65_534)).unwrap();
     }
     let binary = folder.path().join("fairways");
-    fs::copy(this(), &binary).unwrap();
+    // By another process: one that another test starts from this one meanwhile would have the file open to write.
+    assert!(Command::new("cp").arg(this()).arg(&binary).status().unwrap().success());
     let mut of = start_on(folder, dir, |dir| {
         let mut command = Command::new(&binary);
         command.args(["emulate", "--json", "--clock", "lockstep", "--machine", SMALL]);

@@ -98,7 +98,8 @@ fn interrupted_it_keeps_what_was_measured() {
     for signal in ["-INT", "-TERM"] {
         let mut started = fairways(folder.path(), &["profile", "-o", "p.csv", "sort", "/dev/zero"]);
         let mut child = started.stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(800));
+        // Long enough for its first instructions on a machine that is busy.
+        std::thread::sleep(Duration::from_millis(2500));
         Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         let since = Instant::now();
         assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -155,7 +156,7 @@ fn real_programs_run_on_the_chip() {
     let programs = format!("{counts},live:sh -c 'gzip -9 -c text > /dev/null',mload:4M");
     let words =
         ["simulate", "--machine", CHIP, "--programs", &programs, "--policies", "stock,dcat"];
-    let more = ["--baselines", "live:awk=3,mload:4M=3", "--duration", "1s", "--warm-up", "500ms"];
+    let more = ["--baselines", "live:awk=3,mload:4M=3", "--duration", "2s", "--warm-up", "2s"];
     let last = ["--time-scale", "0.01", "--json"];
     let out = run(folder.path(), &[&words[..], &more, &last].concat());
     assert!(out.status.success(), "{}", errors(&out));

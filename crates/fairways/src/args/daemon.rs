@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{LogLevel, LogTarget};
+use crate::config::{LogLevel, LogTarget, SchedulerKind};
 
 /// What `fairways run` without --machine takes; each stands before the same key of the configuration (docs/config.md).
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -42,6 +42,11 @@ pub(crate) struct HostFlags {
     #[arg(long, value_name = "CLOCK")]
     pub(crate) clock: Option<String>,
 
+    /// By what threads take turns under casc and cache-fair: auto is a scheduler in the kernel (sched_ext) where this fairways and
+    /// the kernel have it, and threads' own affinity and weight else [default: auto]
+    #[arg(long, value_name = "KIND")]
+    pub(crate) scheduler: Option<SchedulerKind>,
+
     /// Move tasks out of other managers' groups too; they are put back in the end
     #[arg(long)]
     pub(crate) take_over: bool,
@@ -57,6 +62,10 @@ pub(crate) struct HostFlags {
     /// The control socket, which `fairways status` asks [default: /run/fairways/fairways.sock]
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
+
+    /// Answer Prometheus there: an address and a port such as 127.0.0.1:19750, or unix:/PATH (docs/metrics.md) [default: nowhere]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<String>,
 
     /// Where to log: auto is the journal where systemd gave it, and else standard error [default: auto]
     #[arg(long, value_name = "TARGET")]
@@ -75,6 +84,39 @@ pub(crate) struct Status {
     pub(crate) control: Option<PathBuf>,
 
     /// Print one JSON object instead of a table (docs/daemon.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say what was decided last, and why
+///
+/// Of a daemon that runs, or of a journal that `fairways run --journal` wrote: what happened, what the policy found out of the programs,
+/// what it holds them to be, and what it did.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// Of this program only: when it was held to be something else, or was given other ways, CPUs or turns
+    #[arg(value_name = "PROGRAM")]
+    pub(crate) program: Option<String>,
+
+    /// The daemon's control socket [default: /run/fairways/fairways.sock]
+    #[arg(long, value_name = "SOCKET", conflicts_with = "journal")]
+    pub(crate) control: Option<PathBuf>,
+
+    /// A journal, instead of a daemon; its finished parts (FILE.0, ...) are read first
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// How many decisions; the last 256 are known
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "N",
+        default_value = "10",
+        allow_negative_numbers = true
+    )]
+    pub(crate) last: String,
+
+    /// Print one JSON object instead of sentences (docs/explain.md)
     #[arg(long)]
     pub(crate) json: bool,
 }

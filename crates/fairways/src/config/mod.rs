@@ -1,15 +1,17 @@
 //! The daemon's configuration, and `fairways config`.
 
+mod listen;
 mod load;
 pub(crate) mod schema;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod values;
 
 use std::io::{self, Write};
 
+pub(crate) use listen::Listen;
 pub(crate) use load::load;
-pub(crate) use schema::{Config, Log, LogLevel, LogTarget, ProgramConfig};
+pub(crate) use schema::{Config, Log, LogLevel, LogTarget, ProgramConfig, SchedulerKind, Windows};
 pub(crate) use values::{ClockSource, CounterSource};
 
 use crate::args::{AskedOfConfig, Config as Args};

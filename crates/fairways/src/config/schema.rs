@@ -8,6 +8,7 @@ use fairways_host::latency::Spec;
 use fairways_host::programs::Selector;
 use serde::{Deserialize, Serialize};
 
+use super::Listen;
 use super::values::{self, ClockSource, CounterSource};
 
 /// All that can be set. What a file does not set is as it is by default.
@@ -27,10 +28,12 @@ pub(crate) struct Config {
     /// Parameters of the policy, by the paper's names.
     pub(crate) parameters: toml::Table,
     pub(crate) resctrl: Resctrl,
+    pub(crate) scheduler: Scheduler,
     pub(crate) counters: Counters,
     pub(crate) clock: Clock,
     pub(crate) log: Log,
     pub(crate) control: Control,
+    pub(crate) metrics: Metrics,
     pub(crate) journal: Journal,
     /// Whom to manage.
     pub(crate) program: Vec<ProgramConfig>,
@@ -45,10 +48,12 @@ impl Default for Config {
             interval: Duration::from_millis(100),
             parameters: toml::Table::new(),
             resctrl: Resctrl::default(),
+            scheduler: Scheduler::default(),
             counters: Counters::default(),
             clock: Clock::default(),
             log: Log::default(),
             control: Control::default(),
+            metrics: Metrics::default(),
             journal: Journal::default(),
             program: Vec::new(),
         }
@@ -90,6 +95,38 @@ impl Default for Resctrl {
     }
 }
 
+/// How threads take turns under a policy that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Scheduler {
+    /// By what.
+    pub(crate) kind: SchedulerKind,
+    /// How long a turn is.
+    #[serde(with = "values::turn")]
+    pub(crate) quantum: Duration,
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        let quantum = fairways_host::schedule::Settings::default().quantum;
+        Self { kind: SchedulerKind::default(), quantum }
+    }
+}
+
+/// By what threads take turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SchedulerKind {
+    /// A scheduler in the kernel where that can be, and threads' own affinity and weight else.
+    #[default]
+    Auto,
+    /// A scheduler in the kernel.
+    #[value(name = "sched_ext")]
+    SchedExt,
+    /// Threads' own affinity and weight.
+    Affinity,
+}
+
 /// What is counted of programs, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -100,6 +137,21 @@ pub(crate) struct Counters {
     /// The most file descriptors for counters.
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     pub(crate) descriptors: Option<u32>,
+    /// Who says when a window by instructions is over.
+    pub(crate) windows: Windows,
+}
+
+/// Who says when a window by instructions is over, where perf counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Windows {
+    /// The kernel where it can, and the daemon else.
+    #[default]
+    Auto,
+    /// The kernel, by its counters' overflows.
+    Kernel,
+    /// The daemon, which reads the counters now and then.
+    Polled,
 }
 
 /// Whose time it is.
@@ -155,6 +207,15 @@ impl Default for Control {
     fn default() -> Self {
         Self { socket: "/run/fairways/fairways.sock".into() }
     }
+}
+
+/// Where Prometheus is answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Metrics {
+    /// The address, or the socket; without it nobody is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) listen: Option<Listen>,
 }
 
 /// The journal of events and actions.

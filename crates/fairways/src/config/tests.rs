@@ -1,9 +1,10 @@
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::values::{ClockSource, CounterSource};
-use super::{Config, load};
+use super::{Config, SchedulerKind, load};
 
 /// A configuration in a folder, with its drop-ins.
 fn written(main: &str, drop_ins: &[(&str, &str)]) -> (TempDir, PathBuf) {
@@ -47,9 +48,13 @@ take_over = true
 confine_others = 2
 use_shareable = true
 rmids = 64
+[scheduler]
+kind = "sched_ext"
+quantum = "4ms"
 [counters]
 source = "profiles:/etc/fairways/profiles.csv"
 descriptors = 4096
+windows = "polled"
 [clock]
 source = "emulator:/run/emulator.sock"
 [log]
@@ -57,6 +62,8 @@ target = "journald"
 level = "debug"
 [control]
 socket = "/run/other.sock"
+[metrics]
+listen = "[::1]:19750"
 [journal]
 file = "/var/log/fairways.journal"
 size = "64M"
@@ -78,6 +85,9 @@ fn every_key_is_read_and_shown_again() {
         config.counters.source,
         CounterSource::Profiles(Some("/etc/fairways/profiles.csv".into()))
     );
+    let scheduler = config.scheduler;
+    assert_eq!(scheduler.kind, SchedulerKind::SchedExt);
+    assert_eq!(scheduler.quantum, Duration::from_millis(4));
     assert_eq!(config.clock.source, ClockSource::Emulator(Some("/run/emulator.sock".into())));
     assert_eq!((config.journal.size, config.journal.parts), (64 << 20, Some(4)));
     let program = &config.program[0];
@@ -146,6 +156,14 @@ fn every_mistake_is_told_with_its_file_line_and_key() {
             "[[program]]\nname = \"a\"\nselect = \"pid:1\"\nlatency = \"http:\"",
             "program[0].latency: latency source `http:`: expected `openmetrics:`",
         ),
+        (
+            "[metrics]\nlisten = 19750",
+            "fairways.toml:2: metrics.listen: invalid type: integer `19750`, expected a string",
+        ),
+        (
+            "[metrics]\nlisten = \"localhost:19750\"",
+            "fairways.toml:2: metrics.listen: expected an address and a port such as 127.0.0.1:19750",
+        ),
         ("a = ", "fairways.toml:1: "),
         (
             "policy = \"lfoc\"\n[parameters]\nloudness = 1",
@@ -182,30 +200,49 @@ fn each_file_has_its_mistake_told() {
     assert!(missing[0].contains("/nonesuch/fairways.toml: can't read it"), "{missing:?}");
 }
 
+/// Every key that a file may have (`resctrl.root`, `program.name`), as the reader itself lists them for one that it does not know.
+pub(crate) fn known_keys() -> Vec<String> {
+    let listed = |text: &str| -> Vec<String> {
+        let errors = loaded(text, &[]).unwrap_err();
+        let (_, expected) = errors[0].split_once("expected ").unwrap();
+        expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let mut keys = Vec::new();
+    for key in listed("nonesuch = 1") {
+        let below = match key.as_str() {
+            "parameters" => None,
+            "program" => Some("[[program]]\nnonesuch = 1".to_owned()),
+            // A key is no table if its value may not be one.
+            _ => Some(format!("[{key}]\nnonesuch = 1")),
+        };
+        let errors = below.and_then(|text| Some((loaded(&text, &[]).err()?, text)));
+        match errors {
+            Some((errors, text)) if errors[0].contains("unknown field") => {
+                keys.extend(listed(&text).into_iter().map(|below| format!("{key}.{below}")));
+            }
+            _ => keys.push(key),
+        }
+    }
+    keys
+}
+
 /// docs/config.md has a row for each key, with its default.
 #[test]
 fn every_key_stands_in_the_documentation_with_its_default() {
     let page = include_str!("../../../../docs/config.md");
     let defaults = toml::Value::try_from(Config::default()).unwrap();
-    let all: toml::Table = ALL.parse().unwrap();
-    let mut rows = Vec::new();
-    for (key, value) in &all {
-        match value {
-            toml::Value::Table(_) if key == "parameters" => rows.push((key.clone(), None)),
-            toml::Value::Table(table) => {
-                rows.extend(
-                    table.keys().map(|name| (format!("{key}.{name}"), defaults[key].get(name))),
-                );
-            }
-            toml::Value::Array(programs) => {
-                let names = programs[0].as_table().unwrap().keys();
-                rows.extend(names.map(|name| (format!("program.{name}"), None)));
-            }
-            _ => rows.push((key.clone(), defaults.get(key))),
-        }
-    }
-    assert!(rows.len() > 25);
-    for (key, default) in rows {
+    let all: toml::Value = toml::from_str(ALL).unwrap();
+    let keys = known_keys();
+    assert!(keys.len() > 25);
+    for key in &keys {
+        let (first, rest) = key.split_once('.').map_or((key.as_str(), None), |(a, b)| (a, Some(b)));
+        let within = |value: &toml::Value| match (value.get(first)?, rest) {
+            (toml::Value::Array(programs), Some(rest)) => programs.first()?.get(rest).cloned(),
+            (value, Some(rest)) => value.get(rest).cloned(),
+            (value, None) => Some(value.clone()),
+        };
+        assert!(within(&all).is_some(), "{key} is not among all that these tests set");
+        let default = within(&defaults).filter(|value| !value.is_table());
         let row = match default {
             Some(default) => format!("| `{key}` | `{default}` |"),
             None => format!("| `{key}` |"),
@@ -213,15 +250,5 @@ fn every_key_stands_in_the_documentation_with_its_default() {
         assert!(page.lines().any(|line| line.starts_with(&row)), "docs/config.md has no {row}");
     }
     let documented = page.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(documented, keys(&all), "docs/config.md has rows of no key");
-}
-
-fn keys(all: &toml::Table) -> usize {
-    let of = |(key, value): (&String, &toml::Value)| match value {
-        toml::Value::Table(_) if key == "parameters" => 1,
-        toml::Value::Table(table) => table.len(),
-        toml::Value::Array(programs) => programs[0].as_table().unwrap().len(),
-        _ => 1,
-    };
-    all.iter().map(of).sum()
+    assert_eq!(documented, keys.len(), "docs/config.md has rows of no key");
 }

@@ -148,6 +148,26 @@ pub(super) mod span {
     }
 }
 
+/// The length of a turn: `10ms`.
+pub(super) mod turn {
+    use super::*;
+
+    /// The kernel's clock ticks up to a thousand times a second, and a turn of a second is none.
+    const BOUNDS: std::ops::RangeInclusive<Duration> =
+        Duration::from_millis(1)..=Duration::from_secs(1);
+
+    pub(crate) use super::span::serialize;
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(from)?;
+        let span = humantime::parse_duration(&text).ok().filter(|span| BOUNDS.contains(span));
+        span.ok_or_else(|| {
+            let expected = "a time from 1ms to 1s, such as 10ms";
+            D::Error::custom(format!("expected {expected}, found {text:?}"))
+        })
+    }
+}
+
 /// A number of bytes: `256M`.
 pub(super) mod size {
     use super::*;

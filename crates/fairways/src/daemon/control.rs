@@ -1,18 +1,19 @@
 //! The daemon's control socket: a line is a JSON object, and so is each answer.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::status::Status;
+use super::clients::Clients;
+use super::socket;
+use crate::status::{Decision, Status, Watched};
 
 /// No request is longer, no more clients are served at a time, and none is waited for longer.
 const LONGEST: u64 = 1 << 12;
@@ -22,12 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait where no client can be let in.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// What a client asks: `{"do": "status"}`.
+/// What a client asks: `{"do": "status"}`, say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Request {
     /// How the daemon and its programs are.
     Status {},
+    /// What was decided last, and why.
+    Explain {},
 }
 
 /// What the daemon answers: `{"status": {...}}`.
@@ -36,6 +39,8 @@ pub(super) enum Request {
 pub(super) enum Response {
     /// To status.
     Status(Box<Status>),
+    /// To explain: the oldest first.
+    Decisions(Vec<Decision>),
     /// It could not be done: why, in a line.
     Error(String),
 }
@@ -53,31 +58,16 @@ impl Control {
     ///
     /// # Errors
     /// If a daemon listens there, or the socket can't be made.
-    pub(super) fn start(path: &Path, status: Arc<Mutex<Status>>) -> io::Result<Self> {
-        if UnixStream::connect(path).is_ok() {
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, "another daemon listens there"));
-        }
-        match std::fs::symlink_metadata(path) {
-            Ok(file) if file.file_type().is_socket() => std::fs::remove_file(path)?,
-            Ok(_) => {
-                let said = "expected a socket, or nothing, and found something else";
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, said));
-            }
-            Err(_) => {}
-        }
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    pub(super) fn start(path: &Path, watched: Arc<Mutex<Watched>>) -> io::Result<Self> {
+        let listener = socket::bind(path, 0o600)?;
         let accepting = listener.try_clone()?;
         let ends = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&ends);
         let serve = move || {
-            let clients = Arc::new(AtomicUsize::new(0));
+            let clients = Clients::default();
             while !over.load(Ordering::Relaxed) {
                 match accepting.accept() {
-                    Ok((stream, _)) => welcome(stream, &clients, &status),
+                    Ok((stream, _)) => welcome(stream, &clients, &watched),
                     // Out of descriptors, say. Clients wait meanwhile.
                     Err(_) => std::thread::sleep(RETRY),
                 }
@@ -100,25 +90,22 @@ impl Drop for Control {
 }
 
 /// Attends to a client on a thread of its own, or turns it away.
-fn welcome(stream: UnixStream, clients: &Arc<AtomicUsize>, status: &Arc<Mutex<Status>>) {
-    if clients.fetch_add(1, Ordering::Relaxed) >= MOST {
-        clients.fetch_sub(1, Ordering::Relaxed);
+fn welcome(stream: UnixStream, clients: &Clients, watched: &Arc<Mutex<Watched>>) {
+    let Some(place) = clients.enter(MOST) else {
         let why = format!("expected at most {MOST} clients at a time");
         let _ = say(&stream, &Response::Error(why));
         return;
-    }
-    let (here, status) = (Arc::clone(clients), Arc::clone(status));
-    let attending = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
+    };
+    let watched = Arc::clone(watched);
+    // Without a thread it is turned away.
+    let _ = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
+        let _place = place;
         // A client that breaks off has asked enough.
-        let _ = attend(&stream, &status);
-        here.fetch_sub(1, Ordering::Relaxed);
+        let _ = attend(&stream, &watched);
     });
-    if attending.is_err() {
-        clients.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
-fn attend(stream: &UnixStream, status: &Mutex<Status>) -> io::Result<()> {
+fn attend(stream: &UnixStream, watched: &Mutex<Watched>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream);
@@ -132,8 +119,14 @@ fn attend(stream: &UnixStream, status: &Mutex<Status>) -> io::Result<()> {
             return say(stream, &Response::Error(why));
         }
         let response = match serde_json::from_slice(&line) {
-            Ok(Request::Status {}) => Response::Status(Box::new(status.lock().clone())),
-            Err(_) => Response::Error("expected {\"do\":\"status\"}".to_owned()),
+            Ok(Request::Status {}) => Response::Status(Box::new(watched.lock().status.clone())),
+            Ok(Request::Explain {}) => {
+                Response::Decisions(watched.lock().decisions.kept().cloned().collect())
+            }
+            Err(_) => {
+                let said = "expected {\"do\":\"status\"} or {\"do\":\"explain\"}";
+                Response::Error(said.to_owned())
+            }
         };
         say(stream, &response)?;
     }
@@ -162,10 +155,12 @@ pub(super) fn ask(path: &Path, request: Request) -> io::Result<Response> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
-    fn status() -> Arc<Mutex<Status>> {
-        Arc::new(Mutex::new(Status { pid: 7, ..Status::default() }))
+    fn status() -> Arc<Mutex<Watched>> {
+        Arc::new(Mutex::new(Watched::new(Status { pid: 7, ..Status::default() })))
     }
 
     #[test]
@@ -179,7 +174,10 @@ mod tests {
         stream.write_all(b"{\"do\":\"dance\"}\n").unwrap();
         let mut line = String::new();
         BufReader::new(&stream).read_line(&mut line).unwrap();
-        assert_eq!(line, "{\"error\":\"expected {\\\"do\\\":\\\"status\\\"}\"}\n");
+        assert_eq!(
+            line,
+            "{\"error\":\"expected {\\\"do\\\":\\\"status\\\"} or {\\\"do\\\":\\\"explain\\\"}\"}\n"
+        );
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         drop(control);

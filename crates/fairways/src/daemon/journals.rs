@@ -31,6 +31,7 @@ impl Journals {
     pub(super) fn new(
         config: &Config,
         rules: &Rules,
+        scheduler: Option<&str>,
         domains: impl IntoIterator<Item = u32>,
     ) -> anyhow::Result<Self> {
         let programs: Vec<&str> = config.program.iter().map(|of| of.name.as_str()).collect();
@@ -41,7 +42,8 @@ impl Journals {
             parameters: rules.all.clone(),
             machine: json!({
                 "kind": "host",
-                "resctrl": shown(&config.resctrl.root),
+                "resctrl": scheduler.is_none().then(|| shown(&config.resctrl.root)),
+                "scheduler": scheduler,
                 "counters": config.counters.source.to_string(),
                 "clock": config.clock.source.to_string(),
                 "programs": programs,
@@ -68,8 +70,8 @@ impl Journals {
         Ok(Some(Writer::create(&path, self.policy, parameters, machine, self.limits)?))
     }
 
-    pub(super) fn event(&mut self, domain: u32, at: Time, event: &Event) {
-        self.write(domain, |writer| writer.event(at, event));
+    pub(super) fn event(&mut self, domain: u32, at: Time, event: &Event, name: Option<&str>) {
+        self.write(domain, |writer| writer.event(at, event, name));
     }
 
     pub(super) fn action(&mut self, domain: u32, at: Time, action: &Action<'_>) {

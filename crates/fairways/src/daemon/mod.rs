@@ -1,17 +1,21 @@
 //! `fairways run` on this host: the daemon.
 
+mod clients;
 mod control;
 mod journals;
 mod logging;
+mod metrics;
 mod notify;
 mod open;
 mod profiled;
 mod report;
 mod restore;
 mod rules;
+mod sampling;
+mod scheduler;
 mod settings;
 mod signals;
-mod status;
+mod socket;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -28,17 +32,20 @@ use tracing::{debug, error, info, warn};
 use crate::Interrupted;
 use crate::args::Run;
 use crate::config::Config;
+use crate::status::{self, Status, Watched};
 use control::Control;
 use journals::Journals;
+use metrics::Metrics;
 use notify::Notify;
 use profiled::Profiled;
 use rules::Rules;
 use settings::Checked;
 use signals::{Asked, Signals};
-use status::Status;
 
-pub(crate) use report::status;
+pub(crate) use report::{SOCKET, decisions, status, status_of};
 pub(crate) use restore::restore;
+pub(crate) use sampling::can as windows_in_kernel;
+pub(crate) use scheduler::in_kernel;
 
 /// Looks after this host until it is told to stop. Everything is checked before anything is changed.
 pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -67,12 +74,13 @@ struct Daemon {
     config: Config,
     host: Host,
     rules: Rules,
-    status: Arc<Mutex<Status>>,
+    watched: Arc<Mutex<Watched>>,
     profiled: Option<Profiled>,
     journals: Journals,
     notify: Notify,
     /// Serves clients as long as it is there.
     control: Option<Control>,
+    metrics: Option<Metrics>,
     emulator: Option<Connection>,
 }
 
@@ -81,30 +89,72 @@ impl Daemon {
     fn start(checked: Checked, signals: &Signals) -> anyhow::Result<Self> {
         let mode = checked.mode();
         let Checked { config, rules, duration } = checked;
-        let status = Arc::new(Mutex::new(Status {
+        let watched = Arc::new(Mutex::new(Watched::new(Status {
             schema: status::SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             policy: rules.name().to_owned(),
             mode: mode.to_owned(),
             ..Status::default()
-        }));
-        let control = if config.dry_run { None } else { Some(open::control(&config, &status)?) };
+        })));
+        let control = if config.dry_run { None } else { Some(open::control(&config, &watched)?) };
         let notify = Notify::start()?;
-        let open::Opened { mut host, profiled, emulator } = open::host(&config)?;
-        let journals = Journals::new(&config, &rules, host.domains().iter().map(|of| of.id))?;
+        let metrics = open::metrics(&config, &watched, &notify)?;
+        let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
+        let ids = host.domains().into_iter().map(|of| of.id);
+        let journals = Journals::new(&config, &rules, host.scheduler(), ids)?;
+        let scheduler = host.scheduler();
+        {
+            let status = &mut watched.lock().status;
+            status.scheduler = scheduler.map(str::to_owned);
+            status.scheduler_reason = why;
+        }
         host.stop_when(Arc::clone(&signals.came));
         if let Some(span) = duration {
             host.stop_at(Time::ZERO.after(span));
         }
         let (policy, programs) = (rules.name(), config.program.len());
-        info!(policy, mode, programs, root = %config.resctrl.root.display(), "begun");
-        Ok(Self { config, host, rules, status, profiled, journals, notify, control, emulator })
+        match scheduler {
+            None => {
+                info!(policy, mode, programs, root = %config.resctrl.root.display(), "begun");
+            }
+            Some(scheduler) => {
+                let reason = watched.lock().status.scheduler_reason.clone().unwrap_or_default();
+                info!(policy, mode, programs, scheduler, reason, "begun");
+            }
+        }
+        if let Some(metrics) = &metrics {
+            metrics.see()(&host);
+            info!(listen = %metrics.at(), "metrics");
+        }
+        Ok(Self {
+            config,
+            host,
+            rules,
+            watched,
+            profiled,
+            journals,
+            notify,
+            control,
+            metrics,
+            emulator,
+        })
     }
 
     /// Tells the policies what happens, and does what they ask, until it is time to stop.
     fn follow(&mut self, args: &Run, signals: &Signals) -> anyhow::Result<()> {
         self.notify.ready(&format!("{} looks after this host", self.rules.name()));
+        if let Some(metrics) = &self.metrics {
+            metrics.begun();
+        }
+        let (pulse, see) = (self.notify.pulse(), self.metrics.as_ref().map(Metrics::see));
+        let after_each = self.metrics.as_ref().map(Metrics::see);
+        self.host.on_turn(move |host| {
+            pulse.turns();
+            if let Some(see) = &see {
+                see(host);
+            }
+        });
         loop {
             self.notify.in_system();
             match signals.asked() {
@@ -121,6 +171,9 @@ impl Daemon {
             self.notify.in_policy();
             self.hear(domain, at, &event);
             self.decide(domain, at, &event);
+            if let Some(see) = &after_each {
+                see(&self.host);
+            }
         }
         match self.host.failure() {
             Some(why) => Err(anyhow::anyhow!("{why}")),
@@ -130,9 +183,21 @@ impl Daemon {
 
     /// Takes in what happened, apart from the policy.
     fn hear(&mut self, domain: u32, at: Time, event: &Event) {
-        self.journals.event(domain, at, event);
         let name = |app: AppId| self.host.name(app).unwrap_or_default().to_owned();
+        let started = match event {
+            Event::Started { app, .. } => self.host.name(*app),
+            _ => None,
+        };
+        self.journals.event(domain, at, event, started);
+        // Whether another one has taken its place is told by no event.
+        self.watched.lock().status.scheduled_by(self.host.scheduler());
+        self.watched.lock().event(domain, at, event, &self.host, name);
         match event {
+            Event::Cpus(cpus) => {
+                self.watched.lock().status.cpus(domain, self.host.cpus(domain));
+                info!(domain, cpus = cpus.count, quantum = ?cpus.quantum, "threads take turns");
+            }
+            Event::Machine(_) if self.host.scheduler().is_some() => {}
             Event::Machine(llc) => {
                 info!(
                     domain,
@@ -160,12 +225,11 @@ impl Daemon {
             Event::Refused { plan, why } => warn!(domain, plan = plan.0, "refused: {why}"),
             _ => {}
         }
-        self.status.lock().event(domain, at, event, name);
     }
 
     /// Asks the policy, and does what it says.
     fn decide(&mut self, domain: u32, at: Time, event: &Event) {
-        let Self { host, rules, status, profiled, journals, notify, .. } = self;
+        let Self { host, rules, watched, profiled, journals, notify, .. } = self;
         let in_host = Cell::new(false);
         let asked = rules.handle(domain, at, event, &mut |action| {
             journals.action(domain, at, &action);
@@ -183,17 +247,16 @@ impl Daemon {
                 }
                 _ => true,
             };
-            if !holds {
-                return;
-            }
-            if let (Action::Partition { partition, .. }, Some(profiled)) = (&action, &profiled) {
+            watched.lock().action(domain, &action, host, holds);
+            if let (true, Action::Partition { partition, .. }, Some(profiled)) =
+                (holds, &action, &profiled)
+            {
                 profiled.plan(domain, partition);
             }
-            status.lock().action(domain, &action, host);
         });
         let there = host.domains();
-        if there.len() != status.lock().domains.len() {
-            status.lock().keep(|id| there.iter().any(|of| of.id == id));
+        if there.len() != watched.lock().status.domains.len() {
+            watched.lock().status.keep(|id| there.iter().any(|of| of.id == id));
         }
         let Err(why) = asked else { return };
         if in_host.get() {
@@ -202,7 +265,9 @@ impl Daemon {
         }
         let why = text_of(&*why);
         error!(domain, "the policy has failed, and what it decided last holds: {why}");
-        status.lock().failed = Some(why);
+        let watched = &mut *watched.lock();
+        watched.status.failed = Some(why);
+        watched.totals.failed += 1;
     }
 
     /// Reads the configuration anew. If it is wrong, the one before holds.
@@ -230,9 +295,9 @@ impl Daemon {
     /// Puts everything back, and says what could not be; false if that failed of something.
     fn end(self) -> (Status, bool) {
         self.notify.stopping();
-        drop(self.control);
+        drop((self.control, self.metrics));
         self.journals.finish();
-        let status = self.status.lock().clone();
+        let status = self.watched.lock().status.clone();
         let restored = self.host.close();
         for thing in &restored.done {
             info!("restored {thing}");

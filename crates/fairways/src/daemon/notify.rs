@@ -19,23 +19,74 @@ enum At {
     Policy,
 }
 
+/// How long a policy may take where no watchdog says so.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Tells systemd, where it listens, that the daemon is alive; only as long as it is.
 pub(super) struct Notify {
-    at: Arc<Mutex<(At, Instant)>>,
+    pulse: Pulse,
     over: Arc<AtomicBool>,
+}
+
+/// Whether the loop goes on.
+#[derive(Clone)]
+pub(super) struct Pulse {
+    at: Arc<Mutex<(At, Instant)>>,
+    /// How long the kernel and a policy are waited for: the second as systemd's watchdog would.
+    lost: Duration,
+    interval: Duration,
+}
+
+impl Pulse {
+    /// Of a loop of which nothing is longer in a policy's hands.
+    pub(super) fn new(interval: Duration) -> Self {
+        let at = Arc::new(Mutex::new((At::System, Instant::now())));
+        Self { at, lost: LOST, interval }
+    }
+
+    /// Whether it does; why not, if not.
+    pub(super) fn beats(&self) -> Result<(), String> {
+        let (place, since) = *self.at.lock();
+        let since = since.elapsed();
+        if since < self.patience(place) {
+            return Ok(());
+        }
+        let who = match place {
+            At::System => "the kernel",
+            At::Policy => "the policy",
+        };
+        Err(format!("{who} has not answered for {} s", since.as_secs()))
+    }
+
+    /// How long the loop may be there: a policy answers at once, the kernel when it can.
+    const fn patience(&self, place: At) -> Duration {
+        match place {
+            At::System => self.lost,
+            At::Policy => self.interval,
+        }
+    }
+
+    /// The loop turns, and waits for the kernel.
+    pub(super) fn turns(&self) {
+        self.is_at(At::System);
+    }
+
+    fn is_at(&self, place: At) {
+        *self.at.lock() = (place, Instant::now());
+    }
 }
 
 impl Notify {
     /// Begins to answer systemd's watchdog, if there is one.
     pub(super) fn start() -> std::io::Result<Self> {
-        let at = Arc::new(Mutex::new((At::System, Instant::now())));
+        let watchdog = sd_notify::watchdog_enabled();
+        let pulse = Pulse::new(watchdog.unwrap_or(PATIENCE));
         let over = Arc::new(AtomicBool::new(false));
-        if let Some(interval) = sd_notify::watchdog_enabled() {
-            let (at, over) = (Arc::clone(&at), Arc::clone(&over));
+        if let Some(interval) = watchdog {
+            let (pulse, over) = (pulse.clone(), Arc::clone(&over));
             let alive = move || {
                 while !over.load(Ordering::Relaxed) {
-                    let (place, since) = *at.lock();
-                    if is_alive(place, since.elapsed(), interval) {
+                    if pulse.beats().is_ok() {
                         tell(&[NotifyState::Watchdog]);
                     }
                     std::thread::sleep(interval / 3);
@@ -43,7 +94,12 @@ impl Notify {
             };
             std::thread::Builder::new().name("watchdog".to_owned()).spawn(alive)?;
         }
-        Ok(Self { at, over })
+        Ok(Self { pulse, over })
+    }
+
+    /// Tells whether the loop goes on.
+    pub(super) fn pulse(&self) -> Pulse {
+        self.pulse.clone()
     }
 
     /// The machine is looked after from now on.
@@ -66,26 +122,18 @@ impl Notify {
 
     /// The loop waits for the kernel.
     pub(super) fn in_system(&self) {
-        *self.at.lock() = (At::System, Instant::now());
+        self.pulse.is_at(At::System);
     }
 
     /// The loop asks the policy.
     pub(super) fn in_policy(&self) {
-        *self.at.lock() = (At::Policy, Instant::now());
+        self.pulse.is_at(At::Policy);
     }
 }
 
 impl Drop for Notify {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Whether a loop that has been there for so long goes on: a policy answers at once, the kernel when it can.
-fn is_alive(at: At, since: Duration, interval: Duration) -> bool {
-    match at {
-        At::System => since < LOST,
-        At::Policy => since < interval,
     }
 }
 
@@ -101,9 +149,30 @@ mod tests {
     #[test]
     fn slow_reads_are_waited_for_and_a_policy_that_hangs_is_not() {
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
-        assert!(is_alive(At::System, 5 * minute, second));
-        assert!(!is_alive(At::System, 11 * minute, second));
-        assert!(is_alive(At::Policy, second / 2, second));
-        assert!(!is_alive(At::Policy, 2 * second, second));
+        let pulse = Pulse::new(second);
+        let is_alive = |at, since| since < pulse.patience(at);
+        assert!(is_alive(At::System, 5 * minute));
+        assert!(!is_alive(At::System, 11 * minute));
+        assert!(is_alive(At::Policy, second / 2));
+        assert!(!is_alive(At::Policy, 2 * second));
+        let pulse = Pulse::new(Duration::ZERO);
+        assert_eq!(pulse.beats(), Ok(()));
+        pulse.is_at(At::Policy);
+        let why = pulse.beats().unwrap_err();
+        assert!(why.starts_with("the policy has not answered for "), "{why}");
+    }
+
+    #[test]
+    fn a_loop_that_turns_goes_on_though_nothing_happens() {
+        let lost = Duration::from_millis(200);
+        let pulse = Pulse { lost, ..Pulse::new(lost) };
+        for _ in 0..15 {
+            std::thread::sleep(lost / 10);
+            pulse.turns();
+        }
+        assert_eq!(pulse.beats(), Ok(()));
+        std::thread::sleep(lost);
+        let why = pulse.beats().unwrap_err();
+        assert!(why.starts_with("the kernel has not answered for "), "{why}");
     }
 }

@@ -13,16 +13,20 @@ use fairways_host::counters::perf::{self, Perf, events};
 use fairways_host::counters::{Nothing, Source, Target};
 use fairways_host::emulated::Connection;
 use fairways_host::latency;
-use fairways_host::machine::{Host, Managed, OpenLatency, Parts, Settings};
+use fairways_host::machine::{Host, Managed, Means, OpenLatency, Parts, Settings};
 use fairways_host::programs::{Roots, Wanted};
 use fairways_profiles::{Programs, embedded_programs, read_table};
 use parking_lot::Mutex;
 
 use super::control::Control;
-use super::profiled::Profiled;
+use super::metrics::Metrics;
+use super::notify::Notify;
+use super::profiled::{ByTurns, Profiled};
 use super::restore::refused;
-use super::status::Status;
+use super::sampling;
+use super::scheduler;
 use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
+use crate::status::Watched;
 use crate::world::{read, shown};
 use crate::{BadInput, ExitCode, exit};
 
@@ -31,6 +35,8 @@ pub(super) struct Opened {
     pub(super) host: Host,
     pub(super) profiled: Option<Profiled>,
     pub(super) emulator: Option<Connection>,
+    /// Why the scheduler is the one that it is, where there is one.
+    pub(super) why: Option<String>,
 }
 
 /// The host that a configuration describes.
@@ -46,11 +52,19 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         CounterSource::Profiles(file) => Some(programs(file.as_deref())?),
         _ => None,
     };
-    let actuator = Actuator::open(settings(config)).map_err(refused)?;
+    let schedules = fairways_lab::schedules(&config.policy);
+    restore_others(config, schedules)?;
+    let (means, why) = if schedules {
+        let (turns, why) = scheduler::open(config)?;
+        (Means::Turns(Box::new(turns)), Some(why))
+    } else {
+        (Means::Ways(Box::new(Actuator::open(settings(config)).map_err(refused)?)), None)
+    };
     let source: Box<dyn Source> = match (&config.counters.source, &emulator) {
         (CounterSource::Emulator(_), Some(emulator)) => Box::new(Emulated::new(emulator)),
-        (CounterSource::Perf, _) => Box::new(perf(config, &actuator)?),
+        (CounterSource::Perf, _) => Box::new(perf(config)?),
         _ => match profiles {
+            Some(programs) if schedules => Box::new(ByTurns::new(programs)),
             Some(programs) => {
                 let of = Profiled::new(programs);
                 profiled = Some(of.clone());
@@ -59,10 +73,26 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
             None => Box::new(Nothing),
         },
     };
-    let parts = Parts { actuator, proc_and_cgroup: Roots::default(), source, clock };
+    let parts = Parts { means, proc_and_cgroup: Roots::default(), source, clock };
     let settings = Settings { observe: config.observe, look: config.interval };
     let host = Host::new(parts, managed, settings).context("programs can't be looked for")?;
-    Ok(Opened { host, profiled, emulator })
+    Ok(Opened { host, profiled, emulator, why })
+}
+
+/// Puts back what a fairways left that was killed and had other means than this one, which sees to its own.
+fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
+    if config.dry_run {
+        return Ok(());
+    }
+    let restored = if schedules {
+        actuate::restore(&settings(config))
+    } else {
+        fairways_host::schedule::ledger::restore(&scheduler::settings(config))
+    };
+    for line in restored.map_err(refused)?.to_string().lines() {
+        tracing::warn!("from before: {line}");
+    }
+    Ok(())
 }
 
 /// How resctrl is used.
@@ -90,16 +120,18 @@ fn socket(config: &Config) -> Option<PathBuf> {
     Some(named.clone().unwrap_or_else(beside))
 }
 
-fn perf(config: &Config, actuator: &Actuator) -> anyhow::Result<Perf> {
+fn perf(config: &Config) -> anyhow::Result<Perf> {
     let (cpuinfo, devices) = ("/proc/cpuinfo", "/sys/bus/event_source/devices");
     let cpu = events::Cpu::read(cpuinfo.as_ref(), devices.as_ref());
     let cpu = cpu.with_context(|| cpuinfo.to_owned())?;
-    let domains = actuator.domains().iter().map(|of| (of.id, of.cpus.clone()));
-    Ok(Perf::new(perf::Settings {
+    let mut perf = Perf::new(perf::Settings {
         events: events::for_cpu(&cpu),
-        domains: domains.collect(),
+        // The host says which they are before anything is counted.
+        domains: Vec::new(),
         descriptors: config.counters.descriptors.map(|count| count as usize),
-    }))
+    });
+    sampling::choose(config.counters.windows, &mut perf)?;
+    Ok(perf)
 }
 
 /// The profiles of a file; the embedded ones without it.
@@ -150,16 +182,32 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
 }
 
 /// The control socket; another daemon that has it is the reason not to start.
-pub(super) fn control(config: &Config, status: &Arc<Mutex<Status>>) -> anyhow::Result<Control> {
+pub(super) fn control(config: &Config, watched: &Arc<Mutex<Watched>>) -> anyhow::Result<Control> {
     let path = &config.control.socket;
-    Control::start(path, Arc::clone(status)).map_err(|why| {
-        let said = format!("{}: {why}", shown(path));
-        let code = match why.kind() {
-            io::ErrorKind::AddrInUse => exit::BUSY,
-            io::ErrorKind::PermissionDenied => exit::PERMISSION,
-            _ => return anyhow::anyhow!(said),
-        };
-        crate::fail(&said, code);
-        ExitCode(code).into()
-    })
+    Control::start(path, Arc::clone(watched)).map_err(|why| taken(&shown(path), &why))
+}
+
+/// Where Prometheus is answered, if it is asked for; a dry run, which may go on beside a daemon, answers nobody.
+pub(super) fn metrics(
+    config: &Config,
+    watched: &Arc<Mutex<Watched>>,
+    notify: &Notify,
+) -> anyhow::Result<Option<Metrics>> {
+    let Some(listen) = config.metrics.listen.as_ref().filter(|_| !config.dry_run) else {
+        return Ok(None);
+    };
+    let metrics = Metrics::start(listen, Arc::clone(watched), notify.pulse());
+    metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
+}
+
+/// Why nobody can be answered there, with an exit code of its own where others have it, or this user may not.
+fn taken(place: &str, why: &io::Error) -> anyhow::Error {
+    let said = format!("{place}: {why}");
+    let code = match why.kind() {
+        io::ErrorKind::AddrInUse => exit::BUSY,
+        io::ErrorKind::PermissionDenied => exit::PERMISSION,
+        _ => return anyhow::anyhow!(said),
+    };
+    crate::fail(&said, code);
+    ExitCode(code).into()
 }

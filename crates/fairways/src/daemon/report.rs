@@ -7,29 +7,53 @@ use comfy_table::{CellAlignment, Table};
 use fairways_core::Time;
 
 use super::control::{Request, Response, ask};
-use super::status::{Program, Status};
 use crate::ExitCode;
 use crate::args;
+use crate::status::{Decision, Program, Status};
 use crate::table::STYLE;
 
 /// Where the daemon listens unless it was told otherwise.
-pub(super) const SOCKET: &str = "/run/fairways/fairways.sock";
+pub(crate) const SOCKET: &str = "/run/fairways/fairways.sock";
 
 /// Runs `fairways status`.
 pub(crate) fn status(args: &args::Status, out: &mut dyn Write) -> anyhow::Result<()> {
-    let path = args.control.as_deref().unwrap_or(Path::new(SOCKET));
-    let response = ask(path, Request::Status {}).map_err(|why| {
-        let shown = crate::world::shown(path);
-        anyhow::anyhow!("{shown}: no daemon answers there: {why} (fairways run starts one)")
-    })?;
-    let status = match response {
-        Response::Status(status) => status,
-        Response::Error(why) => anyhow::bail!("{}: {why}", crate::world::shown(path)),
-    };
+    let status = status_of(args.control.as_deref())?;
     print(&status, args.json, out)?;
     out.flush()?;
     // Who asks in a script should know.
     if status.failed.is_some() { Err(ExitCode(1).into()) } else { Ok(()) }
+}
+
+/// How the daemon is that listens there, or where daemons listen unless told otherwise.
+pub(crate) fn status_of(control: Option<&Path>) -> anyhow::Result<Status> {
+    match asked(control, Request::Status {})? {
+        Response::Status(status) => Ok(*status),
+        other => Err(unexpected(control, other)),
+    }
+}
+
+/// What it decided last, the oldest first.
+pub(crate) fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
+    match asked(control, Request::Explain {})? {
+        Response::Decisions(decisions) => Ok(decisions),
+        other => Err(unexpected(control, other)),
+    }
+}
+
+fn asked(control: Option<&Path>, request: Request) -> anyhow::Result<Response> {
+    let path = control.unwrap_or(Path::new(SOCKET));
+    ask(path, request).map_err(|why| {
+        let shown = crate::world::shown(path);
+        anyhow::anyhow!("{shown}: no daemon answers there: {why} (fairways run starts one)")
+    })
+}
+
+fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {
+    let path = crate::world::shown(control.unwrap_or(Path::new(SOCKET)));
+    match response {
+        Response::Error(why) => anyhow::anyhow!("{path}: {why}"),
+        _ => anyhow::anyhow!("{path}: expected another answer: is the daemon of this version?"),
+    }
 }
 
 /// Prints it, as a table or as one JSON object.
@@ -48,6 +72,10 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     if let Some(why) = &status.failed {
         writeln!(out, "it has failed, and what it decided last holds: {why}")?;
     }
+    if let (Some(scheduler), Some(reason)) = (&status.scheduler, &status.scheduler_reason) {
+        writeln!(out, "threads take turns by {scheduler}: {reason}")?;
+        return threads(status, out);
+    }
     for domain in &status.domains {
         let (id, ways, clos) = (domain.id, domain.ways, domain.clos);
         write!(out, "domain {id}: {ways} ways and {clos} classes of service to give out")?;
@@ -60,10 +88,23 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
         }
     }
     let mut table = Table::new();
-    let header = ["program", "domain", "ways", "mask", "class", "IPC", "LLCMPKC", "occupancy"];
+    let header = [
+        "program",
+        "domain",
+        "ways",
+        "mask",
+        "class",
+        "IPC",
+        "MPKI",
+        "LLCMPKC",
+        "occupancy",
+        "GB/s",
+        "slowdown",
+        "SLO",
+    ];
     table.load_style(STYLE).set_header(header);
     for (column, of) in table.column_iter_mut().enumerate() {
-        if ![0, 4].contains(&column) {
+        if ![0, 4, 11].contains(&column) {
             of.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -73,9 +114,50 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     writeln!(out, "{}", table.trim_fmt())
 }
 
-fn row(program: &Program) -> [String; 8] {
-    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    let number = |number: Option<f64>| number.map_or("-".to_owned(), |value| format!("{value:.2}"));
+/// Where threads run, and for how long.
+fn threads(status: &Status, out: &mut dyn Write) -> io::Result<()> {
+    for domain in &status.domains {
+        let cpus = domain.cpus.as_deref().unwrap_or("none");
+        let turn = domain.quantum_ns.map_or("-".to_owned(), time);
+        writeln!(out, "domain {}: CPUs {cpus}, turns of {turn}", domain.id)?;
+    }
+    let mut table = Table::new();
+    let header = ["thread", "domain", "CPUs", "next turn", "class", "IPC", "MPKI", "LLCMPKC"];
+    table.load_style(STYLE).set_header(header);
+    for (column, of) in table.column_iter_mut().enumerate() {
+        if ![0, 2, 4].contains(&column) {
+            of.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for program in &status.programs {
+        let raised = if program.raised { " (before others)" } else { "" };
+        table.add_row([
+            program.name.clone(),
+            program.domain.to_string(),
+            format!("{}{raised}", program.cpus.as_deref().unwrap_or("all")),
+            program.ordered_ns.map_or("-".to_owned(), time),
+            text(&program.class),
+            number(program.ipc),
+            number(program.llcmpki),
+            number(program.llcmpkc),
+        ]);
+    }
+    writeln!(out, "{}", table.trim_fmt())
+}
+
+fn time(nanos: u64) -> String {
+    humantime::format_duration(std::time::Duration::from_nanos(nanos)).to_string()
+}
+
+fn text(text: &Option<String>) -> String {
+    text.clone().unwrap_or_else(|| "-".to_owned())
+}
+
+fn number(number: Option<f64>) -> String {
+    number.map_or("-".to_owned(), |value| format!("{value:.2}"))
+}
+
+fn row(program: &Program) -> [String; 12] {
     [
         program.name.clone(),
         program.domain.to_string(),
@@ -83,15 +165,19 @@ fn row(program: &Program) -> [String; 8] {
         text(&program.mask),
         text(&program.class),
         number(program.ipc),
+        number(program.llcmpki),
         number(program.llcmpkc),
         number(program.occupancy_ways),
+        number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
+        number(program.slowdown()),
+        program.objective.map_or("-", |of| of.word()).to_owned(),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::status::Domain;
     use super::*;
+    use crate::status::{Domain, Objective};
 
     #[test]
     fn what_is_missing_is_a_dash() {
@@ -107,6 +193,36 @@ mod tests {
         assert!(text.contains("domain 8: 9 ways and 15 classes of service to give out; no plan"));
         let row = text.lines().find(|line| line.contains("web")).unwrap();
         let row = row.split_whitespace().collect::<Vec<_>>();
-        assert_eq!(row, ["web", "0", "-", "-", "-", "0.00", "-", "-"]);
+        assert_eq!(row, ["web", "0", "-", "-", "-", "0.00", "-", "-", "-", "-", "-", "-"]);
+        let objective = |met| Some(Objective { met, ..Objective::default() });
+        let words = [Some(true), Some(false), None].map(|met| {
+            let program = Program { objective: objective(met), ..Program::default() };
+            super::row(&program)[11].clone()
+        });
+        assert_eq!(words, ["met", "missed", "unknown"]);
+    }
+
+    #[test]
+    fn threads_are_shown_with_their_cpus() {
+        let (cpus, ordered_ns) = (Some("1,3".to_owned()), Some(12_500_000));
+        let program = Program { cpus, ordered_ns, raised: true, ..Program::default() };
+        let programs = vec![Program { name: "web/77".to_owned(), ..program }];
+        let (cpus, quantum_ns) = (Some("0-3".to_owned()), Some(10_000_000));
+        let domains = vec![Domain { cpus, quantum_ns, ..Domain::default() }];
+        let (scheduler, scheduler_reason) = (Some("affinity".to_owned()), Some("so".to_owned()));
+        let status = Status { programs, domains, scheduler, scheduler_reason, ..Status::default() };
+        let mut out = Vec::new();
+        print(&status, false, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.contains(
+                "threads take turns by affinity: so\ndomain 0: CPUs 0-3, turns of 10ms\n"
+            )
+        );
+        let row = text.lines().find(|line| line.contains("web/77")).unwrap();
+        let row = row.split_whitespace().collect::<Vec<_>>();
+        let said =
+            ["web/77", "0", "1,3", "(before", "others)", "12ms", "500us", "-", "-", "-", "-"];
+        assert_eq!(row, said);
     }
 }

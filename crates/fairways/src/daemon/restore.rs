@@ -5,7 +5,7 @@ use std::io::Write;
 use fairways_host::actuate::{OpenError, Restored, Settings, Thing};
 use serde_json::json;
 
-use super::status::SCHEMA;
+use crate::status::SCHEMA;
 use crate::{ExitCode, args, config, exit};
 
 /// Runs the command. What is left as it is, because others have changed it since, is no failure, and told; what could not be put back
@@ -21,7 +21,29 @@ pub(crate) fn restore(args: &args::Restore, out: &mut dyn Write) -> anyhow::Resu
         state: args.state.clone().unwrap_or(config.resctrl.state),
         ..Settings::default()
     };
-    let restored = fairways_host::actuate::restore(&settings).map_err(refused)?;
+    let threads = fairways_host::schedule::Settings {
+        state: settings.state.clone(),
+        ..fairways_host::schedule::Settings::default()
+    };
+    // What can't be done of one is no reason not to do the other.
+    let all = [
+        fairways_host::schedule::ledger::restore(&threads),
+        fairways_host::actuate::restore(&settings),
+    ];
+    let (mut restored, mut failed) = (Restored::default(), None);
+    for one in all {
+        match one {
+            Ok(Restored { done, left, failed }) => {
+                restored.done.extend(done);
+                restored.left.extend(left);
+                restored.failed.extend(failed);
+            }
+            Err(why) => failed = Some(why),
+        }
+    }
+    if let Some(why) = failed.take_if(|_| restored == Restored::default()) {
+        return Err(refused(why));
+    }
     if args.json {
         let done: Vec<String> = restored.done.iter().map(ToString::to_string).collect();
         let of = |things: &[(Thing, String)]| -> Vec<_> {
@@ -42,6 +64,9 @@ pub(crate) fn restore(args: &args::Restore, out: &mut dyn Write) -> anyhow::Resu
         write!(out, "{restored}")?;
     }
     out.flush()?;
+    if let Some(why) = failed {
+        return Err(refused(why));
+    }
     if restored.failed.is_empty() { Ok(()) } else { Err(ExitCode(1).into()) }
 }
 

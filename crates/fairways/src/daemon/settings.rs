@@ -8,7 +8,7 @@ use super::rules::Rules;
 use crate::BadInput;
 use crate::args::{HostFlags, Run};
 use crate::chip::span;
-use crate::config::{self, Config, ProgramConfig};
+use crate::config::{self, ClockSource, Config, CounterSource, ProgramConfig};
 use crate::world::number;
 
 /// A daemon that can be started.
@@ -28,18 +28,18 @@ impl Checked {
             )));
         }
         let config = read(args)?;
-        if fairways_lab::schedules(&config.policy) {
+        if fairways_lab::schedules(&config.policy) && needs_emulator(&config) {
             return Err(BadInput(format!(
-                "policy {}: expected one that gives out ways: it decides where threads run and for how long, which this \
-                 host can't be told yet (--machine chip:xeon-e5 can)",
+                "policy {}: expected the real clock, and counters of perf, profiles or none: an emulator's programs take no turns",
                 config.policy
             )));
         }
-        let flags = crate::policies::parse(&args.set)?;
+        let flags = crate::policies::parse(&args.of.set)?;
         let mut parameters = config.given()?;
         parameters.extend(flags);
         let rules = Rules::new(&config.policy, parameters)?;
-        let duration = args.duration.as_ref().map(|text| span(text, "--duration")).transpose()?;
+        let duration =
+            args.of.duration.as_ref().map(|text| span(text, "--duration")).transpose()?;
         Ok(Self { config, rules, duration })
     }
 
@@ -51,6 +51,12 @@ impl Checked {
             (false, false) => "manage",
         }
     }
+}
+
+/// Whether an emulator's clock or counters are asked for.
+fn needs_emulator(config: &Config) -> bool {
+    matches!(config.clock.source, ClockSource::Emulator(_))
+        || matches!(config.counters.source, CounterSource::Emulator(_))
 }
 
 /// The configuration with the flags laid over it.
@@ -67,7 +73,7 @@ pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
         BadInput(format!("{}{more}", errors.first().map_or("", String::as_str)))
     })?;
     lay_over(&mut config, flags)?;
-    if let Some(policy) = &args.policy {
+    if let Some(policy) = &args.of.policy {
         config.policy.clone_from(policy);
     }
     if let Some(journal) = &args.journal {
@@ -93,6 +99,7 @@ fn lay_over(config: &mut Config, flags: &HostFlags) -> Result<(), BadInput> {
     if let Some(ways) = &flags.confine_others {
         resctrl.confine_others = Some(number(ways, "--confine-others", 1, 31)?);
     }
+    config.scheduler.kind = flags.scheduler.unwrap_or(config.scheduler.kind);
     if let Some(source) = &flags.counters {
         config.counters.source = source.parse().map_err(|why| parse_error("--counters", why))?;
     }
@@ -101,6 +108,10 @@ fn lay_over(config: &mut Config, flags: &HostFlags) -> Result<(), BadInput> {
     }
     if let Some(socket) = &flags.control {
         config.control.socket.clone_from(socket);
+    }
+    if let Some(listen) = &flags.metrics {
+        let listen = listen.parse().map_err(|why| parse_error("--metrics", why))?;
+        config.metrics.listen = Some(listen);
     }
     if let Some(target) = flags.log {
         config.log.target = target;
@@ -137,17 +148,17 @@ fn program(text: &str) -> Result<ProgramConfig, BadInput> {
 
 /// What a host is not asked: the flags that say what a simulated machine is.
 fn of_other_machines(args: &Run) -> Option<&'static str> {
-    let world = &args.world;
+    let world = &args.of.world;
     let given = [
-        ("--mix", args.mix.is_some()),
+        ("--mix", args.of.mix.is_some()),
         ("--profiles", world.profiles.is_some()),
         ("--phases", world.phases.is_some()),
         ("--ways", world.ways.is_some()),
         ("--baselines", world.baselines.is_some()),
         ("--bandwidth-mbps", world.bandwidth_mbps.is_some()),
-        ("--time-scale", args.time_scale.is_some()),
-        ("--known-profiles", args.known_profiles),
+        ("--time-scale", args.of.time_scale.is_some()),
+        ("--known-profiles", args.of.known_profiles),
     ];
     let given = given.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag);
-    given.or_else(|| args.chip.given()).or_else(|| args.observation.given())
+    given.or_else(|| args.of.chip.given()).or_else(|| args.of.observation.given())
 }

@@ -1,6 +1,7 @@
 //! `fairways doctor`: what this host can, and what is in the way.
 
 mod output;
+mod windows;
 
 use std::io::Write;
 
@@ -20,8 +21,15 @@ pub(crate) fn run(args: &Doctor, out: &mut dyn Write) -> anyhow::Result<()> {
             return Err(BadInput(said).into());
         }
     }
-    let place = Place { sysroot: args.sysroot.clone(), resctrl: args.resctrl_root.clone() };
-    let report = examine(&place);
+    // Which program another host has is not known.
+    let is_here = args.sysroot == std::path::Path::new("/");
+    let without_scheduler = crate::daemon::in_kernel().err().filter(|_| is_here);
+    let (sysroot, resctrl) = (args.sysroot.clone(), args.resctrl_root.clone());
+    let place = Place { sysroot, resctrl, without_scheduler };
+    let mut report = examine(&place);
+    if is_here {
+        report.findings.push(windows::check());
+    }
     let code = match report.verdict {
         Verdict::Manageable => 0,
         Verdict::NotSupported => exit::NOT_SUPPORTED,

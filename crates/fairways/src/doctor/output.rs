@@ -36,6 +36,7 @@ pub(super) fn text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         ("can partition", &report.partition),
         ("can monitor", &report.monitor),
         ("can count", &report.count),
+        ("can schedule", &report.schedule),
     ] {
         writeln!(out, "{what}: {}", word(answer))?;
     }

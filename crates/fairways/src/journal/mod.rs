@@ -1,6 +1,8 @@
 //! The journal: every event and every action of a run, a JSON line each, so that it can be looked
 //! into, and replayed. docs/journal.md describes it.
 
+mod actions;
+mod followed;
 mod reader;
 mod replay;
 #[cfg(test)]
@@ -11,23 +13,25 @@ use fairways_core::{Action, Event, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use followed::Followed;
+pub(crate) use reader::Reader;
 pub(crate) use replay::replay;
-pub(crate) use writer::Writer;
+pub(crate) use writer::{Writer, parts};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
 
 /// Line 1 of every part of a journal.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-struct Header {
+pub(crate) struct Header {
     schema: u32,
     /// The version that wrote it.
     fairways: String,
     /// Which part of the journal the file is, counted from 0.
-    part: u32,
-    policy: String,
+    pub(crate) part: u32,
+    pub(crate) policy: String,
     parameters: Value,
-    machine: Value,
+    pub(crate) machine: Value,
 }
 
 /// A line that is written.
@@ -36,6 +40,9 @@ struct Said<'a> {
     at: Time,
     #[serde(flatten)]
     what: What<'a>,
+    /// What the program is called that started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -48,8 +55,9 @@ enum What<'a> {
 /// A line that is read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    at: Time,
-    event: Option<Event>,
-    action: Option<Value>,
+pub(crate) struct Line {
+    pub(crate) at: Time,
+    pub(crate) event: Option<Event>,
+    pub(crate) action: Option<Value>,
+    pub(crate) name: Option<String>,
 }

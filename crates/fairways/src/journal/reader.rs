@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::writer::part;
+use super::writer::{part, parts};
 use super::{Header, Line, SCHEMA};
 use crate::BadInput;
 use crate::world::shown;
@@ -15,11 +15,11 @@ use crate::world::shown;
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// Reads the lines of all parts of a journal in order.
-pub(super) struct Reader {
-    pub(super) header: Header,
+pub(crate) struct Reader {
+    pub(crate) header: Header,
     /// Whether the end was cut short, for whoever wrote it was killed: an incomplete last line, or
     /// a last part without its header. It is passed over.
-    pub(super) cut_short: bool,
+    pub(crate) cut_short: bool,
     parts: std::vec::IntoIter<PathBuf>,
     file: BufReader<File>,
     path: PathBuf,
@@ -28,30 +28,39 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Opens a journal and reads its header.
-    pub(super) fn open(path: &Path) -> Result<Self, BadInput> {
+    pub(crate) fn open(path: &Path) -> Result<Self, BadInput> {
         let finished = (0..).map(|number| part(path, number)).take_while(|part| part.is_file());
-        let mut parts: Vec<PathBuf> = finished.collect();
-        parts.push(path.to_owned());
-        let mut parts = parts.into_iter();
-        let first = parts.next().unwrap_or_default();
-        let (file, header) = begin(&first)?;
-        if header.part != 0 {
+        let reader = Self::begin(finished.collect(), path)?;
+        if reader.header.part != 0 {
             return Err(BadInput(format!(
-                "{}:1: expected part 0 of a journal, found part {}: a replay needs all from the first",
-                shown(&first),
-                header.part
+                "{}:1: expected part 0 of a journal, found part {}: only `fairways report` begins at the oldest that is kept",
+                shown(&reader.path),
+                reader.header.part
             )));
         }
-        Ok(Self { header, cut_short: false, parts, file, path: first, number: 1 })
+        Ok(reader)
+    }
+
+    /// Opens a journal at the oldest part that is still there; its header says which that is.
+    pub(crate) fn open_kept(path: &Path) -> Result<Self, BadInput> {
+        Self::begin(parts(path).filter(|part| part.is_file()).collect(), path)
+    }
+
+    fn begin(mut parts: Vec<PathBuf>, path: &Path) -> Result<Self, BadInput> {
+        parts.push(path.to_owned());
+        let mut parts = parts.into_iter();
+        let path = parts.next().unwrap_or_default();
+        let (file, header) = begin(&path)?;
+        Ok(Self { header, cut_short: false, parts, file, path, number: 1 })
     }
 
     /// Where the line is that was read last.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         format!("{}:{}", shown(&self.path), self.number)
     }
 
     /// The next line; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Line>, BadInput> {
+    pub(crate) fn next(&mut self) -> Result<Option<Line>, BadInput> {
         loop {
             let Some(text) = read_line(&mut self.file, &self.path, self.number + 1)? else {
                 let Some(next) = self.parts.next() else { return Ok(None) };

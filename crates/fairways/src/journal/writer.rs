@@ -57,15 +57,20 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Writes what happened.
-    pub(crate) fn event(&mut self, at: Time, event: &Event) -> anyhow::Result<()> {
+    /// Writes what happened, and what the program is called that started.
+    pub(crate) fn event(
+        &mut self,
+        at: Time,
+        event: &Event,
+        name: Option<&str>,
+    ) -> anyhow::Result<()> {
         self.write()?;
-        self.hold(&Said { at, what: What::Event(event) })
+        self.hold(&Said { at, what: What::Event(event), name })
     }
 
     /// Writes what is done about it.
     pub(crate) fn action(&mut self, at: Time, action: &Action<'_>) -> anyhow::Result<()> {
-        self.hold(&Said { at, what: What::Action(action) })
+        self.hold(&Said { at, what: What::Action(action), name: None })
     }
 
     /// Writes out what is still held back.
@@ -147,13 +152,22 @@ fn taken(path: &Path) -> Option<PathBuf> {
     if path.metadata().is_ok_and(|file| file.len() > 0 || !file.is_file()) {
         return Some(path.to_owned());
     }
+    parts(path).next()
+}
+
+/// The finished parts that stand beside a journal, in order, whether the first of them is there or not.
+pub(crate) fn parts(path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let name = path.file_name()?.as_encoded_bytes();
-    let is_part = |other: &Path| {
-        let other = other.file_name().map_or(&[][..], |other| other.as_encoded_bytes());
-        let number = other.strip_prefix(name).and_then(|rest| rest.strip_prefix(b"."));
-        number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let number = |other: &Path| -> Option<Vec<u8>> {
+        let other = other.file_name()?.as_encoded_bytes();
+        let number = other.strip_prefix(name)?.strip_prefix(b".")?;
+        (!number.is_empty() && number.iter().all(u8::is_ascii_digit)).then(|| number.to_vec())
     };
-    let files = folder.unwrap_or(Path::new(".")).read_dir().ok()?.flatten();
-    files.map(|file| file.path()).filter(|file| is_part(file)).min()
+    let files = folder.unwrap_or(Path::new(".")).read_dir().into_iter().flatten().flatten();
+    let files = files.map(|file| file.path());
+    let mut parts: Vec<_> = files.filter_map(|file| Some((number(&file)?, file))).collect();
+    // As numbers: the shorter ones first.
+    parts.sort_by_cached_key(|(number, _)| (number.len(), number.clone()));
+    parts.into_iter().map(|(_, part)| part)
 }

@@ -1,6 +1,5 @@
 //! A profile as a file, a plot, a table and JSON.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -11,8 +10,9 @@ use fairways_lab::paper::{Line, lines};
 use fairways_profiles::{Metric, Table, write_table};
 use serde::Serialize;
 
-use super::settings::{Checked, Output, beside, others};
+use super::settings::{Checked, Output, others};
 use crate::table::STYLE;
+use crate::whole;
 
 /// What there is to show.
 pub(super) struct Measured<'a> {
@@ -35,20 +35,9 @@ pub(super) fn write(checked: &Checked, table: Table, out: &mut dyn Write) -> any
     match &checked.output {
         Output::Standard => Ok(out.write_all(text.as_bytes())?),
         Output::File(path) => {
-            let shown = || format!("{}: can't write it", path.display());
-            if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-                return fs::write(path, text).with_context(shown);
-            }
-            // What a link leads to is written, and the link kept. All of it or none.
-            let path = &path.canonicalize().unwrap_or_else(|_| path.clone());
-            let new = beside(path);
-            fs::write(&new, text).with_context(shown)?;
-            if !checked.append && path.exists() {
-                let mut old = path.clone().into_os_string();
-                old.push(".old");
-                fs::rename(path, &old).with_context(shown)?;
-            }
-            fs::rename(&new, path).with_context(shown)
+            let old = (!checked.append).then_some(".old");
+            let failed = || format!("{}: can't write it", path.display());
+            whole::write(path, text.as_bytes(), old).with_context(failed)
         }
     }
 }

@@ -12,6 +12,7 @@ use fairways_tracer::{Launch, StartError};
 use crate::BadInput;
 use crate::args::{Machine, Profile};
 use crate::chip::simulated;
+use crate::whole;
 use crate::world::{number, read, real};
 
 /// As many as a profile may have.
@@ -102,26 +103,14 @@ impl Checked {
     }
 }
 
-/// The file under which another is written first.
-pub(super) fn beside(path: &Path) -> PathBuf {
-    let mut name = path.to_owned().into_os_string();
-    name.push(format!(".{}", std::process::id()));
-    name.into()
-}
-
 /// What takes long to measure is not to be lost in the end.
 fn can_write(path: &Path) -> Result<(), BadInput> {
-    let new = beside(path);
-    let refused = |why: std::io::Error| {
+    whole::try_out(path).map_err(|why| {
         BadInput(format!(
             "{}: can't write it: {why}",
             path.display().to_string().replace(char::is_control, "?")
         ))
-    };
-    if path.is_dir() {
-        return Err(refused(std::io::ErrorKind::IsADirectory.into()));
-    }
-    std::fs::File::create_new(&new).and_then(|_| std::fs::remove_file(&new)).map_err(refused)
+    })
 }
 
 /// What a profile file may call a program.

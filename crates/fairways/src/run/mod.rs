@@ -4,29 +4,33 @@ mod best;
 mod machine;
 mod report;
 mod settings;
+mod stepped;
 mod summary;
 
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairways_core::Machine;
+use fairways_core::{Event, Machine};
 
 use crate::Interrupted;
 use crate::args::Run;
 use crate::journal::Writer;
 use machine::Running;
 use report::Report;
-use settings::Checked;
 pub(crate) use settings::bytes;
+use settings::{Checked, journal_limits};
+pub(crate) use stepped::Stepped;
 use summary::Summary;
 
 /// Runs the command; everything is checked before anything happens.
 pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
-    let mut checked = Checked::new(args)?;
+    let limits = journal_limits(args)?;
+    let mut checked = Checked::new(args.machine.as_ref(), &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
     crate::stop_on_signals(&stop)?;
-    let mut journal = args.journal.as_ref().map(|path| checked.journal(path)).transpose()?;
+    let mut journal =
+        args.journal.as_ref().map(|path| checked.journal(path, limits)).transpose()?;
     let mut machine = checked.machine();
     machine.stop_when(Arc::clone(&stop));
     let mut report = (!args.json && !args.quiet).then(|| Report::new(&checked, out));
@@ -58,10 +62,15 @@ fn follow(
     report: &mut Option<Report<'_>>,
     journal: &mut Option<Writer>,
 ) -> anyhow::Result<()> {
+    let names = checked.names();
     while !stop.load(Ordering::Relaxed) {
         let Some((at, event)) = machine.next_event() else { break };
         if let Some(journal) = journal {
-            journal.event(at, &event)?;
+            let started = match &event {
+                Event::Started { app, .. } => machine.job(*app).and_then(|job| names.get(job)),
+                _ => None,
+            };
+            journal.event(at, &event, started.map(String::as_str))?;
         }
         if let Some(report) = report {
             report.event(at, &event, machine)?;
@@ -83,6 +92,9 @@ fn follow(
             machine.carry_out(action);
         });
         said?;
+        if let Some(report) = report {
+            report.numbers(at)?;
+        }
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use fairways_policy::{kpart, lfoc};
 use super::machine::Running;
 use super::settings::Checked;
 use crate::partition::{bar, members};
+use crate::status::estimate;
 
 /// Tells what happens as it happens.
 pub(super) struct Report<'a> {
@@ -20,6 +21,9 @@ pub(super) struct Report<'a> {
     programs: HashMap<AppId, usize>,
     /// Who is being sampled.
     sampled: Option<AppId>,
+    /// Numbers that are still to be told, and of whom they are.
+    numbers: Vec<String>,
+    of: Option<AppId>,
 }
 
 impl<'a> Report<'a> {
@@ -30,6 +34,8 @@ impl<'a> Report<'a> {
             names: checked.names(),
             programs: HashMap::new(),
             sampled: None,
+            numbers: Vec::new(),
+            of: None,
         }
     }
 
@@ -75,7 +81,18 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Tells the numbers of a program that have not been told yet.
+    pub(super) fn numbers(&mut self, at: Time) -> io::Result<()> {
+        let Some(app) = self.of.take() else { return Ok(()) };
+        let (name, numbers) = (self.name(app), self.numbers.join(", "));
+        self.numbers.clear();
+        writeln!(self.out, "{at:>11}  {name}: {numbers}")
+    }
+
     pub(super) fn action(&mut self, at: Time, action: &Action<'_>) -> io::Result<()> {
+        if !matches!(action, Action::Estimated { thread, .. } if self.of == Some(thread.app)) {
+            self.numbers(at)?;
+        }
         match action {
             Action::Partition { partition, reason, .. }
                 if [lfoc::SAMPLING, kpart::SAMPLING].contains(reason) =>
@@ -108,21 +125,16 @@ impl<'a> Report<'a> {
                 let what = if *raised { "raised" } else { "no longer raised" };
                 writeln!(self.out, "{at:>11}  {what}: {names} ({reason})")
             }
+            // With the next ones of the same program, in a line.
             Action::Estimated { thread, what, value, raw } => {
-                let name = self.name(thread.app);
-                write!(
-                    self.out,
-                    "{at:>11}  {name}: {what} {:.6}",
-                    value.raw() as f64 / (1_u64 << 32) as f64
-                )?;
+                let is = |raw: f64| raw / (1_u64 << 32) as f64;
+                let mut text = estimate(what, is(value.raw() as f64));
                 if u64::try_from(*raw) != Ok(value.raw()) {
-                    write!(
-                        self.out,
-                        " (as it came out, {:.6})",
-                        *raw as f64 / (1_u64 << 32) as f64
-                    )?;
+                    text += &format!(" (as it came out, {:.3})", is(*raw as f64));
                 }
-                writeln!(self.out)
+                self.numbers.push(text);
+                self.of = Some(thread.app);
+                Ok(())
             }
             // A round, or a turn of one, is no news.
             Action::Watch { .. }

@@ -13,7 +13,7 @@ use fairways_profiles::Mix;
 use serde_json::{Value, json};
 
 use super::machine::Running;
-use crate::args::{Machine, Run};
+use crate::args::{Machine, Run, RunFlags};
 use crate::chip::{self, span};
 use crate::journal::Writer;
 use crate::simulate::refused_on_model;
@@ -28,7 +28,6 @@ pub(super) struct Checked {
     duration: Duration,
     instructions: u64,
     known: bool,
-    journal_limits: (u64, Option<u32>),
 }
 
 /// What it runs on.
@@ -41,7 +40,7 @@ pub(super) enum On {
 
 impl Checked {
     /// Reads the files and checks every flag.
-    pub(super) fn new(args: &Run) -> Result<Self, BadInput> {
+    pub(super) fn new(machine: Option<&Machine>, args: &RunFlags) -> Result<Self, BadInput> {
         let name = policy(args.policy.as_deref().unwrap_or("lfoc"), "--policy")?;
         if args.world.baselines.is_some() && !heeds_promises(name) {
             let said = "--baselines: expected --policy static or dcat, which alone heed them";
@@ -52,16 +51,11 @@ impl Checked {
         let instructions = number(&args.instructions, "--instructions", 1, most)?;
         let (policy, parameters) = policies::make(name, policies::parse(&args.set)?)?;
         let known = args.known_profiles || !learns(name);
-        let on = match &args.machine {
+        let on = match machine {
             None | Some(Machine::Model) => on_model(args, name)?,
             Some(Machine::Chip(preset)) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
         };
-        let journal_size = size(&args.journal_size)?;
-        let parts = args.journal_parts.as_ref();
-        let journal_parts =
-            parts.map(|text| number(text, "--journal-parts", 0, u32::MAX)).transpose()?;
-        let journal_limits = (journal_size, journal_parts);
-        Ok(Self { on, policy, parameters, duration, instructions, known, journal_limits })
+        Ok(Self { on, policy, parameters, duration, instructions, known })
     }
 
     /// The programs' names, in order.
@@ -75,6 +69,22 @@ impl Checked {
         }
     }
 
+    /// `model`, or a chip and its preset.
+    pub(super) fn kind(&self) -> String {
+        match &self.on {
+            On::Model { .. } => "model".to_owned(),
+            On::Chip(world) => format!("chip:{}", world.preset),
+        }
+    }
+
+    /// The bytes of a way.
+    pub(super) fn way_bytes(&self) -> f64 {
+        match &self.on {
+            On::Model { settings, .. } => settings.way_bytes,
+            On::Chip(world) => world.settings.chip.way_bytes() as f64,
+        }
+    }
+
     pub(super) fn ways(&self) -> Ways {
         match &self.on {
             On::Model { settings, .. } => settings.llc.ways,
@@ -82,8 +92,12 @@ impl Checked {
         }
     }
 
-    /// A new journal of the run.
-    pub(super) fn journal(&self, path: &Path) -> anyhow::Result<Writer> {
+    /// A new journal of the run, in parts of a size, of which so many are kept.
+    pub(super) fn journal(
+        &self,
+        path: &Path,
+        limits: (u64, Option<u32>),
+    ) -> anyhow::Result<Writer> {
         let machine = match &self.on {
             On::Model { settings, .. } => {
                 let Settings { llc, way_bytes, mhz, noise, lost, overshoot, seed, .. } = **settings;
@@ -119,7 +133,7 @@ impl Checked {
             }
         };
         let parameters = self.parameters.clone();
-        Writer::create(path, self.policy.name(), parameters, machine, self.journal_limits)
+        Writer::create(path, self.policy.name(), parameters, machine, limits)
     }
 
     /// The machine, with the programs on it: job `i` is program `i`.
@@ -166,7 +180,7 @@ impl Checked {
     }
 }
 
-fn on_model(args: &Run, policy: &str) -> Result<On, BadInput> {
+fn on_model(args: &RunFlags, policy: &str) -> Result<On, BadInput> {
     let given = args.chip.given().or(args.time_scale.is_some().then_some("--time-scale"));
     if let Some(flag) = given {
         return Err(BadInput(format!("{flag}: expected --machine chip: and a preset with it")));
@@ -185,7 +199,12 @@ fn on_model(args: &Run, policy: &str) -> Result<On, BadInput> {
 }
 
 /// Where the policy is told profiles, they are measured first.
-fn on_chip(args: &Run, preset: &str, name: &str, known: bool) -> Result<chip::World, BadInput> {
+fn on_chip(
+    args: &RunFlags,
+    preset: &str,
+    name: &str,
+    known: bool,
+) -> Result<chip::World, BadInput> {
     let given = args.mix.is_some().then_some("--mix").or(args.observation.given());
     if let Some(flag) = given {
         return Err(BadInput(format!("{flag}: expected --machine model with it")));
@@ -201,6 +220,14 @@ fn on_chip(args: &Run, preset: &str, name: &str, known: bool) -> Result<chip::Wo
         }
     }
     Ok(world)
+}
+
+/// How large a part of the journal may grow, and how many are kept.
+pub(super) fn journal_limits(args: &Run) -> Result<(u64, Option<u32>), BadInput> {
+    let size = size(&args.journal_size)?;
+    let parts = args.journal_parts.as_ref();
+    let parts = parts.map(|text| number(text, "--journal-parts", 0, u32::MAX)).transpose()?;
+    Ok((size, parts))
 }
 
 /// So many bytes: a number, and K, M or G behind it.

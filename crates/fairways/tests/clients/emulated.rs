@@ -32,12 +32,18 @@ pub(crate) struct Emulated {
 
 impl Emulated {
     pub(crate) fn start(programs: &str) -> Self {
+        Self::mounted(programs, "")
+    }
+
+    /// With options of resctrl's mount.
+    pub(crate) fn mounted(programs: &str, options: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("resctrl")).unwrap();
         let mut command = Command::new(cargo_bin("fairways"));
         command.args(["emulate", "--machine", "chip:xeon-e5:sets=2304", "--programs", programs]);
         command
-            .args(["--clock", "lockstep", "--quiet", "--platform", "skylake", "--host-files"])
+            .args(["--clock", "lockstep", "--quiet", "--platform", "skylake"])
+            .args(["--options", options, "--host-files"])
             .arg(folder.path().join("host"));
         let process = command
             .arg(folder.path().join("resctrl"))

@@ -84,6 +84,10 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
     };
     let cores = watch(&["-m", "all:0-3"]);
     assert!(cores.contains("LLC[KB]") && cores.lines().count() > 4, "{cores}");
+    // `mlr:8M` is on CPU 0.
+    let first = cores.lines().rfind(|line| line.split(',').nth(1) == Some("\"0\""));
+    let held = first.and_then(|row| row.split(',').nth(2)).and_then(|text| text.parse().ok());
+    assert!(held.is_some_and(|held: f64| held > 0.0 && held <= 2880.0), "{cores}");
     let monitored = watch(&["-p", &process]);
     let row = monitored.lines().rfind(|line| line.contains(&mload));
     let row = row.unwrap_or_else(|| panic!("{monitored}"));
@@ -101,4 +105,35 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
     assert!(emulated.read("COS1/schemata").contains("L3:0=fffff\n"));
     assert_eq!(emulated.read("cpus_list"), "0-17\n");
     assert!(emulated.read("tasks").lines().any(|task| task == mload), "back in the root");
+}
+
+/// Code and data apart, as resctrl is mounted.
+#[test]
+fn pqos_gives_code_and_data_masks_of_their_own() {
+    if !fairways_needs::has(
+        "pqos_gives_code",
+        &[Need::Fuse, Need::Root, Need::Program("pqos"), Need::Program("unshare")],
+    ) {
+        return;
+    }
+    let emulated = Emulated::mounted("mlr:8M,lookbusy", "cdp");
+    let display = pqos(&emulated, 0, &["-d", "-v"]);
+    says(&display, &["CDP: enabled", "Num COS: 8"]);
+    for (asked, applied, masks) in [
+        ("llc:1d=0x0f", "DATA 0xf,CODE 0xfffff", "L3DATA:0=f\nL3CODE:0=fffff\n"),
+        ("llc:1c=0xf0", "DATA 0xf,CODE 0xf0", "L3DATA:0=f\nL3CODE:0=f0\n"),
+        ("llc:2=0x3", "DATA 0x3,CODE 0x3", ""),
+    ] {
+        let line = format!("SOCKET 0 L3CA COS{} => {applied}", &asked[4..5]);
+        says(&pqos(&emulated, 0, &["-e", asked]), &[&line]);
+        let schemata = emulated.read("COS1/schemata");
+        assert!(schemata.contains(masks), "{schemata}");
+    }
+    let shown = pqos(&emulated, 0, &["-s"]);
+    says(&shown, &["L3CA COS1 => DATA 0xf, CODE 0xf0", "L3CA COS2 => DATA 0x3, CODE 0x3"]);
+    pqos(&emulated, 0, &["-R"]);
+    for group in ["COS1", "COS2"] {
+        let schemata = emulated.read(format!("{group}/schemata"));
+        assert!(schemata.contains("L3DATA:0=fffff\nL3CODE:0=fffff\n"), "{schemata}");
+    }
 }

@@ -1,10 +1,11 @@
 //! SIGHUP, `fairways status`, and several daemons.
 
 use std::fs;
+use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::common::{Machine, can, eventually, printed, text};
+use super::common::{Machine, can, eventually, printed, text, this};
 use super::running::{Daemon, command, configure};
 
 const PROGRAMS: &str = "mlr:500K,mload:60M,lookbusy";
@@ -107,6 +108,25 @@ fn status_is_told_as_long_as_the_daemon_runs() {
     }
     let table = printed(&mut daemon.ask(&[]));
     assert!(table.starts_with("equal after ") && table.contains("\n reads "), "{table}");
+
+    // Why they have what they have is told, too.
+    let explain = |more: &[&str]| {
+        let mut explain = Command::new(this());
+        explain.args(["explain", "--control"]).arg(machine.at("control")).args(more);
+        printed(&mut explain)
+    };
+    let (about, domain) = (explain(&["reads"]), &status["domains"][0]);
+    let (plan, reason) = (&domain["plan"], domain["reason"].as_str().unwrap());
+    let mask = status["programs"].as_array().unwrap().iter().find(|of| of["name"] == "reads");
+    let mask = mask.unwrap()["mask"].as_str().unwrap();
+    assert!(about.contains(&format!(": plan {plan}, {reason}\n")), "{about}");
+    assert!(
+        about.lines().last().unwrap().contains(&format!("reads: {} ways {mask}", ways(0))),
+        "{about}"
+    );
+    assert!(!about.contains("streams:"), "{about}");
+    let told: serde_json::Value = serde_json::from_str(&explain(&["--json", "-n", "1"])).unwrap();
+    assert_eq!(told["decisions"][0]["said"][0]["planned"]["plan"], *plan);
 
     let mut ask = daemon.ask(&[]);
     assert_eq!(daemon.end(Signal::INT), Some(130));

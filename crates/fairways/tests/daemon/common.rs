@@ -24,7 +24,7 @@ pub(crate) fn this() -> PathBuf {
 
 /// An emulator in a process of its own.
 pub(crate) struct Machine {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) root: PathBuf,
     /// The placeholders, by their programs.
     pub(crate) pids: BTreeMap<String, i32>,
@@ -99,6 +99,8 @@ impl Drop for Machine {
     fn drop(&mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        // A test that failed may have stopped it.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
         let _ = self.child.wait();
         let _ = rustix::mount::unmount(&self.root, rustix::mount::UnmountFlags::DETACH);
     }

@@ -1,6 +1,7 @@
 //! Killed at any system call, the daemon leaves what others made as it was, and what `fairways restore` or the next start puts right.
 //!
-//! CI kills it at every call that changes something and at some of the rest; `FAIRWAYS_KILLED=all` at every one.
+//! CI kills it at every call that changes something and at some of the rest; `FAIRWAYS_KILLED=all` at every one. A call is told by its name and
+//! which of that name it is: strace(1) counts each name by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,6 +46,18 @@ const USES: usize = 6;
 const MANAGED: [&str; 2] = ["mlr:500K", "mload:60M"];
 
 type Snapshot = BTreeMap<String, String>;
+
+/// A system call: its name, and which of that name, from 1.
+type Call = (String, usize);
+
+/// What happened at one point.
+struct Killed {
+    /// Whether the daemon was killed before its end; whether `restore` was, if it was to be.
+    daemon: bool,
+    restore: Option<bool>,
+    /// What the daemon left.
+    left: Snapshot,
+}
 
 /// What the daemon is told beyond the programs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -183,18 +196,20 @@ impl Beside {
         }
     }
 
-    /// Kills the daemon at a call, and puts right what it left. Whether it was killed before its end, and what was left.
-    fn kill(&self, call: &str, nth: usize, turn: usize) -> (bool, Snapshot) {
+    /// Kills the daemon at a call, and puts right what it left: every other time by `restore`, which is killed first, too, every other time, at one
+    /// of these calls.
+    fn kill(&self, (call, nth): &Call, turn: usize, restores: &[Call]) -> Killed {
         let at = format!("{call} {nth}");
-        let killed = self.run_killed(|strace| self.daemon(Some(strace), UNTIL), call, nth);
+        let daemon = self.run_killed(|strace| self.daemon(Some(strace), UNTIL), call, *nth);
         let left = self.snapshot();
         self.check(&left, &at);
+        let mut restore = None;
         if turn.is_multiple_of(2) {
             if turn.is_multiple_of(4) {
-                // Somewhere in the middle, another place each time.
-                let middle = 70 + turn * 7919 % 150;
-                self.run_killed(|strace| self.restore(Some(strace)), "all", middle);
-                self.check(&self.snapshot(), &format!("{at}, and restore at {middle}"));
+                // Another place each time.
+                let (call, nth) = &restores[turn * 7919 % restores.len()];
+                restore = Some(self.run_killed(|strace| self.restore(Some(strace)), call, *nth));
+                self.check(&self.snapshot(), &format!("{at}, and restore at {call} {nth}"));
             }
             let report: Value = serde_json::from_str(&printed(&mut self.restore(None))).unwrap();
             assert_eq!(report["left"], Value::Array(Vec::new()), "{at}");
@@ -203,7 +218,7 @@ impl Beside {
         }
         assert_eq!(self.snapshot(), self.before, "{at}");
         assert_eq!(self.ledger(), None, "{at}");
-        (killed, left)
+        Killed { daemon, restore, left }
     }
 
     /// Runs a command that is killed at a call; whether it was.
@@ -218,12 +233,25 @@ impl Beside {
         !status.success()
     }
 
-    /// The calls of the main thread, in order: name, and which of that name, from 1; and whether it changes something.
-    fn calls(&self) -> Vec<(String, usize, bool)> {
-        let log = self.machine.at("calls");
-        printed(&mut self.daemon(Some(&["-qq", "-o", log.to_str().unwrap()]), UNTIL));
+    /// The calls of the daemon's main thread, in order, and whether each changes something.
+    fn calls(&self) -> Vec<(Call, bool)> {
+        let calls = self.calls_of(|strace| self.daemon(Some(strace), UNTIL));
         assert_eq!(self.snapshot(), self.before);
-        // The first, execve(2), is before there is a daemon.
+        calls
+    }
+
+    /// The calls of a `restore` after a daemon that was killed at this one.
+    fn restore_calls(&self, (call, nth): &Call) -> Vec<Call> {
+        assert!(self.run_killed(|strace| self.daemon(Some(strace), UNTIL), call, *nth));
+        let calls = self.calls_of(|strace| self.restore(Some(strace)));
+        assert_eq!(self.snapshot(), self.before);
+        calls.into_iter().map(|(call, _)| call).collect()
+    }
+
+    fn calls_of(&self, command: impl Fn(&[&str]) -> Command) -> Vec<(Call, bool)> {
+        let log = self.machine.at("calls");
+        printed(&mut command(&["-qq", "-o", log.to_str().unwrap()]));
+        // The first, execve(2), is before there is a program.
         let mut counts = BTreeMap::new();
         let mut calls = Vec::new();
         for line in fs::read_to_string(log).unwrap().lines().skip(1) {
@@ -234,7 +262,7 @@ impl Beside {
             let nth = counts.entry(name.to_owned()).or_insert(0);
             *nth += 1;
             let changes = CHANGES.contains(&name) || name == "openat" && rest.contains("O_CREAT");
-            calls.push((name.to_owned(), *nth, changes));
+            calls.push(((name.to_owned(), *nth), changes));
         }
         calls
     }
@@ -252,36 +280,45 @@ fn killed_everywhere(how: How, kernel: &str) {
     if !can(&["strace"]) {
         return;
     }
-    let calls = Beside::new(how, kernel).calls();
+    let first = Beside::new(how, kernel);
+    let calls = first.calls();
+    let changes: Vec<&Call> =
+        calls.iter().filter(|(_, changes)| *changes).map(|(at, _)| at).collect();
+    let restores = first.restore_calls(changes[changes.len() / 2]);
+    drop(first);
     let all = std::env::var_os("FAIRWAYS_KILLED").is_some_and(|which| which == "all");
-    let points: Vec<(String, usize)> = if all {
-        (2..=1 + calls.len()).map(|nth| ("all".to_owned(), nth)).collect()
-    } else {
-        let of = |(at, (name, nth, changes)): (usize, (String, usize, bool))| {
-            (changes || at % SOME == 0).then_some((name, nth))
-        };
-        calls.into_iter().enumerate().filter_map(of).collect()
-    };
-    let (mut killed, mut halfway, mut monitored) = (0, 0, 0);
+    let is_point = |at: usize, changes: bool| all || changes || at.is_multiple_of(SOME);
+    let points: Vec<&Call> = (0..)
+        .zip(&calls)
+        .filter(|(at, (_, changes))| is_point(*at, *changes))
+        .map(|(_, (call, _))| call)
+        .collect();
+    let (mut killed, mut halfway, mut monitored, mut restored) = (0, 0, 0, (0, 0));
     let mut beside = None;
-    for (turn, (call, nth)) in points.iter().enumerate() {
+    for (turn, point) in points.iter().enumerate() {
         let beside = match &mut beside {
             Some(beside) if !turn.is_multiple_of(USES) => beside,
             beside => beside.insert(Beside::new(how, kernel)),
         };
-        let (was, left) = beside.kill(call, *nth, turn);
-        killed += usize::from(was);
+        let Killed { daemon, restore, left } = beside.kill(point, turn, &restores);
+        killed += usize::from(daemon);
+        if let Some(was) = restore {
+            restored = (restored.0 + usize::from(was), restored.1 + 1);
+        }
         halfway += usize::from(left != beside.before);
         monitored += usize::from(left.keys().any(|path| path.contains("mon_groups/fairways.")));
     }
     let tried = points.len();
     eprintln!(
-        "{tried} calls: killed {killed} times, {halfway} in the middle, {monitored} while programs were monitored"
+        "{tried} calls: killed {killed} times, {halfway} in the middle, {monitored} while programs were monitored; \
+         restore {} times of {}",
+        restored.0, restored.1
     );
     // A run's length differs a little, by what else comes and goes in /proc.
     assert!(killed * 10 > tried * 8, "killed {killed} times of {tried}");
-    assert!(halfway > tried / 3, "{halfway} times in the middle of {tried}");
-    assert!(monitored > tried / 4, "{monitored} times with groups to monitor of {tried}");
+    assert!(halfway > 25, "{halfway} times in the middle of {tried}");
+    assert!(restored.0 * 3 > restored.1, "restore was killed {restored:?} times");
+    assert!(monitored > 20, "{monitored} times with groups to monitor of {tried}");
 }
 
 #[test]

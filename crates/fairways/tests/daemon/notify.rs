@@ -100,7 +100,7 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
         ["mlr:500K", "lookbusy"].map(|name| format!("select = \"pid:{}\"", machine.pids[name]));
     let equal = "policy = \"equal\"";
     configure(&machine, equal, &[("reads", &reads)]);
-    let watchdog = Duration::from_secs(2);
+    let watchdog = Duration::from_secs(4);
     let (mut systemd, command) = of(&machine, Some(watchdog));
     let daemon = Daemon::start(&machine, command);
     systemd.told("READY=1");
@@ -110,14 +110,14 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
         command.arg("emulated").arg(&machine.root).arg("--json").args(asked);
         serde_json::from_str::<Value>(&printed(&mut command)).unwrap()
     };
-    emulated(&["fault", "read:*fairways.1/schemata=slow:2500ms"]);
+    emulated(&["fault", "read:*fairways.1/schemata=slow:5s"]);
     // Another program makes another plan.
     configure(&machine, equal, &[("reads", &reads), ("works", &works)]);
     daemon.signal(Signal::HUP);
     systemd.came.clear();
     let began = Instant::now();
     while daemon.said().matches("program moved").count() < 2 {
-        assert!(began.elapsed() < Duration::from_secs(60), "{}", daemon.said());
+        assert!(began.elapsed() < Duration::from_secs(120), "{}", daemon.said());
         systemd.hear(Duration::from_millis(100));
     }
     let took = began.elapsed();
@@ -158,6 +158,6 @@ fn the_unit_is_understood_and_gives_little_away() {
     };
     let verified = analyze(&["verify", "--man=no", "./fairways.service", "./sys-fs-resctrl.mount"]);
     assert_eq!(String::from_utf8_lossy(&verified.stderr), "");
-    // Of 100; the exposure was 33 with systemd 252.
+    // Of 100; the exposure was 34 with systemd 252.
     analyze(&["security", "--no-pager", "--offline=true", "--threshold=40", "./fairways.service"]);
 }

@@ -28,6 +28,20 @@ fn the_journal_tells_as_many_requests_as_were_sent_to_redis() {
     if !can(&["redis-server", "redis-benchmark"]) {
         return;
     }
+    // On a machine that is busy even Redis may answer after more than the daemon waits: these windows tell nothing.
+    let told = (0..5).find_map(|_| told()).expect("Redis answered in time");
+    assert!(told.len() >= 6, "{} windows", told.len());
+    assert!(told.iter().all(|of| of["answered"].is_array()), "it never fell silent: {told:?}");
+    let answered = told.iter().flat_map(|of| of["answered"].as_array().unwrap());
+    let requests: u64 = answered.map(|of| of["requests"].as_u64().unwrap()).sum();
+    assert_eq!(requests, 2 * 2 * SENT);
+    // They came in two goes, with nothing before, between and after.
+    assert_eq!(told[0]["answered"], Value::Array(Vec::new()));
+    assert_eq!(told.last().unwrap()["answered"], Value::Array(Vec::new()));
+}
+
+/// What the journal tells of a server's latencies; `None` where the daemon said that an answer was late.
+fn told() -> Option<Vec<Value>> {
     let machine = Machine::start("lookbusy");
     let socket = machine.at("redis.sock");
     let server = Command::new("redis-server")
@@ -67,17 +81,13 @@ fn the_journal_tells_as_many_requests_as_were_sent_to_redis() {
         assert!(done.success());
         pass(&daemon);
     }
+    let said = daemon.said();
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-
+    if said.contains("no answer within") {
+        eprintln!("once more: {said}");
+        return None;
+    }
     let journal = fs::read_to_string(machine.at("journal")).unwrap();
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let told: Vec<Value> = lines.filter_map(|line| line["event"].get("latency").cloned()).collect();
-    assert!(told.len() >= 6, "{} windows", told.len());
-    assert!(told.iter().all(|of| of["answered"].is_array()), "it never fell silent: {told:?}");
-    let answered = told.iter().flat_map(|of| of["answered"].as_array().unwrap());
-    let requests: u64 = answered.map(|of| of["requests"].as_u64().unwrap()).sum();
-    assert_eq!(requests, 2 * 2 * SENT);
-    // They came in two goes, with nothing before, between and after.
-    assert_eq!(told[0]["answered"], Value::Array(Vec::new()));
-    assert_eq!(told.last().unwrap()["answered"], Value::Array(Vec::new()));
+    Some(lines.filter_map(|line| line["event"].get("latency").cloned()).collect())
 }

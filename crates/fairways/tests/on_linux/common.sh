@@ -43,10 +43,9 @@ fail() {
     exit 1
 }
 
-# Waits until a command succeeds: SECONDS COMMAND.
+# Waits until a command succeeds, for so long as a kernel in emulation may need where the machine is busy.
 wait_for() {
-    end_at=$(($(cut -d. -f1 /proc/uptime) + $1))
-    shift
+    end_at=$(($(cut -d. -f1 /proc/uptime) + 120))
     until eval "$*" > /dev/null 2>&1; do
         [ $(cut -d. -f1 /proc/uptime) -lt $end_at ] || fail "waited for: $*"
         usleep 100000
@@ -61,14 +60,14 @@ run() {
 
 # Waits until so many tasks are in groups of ours, and the daemon has no more to say.
 settled() {
-    wait_for 60 "grep -q 'program moved' /tmp/log"
-    wait_for 60 "[ \$(cat $R/fairways.*/tasks | wc -l) = $1 ]"
+    wait_for "grep -q 'program moved' /tmp/log"
+    wait_for "[ \$(cat $R/fairways.*/tasks | wc -l) = $1 ]"
     quiet
 }
 
 quiet() {
     quiet=0
-    while [ $quiet -lt 10 ]; do
+    while [ $quiet -lt 30 ]; do
         size=$(wc -c < /tmp/log)
         usleep 100000
         if [ $size = $(wc -c < /tmp/log) ]; then quiet=$((quiet + 1)); else quiet=0; fi

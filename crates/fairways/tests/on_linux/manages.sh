@@ -8,7 +8,7 @@ start gamma c
 ln -s /usr/bin/fairways /bin/many
 session many taskset 3 many run --observe --policy stock --counters none --program none=process:none \
     --state /tmp/many.state --control /run/many
-wait_for 20 '[ $(ls /proc/$many/task | wc -l) -gt 1 ]'
+wait_for '[ $(ls /proc/$many/task | wc -l) -gt 1 ]'
 everybody='--program alpha=process:alpha --program beta=process:beta --program gamma=process:gamma --program many=process:many'
 run --policy equal --counters none $everybody
 settled 8
@@ -41,12 +41,12 @@ picture static
 # The last CPU of a domain goes and returns.
 echo 0 > /sys/devices/system/cpu/cpu2/online
 echo 0 > /sys/devices/system/cpu/cpu3/online
-wait_for 60 "grep -q 'nothing of it is on offer' /tmp/log"
+wait_for "grep -q 'nothing of it is on offer' /tmp/log"
 settled 6
 picture offline
 echo 1 > /sys/devices/system/cpu/cpu2/online
 echo 1 > /sys/devices/system/cpu/cpu3/online
-wait_for 60 "[ \$(grep -c 'give out domain=1' /tmp/log) = 2 ]"
+wait_for "[ \$(grep -c 'give out domain=1' /tmp/log) = 2 ]"
 settled 6
 picture online
 stop INT
@@ -57,7 +57,7 @@ printf '#!/bin/sh\nwhile :; do (sleep 1; sleep 1) & sleep 0.1; done\n' > /bin/fo
 chmod +x /bin/forks
 session forks forks
 run --policy equal --counters none --program alpha=process:alpha --program forks=process:forks
-wait_for 20 "grep -qx $forks $R/fairways.*/tasks"
+wait_for "grep -qx $forks $R/fairways.*/tasks"
 quiet
 for round in 1 2 3 4 5 6 7 8; do
     awk -v session=$forks '{

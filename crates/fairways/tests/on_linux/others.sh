@@ -34,13 +34,13 @@ picture again
 
 # What is others' changes: a mask, a task, a group more, one less.
 echo 'L3:0=3;1=3c0' > $R/COS1/schemata
-wait_for 20 "grep -q 'domain=0 ways=8' /tmp/log && grep -q 'domain=1 ways=6' /tmp/log"
+wait_for "grep -q 'domain=0 ways=8' /tmp/log && grep -q 'domain=1 ways=6' /tmp/log"
 quiet
 picture theirs_changed
 mkdir $R/COS2
 echo 'L3:0=300;1=f' > $R/COS2/schemata
 echo $beta > $R/COS2/tasks
-wait_for 20 "grep -q 'domain=0 ways=6' /tmp/log && grep -q 'domain=1 ways=2' /tmp/log"
+wait_for "grep -q 'domain=0 ways=6' /tmp/log && grep -q 'domain=1 ways=2' /tmp/log"
 settled 5
 picture theirs_more
 rmdir $R/COS1
@@ -72,7 +72,7 @@ umount -l $R
 wait $daemon
 echo "unmounted $?"
 cp /tmp/log /tmp/pictures/unmounted
-wait_for 10 "mount -t resctrl -o debug,cdp resctrl $R"
+wait_for "mount -t resctrl -o debug,cdp resctrl $R"
 
 # Code and data apart; then a policy that knows programs by their profiles, and changes its plans to measure them.
 start triad 3
@@ -84,7 +84,7 @@ picture cdp
 stop TERM
 run --policy lfoc --counters profiles $everybody
 settled 6
-wait_for 60 "grep -q 'sensitive ones own ways' /tmp/log"
+wait_for "grep -q 'sensitive ones own ways' /tmp/log"
 quiet
 picture lfoc
 stop TERM

@@ -1,6 +1,8 @@
 //! Counters from profiles, for a host whose processor's can't be read: what programs of these names would count.
 
-use std::collections::BTreeMap;
+mod turns;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,6 +10,8 @@ use fairways_core::{AppId, Counters, Partition, WayMask, Ways};
 use fairways_host::counters::{Source, Target};
 use fairways_profiles::{Program, Programs, divide};
 use parking_lot::Mutex;
+
+pub(super) use turns::ByTurns;
 
 /// Core cycles in a second of a program that runs.
 const HZ: f64 = 2e9;
@@ -21,6 +25,8 @@ struct Shared {
     programs: Programs,
     apps: BTreeMap<AppId, App>,
     domains: BTreeMap<u32, Domain>,
+    /// Kinds of programs of which it was said that there is no profile.
+    missing: BTreeSet<String>,
 }
 
 struct Domain {
@@ -49,6 +55,8 @@ struct PerSecond {
     llc_references: f64,
     llc_misses: f64,
     stalls_l2_miss: f64,
+    stalls_llc_miss: f64,
+    stalls_store_buffer: f64,
     memory_bytes: f64,
 }
 
@@ -58,6 +66,7 @@ impl Profiled {
             programs,
             apps: BTreeMap::new(),
             domains: BTreeMap::new(),
+            missing: BTreeSet::new(),
         })))
     }
 
@@ -130,18 +139,7 @@ impl Shared {
 impl Rates {
     fn total(&self, now: Instant) -> PerSecond {
         let seconds = now.saturating_duration_since(self.since).as_secs_f64();
-        let sum = |of: fn(&PerSecond) -> f64| of(&self.counted) + of(&self.per_second) * seconds;
-        let references = self.per_second.l1_references;
-        PerSecond {
-            instructions: sum(|of| of.instructions),
-            cycles: sum(|of| of.cycles),
-            l1_references: references
-                .map(|rate| self.counted.l1_references.unwrap_or(0.0) + rate * seconds),
-            llc_references: sum(|of| of.llc_references),
-            llc_misses: sum(|of| of.llc_misses),
-            stalls_l2_miss: sum(|of| of.stalls_l2_miss),
-            memory_bytes: sum(|of| of.memory_bytes),
-        }
+        self.counted.and(&self.per_second, seconds)
     }
 }
 
@@ -157,9 +155,54 @@ impl PerSecond {
             llc_references: (HZ / 1000.0 * rates.llcrpkc).max(misses),
             llc_misses: misses,
             stalls_l2_miss: HZ * rates.stalls_l2_miss,
+            stalls_llc_miss: HZ * rates.stalls_l3_miss,
+            stalls_store_buffer: HZ * rates.stalls_store_buf,
             memory_bytes: rates.bandwidth_mbps * 1e6,
         }
     }
+
+    /// This, and what so many seconds at that rate add to it.
+    fn and(&self, rate: &Self, seconds: f64) -> Self {
+        let sum = |of: fn(&Self) -> f64| of(self) + of(rate) * seconds;
+        let references = rate.l1_references.map(|rate| rate * seconds);
+        Self {
+            instructions: sum(|of| of.instructions),
+            cycles: sum(|of| of.cycles),
+            l1_references: references.map(|more| self.l1_references.unwrap_or(0.0) + more),
+            llc_references: sum(|of| of.llc_references),
+            llc_misses: sum(|of| of.llc_misses),
+            stalls_l2_miss: sum(|of| of.stalls_l2_miss),
+            stalls_llc_miss: sum(|of| of.stalls_llc_miss),
+            stalls_store_buffer: sum(|of| of.stalls_store_buffer),
+            memory_bytes: sum(|of| of.memory_bytes),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        Counters {
+            instructions: whole(self.instructions),
+            cycles: whole(self.cycles),
+            l1_references: self.l1_references.and_then(whole),
+            llc_references: whole(self.llc_references),
+            llc_misses: whole(self.llc_misses),
+            stalls_l2_miss: whole(self.stalls_l2_miss),
+            stalls_llc_miss: whole(self.stalls_llc_miss),
+            stalls_store_buffer: whole(self.stalls_store_buffer),
+            memory_bytes: whole(self.memory_bytes),
+        }
+    }
+}
+
+/// Which profile a program of this name has. One of several of a kind is called so with a number: web.2; one of several threads with its own:
+/// web.2/1234. Where there is none, that is said once of a kind.
+fn find(programs: &Programs, name: &str, missing: &mut BTreeSet<String>) -> Option<usize> {
+    let program = name.split_once('/').map_or(name, |(program, _)| program);
+    let kind = program.rsplit_once('.').map_or(program, |(kind, _)| kind);
+    let index = [program, kind].into_iter().find_map(|name| programs.table().find(name));
+    if index.is_none() && missing.insert(kind.to_owned()) {
+        tracing::warn!(program, "no profile has its name: its counters are missing");
+    }
+    index
 }
 
 #[expect(
@@ -174,16 +217,7 @@ fn whole(total: f64) -> Option<u64> {
 impl Source for Profiled {
     fn begin(&mut self, target: &Target) {
         let shared = &mut *self.0.lock();
-        // One of several of a kind is called so with a number: web.2.
-        let kind = target.name.rsplit_once('.').map_or(&*target.name, |(kind, _)| kind);
-        let index = shared.programs.table().find(&target.name);
-        let index = index.or_else(|| shared.programs.table().find(kind));
-        if index.is_none() {
-            tracing::warn!(
-                program = target.name,
-                "no profile has its name: its counters are missing"
-            );
-        }
+        let index = find(&shared.programs, &target.name, &mut shared.missing);
         shared.apps.insert(target.app, App { index, rates: BTreeMap::new() });
     }
 
@@ -193,18 +227,7 @@ impl Source for Profiled {
         let shared = self.0.lock();
         let rates = shared.apps.get(&app).and_then(|of| of.rates.get(&domain));
         let Some(rates) = rates else { return Counters::default() };
-        let total = rates.total(Instant::now());
-        Counters {
-            instructions: whole(total.instructions),
-            cycles: whole(total.cycles),
-            l1_references: total.l1_references.and_then(whole),
-            llc_references: whole(total.llc_references),
-            llc_misses: whole(total.llc_misses),
-            stalls_l2_miss: whole(total.stalls_l2_miss),
-            stalls_llc_miss: None,
-            stalls_store_buffer: None,
-            memory_bytes: whole(total.memory_bytes),
-        }
+        rates.total(Instant::now()).counters()
     }
 
     fn end(&mut self, app: AppId) {
@@ -244,7 +267,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(2));
         let after = profiled.read(app, 0);
         assert!(after.instructions > before.instructions && after.cycles > before.cycles);
-        assert_eq!(after.stalls_llc_miss, None);
+        assert!(after.stalls_llc_miss > before.stalls_llc_miss);
         assert_eq!(profiled.read(app, 7), Counters::default());
     }
 }

@@ -1,0 +1,340 @@
+//! Every metric: what it is called, what it means, and where it is found. docs/metrics.md lists them; a test compares.
+//!
+//! Names are node_exporter's and cAdvisor's direction: base units, `_total` on counters, `_info` on facts.
+
+use fairways_policy::words;
+use fairways_resctrl::language::CpuSet;
+use prometheus_client::metrics::MetricType;
+
+use super::estimate::exported;
+use crate::status::{Counted, Domain, Program};
+
+/// A metric. Its name is followed by its unit, and in samples by `_total` of counters and `_info` of infos.
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    pub(super) unit: Option<&'static str>,
+    pub(super) kind: MetricType,
+    pub(super) help: &'static str,
+}
+
+impl Family {
+    const fn new(name: &'static str, kind: MetricType, help: &'static str) -> Self {
+        Self { name, unit: None, kind, help }
+    }
+
+    const fn in_unit(self, unit: &'static str) -> Self {
+        Self { unit: Some(unit), ..self }
+    }
+}
+
+/// A sample's.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value {
+    Whole(u64),
+    Real(f64),
+}
+
+const fn counter(name: &'static str, help: &'static str) -> Family {
+    Family::new(name, MetricType::Counter, help)
+}
+
+const fn gauge(name: &'static str, help: &'static str) -> Family {
+    Family::new(name, MetricType::Gauge, help)
+}
+
+const fn info(name: &'static str, help: &'static str) -> Family {
+    Family::new(name, MetricType::Info, help)
+}
+
+pub(super) const BUILD: Family =
+    info("fairways_build", "The daemon's version, and the commit that it was built of.");
+pub(super) const POLICY: Family =
+    info("fairways_policy", "The policy, and what is done about its plans: manage or observe.");
+pub(super) const SCHEDULER: Family =
+    info("fairways_scheduler", "By what threads take turns, under a policy that schedules.");
+pub(super) const FAILED: Family = gauge(
+    "fairways_policy_failed",
+    "1 if the policy has failed in a domain, where it is asked no more; else 0.",
+);
+pub(super) const CLOCK: Family =
+    gauge("fairways_clock", "The machine's clock at the last event, from the daemon's start on.")
+        .in_unit("seconds");
+pub(super) const DECISIONS: Family = counter(
+    "fairways_policy_decisions",
+    "Plans by what became of them: applied (observed where nothing is changed), refused by the machine; failed: none, for the policy did.",
+);
+pub(super) const THREADS: Family = counter(
+    "fairways_thread_decisions",
+    "What a policy that schedules said of threads: allowed on CPUs, raised or no longer, ordered a turn's length.",
+);
+pub(super) const ERRORS: Family = counter(
+    "fairways_actuation_errors",
+    "What resctrl or the scheduler did not take, by the name of the error number, or a word where there is none.",
+);
+pub(super) const UNAVAILABLE: Family = counter(
+    "fairways_sample_unavailable",
+    "Windows of all programs in which the event could not be read.",
+);
+pub(super) const WINDOWS: Family = counter(
+    "fairways_sample_windows",
+    "Windows of all programs that ended, of those that are over too.",
+);
+pub(super) const CLOSIDS: Family = gauge(
+    "fairways_closids",
+    "Classes of service: used by Fairways, others (the root's is one), and free.",
+);
+pub(super) const RMIDS: Family = gauge(
+    "fairways_rmids",
+    "Monitoring ids: used by Fairways, others (the root's is one), and free, those in limbo included.",
+);
+pub(super) const STARTED: Family =
+    gauge("process_start_time", "When the daemon began, from 1970 on.").in_unit("seconds");
+pub(super) const CPU: Family = counter("process_cpu", "The daemon's CPU time.").in_unit("seconds");
+pub(super) const RESIDENT: Family =
+    gauge("process_resident_memory", "What of the daemon is in memory.").in_unit("bytes");
+pub(super) const OPEN: Family = gauge("process_open_fds", "The daemon's file descriptors.");
+pub(super) const MOST: Family =
+    gauge("process_max_fds", "How many file descriptors the daemon may have.");
+
+/// What is told of every domain.
+pub(super) const OF_DOMAINS: [(Family, OfDomain); 6] = [
+    (gauge("fairways_domain_ways", "Ways that the policy may give out."), |of| {
+        // A policy that schedules gives out turns instead.
+        of.quantum_ns.is_none().then(|| Value::Whole(of.ways.into()))
+    }),
+    (gauge("fairways_way", "What one way of the cache holds.").in_unit("bytes"), |of| {
+        of.way_bytes.map(Value::Whole)
+    }),
+    (gauge("fairways_clusters", "Clusters of the plan in force."), |of| {
+        of.plan.map(|_| Value::Whole(of.clusters.len() as u64))
+    }),
+    (
+        gauge(
+            "fairways_plan_refused",
+            "1 if the machine refused the last plan, and the one before holds; else 0.",
+        ),
+        |of| Some(Value::Whole(of.refused.is_some().into())),
+    ),
+    (
+        gauge(
+            "fairways_domain_cpus",
+            "CPUs on which threads take turns, under a policy that schedules.",
+        ),
+        |of| cpus(of.cpus.as_deref()),
+    ),
+    (
+        gauge("fairways_quantum", "How long a turn is, under a policy that schedules.")
+            .in_unit("seconds"),
+        |of| of.quantum_ns.map(seconds),
+    ),
+];
+
+/// A domain's value; `None` where it is missing.
+pub(super) type OfDomain = fn(&Domain) -> Option<Value>;
+
+/// A program in a domain.
+pub(super) struct Row<'a> {
+    pub(super) of: &'a Program,
+    pub(super) counted: &'a Counted,
+    pub(super) way_bytes: Option<u64>,
+}
+
+/// Takes a sample, with the labels that it has besides its program's.
+pub(super) type Put<'a> = dyn FnMut(&[(&str, &str)], Value) + 'a;
+
+/// Tells a program's samples; none where they are missing.
+pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
+
+/// What is told of every program, in every domain that it lives in.
+pub(super) const OF_PROGRAMS: [(Family, OfProgram); 22] = [
+    (gauge("fairways_program_ways", "Ways that it may fill."), |row, put| {
+        one(put, row.of.ways.map(|ways| Value::Whole(ways.into())));
+    }),
+    (info("fairways_program_mask", "Which ways those are, as schemata has them."), |row, put| {
+        fact(put, "mask", row.of.mask.as_deref());
+    }),
+    (info("fairways_program_class", "What the policy holds it to be."), |row, put| {
+        fact(put, "class", row.of.class.as_deref());
+    }),
+    (
+        gauge(
+            "fairways_llc_occupancy",
+            "Lines of the cache that it held at the end of its last window.",
+        )
+        .in_unit("bytes"),
+        |row, put| one(put, row.occupancy_bytes().map(Value::Whole)),
+    ),
+    (
+        counter("fairways_mbm_total", "What it moved from and to memory in its windows.")
+            .in_unit("bytes"),
+        |row, put| row.event(4, put),
+    ),
+    (counter("fairways_windows", "Its windows of counters that ended."), |row, put| {
+        put(&[], Value::Whole(row.counted.windows));
+    }),
+    (
+        counter("fairways_window", "How long its windows were together.").in_unit("seconds"),
+        |row, put| {
+            put(&[], seconds(row.counted.window_ns));
+        },
+    ),
+    (
+        counter("fairways_instructions", "Instructions that it retired in its windows."),
+        |row, put| {
+            row.event(0, put);
+        },
+    ),
+    (counter("fairways_cycles", "Core cycles that it ran in its windows."), |row, put| {
+        row.event(1, put);
+    }),
+    (
+        counter(
+            "fairways_llc_references",
+            "Its references to the last-level cache in its windows.",
+        ),
+        |row, put| {
+            row.event(2, put);
+        },
+    ),
+    (
+        counter("fairways_llc_misses", "Its misses of the last-level cache in its windows."),
+        |row, put| {
+            row.event(3, put);
+        },
+    ),
+    (
+        gauge(
+            "fairways_program_slowdown",
+            "How many times longer the policy expects it to take than with the whole cache, or as much as it is fastest with.",
+        )
+        .in_unit("ratio"),
+        |row, put| one(put, row.of.slowdown().map(Value::Real)),
+    ),
+    (
+        gauge(
+            "fairways_estimate",
+            "What else the policy found out of it, by the paper's words, each in its unit.",
+        ),
+        |row, put| {
+            for (what, value) in
+                row.of.estimates.iter().filter(|(what, _)| *what != words::SLOWDOWN.text())
+            {
+                let (what, unit, value) = exported(what, *value);
+                let labels = [("what", what), ("unit", unit.unwrap_or_default())];
+                let count = if unit.is_some() { 2 } else { 1 };
+                put(&labels[..count], Value::Real(value));
+            }
+        },
+    ),
+    (gauge("fairways_program_baseline_ways", "Ways that it was promised."), |row, put| {
+        one(put, row.of.baseline_ways.map(|ways| Value::Whole(ways.into())));
+    }),
+    (
+        gauge("fairways_objective", "What the latency is to be at most, at this percentile.")
+            .in_unit("seconds"),
+        |row, put| row.objective(put, |of| Some(of.slo_ns)),
+    ),
+    (
+        gauge(
+            "fairways_latency",
+            "The latency in the last window, at this percentile; nothing if no request was answered.",
+        )
+        .in_unit("seconds"),
+        |row, put| row.objective(put, |of| of.latency_ns),
+    ),
+    (
+        gauge(
+            "fairways_objective_met",
+            "1 if the objective was met in the last window, 0 if not; nothing if no request was answered.",
+        ),
+        |row, put| {
+            one(put, row.of.objective.and_then(|of| of.met).map(|met| Value::Whole(met.into())))
+        },
+    ),
+    (
+        counter(
+            "fairways_objective_windows",
+            "Windows in which requests were answered, by whether the objective was met.",
+        ),
+        |row, put| {
+            if row.of.objective.is_some() {
+                put(&[("outcome", "met")], Value::Whole(row.counted.met));
+                put(&[("outcome", "missed")], Value::Whole(row.counted.missed));
+            }
+        },
+    ),
+    (counter("fairways_requests", "Requests that it answered in its windows."), |row, put| {
+        one(put, row.counted.requests.map(Value::Whole));
+    }),
+    (
+        gauge("fairways_thread_ordered", "How long the thread's next turn was last ordered to be.")
+            .in_unit("seconds"),
+        |row, put| one(put, row.of.ordered_ns.map(seconds)),
+    ),
+    (
+        gauge(
+            "fairways_thread_cpus",
+            "On how many CPUs the thread may run; nothing while it may on all.",
+        ),
+        |row, put| {
+            one(put, cpus(row.of.cpus.as_deref()));
+        },
+    ),
+    (
+        gauge(
+            "fairways_program_best_effort",
+            "1 if it is background work, whose CPU time others may be given; else 0.",
+        ),
+        |row, put| {
+            put(&[], Value::Whole(row.of.best_effort.into()));
+        },
+    ),
+];
+
+impl Row<'_> {
+    fn event(&self, at: usize, put: &mut Put<'_>) {
+        one(put, self.counted.events[at].map(Value::Whole));
+    }
+
+    /// What it holds, back from ways to bytes: they were divided to within 2^-32 of a way.
+    fn occupancy_bytes(&self) -> Option<u64> {
+        let bytes = self.of.occupancy_ways? * self.way_bytes? as f64;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A cache's size.
+        Some(bytes.round() as u64)
+    }
+
+    fn objective(
+        &self,
+        put: &mut Put<'_>,
+        nanos: impl Fn(&crate::status::Objective) -> Option<u64>,
+    ) {
+        let Some(of) = &self.of.objective else { return };
+        let Some(nanos) = nanos(of) else { return };
+        // As it was asked for: 99.9 is no binary fraction.
+        let percentile = (of.percentile * 1e6).round() / 1e6;
+        put(&[("percentile", &percentile.to_string())], seconds(nanos));
+    }
+}
+
+/// How many CPUs are in a list.
+fn cpus(list: Option<&str>) -> Option<Value> {
+    let set = CpuSet::parse_list(list?, u32::MAX).ok()?;
+    Some(Value::Whole(set.len() as u64))
+}
+
+fn one(put: &mut Put<'_>, value: Option<Value>) {
+    if let Some(value) = value {
+        put(&[], value);
+    }
+}
+
+fn fact(put: &mut Put<'_>, label: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        put(&[(label, text)], Value::Whole(1));
+    }
+}
+
+/// Of nanoseconds.
+pub(super) fn seconds(nanos: u64) -> Value {
+    Value::Real(nanos as f64 / 1e9)
+}

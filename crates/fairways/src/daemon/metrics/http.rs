@@ -1,0 +1,173 @@
+//! As much of HTTP/1.1 as it takes: a request's head, and one answer, after which the connection is closed (RFC 9112).
+
+use std::fmt::Write as _;
+
+/// No request's head is longer, and none has more fields.
+pub(super) const LONGEST: usize = 1 << 13;
+const FIELDS: usize = 64;
+
+const PLAIN_WORDS: &str = "text/plain; charset=utf-8";
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) code: u16,
+    kind: &'static str,
+    pub(super) body: String,
+    /// Whether the head alone is sent.
+    is_head: bool,
+}
+
+impl Answer {
+    /// A page.
+    pub(super) fn page(kind: &'static str, body: String) -> Self {
+        Self { code: 200, kind, body, is_head: false }
+    }
+
+    /// A line, or several.
+    pub(super) fn ok(lines: &str) -> Self {
+        Self::page(PLAIN_WORDS, lines.to_owned())
+    }
+
+    /// Whether something is so: in a line, and why it is not.
+    pub(super) fn of(told: Result<String, String>) -> Self {
+        match told {
+            Ok(line) => Self::ok(&format!("{line}\n")),
+            Err(why) => Self::error(503, &why),
+        }
+    }
+
+    /// What is wrong, in a line.
+    pub(super) fn error(code: u16, why: &str) -> Self {
+        Self { code, ..Self::ok(&format!("{why}\n")) }
+    }
+
+    /// As it is sent.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let Self { code, kind, body, .. } = self;
+        let mut text = format!(
+            "HTTP/1.1 {code} {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n",
+            phrase(*code),
+            body.len()
+        );
+        if *code == 405 {
+            text.push_str("Allow: GET, HEAD\r\n");
+        }
+        let body = if self.is_head { "" } else { body };
+        // To a string, that can't fail.
+        let _ = write!(text, "\r\n{body}");
+        text.into_bytes()
+    }
+}
+
+fn phrase(code: u16) -> &'static str {
+    match code {
+        200 => "OK",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        431 => "Request Header Fields Too Large",
+        503 => "Service Unavailable",
+        _ => "Bad Request",
+    }
+}
+
+/// Answers what has come so far; `None`: there is more to come. `page` tells what there is at a path, for who takes these kinds.
+pub(super) fn respond(came: &[u8], page: &dyn Fn(&str, &str) -> Option<Answer>) -> Option<Answer> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    let is_over = match request.parse(came) {
+        Ok(status) => status.is_complete(),
+        Err(httparse::Error::TooManyHeaders) => {
+            return Some(Answer::error(431, &format!("expected at most {FIELDS} header fields")));
+        }
+        Err(why) => return Some(Answer::error(400, &format!("expected HTTP/1.1: {why}"))),
+    };
+    if !is_over {
+        let is_full = came.len() >= LONGEST;
+        let why = format!("expected a request's head of less than {LONGEST} bytes");
+        return is_full.then(|| Answer::error(431, &why));
+    }
+    let is_head = match request.method {
+        Some("GET") => false,
+        Some("HEAD") => true,
+        _ => return Some(Answer::error(405, "expected GET or HEAD")),
+    };
+    let accept = request.headers.iter().filter(|of| of.name.eq_ignore_ascii_case("accept"));
+    let accept: Vec<&str> = accept.filter_map(|of| std::str::from_utf8(of.value).ok()).collect();
+    let path = request.path.unwrap_or_default();
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let answer = page(path, &accept.join(","));
+    let nothing = || Answer::error(404, "expected /metrics, /healthz, /readyz or /");
+    Some(Answer { is_head, ..answer.unwrap_or_else(nothing) })
+}
+
+/// Whether who takes these kinds would rather have the older text (RFC 9110 §12.5.1); who does not say takes OpenMetrics.
+pub(super) fn wants_plain(accept: &str) -> bool {
+    let of = |kind: &str| {
+        let group = kind.split_once('/').map_or("", |(group, _)| group);
+        let best = accept.split(',').filter_map(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let name = parts.next()?.to_ascii_lowercase();
+            let exact = match name.as_str() {
+                "*/*" => 0,
+                name if name.strip_suffix("/*") == Some(group) => 1,
+                name if name == kind => 2,
+                _ => return None,
+            };
+            let quality = parts.find_map(|part| part.strip_prefix("q="));
+            Some((exact, quality.map_or(Some(1.0), |text| text.parse::<f64>().ok())?))
+        });
+        best.fold((-1, 0.0), |best, next| {
+            if next.0 > best.0 || next.0 == best.0 && next.1 > best.1 { next } else { best }
+        })
+    };
+    of("text/plain").1 > of("application/openmetrics-text").1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_gets_the_kind_that_he_would_rather_have() {
+        for (accept, plain) in [
+            ("", false),
+            ("*/*", false),
+            ("text/plain", true),
+            ("text/*;q=0.5, application/*;q=0.4", true),
+            ("text/html, */*;q=0.1", false),
+            (
+                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                false,
+            ),
+            ("application/openmetrics-text;q=0.2,text/plain;q=0.9", true),
+            ("application/openmetrics-text;q=0,*/*", true),
+            ("application/openmetrics-text; version=1.0.0; q=0.6 , TEXT/PLAIN; q=0.5", false),
+        ] {
+            assert_eq!(wants_plain(accept), plain, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn a_head_is_answered_once_it_is_whole_and_what_is_none_is_told() {
+        let page = |path: &str, _: &str| (path == "/metrics").then(|| Answer::ok("a\n"));
+        let code = |text: &str| respond(text.as_bytes(), &page).map(|answer| answer.code);
+        assert_eq!(code("GET /metrics HTTP/1.1\r\nHost: x\r\n"), None);
+        for (text, wanted) in [
+            ("GET /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n", 200),
+            ("GET /metrics HTTP/1.0\n\n", 200),
+            ("GET /other HTTP/1.1\r\n\r\n", 404),
+            ("POST /metrics HTTP/1.1\r\n\r\n", 405),
+            ("\u{1}\u{2}", 400),
+            ("PRI * HTTP/2.0\r\n\r\n", 400),
+        ] {
+            assert_eq!(code(text), Some(wanted), "{text:?}");
+        }
+        assert_eq!(code(&format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65))), Some(431));
+        assert_eq!(code(&format!("GET /{}", "x".repeat(LONGEST))), Some(431));
+        let head = respond(b"HEAD /metrics HTTP/1.1\r\n\r\n", &page).unwrap().bytes();
+        let head = String::from_utf8(head).unwrap();
+        assert!(head.contains("Content-Length: 2\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+    }
+}

@@ -1,0 +1,176 @@
+//! What the daemon tells Prometheus, and whoever asks whether it is well: HTTP, read only.
+//!
+//! The page is made by prometheus-client, which writes OpenMetrics; [`plain`] makes it the older text for who asks for that. The server
+//! is of the standard library and httparse: tiny_http waits for a slow client without an end, and lets in as many as come.
+
+mod estimate;
+mod families;
+mod http;
+mod page;
+mod plain;
+mod process;
+mod server;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fairways_host::actuate::{Errors, Ids};
+use fairways_host::machine::Host;
+use parking_lot::Mutex;
+
+use super::notify::Pulse;
+use crate::config::Listen;
+use crate::status::Watched;
+use http::Answer;
+use page::Snapshot;
+use process::Process;
+use server::Server;
+
+/// The endpoint, as long as it is there.
+pub(super) struct Metrics {
+    shared: Arc<Shared>,
+    server: Server,
+}
+
+/// What answers are made of.
+struct Shared {
+    watched: Arc<Mutex<Watched>>,
+    pulse: Pulse,
+    /// Whether the machine is looked after.
+    begun: AtomicBool,
+    means: Mutex<Means>,
+}
+
+/// What is known of the means by which policies act.
+#[derive(Clone, Debug, Default)]
+struct Means {
+    closids: Option<Ids>,
+    rmids: Option<Ids>,
+    errors: Errors,
+}
+
+impl Metrics {
+    /// Answers there from now on.
+    ///
+    /// # Errors
+    /// If the address is taken, or can't be used.
+    pub(super) fn start(
+        at: &Listen,
+        watched: Arc<Mutex<Watched>>,
+        pulse: Pulse,
+    ) -> io::Result<Self> {
+        let (begun, means) = (AtomicBool::new(false), Mutex::default());
+        let shared = Arc::new(Shared { watched, pulse, begun, means });
+        let answering = Arc::clone(&shared);
+        let server =
+            Server::start(at, Arc::new(move |path, accept| answering.answer(path, accept)))?;
+        Ok(Self { shared, server })
+    }
+
+    /// Where it listens: with the port that the system chose, if it was left to it.
+    pub(super) fn at(&self) -> &Listen {
+        self.server.at()
+    }
+
+    /// The machine is looked after from now on.
+    pub(super) fn begun(&self) {
+        self.shared.begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes in what is not told by events and actions, whenever it is shown the host.
+    pub(super) fn see(&self) -> impl Fn(&Host) + 'static {
+        let shared = Arc::clone(&self.shared);
+        move |host| shared.see(host)
+    }
+}
+
+impl Shared {
+    fn see(&self, host: &Host) {
+        let actuator = host.actuator();
+        let means = &mut *self.means.lock();
+        means.closids = actuator.map(|of| of.closids());
+        means.rmids = actuator.and_then(|of| of.rmids());
+        if means.errors != *host.errors() {
+            means.errors.clone_from(host.errors());
+        }
+    }
+
+    /// Answers who asks for this path; `None`: there is no such page.
+    fn answer(&self, path: &str, accept: &str) -> Option<Answer> {
+        match path {
+            "/" => Some(Answer::ok(
+                "fairways: /metrics for Prometheus, /healthz whether the daemon goes on, /readyz whether its policy is in force\n",
+            )),
+            "/metrics" => Some(self.metrics(accept)),
+            "/healthz" => Some(Answer::of(self.pulse.beats().map(|()| "ok".to_owned()))),
+            "/readyz" => Some(Answer::of(self.is_ready().map(|()| "ready".to_owned()))),
+            _ => None,
+        }
+    }
+
+    fn metrics(&self, accept: &str) -> Answer {
+        // The loop waits for no page to be written: it is written of a copy.
+        let (status, totals) = {
+            let watched = self.watched.lock();
+            (watched.status.clone(), watched.totals.clone())
+        };
+        let means = self.means.lock().clone();
+        let process = Process::now();
+        let Ok(text) = (Snapshot { status, totals, means, process }).page() else {
+            return Answer::of(Err("the page could not be written".to_owned()));
+        };
+        if http::wants_plain(accept) {
+            Answer::page(plain::TYPE, plain::plain(&text))
+        } else {
+            Answer::page(page::TYPE, text)
+        }
+    }
+
+    /// Whether a policy is in force; why not, if not.
+    fn is_ready(&self) -> Result<(), String> {
+        if !self.begun.load(Ordering::Relaxed) {
+            return Err("it has not begun yet, or has ended".to_owned());
+        }
+        let watched = self.watched.lock();
+        if let Some(why) = &watched.status.failed {
+            return Err(format!("the policy has failed: {why}"));
+        }
+        let refused = |of: &crate::status::Domain| Some((of.id, of.refused.clone()?));
+        match watched.status.domains.iter().find_map(refused) {
+            Some((domain, why)) => {
+                Err(format!("domain {domain}: the last plan was refused: {why}"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::{Domain, Status};
+
+    #[test]
+    fn a_policy_that_failed_or_is_not_in_force_is_not_ready() {
+        let watched = Arc::new(Mutex::new(Watched::new(Status::default())));
+        let shared = Shared {
+            watched: Arc::clone(&watched),
+            pulse: Pulse::new(std::time::Duration::from_secs(30)),
+            begun: AtomicBool::new(false),
+            means: Mutex::default(),
+        };
+        let code = |path: &str| shared.answer(path, "").map(|of| of.code);
+        assert_eq!((code("/healthz"), code("/readyz"), code("/x")), (Some(200), Some(503), None));
+        shared.begun.store(true, Ordering::Relaxed);
+        assert_eq!(code("/readyz"), Some(200));
+        let refused = Some("why".to_owned());
+        watched.lock().status.domains.push(Domain { refused, ..Domain::default() });
+        assert_eq!(code("/readyz"), Some(503));
+        watched.lock().status.domains.clear();
+        watched.lock().status.failed = Some("a test's".to_owned());
+        let answer = shared.answer("/readyz", "").unwrap();
+        assert_eq!((answer.code, &answer.body[..]), (503, "the policy has failed: a test's\n"));
+        assert_eq!(code("/healthz"), Some(200));
+    }
+}

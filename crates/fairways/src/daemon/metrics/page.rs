@@ -1,0 +1,229 @@
+//! The page of metrics. What is missing has no sample.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeGaugeValue, GaugeValueEncoder, MetricEncoder, NoLabelSet, text,
+};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::Means;
+use super::families::{self, Family, OF_DOMAINS, OF_PROGRAMS, Row, Value, seconds};
+use super::process::Process;
+use crate::status::{Counted, EVENTS, OCCUPANCY, Program, Status, Totals};
+
+/// Its media type.
+pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The commit that it was built of, as `--version` has it; nothing where no git told.
+const COMMIT: &str = env!("FAIRWAYS_HASH");
+
+/// All that a page is made of.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) status: Status,
+    pub(super) totals: Totals,
+    pub(super) means: Means,
+    pub(super) process: Process,
+}
+
+impl Snapshot {
+    /// The page, as OpenMetrics.
+    ///
+    /// # Errors
+    /// None that is known: a string takes all.
+    pub(super) fn page(self) -> Result<String, fmt::Error> {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(self));
+        let mut page = String::new();
+        text::encode(&mut page, &registry)?;
+        Ok(page)
+    }
+
+    fn daemon(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Self { status, totals, means, .. } = self;
+        let (policy, mode) = (status.policy.as_str(), status.mode.as_str());
+        let build = [("version", status.version.as_str()), ("commit", COMMIT)];
+        let told = build.len() - usize::from(COMMIT.is_empty());
+        family(to, &families::BUILD, |put| put.fact(&build[..told]))?;
+        family(to, &families::POLICY, |put| put.fact(&[("policy", policy), ("mode", mode)]))?;
+        family(to, &families::SCHEDULER, |put| match &status.scheduler {
+            Some(scheduler) => put.fact(&[("scheduler", scheduler)]),
+            None => Ok(()),
+        })?;
+        single(to, &families::FAILED, Some(Value::Whole(status.failed.is_some().into())))?;
+        single(to, &families::CLOCK, Some(seconds(status.now_ns)))?;
+        let done = if mode == "manage" { "applied" } else { "observed" };
+        labelled(
+            to,
+            &families::DECISIONS,
+            &[("policy", policy)],
+            "outcome",
+            [(done, totals.planned), ("refused", totals.refused), ("failed", totals.failed)],
+        )?;
+        let kinds =
+            [("allowed", totals.allowed), ("raised", totals.raised), ("ordered", totals.ordered)];
+        let kinds = kinds.into_iter().filter(|_| status.scheduler.is_some());
+        labelled(to, &families::THREADS, &[("policy", policy)], "kind", kinds)?;
+        labelled(to, &families::ERRORS, &[], "errno", means.errors.iter())?;
+        let events = EVENTS.iter().map(|(name, _)| *name).zip(totals.missing);
+        let events = events.chain([(OCCUPANCY, totals.missing_occupancy)]);
+        labelled(to, &families::UNAVAILABLE, &[], "event", events)?;
+        single(to, &families::WINDOWS, Some(Value::Whole(totals.windows)))?;
+        for (family, ids) in [(&families::CLOSIDS, means.closids), (&families::RMIDS, means.rmids)]
+        {
+            let states =
+                ids.map(|of| [("used", of.used), ("others", of.others), ("free", of.free)]);
+            labelled(to, family, &[], "state", states.into_iter().flatten())?;
+        }
+        Ok(())
+    }
+
+    fn domains(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let domains: Vec<_> =
+            self.status.domains.iter().map(|of| (of.id.to_string(), of)).collect();
+        for (of_family, value) in &OF_DOMAINS {
+            family(to, of_family, |put| {
+                domains.iter().try_for_each(|(id, of)| match value(of) {
+                    Some(value) => put.sample(&[("domain", id)], value),
+                    None => Ok(()),
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    fn programs(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        const NOTHING: &Counted = &Counted::NOTHING;
+        let Self { status, totals, .. } = self;
+        let rows: Vec<(String, String, Row<'_>)> = named(&status.programs)
+            .into_iter()
+            .map(|((name, id), of)| {
+                let domain = status.domains.iter().find(|domain| domain.id == id);
+                let counted = totals.of(id, of.app).unwrap_or(NOTHING);
+                let way_bytes = domain.and_then(|domain| domain.way_bytes);
+                (name, id.to_string(), Row { of, counted, way_bytes })
+            })
+            .collect();
+        for (of_family, tell) in &OF_PROGRAMS {
+            family(to, of_family, |put| {
+                rows.iter().try_for_each(|(name, domain, row)| {
+                    let mut done = Ok(());
+                    let here = [("program", name.as_str()), ("domain", domain)];
+                    tell(row, &mut |more, value| {
+                        let labels: Vec<(&str, &str)> = here.iter().chain(more).copied().collect();
+                        done = done.and(put.sample(&labels, value));
+                    });
+                    done
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    fn process(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let of = &self.process;
+        single(to, &families::STARTED, of.start_seconds.map(Value::Real))?;
+        single(to, &families::CPU, of.cpu_seconds.map(Value::Real))?;
+        single(to, &families::RESIDENT, of.resident_bytes.map(Value::Whole))?;
+        single(to, &families::OPEN, of.open_fds.map(Value::Whole))?;
+        single(to, &families::MOST, of.max_fds.map(Value::Whole))
+    }
+}
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.daemon(&mut encoder)?;
+        self.domains(&mut encoder)?;
+        self.programs(&mut encoder)?;
+        self.process(&mut encoder)
+    }
+}
+
+/// Programs by name and domain; no two of a domain have the same.
+fn named(programs: &[Program]) -> BTreeMap<(String, u32), &Program> {
+    programs.iter().map(|of| ((of.name.clone(), of.domain), of)).collect()
+}
+
+/// Where the samples of a metric go.
+struct Samples<'a> {
+    to: MetricEncoder<'a>,
+    kind: MetricType,
+}
+
+impl Samples<'_> {
+    fn fact(&mut self, labels: &[(&str, &str)]) -> fmt::Result {
+        self.sample(labels, Value::Whole(1))
+    }
+
+    fn sample(&mut self, labels: &[(&str, &str)], value: Value) -> fmt::Result {
+        match (self.kind, labels) {
+            (MetricType::Info, _) => self.to.encode_info(&labels),
+            (_, []) => encode(&mut self.to, self.kind, value),
+            _ => encode(&mut self.to.encode_family(&labels)?, self.kind, value),
+        }
+    }
+}
+
+fn encode(to: &mut MetricEncoder<'_>, kind: MetricType, value: Value) -> fmt::Result {
+    match (kind, value) {
+        (MetricType::Counter, Value::Whole(count)) => {
+            to.encode_counter::<NoLabelSet, _, f64>(&count, None)
+        }
+        (MetricType::Counter, Value::Real(count)) => {
+            to.encode_counter::<NoLabelSet, _, f64>(&count, None)
+        }
+        _ => to.encode_gauge(&value),
+    }
+}
+
+impl EncodeGaugeValue for Value {
+    fn encode(&self, encoder: &mut GaugeValueEncoder<'_>) -> fmt::Result {
+        match *self {
+            Self::Real(value) => EncodeGaugeValue::encode(&value, encoder),
+            Self::Whole(value) => match i64::try_from(value) {
+                Ok(value) => EncodeGaugeValue::encode(&value, encoder),
+                Err(_) => EncodeGaugeValue::encode(&(value as f64), encoder),
+            },
+        }
+    }
+}
+
+/// A metric and its samples. One without any is told all the same: it is known, and missing.
+fn family(
+    to: &mut DescriptorEncoder<'_>,
+    of: &Family,
+    tell: impl FnOnce(&mut Samples<'_>) -> fmt::Result,
+) -> fmt::Result {
+    let unit = of.unit.map(|unit| Unit::Other(unit.to_owned()));
+    let to = to.encode_descriptor(of.name, of.help, unit.as_ref(), of.kind)?;
+    tell(&mut Samples { to, kind: of.kind })
+}
+
+/// A metric of one sample.
+fn single(to: &mut DescriptorEncoder<'_>, of: &Family, value: Option<Value>) -> fmt::Result {
+    family(to, of, |put| value.map_or(Ok(()), |value| put.sample(&[], value)))
+}
+
+/// A metric with a sample for each value of a label.
+fn labelled<'a>(
+    to: &mut DescriptorEncoder<'_>,
+    of: &Family,
+    here: &[(&str, &str)],
+    label: &str,
+    samples: impl IntoIterator<Item = (&'a str, u64)>,
+) -> fmt::Result {
+    family(to, of, |put| {
+        samples.into_iter().try_for_each(|(name, count)| {
+            let labels: Vec<(&str, &str)> = here.iter().copied().chain([(label, name)]).collect();
+            put.sample(&labels, Value::Whole(count))
+        })
+    })
+}
+
+#[cfg(test)]
+#[path = "page/tests.rs"]
+mod tests;

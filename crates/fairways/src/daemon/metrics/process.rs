@@ -1,0 +1,74 @@
+//! What the kernel tells of the daemon's own process: the metrics that every Prometheus client has, by their names.
+
+use std::fs;
+
+use rustix::param::{clock_ticks_per_second, page_size};
+
+/// What is known of it. What can't be read is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Process {
+    /// When it began, in seconds since 1970, and the CPU time that it has taken.
+    pub(super) start_seconds: Option<f64>,
+    pub(super) cpu_seconds: Option<f64>,
+    /// What of it is in memory.
+    pub(super) resident_bytes: Option<u64>,
+    /// Its descriptors, and how many it may have.
+    pub(super) open_fds: Option<u64>,
+    pub(super) max_fds: Option<u64>,
+}
+
+impl Process {
+    /// As it is now.
+    pub(super) fn now() -> Self {
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let of_system = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let booted = of_system.lines().find_map(|line| line.strip_prefix("btime "));
+        let open = fs::read_dir("/proc/self/fd").ok().map(|found| found.count() as u64);
+        let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        let booted = booted.and_then(|text| text.trim().parse().ok());
+        Self {
+            // One of them is what it is counted by.
+            open_fds: open.map(|count| count.saturating_sub(1)),
+            max_fds: limits.current,
+            ..Self::of(&stat, booted).unwrap_or_default()
+        }
+    }
+
+    /// What `/proc/PID/stat` says (proc_pid_stat(5)), on a machine that booted then.
+    fn of(stat: &str, booted: Option<u64>) -> Option<Self> {
+        // The name, in parentheses, may hold anything; the state, field 3, is behind it.
+        let (_, behind) = stat.rsplit_once(") ")?;
+        let fields: Vec<&str> = behind.split(' ').collect();
+        let field = |number: usize| fields.get(number - 3)?.trim().parse::<u64>().ok();
+        #[allow(clippy::cast_precision_loss)] // Of centuries.
+        let seconds = |ticks: u64| ticks as f64 / clock_ticks_per_second() as f64;
+        let (user, system) = (field(14), field(15));
+        #[allow(clippy::cast_precision_loss)] // Likewise.
+        let start = field(22).zip(booted).map(|(ticks, booted)| booted as f64 + seconds(ticks));
+        Some(Self {
+            start_seconds: start,
+            cpu_seconds: user.zip(system).map(|(user, system)| seconds(user + system)),
+            resident_bytes: field(24).map(|pages| pages * page_size() as u64),
+            ..Self::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_anything_and_what_is_not_told_is_missing() {
+        let stat = "7 (a) R 9) S 1 7 7 0 -1 4 5 0 0 0 150 50 0 0 20 0 3 0 200 4096 10 99\n";
+        let of = Process::of(stat, Some(1000)).unwrap();
+        let tick = 1.0 / clock_ticks_per_second() as f64;
+        assert_eq!(of.cpu_seconds, Some(200.0 * tick));
+        assert_eq!(of.start_seconds, Some(1000.0 + 200.0 * tick));
+        assert_eq!(of.resident_bytes, Some(10 * page_size() as u64));
+        let of = Process::of("7 (a) S 1", None).unwrap();
+        assert_eq!((of.cpu_seconds, of.start_seconds, of.resident_bytes), (None, None, None));
+        let now = Process::now();
+        assert!(now.resident_bytes.unwrap() > 0 && now.open_fds.unwrap() > 0);
+    }
+}

@@ -1,0 +1,265 @@
+//! A scheduler in the kernel, as a host knows schedulers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use fairways_core::{AppId, Counters};
+use fairways_host::actuate::{OpenError, Restored};
+use fairways_host::counters::perf::events::{self, Field};
+use fairways_host::counters::perf::on_cpus;
+use fairways_host::schedule::ledger::Ledger;
+use fairways_host::schedule::{Given, Scheduler, Settings, Told, Turn, Who};
+use fairways_resctrl::language::CpuSet;
+use fairways_sched_ext as kernel;
+
+/// `SCHED_EXT` of sched(7).
+const SCHED_EXT: i32 = 7;
+
+/// How long to wait where the ledger can't be written: threads stay the kernel's meanwhile.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The scheduler in the kernel, and what is to be put back: the scheduling policies that threads had.
+struct SchedExt {
+    inner: kernel::Scheduler,
+    ledger: Ledger,
+    /// What each slot of a turn's counters is.
+    fields: Vec<Field>,
+    threads: BTreeMap<AppId, i32>,
+    by_thread: HashMap<i32, AppId>,
+    /// Those that are to be put under it.
+    entering: Vec<i32>,
+    /// When that is to be tried again, where they could not be written down.
+    again: Option<Instant>,
+    told: kernel::Told,
+    /// Records that had no room, as last told.
+    lost: u64,
+}
+
+/// Loads it; no thread is under it yet.
+pub(super) fn open(settings: &Settings) -> Result<Box<dyn Scheduler>, OpenError> {
+    supported().map_err(OpenError::NotSupported)?;
+    let (ledger, restored) = Ledger::open(settings)?;
+    super::say(&restored);
+    let (counters, fields) = counters(settings);
+    let asked = kernel::Settings { quantum: settings.quantum, counters, ..Default::default() };
+    let inner = kernel::Scheduler::load(&asked);
+    let inner = inner.map_err(|why| OpenError::NotSupported(why.to_string()))?;
+    Ok(Box::new(SchedExt {
+        inner,
+        ledger,
+        fields,
+        threads: BTreeMap::new(),
+        by_thread: HashMap::new(),
+        entering: Vec::new(),
+        again: None,
+        told: kernel::Told::default(),
+        lost: 0,
+    }))
+}
+
+/// Why it can't be loaded, as far as can be told without trying.
+pub(super) fn supported() -> Result<(), String> {
+    kernel::supported()
+}
+
+/// What CPUs count, and which of it is in which slot; nothing where there is no PMU.
+fn counters(settings: &Settings) -> (Vec<kernel::CpuCounter>, Vec<Field>) {
+    let chosen = settings.events.clone().or_else(|| {
+        let devices = settings.sysfs.join("bus/event_source/devices");
+        let cpu = events::Cpu::read(&settings.proc.join("cpuinfo"), &devices).ok()?;
+        Some(events::for_cpu(&cpu))
+    });
+    let online = std::fs::read_to_string(settings.sysfs.join("devices/system/cpu/online"));
+    let online = online.ok().and_then(|list| CpuSet::parse_list(list.trim(), 8192).ok());
+    let (Some(chosen), Some(online)) = (chosen, online) else { return Default::default() };
+    let (mut fields, mut counters) = (Vec::new(), Vec::new());
+    for on_cpus::OnCpu { cpu, field, event } in on_cpus::open(&chosen, &online) {
+        let slot = fields.iter().position(|known| *known == field).unwrap_or_else(|| {
+            fields.push(field);
+            fields.len() - 1
+        });
+        counters.push(kernel::CpuCounter { cpu, slot, event });
+    }
+    (counters, fields)
+}
+
+/// As the system would say it, with the thread that it is of.
+fn failed(why: kernel::Error) -> io::Error {
+    match &why {
+        kernel::Error::Thread { source, .. } => io::Error::new(source.kind(), why),
+        _ => io::Error::other(why),
+    }
+}
+
+/// A thread that has ended is no failure.
+fn unless_gone(done: Result<(), kernel::Error>) -> io::Result<()> {
+    const ESRCH: i32 = rustix::io::Errno::SRCH.raw_os_error();
+    match done {
+        Err(kernel::Error::Thread { source, .. }) if source.raw_os_error() == Some(ESRCH) => Ok(()),
+        done => done.map_err(failed),
+    }
+}
+
+impl SchedExt {
+    fn with(
+        &self,
+        app: AppId,
+        ask: impl FnOnce(&kernel::Scheduler, i32) -> Result<(), kernel::Error>,
+    ) -> io::Result<()> {
+        let Some(&thread) = self.threads.get(&app) else { return Ok(()) };
+        unless_gone(ask(&self.inner, thread))
+    }
+
+    /// What a thread's policy was before it was ours: one that a managed thread has made has inherited ours.
+    fn before(&self, thread: i32) -> Option<i32> {
+        let now = kernel::Before::of(thread).ok()?;
+        if !now.is_ext() {
+            return Some(now.policy);
+        }
+        let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line?.trim().parse().ok()
+        };
+        let known = self.ledger.policy_before(field("Tgid:")?, field("PPid:")?, now.policy);
+        Some(known.unwrap_or(now.policy))
+    }
+
+    fn turn(&self, turn: &kernel::Turn) -> Turn {
+        let mut counters = Counters::default();
+        for (field, value) in self.fields.iter().zip(turn.counters) {
+            *field.of(&mut counters) = value;
+        }
+        let who = match turn.who {
+            kernel::Who::Idle => Who::Idle,
+            kernel::Who::Other => Who::Other,
+            kernel::Who::Thread(key) => Who::Thread(AppId(key)),
+        };
+        Turn { cpu: turn.cpu, who, span: turn.span, counters, goes_on: turn.goes_on }
+    }
+}
+
+impl Scheduler for SchedExt {
+    fn name(&self) -> &'static str {
+        "sched_ext"
+    }
+
+    fn quantum(&self) -> Duration {
+        self.inner.quantum()
+    }
+
+    fn begin(&mut self, app: AppId, thread: i32) -> io::Result<()> {
+        unless_gone(self.inner.add(thread, app.0))?;
+        self.threads.insert(app, thread);
+        self.by_thread.insert(thread, app);
+        self.entering.push(thread);
+        Ok(())
+    }
+
+    fn end(&mut self, app: AppId) {
+        let Some(thread) = self.threads.remove(&app) else { return };
+        if self.by_thread.get(&thread) != Some(&app) {
+            // It has ended, and its number is another's that was taken in since.
+            return;
+        }
+        self.by_thread.remove(&thread);
+        self.entering.retain(|other| *other != thread);
+        if let Err(why) = self.ledger.end(&[thread]) {
+            tracing::error!("thread {thread}: {why}");
+        }
+        // It may have ended, or its number may be another's, of which nothing is known.
+        let _ = self.inner.remove(thread);
+    }
+
+    fn allow(&mut self, app: AppId, cpus: &CpuSet) -> io::Result<()> {
+        let mut words = Vec::new();
+        for cpu in cpus.iter() {
+            let word = (cpu / 64) as usize;
+            words.resize(words.len().max(word + 1), 0u64);
+            words[word] |= 1 << (cpu % 64);
+        }
+        self.with(app, |inner, thread| inner.allow(thread, &words).map(drop))
+    }
+
+    fn raise(&mut self, app: AppId, raised: bool) -> io::Result<()> {
+        self.with(app, |inner, thread| inner.raise(thread, raised))
+    }
+
+    fn order(&mut self, app: AppId, time: Duration) -> io::Result<()> {
+        self.with(app, |inner, thread| inner.order(thread, time))
+    }
+
+    /// Threads are put under it together: that is one line of the ledger's, which is on disk before.
+    fn settle(&mut self) -> io::Result<()> {
+        if self.again.is_some_and(|again| Instant::now() < again) {
+            return Ok(());
+        }
+        let entering = std::mem::take(&mut self.entering);
+        let before = |&thread: &i32| Some((thread, self.before(thread)?, SCHED_EXT));
+        let changes: Vec<(i32, i32, i32)> = entering.iter().filter_map(before).collect();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        if let Err(why) = self.ledger.policy(&changes) {
+            self.entering = entering;
+            self.again = Some(Instant::now() + AGAIN);
+            return Err(io::Error::other(why));
+        }
+        self.again = None;
+        let mut done = Ok(());
+        for (thread, ..) in changes {
+            done = done.and(unless_gone(self.inner.enter(thread).map(drop)));
+        }
+        done
+    }
+
+    fn close(mut self: Box<Self>) -> Restored {
+        self.ledger.end_all().unwrap_or_else(|why| {
+            tracing::error!("{why}");
+            Restored::default()
+        })
+    }
+
+    fn watch(&mut self, shortest: Option<Duration>) -> io::Result<()> {
+        self.inner.watch(shortest).map_err(failed)
+    }
+
+    fn attention(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.inner.fd()]
+    }
+
+    fn turns(&mut self, told: &mut Told) -> io::Result<()> {
+        // A thread that can't be put under it, or not yet, does not end it for the others.
+        if let Err(why) = self.settle() {
+            tracing::warn!("not all threads are under it: {why}");
+        }
+        let mut new = std::mem::take(&mut self.told);
+        let done = self.inner.turns(&mut new).map_err(failed);
+        told.turns.extend(new.turns.drain(..).map(|turn| self.turn(&turn)));
+        let given = new.given.drain(..).map(|given| Given {
+            app: AppId(given.key),
+            cpu: given.cpu,
+            ordered: given.ordered,
+            ran: given.ran,
+            at: given.at,
+        });
+        told.given.extend(given);
+        if new.lost > self.lost {
+            tracing::warn!(lost = new.lost - self.lost, "turns were not told: there was no room");
+            self.lost = new.lost;
+        }
+        self.told = new;
+        done
+    }
+}
+
+/// The kernel takes threads back by itself; their policies are put back here.
+impl Drop for SchedExt {
+    fn drop(&mut self) {
+        if let Err(why) = self.ledger.end_all() {
+            tracing::error!("{why}");
+        }
+    }
+}

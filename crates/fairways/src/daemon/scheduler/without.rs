@@ -1,0 +1,14 @@
+//! In the place of a scheduler in the kernel, where this program was built without one.
+
+use fairways_host::actuate::OpenError;
+use fairways_host::schedule::{Scheduler, Settings};
+
+const WHY: &str = "this fairways was built without it (cargo build --features sched-ext)";
+
+pub(super) fn open(_: &Settings) -> Result<Box<dyn Scheduler>, OpenError> {
+    Err(OpenError::NotSupported(WHY.to_owned()))
+}
+
+pub(super) fn supported() -> Result<(), String> {
+    Err(WHY.to_owned())
+}

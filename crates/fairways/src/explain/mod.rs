@@ -1,0 +1,108 @@
+//! `fairways explain`: the last decisions, and why each was taken.
+
+mod text;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::args::Explain;
+use crate::journal::Followed;
+use crate::status::{Decision, Said, share_of};
+use crate::world::number;
+use crate::{BadInput, daemon};
+
+/// Nobody wants to see more decisions; no more than the last 256 are known.
+const MOST: usize = 1_000_000;
+
+/// What is printed with --json.
+#[derive(Serialize)]
+struct Told<'a> {
+    /// Of [`Decision`].
+    schema: u32,
+    /// The oldest first.
+    decisions: Vec<&'a Decision>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Explain, out: &mut dyn Write) -> anyhow::Result<()> {
+    let last = number(&args.last, "--last", 1, MOST)?;
+    let decisions = match &args.journal {
+        None => daemon::decisions(args.control.as_deref())?,
+        Some(path) => {
+            let mut followed = Followed::open(path)?;
+            while followed.step()? {}
+            followed.watched.decisions.kept().cloned().collect()
+        }
+    };
+    let about = args.program.as_deref();
+    let mut chosen = match about {
+        None => decisions.iter().map(|of| of.number).collect(),
+        Some(name) => about_it(&decisions, name),
+    };
+    if let Some(name) = about
+        && chosen.is_empty()
+    {
+        let names = text::names(&decisions);
+        let known = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+        let said = "expected a program of the last decisions, which are about";
+        return Err(BadInput(format!("{name}: {said} {known}")).into());
+    }
+    let skip = chosen.len().saturating_sub(last);
+    chosen.drain(..skip);
+    let shown = |of: &&Decision| chosen.binary_search(&of.number).is_ok();
+    if args.json {
+        let decisions = decisions.iter().filter(shown).collect();
+        serde_json::to_writer(&mut *out, &Told { schema: crate::status::SCHEMA, decisions })?;
+        writeln!(out)?;
+    } else if decisions.is_empty() {
+        writeln!(out, "nothing was decided yet")?;
+    } else {
+        text::print(&decisions, &|of| shown(&of), args.program.as_deref(), out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Those that are to be shown, by their numbers, in sentences: what happened, what was done about it and why, and below it, indented,
+/// what was held of whom.
+pub(crate) fn sentences(
+    decisions: &[Decision],
+    numbers: &[u64],
+    about: Option<&str>,
+) -> Vec<String> {
+    let mut told = Vec::new();
+    // Writing to memory does not fail.
+    let _ = text::print(decisions, &|of| numbers.contains(&of.number), about, &mut told);
+    String::from_utf8_lossy(&told).lines().map(str::to_owned).collect()
+}
+
+/// The decisions that say or do something about a program. A plan does if the program's ways in that domain are others than before.
+pub(crate) fn about_it(decisions: &[Decision], name: &str) -> Vec<u64> {
+    let mut ways = BTreeMap::new();
+    let mut about = Vec::new();
+    for decision in decisions {
+        let mut is_about = false;
+        for said in &decision.said {
+            is_about |= match said {
+                Said::Planned { clusters, .. } => {
+                    share_of(clusters, name).is_some_and(|(share, _)| {
+                        ways.insert(decision.domain, &share.mask) != Some(&share.mask)
+                    })
+                }
+                _ => said.names(name),
+            };
+        }
+        if is_about {
+            about.push(decision.number);
+        }
+        if decision.ended.iter().any(|ended| ended == name) {
+            ways.remove(&decision.domain);
+        }
+    }
+    about
+}
+
+#[cfg(test)]
+mod tests;

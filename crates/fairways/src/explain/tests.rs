@@ -1,0 +1,218 @@
+//! Decisions of a policy, explained.
+
+use std::time::Duration;
+
+use fairways_core::{
+    Action, AppId, Counters, Event, Llc, Partition, PartitionError, PlanId, Q32, Sample, ThreadId,
+    Time, WayMask, Ways, Wish,
+};
+use fairways_policy::lfoc::SAMPLING;
+use fairways_policy::words;
+
+use super::*;
+use crate::status::{Outcome, Plain, Status, Watched};
+
+/// LFOC's words about two programs, and a plan for both.
+fn watched() -> Watched {
+    let mut watched = Watched::new(Status::default());
+    let mut tell = |at: u64, event: Event, actions: &[Action<'_>]| {
+        let name = |app: AppId| ["lbm", "xalancbmk"][app.0 as usize].to_owned();
+        watched.event(0, Time::from_nanos(at * 1_000_000), &event, &Plain, name);
+        for action in actions {
+            let is_refused = matches!(action, Action::Partition { plan: PlanId(4), .. });
+            watched.action(0, action, &Plain, !is_refused);
+        }
+    };
+    let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
+    tell(0, Event::Machine(Llc::with_ways(Ways::new(8).unwrap())), &[]);
+    tell(0, started(0), &[]);
+    let both = |masks: [u32; 2]| {
+        let mut partition = Partition::default();
+        for (number, mask) in (0..).zip(masks) {
+            partition.add_cluster(WayMask::from_bits(mask));
+            partition.place(AppId(number), number);
+        }
+        partition
+    };
+    let plan =
+        |plan, partition, reason| Action::Partition { plan: PlanId(plan), partition, reason };
+    let sampling = [both([0x1, 0xfe]), both([0x3, 0xfc]), both([0x7, 0xf8])];
+    tell(1, started(1), &[plan(0, &sampling[0], SAMPLING)]);
+    tell(2, Event::Woke, &[plan(1, &sampling[1], SAMPLING)]);
+    tell(3, Event::Woke, &[plan(2, &sampling[2], SAMPLING)]);
+    let thread = ThreadId::first_of(AppId(1));
+    let estimated = |what, value| Action::Estimated { thread, what, value, raw: 0 };
+    let (class, reason) = ("sensitive", "it gains by more cache");
+    let sample = Sample {
+        app: AppId(1),
+        counters: Counters::default(),
+        occupancy: None,
+        window: Duration::from_millis(1),
+        plan: None,
+        straddled: false,
+    };
+    let last = both([0x1, 0x3e]);
+    tell(
+        4,
+        Event::Sampled(sample),
+        &[
+            Action::Watch {
+                app: AppId(1),
+                every: fairways_core::Every::Time(Duration::from_secs(1)),
+            },
+            Action::Classified { app: AppId(1), class, reason },
+            estimated(words::CRITICAL_SIZE.text(), Q32::ratio(4, 1)),
+            estimated(words::LOOKAHEAD.text(), Q32::ratio(5, 1)),
+            estimated(words::SLOWDOWN.text(), Q32::ratio(41, 40)),
+            plan(3, &last, "lookahead"),
+        ],
+    );
+    tell(5, Event::Woke, &[Action::Wake { at: Time::ZERO }]);
+    let cramped = both([0x1, 0x3c]);
+    tell(6, Event::Woke, &[plan(4, &cramped, "lookahead")]);
+    let why = PartitionError::NotPlaced { app: AppId(0) };
+    tell(6, Event::Refused { plan: PlanId(4), why }, &[]);
+    // What was refused is no one's before.
+    tell(7, Event::Woke, &[plan(5, &both([0x3, 0x3e]), "lookahead")]);
+    watched
+}
+
+fn printed(about: Option<&str>) -> String {
+    let decisions: Vec<Decision> = watched().decisions.kept().cloned().collect();
+    let chosen = about.map(|name| about_it(&decisions, name));
+    let shown = |of: &Decision| chosen.as_ref().is_none_or(|chosen| chosen.contains(&of.number));
+    let mut out = Vec::new();
+    text::print(&decisions, &shown, about, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_decision_is_told_with_what_it_rests_on() {
+    let expected = [
+        &format!(
+            "    0.003 s  the policy's period was over: plan 2, {SAMPLING} (and 2 like it before)"
+        ),
+        "             3 ways 0x7: lbm (2 before)",
+        "             5 ways 0xf8: xalancbmk (6 before)",
+        "    0.004 s  a window of xalancbmk ended: plan 3, lookahead",
+        "             xalancbmk: sensitive, critical size 4 ways, lookahead 5 ways, slowdown 1.025 (it gains by more cache)",
+        "             1 way 0x1: lbm (3 before)",
+        "             5 ways 0x3e: xalancbmk",
+        "    0.006 s  the policy's period was over: plan 4, lookahead; refused: app 0 runs and is in no cluster",
+        "             1 way 0x1: lbm",
+        "             4 ways 0x3c: xalancbmk (5 before)",
+        "    0.007 s  the policy's period was over: plan 5, lookahead",
+        "             2 ways 0x3: lbm (1 before)",
+        "             5 ways 0x3e: xalancbmk",
+    ];
+    assert_eq!(printed(None).lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn of_one_program_its_own_chain_is_told() {
+    let text = printed(Some("xalancbmk"));
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let held = "xalancbmk: sensitive, critical size 4 ways, lookahead 5 ways, slowdown 1.025 (it gains by more cache)";
+    assert_eq!(lines[1], "xalancbmk: 5 ways 0xf8, 6 before");
+    assert_eq!(lines[3], format!("{held}; 5 ways 0x3e"));
+    assert_eq!(lines[5], format!("{held}; 4 ways 0x3c, 5 before"));
+    // Its ways were the same in the last plan of all.
+    assert_eq!(printed(Some("lbm")).lines().count(), 6);
+    assert!(about_it(&[], "lbm").is_empty());
+}
+
+#[test]
+fn no_more_are_kept_than_there_is_room_for() {
+    let mut watched = Watched::new(Status::default());
+    for number in 0..1000 {
+        watched
+            .event(0, Time::from_nanos(u64::from(number)), &Event::Woke, &Plain, |_| String::new());
+        let (plan, partition) = (PlanId(number), &Partition::default());
+        // The same reason over and over, which is none of sampling's.
+        let reason = "one";
+        watched.action(0, &Action::Partition { plan, partition, reason }, &Plain, true);
+    }
+    let kept: Vec<&Decision> = watched.decisions.kept().collect();
+    assert_eq!((kept.len(), kept[0].number, kept[255].number), (256, 745, 1000));
+    let [Said::Planned { outcome: Outcome::Done, plan: 999, .. }] = kept[255].said[..] else {
+        panic!("{:?}", kept[255]);
+    };
+}
+
+/// One program of a name after the other, and one of the same name in another domain.
+#[test]
+fn what_was_said_of_a_namesake_is_not_said_of_another() {
+    let mut watched = Watched::new(Status::default());
+    let mut tell = |domain: u32, at: u64, event: Event, actions: &[Action<'_>]| {
+        let at = Time::from_nanos(at * 1_000_000);
+        watched.event(domain, at, &event, &Plain, |_| "web".to_owned());
+        for action in actions {
+            watched.action(domain, action, &Plain, true);
+        }
+    };
+    let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
+    let whole = |app| {
+        let mut partition = Partition::default();
+        partition.add_cluster(WayMask::from_bits(0xff));
+        partition.place(AppId(app), 0);
+        partition
+    };
+    let (first, other, again) = (whole(0), whole(1), whole(2));
+    let plan =
+        |plan, partition| Action::Partition { plan: PlanId(plan), partition, reason: "so it is" };
+    let classified =
+        Action::Classified { app: AppId(0), class: "sensitive", reason: "it was sampled" };
+    tell(0, 1, started(0), &[plan(0, &first), classified]);
+    tell(1, 2, started(1), &[plan(0, &other)]);
+    tell(0, 3, Event::Exited { app: AppId(0) }, &[]);
+    tell(0, 4, started(2), &[plan(1, &again)]);
+    tell(1, 5, Event::Woke, &[plan(1, &other)]);
+    let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
+    let ended: Vec<usize> = decisions.iter().map(|of| of.ended.len()).collect();
+    assert_eq!(ended, [1, 0, 0, 0]);
+    assert_eq!(about_it(&decisions, "web"), [1, 2, 3], "the last is as before, in its domain");
+    assert_eq!(
+        sentences(&decisions, &[1, 2, 3], Some("web")),
+        [
+            "    0.001 s  domain 0: web started: plan 0, so it is",
+            "             web: sensitive (it was sampled); 8 ways 0xff",
+            "    0.002 s  domain 1: web started: plan 0, so it is",
+            "             web: 8 ways 0xff",
+            "    0.004 s  domain 0: web started: plan 1, so it is",
+            "             web: 8 ways 0xff",
+        ]
+    );
+}
+
+#[test]
+fn what_is_less_than_nothing_is_told_as_it_came_out() {
+    let mut watched = Watched::new(Status::default());
+    let app = AppId(0);
+    let started = Event::Started { app, wish: Wish::default(), profile: None };
+    watched.event(0, Time::ZERO, &started, &Plain, |_| "web".to_owned());
+    let (thread, value, raw) = (ThreadId::first_of(app), Q32::from_raw(0), -3 << 30);
+    let slack = Action::Estimated { thread, what: words::SLACK.text(), value, raw };
+    watched.action(0, &slack, &Plain, true);
+    assert_eq!(watched.status.programs[0].estimates[words::SLACK.text()], -0.75);
+    let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
+    let told = sentences(&decisions, &[1], None);
+    assert_eq!(told[1].trim_start(), "web: slack -0.750 of the objective");
+}
+
+/// A domain full of programs that are planned again and again takes some megabytes, not one for each pair of them.
+#[test]
+fn a_plan_is_kept_once() {
+    let (mut watched, mut partition) = (Watched::new(Status::default()), Partition::default());
+    partition.add_cluster(WayMask::from_bits(0xff));
+    for app in 0..256 {
+        let event = Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
+        watched.event(0, Time::ZERO, &event, &Plain, |app| format!("worker-{}", app.0));
+        partition.place(AppId(app), 0);
+    }
+    let plan = Action::Partition { plan: PlanId(0), partition: &partition, reason: "all together" };
+    watched.action(0, &plan, &Plain, true);
+    let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
+    let told = serde_json::to_string(&decisions).unwrap();
+    assert!(told.len() < 64 * 256, "{} bytes", told.len());
+    assert_eq!(told.matches("worker-77").count(), 1);
+}

@@ -1,0 +1,148 @@
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use fairways_needs::{Need, has};
+
+use super::*;
+
+#[test]
+fn every_command_and_the_configuration_have_a_page() {
+    let pages = pages().unwrap();
+    let names: BTreeSet<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    for name in [
+        "fairways.1",
+        "fairways-run.1",
+        "fairways-config-check.1",
+        "fairways-man.1",
+        "fairways.toml.5",
+    ] {
+        assert!(names.contains(name), "{name} is missing of {names:?}");
+    }
+    assert!(!names.iter().any(|name| name.contains("placeholder") || name.contains("help")));
+    assert_eq!(names.len(), pages.len());
+    for Page { name, text } in &pages {
+        let wanted: &[&str] = match name.as_str() {
+            "fairways.toml.5" => &["NAME", "DESCRIPTION", "KEYS", "EXAMPLE", "FILES", "SEE ALSO"],
+            "fairways.1" => &["SYNOPSIS", "OPTIONS", "SUBCOMMANDS", "EXIT STATUS", "FILES"],
+            _ => &["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"],
+        };
+        for section in wanted {
+            let is = |line: &str| {
+                line == format!(".SH {section}") || line == format!(".SH \"{section}\"")
+            };
+            assert!(text.lines().any(is), "{name} has no {section}:\n{text}");
+        }
+    }
+}
+
+/// What takes a value names it, and what takes none ends there.
+#[test]
+fn every_flag_is_in_the_synopsis_with_its_value() {
+    fn look(command: &clap::Command, pages: &[Page], seen: &mut usize) {
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        let Page { text, .. } = pages.iter().find(|page| page.name == format!("{name}.1")).unwrap();
+        let (_, rest) = text.split_once("\n.SH SYNOPSIS\n").unwrap();
+        let synopsis = rest.split("\n.SH ").next().unwrap().replace("\\-", "-") + " ";
+        for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+            let flag = arg.get_long().map(|long| format!("\\fB--{long}\\fR"));
+            let names = arg.get_value_names().unwrap_or_default().join(" ");
+            // What has no flag stands behind all that have one.
+            let behind = synopsis.rsplit("\\fB--").next().unwrap();
+            let (place, wanted) = match (flag, arg.get_action().takes_values()) {
+                (Some(flag), true) => (&synopsis[..], format!("{flag} \\fI{names}\\fR")),
+                (Some(flag), false) => (&synopsis[..], format!("{flag}]")),
+                (None, _) => (behind, format!("\\fI{names}\\fR")),
+            };
+            assert_eq!(place.matches(&wanted).count(), 1, "{name}: {wanted}: {synopsis}");
+            *seen += 1;
+        }
+        let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+        below.for_each(|below| look(below, pages, seen));
+    }
+    let mut command = Args::command().disable_help_subcommand(true);
+    command.build();
+    let (pages, mut seen) = (pages().unwrap(), 0);
+    look(&command, &pages, &mut seen);
+    assert!(seen > 100, "{seen}");
+    let export = pages.iter().find(|page| page.name == "fairways-export.1").unwrap();
+    let text = export.text.replace("\\-", "-");
+    assert!(text.contains(" \\fB--format\\fR \\fI"), "needed, and so without brackets: {text}");
+}
+
+/// What a page refers to by section 1 or 5 is there.
+#[test]
+fn pages_refer_to_pages_that_are_there() {
+    let pages = pages().unwrap();
+    let mut seen = 0;
+    for page in &pages {
+        let text = page.text.replace("\\-", "-");
+        for word in text.split([' ', ',', '\n']).filter(|word| word.starts_with("fairways")) {
+            let Some((name, rest)) = word.split_once('(') else { continue };
+            let Some(section) = rest.chars().next().filter(char::is_ascii_digit) else { continue };
+            let file = format!("{name}.{section}");
+            assert!(pages.iter().any(|page| page.name == file), "{}: {word}", page.name);
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen}");
+}
+
+#[test]
+fn every_key_is_told_with_its_default() {
+    let text = config::page().replace("\\-", "-").replace("\\&", "");
+    let mut count = 0;
+    for key in crate::config::tests::known_keys() {
+        let entry = format!(".TP\n\\fB{key}\\fR\n");
+        assert_eq!(text.matches(&entry).count(), 1, "{key}");
+        count += 1;
+    }
+    assert_eq!(text.matches(".TP\n\\fB").count(), count + FILES.len());
+    assert!(text.contains("(default: \\fB\"lfoc\"\\fR)"), "{text}");
+    assert!(text.contains("what it is called; no two are called the same (needed)\n"), "{text}");
+    assert!(text.contains(" (default: none)\n") && !text.contains("(default: needed)"), "{text}");
+}
+
+/// Line by line, blank ones too.
+#[test]
+fn the_example_is_the_one_that_is_tested() {
+    let text = config::page().replace("\\-", "-").replace("\\&", "");
+    let (_, rest) = text.split_once("\n.EX\n").unwrap();
+    let (example, _) = rest.split_once(".EE\n").unwrap();
+    assert_eq!(example, config::EXAMPLE);
+    assert!(example.contains("\n\n"));
+}
+
+#[test]
+fn pages_are_written_where_man_looks_for_them() {
+    let folder = tempfile::tempdir().unwrap();
+    run(Some(&folder.path().join("man")), &mut Vec::new()).unwrap();
+    for Page { name, text } in pages().unwrap() {
+        let section = name.rsplit('.').next().unwrap();
+        let file = folder.path().join(format!("man/man{section}/{name}"));
+        assert_eq!(fs::read_to_string(file).unwrap(), text);
+    }
+    let written = fs::read_dir(folder.path().join("man")).unwrap();
+    let mut sections: Vec<_> = written.map(|one| one.unwrap().file_name()).collect();
+    sections.sort_unstable();
+    assert_eq!(sections, ["man1", "man5"]);
+}
+
+#[test]
+fn mandoc_has_nothing_against_any_page() {
+    if !has("the manual pages", &[Need::Program("mandoc")]) {
+        return;
+    }
+    for Page { name, text } in pages().unwrap() {
+        // Where no git told, there is no date.
+        let text =
+            text.replacen(&format!("{DATE:?}"), "\"2000-01-01\"", usize::from(DATE.is_empty()));
+        let mut command = Command::new("mandoc");
+        command.args(["-Tlint", "-Wwarning"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.is_empty(), "{name}: {said}");
+    }
+}

@@ -1,0 +1,19 @@
+//! A journal: who might fill which ways over time, and what the programs did.
+
+mod programs;
+mod show;
+mod story;
+
+use std::path::Path;
+
+use fairways_lab::report::Section;
+
+use crate::BadInput;
+use crate::journal::Reader;
+use crate::world::shown;
+
+/// Shows it.
+pub(super) fn section(path: &Path) -> Result<Section, BadInput> {
+    let story = story::read(Reader::open_kept(path)?)?;
+    Ok(Section { source: shown(path), ..show::section(&story) })
+}

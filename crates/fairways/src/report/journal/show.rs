@@ -1,0 +1,255 @@
+//! What a journal tells, as a section.
+
+use std::collections::HashMap;
+
+use fairways_core::{Partition, Time, Ways};
+use fairways_lab::report::{
+    Block, Cell, Column, Fact, Figure, Part, Section, Span, Table, way_map,
+};
+
+use super::programs::Program;
+use super::story::{Plan, Story};
+use crate::partition::{bar, members};
+use crate::report::profile::told;
+
+/// Of more rows than this, the first and the last half are shown.
+const MOST_ROWS: usize = 1000;
+
+pub(super) fn section(story: &Story) -> Section {
+    let [begin, end] = [story.begin, story.end].map(seconds);
+    let time = end - begin;
+    let programs = story.programs.names().len();
+    let changes = counted(story.changes() as u64, "change");
+    let mut headline = format!(
+        "{time:.3} s of {} under {}: {}",
+        counted(programs as u64, "program"),
+        story.policy,
+        counted(story.made, "plan")
+    );
+    if story.refused > 0 {
+        headline += &format!(", {} of them refused", story.refused);
+    }
+    headline += ".";
+    let mut warnings = Vec::new();
+    if story.cut_short {
+        warnings.push(
+            "The journal's end is cut short, and was passed over: whoever wrote it was killed."
+                .into(),
+        );
+    }
+    if story.part > 0 {
+        warnings.push(format!(
+            "Only a part of the story: the journal's first {} gone, and what came before {begin:.3} s is not known.{}",
+            match story.part {
+                1 => "part is".to_owned(),
+                several => format!("{several} parts are"),
+            },
+            match story.ways {
+                None => " The cache has as many ways as the plans name, or more.",
+                Some(_) => "",
+            }
+        ));
+    }
+    let machine = story.machine["kind"].as_str().unwrap_or_default();
+    let mut facts = vec![
+        Fact::words("policy", &story.policy),
+        Fact::words("machine", machine),
+        Fact::words("time", format!("{time:.3} s")),
+        Fact::number("programs", programs, ""),
+        Fact::number("plans", story.made, "").note(format!("{changes} of who may fill what")),
+    ];
+    facts.extend(story.ways.map(|ways| Fact::number("ways of the cache", ways, "")));
+    let mut blocks = Vec::new();
+    let ways = story.ways.or_else(|| named(story));
+    let held = story.plans.iter().any(|plan| plan.from < plan.to);
+    match ways.filter(|_| held) {
+        Some(ways) => blocks.push(Block::Figures(vec![map(story, ways)])),
+        None => blocks.push(Block::Words(match (story.made, &story.plans[..]) {
+            (0, _) => "The policy divided no ways.".into(),
+            (_, []) => "No plan came to hold: each was refused.".into(),
+            _ => "The journal ends with its first plan: none has held for any time yet.".into(),
+        })),
+    }
+    blocks.push(Block::Table(did(story)));
+    let names = story.programs.names().iter().zip(&story.programs.told);
+    let curves = names.filter_map(|(name, profile)| Some(told(name, profile.as_ref()?)));
+    let curves: Vec<Figure> = curves.collect();
+    if !curves.is_empty() {
+        blocks.push(Block::Words(
+            "What the policy was told of the programs before they began:".into(),
+        ));
+        blocks.push(Block::Figures(curves));
+    }
+    if let Some(ways) = ways {
+        blocks.push(Block::Table(plans(story, ways)));
+    }
+    if !story.classes.is_empty() {
+        blocks.push(Block::Table(classes(story)));
+    }
+    blocks.push(Block::Table(counts(story)));
+    Section {
+        heading: format!("Journal of a run under {}", story.policy),
+        kind: "fairways run --journal".into(),
+        headline,
+        warnings,
+        facts,
+        parts: vec![Part { blocks, ..Part::default() }],
+        ..Section::default()
+    }
+}
+
+/// The ways up to the highest one that a plan names.
+fn named(story: &Story) -> Option<Ways> {
+    let clusters = story.plans.iter().flat_map(|plan| &plan.what.clusters);
+    clusters.filter_map(|(mask, _)| Ways::new(32 - mask.bits().leading_zeros())).max()
+}
+
+/// So many of what a word says.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn seconds(time: Time) -> f64 {
+    time.nanos() as f64 / 1e9
+}
+
+/// Who might fill which ways over time, by groups of programs.
+fn map(story: &Story, ways: Ways) -> Figure {
+    let mut groups: Vec<String> = Vec::new();
+    let mut known: HashMap<Vec<Program>, usize> = HashMap::new();
+    let mut group = |apps: &Vec<Program>| {
+        *known.entry(apps.clone()).or_insert_with(|| {
+            let names = apps.iter().map(|&app| story.programs.name(app));
+            groups.push(names.collect::<Vec<_>>().join(", "));
+            groups.len() - 1
+        })
+    };
+    let span = |plan: &Plan| Span {
+        from: seconds(plan.from),
+        to: seconds(plan.to),
+        clusters: plan.what.clusters.iter().map(|(mask, apps)| (*mask, group(apps))).collect(),
+    };
+    let held = story.plans.iter().filter(|plan| plan.from < plan.to);
+    let spans: Vec<Span> = held.map(span).collect();
+    way_map("Who might fill which ways, over time", ways.get(), &spans, &groups)
+}
+
+/// What the programs did.
+fn did(story: &Story) -> Table {
+    let columns = vec![
+        Column::words("program"),
+        Column::words("class"),
+        Column::numbers("IPC", ""),
+        Column::numbers("MPKI", "misses per 1000 instructions"),
+        Column::numbers("holds", "ways, on average"),
+        Column::numbers("instructions", "in windows"),
+        Column::numbers("windows", ""),
+        Column::numbers("incomplete", "windows"),
+        Column::numbers("ended", "times"),
+        Column::prose("why this class"),
+    ];
+    let row = |(name, did): (&String, &super::programs::Did)| {
+        let (class, why) = did.class.clone().unwrap_or_default();
+        vec![
+            Cell::words(name),
+            Cell::words(class),
+            Cell::number(did.ipc(), 3),
+            Cell::number(did.mpki(), 3),
+            Cell::number(did.occupancy(), 2),
+            Cell::count(did.instructions),
+            Cell::count(Some(did.windows)),
+            Cell::count(Some(did.incomplete)),
+            Cell::count(Some(did.runs)),
+            Cell::words(why),
+        ]
+    };
+    let rows = story.programs.names().iter().zip(&story.programs.did).map(row).collect();
+    Table {
+        caption: "What the windows showed of the programs".into(),
+        columns,
+        rows,
+        folded: false,
+    }
+}
+
+/// The plans that held for some time.
+fn plans(story: &Story, ways: Ways) -> Table {
+    let columns = vec![
+        Column::words("plan"),
+        Column::numbers("from", "s"),
+        Column::numbers("to", "s"),
+        Column::words("ways, the highest first"),
+        Column::words("clusters"),
+        Column::prose("reason"),
+    ];
+    let row = |plan: &Plan| {
+        let partition = partition(plan, story);
+        let numbers = match plan.first == plan.last {
+            true => plan.first.to_string(),
+            false => format!("{} to {}", plan.first, plan.last),
+        };
+        vec![
+            Cell::words(numbers),
+            Cell::number(Some(seconds(plan.from)), 3),
+            Cell::number(Some(seconds(plan.to)), 3),
+            Cell::words(bar(&partition, ways)),
+            Cell::words(members(&partition)),
+            Cell::words(&plan.what.reason),
+        ]
+    };
+    let (caption, rows) =
+        some("Plans, by the programs' numbers in the table above", &story.plans, row);
+    Table { caption, columns, rows, folded: true }
+}
+
+/// With the numbers of programs in place of apps.
+fn partition(plan: &Plan, story: &Story) -> Partition {
+    let mut partition = Partition::default();
+    for (mask, apps) in &plan.what.clusters {
+        let cluster = partition.add_cluster(*mask);
+        for &app in apps {
+            partition.place(story.programs.number(app), cluster);
+        }
+    }
+    partition
+}
+
+/// What the policy held the programs to be.
+fn classes(story: &Story) -> Table {
+    let columns = vec![
+        Column::words("program"),
+        Column::numbers("from", "s"),
+        Column::words("class"),
+        Column::prose("reason"),
+    ];
+    let (caption, rows) = some("Classes", &story.classes, |of| {
+        vec![
+            Cell::words(story.programs.name(of.program)),
+            Cell::number(Some(seconds(of.at)), 3),
+            Cell::words(&of.class),
+            Cell::words(&of.reason),
+        ]
+    });
+    Table { caption, columns, rows, folded: true }
+}
+
+/// How many events and actions there are.
+fn counts(story: &Story) -> Table {
+    let columns = vec![Column::words("what"), Column::words(""), Column::numbers("count", "")];
+    let row = |((kind, name), count): (&(&'static str, String), &u64)| {
+        vec![Cell::words(name), Cell::words(*kind), Cell::count(Some(*count))]
+    };
+    let rows = story.counts.iter().map(row).collect();
+    Table { caption: "Events and actions".into(), columns, rows, folded: true }
+}
+
+/// Rows of all, or of the first and the last; the caption says which.
+fn some<T>(caption: &str, all: &[T], row: impl Fn(&T) -> Vec<Cell>) -> (String, Vec<Vec<Cell>>) {
+    if all.len() <= MOST_ROWS {
+        return (caption.to_owned(), all.iter().map(row).collect());
+    }
+    let half = MOST_ROWS / 2;
+    let (first, last) = (&all[..half], &all[all.len() - half..]);
+    let caption = format!("{caption}; of {}, the first {half} and the last {half}", all.len());
+    (caption, first.iter().chain(last).map(row).collect())
+}

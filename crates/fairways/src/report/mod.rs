@@ -1,0 +1,62 @@
+//! `fairways report`: results as one page of HTML. docs/report.md describes it.
+
+mod chip;
+mod journal;
+mod paper;
+mod policies;
+mod profile;
+mod recognise;
+mod run;
+mod services;
+mod simulate;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fairways_lab::report::{Page, Section};
+
+use crate::BadInput;
+use crate::args::Report;
+use crate::whole;
+use crate::world::shown;
+
+/// Runs the command.
+pub(crate) fn run(args: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+    let to_standard = args.out.as_os_str() == "-";
+    if !to_standard {
+        can_write(&args.out, &args.files)?;
+    }
+    let sections = args.files.iter().map(|path| recognise::section(path));
+    let sections = sections.collect::<Result<Vec<Section>, BadInput>>()?;
+    let first = sections.first().map(|section| section.heading.as_str()).unwrap_or_default();
+    let title = args.title.clone().unwrap_or_else(|| format!("Fairways: {first}"));
+    let results = match sections.len() {
+        1 => "one file".to_owned(),
+        several => format!("{several} files"),
+    };
+    let html = Page { title, sections }.html()?;
+    if to_standard {
+        return Ok(out.write_all(html.as_bytes())?);
+    }
+    let failed = || format!("{}: can't write it", shown(&args.out));
+    whole::write(&args.out, html.as_bytes(), None).with_context(failed)?;
+    Ok(writeln!(out, "written to {}: the results of {results}", shown(&args.out))?)
+}
+
+/// A page is not to take the place of what it shows, a part of a journal included.
+fn can_write(out: &Path, files: &[PathBuf]) -> Result<(), BadInput> {
+    if out.is_dir() {
+        return Err(BadInput(format!("--out: expected a file, and {} is a folder", shown(out))));
+    }
+    let Ok(there) = out.canonicalize() else { return Ok(()) };
+    let read = files.iter().flat_map(|file| crate::journal::parts(file).chain([file.clone()]));
+    let same = |file: &PathBuf| file.canonicalize().is_ok_and(|file| file == there);
+    match read.into_iter().find(same) {
+        Some(file) => Err(BadInput(format!(
+            "--out: expected another file than the results, found {}",
+            shown(&file)
+        ))),
+        None => Ok(()),
+    }
+}

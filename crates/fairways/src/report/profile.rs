@@ -1,0 +1,216 @@
+//! What `profile --json` prints, and profiles as CSV: what programs do with every number of ways.
+
+use std::collections::HashSet;
+
+use fairways_core::Profile;
+use fairways_lab::report::{Block, Cell, Column, Fact, Figure, Part, Section, Table, curve};
+use fairways_profiles::{Metric, Table as Profiles};
+use serde::Deserialize;
+
+/// The object.
+#[derive(Debug, Deserialize)]
+pub(super) struct Results {
+    program: String,
+    machine: String,
+    ways: u32,
+    set_sampling: Option<u64>,
+    seconds: Option<f64>,
+    exit_code: Option<i64>,
+    #[serde(default)]
+    remarks: Vec<String>,
+    instructions: Option<u64>,
+    l1_references: Option<u64>,
+    l1_misses: Option<u64>,
+    llc_references: Option<u64>,
+    by_ways: Vec<Row>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Row {
+    ways: u32,
+    llc_misses: Option<u64>,
+    ipc: Option<f64>,
+    llcmpki: Option<f64>,
+    llcmpkc: Option<f64>,
+    bandwidth_mbps: Option<f64>,
+    stalls_l2_miss: Option<f64>,
+    llc_usage_kb: Option<f64>,
+}
+
+const MPKI: &str = "MPKI";
+const SLOWDOWN: &str = "slowdown";
+const LEGEND: &str =
+    "MPKI is LLC misses per 1000 instructions; a slowdown is its best IPC over its IPC.";
+
+/// What a profile file has besides, and what it is.
+const OTHERS: [(Metric, &str); 10] = [
+    (Metric::Llcmpkc, "Misses per 1000 cycles (MPKC)"),
+    (Metric::Llcrpki, "LLC references per 1000 instructions"),
+    (Metric::Llcrpkc, "LLC references per 1000 cycles"),
+    (Metric::LlcUsageKb, "LLC occupancy, KB"),
+    (Metric::BandwidthMbps, "Memory bandwidth, MB/s"),
+    (Metric::LlcmBandwidth, "Bandwidth of LLC misses, MB/s"),
+    (Metric::StallsL2Miss, "Share of cycles stalled while an L2 miss is outstanding"),
+    (Metric::StallsL3Miss, "Share of cycles stalled while an L3 miss is outstanding"),
+    (Metric::StallsTotal, "Share of cycles stalled for any reason"),
+    (Metric::StallsStoreBuf, "Share of cycles stalled because the store buffer is full"),
+];
+
+/// Shows a profile that was just measured.
+pub(super) fn section(results: &Results) -> Result<Section, String> {
+    let Results { program, by_ways, .. } = results;
+    let mut seen = HashSet::new();
+    if let Some(row) =
+        by_ways.iter().find(|row| !(1..=results.ways).contains(&row.ways) || !seen.insert(row.ways))
+    {
+        let (most, found) = (results.ways, row.ways);
+        return Err(format!("by_ways: expected each of 1 to {most} ways once, found {found}"));
+    }
+    let mut by_ways: Vec<&Row> = by_ways.iter().collect();
+    by_ways.sort_by_key(|row| row.ways);
+    // A number of ways that was not measured breaks the curve.
+    let all = |get: fn(&Row) -> Option<f64>| -> Vec<Option<f64>> {
+        let of = |ways| by_ways.iter().find(|row| row.ways == ways).and_then(|row| get(row));
+        (1..=by_ways.last().map_or(0, |row| row.ways)).map(of).collect()
+    };
+    let mpki = all(|row| row.llcmpki);
+    let slowdown = slowdowns(&all(|row| row.ipc));
+    let columns = vec![
+        Column::words("ways"),
+        Column::numbers("IPC", ""),
+        Column::numbers("slowdown", ""),
+        Column::numbers("misses", ""),
+        Column::numbers("MPKI", "per 1000 instructions"),
+        Column::numbers("MPKC", "per 1000 cycles"),
+        Column::numbers("memory", "MB/s"),
+        Column::numbers("stalls", "share of cycles"),
+        Column::numbers("holds", "KB"),
+    ];
+    let row = |row: &&Row| {
+        vec![
+            Cell::words(row.ways.to_string()),
+            Cell::number(row.ipc, 3),
+            Cell::number(slowdown[row.ways as usize - 1], 3),
+            Cell::count(row.llc_misses),
+            Cell::number(row.llcmpki, 3),
+            Cell::number(row.llcmpkc, 3),
+            Cell::number(row.bandwidth_mbps, 0),
+            Cell::number(row.stalls_l2_miss, 3),
+            Cell::number(row.llc_usage_kb, 0),
+        ]
+    };
+    let rows = by_ways.iter().map(row).collect();
+    let caption = "What it does with every number of ways".into();
+    let table = Table { caption, columns, rows, folded: false };
+    let figures = vec![curve(program, MPKI, 0.0, &mpki), curve(program, SLOWDOWN, 1.0, &slowdown)];
+    let mut facts =
+        vec![Fact::words("machine", &results.machine), Fact::number("ways", results.ways, "")];
+    facts
+        .extend(results.set_sampling.map(|of| Fact::words("sets simulated", format!("1 of {of}"))));
+    facts.extend(results.seconds.map(|seconds| Fact::number("took", seconds, "s")));
+    let counts = [
+        ("instructions", results.instructions),
+        ("L1 references", results.l1_references),
+        ("L1 misses", results.l1_misses),
+        ("LLC references", results.llc_references),
+    ];
+    facts.extend(
+        counts.into_iter().filter_map(|(name, count)| Some(Fact::number(name, count?, ""))),
+    );
+    facts.extend(results.exit_code.map(|code| Fact::number("exit code", code, "")));
+    let blocks = vec![Block::Words(LEGEND.into()), Block::Figures(figures), Block::Table(table)];
+    let headline = match (mpki.first().copied().flatten(), mpki.last().copied().flatten()) {
+        (Some(first), Some(last)) => {
+            format!("MPKI is {first:.2} with 1 way, and {last:.2} with {}.", mpki.len())
+        }
+        _ => String::new(),
+    };
+    Ok(Section {
+        heading: format!("Profile of {program}"),
+        kind: "fairways profile".into(),
+        headline,
+        warnings: results.remarks.clone(),
+        facts,
+        parts: vec![Part { blocks, ..Part::default() }],
+        ..Section::default()
+    })
+}
+
+/// Shows the profiles of a file.
+pub(super) fn table(profiles: &Profiles) -> Section {
+    let (names, ways) = (profiles.names(), profiles.ways());
+    let of = |metric| -> Vec<Vec<Option<f64>>> {
+        (0..names.len())
+            .map(|program| profiles.values(program, metric).map(Some).collect())
+            .collect()
+    };
+    let (mpki, ipc) = (of(Metric::Llcmpki), of(Metric::Ipc));
+    let slowdown: Vec<_> = ipc.iter().map(|ipc| slowdowns(ipc)).collect();
+    let figures =
+        names.iter().zip(&mpki).map(|(name, mpki)| curve(name, MPKI, 0.0, mpki)).collect();
+    let mut blocks = vec![
+        Block::Words(LEGEND.into()),
+        Block::Figures(figures),
+        Block::Table(by_ways("Misses per 1000 instructions (MPKI)", names, &mpki)),
+        Block::Table(by_ways("Slowdown", names, &slowdown)),
+        Block::Table(by_ways("Instructions per cycle (IPC)", names, &ipc)),
+    ];
+    let others = OTHERS.iter().map(|(metric, said)| by_ways(said, names, &of(*metric)));
+    blocks.extend(others.map(Block::Table));
+    let references: Vec<_> = (0..names.len()).map(|program| profiles.l1rpki(program)).collect();
+    if references.iter().any(Option::is_some) {
+        let row =
+            |(name, of): (&String, &Option<f64>)| vec![Cell::words(name), Cell::number(*of, 3)];
+        blocks.push(Block::Table(Table {
+            caption: "L1 references".into(),
+            columns: vec![
+                Column::words("program"),
+                Column::numbers("L1 references", "per 1000 instructions"),
+            ],
+            rows: names.iter().zip(&references).map(row).collect(),
+            folded: true,
+        }));
+    }
+    let heading = match names {
+        [one] => format!("Profile of {one}"),
+        several => format!("Profiles of {} programs", several.len()),
+    };
+    Section {
+        heading,
+        kind: "profiles".into(),
+        headline: format!("What counters show of each program alone, with 1 to {ways} ways."),
+        facts: vec![Fact::number("programs", names.len(), ""), Fact::number("ways", ways, "")],
+        parts: vec![Part { heading: "Misses by ways".into(), folded: false, blocks }],
+        ..Section::default()
+    }
+}
+
+/// The curve of misses that a policy was told of a program.
+pub(super) fn told(name: &str, profile: &Profile) -> Figure {
+    let values = profile.llcmpki.values().iter();
+    let values = values.map(|value| Some(value.raw() as f64 / (1_u64 << 32) as f64));
+    curve(name, MPKI, 0.0, &values.collect::<Vec<_>>())
+}
+
+/// Over the best IPC; of an IPC that is not known, nothing is.
+fn slowdowns(ipc: &[Option<f64>]) -> Vec<Option<f64>> {
+    let best = ipc.iter().flatten().copied().fold(0.0, f64::max);
+    ipc.iter().map(|ipc| ipc.filter(|ipc| *ipc > 0.0).map(|ipc| best / ipc)).collect()
+}
+
+/// A row for each program, a column for each number of ways.
+fn by_ways(caption: &str, names: &[String], values: &[Vec<Option<f64>>]) -> Table {
+    let most = values.iter().map(Vec::len).max().unwrap_or_default();
+    let mut columns = vec![Column::words("program")];
+    columns.extend((1..=most).map(|ways| Column::numbers(&ways.to_string(), "")));
+    let row = |(name, values): (&String, &Vec<Option<f64>>)| {
+        let cells = values.iter().map(|value| Cell::number(*value, 3));
+        std::iter::once(Cell::words(name)).chain(cells).collect()
+    };
+    Table {
+        caption: format!("{caption}, by ways"),
+        columns,
+        rows: names.iter().zip(values).map(row).collect(),
+        folded: true,
+    }
+}

@@ -1,0 +1,136 @@
+//! What `run --json` prints.
+
+use fairways_lab::report::{Bar, BarGroup, Block, Cell, Column, Fact, Part, Section, Table, bars};
+use serde::Deserialize;
+
+use super::policies::against_stock;
+use super::services::{self, Answers};
+
+/// The object.
+#[derive(Debug, Deserialize)]
+pub(super) struct Results {
+    policy: String,
+    seconds: f64,
+    #[serde(default)]
+    interrupted: bool,
+    #[serde(flatten)]
+    ours: Metrics,
+    stock: Option<Metrics>,
+    programs: Vec<Program>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Metrics {
+    unfairness: Option<f64>,
+    stp: Option<f64>,
+    antt: Option<f64>,
+}
+
+type Metric = fn(&Metrics) -> Option<f64>;
+
+#[derive(Debug, Deserialize)]
+struct Program {
+    program: String,
+    runs: Option<u64>,
+    slowdown: Option<f64>,
+    stock_slowdown: Option<f64>,
+    service: Option<Answers>,
+    stock_service: Option<Answers>,
+    alone_service: Option<Answers>,
+}
+
+/// Shows it.
+pub(super) fn section(results: &Results) -> Section {
+    let Results { policy, seconds, interrupted, ours, stock, programs } = results;
+    let stock_of = |get: Metric| stock.as_ref().and_then(get);
+    let metrics: [(&str, &str, Metric, bool); 3] = [
+        ("unfairness", "lower is better", |m| m.unfairness, true),
+        ("STP", "higher is better", |m| m.stp, false),
+        ("ANTT", "lower is better", |m| m.antt, true),
+    ];
+    let columns = vec![
+        Column::words("metric"),
+        Column::numbers(policy, ""),
+        Column::numbers("stock", ""),
+        Column::numbers("%", "against stock"),
+        Column::words(""),
+    ];
+    let rows = metrics.iter().map(|&(name, hint, get, less_is_better)| {
+        vec![
+            Cell::words(name),
+            Cell::number(get(ours), 3),
+            Cell::number(stock_of(get), 3),
+            Cell::change(get(ours), stock_of(get), less_is_better),
+            Cell::words(hint),
+        ]
+    });
+    let caption = format!("{policy} beside no partitioning");
+    let side_by_side = Table { caption, columns, rows: rows.collect(), folded: false };
+    let group = |(n, program): (usize, &Program)| {
+        let bar = |name: &str, value| Bar { name: name.into(), value };
+        let name = format!("{n} {}", program.program);
+        let ours = bar(policy, program.slowdown);
+        BarGroup { name, bars: vec![bar("stock", program.stock_slowdown), ours] }
+    };
+    let groups: Vec<BarGroup> = programs.iter().enumerate().map(group).collect();
+    let caption = "The time that it ran, over the time that the same work takes at its best.";
+    let figure = bars("Slowdowns", caption, &groups);
+    let mut blocks = vec![
+        Block::Table(side_by_side),
+        Block::Figures(vec![figure]),
+        Block::Table(fared(results)),
+    ];
+    let services = programs.iter().flat_map(|of| {
+        let under =
+            [("alone", &of.alone_service), ("stock", &of.stock_service), (policy, &of.service)];
+        under
+            .into_iter()
+            .filter_map(|(under, answers)| Some((under, of.program.as_str(), answers.as_ref()?)))
+    });
+    blocks.extend(services::table(services).map(Block::Table));
+    let headline = match (ours.unfairness, stock_of(|m| m.unfairness)) {
+        (Some(ours), Some(stock)) => {
+            let change = against_stock(Some(ours), Some(stock));
+            format!("Under {policy}, unfairness is {ours:.3}{change}.")
+        }
+        (Some(ours), None) => format!("Under {policy}, unfairness is {ours:.3}."),
+        (None, _) => format!("Under {policy}, unfairness is not known."),
+    };
+    let warnings = interrupted
+        .then(|| "The run was interrupted: what was not run any more is missing.".into());
+    Section {
+        heading: format!("A run under {policy}"),
+        kind: "fairways run".into(),
+        headline,
+        warnings: warnings.into_iter().collect(),
+        facts: vec![
+            Fact::words("policy", policy),
+            Fact::number("programs", programs.len(), ""),
+            Fact::number("time", seconds, "s"),
+        ],
+        parts: vec![Part { blocks, ..Part::default() }],
+        ..Section::default()
+    }
+}
+
+/// How the programs fared.
+fn fared(results: &Results) -> Table {
+    let columns = vec![
+        Column::words("program"),
+        Column::numbers("runs", "finished"),
+        Column::numbers(&format!("slowdown, {}", results.policy), ""),
+        Column::numbers("slowdown, stock", ""),
+        Column::numbers("%", "against stock"),
+    ];
+    let row = |(n, of): (usize, &Program)| {
+        vec![
+            Cell::words(format!("{n} {}", of.program)),
+            Cell::count(of.runs),
+            Cell::number(of.slowdown, 3),
+            Cell::number(of.stock_slowdown, 3),
+            Cell::change(of.slowdown, of.stock_slowdown, true),
+        ]
+    };
+    let rows = results.programs.iter().enumerate().map(row).collect();
+    Table { caption: "How the programs fared".into(), columns, rows, folded: false }
+}

@@ -1,0 +1,63 @@
+//! How services answered.
+
+use fairways_lab::report::{Cell, Column, Table};
+use serde::Deserialize;
+
+/// What a file says of a service; docs/chip.md describes it.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Answers {
+    requests: Option<u64>,
+    per_second: Option<f64>,
+    per_second_of_alone: Option<f64>,
+    mean_ms: Option<f64>,
+    median_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    p99_ms: Option<f64>,
+    slo_ms: Option<f64>,
+    percentile: Option<f64>,
+    tail_ms: Option<f64>,
+    windows: Option<u64>,
+    windows_held: Option<u64>,
+}
+
+/// A row for each service and what it ran under; nothing if there are no services.
+pub(super) fn table<'a>(
+    rows: impl IntoIterator<Item = (&'a str, &'a str, &'a Answers)>,
+) -> Option<Table> {
+    let row = |(under, service, of): (&str, &str, &Answers)| {
+        let objective = match (of.percentile, of.slo_ms) {
+            (Some(percentile), Some(slo)) => format!("p{percentile} {slo} ms"),
+            _ => String::new(),
+        };
+        vec![
+            Cell::words(format!("{service}, {under}")),
+            Cell::count(of.requests),
+            Cell::number(of.per_second, 1),
+            Cell::number(of.per_second_of_alone, 3),
+            Cell::number(of.mean_ms, 3),
+            Cell::number(of.median_ms, 3),
+            Cell::number(of.p95_ms, 3),
+            Cell::number(of.p99_ms, 3),
+            Cell::words(objective),
+            Cell::number(of.tail_ms, 3),
+            Cell::count(of.windows),
+            Cell::count(of.windows_held),
+        ]
+    };
+    let rows: Vec<_> = rows.into_iter().map(row).collect();
+    let mut columns = vec![Column::words("service"), Column::numbers("requests", "")];
+    columns.extend([
+        Column::numbers("a second", "higher is better"),
+        Column::numbers("of alone", ""),
+        Column::numbers("mean", "ms"),
+        Column::numbers("median", "ms"),
+        Column::numbers("p95", "ms"),
+        Column::numbers("p99", "ms"),
+        Column::words("objective"),
+        Column::numbers("tail", "ms"),
+        Column::numbers("windows", "judged"),
+        Column::numbers("held", ""),
+    ]);
+    let caption = "Services: how many requests they answered, and how long that took".to_owned();
+    (!rows.is_empty()).then_some(Table { caption, columns, rows, folded: false })
+}

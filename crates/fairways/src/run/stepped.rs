@@ -1,0 +1,106 @@
+//! A run that somebody watches: an event and what the policy does about it, one at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fairways_core::{Action, AppId, Machine as _, Time, WayMask};
+
+use super::machine::Running;
+use super::settings::Checked;
+use crate::BadInput;
+use crate::args::{Machine, RunFlags};
+use crate::status::{Cache, Plain, SCHEMA, Seen, Status, Watched};
+
+/// A run, and what is known of it so far.
+pub(crate) struct Stepped {
+    checked: Checked,
+    machine: Running,
+    names: Vec<String>,
+    seen: Whole,
+    pub(crate) watched: Watched,
+}
+
+/// A simulated cache: all of it is given out.
+struct Whole(Cache);
+
+impl Seen for Whole {
+    fn cache(&self, _: u32) -> Option<Cache> {
+        Some(self.0)
+    }
+
+    fn physical(&self, domain: u32, mask: WayMask) -> WayMask {
+        Plain.physical(domain, mask)
+    }
+
+    fn tasks(&self, app: AppId) -> Vec<i32> {
+        Plain.tasks(app)
+    }
+
+    fn cpus(&self, domain: u32) -> Vec<u32> {
+        Plain.cpus(domain)
+    }
+}
+
+/// Whole bytes.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It is positive, and saturates.
+fn whole(bytes: f64) -> u64 {
+    bytes.round() as u64
+}
+
+impl Stepped {
+    /// Reads the files and checks every flag; nothing has happened yet. It ends early once `stop` is true.
+    ///
+    /// # Errors
+    /// If the flags do not make a run.
+    pub(crate) fn new(
+        machine: &Machine,
+        args: &RunFlags,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, BadInput> {
+        let checked = Checked::new(Some(machine), args)?;
+        let mut machine = checked.machine();
+        machine.stop_when(stop);
+        let all = WayMask::full(checked.ways());
+        let way_bytes = Some(whole(checked.way_bytes()));
+        let watched = Watched::new(Status {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            policy: checked.policy.name().to_owned(),
+            mode: "simulated".to_owned(),
+            ..Status::default()
+        });
+        let (names, seen) = (checked.names(), Whole(Cache { all, offered: all, way_bytes }));
+        Ok(Self { checked, machine, names, seen, watched })
+    }
+
+    /// `model`, or a chip and its preset.
+    pub(crate) fn kind(&self) -> String {
+        self.checked.kind()
+    }
+
+    /// Lets the next thing happen; when, or `None` once it is over.
+    pub(crate) fn step(&mut self) -> Option<Time> {
+        let (at, event) = self.machine.next_event()?;
+        let Self { checked, machine, names, seen, watched } = self;
+        let name = |app: AppId| {
+            let name = machine.job(app).and_then(|job| names.get(job)).cloned();
+            name.unwrap_or_else(|| format!("program {}", app.0))
+        };
+        watched.event(0, at, &event, seen, name);
+        checked.policy.handle(at, &event, &mut |action| {
+            machine.carry_out(action);
+            let holds = match &action {
+                Action::Partition { plan, .. } => machine.plan() == Some(*plan),
+                _ => true,
+            };
+            watched.action(0, &action, seen, holds);
+        });
+        Some(at)
+    }
+
+    /// Ends what runs outside of the machine; why it stopped, if it could not go on.
+    pub(crate) fn end(&mut self) -> Option<anyhow::Error> {
+        self.machine.end();
+        self.machine.failure(self.machine.now())
+    }
+}

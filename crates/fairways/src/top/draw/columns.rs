@@ -1,0 +1,125 @@
+//! The columns of the programs, and which of them there is room for.
+
+use crate::status::Program;
+use crate::top::source::Scene;
+
+/// A column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Program,
+    Class,
+    /// A program's ways as a bar; of a thread where it may run, and for how long.
+    Ways,
+    Cpus,
+    Turn,
+    /// Of a thread, the one number that the policy finds out.
+    Estimate,
+    Ipc,
+    Mpki,
+    Occupancy,
+    Bandwidth,
+    Slowdown,
+    /// Whether the objective is met, and by how much.
+    Slo,
+    Latency,
+    History,
+}
+
+/// Which columns are given up for want of room, the first of them first; docs/top.md says the same.
+const GIVEN_UP: [Column; 9] = [
+    Column::Latency,
+    Column::Bandwidth,
+    Column::Occupancy,
+    Column::History,
+    Column::Slowdown,
+    Column::Slo,
+    Column::Mpki,
+    Column::Estimate,
+    Column::Class,
+];
+
+/// Left of all columns: what is selected, and the cluster.
+pub(super) const MARGIN: u16 = 4;
+
+/// The least and the most cells of a history.
+const HISTORY: (u16, u16) = (8, 60);
+
+/// The columns and their widths, without the blank behind each.
+pub(super) struct Columns {
+    pub(super) all: Vec<(Column, u16)>,
+    /// How many ways a cell of a bar stands for.
+    pub(super) a_cell: u32,
+    /// Which number a policy that schedules finds out, where that is one only.
+    pub(super) estimate: Option<String>,
+}
+
+fn longest<'a>(texts: impl Iterator<Item = &'a str>, (least, most): (u16, u16)) -> u16 {
+    let longest = texts.map(|text| text.chars().count()).max().unwrap_or(0);
+    u16::try_from(longest).unwrap_or(most).clamp(least, most)
+}
+
+impl Columns {
+    /// For these programs, of a cache of so many ways or of threads that take turns, in so much room.
+    pub(super) fn fit(scene: &Scene, programs: &[&Program], ways: Option<u32>, width: u16) -> Self {
+        let is_wide = width >= 100;
+        let a_cell = ways.map_or(1, |ways| ways.div_ceil(u32::from(width) / 3).max(1));
+        let bar = ways.map(|ways| u16::try_from(ways.div_ceil(a_cell)).unwrap_or(u16::MAX));
+        let names = programs.iter().map(|of| of.name.as_str());
+        let classes = programs.iter().filter_map(|of| of.class.as_deref());
+        let cpus = programs.iter().filter_map(|of| of.cpus.as_deref());
+        let mut all = vec![
+            (Column::Program, longest(names, (7, if is_wide { 24 } else { 13 }))),
+            (Column::Class, longest(classes, (7, if is_wide { 18 } else { 12 }))),
+        ];
+        match bar {
+            Some(bar) => all.push((Column::Ways, bar.max(8))),
+            // A sign for threads that run before others.
+            None => all.extend([(Column::Cpus, longest(cpus, (4, 11)) + 1), (Column::Turn, 9)]),
+        }
+        let mut told: Vec<&String> = programs.iter().flat_map(|of| of.estimates.keys()).collect();
+        told.sort_unstable();
+        told.dedup();
+        let estimate = match told[..] {
+            [one] if bar.is_none() => Some(one.clone()),
+            _ => None,
+        };
+        all.extend(estimate.iter().map(|_| (Column::Estimate, 8)));
+        all.extend([
+            (Column::Ipc, 5),
+            (Column::Mpki, 6),
+            (Column::Occupancy, 9),
+            (Column::Bandwidth, 6),
+            (Column::Slowdown, 8),
+            (Column::Slo, 7),
+            (Column::Latency, 18),
+            (Column::History, HISTORY.0),
+        ]);
+        // What nobody tells or asks for in the whole machine would be a column of dashes.
+        let programs = &scene.status.programs;
+        let mut unused = Vec::new();
+        if programs.iter().all(|of| of.objective.is_none()) {
+            unused.extend([Column::Slo, Column::Latency]);
+        }
+        if programs.iter().all(|of| of.slowdown().is_none()) {
+            unused.push(Column::Slowdown);
+        }
+        all.retain(|(column, _)| !unused.contains(column));
+        let mut columns = Self { all, a_cell, estimate };
+        for given_up in GIVEN_UP {
+            if columns.rest(width).is_none() {
+                columns.all.retain(|(column, _)| *column != given_up);
+            }
+        }
+        let rest = columns.rest(width).unwrap_or(0);
+        if let Some((Column::History, cells)) = columns.all.last_mut() {
+            *cells = (*cells + rest).min(HISTORY.1);
+        }
+        columns
+    }
+
+    /// How much room is left; `None` if there is too little.
+    fn rest(&self, width: u16) -> Option<u16> {
+        let used = self.all.iter().map(|(_, width)| width + 1).sum::<u16>();
+        (width + 1).checked_sub(MARGIN + used)
+    }
+}

@@ -1,0 +1,133 @@
+//! What is watched, and the cache.
+
+use fairways_core::Time;
+use ratatui::style::Style;
+
+use super::Screen;
+use super::bar::{Cache, OTHERS};
+use super::text::{bytes, fit, fit_end};
+use crate::partition::{NOBODY, SEVERAL};
+use crate::status::{Domain, Status};
+use crate::top::source::Scene;
+use crate::top::view::View;
+
+/// The widest that a way is drawn.
+const WIDEST: u32 = 3;
+
+/// Whether threads take turns under the policy, so that there are no ways to show.
+pub(super) fn takes_turns(status: &Status, domain: &Domain) -> bool {
+    status.scheduler.is_some() || domain.quantum_ns.is_some() && domain.plan.is_none()
+}
+
+/// Draws it; the next line.
+pub(super) fn draw(scene: &Scene, view: &View, screen: &mut Screen<'_>) -> u16 {
+    let Scene { status, from, pace, note, .. } = scene;
+    let (width, quiet, strong) =
+        (screen.area.width, screen.colours.quiet(), screen.colours.strong());
+    let x = screen.put(1, 0, &status.policy, strong);
+    let x = screen.put(x, 0, "  ", Style::new());
+    let x = screen.put(x, 0, &status.mode, Style::new());
+    let clock = Time::from_nanos(status.now_ns).to_string();
+    let pace = if pace.is_empty() { String::new() } else { format!("  {pace}") };
+    let right = format!("{pace}  {clock}");
+    let room = width.saturating_sub(1 + x + 2);
+    let own = u16::try_from(right.chars().count()).unwrap_or(u16::MAX);
+    screen.put_right(width - 1, 0, &right, Style::new());
+    if let Some(room) = room.checked_sub(own).filter(|room| *room >= 8) {
+        screen.put_right(width - 1 - own, 0, &fit_end(from, room), quiet);
+    }
+    let mut y = 1;
+    if let Some(domain) = view.domain(scene) {
+        let mut x: u16 = 1;
+        for part in about(status, domain) {
+            let length = u16::try_from(part.chars().count()).unwrap_or(u16::MAX);
+            if x > 1 && x.saturating_add(length) >= width {
+                break;
+            }
+            x = screen.put(x, y, &part, Style::new()) + 3;
+        }
+        y += 1;
+        if !takes_turns(status, domain) && domain.ways > 0 {
+            bar(domain, y, screen);
+            y += 1;
+        }
+    }
+    let failed = status.failed.as_ref();
+    let failed = failed.map(|why| format!("failed, and what it decided last holds: {why}"));
+    let refused = view.domain(scene).and_then(|of| of.refused.as_ref());
+    let refused = refused.map(|why| format!("the last plan was refused: {why}"));
+    for said in [failed, refused, note.clone()].into_iter().flatten() {
+        screen.put(1, y, &fit(&said, width - 2), screen.colours.bad());
+        y += 1;
+    }
+    y
+}
+
+/// A domain in a line, of which the first parts matter most.
+fn about(status: &Status, domain: &Domain) -> Vec<String> {
+    let mut parts = Vec::new();
+    parts.push(match &status.domains[..] {
+        [_] | [] => format!("domain {}", domain.id),
+        all => {
+            let ids = all.iter().map(|of| of.id.to_string()).collect::<Vec<_>>();
+            format!("domain {} of {}", domain.id, ids.join(","))
+        }
+    });
+    if takes_turns(status, domain) {
+        parts.push(format!("CPUs {}", domain.cpus.as_deref().unwrap_or("-")));
+        let turn = domain.quantum_ns.map(std::time::Duration::from_nanos);
+        let turn = turn.map_or("-".to_owned(), |of| humantime::format_duration(of).to_string());
+        parts.push(format!("turns of {turn}"));
+        if let Some(scheduler) = &status.scheduler {
+            let reason = status.scheduler_reason.as_deref().unwrap_or("-");
+            parts.push(format!("by {scheduler}: {reason}"));
+        }
+        return parts;
+    }
+    parts.push(domain.plan.map_or("no plan yet".to_owned(), |plan| format!("plan {plan}")));
+    parts.push(format!("{} of {} classes", domain.clusters.len(), domain.clos));
+    let cache = Cache::of(domain);
+    let offered = match cache.offered() {
+        offered if offered == cache.ways() => String::new(),
+        offered => format!(", {offered} given out"),
+    };
+    parts.push(format!("{} ways{offered}", cache.ways()));
+    parts.extend(domain.way_bytes.map(|way| format!("{} a way", bytes(way))));
+    parts
+}
+
+/// The cache, each way with the letter of its cluster between the numbers of the highest and the lowest, and what other signs mean.
+fn bar(domain: &Domain, y: u16, screen: &mut Screen<'_>) {
+    let cache = Cache::of(domain);
+    let (quiet, width) = (screen.colours.quiet(), u32::from(screen.area.width));
+    let ways = cache.ways().max(1);
+    let room = width.saturating_sub(10).max(1);
+    let wide = (room / ways).min(WIDEST);
+    let a_cell = if wide == 0 { ways.div_ceil(room) } else { 1 };
+    let cells = cache.cells(a_cell);
+    let mut x = screen.put(1, y, &format!("{} ", ways - 1), quiet);
+    for (sign, cluster) in &cells {
+        let style = screen.colours.cluster(*cluster);
+        let style = if cluster.is_some() { style.patch(screen.colours.strong()) } else { style };
+        let cell = match wide {
+            0 | 1 => sign.to_string(),
+            2 => format!("{sign} "),
+            _ => format!(" {sign} "),
+        };
+        x = screen.put(x, y, &cell, style);
+    }
+    x = screen.put(x, y, " 0", quiet);
+    let is_there = |wanted: char| cells.iter().any(|(sign, _)| *sign == wanted);
+    if a_cell > 1 {
+        x = screen.put(x, y, &format!("   {a_cell} ways a letter"), quiet);
+    }
+    for (sign, means) in [(NOBODY, "nobody"), (SEVERAL, "several"), (OTHERS, "not given out")] {
+        if is_there(sign) {
+            let said = format!("   {sign} {means}");
+            let length = u32::try_from(said.chars().count()).unwrap_or(u32::MAX);
+            if u32::from(x) + length <= width {
+                x = screen.put(x, y, &said, quiet);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What takes the place of the programs: the keys, or the decisions about a program.
+
+use std::ops::Range;
+
+use super::Screen;
+use super::numbers::numbers;
+use super::text::wrap;
+use crate::explain;
+use crate::status::Decision;
+use crate::top::keys::{HELP, On};
+use crate::top::source::Scene;
+use crate::top::view::{Page, View};
+
+/// What the signs and words of a screen mean.
+const MEANS: [(&str, &str); 10] = [
+    ("A, B, ...", "the clusters; programs of a cluster share its ways"),
+    (
+        "ways",
+        "the highest first, as the bits of a mask: a full cell is its cluster's alone, a shaded one others may fill as well, or is \
+         so in part",
+    ),
+    ("IPC, MPKI", "instructions a cycle, misses per 1000 instructions, in the last window"),
+    ("occupancy", "ways' worth of lines that it holds"),
+    ("GB/s", "from and to memory, in the last window"),
+    ("slowdown", "against the whole cache, as the policy expects it"),
+    ("SLO", "whether the latency objective was met in the last window"),
+    ("latency", "at the objective's percentile, and what it is to be"),
+    (
+        "history",
+        "a point each 100 ms of a journal's or a simulated machine's time, each second of others'; the highest is the largest shown \
+         of that program",
+    ),
+    ("^", "a thread that runs before others"),
+];
+
+/// In less room lines of decisions do not begin so far to the right.
+const NARROW: u16 = 70;
+const FAR: &str = "             ";
+
+/// Draws a page, from the line on to which it was scrolled.
+pub(super) fn draw(
+    page: &Page,
+    scene: &Scene,
+    view: &mut View,
+    lines: Range<u16>,
+    screen: &mut Screen<'_>,
+) {
+    let width = screen.area.width;
+    let mut lines = lines;
+    let (title, text) = match page {
+        Page::Help => ("keys and words".to_owned(), help(view, width - 2)),
+        Page::Why(name) => {
+            let mut text = numbers(scene, view, name, width - 2);
+            let told = decisions(scene, view, name, width - 2);
+            // They stay where they leave the decisions half of the room, and are scrolled with them where not.
+            let own = u16::try_from(text.len() + 1).unwrap_or(u16::MAX);
+            if own <= lines.len().try_into().unwrap_or(u16::MAX) / 2 {
+                screen.put(1, lines.start, name, screen.colours.strong());
+                for (line, y) in text.iter().zip(lines.start + 1..) {
+                    screen.put(1, y, line, ratatui::style::Style::new());
+                }
+                lines.start += own;
+                text = told;
+            } else {
+                text.extend(told);
+            }
+            (format!("decisions about {name}"), text)
+        }
+    };
+    let room = usize::from(lines.end.saturating_sub(lines.start + 1));
+    view.line = view.line.min(text.len().saturating_sub(room));
+    screen.put(1, lines.start, &title, screen.colours.strong());
+    if text.len() > room {
+        let last = (view.line + room).min(text.len());
+        let said = format!("lines {}-{last} of {}", view.line + 1, text.len());
+        screen.put_right(width - 1, lines.start, &said, screen.colours.quiet());
+    }
+    let seen = text.iter().skip(view.line);
+    for (line, y) in seen.zip(lines.start + 1..lines.end) {
+        screen.put(1, y, line, ratatui::style::Style::new());
+    }
+}
+
+fn help(view: &View, width: u16) -> Vec<String> {
+    let hidden = if view.journal { On::Others } else { On::Journal };
+    let keys = HELP.iter().filter(|(_, _, on)| *on != hidden);
+    let keys = keys.map(|(keys, does, _)| format!("  {keys:16}{does}"));
+    let means = MEANS.iter().map(|(word, means)| format!("  {word:16}{means}"));
+    let all = keys.chain([String::new()]).chain(means);
+    all.flat_map(|line| {
+        if line.chars().count() <= usize::from(width) { vec![line] } else { broken(&line, width) }
+    })
+    .collect()
+}
+
+/// A line of the help on several, under each other.
+fn broken(line: &str, width: u16) -> Vec<String> {
+    let (word, means): (String, String) =
+        (line.chars().take(18).collect(), line.chars().skip(18).collect());
+    let means = wrap(&means, width.saturating_sub(18).max(10), 0);
+    let words = [word.as_str()].into_iter().chain(std::iter::repeat(""));
+    words.zip(means).map(|(word, means)| format!("{word:18}{means}")).collect()
+}
+
+fn decisions(scene: &Scene, view: &View, name: &str, width: u16) -> Vec<String> {
+    let domain = view.domain(scene).map(|of| of.id);
+    let here = scene.decisions.iter().filter(|of| Some(of.domain) == domain);
+    let here: Vec<Decision> = here.cloned().collect();
+    let told = explain::sentences(&here, &explain::about_it(&here, name), Some(name));
+    if told.is_empty() {
+        return wrap("  no decision is about it among the last", width, 2);
+    }
+    let is_narrow = width < NARROW;
+    let told = told.iter().flat_map(|line| match (line.strip_prefix(FAR), is_narrow) {
+        (Some(rest), true) => wrap(&format!("    {rest}"), width, 6),
+        (Some(_), false) => wrap(line, width, FAR.len() + 2),
+        (None, true) => wrap(line.trim_start(), width, 2),
+        (None, false) => wrap(line, width, FAR.len()),
+    });
+    told.collect()
+}

@@ -1,0 +1,211 @@
+//! An emulator, by what it and its files say: who has which ways, whoever gave them out, and what programs do.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fairways_core::{Counters, WayMask};
+use fairways_emulator::control::{Client, ProgramState};
+use fairways_resctrl::language::{Reading, Schemata, Value};
+
+use crate::emulated::{refused, socket};
+use crate::status::{Cluster, Decision, Domain, Program, SCHEMA, Status, unlike};
+use crate::world::shown;
+
+/// A connection to it, and what counters had counted when it was asked last, and when.
+pub(super) struct Emulated {
+    at: PathBuf,
+    client: Option<Client>,
+    before: BTreeMap<i32, (u64, Counters)>,
+}
+
+/// A control group: its ways in each domain, its programs, and the folders in which they are monitored, its own the last.
+struct Group {
+    masks: Vec<(u32, WayMask)>,
+    tasks: Vec<i32>,
+    monitored: Vec<(PathBuf, Vec<i32>)>,
+}
+
+impl Emulated {
+    /// Connects to the emulator that is mounted there, or whose socket that is.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(super) fn open(dir: &Path) -> anyhow::Result<Self> {
+        let at = socket(dir);
+        let client = Some(Client::connect(&at).map_err(refused)?);
+        Ok(Self { at, client, before: BTreeMap::new() })
+    }
+
+    pub(super) fn from(&self) -> String {
+        format!("emulator {}", shown(&self.at))
+    }
+
+    /// How it is; it decides nothing.
+    ///
+    /// # Errors
+    /// If it does not answer; it is sought again then.
+    pub(super) fn ask(&mut self) -> anyhow::Result<(Status, Vec<Decision>)> {
+        let mut client = match self.client.take() {
+            Some(client) => client,
+            None => Client::connect(&self.at)?,
+        };
+        let status = self.status(&mut client)?;
+        self.client = Some(client);
+        Ok((status, Vec::new()))
+    }
+
+    fn status(&mut self, client: &mut Client) -> anyhow::Result<Status> {
+        let told = client.status()?;
+        let all = client.programs()?;
+        let counted = client.counters(None)?;
+        let root = PathBuf::from(&told.mount);
+        let running: Vec<&ProgramState> = all.iter().filter(|of| of.running).collect();
+        let pids: Vec<i32> = running.iter().map(|of| of.pid).collect();
+        let mut names: BTreeMap<i32, String> = BTreeMap::new();
+        // Of those that have ended, too: a name is its bearer's.
+        for of in &all {
+            let name = unlike(of.name.clone(), |name| names.values().any(|taken| taken == name));
+            names.insert(of.pid, name);
+        }
+        let name = |of: &ProgramState| names.get(&of.pid).unwrap_or(&of.name).clone();
+        let mut groups = vec![group(&root, &pids)?];
+        for dir in folders(&root)? {
+            // One that has just been removed is none.
+            groups.extend(group(&dir, &pids).ok());
+        }
+        let closids = fs::read_to_string(root.join("info/L3/num_closids")).unwrap_or_default();
+        let clos = closids.trim().parse().unwrap_or(0);
+        let cache = fs::read_to_string(root.join("info/L3/cbm_mask")).unwrap_or_default();
+        let cache = u32::from_str_radix(cache.trim(), 16).map(WayMask::from_bits).ok();
+        let mut status = Status {
+            schema: SCHEMA,
+            version: told.version,
+            pid: u32::try_from(told.pid).unwrap_or_default(),
+            policy: "no policy of its own".to_owned(),
+            mode: "emulator".to_owned(),
+            now_ns: told.now_ns,
+            ..Status::default()
+        };
+        let ids: Vec<u32> = groups[0].masks.iter().map(|&(id, _)| id).collect();
+        for id in ids {
+            let way_bytes = way_bytes(&root, id, &groups[0]);
+            let mut domain = Domain {
+                id,
+                cache: cache.map(|mask| mask.to_string()),
+                offered: cache.map(|mask| mask.to_string()),
+                way_bytes,
+                ways: cache.map_or(0, WayMask::count),
+                clos,
+                ..Domain::default()
+            };
+            for group in groups.iter().filter(|of| !of.tasks.is_empty()) {
+                let Some(&(_, mask)) = group.masks.iter().find(|(of, _)| *of == id) else {
+                    continue;
+                };
+                let cluster = u32::try_from(domain.clusters.len()).ok();
+                let members = running.iter().filter(|of| group.tasks.contains(&of.pid));
+                for of in members.clone() {
+                    let held = held(group, of.pid, id).zip(way_bytes);
+                    let mut program = Program {
+                        app: u32::try_from(of.pid).unwrap_or_default(),
+                        name: name(of),
+                        domain: id,
+                        mask: Some(mask.to_string()),
+                        ways: Some(mask.count()),
+                        cluster,
+                        occupancy_ways: held.map(|(bytes, way)| bytes as f64 / way as f64),
+                        ..Program::default()
+                    };
+                    if let Some(now) = counted.iter().find(|now| now.pid == of.pid)
+                        && let Some((then, before)) = self.before.get(&of.pid)
+                        // Another emulator has another clock.
+                        && let Some(nanos) = now.now_ns.checked_sub(*then).filter(|&ns| ns > 0)
+                    {
+                        window(&mut program, before, &now.counters, nanos);
+                    }
+                    status.programs.push(program);
+                }
+                let (programs, tasks) = members.map(|of| (name(of), of.pid)).unzip();
+                domain.clusters.push(Cluster { mask: mask.to_string(), programs, tasks });
+            }
+            status.domains.push(domain);
+        }
+        // A clock that stands still ends no window.
+        for now in counted {
+            let is_later = |(then, _): &(u64, Counters)| now.now_ns != *then;
+            if self.before.get(&now.pid).is_none_or(is_later) {
+                self.before.insert(now.pid, (now.now_ns, now.counters));
+            }
+        }
+        Ok(status)
+    }
+}
+
+/// What a program did between two readings.
+fn window(program: &mut Program, before: &Counters, now: &Counters, nanos: u64) {
+    let since = |of: fn(&Counters) -> Option<u64>| of(now)?.checked_sub(of(before)?);
+    let instructions = since(|of| of.instructions).filter(|&count| count > 0);
+    let cycles = since(|of| of.cycles).filter(|&count| count > 0);
+    let ratio = |over: Option<u64>, under: Option<u64>| Some(over? as f64 / under? as f64);
+    program.ipc = ratio(instructions, cycles);
+    let misses = since(|of| of.llc_misses);
+    program.llcmpki = ratio(misses, instructions).map(|ratio| 1000.0 * ratio);
+    program.llcmpkc = ratio(misses, cycles).map(|ratio| 1000.0 * ratio);
+    program.memory_bytes = since(|of| of.memory_bytes);
+    program.window_ns = Some(nanos);
+}
+
+fn group(dir: &Path, pids: &[i32]) -> anyhow::Result<Group> {
+    let file = dir.join("schemata");
+    let text = fs::read_to_string(&file).with_context(|| shown(&file))?;
+    let schemata = Schemata::parse(&text).with_context(|| shown(&file))?;
+    let line = schemata.line("L3").or_else(|| schemata.line("L3DATA"));
+    let masks = line.into_iter().flat_map(|line| &line.domains);
+    let masks = masks.filter_map(|&(id, value)| match value {
+        Value::Mask(mask) => Some((id, mask)),
+        Value::Number(_) => None,
+    });
+    let tasks = tasks(dir, pids)?;
+    let below = folders(&dir.join("mon_groups")).unwrap_or_default().into_iter();
+    let mut monitored: Vec<_> =
+        below.filter_map(|dir| Some((dir.clone(), self::tasks(&dir, pids).ok()?))).collect();
+    monitored.push((dir.to_owned(), tasks.clone()));
+    Ok(Group { masks: masks.collect(), tasks, monitored })
+}
+
+/// Those of the programs that are in a group.
+fn tasks(dir: &Path, pids: &[i32]) -> anyhow::Result<Vec<i32>> {
+    let file = dir.join("tasks");
+    let text = fs::read_to_string(&file).with_context(|| shown(&file))?;
+    let tasks = text.lines().filter_map(|line| line.parse().ok());
+    Ok(tasks.filter(|task| pids.contains(task)).collect())
+}
+
+/// The groups in a folder.
+fn folders(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let read = fs::read_dir(dir).with_context(|| shown(dir))?;
+    let all = read.flatten().map(|entry| entry.path());
+    let mut groups: Vec<_> = all.filter(|path| path.join("tasks").is_file()).collect();
+    groups.sort();
+    Ok(groups)
+}
+
+/// The bytes that a program holds, where it is monitored alone.
+fn held(group: &Group, pid: i32, domain: u32) -> Option<u64> {
+    let (dir, _) = group.monitored.iter().find(|(_, tasks)| *tasks == [pid])?;
+    let file = dir.join(format!("mon_data/mon_L3_{domain:02}/llc_occupancy"));
+    match Reading::parse(&fs::read_to_string(file).ok()?).ok()? {
+        Reading::Value(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+fn way_bytes(root: &Path, domain: u32, group: &Group) -> Option<u64> {
+    let sizes = Schemata::parse_sizes(&fs::read_to_string(root.join("size")).ok()?).ok()?;
+    let line = sizes.line("L3").or_else(|| sizes.line("L3DATA"))?;
+    let Some(Value::Number(bytes)) = line.value(domain) else { return None };
+    let (_, mask) = group.masks.iter().find(|(of, _)| *of == domain)?;
+    u64::from(bytes).checked_div(u64::from(mask.count()))
+}

@@ -1,0 +1,313 @@
+//! What Kubernetes and a builder of images are given, as far as it can be judged without them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use fairways_needs::{Need, find, has, skip};
+use serde_json::Value;
+
+const MANIFESTS: [&str; 4] =
+    ["00-namespace.yaml", "10-configmap.yaml", "20-daemonset.yaml", "30-networkpolicy.yaml"];
+
+/// The oldest Kubernetes that knows all fields, and the newest that the judge knows.
+const VERSIONS: [&str; 2] = ["1.30.0", "1.37.0"];
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn manifest(name: &str) -> PathBuf {
+    project().join("packaging/kubernetes").join(name)
+}
+
+/// Against the schemas of that Kubernetes, which the judge brings; what these do not know is an error.
+fn judged(file: &Path, version: &str) -> Output {
+    let mut judge = Command::new("kubernetes-validate");
+    judge.args(["--strict", "--no-warn", "--kubernetes-version", version]).arg(file);
+    judge.output().unwrap()
+}
+
+/// The Python that the judge is run by, which has the libraries that it stands on.
+fn python() -> Command {
+    let judge = fs::canonicalize(find("kubernetes-validate").unwrap()).unwrap();
+    let script = fs::read_to_string(judge).unwrap();
+    Command::new(script.lines().next().unwrap().strip_prefix("#!").unwrap())
+}
+
+/// What is written there.
+fn read(kind: &str, files: &[PathBuf]) -> Value {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubernetes/read.py");
+    let output = python().arg(script).arg(kind).args(files).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn can(test: &str) -> bool {
+    if !has(test, &[Need::Program("kubernetes-validate")]) {
+        return false;
+    }
+    let all = python().args(["-c", "import dockerfile_parse, yaml"]).output().unwrap();
+    if !all.status.success() {
+        skip(test, "dockerfile-parse is missing beside kubernetes-validate");
+    }
+    all.status.success()
+}
+
+#[test]
+fn manifests_are_what_kubernetes_takes() {
+    if !can("the manifests") {
+        return;
+    }
+    let there: BTreeSet<String> = fs::read_dir(manifest(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(there, MANIFESTS.map(str::to_owned).into(), "each file is judged");
+    for name in MANIFESTS {
+        for version in VERSIONS {
+            let output = judged(&manifest(name), version);
+            assert!(output.status.success(), "{name}: {version}: {output:?}");
+        }
+    }
+    // `appArmorProfile` is of 1.30 (KEP-24).
+    assert!(!judged(&manifest("20-daemonset.yaml"), "1.29.0").status.success());
+}
+
+/// The judge is one: what is misspelt, of another type or missing is found.
+#[test]
+fn what_kubernetes_does_not_take_is_found() {
+    if !can("the judge of manifests") {
+        return;
+    }
+    let right = fs::read_to_string(manifest("20-daemonset.yaml")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (from, to) in [
+        ("hostPID: true", "hostPid: true"),
+        ("periodSeconds: 10", "periodSecond: 10"),
+        ("terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: soon"),
+        ("drop: [\"ALL\"]", "drops: [\"ALL\"]"),
+        (
+            "          image: localhost/fairways:0.1.0\n",
+            "          img: localhost/fairways:0.1.0\n",
+        ),
+        (
+            "            name: fairways\n        # Mounted",
+            "            nam: fairways\n        # Mounted",
+        ),
+    ] {
+        assert!(right.contains(from), "{from}");
+        let wrong = folder.path().join("wrong.yaml");
+        fs::write(&wrong, right.replacen(from, to, 1)).unwrap();
+        assert!(!judged(&wrong, VERSIONS[1]).status.success(), "{to} is taken");
+    }
+}
+
+/// The namespace is made first, and all names meet.
+#[test]
+fn the_manifests_belong_together() {
+    if !can("the manifests") {
+        return;
+    }
+    let all = read("yaml", &MANIFESTS.map(manifest));
+    let [namespace, configuration, daemons, network] = [0, 1, 2, 3].map(|of: usize| &all[of]);
+    assert_eq!(namespace["kind"], "Namespace");
+    for of in [configuration, daemons, network] {
+        assert_eq!(of["metadata"]["namespace"], namespace["metadata"]["name"]);
+    }
+    let pod = &daemons["spec"]["template"];
+    assert_eq!(daemons["spec"]["selector"]["matchLabels"], pod["metadata"]["labels"]);
+    assert_eq!(network["spec"]["podSelector"]["matchLabels"], pod["metadata"]["labels"]);
+    let container = &pod["spec"]["containers"][0];
+    let version = concat!(":", env!("CARGO_PKG_VERSION"));
+    assert!(container["image"].as_str().unwrap().ends_with(version));
+    let of = |list: &Value, key: &str| -> BTreeSet<String> {
+        let all = list.as_array().unwrap().iter();
+        all.map(|one| one[key].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(of(&container["volumeMounts"], "name"), of(&pod["spec"]["volumes"], "name"));
+    for volume in pod["spec"]["volumes"].as_array().unwrap() {
+        let mounts = container["volumeMounts"].as_array().unwrap();
+        let mount = mounts.iter().find(|mount| mount["name"] == volume["name"]).unwrap();
+        if volume["configMap"].is_object() {
+            assert_eq!(volume["configMap"]["name"], configuration["metadata"]["name"]);
+            assert_eq!(mount["mountPath"], "/etc/fairways");
+            assert!(configuration["data"]["fairways.toml"].is_string());
+        } else {
+            assert_eq!(volume["hostPath"]["path"], mount["mountPath"], "as the daemon expects it");
+        }
+    }
+}
+
+/// What the kubelet asks is answered where the configuration says, by one name in all manifests.
+#[test]
+fn probes_ask_where_the_daemon_answers() {
+    if !can("the manifests") {
+        return;
+    }
+    let all = read("yaml", &MANIFESTS.map(manifest));
+    let (configuration, pod, network) = (&all[1], &all[2]["spec"]["template"]["spec"], &all[3]);
+    let container = &pod["containers"][0];
+    for (probe, path) in [("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")] {
+        let asked = &container[probe]["httpGet"];
+        assert_eq!(
+            *asked,
+            serde_json::json!({"path": path, "port": "metrics"}),
+            "of the pod's address"
+        );
+    }
+    assert!(pod["hostNetwork"].is_null(), "what is below listens for the pod alone");
+    let port = container["ports"][0]["containerPort"].as_u64().unwrap();
+    let shown = shown(configuration["data"]["fairways.toml"].as_str().unwrap());
+    assert_eq!(shown["metrics"]["listen"], format!("0.0.0.0:{port}"));
+    assert_eq!(container["ports"][0]["name"], "metrics");
+    assert_eq!(network["spec"]["ingress"][0]["ports"][0]["port"], "metrics");
+}
+
+/// It asks for something, so that it is not of the class of service that it may be told to manage; and it is not evicted first.
+#[test]
+fn the_daemon_is_not_among_those_who_asked_for_nothing() {
+    if !can("the manifests") {
+        return;
+    }
+    let all = read("yaml", &[manifest("20-daemonset.yaml")]);
+    let pod = &all[0]["spec"]["template"]["spec"];
+    let containers = pod["containers"].as_array().unwrap();
+    assert!(pod["initContainers"].is_null());
+    // Burstable: a request of some container, and not both as a limit of each (kubernetes.io, "Pod Quality of Service Classes").
+    for container in containers {
+        let of = &container["resources"];
+        assert!(of["requests"]["cpu"].is_string() && of["requests"]["memory"].is_string());
+        assert!(of["limits"]["memory"].is_string() && of["limits"]["cpu"].is_null());
+    }
+    assert_eq!(pod["priorityClassName"], "system-node-critical");
+    assert_eq!(pod["tolerations"], serde_json::json!([{"operator": "Exists"}]));
+    let mounts = containers[0]["volumeMounts"].as_array().unwrap();
+    let resctrl = mounts.iter().find(|mount| mount["name"] == "resctrl").unwrap();
+    assert_eq!(resctrl["mountPropagation"], "HostToContainer");
+}
+
+/// The container may what the unit may, and has as long to put back what it changed.
+#[test]
+fn the_container_may_what_the_unit_may() {
+    if !can("the manifests") {
+        return;
+    }
+    let unit = fs::read_to_string(project().join("packaging/systemd/fairways.service")).unwrap();
+    let of_unit = |key: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+        line.strip_prefix('=').unwrap().to_owned()
+    };
+    let capabilities = of_unit("CapabilityBoundingSet");
+    let of_unit_set: BTreeSet<&str> =
+        capabilities.split(' ').map(|one| one.strip_prefix("CAP_").unwrap()).collect();
+    let all = read("yaml", &[manifest("20-daemonset.yaml")]);
+    let pod = &all[0]["spec"]["template"]["spec"];
+    let may = &pod["containers"][0]["securityContext"];
+    let added: BTreeSet<&str> = may["capabilities"]["add"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one.as_str().unwrap())
+        .collect();
+    assert_eq!(added, of_unit_set);
+    assert_eq!(may["capabilities"]["drop"], serde_json::json!(["ALL"]));
+    assert_eq!(
+        (&may["privileged"], &may["allowPrivilegeEscalation"]),
+        (&false.into(), &false.into())
+    );
+    let seconds = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
+    assert_eq!(of_unit("TimeoutStopSec"), format!("{seconds}s"));
+}
+
+#[test]
+fn the_configuration_of_the_map_is_right() {
+    if !can("the manifests") {
+        return;
+    }
+    let all = read("yaml", &[manifest("10-configmap.yaml")]);
+    let text = all[0]["data"]["fairways.toml"].as_str().unwrap();
+    assert_eq!(shown(text)["program"], serde_json::json!([]), "applied, it manages nothing");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("fairways.toml"), text).unwrap();
+    let mut fairways = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
+    let output = fairways.args(["run", "--config", "fairways.toml"]).current_dir(&folder).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.starts_with("fairways: expected a program to manage: "), "{said}");
+    let is_key = |rest: &&str| !rest.is_empty() && !rest.starts_with(' ');
+    let bare = |line: &str| line.strip_prefix('#').filter(is_key).unwrap_or(line).to_owned();
+    let shown = shown(&text.lines().map(bare).collect::<Vec<_>>().join("\n"));
+    let programs = shown["program"].as_array().unwrap().iter();
+    let selects: Vec<&str> = programs.map(|program| program["select"].as_str().unwrap()).collect();
+    assert_eq!(
+        selects,
+        [
+            "pod:web/*",
+            "pod:batch/job-*",
+            "cgroup:/kubepods.slice/kubepods-besteffort.slice",
+            "cgroup:/kubepods/besteffort"
+        ]
+    );
+}
+
+/// What holds by that configuration.
+fn shown(text: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fairways.toml");
+    fs::write(&file, text).unwrap();
+    let fairways = assert_cmd::cargo::cargo_bin("fairways");
+    let output = Command::new(fairways).args(["config", "show", "--json"]).arg(&file).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Each step is one, what it copies is there, and the last image has the program, its configuration and no way to build.
+#[test]
+fn the_containerfile_copies_what_is_there() {
+    if !can("the Containerfile") {
+        return;
+    }
+    let file = project().join("packaging/container/Containerfile");
+    let steps = read("containerfile", &[file]);
+    let steps: Vec<(&str, &str)> = steps
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| (step["instruction"].as_str().unwrap(), step["value"].as_str().unwrap()))
+        .filter(|(instruction, _)| *instruction != "COMMENT")
+        .collect();
+    let known =
+        ["FROM", "ARG", "ENV", "WORKDIR", "COPY", "RUN", "USER", "STOPSIGNAL", "ENTRYPOINT", "CMD"];
+    assert!(steps.iter().all(|(instruction, _)| known.contains(instruction)), "{steps:?}");
+    let mut copied = 0;
+    for (_, value) in steps.iter().filter(|(instruction, _)| *instruction == "COPY") {
+        let mut words: Vec<&str> = value.split_whitespace().collect();
+        words.pop();
+        if words[0].starts_with("--from=") {
+            let made = ["/src/target/dist/fairways", "/src/THIRD-PARTY"];
+            assert!(words.len() == 2 && made.contains(&words[1]), "{words:?}");
+            continue;
+        }
+        for source in words {
+            assert!(project().join(source).exists(), "{source} is not there");
+            copied += 1;
+        }
+    }
+    assert!(copied > 5, "{copied}");
+    let last = steps.iter().rposition(|(instruction, _)| *instruction == "FROM").unwrap();
+    assert!(last > 0 && steps[0].1.ends_with(" AS build"));
+    assert!(
+        steps[last..].iter().all(|(instruction, _)| *instruction != "RUN"),
+        "there is no shell"
+    );
+    // What is built with is as new as the workspace asks for.
+    let workspace = fs::read_to_string(project().join("Cargo.toml")).unwrap();
+    let least = workspace.lines().find_map(|line| line.strip_prefix("rust-version = \"")).unwrap();
+    assert!(steps[0].1.contains(&format!(":{}-", least.trim_end_matches('"'))), "{}", steps[0].1);
+}

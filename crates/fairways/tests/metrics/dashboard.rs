@@ -1,0 +1,145 @@
+//! The dashboard and the alerts, which ask for what there is.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fairways_needs::{Need, has};
+use serde_json::Value;
+
+fn packaging(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(file)
+}
+
+fn dashboard() -> Value {
+    serde_json::from_str(&fs::read_to_string(packaging("grafana/fairways.json")).unwrap()).unwrap()
+}
+
+/// What its panels and variables ask, with Grafana's variables as for everything.
+pub(crate) fn expressions() -> Vec<String> {
+    let dashboard = dashboard();
+    let panels = dashboard["panels"].as_array().unwrap().iter();
+    let targets = panels.filter_map(|panel| panel["targets"].as_array()).flatten();
+    let asked = targets.map(|target| target["expr"].as_str().unwrap());
+    let whole = asked.map(|text| {
+        let mut text = text.replace("$__rate_interval", "1m").replace("$__range", "1h");
+        for variable in ["$instance", "$domain", "$program"] {
+            text = text.replace(variable, ".*");
+        }
+        assert!(!text.contains('$'), "{text}");
+        text
+    });
+    whole.collect()
+}
+
+/// The words of an expression that are metrics'.
+fn metrics(expression: &str) -> BTreeSet<String> {
+    let words = expression.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let words = words.filter(|word| word.starts_with("fairways_") || word.starts_with("process_"));
+    words.map(str::to_owned).collect()
+}
+
+/// Every metric of docs/metrics.md, which another test compares with the endpoint's.
+fn known() -> BTreeSet<String> {
+    super::told::described().into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn every_panel_asks_for_metrics_that_there_are() {
+    let (dashboard, known) = (dashboard(), known());
+    let mut asked = BTreeSet::new();
+    let mut ids = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let title = panel["title"].as_str().unwrap();
+        assert!(!title.is_empty() && ids.insert(panel["id"].as_u64().unwrap()), "{title}");
+        if panel["type"] == "row" {
+            continue;
+        }
+        assert_eq!(panel["datasource"]["uid"], "${datasource}", "{title}");
+        assert!(panel["description"].as_str().is_some_and(|text| !text.is_empty()), "{title}");
+        assert!(!panel["targets"].as_array().unwrap().is_empty(), "{title}");
+    }
+    for expression in expressions() {
+        let metrics = metrics(&expression);
+        assert!(!metrics.is_empty(), "{expression}");
+        asked.extend(metrics);
+    }
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    let names: Vec<&str> = variables.iter().map(|of| of["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["datasource", "instance", "domain", "program"]);
+    for variable in &variables[1..] {
+        asked.extend(metrics(variable["query"]["query"].as_str().unwrap()));
+    }
+    let unknown: Vec<&String> = asked.difference(&known).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+    assert!(asked.len() >= 20, "{asked:?}");
+}
+
+/// promtool understands the alerts and what the dashboard asks, and the alerts ring when they should and not before.
+#[test]
+fn alerts_ring_when_they_should_and_every_expression_is_understood() {
+    if !has("the alerts", &[Need::Program("promtool")]) {
+        return;
+    }
+    let promtool = |args: &[&str], file: &Path| {
+        let output = Command::new("promtool").args(args).arg(file).output().unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let rules = packaging("prometheus/fairways.rules.yml");
+    let said = promtool(&["check", "rules"], &rules);
+    assert!(said.contains("SUCCESS: 7 rules found"), "{said}");
+    let text = fs::read_to_string(&rules).unwrap();
+    let unknown = &metrics(&text) - &known();
+    assert!(unknown.is_empty(), "{unknown:?}");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/alerts.yml");
+    let said = promtool(&["test", "rules"], &tests);
+    assert!(said.contains("SUCCESS"), "{said}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("panels.yml");
+    let mut panels = "groups:\n  - name: panels\n    rules:\n".to_owned();
+    for (number, expression) in expressions().into_iter().enumerate() {
+        let quoted = serde_json::to_string(&expression).unwrap();
+        panels += &format!("      - record: panel:{number}\n        expr: {quoted}\n");
+    }
+    fs::write(&file, panels).unwrap();
+    let said = promtool(&["check", "rules"], &file);
+    assert!(said.contains("SUCCESS"), "{said}");
+}
+
+/// What docs/metrics.md shows to be written into files can be.
+#[test]
+fn the_files_that_are_shown_are_understood() {
+    if !has("the files", &[Need::Program("promtool")]) {
+        return;
+    }
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
+    let text = fs::read_to_string(docs).unwrap();
+    let nth = |kind: &str, at: usize| {
+        let from = text.split(&format!("```{kind}\n")).nth(at + 1).unwrap();
+        from.split("```").next().unwrap().to_owned()
+    };
+    let block = |kind: &str| nth(kind, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        file
+    };
+    let scrape = write("prometheus.yml", block("yaml"));
+    let checked = Command::new("promtool").args(["check", "config"]).arg(scrape).output().unwrap();
+    assert!(checked.status.success(), "{checked:?}");
+    // The other goes below it.
+    let both = write("relabel.yml", block("yaml") + &nth("yaml", 1));
+    let checked = Command::new("promtool").args(["check", "config"]).arg(both).output().unwrap();
+    assert!(checked.status.success(), "{checked:?}");
+    let config = write("fairways.toml", block("toml"));
+    let mut command = Command::new(super::common::this());
+    let shown = command.args(["config", "show", "--json"]).arg(config).output().unwrap();
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["metrics"]["listen"], "127.0.0.1:19750");
+    assert!(block("yaml").contains(shown["metrics"]["listen"].as_str().unwrap()));
+}

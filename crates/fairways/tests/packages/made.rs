@@ -1,0 +1,201 @@
+//! What is in the packages, and that nothing else is.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fairways_needs::{Need, has};
+
+use super::machine::{make, packages};
+
+fn printed(program: &str, args: &[&str], file: &Path) -> String {
+    let output = Command::new(program).args(args).arg(file).output().unwrap();
+    assert!(output.status.success(), "{program}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The paths of all files, without the documentation.
+fn paths(listed: &str) -> BTreeSet<String> {
+    let file = |line: &&str| !line.ends_with('/');
+    let paths = listed.lines().filter(file).map(|line| line.trim_start_matches('.').to_owned());
+    paths.filter(|path| !path.starts_with("/usr/share/doc/")).collect()
+}
+
+/// Made twice they are the same bytes; both have the same files, but for where zsh's completions and licences belong.
+#[test]
+fn packages_are_reproducible_and_have_the_same_files() {
+    let needs = ["dpkg-deb", "dpkg-shlibdeps", "rpmbuild", "rpm", "strip"];
+    if !has("the packages", &needs.map(Need::Program)) {
+        return;
+    }
+    let again = tempfile::tempdir().unwrap();
+    let made = make(again.path(), &[]);
+    assert_eq!(made.len(), 2);
+    let first: Vec<PathBuf> =
+        made.iter().map(|one| packages().now.join(one.file_name().unwrap())).collect();
+    for (one, two) in first.iter().zip(&made) {
+        assert!(fs::read(one).unwrap() == fs::read(two).unwrap(), "{} differs", one.display());
+    }
+    let later = fs::read_dir(&packages().newer).unwrap().map(|one| one.unwrap().file_name());
+    assert!(later.into_iter().all(|name| name.to_str().unwrap().contains("99.0")));
+    let listed = printed("sh", &["-c", "dpkg-deb --fsys-tarfile \"$0\" | tar t"], &first[0]);
+    let deb = paths(&listed);
+    let in_rpm = printed("rpm", &["--query", "--list", "--package"], &first[1]);
+    let folders = |path: &String| {
+        !["/etc/fairways", "/etc/fairways/fairways.toml.d"].contains(&path.as_str())
+    };
+    let rpm: BTreeSet<String> = paths(&in_rpm).into_iter().filter(folders).collect();
+    for path in [
+        "/usr/bin/fairways",
+        "/usr/lib/systemd/system/fairways.service",
+        "/usr/lib/systemd/system/sys-fs-resctrl.mount",
+        "/usr/share/fairways/fairways.toml",
+        "/usr/share/fairways/grafana/fairways.json",
+        "/usr/share/fairways/prometheus/fairways.rules.yml",
+        "/etc/fairways/fairways.toml",
+        "/usr/share/man/man1/fairways-run.1.gz",
+        "/usr/share/man/man5/fairways.toml.5.gz",
+        "/usr/share/bash-completion/completions/fairways",
+        "/usr/share/fish/vendor_completions.d/fairways.fish",
+    ] {
+        assert!(deb.contains(path) && rpm.contains(path), "{path}: {deb:?} {rpm:?}");
+    }
+    let apart: BTreeSet<&str> = deb.symmetric_difference(&rpm).map(String::as_str).collect();
+    let expected = [
+        "/usr/share/fairways",
+        "/usr/share/fairways/grafana",
+        "/usr/share/fairways/prometheus",
+        "/usr/share/licenses/fairways",
+        "/usr/share/licenses/fairways/LICENSE-APACHE",
+        "/usr/share/licenses/fairways/LICENSE-MIT",
+        "/usr/share/licenses/fairways/THIRD-PARTY",
+        "/usr/share/zsh/site-functions/_fairways",
+        "/usr/share/zsh/vendor-completions/_fairways",
+    ];
+    assert_eq!(apart, BTreeSet::from(expected));
+}
+
+/// What is linked into the binary is named with its licences, all of which the package's own say.
+#[test]
+fn licences_of_others_are_told() {
+    let needs = ["dpkg-deb", "dpkg-shlibdeps", "rpmbuild", "rpm", "strip"];
+    if !has("licences of others", &needs.map(Need::Program)) {
+        return;
+    }
+    let (folder, rpm) = (unpacked(), in_folder(&packages().now, "rpm"));
+    let doc = folder.path().join("usr/share/doc/fairways");
+    let told = fs::read_to_string(doc.join("THIRD-PARTY")).unwrap();
+    let (list, texts) = told.split_once("====").unwrap();
+    let crates: Vec<(&str, &str)> = list.lines().filter_map(|line| line.split_once(": ")).collect();
+    for of in ["rustix ", "clap ", "lzma-rust2 ", "The standard library of Rust"] {
+        assert!(crates.iter().any(|(name, _)| name.starts_with(of)), "{of}: {list}");
+    }
+    // Of tests and build scripts alone, or of the compiler.
+    for of in ["assert_cmd ", "proptest ", "serde_derive ", "fairways"] {
+        assert!(!crates.iter().any(|(name, _)| name.starts_with(of)), "{of}: {list}");
+    }
+    for (name, expression) in &crates {
+        let choices = expression.split(['/', '(', ')']).flat_map(|part| part.split(" OR "));
+        assert!(!expression.contains(" AND "), "{name}: {expression}: each choice is one licence");
+        assert!(
+            choices.into_iter().any(|one| ["MIT", "Apache-2.0", "Zlib"].contains(&one.trim())),
+            "{name}: {expression}"
+        );
+    }
+    assert!(texts.contains("Copyright (c)") && texts.contains("Apache License"));
+    let stated = printed("rpm", &["--query", "--queryformat", "%{LICENSE}", "--package"], &rpm);
+    assert_eq!(stated, "(MIT OR Apache-2.0) AND MIT AND Apache-2.0 AND Zlib");
+    let copyright = fs::read_to_string(doc.join("copyright")).unwrap();
+    assert!(
+        copyright.contains("License: (Expat or Apache-2.0) and Expat and Apache-2.0 and Zlib\n")
+    );
+}
+
+/// What the installed pages link to is installed.
+#[test]
+fn installed_pages_link_to_what_is_there() {
+    if !has(
+        "installed pages",
+        &["dpkg-deb", "dpkg-shlibdeps", "rpmbuild", "strip"].map(Need::Program),
+    ) {
+        return;
+    }
+    let folder = unpacked();
+    let pages = printed("find", &["-L"], &folder.path().join("usr/share/doc/fairways"));
+    let mut seen = 0;
+    for page in pages.lines().filter(|path| path.ends_with(".md")) {
+        let text = fs::read_to_string(page).unwrap();
+        for event in pulldown_cmark::Parser::new_ext(&text, pulldown_cmark::Options::ENABLE_TABLES)
+        {
+            use pulldown_cmark::{Event, Tag};
+            let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event
+            else {
+                continue;
+            };
+            let to = dest_url.split('#').next().unwrap();
+            if to.is_empty() || to.contains("://") {
+                continue;
+            }
+            assert!(Path::new(page).with_file_name(to).exists(), "{page}: {to}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+/// What the .deb installs.
+fn unpacked() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut dpkg = Command::new("dpkg-deb");
+    dpkg.arg("--extract").arg(in_folder(&packages().now, "deb")).arg(folder.path());
+    assert!(dpkg.status().unwrap().success());
+    folder
+}
+
+fn in_folder(folder: &Path, extension: &str) -> PathBuf {
+    let mut all = fs::read_dir(folder).unwrap().map(|one| one.unwrap().path());
+    all.find(|path| path.extension().is_some_and(|of| of == extension)).unwrap()
+}
+
+#[test]
+fn what_packages_cannot_be_made_of_is_told_in_a_line() {
+    for (args, said) in [
+        (&["--binary", "/nonesuch"][..], "--binary: expected a program, found '/nonesuch'"),
+        (&["--version", "new"], "--version: expected a version such as 0.1.0, found 'new'"),
+        (&["--out"], "--out: expected a value after it"),
+        (&["apk"], "expected --binary, --out, --version, --quick, deb or rpm, found 'apk'"),
+    ] {
+        let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/build");
+        let output = Command::new(build).args(args).env("SOURCE_DATE_EPOCH", "0").output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("packaging/build: {said}\n"));
+    }
+}
+
+/// The configuration that is installed is one, and says what holds by default; what it has behind `#` is right, too.
+#[test]
+fn the_installed_configuration_is_right() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/fairways.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let show = |text: &str| {
+        let path = folder.path().join("fairways.toml");
+        fs::write(&path, text).unwrap();
+        let fairways = assert_cmd::cargo::cargo_bin("fairways");
+        let output = Command::new(fairways).args(["config", "show"]).arg(path).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = fs::read_to_string(file).unwrap();
+    assert_eq!(show(&text), show(""));
+    let bare = |line: &str| {
+        line.strip_prefix('#')
+            .filter(|rest| !rest.starts_with(' '))
+            .map_or(line.to_owned(), str::to_owned)
+    };
+    let all: Vec<String> = text.lines().map(bare).collect();
+    let shown = show(&all.join("\n"));
+    let (before, programs) = shown.split_once("[[program]]").unwrap();
+    assert_eq!(before.trim(), show("").replace("program = []\n", "").trim());
+    assert!(programs.contains("unit:nginx.service") && programs.contains("each = true"), "{shown}");
+}

@@ -1,0 +1,14 @@
+//! `fairways top` on a terminal.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "daemon/common.rs"]
+#[allow(dead_code)]
+mod common;
+#[path = "daemon/running.rs"]
+#[allow(dead_code)]
+mod running;
+#[path = "top/terminal.rs"]
+mod terminal;
+#[path = "top/watches.rs"]
+mod watches;

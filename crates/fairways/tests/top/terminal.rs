@@ -1,0 +1,156 @@
+//! A terminal that a program has to itself, and what one sees on it.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+use super::common::{end, this};
+
+/// A terminal, the program on it, and what it has written.
+pub(crate) struct Terminal {
+    keys: File,
+    /// Held open, so that it can be asked after the program has ended.
+    own: Option<OwnedFd>,
+    reader: Option<JoinHandle<()>>,
+    child: Child,
+    seen: Arc<Mutex<Seen>>,
+    modes: LocalModes,
+}
+
+struct Seen {
+    bytes: Vec<u8>,
+    screen: vt100::Parser,
+}
+
+impl Terminal {
+    /// Starts `fairways top` with these flags on a terminal of 80 columns and 24 lines.
+    pub(crate) fn start(flags: &[&str], no_color: bool) -> Self {
+        let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&keys).unwrap();
+        unlockpt(&keys).unwrap();
+        let name = ptsname(&keys, Vec::new()).unwrap();
+        let open = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let own = OwnedFd::from(open());
+        tcsetwinsize(&own, size(80, 24)).unwrap();
+        let modes = tcgetattr(&own).unwrap().local_modes;
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(this()).arg("top").args(flags);
+        command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        let child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
+        let screen = vt100::Parser::new(cells(24), cells(80), 0);
+        let seen = Arc::new(Mutex::new(Seen { bytes: Vec::new(), screen }));
+        let keys = File::from(keys);
+        let (mut reads, there) = (keys.try_clone().unwrap(), Arc::clone(&seen));
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = reads.read(&mut bytes) {
+                let mut seen = there.lock().unwrap();
+                seen.bytes.extend_from_slice(&bytes[..count]);
+                seen.screen.process(&bytes[..count]);
+            }
+        });
+        let (own, reader) = (Some(own), Some(reader));
+        Self { keys, own, reader, child, seen, modes }
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn resize(&self, width: u16, height: u16) {
+        self.seen.lock().unwrap().screen.screen_mut().set_size(cells(height), cells(width));
+        tcsetwinsize(self.own.as_ref().unwrap(), size(width, height)).unwrap();
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
+            .unwrap();
+    }
+
+    /// The lines as one sees them.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let seen = self.seen.lock().unwrap();
+        let width = seen.screen.screen().size().1;
+        let rows = seen.screen.screen().rows(0, width.get());
+        rows.map(|row| row.trim_end().to_owned()).collect()
+    }
+
+    /// Waits until the screen is so.
+    pub(crate) fn until(&self, what: &str, mut is_so: impl FnMut(&[String]) -> bool) {
+        let began = Instant::now();
+        while !is_so(&self.lines()) {
+            let lines = self.lines().join("\n");
+            assert!(began.elapsed() < Duration::from_secs(30), "not so: {what}\n{lines}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until this can be read somewhere.
+    pub(crate) fn shows(&self, text: &str) {
+        self.until(text, |lines| lines.iter().any(|line| line.contains(text)));
+    }
+
+    /// Whether anything was written in a colour.
+    pub(crate) fn is_coloured(&self) -> bool {
+        let bytes = self.seen.lock().unwrap().bytes.clone();
+        let text = String::from_utf8_lossy(&bytes);
+        text.split("\u{1b}[").skip(1).any(|rest| {
+            let is_sign = |of: char| !of.is_ascii_digit() && of != ';';
+            let Some(end) = rest.find(is_sign).filter(|end| rest[*end..].starts_with('m')) else {
+                return false;
+            };
+            let mut numbers = rest[..end].split(';').filter_map(|of| of.parse::<u32>().ok());
+            // 39 and 49 are what the terminal has of its own accord.
+            numbers.any(|of| matches!(of, 30..=38 | 40..=48 | 90..=107))
+        })
+    }
+
+    /// Whether the program has the screen, has hidden the cursor, and gets keys as they are pressed.
+    pub(crate) fn taken(&self) -> [bool; 3] {
+        let seen = self.seen.lock().unwrap();
+        let screen = seen.screen.screen();
+        let is_raw = tcgetattr(self.own.as_ref().unwrap()).unwrap().local_modes != self.modes;
+        [screen.alternate_screen(), screen.hide_cursor(), is_raw]
+    }
+
+    /// Waits for the end; the exit code, and what was said on the screen that was there before. The terminal is as it was.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let code = end(&mut self.child).code();
+        let is_raw = self.taken()[2];
+        // With the last who has it open, all that was written is read.
+        drop(self.own.take());
+        self.reader.take().unwrap().join().unwrap();
+        let seen = self.seen.lock().unwrap();
+        let screen = seen.screen.screen();
+        let left = [screen.alternate_screen(), screen.hide_cursor(), is_raw];
+        assert_eq!(left, [false; 3], "the terminal is not as it was");
+        drop(seen);
+        (code, self.lines().join("\n").trim_end().to_owned())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap()
+}
+
+fn size(width: u16, height: u16) -> Winsize {
+    Winsize { ws_row: height, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 }
+}
