@@ -33,14 +33,39 @@ const volatile u64 everywhere SEC(".rodata.everywhere");
 /* A thread that sleeps is off its CPU for the scheduler a moment before the switch: how long that may last at most, in nanoseconds. */
 const volatile u64 grace SEC(".rodata.grace");
 
+/* What the program below is called with. */
+struct expectation {
+	s32 pid;
+	u32 unused;
+	u64 mask;
+};
+
 static __always_inline void leaves(s32 pid, u32 cpu)
 {
 	struct judged *judged = bpf_map_lookup_elem(&threads, &pid);
 
-	if (!judged || judged->mask >> cpu & 1 || bpf_ktime_get_ns() - *(volatile u64 *)&judged->since < grace)
+	if (!judged || *(volatile u64 *)&judged->mask >> cpu & 1 ||
+	    bpf_ktime_get_ns() - *(volatile u64 *)&judged->since < grace)
 		return;
 	__sync_fetch_and_add(&verdict.stayed, 1);
 	verdict.last_stayed = (u64)pid << 32 | cpu;
+}
+
+/*
+ * From now on a thread is to be on these CPUs only. It is written where it stands: an element that user space replaces is another
+ * thread's at once, and a switch that found it before would be judged by that one's mask.
+ */
+SEC("syscall")
+int expect(struct expectation *e)
+{
+	struct judged first = {.mask = e->mask, .since = bpf_ktime_get_ns()}, *judged;
+
+	judged = bpf_map_lookup_elem(&threads, &e->pid);
+	if (!judged)
+		return bpf_map_update_elem(&threads, &e->pid, &first, BPF_NOEXIST);
+	*(volatile u64 *)&judged->since = first.since;
+	*(volatile u64 *)&judged->mask = first.mask;
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")

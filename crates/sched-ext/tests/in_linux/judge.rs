@@ -2,15 +2,16 @@
 
 use std::ffi::OsStr;
 
-use libbpf_rs::{Link, MapCore as _, MapFlags, MapHandle, Object, ObjectBuilder};
+use libbpf_rs::{
+    Link, MapCore as _, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, ProgramMut,
+};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/judge.bpf.o"));
 
 /// A program of its own at the kernel's switches.
 pub(crate) struct Judge {
-    threads: MapHandle,
     verdict: MapHandle,
-    _object: Object,
+    object: Object,
     _link: Link,
 }
 
@@ -40,22 +41,20 @@ impl Judge {
             }
         }
         let object = open.load().unwrap();
-        let map = |name: &str| {
-            let found = object.maps().find(|map| map.name() == OsStr::new(name)).unwrap();
-            MapHandle::try_from(&found).unwrap()
-        };
-        let (threads, verdict) = (map("threads"), map(".data.verdict"));
-        let link =
-            object.progs_mut().find(|p| p.name() == OsStr::new("judge")).unwrap().attach_trace();
-        Self { threads, verdict, _link: link.unwrap(), _object: object }
+        let verdict = object.maps().find(|map| map.name() == OsStr::new(".data.verdict")).unwrap();
+        let verdict = MapHandle::try_from(&verdict).unwrap();
+        let link = program(&object, "judge").attach_trace().unwrap();
+        Self { verdict, _link: link, object }
     }
 
     /// From now on a thread is to be on these CPUs only.
     pub(crate) fn expect(&self, thread: i32, cpus: u64) {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let since = (now.tv_sec * 1_000_000_000 + now.tv_nsec).cast_unsigned();
-        let words: Vec<u8> = [cpus, since].into_iter().flat_map(u64::to_ne_bytes).collect();
-        self.threads.update(&thread.to_ne_bytes(), &words, MapFlags::ANY).unwrap();
+        let mut context = [0; 16];
+        context[..4].copy_from_slice(&thread.to_ne_bytes());
+        context[8..].copy_from_slice(&cpus.to_ne_bytes());
+        let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
+        let answer = program(&self.object, "expect").test_run(input).unwrap().return_value;
+        assert_eq!(answer, 0, "thread {thread}");
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
@@ -70,4 +69,8 @@ impl Judge {
             last_stayed: word(5),
         }
     }
+}
+
+fn program<'o>(object: &'o Object, name: &str) -> ProgramMut<'o> {
+    object.progs_mut().find(|program| program.name() == OsStr::new(name)).unwrap()
 }
