@@ -21,7 +21,8 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scheduler.bpf.o"
 /// How long a managed thread's turn lasts before it is told of in parts is a quantum; of others' turns, and idle ones, it is this.
 const PARTED: Duration = Duration::from_millis(50);
 
-/// A scheduler in the kernel. Dropped, or when its process ends in any way, the kernel takes all threads back.
+/// A scheduler in the kernel. Dropped, or when its process ends in any way, the kernel takes all threads back. It is not `Sync`: the
+/// programs heed one command at a time.
 #[derive(Debug)]
 pub struct Scheduler {
     object: Object,

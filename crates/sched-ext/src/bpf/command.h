@@ -32,14 +32,27 @@ static __always_inline void allow(struct thread *t, const struct command *c)
 	add_first(&t->version, 1);
 }
 
-/* Whether a thread is on no CPU on which it may not be. Where none of these is on line and the owner's, all of the owner's hold. */
-static __always_inline bool in_force(struct task_struct *p, struct thread *t)
+/*
+ * The CPU on which a thread is, or to which it is on its way. It is on one yet while it leaves it, and while the kernel stops it to have
+ * it run again; and on one, wherever it waits, while it may not be moved.
+ */
+static __always_inline s32 cpu_with(struct task_struct *p, struct thread *t)
 {
-	s32 cpu = *(volatile s32 *)&t->cpu;
+	s32 cpu = place_of(t);
+
+	return cpu == NOWHERE && (p->on_cpu || p->migration_disabled) ? scx_bpf_task_cpu(p) : cpu;
+}
+
+/* Whether a thread is on no CPU on which it may not be. Where none of these is on line and the owner's, all of the owner's hold. */
+static __always_inline bool in_force(struct task_struct *p, struct thread *t, s32 cpu)
+{
 	bool any;
 
 	if (cpu == NOWHERE || !t->restricted || in_words(t->allowed, cpu))
 		return true;
+	/* Its mask is of one CPU meanwhile. */
+	if (p->migration_disabled)
+		return false;
 	bpf_rcu_read_lock();
 	any = any_allowed(p, t);
 	bpf_rcu_read_unlock();
@@ -51,7 +64,7 @@ static __always_inline void offer_again(struct task_struct *p, struct thread *t)
 {
 	u64 queue = t->raised ? RAISED : NORMAL, vtime = t->vtime;
 
-	if (!settings.scheduling || p->policy != SCHED_EXT || *(volatile s32 *)&t->cpu != NOWHERE)
+	if (!settings.scheduling || p->policy != SCHED_EXT || place_of(t) != NOWHERE)
 		return;
 	bpf_rcu_read_lock();
 	wait_for(p, t, now_on_any(mask_of(p, t)));
@@ -66,15 +79,19 @@ int command(struct command *c)
 {
 	struct task_struct *p;
 	struct thread *t;
+	bool ends;
 	int answer = 0;
 	s32 cpu;
 
 	p = task(c->tid);
 	if (!p)
 		return -ESRCH;
-	t = c->operation == OP_ADD ? new_thread(p) : thread_of(p);
+	__sync_lock_test_and_set(&held, p->pid);
+	ends = p->flags & PF_EXITING;
+	t = ends ? NULL : c->operation == OP_ADD ? new_thread(p) : thread_of(p);
 	if (!t) {
-		answer = c->operation == OP_ADD ? -ENOMEM : c->operation == OP_REMOVE ? 0 : -ESRCH;
+		if (c->operation != OP_REMOVE)
+			answer = c->operation == OP_ADD && !ends ? -ENOMEM : -ESRCH;
 		goto out;
 	}
 	switch (c->operation) {
@@ -92,8 +109,8 @@ int command(struct command *c)
 		break;
 	case OP_ALLOW:
 		allow(t, c);
-		cpu = *(volatile s32 *)&t->cpu;
-		c->answer = in_force(p, t);
+		cpu = cpu_with(p, t);
+		c->answer = in_force(p, t, cpu);
 		if (!settings.scheduling)
 			break;
 		if (!c->answer)
@@ -101,7 +118,7 @@ int command(struct command *c)
 		offer_again(p, t);
 		break;
 	case OP_IN_FORCE:
-		c->answer = in_force(p, t);
+		c->answer = in_force(p, t, cpu_with(p, t));
 		break;
 	case OP_RAISE:
 		raise(p, t, c->value != 0);
@@ -113,6 +130,10 @@ int command(struct command *c)
 		answer = -EINVAL;
 	}
 out:
+	__sync_lock_test_and_set(&held, 0);
+	/* Its end may have left that to this. */
+	if (p->flags & PF_EXITING)
+		forget(p);
 	bpf_task_release(p);
 	return answer;
 }

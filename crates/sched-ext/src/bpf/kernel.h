@@ -50,6 +50,7 @@ enum {
 	ENOMEM = 12,
 	EINVAL = 22,
 	/* linux/sched.h */
+	PF_EXITING = 4,
 	SCHED_EXT = 7,
 };
 
@@ -91,6 +92,8 @@ struct sched_ext_entity {
 
 struct task_struct {
 	unsigned int flags;
+	unsigned int on_cpu; /* an int, a byte since 7.2: who loads the program fits what is unsigned */
+	unsigned short migration_disabled;
 	unsigned int policy;
 	s32 pid;
 	s32 tgid;

@@ -70,7 +70,7 @@ static __always_inline void raise(struct task_struct *p, struct thread *t, bool 
 	if (t->raised == raised)
 		return;
 	t->raised = raised;
-	cpu = *(volatile s32 *)&t->cpu;
+	cpu = place_of(t);
 	/* If another runs there by now, its next tick says who does. */
 	if (cpu != NOWHERE)
 		__sync_val_compare_and_swap(&cpu_of(cpu)->running, raised ? RUNNING_NORMAL : RUNNING_RAISED,
@@ -83,25 +83,25 @@ static __always_inline void raise(struct task_struct *p, struct thread *t, bool 
 	if (!raised)
 		wait_for(p, t, now_on_any(mask_of(p, t)));
 	change_queue(p, t->vtime, raised ? NORMAL : RAISED, raised ? RAISED : NORMAL);
-	if (raised && *(volatile s32 *)&t->cpu == NOWHERE)
+	if (raised && place_of(t) == NOWHERE)
 		preempt(mask_of(p, t));
 	bpf_rcu_read_unlock();
 }
 
 /*
  * Brings a thread to a CPU: it says so first, and looks then whether it may, so that whoever changes on which CPUs it may run
- * sees either that, or that it is on its way.
+ * sees either that, or that it is on its way. `as` is how it says so.
  */
-static __always_inline bool claim(struct task_struct *p, struct thread *t, s32 cpu)
+static __always_inline bool claim(struct task_struct *p, struct thread *t, s32 cpu, s32 as)
 {
 	/* Most that may not are known by this. */
 	if (!may_run_on(p, t, cpu))
 		return false;
-	if (__sync_val_compare_and_swap(&t->cpu, NOWHERE, cpu) != NOWHERE)
+	if (__sync_val_compare_and_swap(&t->cpu, NOWHERE, as) != NOWHERE)
 		return false;
 	if (may_run_on(p, t, cpu))
 		return true;
-	__sync_val_compare_and_swap(&t->cpu, cpu, NOWHERE);
+	__sync_val_compare_and_swap(&t->cpu, as, NOWHERE);
 	return false;
 }
 
@@ -127,7 +127,7 @@ static __always_inline bool take(u64 queue, s32 cpu, u64 since, const struct thr
 				continue;
 			if (prev && !before(t->vtime, prev->vtime))
 				break;
-			if (!claim(p, t, cpu))
+			if (!claim(p, t, cpu, cpu | TAKING))
 				continue;
 			arrive(p, t, cpu);
 			if (since) {
@@ -135,8 +135,9 @@ static __always_inline bool take(u64 queue, s32 cpu, u64 since, const struct thr
 				t->spared = 1;
 			}
 			taken = move(ITERATOR, p, slice_of(t));
+			/* It had gone elsewhere, from where it may even be on its way here by now. */
 			if (!taken)
-				__sync_val_compare_and_swap(&t->cpu, cpu, NOWHERE);
+				__sync_val_compare_and_swap(&t->cpu, cpu | TAKING, NOWHERE);
 		}
 		if (taken)
 			break;

@@ -32,7 +32,7 @@ s32 BPF_PROG(select_cpu, struct task_struct *p, s32 last, u64 wake_flags)
 	if (cpu >= 0) {
 		*(volatile s32 *)&t->cpu = NOWHERE;
 		keep_up(t, cpu);
-		if (claim(p, t, cpu)) {
+		if (claim(p, t, cpu, cpu)) {
 			arrive(p, t, cpu);
 			insert(p, SCX_DSQ_LOCAL, slice_of(t), 0);
 		}
@@ -147,7 +147,7 @@ void BPF_PROG(tick, struct task_struct *p)
 {
 	struct thread *t = thread_of(p);
 
-	if (t && is_to_leave(p, t, bpf_get_smp_processor_id())) {
+	if (t && is_to_leave(p, t, scx_bpf_task_cpu(p))) {
 		set_slice(p, 0);
 		return;
 	}
@@ -155,11 +155,14 @@ void BPF_PROG(tick, struct task_struct *p)
 	offer_first(NORMAL);
 }
 
+/*
+ * What changes a thread that runs (its owner's affinity, say) stops it and has it run again where it is, and tells so on its own CPU.
+ */
 SEC("struct_ops/running")
 void BPF_PROG(running, struct task_struct *p)
 {
 	struct thread *t = thread_of(p);
-	s32 cpu = bpf_get_smp_processor_id();
+	s32 cpu = scx_bpf_task_cpu(p);
 	struct cpu *c = cpu_of(cpu);
 
 	if (!t)
@@ -172,7 +175,7 @@ SEC("struct_ops/stopping")
 void BPF_PROG(stopping, struct task_struct *p, bool runnable)
 {
 	struct thread *t = thread_of(p);
-	s32 cpu = bpf_get_smp_processor_id();
+	s32 cpu = scx_bpf_task_cpu(p);
 	struct cpu *c = cpu_of(cpu);
 
 	if (c->running == RUNNING_NORMAL)
@@ -270,7 +273,7 @@ s32 BPF_PROG(init_task, struct task_struct *p, struct scx_init_task_args *args)
 SEC("struct_ops/exit_task")
 void BPF_PROG(exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	forget(p);
+	forget_ended(p);
 }
 
 SEC("struct_ops/enable")

@@ -14,6 +14,9 @@ struct told told SEC(".data.told");
 /* A thread that is nowhere: it sleeps, or waits in a queue of ours. */
 #define NOWHERE (-1)
 
+/* Beside the CPU that takes a thread from a queue, until it runs there: no claim of another's looks the same. */
+#define TAKING 0x10000
+
 struct thread {
 	/* On which it may run: what is allowed of what its owner allows, and on line. Never changed, only replaced. */
 	struct bpf_cpumask __kptr *effective;
@@ -30,7 +33,7 @@ struct thread {
 	u32 built; /* the version and the hotplug generation that effective is of */
 	u32 generation;
 	u32 building;
-	s32 cpu; /* on which it runs, or to which it is on its way */
+	s32 cpu; /* on which it runs, or to which it is on its way: place_of() */
 	s32 last; /* the CPU to which it came last */
 	u32 raised;
 	u32 yields;
@@ -102,6 +105,9 @@ static __always_inline struct thread *new_thread(const struct task_struct *p)
 	return bpf_map_lookup_elem(&threads, &pid);
 }
 
+/* The number of the thread that a command is about, one at a time: what is known of it is not given to another meanwhile. */
+static s32 held;
+
 static __always_inline void forget(const struct task_struct *p)
 {
 	s32 pid = p->pid;
@@ -109,14 +115,33 @@ static __always_inline void forget(const struct task_struct *p)
 	bpf_map_delete_elem(&threads, &pid);
 }
 
+/* The same, of one that ends: a command that is about it does so when it is done. */
+static __always_inline void forget_ended(const struct task_struct *p)
+{
+	if (*(volatile s32 *)&held != p->pid)
+		forget(p);
+}
+
 static __always_inline const struct cpumask *as_mask(struct bpf_cpumask *mask)
 {
 	return (const struct cpumask *)mask;
 }
 
+/* Where a thread is, or is on its way to; NOWHERE. */
+static __always_inline s32 place_of(const struct thread *t)
+{
+	s32 cpu = *(volatile s32 *)&t->cpu;
+
+	return cpu == NOWHERE ? NOWHERE : cpu & (MAX_CPUS - 1);
+}
+
 static __always_inline bool in_words(const u64 *words, u32 cpu)
 {
-	return cpu < MAX_CPUS && (words[cpu / 64] >> (cpu % 64)) & 1;
+	if (cpu >= MAX_CPUS)
+		return false;
+	/* The compiler may have compared another copy of it than the verifier sees here. */
+	barrier_var(cpu);
+	return words[cpu / 64 & (CPU_WORDS - 1)] >> (cpu % 64) & 1;
 }
 
 /* Whether effective is of what is ordered now. */

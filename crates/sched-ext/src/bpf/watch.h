@@ -111,7 +111,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *p)
 {
-	forget(p);
+	forget_ended(p);
 	return 0;
 }
 

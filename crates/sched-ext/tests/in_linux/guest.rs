@@ -19,7 +19,7 @@ fn side() {
         return;
     }
     let only = std::env::var("FAIRWAYS_ONLY").unwrap_or_default();
-    let checks: [(&str, fn()); 13] = [
+    let checks: [(&str, fn()); 14] = [
         ("loads", loads),
         ("shares", shares::follow_orders),
         ("weights", shares::follow_weights),
@@ -32,6 +32,7 @@ fn side() {
         ("hotplug", beside::a_cpu_goes_and_returns),
         ("stopped", loader::stopped),
         ("killed", loader::killed),
+        ("running", masks::of_a_running_thread),
         ("masks", masks::are_kept),
     ];
     let mut failed = 0;

@@ -32,7 +32,7 @@ fn cpu_time_is_shared_as_ordered_in_a_real_kernel() {
 fn the_scheduler_keeps_its_word_in_a_real_kernel() {
     run(
         "the_scheduler_keeps_its_word",
-        "orders,raised,beside,forks,hotplug,stopped,killed,masks",
+        "orders,raised,beside,forks,hotplug,stopped,killed,running,masks",
         |guest| guest,
     );
 }

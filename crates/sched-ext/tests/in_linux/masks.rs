@@ -99,6 +99,45 @@ pub(crate) fn are_kept() {
     }
 }
 
+/// A thread that runs by its owner's mask alone, as that has nothing of what is allowed, is given a CPU that is, by somebody on that CPU.
+/// It runs on where it was, and the kernel's own threads come between all the time; so what is said to be in force is tried at once.
+pub(crate) fn of_a_running_thread() {
+    const OWNERS: u64 = 0b10;
+    const BOTH: u64 = 0b11;
+    const ALLOWED: u64 = 0b01;
+    affine(0, ALLOWED);
+    let scheduler = load(&settings());
+    let judge = Judge::new(ALL);
+    let worker = Worker::spins();
+    judge.expect(worker.tid, ALL);
+    let between = Worker::new(|| thread::sleep(Duration::from_micros(100)));
+    affine(between.tid, OWNERS);
+    take(&scheduler, std::slice::from_ref(&worker));
+    scheduler.allow(worker.tid, &[ALLOWED]).unwrap();
+    let in_force = || scheduler.is_in_force(worker.tid).unwrap();
+    let mut late = 0;
+    for _ in 0..100 {
+        judge.expect(worker.tid, BOTH);
+        affine(worker.tid, OWNERS);
+        judge.expect(worker.tid, OWNERS);
+        let (before, rounds) = (between.rounds(), worker.rounds());
+        let runs = || between.rounds() > before && worker.rounds() > rounds;
+        assert!(wait_for(Duration::from_secs(20), runs), "it does not run");
+        judge.expect(worker.tid, BOTH);
+        affine(worker.tid, BOTH);
+        late += u32::from(!in_force());
+        assert!(wait_for(Duration::from_secs(5), in_force), "it did not leave");
+        judge.expect(worker.tid, ALLOWED);
+        // For the kernel's thread to come between, if it stayed.
+        thread::sleep(Duration::from_millis(2));
+    }
+    affine(0, ALL);
+    let verdict = judge.verdict();
+    say(&format!("{verdict:?}, {late} of 100 while it ran where it may not"));
+    assert_eq!((verdict.wrong, verdict.stayed), (0, 0));
+    assert!(late > 0 && verdict.confined > 0);
+}
+
 /// Where a thread may run.
 #[derive(Clone, Copy)]
 struct Confined {
