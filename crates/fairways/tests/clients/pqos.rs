@@ -4,9 +4,21 @@ use fairways_needs::Need;
 
 use crate::emulated::Emulated;
 
+/// pqos asks the processor that it runs on who made it, and does otherwise on others: this one is Intel's, like the simulated machine's.
+const ON_INTELS: &str =
+    r#"exec qemu-x86_64 -cpu max,vendor=GenuineIntel "$(command -v pqos)" -I "$@""#;
+
+const NEEDS: [Need; 5] = [
+    Need::Fuse,
+    Need::Root,
+    Need::Program("pqos"),
+    Need::Program("unshare"),
+    Need::Program("qemu-x86_64"),
+];
+
 /// What pqos prints, both streams; fails if its exit code is another.
 fn pqos(emulated: &Emulated, code: i32, words: &[&str]) -> String {
-    let output = emulated.run(30, &[&["pqos", "-I"], words].concat());
+    let output = emulated.run(60, &[&["sh", "-c", ON_INTELS, "sh"], words].concat());
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
     assert_eq!(output.status.code(), Some(code), "pqos {words:?}: {text}");
     text
@@ -20,10 +32,7 @@ fn says(text: &str, lines: &[&str]) {
 
 #[test]
 fn pqos_shows_allocates_associates_monitors_and_resets() {
-    if !fairways_needs::has(
-        "pqos",
-        &[Need::Fuse, Need::Root, Need::Program("pqos"), Need::Program("unshare")],
-    ) {
+    if !fairways_needs::has("pqos", &NEEDS) {
         return;
     }
     let emulated = Emulated::start("mlr:8M,mload:60M,lookbusy");
@@ -110,10 +119,7 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
 /// Code and data apart, as resctrl is mounted.
 #[test]
 fn pqos_gives_code_and_data_masks_of_their_own() {
-    if !fairways_needs::has(
-        "pqos_gives_code",
-        &[Need::Fuse, Need::Root, Need::Program("pqos"), Need::Program("unshare")],
-    ) {
+    if !fairways_needs::has("pqos_gives_code", &NEEDS) {
         return;
     }
     let emulated = Emulated::mounted("mlr:8M,lookbusy", "cdp");
