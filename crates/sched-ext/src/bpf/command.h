@@ -40,7 +40,10 @@ static __always_inline s32 cpu_with(struct task_struct *p, struct thread *t)
 {
 	s32 cpu = place_of(t);
 
-	return cpu == NOWHERE && (p->on_cpu || p->migration_disabled) ? scx_bpf_task_cpu(p) : cpu;
+	/* A kernel in which this only watches need not know the call. */
+	if (!settings.scheduling || cpu != NOWHERE)
+		return cpu;
+	return p->on_cpu || p->migration_disabled ? scx_bpf_task_cpu(p) : NOWHERE;
 }
 
 /* Whether a thread is on no CPU on which it may not be. Where none of these is on line and the owner's, all of the owner's hold. */
