@@ -65,6 +65,7 @@ fn rows() -> Vec<Row> {
     // LFOC's windows are by instructions, whatever the tick.
     let other = |row: &Row| row.tick_ms != 1000 || (row.groups, row.cpus, row.threads) != (0, 2, 1);
     rows.retain(|row| row.client != Client::Daemon("lfoc") || !other(row));
+    rows.push(Row { client: Client::Unsampled, ..row });
     for threads in [1, 8] {
         for client in [Client::PerfThreads, Client::PerfCgroup] {
             rows.push(Row { client, threads, workloads: 16, ..row });

@@ -28,6 +28,8 @@ const TICKS: u32 = 2000;
 pub(crate) enum Client {
     /// `fairways run --observe` with this policy.
     Daemon(&'static str),
+    /// The same with `lfoc` in normal operation: no warm-up is ever over, so that nobody is sampled.
+    Unsampled,
     /// `Actuator` alone: what each program holds and has moved.
     Resctrl,
     /// `Perf` alone, an event group a thread.
@@ -56,6 +58,7 @@ impl fmt::Display for Row {
         let Self { client, workloads, tick_ms, groups, cpus, threads } = self;
         match client {
             Client::Daemon(policy) => write!(f, "fairways {policy}"),
+            Client::Unsampled => f.write_str("fairways lfoc without sampling"),
             Client::Resctrl => f.write_str("resctrl part"),
             Client::PerfThreads => f.write_str("perf part by threads"),
             Client::PerfCgroup => f.write_str("perf part by cgroup"),
@@ -90,6 +93,7 @@ impl Row {
         }
         match self.client {
             Client::Daemon(policy) => self.follow(self.daemon(host, policy), host, counts),
+            Client::Unsampled => self.follow(self.daemon(host, "lfoc"), host, counts),
             Client::Pqos => self.follow(self.pqos(&sleepers, host), host, counts),
             Client::Resctrl => {
                 let mut actuator = self.actuator(host);
@@ -179,6 +183,9 @@ impl Row {
         command.args(["--program", &format!("hash-join.*=process:{NAME}")]);
         if policy == "dunn" {
             command.args(["--set", &format!("decision_period={}ms", self.tick_ms)]);
+        }
+        if self.client == Client::Unsampled {
+            command.args(["--set", &format!("warm_up_intervals={}", u32::MAX)]);
         }
         command.arg("--state").arg(state).arg("--control").arg(host.at("control"));
         Process::start(&mut command)

@@ -32,8 +32,8 @@ impl Seen for Whole {
         Plain.physical(domain, mask)
     }
 
-    fn tasks(&self, app: AppId) -> Vec<i32> {
-        Plain.tasks(app)
+    fn tasks(&self, app: AppId, to: &mut Vec<i32>) {
+        Plain.tasks(app, to);
     }
 
     fn cpus(&self, domain: u32) -> Vec<u32> {

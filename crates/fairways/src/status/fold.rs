@@ -94,13 +94,16 @@ impl Status {
                     let place = partition.places().iter().find(|place| place.app.0 == of.app);
                     let cluster = place.map(|place| place.cluster as usize);
                     let mask = cluster.and_then(|cluster| partition.masks().get(cluster));
-                    of.mask = mask.map(|mask| physical(mask).to_string());
                     of.ways = mask.map(|mask| mask.count());
                     of.cluster = place.filter(|_| mask.is_some()).map(|place| place.cluster);
-                    if let Some(cluster) = cluster.and_then(|cluster| clusters.get_mut(cluster)) {
-                        cluster.programs.push(of.name.clone());
-                        cluster.tasks.extend(seen.tasks(AppId(of.app)));
-                    }
+                    let Some(cluster) = cluster.and_then(|cluster| clusters.get_mut(cluster))
+                    else {
+                        of.mask = None;
+                        continue;
+                    };
+                    of.mask.get_or_insert_default().clone_from(&cluster.mask);
+                    cluster.programs.push(of.name.clone());
+                    seen.tasks(AppId(of.app), &mut cluster.tasks);
                 }
                 let of = self.domain(domain);
                 of.plan = Some(plan.0);

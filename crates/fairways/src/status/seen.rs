@@ -21,8 +21,8 @@ pub(crate) trait Seen {
     /// A mask of the ways that are given out, as a line of schemata has it.
     fn physical(&self, domain: u32, mask: WayMask) -> WayMask;
 
-    /// A program's threads.
-    fn tasks(&self, app: AppId) -> Vec<i32>;
+    /// Adds a program's threads to these.
+    fn tasks(&self, app: AppId, to: &mut Vec<i32>);
 
     /// The CPUs of a domain as its policy numbers them; none where they are not told.
     fn cpus(&self, domain: u32) -> Vec<u32>;
@@ -42,8 +42,8 @@ impl Seen for Host {
         domain.map_or(mask, |of| of.physical(mask))
     }
 
-    fn tasks(&self, app: AppId) -> Vec<i32> {
-        self.tasks(app).to_vec()
+    fn tasks(&self, app: AppId, to: &mut Vec<i32>) {
+        to.extend(self.tasks(app));
     }
 
     fn cpus(&self, domain: u32) -> Vec<u32> {
@@ -64,9 +64,7 @@ impl Seen for Plain {
         mask
     }
 
-    fn tasks(&self, _: AppId) -> Vec<i32> {
-        Vec::new()
-    }
+    fn tasks(&self, _: AppId, _: &mut Vec<i32>) {}
 
     fn cpus(&self, _: u32) -> Vec<u32> {
         Vec::new()

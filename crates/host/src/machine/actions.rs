@@ -50,13 +50,13 @@ impl Host {
         }
         if self.settings.observe {
             for (cluster, mask) in (0..).zip(partition.masks()) {
-                let members: Vec<&str> = partition
-                    .members(cluster)
-                    .filter_map(|app| self.members.get(&app).map(|of| of.name.as_str()))
-                    .collect();
+                let members = || -> Vec<&str> {
+                    let members = partition.members(cluster);
+                    members.filter_map(|app| self.name(app)).collect()
+                };
                 tracing::info!(
                     target: "fairways::machine", domain = id, mask = %mask, reason,
-                    "observed, not carried out: {}", members.join(", ")
+                    "observed, not carried out: {}", members().join(", ")
                 );
             }
         } else {

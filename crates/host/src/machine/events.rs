@@ -198,7 +198,7 @@ impl Host {
                     (Some(end), _) => until = until.min(end),
                     (None, _) if window.told => {}
                     (None, Some(count)) if tells => instructions.push((app, count)),
-                    (None, _) => about = about.min(window.poll_at),
+                    (None, _) => about = about.min(window.poll_by),
                 }
             }
         }
@@ -264,7 +264,8 @@ impl Host {
         };
         let told = self.source.tell(app, id, count) && count.is_some();
         if let Some(domain) = self.domains.get_mut(&id) {
-            let mut window = Window::new(every, self.now, from);
+            let rate = domain.windows.get(&app).map(|of| of.rate).unwrap_or_default();
+            let mut window = Window::new(every, self.now, from, rate);
             window.told = told;
             domain.windows.insert(app, window);
         }

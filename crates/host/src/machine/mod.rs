@@ -10,7 +10,8 @@
 //!   again should it return.
 //! - **Windows** by time end when their time has come; windows by instructions when the clock says so, and where it can't, at about the
 //!   time that the program's rate lets expect, which is looked at the more often the closer it is: late by 10 ms at most, as long
-//!   as it goes no more than twice as fast as before. While the instructions of a program can't be read, its windows by
+//!   as it goes no more than twice as fast as before. One of a steady program may be a thirty-second longer than it was to be, so that
+//!   several are looked at whenever the machine is awake for one. While the instructions of a program can't be read, its windows by
 //!   instructions don't end, and begin anew when they can be. Whatever was missing at a window's start or end is missing in it.
 //! - **A machine that was suspended** gives up the windows under way: the cache is cold, as after a new
 //!   [`Watch`](fairways_core::Action::Watch).

@@ -13,10 +13,30 @@ pub(super) struct Window {
     pub(super) straddled: bool,
     /// Whether the counters' source tells when it ends.
     pub(super) told: bool,
-    /// When to look whether its instructions have been retired, where the clock can't tell.
+    /// From when on to look whether its instructions have been retired, where the clock can't tell, if anything else wakes the machine,
+    /// and when to be woken for it.
     pub(super) poll_at: Time,
+    pub(super) poll_by: Time,
     /// When that was last looked at, and how many it had retired then.
     seen: (Time, Option<u64>),
+    /// How fast it was until then.
+    pub(super) rate: Rate,
+}
+
+/// So many instructions in so long; none, where nothing is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rate {
+    instructions: u64,
+    time: Duration,
+}
+
+impl Rate {
+    /// How long so many take; `None` if that can't be told.
+    fn time_of(self, instructions: u64) -> Option<Duration> {
+        let nanos = self.time.as_nanos().saturating_mul(instructions.into());
+        let nanos = nanos.checked_div(self.instructions.into())?;
+        Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+    }
 }
 
 /// No program is looked at more often.
@@ -25,21 +45,32 @@ const SOONEST: Duration = Duration::from_millis(1);
 /// How late a window's end may be found.
 const LATE: Duration = Duration::from_millis(10);
 
+/// By how much of its length a window may be longer than it was to be, so that several are looked at at once: one in so many.
+const LONGER: u32 = 32;
+
 /// How long to wait for instructions that can't be read, or are none.
 const IDLE: Duration = Duration::from_millis(100);
 
 impl Window {
-    pub(super) fn new(every: Every, since: Time, from: Counters) -> Self {
-        let poll_at = since.after(SOONEST);
+    /// One that begins now, of a program that was last so fast.
+    pub(super) fn new(every: Every, since: Time, from: Counters, rate: Rate) -> Self {
+        let length = match every {
+            Every::Instructions(count) => rate.time_of(count.max(1)),
+            Every::Time(_) => None,
+        };
+        let soonest = since.after(SOONEST);
+        let (poll_at, poll_by) =
+            length.map_or((soonest, soonest), |length| looks(since, length, length));
         let seen = (since, from.instructions);
-        Self { every, since, from, straddled: false, told: false, poll_at, seen }
+        Self { every, since, from, straddled: false, told: false, poll_at, poll_by, seen, rate }
     }
 
     /// The next window, which begins with the end of this one.
     pub(super) fn next(&self, now: Time, from: Counters) -> Self {
-        let poll_at = now.after(soon(now.since(self.since)));
-        let seen = (now, from.instructions);
-        Self { since: now, from, straddled: false, poll_at, seen, ..*self }
+        let did = from.instructions.zip(self.from.instructions);
+        let instructions = did.map_or(0, |(to, from)| to.saturating_sub(from));
+        let rate = Rate { instructions, time: now.since(self.since) };
+        Self { told: self.told, ..Self::new(self.every, now, from, rate) }
     }
 
     /// When it ends, if that is a matter of time.
@@ -67,33 +98,42 @@ impl Window {
         let (Some(from), Some(to)) = (self.from.instructions, counters.instructions) else {
             let begins = counters.instructions.is_some();
             if begins {
-                *self = Self::new(self.every, now, *counters);
+                *self = Self::new(self.every, now, *counters, Rate::default());
             } else {
                 // What was counted before is no beginning any longer: something after it was not.
                 self.from = Counters::default();
-                self.poll_at = now.after(IDLE);
+                (self.poll_at, self.poll_by) = (now.after(IDLE - LATE), now.after(IDLE));
             }
             return begins;
         };
-        let did = u128::from(to.saturating_sub(from));
-        let left = u128::from(count.max(1)).saturating_sub(did);
+        let left = count.max(1).saturating_sub(to.saturating_sub(from));
         // As fast as of late: it may have slept before.
         let (last, seen) = self.seen;
         let passed = now.since(last);
-        let new = u128::from(to.saturating_sub(seen.unwrap_or(from)));
-        let expected = passed.as_nanos().saturating_mul(left).checked_div(new);
-        let wait = match expected {
-            None => (passed * 2).clamp(SOONEST, IDLE),
-            Some(nanos) => soon(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))),
+        self.rate = Rate { instructions: to.saturating_sub(seen.unwrap_or(from)), time: passed };
+        (self.poll_at, self.poll_by) = match self.rate.time_of(left) {
+            None => {
+                let wait = (passed * 2).clamp(SOONEST, IDLE);
+                (now.after(wait - wait / 8), now.after(wait))
+            }
+            Some(left) => looks(now, left, now.since(self.since).saturating_add(left)),
         };
-        (self.poll_at, self.seen) = (now.after(wait), (now, Some(to)));
+        self.seen = (now, Some(to));
         false
     }
 }
 
-/// When to look at what is expected after so long: half-way, unless that is so close that it can't be much too late.
-fn soon(expected: Duration) -> Duration {
-    if expected > LATE { (expected / 2).max(LATE) } else { expected.max(SOONEST) }
+/// The first and the last time to look at what is expected to end after so long, of a window that will then have been so long: at its
+/// end, and half-way first if that is so far that one which goes twice as fast from now on would be found too late.
+fn looks(now: Time, left: Duration, length: Duration) -> (Time, Time) {
+    let latest = (left / 2).saturating_add(LATE);
+    let (from, by) = if left <= latest {
+        let end = left.max(SOONEST);
+        (end, latest.min(end + length / LONGER))
+    } else {
+        (left / 2, latest)
+    };
+    (now.after(from), now.after(by))
 }
 
 #[cfg(test)]
@@ -110,14 +150,19 @@ mod tests {
 
     /// What a program does whose rate changes: how late its windows' ends are found, and how often it is looked at.
     fn follow(instructions: u64, rate: impl Fn(u64) -> u64) -> (Duration, u32) {
-        let mut window = Window::new(Every::Instructions(instructions), at(0), counted(Some(0)));
+        let mut window = Window::new(
+            Every::Instructions(instructions),
+            at(0),
+            counted(Some(0)),
+            Rate::default(),
+        );
         let (mut ran, mut looks, mut ended) = (0, 0, None);
         for micro in 0_u64.. {
             let now = Time::ZERO.after(Duration::from_micros(micro));
             if ran >= instructions && ended.is_none() {
                 ended = Some(now);
             }
-            if now >= window.poll_at {
+            if now >= window.poll_by {
                 looks += 1;
                 if let Some(ended) = ended {
                     return (now.since(ended), looks);
@@ -145,9 +190,61 @@ mod tests {
         assert!(late <= IDLE, "{late:?}");
     }
 
+    /// A second of 64 programs, whose windows are to be 100 to 163 times as long as this: how many ended, how often one was looked at,
+    /// and how often the machine was woken for that.
+    fn follow_all(times: Duration) -> [usize; 3] {
+        let every = Every::Instructions(100_000_000);
+        let lengths: Vec<Duration> = (100..164).map(|length| length * times).collect();
+        let ran = |length: Duration, now: Time| {
+            counted(u64::try_from(100_000_000 * u128::from(now.nanos()) / length.as_nanos()).ok())
+        };
+        let mut windows = vec![Window::new(every, at(0), counted(Some(0)), Rate::default()); 64];
+        let [mut ends, mut looks, mut wakes] = [0; 3];
+        loop {
+            let now = windows.iter().map(|window| window.poll_by).min().unwrap();
+            if now > at(1000) {
+                return [ends, looks, wakes];
+            }
+            wakes += 1;
+            let due = windows.iter_mut().zip(&lengths).filter(|(of, _)| of.poll_at <= now);
+            for (window, &length) in due {
+                looks += 1;
+                let ran = ran(length, now);
+                if ran.instructions >= window.ends_at() {
+                    let was = now.since(window.since);
+                    let longest = length + length / LONGER + SOONEST;
+                    let is_long = was + Duration::from_micros(1) >= length;
+                    assert!(is_long && was <= longest, "{was:?} {length:?}");
+                    *window = window.next(now, ran);
+                    ends += 1;
+                } else {
+                    window.go_on(now, &ran);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_is_to_be_looked_at_at_about_the_same_time_is_so_at_once() {
+        let [ends, looks, wakes] = follow_all(Duration::from_millis(1));
+        assert!(ends > 450 && looks < 5 * ends && wakes < 200, "{ends} {looks} {wakes}");
+        // Short windows do not become longer from one to the next.
+        let [ends, looks, _] = follow_all(Duration::from_micros(100));
+        assert!(ends > 4500 && looks < 2 * ends, "{ends} {looks}");
+    }
+
+    #[test]
+    fn a_window_of_a_program_whose_rate_is_known_is_not_looked_at_before_its_end() {
+        let begun =
+            |rate| Window::new(Every::Instructions(5_000_000), at(0), counted(Some(0)), rate);
+        assert_eq!(begun(Rate::default()).poll_by, at(1));
+        let rate = Rate { instructions: 100_000_000, time: Duration::from_millis(100) };
+        assert_eq!(begun(rate).poll_at, at(5));
+    }
+
     #[test]
     fn what_cannot_be_read_ends_no_window() {
-        let mut window = Window::new(Every::Instructions(5), at(0), counted(None));
+        let mut window = Window::new(Every::Instructions(5), at(0), counted(None), Rate::default());
         assert_eq!(window.ends_at(), None);
         window.go_on(at(1), &counted(None));
         assert_eq!((window.ends_at(), window.since), (None, at(0)));
@@ -155,7 +252,7 @@ mod tests {
         assert_eq!((window.ends_at(), window.since), (Some(12), at(101)));
         window.straddled = true;
         window.go_on(at(102), &counted(None));
-        assert_eq!((window.ends_at(), window.poll_at), (None, at(202)));
+        assert_eq!((window.ends_at(), window.poll_by), (None, at(202)));
         assert_eq!(window.ends(), None);
         // It begins anew with what is counted then: of what was not, nobody knows how much it was.
         assert!(window.go_on(at(202), &counted(Some(9))));
@@ -166,9 +263,10 @@ mod tests {
     #[test]
     fn the_least_windows_are_not_none() {
         let now = at(3);
-        let by_time = Window::new(Every::Time(Duration::ZERO), now, counted(Some(9)));
+        let by_time =
+            Window::new(Every::Time(Duration::ZERO), now, counted(Some(9)), Rate::default());
         assert_eq!(by_time.ends(), Some(now.after(Duration::from_nanos(1))));
-        let by_count = Window::new(Every::Instructions(0), now, counted(Some(9)));
+        let by_count = Window::new(Every::Instructions(0), now, counted(Some(9)), Rate::default());
         assert_eq!(by_count.ends_at(), Some(10));
     }
 }

@@ -31,7 +31,13 @@ struct Shared {
 
 struct Domain {
     ways: Ways,
-    places: BTreeMap<AppId, WayMask>,
+    places: BTreeMap<AppId, Place>,
+}
+
+struct Place {
+    mask: WayMask,
+    /// `None`: no profile has its name, or says what it does with so many ways.
+    program: Option<Box<Program>>,
 }
 
 struct App {
@@ -81,7 +87,11 @@ impl Profiled {
     pub(super) fn started(&self, domain: u32, app: AppId) {
         let shared = &mut *self.0.lock();
         if let Some(of) = shared.domains.get_mut(&domain) {
-            of.places.insert(app, WayMask::full(of.ways));
+            let table = shared.programs.table();
+            let index = shared.apps.get(&app).and_then(|of| of.index);
+            let index = index.filter(|_| of.ways <= table.ways());
+            let program = index.map(|index| Box::new(Program::new(table, index, of.ways)));
+            of.places.insert(app, Place { mask: WayMask::full(of.ways), program });
             shared.share(domain, Instant::now());
         }
     }
@@ -99,8 +109,8 @@ impl Profiled {
     pub(super) fn plan(&self, domain: u32, partition: &Partition) {
         let shared = &mut *self.0.lock();
         if let Some(of) = shared.domains.get_mut(&domain) {
-            for (app, mask) in &mut of.places {
-                *mask = partition.mask_of(*app).unwrap_or(WayMask::full(of.ways));
+            for (app, place) in &mut of.places {
+                place.mask = partition.mask_of(*app).unwrap_or(WayMask::full(of.ways));
             }
             shared.share(domain, Instant::now());
         }
@@ -110,21 +120,16 @@ impl Profiled {
 impl Shared {
     /// Finds what each program of a domain does from now on.
     fn share(&mut self, domain: u32, now: Instant) {
-        let Some(of) = self.domains.get(&domain) else { return };
-        let table = self.programs.table();
-        if of.ways > table.ways() {
-            return;
-        }
-        let known = |(app, mask): (&AppId, &WayMask)| {
-            let index = self.apps.get(app)?.index?;
-            Some((*app, Program::new(table, index, of.ways), *mask))
-        };
-        let running: Vec<(AppId, Program, WayMask)> = of.places.iter().filter_map(known).collect();
-        let parts = divide(running.iter().map(|(_, program, mask)| (program, *mask)), of.ways);
+        let Self { apps, domains, .. } = self;
+        let Some(of) = domains.get(&domain) else { return };
+        let known =
+            of.places.iter().filter_map(|(app, of)| Some((app, of.program.as_deref()?, of.mask)));
+        let running: Vec<(&AppId, &Program, WayMask)> = known.collect();
+        let parts = divide(running.iter().map(|(_, program, mask)| (*program, *mask)), of.ways);
         let stride = of.ways.get() as usize;
         for ((app, program, _), parts) in running.iter().zip(parts.chunks(stride)) {
             let per_second = PerSecond::of(program, parts.iter().sum());
-            let Some(of) = self.apps.get_mut(app) else { continue };
+            let Some(of) = apps.get_mut(app) else { continue };
             let rates = of.rates.entry(domain).or_insert(Rates {
                 since: now,
                 per_second,
