@@ -21,7 +21,7 @@ use fairways_core::{Every, Time};
 use fairways_host::counters::Source as _;
 use fairways_host::counters::perf::Perf;
 use rustix::time::{ClockId, clock_gettime};
-use windows::Window;
+use windows::{Rate, Window};
 
 /// CPU time that all threads have together.
 const WORK: Duration = Duration::from_secs(4);
@@ -81,11 +81,12 @@ fn told(window: u64, perf: &mut Perf, workers: &[Worker]) -> Cost {
 fn polled(window: u64, perf: &mut Perf, workers: &[Worker]) -> Cost {
     let (began, from) = (Instant::now(), cpu());
     let now = || Time::ZERO.after(began.elapsed());
-    let mut under_way = Window::new(Every::Instructions(window), now(), perf.read(APP, 0));
+    let counted = perf.read(APP, 0);
+    let mut under_way = Window::new(Every::Instructions(window), now(), counted, Rate::default());
     let mut cost = Cost { windows: 0, wakes: 0, cpu: Duration::ZERO, late: 0 };
     let mut working: Vec<&Worker> = workers.iter().collect();
     while !working.is_empty() {
-        std::thread::sleep(under_way.poll_at.since(now()));
+        std::thread::sleep(under_way.poll_by.since(now()));
         cost.wakes += 1;
         let counted = perf.read(APP, 0);
         let over = counted.instructions.unwrap().checked_sub(under_way.ends_at().unwrap());
