@@ -48,6 +48,9 @@ const LATE: Duration = Duration::from_millis(10);
 /// By how much of its length a window may be longer than it was to be, so that several are looked at at once: one in so many.
 const LONGER: u32 = 32;
 
+/// How long to rely on a rate: who has just begun to run again was slow until now.
+const RELIED_ON: Duration = Duration::from_secs(1);
+
 /// How long to wait for instructions that can't be read, or are none.
 const IDLE: Duration = Duration::from_millis(100);
 
@@ -58,6 +61,8 @@ impl Window {
             Every::Instructions(count) => rate.time_of(count.max(1)),
             Every::Time(_) => None,
         };
+        // What can't be read is tried soon.
+        let length = length.filter(|_| from.instructions.is_some());
         let soonest = since.after(SOONEST);
         let (poll_at, poll_by) =
             length.map_or((soonest, soonest), |length| looks(since, length, length));
@@ -124,14 +129,15 @@ impl Window {
 }
 
 /// The first and the last time to look at what is expected to end after so long, of a window that will then have been so long: at its
-/// end, and half-way first if that is so far that one which goes twice as fast from now on would be found too late.
+/// end, and half-way first, or after a second, if that is so far that one which goes twice as fast from now on would be found too late.
 fn looks(now: Time, left: Duration, length: Duration) -> (Time, Time) {
-    let latest = (left / 2).saturating_add(LATE);
+    let first = (left / 2).min(RELIED_ON);
+    let latest = first + LATE;
     let (from, by) = if left <= latest {
         let end = left.max(SOONEST);
         (end, latest.min(end + length / LONGER))
     } else {
-        (left / 2, latest)
+        (first, latest)
     };
     (now.after(from), now.after(by))
 }
@@ -240,6 +246,21 @@ mod tests {
         assert_eq!(begun(Rate::default()).poll_by, at(1));
         let rate = Rate { instructions: 100_000_000, time: Duration::from_millis(100) };
         assert_eq!(begun(rate).poll_at, at(5));
+    }
+
+    #[test]
+    fn who_was_slow_and_is_fast_is_not_left_alone_for_long() {
+        let (late, looks) = follow(100_000_000, |micro| if micro < 1_000_000 { 1 } else { 1000 });
+        assert!(late <= RELIED_ON + LATE && looks < 20, "{late:?} {looks}");
+    }
+
+    #[test]
+    fn a_window_of_which_nothing_can_be_read_is_looked_at_soon() {
+        let rate = Rate { instructions: 1, time: Duration::from_secs(1) };
+        assert_eq!(
+            Window::new(Every::Instructions(100), at(0), counted(None), rate).poll_by,
+            at(1)
+        );
     }
 
     #[test]
