@@ -37,7 +37,9 @@ pub(crate) fn tells_of_turns() {
     // Of each CPU's last turn: its end, and whether it went on.
     let mut last: BTreeMap<u32, (u64, bool)> = BTreeMap::new();
     let mut had: BTreeMap<u32, u64> = BTreeMap::new();
-    let (mut idle, mut parted, mut counted, mut off) = (0, 0, 0, 0.0f64);
+    let (mut idle, mut parted, mut off) = (0, 0, Vec::new());
+    // By the turns and by their counters, in all.
+    let (mut lasted, mut counted) = (0.0, 0.0);
     for turn in &told.turns {
         let (from, to) = turn.span;
         let before = last.insert(turn.cpu, (to, turn.goes_on));
@@ -59,9 +61,10 @@ pub(crate) fn tells_of_turns() {
         parted += u32::from(turn.goes_on);
         assert_eq!(turn.counters[0], None);
         if let Some(nanos) = turn.counters[1].filter(|_| to - from > 1_000_000) {
-            counted += 1;
             let span = Duration::from_nanos(to - from).as_secs_f64();
-            off = off.max((Duration::from_nanos(nanos).as_secs_f64() - span).abs() / span);
+            let nanos = Duration::from_nanos(nanos).as_secs_f64();
+            (lasted, counted) = (lasted + span, counted + nanos);
+            off.push((nanos - span).abs() / span);
         }
     }
     for (key, (before, after)) in (0u32..).zip(before.iter().zip(&after)) {
@@ -71,11 +74,19 @@ pub(crate) fn tells_of_turns() {
         assert!((told - kernel).abs() < 0.15 + 0.1 * kernel);
     }
     let idle = Duration::from_nanos(idle).as_secs_f64();
+    off.sort_by(f64::total_cmp);
+    let of_100 = |part: usize| off[(off.len() * part / 100).min(off.len() - 1)];
     say(&format!(
-        "CPU 3 idle for {idle:.2} s; {parted} parts; {counted} counted, off by {off:.3} at most"
+        "CPU 3 idle for {idle:.2} s; {parted} parts; of {} counted, off by {:.4} (median), {:.3} (99 of 100), {:.3} at most; \
+         {counted:.3} s of {lasted:.3} in all",
+        off.len(),
+        of_100(50),
+        of_100(99),
+        of_100(100)
     ));
     assert!(idle > 1.0 && parted > 0);
-    assert!(counted > 20 && off < 0.2);
+    // Another CPU of the emulated machine may have its turn between the clock and the counter; the next turn has that the less.
+    assert!(off.len() > 100 && of_100(99) < 0.05 && (counted / lasted - 1.0).abs() < 0.005);
 }
 
 /// A counter that every kernel has: nanoseconds on a CPU.
