@@ -26,10 +26,12 @@ impl Scratch {
     fn within(parent: &Path) -> Result<Self, Error> {
         sweep(parent);
         let directory = TempDir::with_prefix_in(PREFIX, parent).map_err(Error::file(parent))?;
-        let path = directory.path().join(LOCK);
+        // Locked before it has the name by which others find it: whoever sweeps may come in between.
+        let path = directory.path().join("unlocked");
         let lock = File::create(&path).map_err(Error::file(&path))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|error| Error::file(&path)(error.into()))?;
+        fs::rename(&path, directory.path().join(LOCK)).map_err(Error::file(&path))?;
         Ok(Self { directory, _lock: lock })
     }
 
@@ -69,5 +71,19 @@ mod tests {
         let path = first.path().to_owned();
         drop(first);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn many_at_once_keep_theirs() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let (start, parent) = (&std::sync::Barrier::new(8), parent.path());
+        let make = || {
+            start.wait();
+            for _ in 0..200 {
+                let mine = Scratch::within(parent).expect("a directory that nobody else sweeps");
+                assert!(mine.path().join(LOCK).exists());
+            }
+        };
+        std::thread::scope(|scope| (0..8).for_each(|_| _ = scope.spawn(make)));
     }
 }
