@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::Error;
 use crate::scratch::Scratch;
-use crate::tools::run;
+use crate::tools::{PATIENT, run};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -48,6 +48,7 @@ impl Suite {
         ] {
             command.arg("-o").arg(format!("{option}={value}"));
         }
+        command.args(PATIENT);
         command
     }
 

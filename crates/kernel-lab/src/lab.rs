@@ -7,16 +7,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
-use std::time::Duration;
 
 use fairways_resctrl::platform::Kernel as Rules;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::apt::Suite;
 use crate::{Error, Guest, known, tools, unpack};
-
-/// Between two attempts to fetch a kernel.
-const PAUSE: Duration = Duration::from_secs(20);
 
 const SITES: &str = include_str!("../assets/sites.py");
 
@@ -103,20 +99,12 @@ impl Lab {
         }
         fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
         let package_files = directory.join("package");
-        let fetch = || {
+        let package = tools::persistently(|| {
             let suite = Suite::fetch(kernel.name())?;
             let package = suite.newest(kernel.packages())?;
             suite.unpack(&package, &package_files)?;
             Ok(package)
-        };
-        // An archive is at times out of reach, or between two states.
-        let package = match fetch() {
-            Err(Error::Program { .. }) => {
-                std::thread::sleep(PAUSE);
-                fetch()?
-            }
-            done => done?,
-        };
+        })?;
         let image = image(&package_files)?.ok_or_else(|| Error::NoKernel(package.clone()))?;
         let lab = Self { directory, version: package };
         fs::rename(&image, lab.image()).map_err(Error::file(&image))?;

@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use fairways_needs::find;
 
@@ -19,6 +21,27 @@ const TOOLS: [(&str, &str); 9] = [
     ("ldd", "libc-bin"),
     ("dpkg", "dpkg"),
 ];
+
+/// So that apt-get asks again for a file that does not come, and fails if a list never did, which it only warns of otherwise.
+pub(crate) const PATIENT: [&str; 4] =
+    ["-o", "Acquire::Retries=5", "-o", "APT::Update::Error-Mode=any"];
+
+/// Between attempts at what needs the archive, in seconds.
+const PAUSES: [u64; 4] = [5, 10, 20, 40];
+
+/// An archive is at times out of reach, or between two states: tries again, ever later.
+pub(crate) fn persistently<T>(attempt: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+    for pause in PAUSES {
+        match attempt() {
+            Err(why @ (Error::Program { .. } | Error::NoKernel(_))) => {
+                eprintln!("fairways-kernel-lab: {why}: again in {pause} s");
+                thread::sleep(Duration::from_secs(pause));
+            }
+            outcome => return outcome,
+        }
+    }
+    attempt()
+}
 
 fn packages() -> Vec<&'static str> {
     TOOLS.iter().map(|&(_, package)| package).collect()
@@ -40,13 +63,16 @@ pub(crate) fn install() -> Result<(), Error> {
         return check();
     }
     let mut arguments = vec!["-qq", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends"];
+    arguments.extend(PATIENT);
     arguments.extend(["install", "-y"]);
     arguments.extend(packages());
     let install = || run(Command::new("apt-get").args(&arguments));
-    // The lists may be old, or not there at all.
     if install().is_err() {
-        run(Command::new("apt-get").args(["-qq", "update"]))?;
-        install()?;
+        // The lists may be old, or not there at all.
+        persistently(|| {
+            run(Command::new("apt-get").args(PATIENT).args(["-qq", "update"]))?;
+            install()
+        })?;
     }
     check()
 }
