@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io;
+use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
@@ -49,7 +49,7 @@ impl Systemd {
                     let text = String::from_utf8(buffer[..length].to_vec()).unwrap();
                     self.came.push_back((Instant::now(), text));
                 }
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                Err(why) if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                 Err(why) => panic!("{why}"),
             }
         }
