@@ -45,6 +45,8 @@ impl Suite {
             ("Dir::Cache", at("cache")),
             // The directories are of who runs this, not of apt's own user.
             ("APT::Sandbox::User", "root".into()),
+            // Else it only warns of a list that did not come.
+            ("APT::Update::Error-Mode", "any".into()),
         ] {
             command.arg("-o").arg(format!("{option}={value}"));
         }

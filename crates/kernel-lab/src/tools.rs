@@ -22,9 +22,8 @@ const TOOLS: [(&str, &str); 9] = [
     ("dpkg", "dpkg"),
 ];
 
-/// So that apt-get asks again for a file that does not come, and fails if a list never did, which it only warns of otherwise.
-pub(crate) const PATIENT: [&str; 4] =
-    ["-o", "Acquire::Retries=5", "-o", "APT::Update::Error-Mode=any"];
+/// So that apt-get asks again for a file that does not come.
+pub(crate) const PATIENT: [&str; 2] = ["-o", "Acquire::Retries=5"];
 
 /// Between attempts at what needs the archive, in seconds.
 const PAUSES: [u64; 4] = [5, 10, 20, 40];
@@ -70,8 +69,9 @@ pub(crate) fn install() -> Result<(), Error> {
     if install().is_err() {
         // The lists may be old, or not there at all.
         persistently(|| {
-            run(Command::new("apt-get").args(PATIENT).args(["-qq", "update"]))?;
-            install()
+            let lists = run(Command::new("apt-get").args(PATIENT).args(["-qq", "update"]));
+            // What could not be listed may not be what is missing.
+            install().map_err(|why| lists.err().unwrap_or(why))
         })?;
     }
     check()
