@@ -404,14 +404,18 @@ impl Host {
             return;
         };
         let (program, programs) = (member.program, &mut self.programs);
-        let mut tasks = Vec::new();
+        let mut tasks = member.tasks.clone();
         let mut unseen = None;
         let Means::Ways(actuator) = &mut self.means else { return };
-        let moved = actuator.tasks(app, &mut |list| {
-            unseen = programs.tasks(program, list).err().or(unseen.take());
-            tasks.clone_from(list);
+        let moved = actuator.tasks(app, &mut |list| match programs.tasks(program, list) {
+            Ok(()) => tasks.clone_from(list),
+            // Who can't be seen has not left.
+            Err(why) => {
+                list.clone_from(&tasks);
+                unseen = Some(why);
+            }
         });
-        if unseen.is_none() && tasks != member.tasks {
+        if tasks != member.tasks {
             self.source.threads(app, &tasks);
             member.tasks = tasks;
         }

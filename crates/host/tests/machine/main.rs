@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cgroups;
 mod common;
 mod conformance;
 mod parity;

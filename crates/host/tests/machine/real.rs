@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fs;
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use fairways_core::{
 use fairways_emulator::{Emulator, Idle, Pace, Settings as Emulated};
 use fairways_host::actuate::{Actuator, Settings as Acting};
 use fairways_host::clock::RealClock;
-use fairways_host::counters::{Nothing, Source, Target};
+use fairways_host::counters::{Nothing, Source};
 use fairways_host::latency::Spec;
 use fairways_host::machine::{Failure, Host, Managed, Means, Parts, Settings};
 use fairways_host::programs::{Roots, Selector, Wanted};
@@ -89,7 +89,7 @@ impl Bench {
         Some(Self { emulator, folder })
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -116,7 +116,7 @@ impl Bench {
         host
     }
 
-    fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.at("resctrl").join(path)).unwrap()
     }
 
@@ -146,7 +146,7 @@ pub(crate) fn await_one<T>(host: &mut Host, mut of: impl FnMut(u32, &Event) -> O
     }
 }
 
-fn started(domain: u32, event: &Event) -> Option<(u32, AppId)> {
+pub(crate) fn started(domain: u32, event: &Event) -> Option<(u32, AppId)> {
     match event {
         Event::Started { app, .. } => Some((domain, *app)),
         _ => None,
@@ -157,7 +157,7 @@ pub(crate) fn all_started(host: &mut Host, programs: usize) -> Vec<(u32, AppId)>
     (0..programs).map(|_| await_one(host, started)).collect()
 }
 
-fn exited(domain: u32, event: &Event) -> Option<(u32, AppId)> {
+pub(crate) fn exited(domain: u32, event: &Event) -> Option<(u32, AppId)> {
     match event {
         Event::Exited { app } => Some((domain, *app)),
         _ => None,
@@ -369,65 +369,4 @@ fn another_wish_is_told_and_another_name_is_another_program() {
     host.reconfigure(vec![asked("b", None)]).unwrap();
     assert_eq!(await_one(&mut host, started), (0, AppId(2)));
     assert!(answers(&mut host, 0, AppId(2)));
-}
-
-/// A program, and the cgroup by which it is counted.
-type Counted = (AppId, Option<PathBuf>);
-
-/// What was begun to be counted.
-#[derive(Clone, Default)]
-struct Begun(Rc<RefCell<Vec<Counted>>>);
-
-impl Source for Begun {
-    fn begin(&mut self, target: &Target) {
-        self.0.borrow_mut().push((target.app, target.cgroup.clone()));
-    }
-
-    fn threads(&mut self, _: AppId, _: &[i32]) {}
-
-    fn read(&mut self, _: AppId, _: u32) -> Counters {
-        Counters { instructions: Some(7), ..Counters::default() }
-    }
-
-    fn end(&mut self, _: AppId) {}
-}
-
-#[test]
-fn a_program_is_counted_by_the_cgroup_that_it_is_now() {
-    let Some(bench) = Bench::new() else { return };
-    let (outer, inner) = (Sleeper::start(0), Sleeper::start(0));
-    let roots = Roots { proc: bench.at("proc"), cgroup: bench.at("cgroup"), ..Roots::default() };
-    fs::create_dir_all(roots.proc.join("self")).unwrap();
-    let fill = |path: &Path, of: &Sleeper| {
-        fs::create_dir_all(path).unwrap();
-        fs::write(path.join("cgroup.threads"), format!("{}\n", of.id())).unwrap();
-        fs::write(path.join("cgroup.events"), "populated 1\n").unwrap();
-    };
-    let (a, b) = (roots.cgroup.join("a"), roots.cgroup.join("a/b"));
-    fill(&a, &outer);
-    fill(&b, &inner);
-    let mount = format!("30 22 0:1 / {} rw - cgroup2 cgroup2 rw\n", roots.cgroup.display());
-    fs::write(roots.proc.join("self/mountinfo"), mount).unwrap();
-    let of = |name: &str, path: &str| managed(name, Selector::Cgroup(path.to_owned()));
-    let begun = Begun::default();
-    let parts = bench.parts(Box::new(begun.clone()), roots);
-    let mut host = bench.host_of(parts, vec![of("a", "/a")], LOOK);
-    // Of a thread that its files don't know, nobody knows where it may run.
-    assert_eq!(all_started(&mut host, 2), [(0, AppId(0)), (1, AppId(0))]);
-    let every = Every::Time(Duration::from_millis(20));
-    host.carry_out(0, Action::Watch { app: AppId(0), every });
-
-    host.reconfigure(vec![of("b", "/a/b"), of("a", "/a")]).unwrap();
-    assert_eq!(await_one(&mut host, started), (0, AppId(1)));
-    await_one(&mut host, |_, event| matches!(event, Event::Sampled(_)).then_some(()));
-    let expected = [(AppId(0), Some(a.clone())), (AppId(1), Some(b)), (AppId(0), None)];
-    assert_eq!(*begun.0.borrow(), expected, "a part of it is another's now");
-
-    // Made anew as a whole within a look.
-    fs::rename(&a, bench.at("gone")).unwrap();
-    fill(&a, &outer);
-    let mut gone = [(); 4].map(|()| await_one(&mut host, exited));
-    gone.sort_unstable();
-    assert_eq!(gone, [(0, AppId(0)), (0, AppId(1)), (1, AppId(0)), (1, AppId(1))]);
-    assert_eq!(begun.0.borrow().last(), Some(&(AppId(2), Some(a))));
 }
