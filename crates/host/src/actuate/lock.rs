@@ -6,7 +6,7 @@ use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock, fstat, major, minor};
 use rustix::io::Errno;
@@ -24,14 +24,17 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or gives up after `patience`.
+    /// Takes the lock, or gives up after `patience`, which goes by attempts: who was stopped meanwhile has not waited.
     pub(super) fn take(tree: &Tree, proc: &Path, patience: Duration) -> Result<Self, Error> {
         let root = tree.another()?;
-        let began = Instant::now();
+        let mut waited = Duration::ZERO;
         loop {
             match flock(&root, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Self { _root: root }),
-                Err(Errno::AGAIN | Errno::INTR) if began.elapsed() < patience => sleep(PAUSE),
+                Err(Errno::AGAIN | Errno::INTR) if waited < patience => {
+                    sleep(PAUSE);
+                    waited += PAUSE;
+                }
                 Err(Errno::AGAIN | Errno::INTR) => {
                     return Err(Error::Locked {
                         root: tree.root().to_owned(),
