@@ -1,22 +1,18 @@
 //! One boot: files go in, a job runs, its console comes out.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
+use std::process::Stdio;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::console::Console;
 use crate::initramfs::Initramfs;
-use crate::processor::{Leaf, MODEL};
+use crate::process::Process;
+use crate::processor::MODEL;
 use crate::scratch::Scratch;
 use crate::tools::dependent;
-use crate::{Counters, Error, Lab, Processor, Topology};
-
-/// What the debugger's side says once it answers for the processor.
-const READY: &str = "READY";
+use crate::{Error, Lab, Processor, Topology, debugger};
 
 /// A processor whose L3 cache is a socket's: Linux reads that of Intel's leaf 4.
 const SHARED_L3: &str = "vendor=GenuineIntel,l3-cache=on,level=0x14";
@@ -24,7 +20,8 @@ const SHARED_L3: &str = "vendor=GenuineIntel,l3-cache=on,level=0x14";
 /// How often a guest that does not come up is booted.
 const BOOTS: u32 = 3;
 
-const CPU: &str = include_str!("../assets/cpu.py");
+/// How long a guest may take until its job begins; it is seconds where nothing else runs.
+const UP: Duration = Duration::from_secs(150);
 
 /// What is to run. Without a [`Processor`], the guest's has no resource control.
 #[derive(Clone, Debug)]
@@ -222,18 +219,20 @@ impl Guest {
         let lines = machine.lines()?;
         let told = directory.path().join("told");
         let _debugger = match &self.processor {
-            Some(processor) => Some(debugger(lab, processor, directory.path(), &stub, &told)?),
+            Some(processor) => {
+                Some(debugger::start(lab, processor, directory.path(), &stub, &told)?)
+            }
             None => None,
         };
         let console = self.follow(&lines, start)?;
         let died = || Error::Died { up: console.up, last: console.last.clone() };
         let code = console.code.ok_or_else(died)?;
         let registers = fs::read_to_string(&told).unwrap_or_default();
-        if self.processor.is_some() && !registers.lines().any(|line| line == READY) {
+        if self.processor.is_some() && !registers.lines().any(|line| line == debugger::READY) {
             // The guest goes on without it, as on a processor that has none of what was asked for.
             return Err(Error::program("gdb", registers.trim()));
         }
-        let registers = registers.lines().filter_map(register).collect();
+        let registers = registers.lines().filter_map(debugger::register).collect();
         let Console { lines: console, files, .. } = console;
         Ok(Outcome { console, code, files, registers, duration: start.elapsed() })
     }
@@ -271,9 +270,10 @@ impl Guest {
             .arg("-initrd")
             .arg(initramfs)
             .arg("-append")
-            // Without its tests of ciphers, which take two CPUs for the first seconds.
+            // Without its tests of ciphers, which take two CPUs for the first seconds, and without complaints in the middle of what
+            // the job prints where this machine pauses.
             .arg(format!(
-                "console=ttyS0 nokaslr cryptomgr.notests oops=panic panic=-1 loglevel={loglevel}{}",
+                "console=ttyS0 nosoftlockup nokaslr cryptomgr.notests oops=panic panic=-1 loglevel={loglevel}{}",
                 self.parameters
             ));
         if let Some(shift) = self.nanos_shift {
@@ -300,7 +300,8 @@ impl Guest {
     fn follow(&self, lines: &Receiver<String>, start: Instant) -> Result<Console, Error> {
         let mut console = Console::default();
         loop {
-            let left = self.limit.saturating_sub(start.elapsed());
+            let limit = if console.up { self.limit } else { self.limit.min(UP) };
+            let left = limit.saturating_sub(start.elapsed());
             match lines.recv_timeout(left) {
                 Ok(line) => {
                     if console.take(&line) || self.verbose {
@@ -308,6 +309,10 @@ impl Guest {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(console),
+                // It hangs, which it does as seldom as it panics.
+                Err(RecvTimeoutError::Timeout) if !console.up && limit < self.limit => {
+                    return Ok(console);
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     let last = console.last;
                     return Err(Error::Timeout { seconds: self.limit.as_secs(), last });
@@ -315,106 +320,4 @@ impl Guest {
             }
         }
     }
-}
-
-/// A process that ends with this object.
-struct Process(Child);
-
-impl Process {
-    fn spawn(command: &mut std::process::Command) -> Result<Self, Error> {
-        command.spawn().map(Self).map_err(|e| Error::program("setpriv", e))
-    }
-
-    /// What it prints, and what it complains of.
-    fn lines(&mut self) -> Result<Receiver<String>, Error> {
-        let (sender, receiver) = mpsc::channel();
-        let missing = || Error::program("qemu-system-x86_64", "has no output");
-        let output = self.0.stdout.take().ok_or_else(missing)?;
-        let errors = self.0.stderr.take().ok_or_else(missing)?;
-        let errors_to = sender.clone();
-        thread::spawn(move || pass_on(output, &sender));
-        thread::spawn(move || pass_on(errors, &errors_to));
-        Ok(receiver)
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn pass_on(from: impl std::io::Read, to: &mpsc::Sender<String>) {
-    let mut from = BufReader::new(from);
-    let mut line = Vec::new();
-    while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
-        let text = String::from_utf8_lossy(&line);
-        if to.send(text.trim_end_matches(['\n', '\r']).into()).is_err() {
-            return;
-        }
-        line.clear();
-    }
-}
-
-/// Starts gdb beside a machine that waits for it.
-fn debugger(
-    lab: &Lab,
-    processor: &Processor,
-    directory: &Path,
-    stub: &Path,
-    told: &Path,
-) -> Result<Process, Error> {
-    let write = |name: &str, text: String| {
-        let path = directory.join(name);
-        fs::write(&path, text).map_err(Error::file(&path)).map(|()| path)
-    };
-    let script = write("cpu.py", CPU.into())?;
-    let answers = write("answers", leaves(&processor.answers()))?;
-    let additions = write("additions", leaves(&processor.additions()))?;
-    let counters = match processor.counters {
-        Counters::Zero => "none".into(),
-        Counters::Growing => "growing".into(),
-        Counters::Fixed(units) => units.to_string(),
-    };
-    let since = Instant::now();
-    while !stub.exists() {
-        if since.elapsed() > Duration::from_secs(20) {
-            return Err(Error::program("qemu-system-x86_64", "does not listen for gdb"));
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    let output = File::create(told).map_err(Error::file(told))?;
-    let errors = output.try_clone().map_err(Error::file(told))?;
-    Process::spawn(
-        dependent("gdb")
-            .args(["-nx", "-batch", "-x"])
-            .arg(script)
-            .env("STUB", stub)
-            .env("SITES", lab.sites())
-            .env("ANSWERS", answers)
-            .env("ADDITIONS", additions)
-            .env("COUNTERS", counters)
-            .env("REGISTERS", if processor.registers { "1" } else { "0" })
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors),
-    )
-}
-
-fn leaves(leaves: &[Leaf]) -> String {
-    let line = |l: &Leaf| {
-        let [a, b, c, d] = l.registers;
-        format!("{:x} {:x} {a:x} {b:x} {c:x} {d:x}\n", l.leaf, l.subleaf)
-    };
-    leaves.iter().map(line).collect()
-}
-
-/// What gdb's side tells of a write.
-fn register(line: &str) -> Option<RegisterWrite> {
-    let mut words = line.strip_prefix("REGISTER ")?.split(' ');
-    let mask = words.next()? == "mask";
-    let number = u32::from_str_radix(words.next()?, 16).ok()?;
-    let value = u64::from_str_radix(words.next()?, 16).ok()?;
-    Some(RegisterWrite { mask, number, value, cpu: words.next()?.parse().ok()? })
 }

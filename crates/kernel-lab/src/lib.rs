@@ -19,12 +19,14 @@
 
 mod apt;
 mod console;
+mod debugger;
 mod error;
 pub mod generate;
 mod guest;
 mod initramfs;
 mod known;
 mod lab;
+mod process;
 mod processor;
 mod scratch;
 pub mod steps;
