@@ -49,7 +49,8 @@ impl Systemd {
                     let text = String::from_utf8(buffer[..length].to_vec()).unwrap();
                     self.came.push_back((Instant::now(), text));
                 }
-                Err(why) if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(why)
+                    if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                 Err(why) => panic!("{why}"),
             }
         }

@@ -3,6 +3,15 @@ R=/sys/fs/resctrl
 mkdir -p /tmp/pictures /var/lib
 : > /tmp/log
 
+fail() {
+    echo "failed: $*"
+    tail -n 30 /tmp/log
+    exit 1
+}
+
+# One that comes up late in emulation stays away.
+[ $(cat /sys/devices/system/cpu/online) = 0-3 ] || fail "CPUs $(cat /sys/devices/system/cpu/online)"
+
 # Starts a sleeper of this name, a shell with a child, in a session of its own: NAME CPUS.
 start() {
     if [ ! -e /bin/$1 ]; then
@@ -10,6 +19,7 @@ start() {
         chmod +x /bin/$1
     fi
     session $1 taskset $2 $1
+    wait_for "[ \$(members | grep -c '^$1 ') = 2 ]"
 }
 
 # Starts a command in a session of its own, whose number is in $NAME: NAME COMMAND...
@@ -23,11 +33,11 @@ session() {
 
 # The processes of all sessions: NAME PROCESS.
 members() {
-    # What follows the name, which is in brackets: state, parent, group, session.
-    awk -v all="$sessions" '
+    # What follows the name, which is in brackets: state, parent, group, session. Awk would end at one that is gone by now.
+    cat /proc/[0-9]*/stat 2> /dev/null | awk -v all="$sessions" '
         BEGIN { count = split(all, list, " "); for (i = 1; i <= count; i++) { split(list[i], of, "="); name[of[2]] = of[1] } }
         { process = $1; sub(/.*\) /, ""); if ($4 in name) print name[$4], process }
-    ' /proc/[0-9]*/stat 2> /dev/null
+    '
 }
 
 # Ends a session: NAME.
@@ -35,12 +45,6 @@ end() {
     members | while read -r name process; do
         [ $name = $1 ] && kill -9 $process
     done 2> /dev/null
-}
-
-fail() {
-    echo "failed: $*"
-    tail -n 30 /tmp/log
-    exit 1
 }
 
 # Waits until a command succeeds, for so long as a kernel in emulation may need where the machine is busy.
@@ -54,6 +58,8 @@ wait_for() {
 
 # Starts the daemon: FLAGS... Its number is in $daemon, and what it logs in /tmp/log.
 run() {
+    # What the one before logged is not this one's.
+    : > /tmp/log
     fairways run --log stderr --control /run/control "$@" > /tmp/said 2> /tmp/log &
     daemon=$!
 }
@@ -67,7 +73,9 @@ settled() {
 
 quiet() {
     quiet=0
+    end_at=$(($(cut -d. -f1 /proc/uptime) + 120))
     while [ $quiet -lt 30 ]; do
+        [ $(cut -d. -f1 /proc/uptime) -lt $end_at ] || fail "the daemon has more to say all the time"
         size=$(wc -c < /tmp/log)
         usleep 100000
         if [ $size = $(wc -c < /tmp/log) ]; then quiet=$((quiet + 1)); else quiet=0; fi
@@ -102,7 +110,11 @@ picture() {
     members | while read -r name process; do
         for task in /proc/$process/task/*; do echo "program $name:${task##*/}"; done
     done >> /tmp/pictures/$1
-    fairways status --control /run/control --json >> /tmp/pictures/$1 2> /dev/null
+    # Nobody answers where no daemon runs.
+    if [ -S /run/control ] && kill -0 $daemon 2> /dev/null; then
+        wait_for 'fairways status --control /run/control --json > /tmp/status'
+        cat /tmp/status >> /tmp/pictures/$1
+    fi
     cp /tmp/log /tmp/pictures/$1.log
     echo "picture $1 at $(cut -d' ' -f1 /proc/uptime)"
 }

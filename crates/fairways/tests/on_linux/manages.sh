@@ -60,13 +60,13 @@ run --policy equal --counters none --program alpha=process:alpha --program forks
 wait_for "grep -qx $forks $R/fairways.*/tasks"
 quiet
 for round in 1 2 3 4 5 6 7 8; do
-    awk -v session=$forks '{
+    cat /proc/[0-9]*/stat 2> /dev/null | awk -v session=$forks '{
         process = $1
         sub(/.*\) /, "")
         at = "/proc/" process "/cpu_resctrl_groups"
         if ($4 == session && (getline group < at) > 0) print "fork", process, group
         close(at)
-    }' /proc/[0-9]*/stat 2> /dev/null
+    }'
     usleep 300000
 done
 stop TERM
