@@ -150,9 +150,13 @@ fn a_paced_clock_is_never_ahead_and_gives_way_to_who_holds_it() {
     let (platform, hardware) = chip(&["lookbusy"]);
     let started = Instant::now();
     let of = mounted(Settings::new(platform, hardware));
-    std::thread::sleep(300 * MS);
+    // What this machine was stopped for is not made up.
+    while of.now().nanos() <= 30_000_000 {
+        assert!(started.elapsed() < 60_000 * MS, "{:?}", of.now());
+        std::thread::sleep(10 * MS);
+    }
     let (now, real) = (of.now().nanos(), started.elapsed().as_nanos());
-    assert!(now > 30_000_000 && u128::from(now) <= real, "{now} {real}");
+    assert!(u128::from(now) <= real, "{now} {real}");
     let mut client = of.client();
     let held = client.hold().unwrap().now_ns;
     assert!(of.client().hold().is_err() && of.client().advance(MS).is_err());

@@ -96,10 +96,18 @@ fn interrupted_it_keeps_what_was_measured() {
     }
     let folder = tempfile::tempdir().unwrap();
     for signal in ["-INT", "-TERM"] {
-        let mut started = fairways(folder.path(), &["profile", "-o", "p.csv", "sort", "/dev/zero"]);
+        let script = "echo > up; while :; do :; done";
+        let measured = ["profile", "-o", "p.csv", "--", "sh", "-c", script];
+        let mut started = fairways(folder.path(), &measured);
         let mut child = started.stderr(Stdio::null()).spawn().unwrap();
-        // Long enough for its first instructions on a machine that is busy.
-        std::thread::sleep(Duration::from_millis(2500));
+        let (up, began) = (folder.path().join("up"), Instant::now());
+        while !up.exists() {
+            assert!(began.elapsed() < Duration::from_secs(60), "it does not run");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::fs::remove_file(up).unwrap();
+        // Instructions are counted in portions.
+        std::thread::sleep(Duration::from_millis(500));
         Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         let since = Instant::now();
         assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -229,7 +229,7 @@ fn a_server_that_hangs_or_is_not_there_is_unknown_and_keeps_nobody_waiting() {
         for source in &mut sources {
             let began = Instant::now();
             assert_eq!(source.answered(), None);
-            assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+            assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         }
     }
 }

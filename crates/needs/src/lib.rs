@@ -5,6 +5,7 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::fs::{Access, access};
 
@@ -88,5 +89,32 @@ mod tests {
         let missing = Need::Program("no-such-program").missing();
         assert_eq!(missing.as_deref(), Some("no-such-program is missing"));
         assert!(has("this test", &[Need::Program("sh")]));
+    }
+}
+
+/// What /proc/stat counts in.
+const TICK: Duration = Duration::from_millis(10);
+
+/// For how long a host has taken the CPUs from this machine since it booted, as far as it says so (proc(5), /proc/stat): the clocks of the
+/// kernel and of perf went on, and what the scheduler counts as a thread's did not.
+///
+/// # Panics
+/// There is no such file, or it says something else.
+#[must_use]
+pub fn stolen() -> Duration {
+    let text = std::fs::read_to_string("/proc/stat").expect("/proc/stat");
+    let ticks = text.split_whitespace().nth(8).and_then(|ticks| ticks.parse().ok());
+    TICK * ticks.expect("ticks that were stolen")
+}
+
+/// For how long since it was `before`, at most.
+///
+/// # Panics
+/// As [`stolen`].
+#[must_use]
+pub fn stolen_since(before: Duration) -> Duration {
+    match stolen() {
+        Duration::ZERO => Duration::ZERO,
+        now => now.saturating_sub(before) + 2 * TICK,
     }
 }

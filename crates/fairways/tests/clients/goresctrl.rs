@@ -52,11 +52,12 @@ pub(crate) fn rdt(of: &str) -> PathBuf {
     static FETCHES: Mutex<()> = Mutex::new(());
     let _alone = FETCHES.lock().unwrap_or_else(PoisonError::into_inner);
     let mut built = build();
-    for _ in 0..3 {
-        if !built.status.success() {
-            std::thread::sleep(Duration::from_secs(10));
-            built = build();
+    for pause in [10, 30, 60] {
+        if built.status.success() {
+            break;
         }
+        std::thread::sleep(Duration::from_secs(pause));
+        built = build();
     }
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     folder.join("rdt")

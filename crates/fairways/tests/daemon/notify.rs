@@ -101,7 +101,7 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
         ["mlr:500K", "lookbusy"].map(|name| format!("select = \"pid:{}\"", machine.pids[name]));
     let equal = "policy = \"equal\"";
     configure(&machine, equal, &[("reads", &reads)]);
-    let watchdog = Duration::from_secs(4);
+    let watchdog = Duration::from_secs(8);
     let (mut systemd, command) = of(&machine, Some(watchdog));
     let daemon = Daemon::start(&machine, command);
     systemd.told("READY=1");
@@ -111,14 +111,14 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
         command.arg("emulated").arg(&machine.root).arg("--json").args(asked);
         serde_json::from_str::<Value>(&printed(&mut command)).unwrap()
     };
-    emulated(&["fault", "read:*fairways.1/schemata=slow:5s"]);
+    emulated(&["fault", "read:*fairways.1/schemata=slow:10s"]);
     // Another program makes another plan.
     configure(&machine, equal, &[("reads", &reads), ("works", &works)]);
     daemon.signal(Signal::HUP);
     systemd.came.clear();
     let began = Instant::now();
     while daemon.said().matches("program moved").count() < 2 {
-        assert!(began.elapsed() < Duration::from_secs(120), "{}", daemon.said());
+        assert!(began.elapsed() < Duration::from_secs(240), "{}", daemon.said());
         systemd.hear(Duration::from_millis(100));
     }
     let took = began.elapsed();

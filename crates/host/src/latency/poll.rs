@@ -220,18 +220,18 @@ mod tests {
     #[test]
     fn a_server_that_hangs_is_waited_for_once_and_then_told_a_call_late() {
         let (tell, told) = channel();
-        let patience = Duration::from_millis(100);
+        let patience = Duration::from_millis(300);
         let mut poller = Poller::new("test".to_owned(), patience, Server(told)).unwrap();
         tell.send(Ok(1)).unwrap();
         let began = Instant::now();
         assert_eq!(requests(&mut poller), None, "the second question has no answer");
         let waited = began.elapsed();
-        assert!(waited >= patience && waited < patience * 10, "{waited:?}");
+        assert!(waited >= patience && waited < patience * 30, "{waited:?}");
         let began = Instant::now();
         for _ in 0..100 {
             assert_eq!(requests(&mut poller), None);
         }
-        assert!(began.elapsed() < patience * 20, "nobody waits for it: {:?}", began.elapsed());
+        assert!(began.elapsed() < patience * 30, "nobody waits for it: {:?}", began.elapsed());
         // An answer that took so long is of more than a call's time, and the next is not.
         tell.send(Ok(5)).unwrap();
         thread::sleep(patience * 2);
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_server_that_was_slow_and_is_no_longer_is_asked_and_answers_at_once() {
         let (tell, told) = channel();
-        let patience = Duration::from_millis(200);
+        let patience = Duration::from_millis(400);
         let mut poller = Poller::new("test".to_owned(), patience, Server(told)).unwrap();
         assert_eq!(requests(&mut poller), None);
         assert!(poller.is_slow);
