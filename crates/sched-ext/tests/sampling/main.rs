@@ -56,7 +56,8 @@ fn end_soon(what: &str, window: u64, mut measure: impl FnMut() -> Vec<u64>) {
         let before = stolen();
         let each = measure();
         let [half, most, _] = excess(what, window, &each);
-        if half <= window / 16 + stall() && most <= window / 12 + stall() {
+        // A step, and by how much its interrupt may be later than that of the window before.
+        if half <= window / 16 + SWITCH + stall() && most <= window / 12 + stall() {
             return;
         }
         assert!(attempt < 5 && stolen() > before, "{each:?}");
