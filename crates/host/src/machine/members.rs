@@ -310,7 +310,8 @@ impl Host {
                 None
             }
         });
-        let domains = self.touched(program);
+        let touched = self.touched(program);
+        let domains = touched.unwrap_or_else(|_| self.touched_by(&CpuSet::new()));
         let latency = source.map(|source| Latency::new(source, &domains));
         let Target { name, threads, cgroup, .. } = target;
         let member = Member::new(program, kind, name, domains, threads);
@@ -369,13 +370,13 @@ impl Host {
         }
     }
 
-    /// The domains that a program's CPUs touch; all, where that can't be told.
-    fn touched(&mut self, program: ProgramKey) -> Vec<u32> {
+    /// The domains that a program's CPUs touch; all, where none are known.
+    fn touched(&mut self, program: ProgramKey) -> io::Result<Vec<u32>> {
         if let [only] = self.means.domains() {
-            return vec![only.id];
+            return Ok(vec![only.id]);
         }
-        let cpus = self.programs.cpus(program).unwrap_or_default();
-        self.touched_by(&cpus)
+        let cpus = self.programs.cpus(program)?;
+        Ok(self.touched_by(&cpus))
     }
 
     /// The domains that these CPUs touch; all, where there are none.
@@ -433,7 +434,10 @@ impl Host {
         if let Some(why) = moved.or(unseen.map(|why| format!("{name}: {why}"))) {
             self.say(&why);
         }
-        let touched = self.touched(program);
+        let touched = match self.touched(program) {
+            Ok(touched) => touched,
+            Err(why) => return self.say(&why.to_string()),
+        };
         let Some(member) = self.members.get(&app) else { return };
         if touched != member.domains {
             let (kind, name) = (member.kind, member.name.clone());

@@ -90,13 +90,18 @@ fn a_program_is_counted_by_the_cgroup_that_it_is_now() {
 #[test]
 fn threads_stay_in_their_class_while_they_cannot_be_listed() {
     let Some(bench) = Bench::new() else { return };
-    let sleeper = Sleeper::start(0);
+    let [sleeper, later] = [(); 2].map(|()| Sleeper::start(0));
     let roots = hierarchy(&bench);
     let cgroup = roots.cgroup.join("a");
     fill(&cgroup, &sleeper);
+    for of in [&sleeper, &later] {
+        let known = roots.proc.join(of.id().to_string());
+        fs::create_dir(&known).unwrap();
+        fs::write(known.join("status"), "Cpus_allowed_list:\t0\n").unwrap();
+    }
     let parts = bench.parts(Box::new(Nothing), roots);
     let mut host = bench.host_of(parts, vec![of("a", "/a")], LOOK);
-    assert_eq!(all_started(&mut host, 2), [(0, AppId(0)), (1, AppId(0))]);
+    assert_eq!(all_started(&mut host, 1), [(0, AppId(0))]);
     plan(&mut host, 0, 1, &partition(&[(0x3, &[AppId(0)])]));
     let placed = || bench.read("fairways.0/tasks");
     assert_eq!(placed(), format!("{}\n", sleeper.id()));
@@ -109,4 +114,8 @@ fn threads_stay_in_their_class_while_they_cannot_be_listed() {
     host.on_turn(move |_| *counted.borrow_mut() += 1);
     until(&mut host, |_| *turns.borrow() > 50);
     assert_eq!(placed(), format!("{}\n", sleeper.id()));
+
+    fs::remove_dir(&threads).unwrap();
+    fill(&cgroup, &later);
+    until(&mut host, |_| placed() == format!("{}\n", later.id()));
 }

@@ -169,7 +169,8 @@ pub(crate) fn until(host: &mut Host, mut is_so: impl FnMut(&Host) -> bool) {
     let steps = (1..=120).map(|step| Time::ZERO.after(step * Duration::from_millis(500)));
     for at in steps {
         host.stop_at(at);
-        assert!(host.next_event().is_none() && host.failure().is_none(), "it goes on");
+        let event = host.next_event();
+        assert!(event.is_none() && host.failure().is_none(), "{event:?} {:?}", host.failure());
         if is_so(host) {
             return;
         }
