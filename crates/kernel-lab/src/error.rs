@@ -50,6 +50,8 @@ pub enum Error {
     Timeout {
         /// Seconds that it had.
         seconds: u64,
+        /// Whether the job had begun.
+        up: bool,
         /// The last line on its console.
         last: String,
     },

@@ -168,7 +168,7 @@ impl Guest {
         self
     }
 
-    /// How long it may take, booting included.
+    /// How long it may take, booting included; each time anew if it has to be booted again.
     #[must_use]
     pub fn seconds(mut self, seconds: u64) -> Self {
         self.limit = Duration::from_secs(seconds);
@@ -192,11 +192,10 @@ impl Guest {
         let mut boots = 1;
         loop {
             match self.boot(lab) {
-                // Under emulation a kernel now and then panics while it boots, and later with a debugger; why is not known.
-                Err(Error::Died { up, ref last })
-                    if boots < BOOTS && self.may_be_chance(up, last) =>
-                {
-                    eprintln!("fairways-kernel-lab: {last}: once more");
+                // Under emulation a kernel now and then panics while it boots, or hangs, and panics later with a debugger; why is
+                // not known.
+                Err(why) if boots < BOOTS && self.may_be_chance(&why) => {
+                    eprintln!("fairways-kernel-lab: {why}: once more");
                     boots += 1;
                 }
                 outcome => return outcome,
@@ -204,9 +203,15 @@ impl Guest {
         }
     }
 
-    /// Whether a guest that died may do better another time, rather than by what its job did.
-    fn may_be_chance(&self, up: bool, last: &str) -> bool {
-        !up || self.processor.is_some() && last.contains("Kernel panic")
+    /// Whether a guest may do better another time, since it did not end by what its job did.
+    fn may_be_chance(&self, why: &Error) -> bool {
+        match why {
+            Error::Died { up, last } => {
+                !up || self.processor.is_some() && last.contains("Kernel panic")
+            }
+            Error::Timeout { up, .. } => !up,
+            _ => false,
+        }
     }
 
     fn boot(&self, lab: &Lab) -> Result<Outcome, Error> {
@@ -309,13 +314,9 @@ impl Guest {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(console),
-                // It hangs, which it does as seldom as it panics.
-                Err(RecvTimeoutError::Timeout) if !console.up && limit < self.limit => {
-                    return Ok(console);
-                }
                 Err(RecvTimeoutError::Timeout) => {
-                    let last = console.last;
-                    return Err(Error::Timeout { seconds: self.limit.as_secs(), last });
+                    let Console { up, last, .. } = console;
+                    return Err(Error::Timeout { seconds: limit.as_secs(), up, last });
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Programs that run beside a job.
+//! Programs that a guest needs, and that end with it.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command};
@@ -11,7 +11,7 @@ use crate::Error;
 pub(crate) struct Process(Child);
 
 impl Process {
-    /// Starts it.
+    /// Starts one that is [dependent](crate::tools::dependent).
     pub(crate) fn spawn(command: &mut Command) -> Result<Self, Error> {
         command.spawn().map(Self).map_err(|e| Error::program("setpriv", e))
     }
