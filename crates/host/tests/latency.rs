@@ -222,14 +222,18 @@ fn a_server_that_hangs_or_is_not_there_is_unknown_and_keeps_nobody_waiting() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for address in [listener.local_addr().unwrap(), nobody] {
-        let mut sources = [
-            hasty(&format!("openmetrics:http://{address}/metrics#rpc_seconds")),
-            hasty(&format!("redis:{address}")),
-        ];
-        for source in &mut sources {
-            let began = Instant::now();
-            assert_eq!(source.answered(), None);
-            assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        for spec in [
+            format!("openmetrics:http://{address}/metrics#rpc_seconds"),
+            format!("redis:{address}"),
+        ] {
+            // The best of some, since others use this machine, too.
+            let waited = [(); 5].map(|()| {
+                let mut source = hasty(&spec);
+                let began = Instant::now();
+                assert_eq!(source.answered(), None);
+                began.elapsed()
+            });
+            assert!(waited.into_iter().min() < Some(Duration::from_secs(1)), "{waited:?}");
         }
     }
 }

@@ -336,6 +336,7 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     };
     let ran = more_than(&mut perf, 20_000_000);
     assert_eq!(perf.read(APP, 10).instructions, Some(0), "elsewhere");
+    // perf's clock is not the one that this test reads.
     let most = since.elapsed() + Duration::from_millis(10);
     assert!(u128::from(ran) < most.as_nanos(), "{ran} ns in {most:?}");
     assert_eq!(perf.read(APP, 12), Counters::default(), "there is no such domain");

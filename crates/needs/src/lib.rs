@@ -79,19 +79,6 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_there_is_found_and_what_is_not_is_missed() {
-        assert_eq!(Need::Program("sh").missing(), None);
-        let missing = Need::Program("no-such-program").missing();
-        assert_eq!(missing.as_deref(), Some("no-such-program is missing"));
-        assert!(has("this test", &[Need::Program("sh")]));
-    }
-}
-
 /// What /proc/stat counts in.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -116,5 +103,18 @@ pub fn stolen_since(before: Duration) -> Duration {
     match stolen() {
         Duration::ZERO => Duration::ZERO,
         now => now.saturating_sub(before) + 2 * TICK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_found_and_what_is_not_is_missed() {
+        assert_eq!(Need::Program("sh").missing(), None);
+        let missing = Need::Program("no-such-program").missing();
+        assert_eq!(missing.as_deref(), Some("no-such-program is missing"));
+        assert!(has("this test", &[Need::Program("sh")]));
     }
 }

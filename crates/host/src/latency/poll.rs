@@ -219,14 +219,18 @@ mod tests {
 
     #[test]
     fn a_server_that_hangs_is_waited_for_once_and_then_told_a_call_late() {
-        let (tell, told) = channel();
         let patience = Duration::from_millis(300);
-        let mut poller = Poller::new("test".to_owned(), patience, Server(told)).unwrap();
-        tell.send(Ok(1)).unwrap();
-        let began = Instant::now();
-        assert_eq!(requests(&mut poller), None, "the second question has no answer");
-        let waited = began.elapsed();
-        assert!(waited >= patience && waited < patience * 30, "{waited:?}");
+        let timed = || {
+            let (tell, told) = channel();
+            let mut poller = Poller::new("test".to_owned(), patience, Server(told)).unwrap();
+            tell.send(Ok(1)).unwrap();
+            let began = Instant::now();
+            assert_eq!(requests(&mut poller), None, "the second question has no answer");
+            (tell, poller, began.elapsed())
+        };
+        // The best of some, since others use this machine, too.
+        let (tell, mut poller, waited) = (0..3).map(|_| timed()).min_by_key(|of| of.2).unwrap();
+        assert!(waited >= patience && waited < patience * 5, "{waited:?}");
         let began = Instant::now();
         for _ in 0..100 {
             assert_eq!(requests(&mut poller), None);

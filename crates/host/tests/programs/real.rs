@@ -31,7 +31,8 @@ impl Drop for Killed {
 }
 
 pub(crate) fn start(command: &mut Command) -> Killed {
-    Killed(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("a child"))
+    let [input, output, errors] = [(); 3].map(|()| Stdio::null());
+    Killed(command.stdin(input).stdout(output).stderr(errors).spawn().expect("a child"))
 }
 
 /// The proc filesystem under another name, for which nothing but looking serves.

@@ -92,8 +92,9 @@ fn the_time_that_threads_had_is_told_to_the_switch() {
     for (index, &id) in crew.ids.iter().enumerate() {
         let told: u64 = stays.iter().filter(|s| s.thread == id).map(|s| s.span.1 - s.span.0).sum();
         let had = after[index] - before[index];
-        let slack = 60_000_000 + had / 20 + missing + lost;
-        assert!(told.abs_diff(had) < slack, "thread {index}: told {told}, had {had} ns");
+        let slack = 60_000_000 + had / 20 + missing;
+        let holds = told < had + slack + lost && had < told + slack;
+        assert!(holds, "thread {index}: told {told}, had {had} ns, {lost} ns taken");
     }
     let long = stays.iter().filter(|stay| stay.goes_on).count();
     let count = stays.len();

@@ -45,6 +45,9 @@ struct Since {
 /// the thread's.
 const SWITCH: u64 = 60_000;
 
+/// By how much a window's last interrupt may be later than that of the window before: one that falls short by a microsecond takes a step more.
+const LATE: u64 = 60_000;
+
 /// What a host may have taken since, in nanoseconds: perf's clock went on, and the scheduler's did not.
 fn lost(since: Duration) -> u64 {
     u64::try_from(stolen_since(since).as_nanos()).unwrap()
@@ -56,8 +59,7 @@ fn end_soon(what: &str, window: u64, mut measure: impl FnMut() -> Vec<u64>) {
         let before = stolen();
         let each = measure();
         let [half, most, _] = excess(what, window, &each);
-        // A step, and by how much its interrupt may be later than that of the window before.
-        if half <= window / 16 + SWITCH + stall() && most <= window / 12 + stall() {
+        if half <= window / 16 + LATE + stall() && most <= window / 12 + stall() {
             return;
         }
         assert!(attempt < 5 && stolen() > before, "{each:?}");
