@@ -31,20 +31,26 @@ session() {
     sessions="$sessions $as=$!"
 }
 
-# The processes of all sessions: NAME PROCESS.
+# The processes of all sessions that live: NAME PROCESS.
 members() {
     # What follows the name, which is in brackets: state, parent, group, session. Awk would end at one that is gone by now.
     cat /proc/[0-9]*/stat 2> /dev/null | awk -v all="$sessions" '
         BEGIN { count = split(all, list, " "); for (i = 1; i <= count; i++) { split(list[i], of, "="); name[of[2]] = of[1] } }
-        { process = $1; sub(/.*\) /, ""); if ($4 in name) print name[$4], process }
+        { process = $1; sub(/.*\) /, ""); if ($1 != "Z" && $4 in name) print name[$4], process }
     '
 }
 
 # Ends a session: NAME.
 end() {
-    members | while read -r name process; do
-        [ $name = $1 ] && kill -9 $process
-    done 2> /dev/null
+    wait_for has_ended $1
+}
+
+# Kills who is left of a session; whether nobody was: NAME.
+has_ended() {
+    left=$(members | awk -v name=$1 '$1 == name { print $2 }')
+    [ "$left" ] || return 0
+    kill -9 $left
+    return 1
 }
 
 # Waits until a command succeeds, for so long as a kernel in emulation may need where the machine is busy.
@@ -108,7 +114,7 @@ picture() {
     echo "MB:0=90" > $R/schemata
     echo "MB:0=100" > $R/schemata
     members | while read -r name process; do
-        for task in /proc/$process/task/*; do echo "program $name:${task##*/}"; done
+        for task in /proc/$process/task/*; do [ -e $task ] && echo "program $name:${task##*/}"; done
     done >> /tmp/pictures/$1
     # Nobody answers where no daemon runs.
     if [ -S /run/control ] && kill -0 $daemon 2> /dev/null; then
