@@ -436,7 +436,11 @@ impl Host {
         }
         let touched = match self.touched(program) {
             Ok(touched) => touched,
-            Err(why) => return self.say(&why.to_string()),
+            Err(why) => {
+                // The same words as above, which are said once.
+                let why = format!("{}: {why}", self.name(app).unwrap_or_default());
+                return self.say(&why);
+            }
         };
         let Some(member) = self.members.get(&app) else { return };
         if touched != member.domains {
