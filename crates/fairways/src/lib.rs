@@ -77,7 +77,8 @@ impl std::fmt::Display for BadInput {
 
 impl std::error::Error for BadInput {}
 
-fn main() -> process::ExitCode {
+/// Runs the command line that this process was started with; its exit code is one of those above.
+pub fn main() -> process::ExitCode {
     let args = match args::parsed() {
         Ok(args) => args,
         Err(error) => match error.kind() {

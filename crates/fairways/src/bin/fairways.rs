@@ -1,0 +1,7 @@
+//! The command `fairways`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fairways::main()
+}

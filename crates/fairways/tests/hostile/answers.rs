@@ -1,0 +1,1 @@
+//! Control characters, huge histories and impostors behind the sockets.

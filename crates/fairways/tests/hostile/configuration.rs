@@ -1,0 +1,1 @@
+//! Configurations that others can write, or that never end.

@@ -1,0 +1,1 @@
+//! Health is answered while the metrics port is held by others.

@@ -1,0 +1,1 @@
+//! Latency sources whose answers are built to hurt.

@@ -1,0 +1,22 @@
+//! Attacks of a neighbor on the same host: nothing is lost, and nothing that others decided is lifted.
+
+#![allow(clippy::unwrap_used)]
+
+mod answers;
+#[allow(dead_code)]
+#[path = "../daemon/common.rs"]
+mod common;
+mod configuration;
+mod health;
+mod latency;
+mod limits;
+mod lock;
+mod monitors;
+mod names;
+mod replaced;
+#[allow(dead_code)]
+#[path = "../daemon/running.rs"]
+mod running;
+mod slow_end;
+mod state;
+mod traced;

@@ -1,0 +1,1 @@
+//! Programs that take another program's name.

@@ -1,0 +1,1 @@
+//! A group of another manager that replaced one of ours is left alone.

@@ -1,0 +1,1 @@
+//! SIGTERM while operations of resctrl are slow.

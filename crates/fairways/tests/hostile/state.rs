@@ -1,0 +1,1 @@
+//! The state directory and the ledger in it, tampered with.

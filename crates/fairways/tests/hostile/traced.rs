@@ -1,0 +1,1 @@
+//! Programs started to be traced end with the command that started them.
