@@ -377,6 +377,25 @@ fn a_user_may_not_what_root_may() {
     says(&report, "permission", State::Limited, &["only tasks of its own"]);
 }
 
+/// The kernel makes resctrl's root without write permission for its owner.
+#[test]
+fn who_passes_over_no_permission_makes_no_groups() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let host = Host::skylake();
+    let root = host.path("sys/fs/resctrl");
+    let owner = fs::metadata(&root).unwrap().uid();
+    let user = format!("{owner}\t").repeat(4);
+    host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000000\n"));
+    let set = |mode| fs::set_permissions(&root, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o555);
+    says(&host.examine(), "permission", State::Missing, &["no groups made", "chmod u+w"]);
+    host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000002\n"));
+    assert_eq!(host.examine().verdict, Verdict::Manageable);
+    host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000000\n"));
+    set(0o755);
+    assert_eq!(host.examine().verdict, Verdict::Manageable);
+}
+
 #[test]
 fn few_descriptors_count_few_programs() {
     let host = Host::skylake();

@@ -25,6 +25,8 @@ pub(crate) struct Config {
     /// How often programs are looked for where the kernel does not tell.
     #[serde(with = "values::span")]
     pub(crate) interval: Duration,
+    /// Whether the daemon gives up, at its start, what this configuration does not need.
+    pub(crate) sandbox: bool,
     /// Parameters of the policy, by the paper's names.
     pub(crate) parameters: toml::Table,
     pub(crate) resctrl: Resctrl,
@@ -46,6 +48,7 @@ impl Default for Config {
             observe: false,
             dry_run: false,
             interval: Duration::from_millis(100),
+            sandbox: true,
             parameters: toml::Table::new(),
             resctrl: Resctrl::default(),
             scheduler: Scheduler::default(),

@@ -37,6 +37,7 @@ fn nothing_is_needed() {
 const ALL: &str = r#"
 policy = "locpart"
 observe = true
+sandbox = false
 dry_run = true
 interval = "1s"
 [parameters]

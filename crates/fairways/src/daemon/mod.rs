@@ -12,6 +12,7 @@ mod report;
 mod restore;
 mod rules;
 mod sampling;
+mod sandbox;
 mod scheduler;
 mod settings;
 mod signals;
@@ -32,7 +33,7 @@ use tracing::{debug, error, info, warn};
 use crate::Interrupted;
 use crate::args::Run;
 use crate::config::Config;
-use crate::status::{self, Status, Watched};
+use crate::status::{self, Sandbox, Status, Watched};
 use control::Control;
 use journals::Journals;
 use metrics::Metrics;
@@ -54,7 +55,9 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     // From here on a signal waits until all is put back.
     let signals = Signals::take()?;
     let shows = args.json || checked.config.dry_run;
-    let mut daemon = Daemon::start(checked, &signals)?;
+    // Before anything is read that others can write, and before there are other threads.
+    let sandbox = sandbox::enter(&checked.config);
+    let mut daemon = Daemon::start(checked, sandbox, &signals)?;
     let told = daemon.follow(args, &signals);
     let (status, is_restored) = daemon.end();
     told?;
@@ -86,7 +89,7 @@ struct Daemon {
 
 impl Daemon {
     /// Opens all that it takes; the last is resctrl, which nothing was changed of if it fails.
-    fn start(checked: Checked, signals: &Signals) -> anyhow::Result<Self> {
+    fn start(checked: Checked, sandbox: Sandbox, signals: &Signals) -> anyhow::Result<Self> {
         let mode = checked.mode();
         let Checked { config, rules, duration } = checked;
         let watched = Arc::new(Mutex::new(Watched::new(Status {
@@ -95,6 +98,7 @@ impl Daemon {
             pid: std::process::id(),
             policy: rules.name().to_owned(),
             mode: mode.to_owned(),
+            sandbox,
             ..Status::default()
         })));
         let control = if config.dry_run { None } else { Some(open::control(&config, &watched)?) };

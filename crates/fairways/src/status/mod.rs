@@ -43,10 +43,24 @@ pub(crate) struct Status {
     pub(crate) scheduler_reason: Option<String>,
     /// Why nothing is decided any more; the last partition holds.
     pub(crate) failed: Option<String>,
+    /// What the daemon has given up.
+    pub(crate) sandbox: Sandbox,
     /// The last-level caches.
     pub(crate) domains: Vec<Domain>,
     /// The programs that run; in several domains, once for each.
     pub(crate) programs: Vec<Program>,
+}
+
+/// What a daemon has given up at its start, so that a flaw of it reaches less.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Sandbox {
+    /// The capabilities that it holds.
+    pub(crate) capabilities: Vec<String>,
+    /// Whether system calls are limited, or why not.
+    pub(crate) system_calls: String,
+    /// Whether what it writes is limited to some folders, or why not.
+    pub(crate) files: String,
 }
 
 /// One last-level cache.

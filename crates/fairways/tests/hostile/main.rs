@@ -13,6 +13,7 @@ mod limits;
 mod lock;
 mod monitors;
 mod names;
+mod privilege;
 mod replaced;
 #[allow(dead_code)]
 #[path = "../daemon/running.rs"]

@@ -1,6 +1,7 @@
 //! What this process may do.
 
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use super::facts::{Facts, field};
 use super::{Finding, State};
@@ -54,7 +55,14 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
                     .mounted
                     .as_ref()
                     .is_some_and(|(_, options)| options.iter().any(|option| option == "ro"));
-                permission(may, read_only, &who, why)
+                let folder = std::fs::metadata(&resctrl.root).ok();
+                let makes = who.can(Capability::DacOverride)
+                    || folder.is_some_and(|meta| meta.mode() & 0o200 != 0);
+                if may && !read_only && !makes {
+                    groups_are_not_made(&resctrl.root, why)
+                } else {
+                    permission(may, read_only, &who, why)
+                }
             }
             _ => {
                 let found = "/proc/self/status or the root's schemata cannot be read";
@@ -62,6 +70,15 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
             }
         });
     }
+}
+
+/// The kernel makes resctrl's root without write permission, which root passes over with CAP_DAC_OVERRIDE alone.
+fn groups_are_not_made(root: &Path, why: &'static str) -> Finding {
+    let root = root.display();
+    let found =
+        format!("files can be written and no groups made: {root} is read-only for its owner");
+    Finding::new(ID, State::Missing, found, why)
+        .remedy(format!("chmod u+w {root} {root}/mon_groups, or give it CAP_DAC_OVERRIDE"))
 }
 
 fn permission(may: bool, read_only: bool, who: &Who, why: &'static str) -> Finding {

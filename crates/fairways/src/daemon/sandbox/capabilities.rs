@@ -1,0 +1,53 @@
+//! Capabilities (capabilities(7)).
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+
+/// The write permission of a file's owner.
+const OWNER_WRITES: u32 = 0o200;
+
+/// Keeps these capabilities, as far as the process has them, and gives up all others. Returns the names of those it holds then.
+pub(super) fn keep(needed: CapabilitySet) -> Vec<String> {
+    if let Ok(now) = capabilities(None) {
+        let kept = now.permitted & needed;
+        let sets = CapabilitySets {
+            effective: kept,
+            permitted: kept,
+            inheritable: CapabilitySet::empty(),
+        };
+        // Under the unit of packaging/systemd capset(2) is forbidden, and the unit has taken them away.
+        if let Err(why) = set_capabilities(None, sets) {
+            tracing::debug!("capabilities are kept: capset: {why}");
+        }
+    }
+    held()
+}
+
+/// The names of the capabilities that the process holds, such as `CAP_PERFMON`.
+pub(super) fn held() -> Vec<String> {
+    let now = capabilities(None).map_or(CapabilitySet::empty(), |now| now.effective);
+    now.iter_names().map(|(name, _)| format!("CAP_{name}")).collect()
+}
+
+/// Whether this user may make groups in resctrl's root, and monitoring groups there, without passing over permissions. The kernel makes
+/// both directories without write permission (`kernfs_create_root`); the unit of packaging/systemd gives it to their owner.
+pub(super) fn owner_may_write(root: &Path) -> bool {
+    let writes = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|about| {
+            let owned = about.uid() == rustix::process::geteuid().as_raw();
+            owned && about.mode() & OWNER_WRITES != 0
+        })
+    };
+    let monitors = root.join("mon_groups");
+    writes(root) && (writes(&monitors) || !monitors.exists())
+}
+
+/// Whether the kernel tells of processes without CAP_NET_ADMIN: Linux 6.6 and later (drivers/connector/cn_proc.c).
+pub(super) fn processes_are_told_to_all() -> bool {
+    let name = rustix::system::uname();
+    let release = name.release().to_string_lossy();
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(6))
+}

@@ -1,0 +1,73 @@
+//! What the daemon gives up at its start: the capabilities, system calls and folders that its configuration does not need. A flaw
+//! in what reads the answers and files of tenants then reaches no further than resctrl and the daemon's own folders.
+//!
+//! Each part is best effort: a kernel without it, or a service manager that forbids it because it has done the same, is named in
+//! the log and in `status`, and the daemon goes on.
+
+mod calls;
+mod capabilities;
+mod files;
+#[cfg(test)]
+mod tests;
+
+use fairways_lab::schedules;
+
+use crate::config::{Config, CounterSource, SchedulerKind, Windows};
+use crate::status::Sandbox;
+
+/// Gives them up, for this thread and those that it starts. Others must not run yet.
+pub(super) fn enter(config: &Config) -> Sandbox {
+    if !config.sandbox {
+        let off = || "off: sandbox = false".to_owned();
+        return Sandbox { capabilities: capabilities::held(), system_calls: off(), files: off() };
+    }
+    // The kernel wants it of whoever limits itself without being privileged, and no setuid program is ever started.
+    let limited = rustix::thread::set_no_new_privs(true);
+    let capabilities = capabilities::keep(needed(config));
+    let told =
+        |done: Result<String, String>| done.unwrap_or_else(|why| format!("not limited: {why}"));
+    let files = told(files::limit(config));
+    // Last, since it forbids what the others need.
+    let system_calls = told(match limited {
+        Ok(()) => calls::limit(loads_programs(config)),
+        Err(why) => Err(format!("no_new_privs: {why}")),
+    });
+    Sandbox { capabilities, system_calls, files }
+}
+
+/// The capabilities that a configuration needs (SECURITY.md has the table, and what was measured).
+fn needed(config: &Config) -> rustix::thread::CapabilitySet {
+    use rustix::thread::CapabilitySet as Set;
+    let mut needed = Set::empty();
+    if !config.dry_run && !capabilities::owner_may_write(&config.resctrl.root) {
+        needed |= Set::DAC_OVERRIDE;
+    }
+    if config.program.iter().any(|program| program.latency.is_some()) {
+        // Files of samples and sockets of services that only their users may open.
+        needed |= Set::DAC_OVERRIDE;
+    }
+    let counts = matches!(config.counters.source, CounterSource::Perf);
+    if counts || schedules(&config.policy) {
+        needed |= Set::PERFMON;
+    }
+    // A daemon that was killed may have left threads whose affinity is to be put back.
+    let left = config.resctrl.state.join("schedule.json").exists();
+    if schedules(&config.policy) || left {
+        needed |= Set::SYS_NICE;
+    }
+    if loads_programs(config) {
+        needed |= Set::BPF | Set::PERFMON;
+    }
+    if loads_programs(config) || !capabilities::processes_are_told_to_all() {
+        needed |= Set::NET_ADMIN;
+    }
+    needed
+}
+
+/// Whether BPF programs may be loaded: the build has them, and the configuration allows them.
+fn loads_programs(config: &Config) -> bool {
+    let turns = schedules(&config.policy) && config.scheduler.kind != SchedulerKind::Affinity;
+    let windows = matches!(config.counters.source, CounterSource::Perf)
+        && config.counters.windows != Windows::Polled;
+    cfg!(feature = "sched-ext") && (turns || windows)
+}
