@@ -5,6 +5,8 @@
 #[path = "daemon/common.rs"]
 #[allow(dead_code)]
 mod common;
+#[path = "top/hang_up.rs"]
+mod hang_up;
 #[path = "daemon/running.rs"]
 #[allow(dead_code)]
 mod running;

@@ -3,6 +3,7 @@
 mod colours;
 mod draw;
 mod history;
+mod keyboard;
 mod keys;
 mod source;
 mod terminal;

@@ -4,15 +4,22 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use super::common::{end, this};
+
+/// The kernel's ticks of CPU time a second, as programs see them (`USER_HZ`).
+const TICKS: u32 = 100;
 
 /// A terminal, the program on it, and what it has written.
 pub(crate) struct Terminal {
@@ -20,6 +27,8 @@ pub(crate) struct Terminal {
     /// Held open, so that it can be asked after the program has ended.
     own: Option<OwnedFd>,
     reader: Option<JoinHandle<()>>,
+    /// Nothing that is written is read any more.
+    deaf: Arc<AtomicBool>,
     child: Child,
     seen: Arc<Mutex<Seen>>,
     modes: LocalModes,
@@ -33,16 +42,30 @@ struct Seen {
 impl Terminal {
     /// Starts `fairways top` with these flags on a terminal of 80 columns and 24 lines.
     pub(crate) fn start(flags: &[&str], no_color: bool) -> Self {
-        let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        Self::of(&["setsid", "--ctty"], flags, no_color)
+    }
+
+    /// The same on a terminal that sends it no signals: it does not control the program's session.
+    pub(crate) fn without_signals(flags: &[&str]) -> Self {
+        Self::of(&["setsid"], flags, false)
+    }
+
+    fn of(session: &[&str], flags: &[&str], no_color: bool) -> Self {
+        let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&keys).unwrap();
         unlockpt(&keys).unwrap();
         let name = ptsname(&keys, Vec::new()).unwrap();
-        let open = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let open = || {
+            let mut options = File::options();
+            // It is to be the terminal of the program's session, never of this one.
+            options.read(true).write(true).custom_flags(OFlags::NOCTTY.bits().cast_signed());
+            options.open(name.to_str().unwrap()).unwrap()
+        };
         let own = OwnedFd::from(open());
         tcsetwinsize(&own, size(80, 24)).unwrap();
         let modes = tcgetattr(&own).unwrap().local_modes;
-        let mut command = Command::new("setsid");
-        command.arg("--ctty").arg(this()).arg("top").args(flags);
+        let mut command = Command::new(session[0]);
+        command.args(&session[1..]).arg(this()).arg("top").args(flags);
         command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
         if no_color {
             command.env("NO_COLOR", "1");
@@ -52,16 +75,24 @@ impl Terminal {
         let seen = Arc::new(Mutex::new(Seen { bytes: Vec::new(), screen }));
         let keys = File::from(keys);
         let (mut reads, there) = (keys.try_clone().unwrap(), Arc::clone(&seen));
+        let deaf = Arc::new(AtomicBool::new(false));
+        let is_deaf = Arc::clone(&deaf);
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = reads.read(&mut bytes) {
+            while !is_deaf.load(Ordering::Relaxed) {
+                let mut polled = [PollFd::new(&reads, PollFlags::IN)];
+                let look = Timespec::try_from(Duration::from_millis(20)).unwrap();
+                if poll(&mut polled, Some(&look)).unwrap() == 0 {
+                    continue;
+                }
+                let Ok(count @ 1..) = reads.read(&mut bytes) else { break };
                 let mut seen = there.lock().unwrap();
                 seen.bytes.extend_from_slice(&bytes[..count]);
                 seen.screen.process(&bytes[..count]);
             }
         });
         let (own, reader) = (Some(own), Some(reader));
-        Self { keys, own, reader, child, seen, modes }
+        Self { keys, own, reader, deaf, child, seen, modes }
     }
 
     pub(crate) fn press(&mut self, keys: &str) {
@@ -91,7 +122,7 @@ impl Terminal {
         let began = Instant::now();
         while !is_so(&self.lines()) {
             let lines = self.lines().join("\n");
-            assert!(began.elapsed() < Duration::from_secs(30), "not so: {what}\n{lines}");
+            assert!(began.elapsed() < Duration::from_secs(60), "not so: {what}\n{lines}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -124,6 +155,39 @@ impl Terminal {
         [screen.alternate_screen(), screen.hide_cursor(), is_raw]
     }
 
+    /// Reads nothing any more: who writes waits.
+    pub(crate) fn stop_reading(&mut self) {
+        self.deaf.store(true, Ordering::Relaxed);
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+    }
+
+    /// Hangs up: the terminal is gone, for the program as well as for this test.
+    pub(crate) fn hang_up(mut self) -> Gone {
+        self.stop_reading();
+        // The one who has the other end is closed.
+        self.keys = File::open("/dev/null").unwrap();
+        Gone(self)
+    }
+
+    /// Waits for the end; its exit code, and the CPU time that it took in all.
+    pub(crate) fn ended(&mut self) -> (Option<i32>, Duration) {
+        let began = Instant::now();
+        let stat = format!("/proc/{}/stat", self.child.id());
+        loop {
+            let text = std::fs::read_to_string(&stat).unwrap();
+            let fields: Vec<&str> = text.rsplit_once(") ").unwrap().1.split(' ').collect();
+            let ticks = [11, 12].map(|field: usize| fields[field].parse::<u64>().unwrap());
+            let busy = Duration::from_secs(ticks.iter().sum()) / TICKS;
+            if fields[0] == "Z" {
+                return (self.child.wait().unwrap().code(), busy);
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "it runs on, {busy:?} so far");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Waits for the end; the exit code, and what was said on the screen that was there before. The terminal is as it was.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let code = end(&mut self.child).code();
@@ -137,6 +201,20 @@ impl Terminal {
         assert_eq!(left, [false; 3], "the terminal is not as it was");
         drop(seen);
         (code, self.lines().join("\n").trim_end().to_owned())
+    }
+}
+
+/// A terminal that has hung up.
+pub(crate) struct Gone(Terminal);
+
+impl Gone {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        self.0.signal(signal);
+    }
+
+    /// As [`Terminal::ended`].
+    pub(crate) fn ended(mut self) -> (Option<i32>, Duration) {
+        self.0.ended()
     }
 }
 

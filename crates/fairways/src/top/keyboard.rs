@@ -1,0 +1,186 @@
+//! What the user types, read from the terminal itself: a terminal that is gone is noticed at once.
+//!
+//! crossterm's own reader takes end-of-file for an interruption and reads again for ever.
+
+use std::io::stdin;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read};
+
+const ESCAPE: u8 = 0x1b;
+
+/// No sequence of a key is as long as this.
+const LONGEST: usize = 32;
+
+/// What came from the terminal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    Nothing,
+    Key(KeyEvent),
+    /// The terminal hung up: nothing will come any more.
+    HungUp,
+}
+
+/// The terminal's keys, in raw mode.
+#[derive(Default)]
+pub(super) struct Keyboard {
+    /// What was read and is no key yet.
+    bytes: Vec<u8>,
+}
+
+impl Keyboard {
+    /// The next key, which is waited for so long at most.
+    pub(super) fn wait(&mut self, patience: Duration) -> Heard {
+        if let Some(key) = self.next() {
+            return Heard::Key(key);
+        }
+        match ready(patience) {
+            Ok(false) => return self.give_up().map_or(Heard::Nothing, Heard::Key),
+            Ok(true) => {}
+            Err(HungUp) => return Heard::HungUp,
+        }
+        let mut bytes = [0; 256];
+        match read(stdin(), &mut bytes) {
+            Ok(0) => Heard::HungUp,
+            Ok(count) => {
+                self.bytes.extend_from_slice(&bytes[..count]);
+                self.next().map_or(Heard::Nothing, Heard::Key)
+            }
+            Err(Errno::INTR | Errno::AGAIN) => Heard::Nothing,
+            Err(_) => Heard::HungUp,
+        }
+    }
+
+    /// The first key that has come as a whole.
+    fn next(&mut self) -> Option<KeyEvent> {
+        while let Some((length, key)) = first(&self.bytes) {
+            self.bytes.drain(..length);
+            if key.is_some() {
+                return key;
+            }
+        }
+        if self.bytes.len() > LONGEST {
+            self.bytes.clear();
+        }
+        None
+    }
+
+    /// Nothing more came: an escape by itself is the key of that name.
+    fn give_up(&mut self) -> Option<KeyEvent> {
+        let begun = std::mem::take(&mut self.bytes);
+        (begun == [ESCAPE]).then(|| KeyCode::Esc.into())
+    }
+}
+
+/// The terminal is gone.
+#[derive(Debug)]
+pub(super) struct HungUp;
+
+/// Whether there is something to read, after so long at most.
+pub(super) fn ready(patience: Duration) -> Result<bool, HungUp> {
+    let input = stdin();
+    let mut polled = [PollFd::new(&input, PollFlags::IN)];
+    let patience = Timespec::try_from(patience).ok();
+    match poll(&mut polled, patience.as_ref()) {
+        Ok(0) | Err(Errno::INTR) => return Ok(false),
+        Ok(_) => {}
+        Err(_) => return Err(HungUp),
+    }
+    let came = polled[0].revents();
+    if came.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        return Err(HungUp);
+    }
+    Ok(true)
+}
+
+/// The first key, or what is none that `top` knows, and how many bytes it takes; `None` if its end is missing.
+fn first(bytes: &[u8]) -> Option<(usize, Option<KeyEvent>)> {
+    match *bytes {
+        [] | [ESCAPE] | [ESCAPE, b'[' | b'O'] => None,
+        [ESCAPE, b'[', ref rest @ ..] => {
+            let end = rest.iter().position(|byte| (0x40..=0x7e).contains(byte))?;
+            Some((end + 3, control_sequence(&rest[..end], rest[end])))
+        }
+        [ESCAPE, b'O', last, ..] => Some((3, control_sequence(&[], last))),
+        [ESCAPE, ESCAPE, ..] => Some((1, Some(KeyCode::Esc.into()))),
+        [ESCAPE, byte, ..] => Some((2, plain(byte))),
+        [byte, ..] => Some((1, plain(byte))),
+    }
+}
+
+/// A key that is a byte.
+fn plain(byte: u8) -> Option<KeyEvent> {
+    match byte {
+        b'\r' => Some(KeyCode::Enter.into()),
+        0x03 => Some(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)),
+        b' '..=b'~' => Some(KeyCode::Char(char::from(byte)).into()),
+        _ => None,
+    }
+}
+
+/// A key that is a control sequence (ECMA-48 5.4) of these parameters and this last byte.
+fn control_sequence(parameters: &[u8], last: u8) -> Option<KeyEvent> {
+    let mut parameters = parameters.split(|&byte| byte == b';');
+    let number = parameters.next()?;
+    // xterm's modifiers are one more than a sum, in which Control is four. No command has it.
+    let modifiers = parameters.next().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
+    if modifiers.is_some_and(|sum: u32| sum.saturating_sub(1) & 4 != 0) {
+        return None;
+    }
+    let code = match (last, number) {
+        (b'A', _) => KeyCode::Up,
+        (b'B', _) => KeyCode::Down,
+        (b'C', _) => KeyCode::Right,
+        (b'D', _) => KeyCode::Left,
+        (b'H', _) | (b'~', b"1" | b"7") => KeyCode::Home,
+        (b'F', _) | (b'~', b"4" | b"8") => KeyCode::End,
+        (b'~', b"5") => KeyCode::PageUp,
+        (b'~', b"6") => KeyCode::PageDown,
+        _ => return None,
+    };
+    Some(code.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(bytes: &[u8]) -> Vec<KeyCode> {
+        let mut keyboard = Keyboard { bytes: bytes.to_vec() };
+        let mut keys: Vec<_> = std::iter::from_fn(|| keyboard.next()).collect();
+        keys.extend(keyboard.give_up());
+        keys.into_iter().map(|key| key.code).collect()
+    }
+
+    #[test]
+    fn keys_are_known_by_what_terminals_send_for_them() {
+        use KeyCode::{Char, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Up};
+        assert_eq!(keys(b"q ?\r"), [Char('q'), Char(' '), Char('?'), Enter]);
+        assert_eq!(keys(b"\x1b[A\x1b[B\x1b[C\x1b[D"), [Up, Down, Right, Left]);
+        assert_eq!(keys(b"\x1bOA\x1bOH\x1bOF"), [Up, Home, End]);
+        assert_eq!(keys(b"\x1b[1~\x1b[4~\x1b[7~\x1b[8~"), [Home, End, Home, End]);
+        assert_eq!(keys(b"\x1b[5~\x1b[6~\x1b[3~\x1b[15~"), [PageUp, PageDown]);
+        assert_eq!(keys(b"\x1b[1;2A\x1b[1;5A\x1b[5;5~"), [Up]);
+        assert_eq!(keys(b"\x1b"), [Esc]);
+        assert_eq!(keys(b"\x1b\x1b"), [Esc, Esc]);
+        assert_eq!(keys(b"\x1bq\x01\xc3\xa9s"), [Char('q'), Char('s')]);
+        let control_c = Keyboard { bytes: vec![3] }.next();
+        assert_eq!(control_c, Some(KeyEvent::new(Char('c'), KeyModifiers::CONTROL)));
+    }
+
+    #[test]
+    fn a_sequence_may_come_in_pieces_and_one_without_an_end_is_forgotten() {
+        let mut keyboard = Keyboard::default();
+        for piece in [&b"\x1b"[..], b"[", b"5"] {
+            keyboard.bytes.extend_from_slice(piece);
+            assert_eq!(keyboard.next(), None);
+        }
+        keyboard.bytes.push(b'~');
+        assert_eq!(keyboard.next(), Some(KeyCode::PageUp.into()));
+        keyboard.bytes = [b"\x1b[".as_slice(), &[b'1'; 1000]].concat();
+        assert_eq!(keyboard.next(), None);
+        assert!(keyboard.bytes.is_empty());
+    }
+}
