@@ -3,6 +3,9 @@
 //! One mix a line: its name, then its programs, separated by commas. A program may stand in a mix
 //! more than once. Blank lines and lines that begin with `#` are passed over, and so is a first
 //! line whose first field is `mix` (a header).
+//!
+//! Where the first mix begins with a program, no mix of the file has a name, as in the
+//! `workloads.csv` of PBBCache: the mixes are called `W1`, `W2`, ... in their order.
 
 use std::collections::HashMap;
 
@@ -23,8 +26,8 @@ pub struct Mix {
 ///
 /// # Errors
 /// The first line and column that are not as the module says: text that is not UTF-8, a name that
-/// is missing or used twice, a mix without programs, a program that `find` does not know, or no
-/// mix at all.
+/// is missing, used twice, or a program's, a mix without programs, a program that `find` does not
+/// know, or no mix at all.
 pub fn read_mixes(
     bytes: &[u8],
     file: &str,
@@ -42,6 +45,7 @@ pub fn read_mixes(
     let mut mixes: Vec<Mix> = Vec::new();
     let mut lines: HashMap<&str, usize> = HashMap::new();
     let mut first = true;
+    let mut has_names = None;
     for (line, content) in (1..).zip(text.lines()) {
         if content.trim().is_empty() || content.trim_start().starts_with('#') {
             continue;
@@ -51,6 +55,17 @@ pub fn read_mixes(
         if std::mem::take(&mut first) && name == "mix" {
             continue;
         }
+        let names_a_program = find(name).is_some();
+        if !*has_names.get_or_insert(!names_a_program) {
+            let programs = std::iter::once(name).chain(fields);
+            let programs = programs_of(programs, line, 1, &find, &error)?;
+            mixes.push(Mix { name: format!("W{}", mixes.len() + 1), programs });
+            continue;
+        }
+        if names_a_program {
+            let expected = "a name that no program has, as on the lines before";
+            return Err(error(line, 1, expected, shown(name)));
+        }
         if !is_name(name) {
             return Err(error(line, 1, NAME_RULE, shown(name)));
         }
@@ -58,12 +73,7 @@ pub fn read_mixes(
             let found = format!("{}, which line {earlier} has too", shown(name));
             return Err(error(line, 1, "a mix of another name", found));
         }
-        let mut programs = Vec::new();
-        for (column, field) in (2..).zip(fields) {
-            let expected = "a program of the profiles";
-            let program = find(field).ok_or_else(|| error(line, column, expected, shown(field)))?;
-            programs.push(program);
-        }
+        let programs = programs_of(fields, line, 2, &find, &error)?;
         if programs.is_empty() {
             return Err(error(line, 2, "at least one program", "none".into()));
         }
@@ -74,4 +84,19 @@ pub fn read_mixes(
         return Err(error(end, 1, "a mix: a name, then programs", "the end of the file".into()));
     }
     Ok(mixes)
+}
+
+/// The programs that these fields name, of which the first is in that column.
+fn programs_of<'a>(
+    fields: impl Iterator<Item = &'a str>,
+    line: usize,
+    first: usize,
+    find: &impl Fn(&str) -> Option<usize>,
+    error: &impl Fn(usize, usize, &str, String) -> InputError,
+) -> Result<Vec<usize>, InputError> {
+    let expected = "a program of the profiles";
+    let known = |(column, field): (usize, &str)| {
+        find(field).ok_or_else(|| error(line, column, expected, shown(field)))
+    };
+    (first..).zip(fields).map(known).collect()
 }

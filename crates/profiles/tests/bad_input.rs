@@ -162,6 +162,28 @@ fn a_mixes_file() {
     assert_eq!(mixed[0].programs, [0, 30]);
 }
 
+/// The simulator of the LFOC paper has mixes without names (PBBCache, `workloads.csv`).
+#[test]
+fn a_mixes_file_without_names() {
+    let expected = vec![("W1".to_owned(), vec![0, 1, 0]), ("W2".to_owned(), vec![1])];
+    assert_eq!(mixes("a,b,a\n\nb\n").unwrap(), expected);
+    assert_eq!(mixes("# of PBBCache\na, b,a\r\nb").unwrap(), expected);
+    let error = |text: &str| mixes(text).unwrap_err();
+    // A misspelt program is no name, and a program is none either.
+    assert_eq!(
+        error("a,b\nbb,a"),
+        "m.csv:2: column 1: expected a program of the profiles, found \"bb\""
+    );
+    assert_eq!(
+        error("M1,a,b\nb,a"),
+        "m.csv:2: column 1: expected a name that no program has, as on the lines before, found \"b\""
+    );
+    assert_eq!(
+        error("a,\n"),
+        "m.csv:1: column 2: expected a program of the profiles, found nothing"
+    );
+}
+
 #[test]
 fn a_bad_mixes_file() {
     let error = |text: &str| mixes(text).unwrap_err();
