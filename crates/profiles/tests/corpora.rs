@@ -2,18 +2,7 @@
 
 mod checks;
 
-use std::path::Path;
-
-fn run(corpus: &str, least: usize, check: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(corpus);
-    let mut files = 0;
-    for entry in std::fs::read_dir(&folder).expect("the corpus is part of the repository") {
-        let path = entry.expect("a readable folder").path();
-        check(&std::fs::read(&path).expect("a readable file"));
-        files += 1;
-    }
-    assert!(files >= least, "{files} files in {}", folder.display());
-}
+use fairways_corpora::run;
 
 #[test]
 fn profiles() {

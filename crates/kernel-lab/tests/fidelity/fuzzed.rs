@@ -4,8 +4,6 @@
 //! writes, parted by bytes of 255, of which the first byte picks the file. Here there is one machine, and one more set of
 //! options in the place of the other machine's. Who asks for more than there are gets entries with pieces of others in them.
 
-use std::path::Path;
-
 use fairways_kernel_lab::generate::THRESHOLD;
 use fairways_kernel_lab::steps::{LABELS, Rules, Step, Target, run};
 use fairways_resctrl::platform::Platform;
@@ -22,16 +20,7 @@ const PIECE: usize = 8;
 
 /// The entries with their names, mixed by a seed, and then as many more as anybody wants.
 pub(crate) fn corpus(seed: u64) -> impl Iterator<Item = (String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/resctrl");
-    let mut entries: Vec<(String, Vec<u8>)> = std::fs::read_dir(&folder)
-        .expect("the corpus is part of the repository")
-        .map(|entry| entry.expect("a readable folder"))
-        .map(|entry| {
-            let bytes = std::fs::read(entry.path()).expect("a readable file");
-            (entry.file_name().to_string_lossy().into_owned(), bytes)
-        })
-        .collect();
-    entries.sort();
+    let mut entries = fairways_corpora::inputs("resctrl");
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     for last in (1..entries.len()).rev() {
         entries.swap(last, below(&mut rng, last + 1));
