@@ -1,6 +1,6 @@
 //! The last decisions, and what each rests on: what happened, what the policy held of each program then, and what it did.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use fairways_core::{Action, AppId, Event, Partition, Time};
 use fairways_policy::{kpart, lfoc};
@@ -320,11 +320,15 @@ fn once(names: impl Iterator<Item = String>) -> Vec<String> {
 
 /// Who fills which ways by a plan, in the order in which programs began.
 fn shares(domain: u32, partition: &Partition, status: &Status, seen: &dyn Seen) -> Vec<Share> {
-    let places = partition.places().iter();
-    let places: BTreeMap<u32, u32> = places.map(|place| (place.app.0, place.cluster)).collect();
+    let mut places: Vec<(usize, u32)> = partition
+        .places()
+        .iter()
+        .filter_map(|place| Some((status.place_of(domain, place.app)?, place.cluster)))
+        .collect();
+    places.sort_unstable();
     let mut shares: Vec<(u32, Share)> = Vec::new();
-    for of in status.programs.iter().filter(|of| of.domain == domain) {
-        let Some(&cluster) = places.get(&of.app) else { continue };
+    for (place, cluster) in places {
+        let of = &status.programs[place];
         let masks = partition.masks();
         let Some(mask) = usize::try_from(cluster).ok().and_then(|at| masks.get(at)) else {
             continue;

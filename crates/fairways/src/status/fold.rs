@@ -1,6 +1,6 @@
 //! Events and actions, added up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::{Action, AppId, Counters, Event, Latencies, Q32, Time, WayMask, Wish};
 use fairways_policy::words;
@@ -35,7 +35,8 @@ impl Status {
                 of.way_bytes = cache.way_bytes;
             }
             Event::Started { app, wish, .. } => {
-                let name = self.unlike(domain, name(*app));
+                self.end(domain, *app);
+                let name = self.index.start(self.programs.len(), domain, app.0, name(*app));
                 let mut program = Program { app: app.0, name, domain, ..Program::default() };
                 program.wishes(wish);
                 self.programs.push(program);
@@ -46,7 +47,7 @@ impl Status {
                 }
             }
             Event::Exited { app } => {
-                self.programs.retain(|of| (of.app, of.domain) != (app.0, domain));
+                self.end(domain, *app);
             }
             Event::Sampled(sample) => {
                 let Some(of) = self.program(domain, sample.app) else { return };
@@ -90,12 +91,22 @@ impl Status {
                 let physical = |mask: &WayMask| seen.physical(domain, *mask);
                 let mut clusters: Vec<Cluster> =
                     partition.masks().iter().map(|mask| Cluster::new(physical(mask))).collect();
-                for of in self.programs.iter_mut().filter(|of| of.domain == domain) {
-                    let place = partition.places().iter().find(|place| place.app.0 == of.app);
-                    let cluster = place.map(|place| place.cluster as usize);
+                let here: BTreeMap<u32, u32> =
+                    partition.places().iter().map(|place| (place.app.0, place.cluster)).collect();
+                let before = self.index.placed(domain, here.keys().copied().collect());
+                let apps: BTreeSet<u32> = here.keys().copied().chain(before).collect();
+                // In the order in which they began.
+                let places: BTreeSet<usize> = apps
+                    .into_iter()
+                    .filter_map(|app| self.index.seek(&self.programs, domain, app))
+                    .collect();
+                for place in places {
+                    let of = &mut self.programs[place];
+                    let number = here.get(&of.app).copied();
+                    let cluster = number.map(|cluster| cluster as usize);
                     let mask = cluster.and_then(|cluster| partition.masks().get(cluster));
                     of.ways = mask.map(|mask| mask.count());
-                    of.cluster = place.filter(|_| mask.is_some()).map(|place| place.cluster);
+                    of.cluster = number.filter(|_| mask.is_some());
                     let Some(cluster) = cluster.and_then(|cluster| clusters.get_mut(cluster))
                     else {
                         of.mask = None;
@@ -177,11 +188,12 @@ impl Status {
         self.domains.retain(|of| is_there(of.id));
     }
 
-    /// What a program is to be called that starts in a domain: all that is told of programs is told by their names.
-    fn unlike(&self, domain: u32, name: String) -> String {
-        let here = self.programs.iter().filter(|of| of.domain == domain);
-        let taken: BTreeSet<&str> = here.map(|of| of.name.as_str()).collect();
-        unlike(name, |name| taken.contains(name))
+    /// A program is over, or begins anew.
+    fn end(&mut self, domain: u32, app: AppId) {
+        if let Some(place) = self.index.place(&self.programs, domain, app.0) {
+            let over = self.programs.remove(place);
+            self.index.end(domain, app.0, &over.name);
+        }
     }
 
     fn domain(&mut self, id: u32) -> &mut Domain {
@@ -193,7 +205,8 @@ impl Status {
     }
 
     fn program(&mut self, domain: u32, app: AppId) -> Option<&mut Program> {
-        self.programs.iter_mut().find(|of| (of.app, of.domain) == (app.0, domain))
+        let place = self.index.seek(&self.programs, domain, app.0)?;
+        self.programs.get_mut(place)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod decisions;
 mod fold;
+mod index;
 mod seen;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use decisions::{Decision, Decisions, Member, Outcome, Said, Share, share_of};
 pub(crate) use fold::unlike;
+pub(crate) use index::Index;
 pub(crate) use seen::{Cache, Plain, Seen};
 pub(crate) use totals::{Counted, EVENTS, OCCUPANCY, Totals};
 
@@ -49,6 +51,9 @@ pub(crate) struct Status {
     pub(crate) domains: Vec<Domain>,
     /// The programs that run; in several domains, once for each.
     pub(crate) programs: Vec<Program>,
+    /// Of the programs that events started.
+    #[serde(skip)]
+    pub(crate) index: Index,
 }
 
 /// What a daemon has given up at its start, so that a flaw of it reaches less.
@@ -158,9 +163,18 @@ pub(crate) struct Objective {
 impl Status {
     /// What a program is called in a domain.
     pub(crate) fn name(&self, domain: u32, app: AppId) -> String {
-        let mut programs = self.programs.iter();
-        let of = programs.find(|of| (of.app, of.domain) == (app.0, domain));
+        let of = self.program_of(domain, app);
         of.map_or_else(|| format!("program {}", app.0), |of| of.name.clone())
+    }
+
+    /// A program that an event started in a domain.
+    fn program_of(&self, domain: u32, app: AppId) -> Option<&Program> {
+        self.programs.get(self.place_of(domain, app)?)
+    }
+
+    /// Where it stands among all.
+    fn place_of(&self, domain: u32, app: AppId) -> Option<usize> {
+        self.index.place(&self.programs, domain, app.0)
     }
 }
 

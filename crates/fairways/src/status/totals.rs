@@ -82,10 +82,7 @@ impl Totals {
             Event::Latency(of) => {
                 let Some(counted) = self.programs.get_mut(&(domain, of.app.0)) else { return };
                 *counted.requests.get_or_insert(0) += of.requests();
-                let mut programs = status.programs.iter();
-                let program =
-                    programs.find(|program| (program.domain, program.app) == (domain, of.app.0));
-                match program.and_then(|of| of.objective?.met) {
+                match status.program_of(domain, of.app).and_then(|of| of.objective?.met) {
                     Some(true) => counted.met += 1,
                     Some(false) => counted.missed += 1,
                     None => {}
