@@ -38,11 +38,16 @@ impl Machine {
     }
 
     pub(crate) fn with(programs: &str, more: &[&str]) -> Self {
+        Self::by_clock("lockstep", programs, more)
+    }
+
+    /// One whose clock is `lockstep` or `paced`.
+    pub(crate) fn by_clock(clock: &str, programs: &str, more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("resctrl");
         fs::create_dir(&root).unwrap();
         let mut child = Command::new(this())
-            .args(["emulate", "--json", "--clock", "lockstep", "--time-scale", "0.1"])
+            .args(["emulate", "--json", "--clock", clock, "--time-scale", "0.1"])
             .args(["--machine", "chip:xeon-d:cores=4:sets=1024", "--programs", programs])
             .args(more)
             .arg(&root)
