@@ -18,6 +18,7 @@ mod man;
 mod optimum;
 mod paper;
 mod partition;
+mod plain;
 mod policies;
 mod profile;
 mod report;
@@ -96,7 +97,8 @@ pub fn main() -> process::ExitCode {
     if let Some(done) = emulate::hidden(&args.command) {
         return done.map_or_else(|why| fail(&why.to_string(), 1), |()| process::ExitCode::SUCCESS);
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    // It may quote a file, a process or a socket of others.
+    let mut out = BufWriter::new(plain::Plain::new(io::stdout().lock()));
     let done = match args.command {
         Command::Simulate(simulate) => match simulate.machine {
             Some(Machine::Chip(_)) => chip::simulate(&simulate, &mut out),
@@ -178,12 +180,10 @@ fn end_all_on_signals() -> anyhow::Result<()> {
 
 /// Something that the user may not have meant, in a line on standard error.
 fn warn(message: &str) {
-    let _ = writeln!(io::stderr(), "fairways: warning: {message}");
+    let _ = writeln!(io::stderr(), "fairways: warning: {}", plain::lines(message));
 }
 
 fn fail(message: &str, code: u8) -> process::ExitCode {
-    // It may quote a file of others.
-    let message = message.replace(|of: char| of.is_control() && of != '\n', "?");
-    let _ = writeln!(io::stderr(), "fairways: {message}");
+    let _ = writeln!(io::stderr(), "fairways: {}", plain::lines(message));
     process::ExitCode::from(code)
 }

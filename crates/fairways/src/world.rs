@@ -14,6 +14,7 @@ use fairways_profiles::{
 
 use crate::BadInput;
 use crate::args::{Model, Observation, World as Args};
+use crate::plain::plain;
 
 /// No profile, phases or mixes file is larger.
 pub(crate) const LARGEST_FILE: u64 = 1 << 28;
@@ -90,10 +91,7 @@ impl World {
     /// A mix named on the command line; its name is what was typed.
     pub(crate) fn mix(&self, names: &str) -> Result<Mix, BadInput> {
         let programs = names.split(',').map(|name| find(name.trim(), "--mix", self.programs()));
-        Ok(Mix {
-            name: names.replace(char::is_control, "?"),
-            programs: programs.collect::<Result<_, _>>()?,
-        })
+        Ok(Mix { name: plain(names), programs: programs.collect::<Result<_, _>>()? })
     }
 
     /// The mixes that flags and a file name; without any, those that are drawn, of programs with
@@ -144,7 +142,7 @@ pub(crate) fn profiles(args: &Args) -> Result<Programs, BadInput> {
 
 /// A path on one line, whatever is in it.
 pub(crate) fn shown(path: &Path) -> String {
-    path.display().to_string().replace(char::is_control, "?")
+    plain(&path.display().to_string())
 }
 
 /// The bytes of a file.

@@ -154,7 +154,7 @@ pub(crate) fn simulated(chip: Geometry, how: &How, seed: &str) -> Result<Setting
 
 /// What a program is called: as it was written, but a command by its first word.
 fn name_of(text: &str) -> String {
-    let text = text.replace(char::is_control, "?");
+    let text = crate::plain::plain(text);
     match text.strip_prefix("live:") {
         Some(command) => {
             let mut words = command.split_whitespace();

@@ -5,10 +5,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use fairways_core::is_plain;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use super::Config;
+use super::{Config, file};
 use crate::policies;
 use crate::world::shown;
 
@@ -45,9 +46,9 @@ pub(crate) fn load(file: Option<&Path>) -> Result<(Config, Vec<PathBuf>), Vec<St
     if !errors.is_empty() {
         return Err(errors);
     }
-    let config: Config = Value::Table(merged)
-        .try_into()
-        .map_err(|error: toml::de::Error| vec![error.message().replace(char::is_control, " ")])?;
+    let config: Config = Value::Table(merged).try_into().map_err(|error: toml::de::Error| {
+        vec![error.message().replace(|letter| !is_plain(letter), " ")]
+    })?;
     let errors = together(&config, &read);
     let paths = read.into_iter().map(|(path, _)| path).collect();
     if errors.is_empty() { Ok((config, paths)) } else { Err(errors) }
@@ -63,6 +64,7 @@ fn drop_ins(file: &Path) -> Result<Vec<PathBuf>, String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(format!("{}: can't read it: {error}", shown(&folder))),
     };
+    file::folder_alone(&folder)?;
     let paths = entries.flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
@@ -73,8 +75,7 @@ fn drop_ins(file: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// One file, checked by itself.
 fn one(path: &Path) -> Result<(Table, String), String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{}: can't read it: {error}", shown(path)))?;
+    let text = file::read(path)?;
     let wrong = |error: toml::de::Error| wrong(path, &text, &error);
     let table: Table = toml::from_str(&text).map_err(wrong)?;
     let _: Config = toml::from_str(&text).map_err(wrong)?;
@@ -83,7 +84,7 @@ fn one(path: &Path) -> Result<(Table, String), String> {
 
 /// `FILE:LINE: KEY: what is wrong`.
 fn wrong(path: &Path, text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().replace(char::is_control, " ");
+    let message = error.message().replace(|letter| !is_plain(letter), " ");
     let at = error.span().map_or(0, |span| span.start);
     let table = DeTable::parse(text).ok();
     let key = table.and_then(|table| key_at(table.get_ref(), at));

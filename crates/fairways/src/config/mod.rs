@@ -1,5 +1,6 @@
 //! The daemon's configuration, and `fairways config`.
 
+mod file;
 mod listen;
 mod load;
 pub(crate) mod schema;
@@ -15,6 +16,7 @@ pub(crate) use schema::{Config, Log, LogLevel, LogTarget, ProgramConfig, Schedul
 pub(crate) use values::{ClockSource, CounterSource};
 
 use crate::args::{AskedOfConfig, Config as Args};
+use crate::plain::plain;
 use crate::{ExitCode, exit};
 
 /// Runs the command.
@@ -25,7 +27,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         Err(errors) => {
             let mut err = io::stderr().lock();
             for error in errors {
-                let _ = writeln!(err, "fairways: {error}");
+                let _ = writeln!(err, "fairways: {}", plain(&error));
             }
             return Err(ExitCode(exit::USAGE).into());
         }

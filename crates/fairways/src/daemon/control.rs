@@ -138,25 +138,11 @@ fn say(mut stream: &UnixStream, response: &Response) -> io::Result<()> {
     stream.write_all(&line)
 }
 
-/// Asks the daemon that listens there.
-///
-/// # Errors
-/// If nobody answers, or not in these words.
-pub(super) fn ask(path: &Path, request: Request) -> io::Result<Response> {
-    let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let mut line = serde_json::to_vec(&request)?;
-    line.push(b'\n');
-    stream.write_all(&line)?;
-    line.clear();
-    BufReader::new(stream).read_until(b'\n', &mut line)?;
-    Ok(serde_json::from_slice(&line)?)
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use super::super::ask::ask;
     use super::*;
 
     fn status() -> Arc<Mutex<Watched>> {

@@ -8,6 +8,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
 
 use crate::config::{Log, LogLevel, LogTarget};
+use crate::plain::LogLine;
 
 /// Sends all that is told from now on there. The journal keeps what changed as fields: `journalctl FAIRWAYS_GROUP=...`.
 ///
@@ -36,7 +37,7 @@ pub(super) fn start(log: Log) -> io::Result<()> {
         }
         None => {
             let layer = fmt::layer()
-                .with_writer(io::stderr)
+                .with_writer(|| LogLine(io::stderr()))
                 .with_ansi(false)
                 .without_time()
                 .with_target(false);

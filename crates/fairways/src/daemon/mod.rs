@@ -1,5 +1,6 @@
 //! `fairways run` on this host: the daemon.
 
+mod ask;
 mod clients;
 mod control;
 mod journals;
@@ -320,5 +321,5 @@ impl Daemon {
 fn text_of(why: &(dyn Any + Send)) -> String {
     let text = why.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| why.downcast_ref::<&str>().copied());
-    text.unwrap_or("it broke off").replace(char::is_control, " ")
+    text.unwrap_or("it broke off").replace(|letter| !fairways_core::is_plain(letter), " ")
 }

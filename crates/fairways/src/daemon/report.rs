@@ -6,7 +6,8 @@ use std::path::Path;
 use comfy_table::{CellAlignment, Table};
 use fairways_core::Time;
 
-use super::control::{Request, Response, ask};
+use super::ask::ask;
+use super::control::{Request, Response};
 use crate::ExitCode;
 use crate::args;
 use crate::status::{Decision, Program, Status};
@@ -41,11 +42,7 @@ pub(crate) fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>>
 }
 
 fn asked(control: Option<&Path>, request: Request) -> anyhow::Result<Response> {
-    let path = control.unwrap_or(Path::new(SOCKET));
-    ask(path, request).map_err(|why| {
-        let shown = crate::world::shown(path);
-        anyhow::anyhow!("{shown}: no daemon answers there: {why} (fairways run starts one)")
-    })
+    ask(control.unwrap_or(Path::new(SOCKET)), request)
 }
 
 fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use fairways_host::doctor::{Answer, Finding, Report, State, Verdict};
 use serde::Serialize;
 
+use crate::plain::plain;
+
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
 /// Columns of a terminal.
@@ -56,7 +58,7 @@ fn told(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
         State::Missing => "missing",
         State::Unknown => "unknown",
     };
-    let first = format!("{}: {}", finding.id, finding.found.replace(char::is_control, "?"));
+    let first = format!("{}: {}", finding.id, plain(&finding.found));
     let mut lines = wrapped(&first).into_iter();
     writeln!(out, "{state:<9}{}", lines.next().unwrap_or_default())?;
     for line in lines {

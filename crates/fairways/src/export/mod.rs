@@ -72,7 +72,7 @@ fn heading(plan: &Plan<'_>) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    text.replace(char::is_control, "?")
+    crate::plain::plain(text)
 }
 
 /// A pattern of pgrep for the processes with these names, quoted for a shell. The kernel cuts names to 15 bytes (proc(5), `comm`).

@@ -49,7 +49,7 @@ impl Texts {
 
 /// A text as it may be shown.
 pub(super) fn plain(text: String) -> String {
-    if text.contains(char::is_control) { text.replace(char::is_control, "?") } else { text }
+    if text.chars().all(fairways_core::is_plain) { text } else { crate::plain::plain(&text) }
 }
 
 impl Owned {

@@ -105,12 +105,8 @@ impl Checked {
 
 /// What takes long to measure is not to be lost in the end.
 fn can_write(path: &Path) -> Result<(), BadInput> {
-    whole::try_out(path).map_err(|why| {
-        BadInput(format!(
-            "{}: can't write it: {why}",
-            path.display().to_string().replace(char::is_control, "?")
-        ))
-    })
+    whole::try_out(path)
+        .map_err(|why| BadInput(format!("{}: can't write it: {why}", crate::world::shown(path))))
 }
 
 /// What a profile file may call a program.

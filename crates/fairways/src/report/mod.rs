@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
         1 => "one file".to_owned(),
         several => format!("{several} files"),
     };
-    let html = Page { title, sections }.html()?;
+    let html = crate::plain::lines(&Page { title, sections }.html()?);
     if to_standard {
         return Ok(out.write_all(html.as_bytes())?);
     }

@@ -26,8 +26,7 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // XML has no others.
-            _ if letter.is_control() => out.push('?'),
+            _ if !fairways_core::is_plain(letter) => out.push('?'),
             _ => out.push(letter),
         }
     }

@@ -10,6 +10,7 @@ use fairways_emulator::control::{Client, ProgramState};
 use fairways_resctrl::language::{Reading, Schemata, Value};
 
 use crate::emulated::{refused, socket};
+use crate::plain::plain;
 use crate::status::{Cluster, Decision, Domain, Program, SCHEMA, Status, unlike};
 use crate::world::shown;
 
@@ -66,7 +67,7 @@ impl Emulated {
         let mut names: BTreeMap<i32, String> = BTreeMap::new();
         // Of those that have ended, too: a name is its bearer's.
         for of in &all {
-            let name = unlike(of.name.clone(), |name| names.values().any(|taken| taken == name));
+            let name = unlike(plain(&of.name), |name| names.values().any(|taken| taken == name));
             names.insert(of.pid, name);
         }
         let name = |of: &ProgramState| names.get(&of.pid).unwrap_or(&of.name).clone();

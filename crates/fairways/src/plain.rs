@@ -1,0 +1,100 @@
+//! What others say, as it may reach a terminal or a page: all that this program writes there passes here.
+
+use std::io::{self, Write};
+
+use fairways_core::is_plain;
+
+/// A text of others on one line: what is not plain is `?`.
+pub(crate) fn plain(text: &str) -> String {
+    text.replace(|letter| !is_plain(letter), "?")
+}
+
+/// The same in as many lines as there are.
+pub(crate) fn lines(text: &str) -> String {
+    text.replace(|letter| !is_plain(letter) && !matches!(letter, '\n' | '\t'), "?")
+}
+
+/// Writes what is plain in lines, and `?` instead of all else.
+pub(crate) struct Plain<W: Write> {
+    to: W,
+    /// The beginning of a letter.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> Plain<W> {
+    pub(crate) const fn new(to: W) -> Self {
+        Self { to, begun: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.extend_from_slice(bytes);
+        let begun = std::mem::take(&mut self.begun);
+        let mut text = String::with_capacity(begun.len());
+        let mut chunks = begun.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            text += chunk.valid();
+            let wrong = chunk.invalid();
+            let is_last = chunks.peek().is_none();
+            let may_go_on = |why: std::str::Utf8Error| why.error_len().is_none();
+            if is_last && std::str::from_utf8(wrong).is_err_and(may_go_on) {
+                self.begun = wrong.to_vec();
+            } else if !wrong.is_empty() {
+                text.push('?');
+            }
+        }
+        self.to.write_all(lines(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Writes an event of the log, which comes as a whole, as one line.
+pub(crate) struct LogLine<W: Write>(pub(crate) W);
+
+impl<W: Write> Write for LogLine<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let line = plain(text.strip_suffix('\n').unwrap_or(&text));
+        self.0.write_all(format!("{line}\n").as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_that_come_in_pieces_stay_and_those_that_bid_do_not() {
+        let text =
+            "größe\u{1b}[2J \u{9b}2J\u{7f}\r a\u{202e}b\u{2066}c\u{200f}\u{61c}\u{2028}\tz\n日本";
+        let expected = "größe?[2J ?2J?? a?b?c???\tz\n日本";
+        assert_eq!(lines(text), expected);
+        for size in 1..8 {
+            let mut to = Plain::new(Vec::new());
+            for piece in text.as_bytes().chunks(size) {
+                to.write_all(piece).unwrap();
+            }
+            assert_eq!(String::from_utf8(to.to).unwrap(), expected);
+        }
+        let mut to = Plain::new(Vec::new());
+        to.write_all(b"a\x9bb\xff\xfec").unwrap();
+        assert_eq!(to.to, b"a?b??c");
+    }
+
+    #[test]
+    fn an_event_is_one_line() {
+        let mut to = LogLine(Vec::new());
+        to.write_all("INFO a\nERROR \u{1b}]0;x\u{7}\n".as_bytes()).unwrap();
+        assert_eq!(to.0, b"INFO a?ERROR ?]0;x?\n");
+    }
+}
