@@ -1,1 +1,66 @@
-//! A group of another manager that replaced one of ours is left alone.
+//! Groups that take the place of the daemon's own.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::process::Signal;
+
+use super::common::{Machine, Sleeper, can, eventually};
+use super::running::{Daemon, command, configure};
+
+/// Somebody removes the daemon's class and makes one of its name: that one is never written, said once,
+/// planned around, and still there in the end.
+#[test]
+fn a_class_that_replaced_the_daemons_is_left_alone() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("mlr:500K,mload:60M");
+    let tasks: Vec<i32> = machine.pids.values().copied().collect();
+    let select = |program: &str| format!("select = \"pid:{}\"", machine.pids[program]);
+    let (reads, streams) = (select("mlr:500K"), select("mload:60M"));
+    configure(&machine, "policy = \"equal\"", &[("reads", &reads), ("streams", &streams)]);
+    let daemon = Daemon::start(&machine, command(&machine));
+    let class_of = |pid: i32| {
+        let snapshot = machine.snapshot(&tasks);
+        let has = |text: &String| text.lines().any(|line| line == pid.to_string());
+        let mut found =
+            snapshot.iter().filter(|(path, text)| path.ends_with("/tasks") && has(text));
+        found.find_map(|(path, _)| Some(path.split_once('/')?.0.to_owned())).unwrap_or_default()
+    };
+    let managed = |pid: &i32| class_of(*pid).starts_with("fairways.");
+    eventually("both have classes", || tasks.iter().all(managed));
+
+    let theirs = Sleeper::start();
+    let class = class_of(tasks[0]);
+    let path = machine.root.join(&class);
+    // The daemon may be at work in it: a directory that it makes there meanwhile ends an attempt.
+    eventually("the class is removed", || fs::remove_dir(&path).is_ok());
+    fs::create_dir(&path).unwrap();
+    machine.write(&format!("{class}/schemata"), "L3:0=c00\n");
+    machine.write(&format!("{class}/tasks"), &theirs.id().to_string());
+    let inode = fs::metadata(&path).unwrap().ino();
+    let held = || {
+        let tasks = fs::read_to_string(path.join("tasks")).unwrap();
+        let schemata = fs::read_to_string(path.join("schemata")).unwrap();
+        (fs::metadata(&path).unwrap().ino(), tasks, schemata)
+    };
+    let foreign = held();
+    assert_eq!((foreign.0, foreign.1.trim()), (inode, &*theirs.id().to_string()));
+
+    eventually("both have classes again", || {
+        tasks.iter().all(|pid| managed(pid) && class_of(*pid) != class)
+    });
+    assert_eq!(held(), foreign);
+    eventually("its ways are planned around", || {
+        daemon.status()["domains"][0]["ways"].as_u64() == Some(10)
+    });
+    let told = "made another of its name";
+    assert_eq!(daemon.said().matches(told).count(), 1, "{}", daemon.said());
+    assert_eq!(daemon.end(Signal::TERM), Some(0));
+    assert_eq!(held(), foreign, "still there when the daemon has ended");
+    let ours = fs::read_dir(&machine.root).unwrap().flatten().map(|entry| entry.file_name());
+    let ours: Vec<_> =
+        ours.filter(|name| name.to_string_lossy().starts_with("fairways.")).collect();
+    assert_eq!(ours, [class.as_str()]);
+}

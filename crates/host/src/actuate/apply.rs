@@ -132,6 +132,7 @@ impl Actuator {
     /// Brings the groups about, and names them by target; or leaves everything as it was.
     fn carry_out(&mut self, targets: &[Target], reason: &str) -> Result<Vec<String>, Refused> {
         let _lock = self.lock().map_err(Refused::Failed)?;
+        self.see_replaced().map_err(Refused::Failed)?;
         let ours = |name: &str| self.is_ours(name);
         let survey =
             Survey::read(&self.tree, Some(&self.survey), &ours).map_err(Refused::Failed)?;
@@ -146,6 +147,11 @@ impl Actuator {
             Err(why) => return Err(self.undo(done, why)),
         };
         self.tidy();
+        // By what was made another group in its place is told, whenever this process ends.
+        if let Err(error) = self.state.settle() {
+            tracing::error!(target: "fairways::actuate", %error, "ledger not written");
+            self.erred(&error);
+        }
         Ok(names)
     }
 
@@ -199,6 +205,7 @@ impl Actuator {
         if !from.is_empty() && self.tree.inode(&from)?.is_none() {
             // The class went a moment ago; the kernel moved the threads to the root, from where they are fetched as new ones.
             program.lost();
+            self.tree.forget(&from);
             self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
         } else if program.monitored {
             match self.tree.rename(&old, &Program::monitor_in(to, &name)) {
@@ -206,6 +213,7 @@ impl Actuator {
                 // Before Linux 6.5, and where monitoring ids are of their class (Arm MPAM).
                 Err(error) if error.errno() == Some(Errno::PERM) => {}
                 Err(error) if error.is_gone() && self.tree.inode(&old)?.is_none() => {
+                    self.tree.forget(&old);
                     program.unmonitored();
                     self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
                 }

@@ -79,15 +79,48 @@ impl Actuator {
                 self.classes[at].now = now;
                 continue;
             }
-            let name = self.classes.remove(at).name;
-            for program in self.programs.values_mut().filter(|program| program.class == name) {
-                program.lost();
-                let monitor = program.name.clone();
-                self.state.note(|ledger| ledger.groups.retain(|made| made.name != monitor));
-            }
-            self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
+            let name = self.classes[at].name.clone();
+            self.lose_class(&name);
             tracing::warn!(target: "fairways::actuate", group = name, "somebody removed the class");
             note(&mut self.pending.lost, name);
+        }
+        Ok(())
+    }
+
+    /// Forgets a class that is gone, or another's.
+    fn lose_class(&mut self, name: &str) {
+        self.classes.retain(|class| class.name != name);
+        for program in self.programs.values_mut().filter(|program| program.class == name) {
+            program.lost();
+            let monitor = program.name.clone();
+            self.state.note(|ledger| ledger.groups.retain(|made| made.name != monitor));
+        }
+        self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
+        self.tree.forget(name);
+    }
+
+    /// Forgets groups of ours whose place another group of that name has taken: that one is
+    /// somebody else's from now on, and ours gets another name when it is made again.
+    pub(super) fn see_replaced(&mut self) -> Result<(), Error> {
+        let told = "somebody removed the group and made another of its name, which is left alone";
+        let names: Vec<String> = self.classes.iter().map(|class| class.name.clone()).collect();
+        for name in names {
+            if self.tree.is_replaced(&name)? {
+                self.lose_class(&name);
+                tracing::warn!(target: "fairways::actuate", group = name, "{told}");
+                note(&mut self.pending.lost, name);
+            }
+        }
+        for (&app, program) in self.programs.iter_mut().filter(|(_, program)| program.monitored) {
+            let group = program.group();
+            if self.tree.is_replaced(&group)? {
+                program.unmonitored();
+                self.state.note(|ledger| ledger.groups.retain(|made| made.name != program.name));
+                self.tree.forget(&group);
+                program.take_another_name();
+                tracing::warn!(target: "fairways::actuate", group, "{told}");
+                note(&mut self.pending.unmonitored, app);
+            }
         }
         Ok(())
     }
@@ -107,6 +140,9 @@ impl Actuator {
         done.push(Step::Made(name.clone()));
         self.classes.push(Class { name: name.clone(), ..Class::default() });
         let inode = self.tree.inode(&name)?;
+        if let Some(inode) = inode {
+            self.tree.keep(&name, inode);
+        }
         self.state.note(|ledger| {
             let made = ledger.groups.iter_mut().filter(|made| !forget(made));
             made.for_each(|made| made.inode = inode);

@@ -36,6 +36,12 @@ pub enum Error {
         /// Where it was.
         root: PathBuf,
     },
+    /// Somebody removed a group of ours and made another of its name, which is left alone.
+    #[error("{}: expected the group that was made here; another has taken its place", path.display())]
+    Replaced {
+        /// The group.
+        path: PathBuf,
+    },
     /// Another process keeps the lock on the mount's root (resctrl.rst, "Locking between applications").
     #[error("{}: locked for {seconds} s{holder}: expected other managers to hold the lock briefly", root.display())]
     Locked {

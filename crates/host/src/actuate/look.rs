@@ -45,10 +45,12 @@ impl Actuator {
 
     /// Notes each change in [`Self::pending`] as soon as it is known, so that what fails later loses none.
     fn see(&mut self) -> Result<(), Error> {
-        let unmounted = || Error::Unmounted { root: self.settings.root.clone() };
+        let root = self.settings.root.clone();
+        let unmounted = || Error::Unmounted { root: root.clone() };
         if !self.tree.is_mounted() {
             return Err(unmounted());
         }
+        self.see_replaced()?;
         let ours = |name: &str| self.is_ours(name);
         let survey = match Survey::read(&self.tree, Some(&self.survey), &ours) {
             Ok(survey) => survey.ok_or_else(unmounted)?,
@@ -80,6 +82,7 @@ impl Actuator {
     fn see_monitors(&mut self) -> Result<(), Error> {
         for (&app, program) in self.programs.iter_mut().filter(|(_, program)| program.monitored) {
             if !self.survey.ours.contains(&program.group()) {
+                self.tree.forget(&program.group());
                 program.unmonitored();
                 self.state.note(|ledger| ledger.groups.retain(|made| made.name != program.name));
                 note(&mut self.pending.unmonitored, app);

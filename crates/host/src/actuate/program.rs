@@ -32,6 +32,8 @@ pub(super) struct Program {
     /// The CTRL_MON group that it is in; the root's is empty.
     pub(super) class: String,
     pub(super) monitored: bool,
+    /// How often another group has taken its MON group's place.
+    replaced: u32,
     pub(super) events: Events,
     /// Threads that were put into its group, as long as they are the program's.
     pub(super) placed: BTreeSet<i32>,
@@ -67,6 +69,13 @@ impl Program {
         self.class.clear();
         self.unmonitored();
         self.placed.clear();
+    }
+
+    /// Another's MON group has its name now.
+    pub(super) fn take_another_name(&mut self) {
+        self.replaced += 1;
+        let (first, _) = self.name.split_once('~').unwrap_or((&self.name, ""));
+        self.name = format!("{first}~{}", self.replaced + 1);
     }
 
     /// Its MON group is gone.
@@ -160,7 +169,13 @@ impl Actuator {
         })?;
         let (now, error) = match self.tree.mkdir(&path) {
             // If that can't be told, its name says enough.
-            Ok(()) => (Some(Made { inode: self.tree.inode(&path).ok().flatten(), ..made }), None),
+            Ok(()) => {
+                let inode = self.tree.inode(&path).ok().flatten();
+                if let Some(inode) = inode {
+                    self.tree.keep(&path, inode);
+                }
+                (Some(Made { inode, ..made }), None)
+            }
             Err(error) => (before, Some(error)),
         };
         self.state.note(|ledger| {

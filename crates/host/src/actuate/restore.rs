@@ -96,9 +96,22 @@ pub(super) fn put_back(
     let ledger = state.ledger.clone();
     let mut failed = Ledger::default();
     let groups = places(tree, &ledger.groups, &mut failed, &mut restored);
-    failed.tasks = tasks(tree, &ledger.tasks, &groups, settings, &mut restored);
+    for (made, path) in &groups {
+        if let Some(inode) = made.inode {
+            tree.keep(path, inode);
+        }
+    }
+    // Another's group of that name is as any other, and its threads were moved by others.
+    let (replaced, known): (Vec<_>, Vec<_>) = groups
+        .iter()
+        .cloned()
+        .partition(|(made, path)| is_another(tree, made, path).unwrap_or(false));
+    failed.tasks = tasks(tree, &ledger.tasks, &known, settings, &mut restored);
     // Where others monitor in a class it stays, and threads of MON groups that go would stay in it.
-    let ours = |name: &str| ledger.groups.iter().any(|made| made.monitors && made.name == name);
+    let ours = |name: &str| {
+        let is_it = |made: &Made| made.monitors && made.name == name;
+        ledger.groups.iter().any(is_it) && !replaced.iter().any(|(made, _)| is_it(made))
+    };
     for (made, class) in groups.iter().filter(|(made, _)| !made.monitors) {
         let others = tree.directories(&of(class, "mon_groups"));
         let is_free = others.is_ok_and(|others| others.iter().all(|name| ours(name)));

@@ -35,6 +35,7 @@ impl Errors {
             Error::Io { errno, .. } => return self.one(name(*errno)),
             Error::Text { .. } => "text",
             Error::Unmounted { .. } => "unmounted",
+            Error::Replaced { .. } => "replaced",
             Error::Locked { .. } => "locked",
             Error::Busy(_) => "busy",
             Error::State { .. } => "ledger",

@@ -1,6 +1,8 @@
 //! Resctrl's files, each operation one system call on the file.
 
-use std::os::fd::OwnedFd;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use fairways_resctrl::language::Status;
@@ -18,10 +20,15 @@ pub(super) struct Tree {
     dir: OwnedFd,
     /// `st_dev` and `st_ino` of the root, by which another mount at the same place is told.
     identity: (u64, u64),
+    /// Our groups' `st_ino`, by path. Nothing is written below these paths while another group is
+    /// there: somebody removed ours and made one of the same name.
+    ours: RefCell<BTreeMap<String, u64>>,
 }
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 const WRITE: OFlags = OFlags::WRONLY.union(OFlags::CLOEXEC);
+const HANDLE: OFlags =
+    OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
 const LIST: OFlags = READ.union(OFlags::DIRECTORY);
 
 impl Tree {
@@ -34,7 +41,55 @@ impl Tree {
         };
         let dir = openat(CWD, root, LIST, Mode::empty()).map_err(failed)?;
         let about = rustix::fs::fstat(&dir).map_err(failed)?;
-        Ok(Self { root: root.to_owned(), dir, identity: (about.st_dev, about.st_ino) })
+        Ok(Self {
+            root: root.to_owned(),
+            dir,
+            identity: (about.st_dev, about.st_ino),
+            ours: RefCell::default(),
+        })
+    }
+
+    /// Notes a group that we made.
+    pub(super) fn keep(&self, path: &str, inode: u64) {
+        self.ours.borrow_mut().insert(path.to_owned(), inode);
+    }
+
+    /// Forgets a group that is gone, or another's, with those in it.
+    pub(super) fn forget(&self, path: &str) {
+        let below = format!("{path}/");
+        self.ours.borrow_mut().retain(|of, _| of != path && !of.starts_with(&below));
+    }
+
+    /// Whether another group is where we made one.
+    pub(super) fn is_replaced(&self, path: &str) -> Result<bool, Error> {
+        let made = self.ours.borrow().get(path).copied();
+        let Some(made) = made else { return Ok(false) };
+        Ok(self.inode(path)?.is_some_and(|now| now != made))
+    }
+
+    /// The innermost group of ours that a path is below, opened if it is still the one that we made,
+    /// and the rest of the path from there.
+    fn below<'a>(&self, doing: &str, path: &'a str) -> Result<(Start<'_>, &'a str), Error> {
+        let found = path.match_indices('/').rev().find_map(|(at, _)| {
+            let inode = self.ours.borrow().get(&path[..at]).copied();
+            inode.map(|inode| (at, inode))
+        });
+        let Some((at, inode)) = found else { return Ok((Start::Root(self.dir.as_fd()), path)) };
+        let failed = |errno| self.failed(doing, path, errno);
+        let group = openat(&self.dir, &path[..at], HANDLE, Mode::empty()).map_err(failed)?;
+        if rustix::fs::fstat(&group).map_err(failed)?.st_ino != inode {
+            return Err(self.replaced(&path[..at]));
+        }
+        Ok((Start::Group(group), &path[at + 1..]))
+    }
+
+    /// Refuses a path that is a group of ours where another has taken its place.
+    fn still_ours(&self, path: &str) -> Result<(), Error> {
+        if self.is_replaced(path)? { Err(self.replaced(path)) } else { Ok(()) }
+    }
+
+    fn replaced(&self, path: &str) -> Error {
+        Error::Replaced { path: self.root.join(path) }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -81,7 +136,8 @@ impl Tree {
     /// Writes a command, as one write(2).
     pub(super) fn write(&self, path: &str, text: &str) -> Result<(), Error> {
         let doing = || format!("write {:?} to", text.trim_end());
-        let file = openat(&self.dir, path, WRITE, Mode::empty())
+        let (dir, name) = self.below("open", path)?;
+        let file = openat(dir.as_fd(), name, WRITE, Mode::empty())
             .map_err(|errno| self.failed(&doing(), path, errno))?;
         let written = retry_on_intr(|| write(&file, text.as_bytes()));
         written.map(drop).map_err(|errno| self.refused(&doing(), path, errno))
@@ -95,7 +151,8 @@ impl Tree {
         threads: impl IntoIterator<Item = i32>,
         moved: &mut Vec<i32>,
     ) -> Result<(), Error> {
-        let file = openat(&self.dir, path, WRITE, Mode::empty())
+        let (dir, name) = self.below("open", path)?;
+        let file = openat(dir.as_fd(), name, WRITE, Mode::empty())
             .map_err(|errno| self.failed("open", path, errno))?;
         for thread in threads {
             match retry_on_intr(|| write(&file, thread.to_string().as_bytes())) {
@@ -110,22 +167,33 @@ impl Tree {
     }
 
     pub(super) fn mkdir(&self, path: &str) -> Result<(), Error> {
-        mkdirat(&self.dir, path, Mode::from_raw_mode(0o755))
+        let (dir, name) = self.below("mkdir", path)?;
+        mkdirat(dir.as_fd(), name, Mode::from_raw_mode(0o755))
             .map_err(|errno| self.refused("mkdir", path, errno))
     }
 
     /// Removes a group; whether it was there.
     pub(super) fn rmdir(&self, path: &str) -> Result<bool, Error> {
-        match unlinkat(&self.dir, path, AtFlags::REMOVEDIR) {
-            Ok(()) => Ok(true),
-            Err(Errno::NOENT) => Ok(false),
-            Err(errno) => Err(self.refused("rmdir", path, errno)),
-        }
+        self.still_ours(path)?;
+        let removed = match unlinkat(&self.dir, path, AtFlags::REMOVEDIR) {
+            Ok(()) => true,
+            Err(Errno::NOENT) => false,
+            Err(errno) => return Err(self.refused("rmdir", path, errno)),
+        };
+        self.forget(path);
+        Ok(removed)
     }
 
     pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
-        renameat(&self.dir, from, &self.dir, to)
-            .map_err(|errno| self.refused(&format!("rename to {to}"), from, errno))
+        self.still_ours(from)?;
+        let (dir, name) = self.below("open", to)?;
+        renameat(&self.dir, from, dir.as_fd(), name)
+            .map_err(|errno| self.refused(&format!("rename to {to}"), from, errno))?;
+        let mut ours = self.ours.borrow_mut();
+        if let Some(inode) = ours.remove(from) {
+            ours.insert(to.to_owned(), inode);
+        }
+        Ok(())
     }
 
     /// `st_ino`, or `None` if it is not there.
@@ -180,6 +248,21 @@ impl Tree {
             *status = Status::parse(&text).lines;
         }
         error
+    }
+}
+
+/// Where a path begins.
+enum Start<'a> {
+    Root(BorrowedFd<'a>),
+    Group(OwnedFd),
+}
+
+impl AsFd for Start<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Root(dir) => *dir,
+            Self::Group(dir) => dir.as_fd(),
+        }
     }
 }
 

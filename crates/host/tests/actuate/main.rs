@@ -10,4 +10,5 @@ mod machines;
 mod others;
 mod plans;
 mod random;
+mod replaced;
 mod threads;
