@@ -103,7 +103,7 @@ impl Daemon {
             ..Status::default()
         })));
         let control = if config.dry_run { None } else { Some(open::control(&config, &watched)?) };
-        let notify = Notify::start()?;
+        let notify = Notify::start(signals.ends())?;
         let metrics = open::metrics(&config, &watched, &notify)?;
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
         let ids = host.domains().into_iter().map(|of| of.id);

@@ -19,6 +19,14 @@ enum At {
     Policy,
 }
 
+/// An end that takes longer than this asks systemd for more time, as often, and for so much each time: less than
+/// the unit's `TimeoutStopSec`, and longer than an operation of the kernel's takes.
+const LONG_END: Duration = Duration::from_secs(5);
+const MORE: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether the end was asked for.
+const LOOK: Duration = Duration::from_millis(200);
+
 /// How long a policy may take where no watchdog says so.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -77,8 +85,8 @@ impl Pulse {
 }
 
 impl Notify {
-    /// Begins to answer systemd's watchdog, if there is one.
-    pub(super) fn start() -> std::io::Result<Self> {
+    /// Begins to answer systemd's watchdog, if there is one, and to ask it for more time after `ends` is set.
+    pub(super) fn start(ends: Arc<AtomicBool>) -> std::io::Result<Self> {
         let watchdog = sd_notify::watchdog_enabled();
         let pulse = Pulse::new(watchdog.unwrap_or(PATIENCE));
         let over = Arc::new(AtomicBool::new(false));
@@ -93,6 +101,11 @@ impl Notify {
                 }
             };
             std::thread::Builder::new().name("watchdog".to_owned()).spawn(alive)?;
+        }
+        if std::env::var_os("NOTIFY_SOCKET").is_some() {
+            let over = Arc::clone(&over);
+            let end = move || extend(&ends, &over);
+            std::thread::Builder::new().name("end".to_owned()).spawn(end)?;
         }
         Ok(Self { pulse, over })
     }
@@ -134,6 +147,28 @@ impl Notify {
 impl Drop for Notify {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Asks for more time while the end takes long: what was changed is put back, however slow the kernel is. A kernel
+/// that is lost is not waited for.
+fn extend(ends: &AtomicBool, over: &AtomicBool) {
+    let mut began = None;
+    let mut due = LONG_END;
+    while !over.load(Ordering::Relaxed) {
+        if began.is_none() && ends.load(Ordering::Relaxed) {
+            began = Some(Instant::now());
+        }
+        let since = began.map_or(Duration::ZERO, |began| began.elapsed());
+        if since > LOST {
+            return;
+        }
+        if since >= due {
+            let more = u32::try_from(MORE.as_micros()).unwrap_or(u32::MAX);
+            tell(&[NotifyState::ExtendTimeoutUsec(more)]);
+            due = since + LONG_END;
+        }
+        std::thread::sleep(LOOK);
     }
 }
 

@@ -43,6 +43,11 @@ impl Signals {
         Ok(signals)
     }
 
+    /// Set when one came that asks to stop.
+    pub(super) fn ends(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.ends)
+    }
+
     /// What is asked, each time once; to stop comes first.
     pub(super) fn asked(&self) -> Option<Asked> {
         self.came.store(false, Ordering::SeqCst);
