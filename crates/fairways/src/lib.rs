@@ -24,6 +24,7 @@ mod profile;
 mod report;
 mod run;
 mod services;
+mod similar;
 mod simulate;
 mod status;
 mod table;

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::BadInput;
+use crate::similar::did_you_mean;
 
 /// Parameters of which there must be some: spans of no length would follow each other without end.
 const SPANS: [&str; 6] =
@@ -65,7 +66,8 @@ pub(crate) fn make(
     }
     let policy = by_name(name).ok_or_else(|| {
         let known = fairways_policy::NAMES.join(", ");
-        BadInput(format!("expected a policy of {known}, found {name:?}"))
+        let meant = did_you_mean(name, fairways_policy::NAMES);
+        BadInput(format!("expected a policy of {known}, found {name:?}{meant}"))
     })?;
     Ok((policy, Value::Object(parameters)))
 }
@@ -80,8 +82,10 @@ fn set<P: Copy + Serialize + DeserializeOwned>(
     for (name, value) in given {
         let Some(slot) = all.get_mut(&name) else {
             let known = all.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
-            let known = known.collect::<Vec<_>>().join(", ");
-            let said = format!("parameters of {policy}: expected one of {known}, found {name:?}");
+            let known = known.collect::<Vec<_>>();
+            let (meant, known) = (did_you_mean(&name, known.iter().copied()), known.join(", "));
+            let said =
+                format!("parameters of {policy}: expected one of {known}, found {name:?}{meant}");
             return Err(BadInput(said));
         };
         if TIMES.contains(&name.as_str()) && value.as_u64().is_some_and(|nanos| nanos < MILLISECOND)

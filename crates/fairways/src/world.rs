@@ -15,6 +15,7 @@ use fairways_profiles::{
 use crate::BadInput;
 use crate::args::{Model, Observation, World as Args};
 use crate::plain::plain;
+use crate::similar::did_you_mean;
 
 /// No profile, phases or mixes file is larger.
 pub(crate) const LARGEST_FILE: u64 = 1 << 28;
@@ -195,7 +196,8 @@ pub(crate) fn policy(name: &str, flag: &str) -> Result<&'static str, BadInput> {
     let known = fairways_policy::NAMES.into_iter().find(|&known| known == name);
     known.ok_or_else(|| {
         let known = fairways_policy::NAMES.join(", ");
-        BadInput(format!("{flag}: expected some of {known}, found {name:?}"))
+        let meant = did_you_mean(name, fairways_policy::NAMES);
+        BadInput(format!("{flag}: expected some of {known}, found {name:?}{meant}"))
     })
 }
 
@@ -272,8 +274,9 @@ fn find(name: &str, flag: &str, programs: &Programs) -> Result<usize, BadInput> 
     programs.find(name).ok_or_else(|| {
         let few: Vec<_> = (0..programs.len().min(3)).map(|index| programs.name(index)).collect();
         let (count, few) = (programs.len(), few.join(", "));
+        let meant = did_you_mean(name, (0..count).map(|index| programs.name(index)));
         BadInput(format!(
-            "{flag}: expected one of the {count} programs of the profiles ({few}, ...), found {name:?}"
+            "{flag}: expected one of the {count} programs of the profiles ({few}, ...), found {name:?}{meant}"
         ))
     })
 }

@@ -177,7 +177,7 @@ fn bad_flags_are_told_in_one_line() {
             &["--mix", "chess", "--mix", "chess"],
             "--mix, --mixes: expected mixes of different names, found two \"chess\"",
         ),
-        (&["--wayz", "1"], "unexpected argument '--wayz' found"),
+        (&["--wayz", "1"], "unexpected argument '--wayz' found; did you mean \"--ways\"?"),
     ] {
         let line = refused(args);
         assert_eq!(line, format!("fairways: {said}"), "{args:?}");

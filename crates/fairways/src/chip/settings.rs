@@ -10,8 +10,13 @@ use fairways_lab::{ChipProtocol, schedules};
 
 use crate::BadInput;
 use crate::args::{self, ChipFlags, How, Machine, Pages, Simulate};
+use crate::similar::did_you_mean;
 use crate::simulate::policies;
 use crate::world::{number, profiles, promised, real, warn_of_promises};
+
+/// How texts of programs begin (docs/chip.md), for whoever misspells one.
+const KINDS: [&str; 10] =
+    ["mlr", "mload", "chase", "blocked", "zipf", "regions", "trace", "live", "lookbusy", "idle"];
 
 /// A chip, and the programs on it.
 pub(crate) struct World {
@@ -65,9 +70,12 @@ impl World {
         })?;
         let texts = split(text);
         let names: Vec<String> = texts.iter().map(|text| name_of(text)).collect();
-        let written = texts
-            .iter()
-            .map(|text| parse(text, profile).map_err(|why| BadInput(format!("--programs: {why}"))));
+        let written = texts.iter().map(|text| {
+            parse(text, profile).map_err(|why| {
+                let kind = text.split(':').next().unwrap_or_default();
+                BadInput(format!("--programs: {why}{}", did_you_mean(kind, KINDS)))
+            })
+        });
         let keyed = |(key, written): (u64, Result<Written, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
         let has_live = jobs.iter().any(|job| job.live().next().is_some());

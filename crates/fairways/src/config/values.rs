@@ -11,6 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::chip;
+use crate::similar::did_you_mean;
 
 /// Where counters come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -195,7 +196,8 @@ pub(super) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Er
         return Ok(name);
     }
     let known = fairways_policy::NAMES.join(", ");
-    Err(D::Error::custom(format!("expected one of {known}, found {name:?}")))
+    let meant = did_you_mean(&name, fairways_policy::NAMES);
+    Err(D::Error::custom(format!("expected one of {known}, found {name:?}{meant}")))
 }
 
 /// A number from 1 on.

@@ -78,6 +78,10 @@ pub(super) fn refused(why: OpenError) -> anyhow::Error {
         OpenError::Permission(_) => exit::PERMISSION,
         _ => return why.into(),
     };
-    crate::fail(&why.to_string(), code);
+    let hint = match code {
+        exit::NOT_SUPPORTED => "; fairways doctor says what this host can, and what is missing",
+        _ => "",
+    };
+    crate::fail(&format!("{why}{hint}"), code);
     ExitCode(code).into()
 }

@@ -9,7 +9,11 @@ use crate::BadInput;
 use crate::args::{HostFlags, Run};
 use crate::chip::span;
 use crate::config::{self, ClockSource, Config, CounterSource, ProgramConfig};
+use crate::similar::did_you_mean;
 use crate::world::number;
+
+/// How selectors begin, for whoever misspells one.
+const SELECTORS: [&str; 6] = ["cgroup", "unit", "container", "pod", "process", "pid"];
 
 /// A daemon that can be started.
 pub(super) struct Checked {
@@ -74,6 +78,7 @@ pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
     })?;
     lay_over(&mut config, flags)?;
     if let Some(policy) = &args.of.policy {
+        crate::world::policy(policy, "--policy")?;
         config.policy.clone_from(policy);
     }
     if let Some(journal) = &args.journal {
@@ -137,7 +142,10 @@ fn program(text: &str) -> Result<ProgramConfig, BadInput> {
     let wrong = |why: &str| BadInput(format!("--program: {why}, found {text:?}"));
     let (name, select) = text.split_once('=').ok_or_else(|| wrong("expected NAME=SELECTOR"))?;
     let (name, each) = name.strip_suffix(".*").map_or((name, false), |name| (name, true));
-    let select = select.parse::<Selector>().map_err(|why| wrong(&why.to_string()))?;
+    let select = select.parse::<Selector>().map_err(|why| {
+        let kind = select.split(':').next().unwrap_or_default();
+        BadInput(format!("--program: {why}, found {text:?}{}", did_you_mean(kind, SELECTORS)))
+    })?;
     if name.is_empty() || name.chars().any(|c| c.is_control() || c == '/' || c == ',') {
         return Err(wrong("expected a name without blanks, commas and slashes"));
     }

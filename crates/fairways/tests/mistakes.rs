@@ -1,0 +1,45 @@
+//! The mistakes of newcomers: each is answered in one line that says what to do.
+//!
+//! `tests/data/mistakes.txt` has the commands with their exit codes and answers; `TRYCMD=overwrite cargo test -p fairways --test
+//! mistakes` writes what they answer now. Read the difference before you commit it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a command answers, in a folder with one wrong configuration. Fairways says what it does on standard error.
+fn answer(words: &str, folder: &Path) -> (Option<i32>, String) {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
+    // Where the test is run must not show.
+    command.args(words.split(' ')).current_dir(folder).env("COLUMNS", "100");
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.stdout.is_empty(), "{words}: {}", String::from_utf8_lossy(&output.stdout));
+    (output.status.code(), said)
+}
+
+#[test]
+fn each_is_answered_in_one_line_that_says_what_to_do() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mistakes.txt");
+    let text = fs::read_to_string(&golden).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("wrong.toml"), "polcy = \"lfoc\"\n").unwrap();
+    let mut now = String::new();
+    let mut count = 0;
+    for words in text.lines().filter_map(|line| line.strip_prefix("$ fairways ")) {
+        let (code, said) = answer(words, folder.path());
+        assert!(said.starts_with("fairways: ") && said.ends_with('\n'), "{words}: {said:?}");
+        assert_eq!(said.lines().count(), 1, "{words}: {said}");
+        assert_ne!(code, Some(0), "{words}: {said}");
+        writeln!(now, "$ fairways {words}\n? {}\n{said}", code.unwrap()).unwrap();
+        count += 1;
+    }
+    assert!(count >= 45, "{count} mistakes");
+    if std::env::var_os("TRYCMD").is_some_and(|how| how == "overwrite") {
+        fs::write(&golden, &now).unwrap();
+    }
+    assert_eq!(now, text, "TRYCMD=overwrite writes it");
+}
