@@ -19,8 +19,8 @@ pub(crate) fn left(group: u32) {
     groups().retain(|&other| other != group);
 }
 
-/// Kills every program that runs apart, what runs beside it, and their children, but for those that have left
-/// their groups. For a process that is about to exit: nothing is waited for.
+/// Kills all that runs beside programs, and their children, but for those that have left their groups. For a process
+/// that is about to exit: nothing is waited for, and programs end with the thread that started them.
 pub fn kill_all() {
     for &group in groups().iter() {
         if let Some(group) = Pid::from_raw(group.cast_signed()) {

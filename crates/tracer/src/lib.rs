@@ -20,6 +20,8 @@ mod beside;
 mod command;
 #[cfg(feature = "launch")]
 mod groups;
+#[cfg(feature = "launch")]
+mod guard;
 mod notes;
 mod producer;
 #[cfg(feature = "launch")]

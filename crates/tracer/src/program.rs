@@ -10,16 +10,19 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 
-use crate::groups;
+use crate::guard::END;
 use crate::notes::Note;
 use crate::producer::Session;
 use crate::record::{Record, Told};
 use crate::segment::{RING, SLOTS, Slot, state};
 
-/// A program that is traced. Dropped, it is killed.
+/// A program that is traced. Dropped, it is killed, and so is all that came of it.
 #[derive(Debug)]
 pub struct Program {
-    child: Child,
+    /// The parent of its first process (`guard.rs`).
+    guard: Child,
+    /// Its first process.
+    first: u32,
     session: Session,
     /// Whether it is a process group of its own.
     apart: bool,
@@ -95,17 +98,16 @@ const REAP: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Program {
-    pub(crate) fn new(child: Child, session: Session, apart: bool, files: [File; 2]) -> Self {
+    pub(crate) fn new(guard: Child, session: Session, apart: bool, files: [File; 2]) -> Self {
         let (status, looked) = (None, Instant::now());
         let (thread, left) = (0, TURN);
         let progress = Box::new([Progress::default(); SLOTS]);
         let (_files, asleep) = (files, false);
         let reaped = looked;
-        if apart {
-            groups::entered(child.id());
-        }
+        let first = session.segment.header.first.load(SeqCst);
         Self {
-            child,
+            guard,
+            first,
             session,
             apart,
             _files,
@@ -122,7 +124,7 @@ impl Program {
     /// The process.
     #[must_use]
     pub fn process(&self) -> u32 {
-        self.child.id()
+        self.first
     }
 
     /// From here on it is traced, if it was started to pass.
@@ -287,9 +289,7 @@ impl Program {
         for slot in self.slots(used) {
             let (process, state) = (slot.process.load(Relaxed), slot.state.load(SeqCst));
             // 0: it is being claimed.
-            if [0, self.child.id()].contains(&process)
-                || [state::FREE, state::GONE].contains(&state)
-            {
+            if [0, self.first].contains(&process) || [state::FREE, state::GONE].contains(&state) {
                 continue;
             }
             if has_ended(process) {
@@ -306,7 +306,7 @@ impl Program {
     pub fn has_ended(&mut self) -> bool {
         if self.status.is_none() && self.looked.elapsed() > LOOK {
             self.looked = Instant::now();
-            self.status = self.child.try_wait().ok().flatten();
+            self.look();
         }
         self.status.is_some()
     }
@@ -343,25 +343,35 @@ impl Program {
     /// Tells it to end, and waits for it: as long as is polite.
     pub fn stop(&mut self) {
         self.pass();
-        if self.status.is_none() {
-            self.status = self.child.try_wait().ok().flatten();
-        }
+        self.look();
         if self.status.is_none() {
             self.signal(Signal::TERM);
         }
         let since = Instant::now();
         while self.status.is_none() && since.elapsed() < GRACE {
-            self.status = self.child.try_wait().ok().flatten();
+            self.look();
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 
+    /// Whether its first process has ended, as its guard says; or the guard itself, which takes it along.
+    fn look(&mut self) {
+        if self.status.is_some() {
+            return;
+        }
+        let guard = self.guard.try_wait().ok().flatten();
+        self.status = match self.session.segment.header.ended.load(SeqCst) {
+            0 => guard,
+            ended => Some(ExitStatus::from_raw((ended - 1).cast_signed())),
+        };
+    }
+
     fn signal(&self, signal: Signal) {
-        let Some(process) = Pid::from_raw(self.child.id().cast_signed()) else { return };
-        // It may have ended by itself.
+        // It may have ended by itself. Its guard heeds nothing but its own end.
         let _ = match self.apart {
-            true => kill_process_group(process, signal),
-            false => kill_process(process, signal),
+            true => kill_process_group(Pid::from_child(&self.guard), signal),
+            false => Pid::from_raw(self.first.cast_signed())
+                .map_or(Ok(()), |process| kill_process(process, signal)),
         };
     }
 }
@@ -370,15 +380,10 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.session.segment.header.closed.store(1, SeqCst);
         self.pass();
-        if self.status.is_none() || self.apart {
-            self.signal(Signal::KILL);
+        if let Ok(None) = self.guard.try_wait() {
+            let _ = kill_process(Pid::from_child(&self.guard), END);
         }
-        if self.status.is_none() {
-            let _ = self.child.wait();
-        }
-        if self.apart {
-            groups::left(self.child.id());
-        }
+        let _ = self.guard.wait();
     }
 }
 

@@ -85,6 +85,9 @@ pub(crate) struct Header {
     pub(crate) passes: AtomicU32,
     /// 1: nobody reads any more.
     pub(crate) closed: AtomicU32,
+    /// The program's first process, and its status of wait(2), plus one, once it has ended.
+    pub(crate) first: AtomicU32,
+    pub(crate) ended: AtomicU32,
     /// Slots from here on have never been used.
     pub(crate) used: AtomicU32,
     /// Threads for which no slot was free.

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{MemfdFlags, memfd_create};
 use thiserror::Error;
 
-use crate::beside::end_with_this_thread;
 use crate::command::{QEMU, Target, Unfit, find};
+use crate::guard::guard;
 use crate::producer::{Session, this_process};
 use crate::program::Program;
 use crate::segment::Segment;
@@ -134,12 +134,12 @@ impl Launch {
         let mut option =
             OsString::from(format!("{plugin_path},session={rings_path},self={plugin_path},qemu="));
         option.push(&qemu);
-        let child = self.spawn(&target.under(qemu.as_os_str(), &option));
+        let child = self.spawn(&target.under(qemu.as_os_str(), &option), &segment);
         let child = child.map_err(system("can't start the program"))?;
         Ok(Program::new(child, Session::new(segment, &rings_path), self.apart, [plugin, rings]))
     }
 
-    fn spawn(&self, all: &[OsString]) -> std::io::Result<Child> {
+    fn spawn(&self, all: &[OsString], segment: &Segment) -> std::io::Result<Child> {
         let mut command = Command::new(&all[0]);
         command.args(&all[1..]);
         if self.apart {
@@ -148,8 +148,8 @@ impl Launch {
         if self.quiet {
             command.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
         }
-        end_with_this_thread(&mut command);
         place_alike(&mut command);
+        guard(&mut command, &segment.header);
         command.spawn()
     }
 }
