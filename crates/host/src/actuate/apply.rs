@@ -9,6 +9,7 @@ use super::actuator::Actuator;
 use super::classes::Step;
 use super::domain::Offers;
 use super::foreign::members;
+use super::limits::Carried;
 use super::program::Program;
 use super::refine::{Plan, Target, assign, refine};
 use super::survey::{Survey, masks};
@@ -85,7 +86,8 @@ impl Actuator {
             wanted.insert(id, masks.collect::<Plan>());
         }
         let most = self.offers.classes as usize;
-        let (targets, merged) = refine(&self.offers.rooms(), &wanted, most);
+        let carried = self.carried().map_err(Refused::Failed)?;
+        let (targets, merged) = refine(&self.offers.rooms(), &wanted, &carried, most);
         let names = if self.settings.dry_run {
             say(&targets, reason);
             let (before, after) = self.confinement().map_err(Refused::Failed)?;
@@ -100,7 +102,7 @@ impl Actuator {
             }
             (0..targets.len()).map(|number| number.to_string()).collect()
         } else {
-            self.carry_out(&targets, reason)?
+            self.carry_out(&targets, &carried, reason)?
         };
         self.plans = wanted;
         if merged > 0 {
@@ -130,7 +132,12 @@ impl Actuator {
     }
 
     /// Brings the groups about, and names them by target; or leaves everything as it was.
-    fn carry_out(&mut self, targets: &[Target], reason: &str) -> Result<Vec<String>, Refused> {
+    fn carry_out(
+        &mut self,
+        targets: &[Target],
+        carried: &Carried,
+        reason: &str,
+    ) -> Result<Vec<String>, Refused> {
         let _lock = self.lock().map_err(Refused::Failed)?;
         self.see_replaced().map_err(Refused::Failed)?;
         let ours = |name: &str| self.is_ours(name);
@@ -142,11 +149,12 @@ impl Actuator {
         }
         self.see_classes().map_err(Refused::Failed)?;
         let mut done = Vec::new();
-        let names = match self.steps(targets, reason, &mut done) {
+        let names = match self.steps(targets, carried, reason, &mut done) {
             Ok(names) => names,
             Err(why) => return Err(self.undo(done, why)),
         };
         self.tidy();
+        self.say_tightened(carried);
         // By what was made another group in its place is told, whenever this process ends.
         if let Err(error) = self.state.settle() {
             tracing::error!(target: "fairways::actuate", %error, "ledger not written");
@@ -158,6 +166,7 @@ impl Actuator {
     fn steps(
         &mut self,
         targets: &[Target],
+        carried: &Carried,
         reason: &str,
         done: &mut Vec<Step>,
     ) -> Result<Vec<String>, Error> {
@@ -171,9 +180,12 @@ impl Actuator {
             };
             names.push(name);
         }
-        let root = masks(&self.tree, "", self.survey.sides)?.unwrap_or_default();
+        // No thread is ever limited less: a class has the strictest of what it had and what it is to
+        // have until those that are in it are those that are to be.
         for (target, name) in targets.iter().zip(&names) {
-            self.set_masks(name, &target.masks, &root, reason, done)?;
+            let limits = self.limits_for(&target.members, carried);
+            self.limit(name, &limits, true, done)?;
+            self.set_masks(name, &target.masks, reason, done)?;
         }
         self.confine(reason, done)?;
         let mut class: BTreeMap<AppId, &str> = BTreeMap::new();
@@ -184,11 +196,15 @@ impl Actuator {
         for app in apps {
             self.move_program(app, class.get(&app).copied().unwrap_or_default(), reason, done)?;
         }
+        for (target, name) in targets.iter().zip(&names) {
+            let limits = self.limits_for(&target.members, carried);
+            self.limit(name, &limits, false, done)?;
+        }
         Ok(names)
     }
 
     /// Moves a program to another class, with its MON group.
-    fn move_program(
+    pub(super) fn move_program(
         &mut self,
         app: AppId,
         to: &str,
@@ -285,6 +301,9 @@ impl Actuator {
                 Step::Made(name) => self.remove_class(&name),
                 Step::Moved(app, from) => {
                     self.move_program(app, &from, "the plan was refused", &mut Vec::new())
+                }
+                Step::Limits(group, before) => {
+                    self.limit(&group, &before, false, &mut Vec::new()).map(drop)
                 }
                 Step::Masks(group, before) => self.masks_again(&group, &before),
             };

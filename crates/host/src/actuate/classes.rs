@@ -8,8 +8,9 @@ use super::Error;
 use super::actuator::Actuator;
 use super::foreign;
 use super::ledger::{Changed, Made};
+use super::limits::Limits;
 use super::look::note;
-use super::survey::{Masks, masks};
+use super::survey::{Masks, masks, masks_in, schemata};
 use super::tree::of;
 
 /// A class of service of ours.
@@ -21,6 +22,12 @@ pub(super) struct Class {
     pub(super) now: Masks,
     /// What it is to be, in the domains that were planned.
     pub(super) wanted: BTreeMap<u32, WayMask>,
+    /// What others decide on, as its `schemata` said last.
+    pub(super) limits: Limits,
+    /// Limits that were asked for last, and what was read then.
+    pub(super) limits_taken: Option<(Limits, Limits)>,
+    /// Programs that it was said of that these are stricter than where they came from.
+    pub(super) tightened: Vec<AppId>,
     /// Where hardware took other bits than it was asked for: what was asked, and what it took.
     pub(super) rounded: BTreeMap<(&'static str, u32), (WayMask, WayMask)>,
 }
@@ -59,6 +66,8 @@ pub(super) enum Step {
     Made(String),
     /// Masks of a group were changed from these; the root's name is empty.
     Masks(String, Masks),
+    /// Limits of a class were changed from these.
+    Limits(String, Limits),
     /// A program was moved from this class.
     Moved(AppId, String),
 }
@@ -75,8 +84,9 @@ impl Actuator {
     pub(super) fn see_classes(&mut self) -> Result<(), Error> {
         for at in (0..self.classes.len()).rev() {
             let name = &self.classes[at].name;
-            if let Some(now) = masks(&self.tree, name, self.survey.sides)? {
-                self.classes[at].now = now;
+            if let Some(found) = schemata(&self.tree, name)? {
+                self.classes[at].now = masks_in(&found, self.survey.sides);
+                self.classes[at].limits = self.limits_in(&found);
                 continue;
             }
             let name = self.classes[at].name.clone();
@@ -147,21 +157,22 @@ impl Actuator {
             let made = ledger.groups.iter_mut().filter(|made| !forget(made));
             made.for_each(|made| made.inode = inode);
         });
-        let now = masks(&self.tree, &name, self.survey.sides)?.unwrap_or_default();
+        let found = schemata(&self.tree, &name)?.unwrap_or_default();
+        let limits = self.limits_in(&found);
         if let Some(class) = self.classes.last_mut() {
-            class.now = now;
+            class.now = masks_in(&found, self.survey.sides);
+            class.limits = limits;
         }
         tracing::info!(target: "fairways::actuate", group = name, "class made");
         Ok(name)
     }
 
-    /// Lets a class fill these ways, in each domain, by code and data alike; and what the root's group may in others, for a new class has
-    /// there what the kernel gives, which may be ways that others hold. Only what differs is written, all at once.
+    /// Lets a class fill these ways, in each domain, by code and data alike; what it may fill in
+    /// others is one of its [limits](Limits). Only what differs is written, all at once.
     pub(super) fn set_masks(
         &mut self,
         name: &str,
         wanted: &BTreeMap<u32, WayMask>,
-        root: &Masks,
         reason: &str,
         done: &mut Vec<Step>,
     ) -> Result<(), Error> {
@@ -169,9 +180,7 @@ impl Actuator {
             return Ok(());
         };
         let before = self.classes[at].now.clone();
-        let mask = |key: &(&'static str, u32)| {
-            Some((*key, *wanted.get(&key.1).or_else(|| root.get(key))?))
-        };
+        let mask = |key: &(&'static str, u32)| Some((*key, *wanted.get(&key.1)?));
         let after: Masks = before.keys().filter_map(mask).collect();
         let known = self.classes[at].known(&after);
         // Before, since what fails may have been done.

@@ -5,10 +5,10 @@ use std::fmt;
 use std::path::Path;
 
 use fairways_core::WayMask;
-use fairways_resctrl::language::{CpuSet, Mode};
+use fairways_resctrl::language::{CpuSet, Mode, Schemata};
 
 use super::Error;
-use super::survey::masks;
+use super::survey::{masks_in, schemata};
 use super::threads::allowed;
 use super::topology::listed;
 use super::tree::{Tree, of};
@@ -21,6 +21,8 @@ pub(super) struct Foreign {
     pub(super) masks: BTreeMap<u32, WayMask>,
     /// Whether nobody else may fill them: its mode is not `shareable`.
     pub(super) exclusive: bool,
+    /// All that it has.
+    pub(super) schemata: Schemata,
 }
 
 impl fmt::Display for Foreign {
@@ -61,7 +63,8 @@ pub(super) fn groups(
         if name.is_empty() || ours(&name) {
             continue;
         }
-        let Some(held) = masks(tree, &name, sides)? else { continue };
+        let Some(schemata) = schemata(tree, &name)? else { continue };
+        let held = masks_in(&schemata, sides);
         let mode = match tree.read(&of(&name, "mode")) {
             Err(error) if error.is_gone() => continue,
             mode => mode?,
@@ -72,7 +75,7 @@ pub(super) fn groups(
             let all = union.entry(domain).or_default();
             *all = WayMask::from_bits(all.bits() | mask.bits());
         }
-        groups.foreign.push(Foreign { name, masks: union, exclusive });
+        groups.foreign.push(Foreign { name, masks: union, exclusive, schemata });
     }
     Ok(groups)
 }

@@ -41,8 +41,9 @@ pub(super) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
         let mask = |&(domain, value): &(u32, Value)| {
             let all = root.line(&line.resource)?.value(domain)?;
             match all {
-                Value::Mask(mask) if all != value => Some(format!("{domain}={:x}", mask.bits())),
-                _ => None,
+                _ if all == value => None,
+                Value::Mask(mask) => Some(format!("{domain}={:x}", mask.bits())),
+                Value::Number(number) => Some(format!("{domain}={number}")),
             }
         };
         let masks: Vec<String> = line.domains.iter().filter_map(mask).collect();

@@ -24,6 +24,9 @@ pub struct Changes {
     pub lost: Vec<String>,
     /// Our classes whose masks somebody changed, or whose domain returned without them; they have been written again.
     pub rewritten: Vec<String>,
+    /// Whether limits changed of groups that our programs' threads came from; classes have followed, and another
+    /// plan may part programs that differ now.
+    pub limits: bool,
     /// Programs that are monitored from now on.
     pub monitored: Vec<AppId>,
     /// Programs that are not monitored any longer, for somebody removed their groups.
@@ -74,6 +77,7 @@ impl Actuator {
         self.see_classes()?;
         self.see_monitors()?;
         self.write_again();
+        self.pending.limits |= self.follow_limits()?;
         self.monitor_more()?;
         self.state.settle()
     }

@@ -21,6 +21,7 @@ mod events;
 mod foreign;
 mod leave;
 mod ledger;
+mod limits;
 mod lock;
 mod look;
 mod offer;

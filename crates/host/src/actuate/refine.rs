@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, WayMask};
 
+use super::limits::{Carried, Limits};
+
 /// A domain as classes need to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
@@ -39,6 +41,8 @@ struct Draft {
     masks: Vec<Option<WayMask>>,
     /// How many of its programs have a place in each domain.
     placed: Vec<u64>,
+    /// Where these are not the root's; of two that were made one, the first one's.
+    limits: Option<Limits>,
     members: Vec<AppId>,
 }
 
@@ -49,10 +53,11 @@ struct Draft {
 pub(super) fn refine(
     rooms: &BTreeMap<u32, Room>,
     plans: &BTreeMap<u32, Plan>,
+    carried: &Carried,
     most: usize,
 ) -> (Vec<Target>, usize) {
     let order: Vec<Room> = rooms.values().copied().collect();
-    let mut drafts = pair(drafts(rooms, plans), most.max(1));
+    let mut drafts = pair(drafts(rooms, plans, carried), most.max(1));
     let merged = merge(&order, &mut drafts, most.max(1));
     let mut targets: Vec<Target> = drafts
         .into_iter()
@@ -72,9 +77,16 @@ pub(super) fn refine(
 }
 
 /// The common refinement.
-fn drafts(rooms: &BTreeMap<u32, Room>, plans: &BTreeMap<u32, Plan>) -> Vec<Draft> {
-    let mut classes: BTreeMap<Vec<Option<u32>>, Vec<AppId>> = BTreeMap::new();
+fn drafts(
+    rooms: &BTreeMap<u32, Room>,
+    plans: &BTreeMap<u32, Plan>,
+    carried: &Carried,
+) -> Vec<Draft> {
+    type Key = (Vec<Option<u32>>, Option<Limits>);
+    let mut classes: BTreeMap<Key, Vec<AppId>> = BTreeMap::new();
     let mut apps: Vec<AppId> = plans.values().flat_map(|plan| plan.keys().copied()).collect();
+    // In the root's group, they would be limited less than where they came from.
+    apps.extend(carried.0.keys());
     apps.sort_unstable();
     apps.dedup();
     for app in apps {
@@ -87,9 +99,10 @@ fn drafts(rooms: &BTreeMap<u32, Room>, plans: &BTreeMap<u32, Plan>) -> Vec<Draft
             // Its domains are off line, so that it runs where it has no place.
             masks = rooms.values().map(|room| Some(room.ways.bits())).collect();
         }
-        classes.entry(masks).or_default().push(app);
+        classes.entry((masks, carried.0.get(&app).cloned())).or_default().push(app);
     }
-    let draft = |(masks, members): (Vec<Option<u32>>, Vec<AppId>)| Draft {
+    let draft = |((masks, limits), members): (Key, Vec<AppId>)| Draft {
+        limits,
         placed: masks.iter().map(|mask| mask.map_or(0, |_| members.len() as u64)).collect(),
         masks: masks.into_iter().map(|mask| mask.map(WayMask::from_bits)).collect(),
         members,
@@ -106,7 +119,8 @@ fn pair(mut drafts: Vec<Draft>, most: usize) -> Vec<Draft> {
     for draft in drafts {
         let fits = |other: &&mut Draft| {
             let mut both = other.masks.iter().zip(&draft.masks);
-            both.all(|(one, other)| one.is_none() || other.is_none() || one == other)
+            other.limits == draft.limits
+                && both.all(|(one, other)| one.is_none() || other.is_none() || one == other)
         };
         match paired.iter_mut().find(fits).filter(|_| left > most) {
             Some(into) => {
@@ -150,8 +164,11 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
         return 0;
     }
     // Of each pair, by the later one; one step changes those of one class only.
-    let cost = |drafts: &[Draft], one: usize, other: usize| drafts[one].cost(&drafts[other], rooms);
-    let mut costs: Vec<Vec<u64>> = (0..drafts.len())
+    let cost = |drafts: &[Draft], one: usize, other: usize| {
+        let (one, other) = (&drafts[one], &drafts[other]);
+        (one.cost(other, rooms), one.limits != other.limits)
+    };
+    let mut costs: Vec<Vec<(u64, bool)>> = (0..drafts.len())
         .map(|other| (0..other).map(|one| cost(&drafts[..], one, other)).collect())
         .collect();
     let mut merged = 0;
@@ -161,7 +178,7 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
             row.iter().enumerate().map(move |(one, &cost)| (cost, one, other))
         });
         let Some((least, into, gone)) = pairs.min() else { break };
-        merged += usize::from(least > 0);
+        merged += usize::from(least.0 > 0);
         let from = drafts.remove(gone);
         costs.remove(gone);
         for row in &mut costs[gone..] {

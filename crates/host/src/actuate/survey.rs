@@ -24,6 +24,10 @@ pub(super) struct Survey {
     /// Classes of service that every resource has (`closid_init`), the root's among them.
     pub(super) closids: u32,
     pub(super) monitoring: Option<Monitoring>,
+    /// The fewest bits that a mask of any cache must have.
+    pub(super) least_bits: u32,
+    /// The root's `schemata`.
+    pub(super) root: Schemata,
     /// The domains on line, ascending.
     pub(super) domains: Vec<Found>,
     /// Groups that Fairways did not make.
@@ -58,12 +62,12 @@ impl Survey {
         let shape = Shape::of(tree, &root)?;
         let known = before.filter(|before| before.shape == shape);
         let fixed = match known {
-            Some(Self { cache, sides, closids, monitoring, .. }) => {
-                Some((cache.clone(), *sides, *closids, monitoring.clone()))
+            Some(Self { cache, sides, closids, monitoring, least_bits, .. }) => {
+                Some((cache.clone(), *sides, *closids, monitoring.clone(), *least_bits))
             }
             None => fixed(tree)?,
         };
-        let Some((cache, sides, closids, monitoring)) = fixed else { return Ok(None) };
+        let Some((cache, sides, closids, monitoring, least_bits)) = fixed else { return Ok(None) };
         let domains = domains(tree, &root, sides[sides.len() - 1])?;
         let Groups { foreign, monitors, ours } = groups(tree, sides, ours)?;
         Ok(Some(Self {
@@ -72,6 +76,8 @@ impl Survey {
             sides,
             closids,
             monitoring,
+            least_bits,
+            root,
             domains,
             foreign,
             monitors,
@@ -97,7 +103,7 @@ impl Survey {
 }
 
 /// What `info` tells, which does not change while the shape is the same.
-type Fixed = (Cache, &'static [&'static str], u32, Option<Monitoring>);
+type Fixed = (Cache, &'static [&'static str], u32, Option<Monitoring>, u32);
 
 fn fixed(tree: &Tree) -> Result<Option<Fixed>, Error> {
     let info = info(tree)?;
@@ -107,8 +113,9 @@ fn fixed(tree: &Tree) -> Result<Option<Fixed>, Error> {
     let sides = SIDES.into_iter().find(|sides| sides.iter().all(|side| has(side)));
     let (Some(sides), Some(closids)) = (sides, closids) else { return Ok(None) };
     let last = sides[sides.len() - 1];
+    let least = info.caches.iter().map(|cache| cache.min_bits).max().unwrap_or(1);
     let cache = info.caches.into_iter().find(|cache| cache.resource == last);
-    Ok(cache.map(|cache| (cache, sides, closids, info.monitoring)))
+    Ok(cache.map(|cache| (cache, sides, closids, info.monitoring, least)))
 }
 
 /// What tells that `info` is to be read again.
@@ -164,18 +171,27 @@ fn domains(tree: &Tree, schemata: &Schemata, line: &str) -> Result<Vec<Found>, E
     Ok(found.collect())
 }
 
+/// A group's `schemata`; `None` if the group is gone.
+pub(super) fn schemata(tree: &Tree, group: &str) -> Result<Option<Schemata>, Error> {
+    let path = super::tree::of(group, "schemata");
+    let text = match tree.read(&path) {
+        Err(error) if error.is_gone() => return Ok(None),
+        text => text?,
+    };
+    Schemata::parse(&text).map(Some).map_err(|why| tree.misread(&path, why))
+}
+
 /// A group's masks of these lines; `None` if the group is gone.
 pub(super) fn masks(
     tree: &Tree,
     group: &str,
     sides: &[&'static str],
 ) -> Result<Option<Masks>, Error> {
-    let path = super::tree::of(group, "schemata");
-    let text = match tree.read(&path) {
-        Err(error) if error.is_gone() => return Ok(None),
-        text => text?,
-    };
-    let schemata = Schemata::parse(&text).map_err(|why| tree.misread(&path, why))?;
+    Ok(schemata(tree, group)?.map(|schemata| masks_in(&schemata, sides)))
+}
+
+/// The masks of these lines.
+pub(super) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
     let mut masks = Masks::new();
     for &side in sides {
         for (id, value) in schemata.line(side).into_iter().flat_map(|line| &line.domains) {
@@ -184,5 +200,5 @@ pub(super) fn masks(
             }
         }
     }
-    Ok(Some(masks))
+    masks
 }

@@ -71,9 +71,9 @@ impl Actuator {
 
     /// Puts new threads into a program's group, but those that are others'.
     pub(super) fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
-        let group = self.programs.get(&app).ok_or(Error::Unknown(app))?.group();
+        let mut group = self.programs.get(&app).ok_or(Error::Unknown(app))?.group();
         let theirs = self.others_threads(&group, tasks)?;
-        let (others, free): (Vec<i32>, Vec<i32>) =
+        let (mut others, free): (Vec<i32>, Vec<i32>) =
             tasks.iter().partition(|thread| theirs.contains_key(thread));
         let mut ours = free;
         let mut left = Vec::new();
@@ -83,6 +83,16 @@ impl Actuator {
             for thread in &others {
                 let group = theirs.get(thread);
                 tracing::info!(target: "fairways::actuate", app = app.0, thread, group, "{said}");
+            }
+        }
+        if self.settings.take_over && !self.settings.dry_run && !others.is_empty() {
+            let from = others.iter().filter_map(|thread| theirs.get(thread));
+            if self.make_ready(app, from)? {
+                group = self.programs.get(&app).ok_or(Error::Unknown(app))?.group();
+            } else {
+                // No class is free that could limit them so.
+                let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
+                left = std::mem::take(&mut others).into_iter().filter_map(of).collect();
             }
         }
         if self.settings.take_over {

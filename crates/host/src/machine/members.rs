@@ -171,7 +171,7 @@ impl Host {
                 if changes.domains {
                     self.survey();
                 }
-                if !changes.lost.is_empty() {
+                if !changes.lost.is_empty() || changes.limits {
                     self.apply_again();
                 }
             }

@@ -12,6 +12,7 @@ use fairways_needs::{Need, has};
 use fairways_resctrl::platform::{Kernel, Platform};
 
 use crate::common::{Host, Sleeper, can_mount, plan};
+use crate::limits::{is_no_looser, of_thread};
 
 /// Where the process that is killed finds its host, and the processes to manage.
 const FOLDER: &str = "FAIRWAYS_CRASH_FOLDER";
@@ -62,11 +63,15 @@ fn scenario() {
 /// A host with another manager, that has two of the processes.
 fn host(kernel: Kernel) -> (Host, [Sleeper; 3]) {
     let platform = Platform::broadwell().with_domains(2, 2).with_kernel(kernel);
+    host_of(platform, "L3:0=f;1=f\n")
+}
+
+fn host_of(platform: Platform, lines: &str) -> (Host, [Sleeper; 3]) {
     let mut host = Host::new(platform);
     host.settings.take_over = true;
     host.settings.confine_others = Some(2);
     let processes = [(); 3].map(|()| Sleeper::start());
-    host.group("COS1", "L3:0=f;1=f\n");
+    host.group("COS1", lines);
     fs::create_dir(host.path("COS1/mon_groups/m")).unwrap();
     for process in &processes[..2] {
         host.write("COS1/tasks", &process.id().to_string()).unwrap();
@@ -81,9 +86,13 @@ fn theirs(snapshot: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
 }
 
 fn killed_everywhere(kernel: Kernel) {
-    let (host, processes) = host(kernel);
+    let Platform { mb, l2, .. } = Platform::ice_lake();
+    let platform = Platform { mb, l2, ..Platform::broadwell() }.with_closids(16);
+    let lines = "L3:0=f;1=f\nMB:0=30;1=50\nL2:0=c;1=30\n";
+    let (host, processes) = host_of(platform.with_domains(2, 2).with_kernel(kernel), lines);
     let ids: Vec<String> = processes.iter().map(|process| process.id().to_string()).collect();
     let before = host.snapshot();
+    let (_, origin) = of_thread(&host, processes[0].id());
     let mut killed = 0;
     let mut points =
         CHANGES.iter().flat_map(|call| (1..=MOST).map(move |at| (call, at))).peekable();
@@ -103,6 +112,10 @@ fn killed_everywhere(kernel: Kernel) {
             .unwrap();
         let left = host.snapshot();
         assert_eq!(theirs(&left), theirs(&before), "killed before {call} {at}");
+        for process in &processes[..2] {
+            let (class, now) = of_thread(&host, process.id());
+            assert!(is_no_looser(&now, &origin), "killed before {call} {at}: {class}: {now}");
+        }
         if at % 2 == 0 {
             assert_eq!(restore(&host.settings).unwrap().left, [], "killed before {call} {at}");
         } else {

@@ -20,7 +20,7 @@ fn seen(targets: &[Target]) -> Vec<(Vec<u32>, Vec<u32>)> {
 fn one_domain_has_its_clusters() {
     let rooms = BTreeMap::from([(0, room(8, true))]);
     let plans = BTreeMap::from([(0, plan(&[(1, 0x0f), (2, 0xf0), (3, 0x0f)]))]);
-    let (targets, merged) = refine(&rooms, &plans, 4);
+    let (targets, merged) = refine(&rooms, &plans, &Carried::default(), 4);
     assert_eq!(seen(&targets), [(vec![0x0f], vec![1, 3]), (vec![0xf0], vec![2])]);
     assert_eq!(merged, 0);
 }
@@ -31,7 +31,7 @@ fn classes_are_the_common_refinement() {
     let first = plan(&[(1, 0x0f), (2, 0x0f), (3, 0xf0)]);
     let second = plan(&[(2, 0x03), (4, 0xfc)]);
     let plans = BTreeMap::from([(0, first), (8, second)]);
-    let (targets, _) = refine(&rooms, &plans, 4);
+    let (targets, _) = refine(&rooms, &plans, &Carried::default(), 4);
     let expected = [
         (vec![0x0f, 0x03], vec![2]),
         (vec![0x0f, 0xff], vec![1]),
@@ -45,7 +45,7 @@ fn classes_are_the_common_refinement() {
 fn the_two_that_differ_least_become_one() {
     let rooms = BTreeMap::from([(0, room(8, true))]);
     let plans = BTreeMap::from([(0, plan(&[(1, 0x01), (2, 0x06), (3, 0xf8), (4, 0xf8)]))]);
-    let (targets, merged) = refine(&rooms, &plans, 2);
+    let (targets, merged) = refine(&rooms, &plans, &Carried::default(), 2);
     assert_eq!(seen(&targets), [(vec![0x07], vec![1, 2]), (vec![0xf8], vec![3, 4])]);
     assert_eq!(merged, 1);
 }
@@ -62,7 +62,7 @@ fn programs_of_different_domains_keep_their_masks_in_few_classes() {
         let clusters = |domain: u32| (0..clusters).map(move |of| (app(domain, of), mask(of)));
         let plans: BTreeMap<u32, Plan> =
             (0..domains).map(|domain| (domain, clusters(domain).collect())).collect();
-        let (targets, merged) = refine(&rooms, &plans, 15);
+        let (targets, merged) = refine(&rooms, &plans, &Carried::default(), 15);
         assert!(targets.len() <= 15, "{}", targets.len());
         assert_eq!(merged, 0, "{domains} domains");
         for (domain, plan) in &plans {
@@ -85,7 +85,7 @@ fn hundreds_of_classes_that_all_differ_are_merged_at_once() {
     let plans: BTreeMap<u32, Plan> =
         (0..24).map(|domain| (domain, (0..192).map(|at| app(at, domain)).collect())).collect();
     let began = std::time::Instant::now();
-    let (targets, merged) = refine(&rooms, &plans, 15);
+    let (targets, merged) = refine(&rooms, &plans, &Carried::default(), 15);
     assert_eq!((targets.len(), targets.iter().map(|of| of.members.len()).sum()), (15, 192));
     assert_eq!(merged, 192 - 15);
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
@@ -95,7 +95,7 @@ fn hundreds_of_classes_that_all_differ_are_merged_at_once() {
 fn a_plan_for_another_offer_keeps_what_is_left_of_it() {
     let rooms = BTreeMap::from([(0, Room { ways: WayMask::from_bits(0xf0), ..room(8, true) })]);
     let plans = BTreeMap::from([(0, plan(&[(1, 0x3c), (2, 0x0f)]))]);
-    let (targets, _) = refine(&rooms, &plans, 4);
+    let (targets, _) = refine(&rooms, &plans, &Carried::default(), 4);
     assert_eq!(seen(&targets), [(vec![0x30], vec![1]), (vec![0xf0], vec![2])]);
 }
 
@@ -128,7 +128,7 @@ proptest! {
             let mask = WayMask::span(lowest, width.min(12 - lowest));
             plans.entry(domain % domains).or_default().insert(AppId(app), mask);
         }
-        let (targets, merged) = refine(&rooms, &plans, most);
+        let (targets, merged) = refine(&rooms, &plans, &Carried::default(), most);
         prop_assert!(targets.len() <= most);
         for (domain, plan) in &plans {
             for (app, mask) in plan {
@@ -142,6 +142,6 @@ proptest! {
                 prop_assert_eq!(got.bits() & !0xfff, 0);
             }
         }
-        prop_assert_eq!(refine(&rooms, &plans, most), (targets, merged), "always the same");
+        prop_assert_eq!(refine(&rooms, &plans, &Carried::default(), most), (targets, merged), "always the same");
     }
 }
