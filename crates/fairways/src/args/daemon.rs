@@ -12,7 +12,7 @@ pub(crate) struct HostFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// A program: NAME=SELECTOR, a selector being unit:, cgroup:, container:, pod:, process: or pid: and what; NAME.*=SELECTOR where
+    /// A program: NAME=SELECTOR, a selector being unit:, user-unit:, cgroup:, container:, pod:, process: or pid: and what; NAME.*=SELECTOR where
     /// every match is a program of its own; may be given more than once, and replaces those of the configuration
     #[arg(long, value_name = "NAME=SELECTOR")]
     pub(crate) program: Vec<String>,

@@ -75,10 +75,13 @@ fn direct(wanted: &Wanted, path: &str, pods: &Pods) -> Option<String> {
                 }
             }
         }
-        Selector::Unit(pattern) => {
+        Selector::Unit(pattern) | Selector::UserUnit(pattern) => {
             // systemd puts `_` before a name that the kernel's files could have (cg_escape of its cgroup-util.c).
             let unit = name.strip_prefix('_').unwrap_or(name);
-            let here = glob::matches(pattern, unit) && ancestors(path).all(holds_units);
+            let users = matches!(wanted.selector, Selector::UserUnit(_));
+            let here = glob::matches(pattern, unit)
+                && ancestors(path).all(|name| name.ends_with(".slice") || is_users_manager(name))
+                && ancestors(path).any(is_users_manager) == users;
             here.then(|| path.to_owned())
         }
         Selector::Container(id) => {
@@ -94,7 +97,7 @@ fn direct(wanted: &Wanted, path: &str, pods: &Pods) -> Option<String> {
             let uid = pod_uid(name)?.replace('_', "-");
             pods.is(&uid, namespace, pattern).then_some(uid)
         }
-        Selector::Process(_) | Selector::Pid(_) => None,
+        Selector::Process { .. } | Selector::Pid(_) => None,
     }
 }
 
@@ -102,9 +105,9 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     parent(path).unwrap_or("/").split('/').filter(|name| !name.is_empty())
 }
 
-/// Whether systemd, of the system or of a user, puts units below a cgroup of that name; one in a container is not of this host.
-fn holds_units(name: &str) -> bool {
-    name.ends_with(".slice") || (name.starts_with("user@") && name.ends_with(".service"))
+/// Whether it is the unit in which a user's systemd runs. Below it the user makes cgroups of any name.
+fn is_users_manager(name: &str) -> bool {
+    name.starts_with("user@") && name.ends_with(".service")
 }
 
 /// The id of the container whose cgroup has that name: `docker-ID.scope`, `cri-containerd-ID.scope`, `crio-ID.scope`,
@@ -196,9 +199,32 @@ mod tests {
             "/system.slice/_cpu.service",
         ];
         let of = tops(&[wanted("unit:web@?.service", true)], &paths);
-        assert_eq!(of.len(), 3, "{of:?}");
+        assert_eq!(of, [(0, paths[3].to_owned()), (0, paths[2].to_owned())]);
+        let user = tops(&[wanted("user-unit:web@?", true)], &paths);
+        assert_eq!(user, [(0, paths[4].to_owned())]);
         assert_eq!(tops(&[wanted("unit:cpu", false)], &paths), [(0, paths[6].to_owned())]);
         assert_eq!(tops(&[wanted("unit:system.slice", false)], &paths), [(0, paths[1].to_owned())]);
+    }
+
+    #[test]
+    fn a_user_makes_no_unit_of_the_system() {
+        let manager = "/user.slice/user-1000.slice/user@1000.service";
+        let real = "/system.slice/redis-server.service";
+        let fakes = [
+            "/app.slice/redis-server.service",
+            "/redis-server.service",
+            "/system.slice/redis-server.service",
+            "/app.slice/user@0.service/system.slice/redis-server.service",
+        ]
+        .map(|below| format!("{manager}{below}"));
+        let paths: Vec<&str> = fakes.iter().map(String::as_str).chain([manager, real]).collect();
+        let unit = wanted("unit:redis-server", true);
+        assert_eq!(tops(std::slice::from_ref(&unit), &paths), [(0, real.to_owned())]);
+        let theirs = wanted("user-unit:redis-server", true);
+        let of = tops(&[unit, theirs], &paths);
+        assert_eq!(of.iter().filter(|(at, _)| *at == 1).count(), fakes.len());
+        // What runs in the manager itself is a unit of the system.
+        assert_eq!(tops(&[wanted("unit:user@1000", false)], &paths), [(0, manager.to_owned())]);
     }
 
     #[test]

@@ -29,11 +29,13 @@ mod selector;
 mod table;
 mod tasks;
 mod tree;
+mod user;
 
 use std::path::PathBuf;
 
 pub use known::Programs;
 pub use selector::{Selector, SelectorError};
+pub use user::User;
 
 /// Where the kernel's files are.
 #[derive(Clone, Debug, PartialEq, Eq)]

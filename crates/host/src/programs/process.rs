@@ -109,6 +109,19 @@ impl Proc {
         Some(text.rsplit('/').next().unwrap_or(&text).to_owned())
     }
 
+    /// Whether a process is that user's alone: by the real, the effective and the saved number. Of a program that is set-uid, the
+    /// effective one is not who started and named it. No, if it is gone or this user may not see.
+    pub(super) fn is_of(&self, pid: i32, user: u32) -> bool {
+        let path = self.root.join(pid.to_string()).join("status");
+        let Ok(text) = std::fs::read(path) else { return false };
+        let text = String::from_utf8_lossy(&text);
+        let Some(ids) = text.lines().find_map(|line| line.strip_prefix("Uid:")) else {
+            return false;
+        };
+        let ids: Vec<_> = ids.split_ascii_whitespace().map(str::parse::<u32>).collect();
+        ids.len() >= 3 && ids[..3].iter().all(|id| *id == Ok(user))
+    }
+
     /// Adds the threads of a process, none if it is gone.
     pub(super) fn threads(&self, pid: i32, threads: &mut Vec<i32>) -> io::Result<()> {
         let path = self.root.join(pid.to_string()).join("task");

@@ -3,15 +3,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How a program is found. As text: `cgroup:/a/b`, `unit:nginx.service`, `container:ab12`, `pod:UID`,
-/// `pod:NAMESPACE/NAME`, `process:mlr*`, `pid:123`.
+use super::user::User;
+
+/// How a program is found. As text: `cgroup:/a/b`, `unit:nginx.service`, `user-unit:web.service`, `container:ab12`, `pod:UID`,
+/// `pod:NAMESPACE/NAME`, `process:mlr*`, `process:redis-server,user=redis`, `pid:123`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Selector {
     /// A cgroup and all below it, by its path from the root of the hierarchy; each part may have `*` and `?`.
     Cgroup(String),
-    /// A systemd unit, of the system or of a user, as systemctl prints it (`web@1.service`); it may have `*` and `?`. Without a
-    /// unit's suffix it is a service.
+    /// A unit of the system's systemd, as systemctl prints it (`web@1.service`); it may have `*` and `?`. Without a unit's suffix it
+    /// is a service. Of a user's manager it is not: any user names units as they like.
     Unit(String),
+    /// A unit of any user's systemd, by the same names.
+    UserUnit(String),
     /// A container of Docker, containerd, CRI-O or Podman, by the beginning of its id; `*` is every container.
     Container(String),
     /// A Kubernetes pod, by its UID.
@@ -25,7 +29,12 @@ pub enum Selector {
     },
     /// Processes by a pattern with `*` and `?` of their command (the 15 bytes that the kernel keeps) or of the file name in
     /// `argv[0]`, and all that they fork.
-    Process(String),
+    Process {
+        /// Of the name, which any process gives itself.
+        pattern: String,
+        /// Who runs those that are meant; without it, anybody.
+        user: Option<User>,
+    },
     /// The process that has this number when it is first looked for, and all that it forks.
     Pid(i32),
 }
@@ -51,7 +60,7 @@ impl Selector {
 
     /// Whether it selects cgroups, rather than processes.
     pub(super) const fn of_cgroups(&self) -> bool {
-        !matches!(self, Self::Process(_) | Self::Pid(_))
+        !matches!(self, Self::Process { .. } | Self::Pid(_))
     }
 }
 
@@ -70,7 +79,7 @@ impl FromStr for Selector {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = |expected| SelectorError { text: text.to_owned(), expected };
-        let kinds = "`cgroup:/PATH`, `unit:NAME`, `container:ID`, `pod:UID`, `pod:NAMESPACE/NAME`, `process:PATTERN` or `pid:NUMBER`";
+        let kinds = "`cgroup:/PATH`, `unit:NAME`, `user-unit:NAME`, `container:ID`, `pod:UID`, `pod:NAMESPACE/NAME`, `process:PATTERN`, `process:PATTERN,user=USER` or `pid:NUMBER`";
         let (kind, value) = text.split_once(':').ok_or_else(|| error(kinds))?;
         if value.is_empty() || value.chars().any(char::is_control) {
             return Err(error("something printable after the colon"));
@@ -90,12 +99,13 @@ impl FromStr for Selector {
                     )),
                 }
             }
-            "unit" if value.contains('/') => {
+            "unit" | "user-unit" if value.contains('/') => {
                 Err(error("the name of a systemd unit, without a path"))
             }
-            "unit" => {
+            "unit" | "user-unit" => {
                 let whole = UNIT_SUFFIXES.iter().any(|suffix| value.ends_with(suffix));
-                Ok(Self::Unit(if whole { value.to_owned() } else { format!("{value}.service") }))
+                let name = if whole { value.to_owned() } else { format!("{value}.service") };
+                Ok(if kind == "unit" { Self::Unit(name) } else { Self::UserUnit(name) })
             }
             "container" => {
                 let id = value.to_ascii_lowercase();
@@ -129,7 +139,22 @@ impl FromStr for Selector {
             "process" if value.contains('/') => {
                 Err(error("a pattern of a command's name, without a path"))
             }
-            "process" => Ok(Self::Process(value.to_owned())),
+            "process" => {
+                let (pattern, user) = match value.rsplit_once(",user=") {
+                    Some(("", _)) => {
+                        return Err(error("a pattern of a command's name before `,user=`"));
+                    }
+                    Some((pattern, user)) => {
+                        let known = User::find(user);
+                        let known = known.ok_or_else(|| {
+                            error("after `user=` a name in /etc/passwd or a number of a user")
+                        })?;
+                        (pattern, Some(known))
+                    }
+                    None => (value, None),
+                };
+                Ok(Self::Process { pattern: pattern.to_owned(), user })
+            }
             "pid" => match value.parse() {
                 Ok(pid) if pid > 0 => Ok(Self::Pid(pid)),
                 _ => Err(error("the number of a process, from 1")),
@@ -144,10 +169,14 @@ impl fmt::Display for Selector {
         match self {
             Self::Cgroup(path) => write!(f, "cgroup:{path}"),
             Self::Unit(name) => write!(f, "unit:{name}"),
+            Self::UserUnit(name) => write!(f, "user-unit:{name}"),
             Self::Container(id) => write!(f, "container:{id}"),
             Self::Pod(uid) => write!(f, "pod:{uid}"),
             Self::PodsOf { namespace, name } => write!(f, "pod:{namespace}/{name}"),
-            Self::Process(pattern) => write!(f, "process:{pattern}"),
+            Self::Process { pattern, user: None } => write!(f, "process:{pattern}"),
+            Self::Process { pattern, user: Some(user) } => {
+                write!(f, "process:{pattern},user={user}")
+            }
             Self::Pid(pid) => write!(f, "pid:{pid}"),
         }
     }
@@ -172,6 +201,11 @@ mod tests {
             "pod:kube-*/*",
             "process:mlr*",
             "process:a:b",
+            "process:a,b",
+            "process:redis-server,user=root",
+            "process:redis*,user=4294967294",
+            "process:a,user=b,user=7",
+            "user-unit:web@1.service",
             "pid:123",
         ] {
             let selector: Selector = text.parse().expect(text);
@@ -207,6 +241,13 @@ mod tests {
             "pod:Web/a",
             "pod:web/a_b",
             "process:/bin/sh",
+            "process:a,user=",
+            "process:,user=root",
+            "process:a,user=no such user",
+            "process:a,user=-1",
+            "process:a,user=4294967295",
+            "process:a,user=4294967296",
+            "user-unit:a/b",
             "pid:0",
             "pid:-1",
             "pid:99999999999",
@@ -222,7 +263,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".*", kind in "cgroup|unit|container|pod|process|pid") {
+        fn any_text_is_read_or_refused(text in ".*", kind in "cgroup|unit|user-unit|container|pod|process|pid") {
             for text in [text.clone(), format!("{kind}:{text}")] {
                 if let Ok(selector) = text.parse::<Selector>() {
                     proptest::prop_assert_eq!(selector.to_string().parse(), Ok(selector));

@@ -275,20 +275,29 @@ impl Table {
             return *direct;
         }
         let mut argument = None;
+        let mut may_come = false;
         let direct = wanted.iter().enumerate().position(|(at, wanted)| match &wanted.selector {
             Selector::Pid(_) => {
                 self.bound.get(at) == Some(&Some(Bound::To((stat.start, stat.pid))))
             }
-            Selector::Process(pattern) => {
+            Selector::Process { pattern, user } => {
                 let argument = &mut argument;
-                glob::matches(pattern, &stat.comm)
+                let named = glob::matches(pattern, &stat.comm)
                     || argument
                         .get_or_insert_with(|| proc.first_argument(stat.pid))
                         .as_ref()
-                        .is_some_and(|argument| glob::matches(pattern, argument))
+                        .is_some_and(|argument| glob::matches(pattern, argument));
+                let of = named && user.as_ref().is_none_or(|user| proc.is_of(stat.pid, user.id()));
+                may_come |= named && !of;
+                of
             }
             _ => false,
         });
+        if may_come {
+            // A service starts as root and becomes its user later, under the same name.
+            self.names.remove(&stat.pid);
+            return direct;
+        }
         self.names.insert(stat.pid, (stat.start, stat.comm.clone(), direct));
         direct
     }

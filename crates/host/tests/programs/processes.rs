@@ -106,3 +106,30 @@ fn the_cpus_are_those_that_any_thread_may_use() {
     let cpus = programs.cpus(there.0["web"]).expect("readable");
     assert_eq!(cpus.iter().collect::<Vec<_>>(), [0, 1, 70]);
 }
+
+#[test]
+fn a_name_counts_with_its_user_only_who_may_come_later() {
+    let host = Host::new(&[]);
+    let status = |pid: i32, ids: &str| {
+        let path = host.roots().proc.join(format!("{pid}/status"));
+        std::fs::write(path, format!("Name:\tcache\nUid:\t{ids}\n")).expect("status");
+    };
+    for pid in [20, 21, 22] {
+        host.process(&process(pid, 5, 1, "cache"));
+    }
+    status(20, "7\t7\t7\t7");
+    // A set-uid program of that user, which another started and named.
+    status(21, "9\t7\t7\t7");
+    // 22 says nothing of its user, as where proc is mounted with hidepid.
+    let list = vec![wanted("cache", "process:cache,user=7"), wanted("all", "process:c*")];
+    let mut programs = host.programs(list);
+    let mut there = There::default();
+    assert_eq!(there.look(&mut programs), ["+cache", "+all"]);
+    assert_eq!(there.tasks(&mut programs, "cache"), [20]);
+    assert_eq!(there.tasks(&mut programs, "all"), [21, 22]);
+    status(22, "0\t0\t0\t0");
+    assert_eq!(there.look(&mut programs), [""; 0]);
+    status(22, "7\t7\t7\t7");
+    assert_eq!(there.look(&mut programs), [""; 0]);
+    assert_eq!(there.tasks(&mut programs, "cache"), [20, 22], "a service drops privileges");
+}
