@@ -13,6 +13,8 @@ mod emulated;
 mod exit;
 mod explain;
 mod export;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod journal;
 mod man;
 mod optimum;

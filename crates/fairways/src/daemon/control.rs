@@ -105,7 +105,8 @@ fn welcome(stream: UnixStream, clients: &Clients, watched: &Arc<Mutex<Watched>>)
     });
 }
 
-fn attend(stream: &UnixStream, watched: &Mutex<Watched>) -> io::Result<()> {
+/// Answers a client's requests until it breaks off.
+pub(super) fn attend(stream: &UnixStream, watched: &Mutex<Watched>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream);

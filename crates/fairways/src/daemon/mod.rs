@@ -3,6 +3,8 @@
 mod ask;
 mod clients;
 mod control;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzed;
 mod journals;
 mod logging;
 mod metrics;

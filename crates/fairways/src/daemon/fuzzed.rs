@@ -1,0 +1,50 @@
+//! Any bytes at the daemon's sockets, on either side.
+
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+use fairways_core::is_plain;
+use parking_lot::Mutex;
+
+use super::control::{Response, attend};
+use super::report;
+use crate::plain::Plain;
+use crate::status::Watched;
+
+/// What a client sends to the control socket: each answer is a line of JSON, and says an error where nothing else was asked for.
+pub(crate) fn request(bytes: &[u8]) {
+    // As many as the socket takes before anybody reads.
+    let bytes = &bytes[..bytes.len().min(1 << 14)];
+    let (mut client, server) = UnixStream::pair().expect("two sockets");
+    client.write_all(bytes).expect("room for it");
+    client.shutdown(Shutdown::Write).expect("it is open");
+    let answers = std::thread::spawn(move || {
+        let mut text = String::new();
+        // It may break off before all was read.
+        let _ = client.read_to_string(&mut text);
+        text
+    });
+    let _ = attend(&server, &Mutex::new(Watched::default()));
+    drop(server);
+    let text = answers.join().expect("it reads");
+    assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");
+    for line in text.lines() {
+        let answer: Response = serde_json::from_str(line).expect("an answer");
+        if let Response::Error(why) = answer {
+            assert!(why.starts_with("expected "), "{why}");
+        }
+    }
+}
+
+/// What somebody who poses as the daemon answers: what is shown of it does nothing to a terminal.
+pub(crate) fn answer(bytes: &[u8]) {
+    let Ok(Response::Status(status)) = serde_json::from_slice(bytes) else { return };
+    let mut shown = Vec::new();
+    // As standard output is written.
+    let mut out = Plain::new(&mut shown);
+    report::print(&status, false, &mut out).expect("a vector takes everything");
+    let shown = String::from_utf8(shown).expect("text");
+    let hostile = shown.chars().find(|&letter| !is_plain(letter) && letter != '\n');
+    assert_eq!(hostile, None, "{shown:?}");
+}

@@ -1,0 +1,86 @@
+//! What fuzz targets call, and the tests that run their corpora again (fuzz/README.md). Each panics where a promise is broken.
+
+use std::io::Write as _;
+
+use crate::config;
+use crate::journal::Followed;
+
+pub use self::sockets::{answer, request};
+
+mod sockets {
+    /// Any bytes at the control socket.
+    pub fn request(bytes: &[u8]) {
+        crate::daemon::fuzzed::request(bytes);
+    }
+
+    /// Any bytes as the daemon's answer.
+    pub fn answer(bytes: &[u8]) {
+        crate::daemon::fuzzed::answer(bytes);
+    }
+}
+
+/// Any bytes as the daemon's configuration: what is accepted is written and read again the same, and what is not is told in a line
+/// for each mistake.
+pub fn configuration(bytes: &[u8]) {
+    let file = file_of(bytes);
+    match config::load(Some(file.path())) {
+        Ok((config, _)) => {
+            let text = toml::to_string(&config).expect("it can be written");
+            let again = file_of(text.as_bytes());
+            let again = config::load(Some(again.path())).expect("what was written is accepted").0;
+            assert_eq!(again, config);
+        }
+        Err(errors) => {
+            assert!(!errors.is_empty());
+            errors.iter().for_each(|error| is_a_line(error));
+        }
+    }
+}
+
+/// Any bytes as a journal: it is followed to its end, or to a mistake that is told in a line.
+pub fn journal(bytes: &[u8]) {
+    let file = file_of(bytes);
+    let told = Followed::open(file.path()).and_then(|mut journal| {
+        while journal.step()? {}
+        Ok(())
+    });
+    if let Err(why) = told {
+        is_a_line(&why.to_string());
+    }
+}
+
+fn is_a_line(text: &str) {
+    // What is not plain in it is replaced where it is shown.
+    assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
+}
+
+fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(bytes).expect("room for it");
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_corpora::run;
+
+    #[test]
+    fn configurations() {
+        run("configuration", 100, super::configuration);
+    }
+
+    #[test]
+    fn journals() {
+        run("journal", 100, super::journal);
+    }
+
+    #[test]
+    fn requests() {
+        run("request", 20, super::request);
+    }
+
+    #[test]
+    fn answers() {
+        run("answer", 50, super::answer);
+    }
+}
