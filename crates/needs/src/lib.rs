@@ -52,6 +52,12 @@ pub fn has(test: &str, needs: &[Need]) -> bool {
     false
 }
 
+/// From here on files and folders of this process, and of those that it starts, can be written by their owner alone:
+/// others are refused as configurations.
+pub fn keep_to_owner() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+}
+
 /// Says that `test` is skipped, and why.
 ///
 /// # Panics

@@ -43,6 +43,7 @@ impl Machine {
 
     /// One whose clock is `lockstep` or `paced`.
     pub(crate) fn by_clock(clock: &str, programs: &str, more: &[&str]) -> Self {
+        fairways_needs::keep_to_owner();
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("resctrl");
         fs::create_dir(&root).unwrap();

@@ -46,6 +46,7 @@ fn run_by(
         skip(&page.name, "as root nothing is run but in namespaces of its own");
         return Ok(());
     }
+    fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().canonicalize().unwrap();
     fs::create_dir(at.join("bin")).unwrap();

@@ -24,6 +24,7 @@ fn threads_are_told_with_their_scheduler() {
     if !has("scheduling", &[Need::Root]) {
         return;
     }
+    fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (one, other) = (Sleeper::start(), Sleeper::start());

@@ -149,6 +149,7 @@ fn installed_pages_link_to_what_is_there() {
 
 /// What the .deb installs.
 fn unpacked() -> tempfile::TempDir {
+    fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let mut dpkg = Command::new("dpkg-deb");
     dpkg.arg("--extract").arg(in_folder(&packages().now, "deb")).arg(folder.path());
@@ -180,6 +181,7 @@ fn what_packages_cannot_be_made_of_is_told_in_a_line() {
 #[test]
 fn the_installed_configuration_is_right() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/fairways.toml");
+    fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let show = |text: &str| {
         let path = folder.path().join("fairways.toml");

@@ -37,6 +37,7 @@ pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
     pub(crate) fn new() -> Self {
+        fairways_needs::keep_to_owner();
         Self(tempfile::tempdir().unwrap())
     }
 

@@ -33,6 +33,7 @@ const SHIFT: u8 = 1;
 fn policies_schedule_in_a_kernel_with_sched_ext() {
     const TEST: &str = "policies_schedule_in_a_kernel_with_sched_ext";
     let Some(lab) = required(TEST, Kernel::Sid) else { return };
+    fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let (tests, daemon) =
         (std::env::current_exe().unwrap(), assert_cmd::cargo::cargo_bin("fairways"));
