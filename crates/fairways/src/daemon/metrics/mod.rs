@@ -10,6 +10,7 @@ mod page;
 mod plain;
 mod process;
 mod server;
+mod stream;
 
 use std::io;
 use std::sync::Arc;

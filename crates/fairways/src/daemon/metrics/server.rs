@@ -1,28 +1,39 @@
-//! Who asks is let in, heard and answered, and never waited for long.
+//! Clients are let in, heard and answered, and none is waited for long.
+//!
+//! One thread lets everybody in and waits for all requests at once: a connection on which nothing comes costs a descriptor, and gives
+//! way to newer ones. It answers itself whether the daemon is well, so that nobody can keep that from a probe. Pages are made and sent
+//! by threads of their own.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::net::TcpListener;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use super::http::{Answer, LONGEST, respond};
+use super::stream::{Listener, Stream};
 use crate::config::Listen;
 use crate::daemon::clients::Clients;
 use crate::daemon::socket;
 
-/// No more clients are served at a time: a Prometheus or two, and who looks.
+/// No more pages are made and sent at a time: for a Prometheus or two, and whoever looks.
 const MOST: usize = 16;
+
+/// No more connections wait for their request to come: of more, the one that has waited longest is closed.
+const WAITING: usize = 128;
 
 /// A request's head has come in this time, and an answer is taken.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait where no client can be let in.
+/// How long to wait where no client can be let in, and how often to look whether it is over.
 const RETRY: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_secs(1);
 
 /// So much that a client still sends is read, so that it sees why it was turned away.
 const REST: usize = 1 << 16;
@@ -50,24 +61,19 @@ impl Server {
             Listen::Tcp(address) => {
                 let listener = TcpListener::bind(address)?;
                 let at = Listen::Tcp(listener.local_addr()?);
-                (Listener::Tcp(listener), at, None)
+                (Listener::bind_tcp(listener)?, at, None)
             }
             Listen::Unix(path) => {
-                let listener = socket::bind(path, 0o666)?;
-                (Listener::Unix(listener), at.clone(), Some(path.clone()))
+                let listener = Listener::bind_unix(socket::bind(path, 0o666)?)?;
+                (listener, at.clone(), Some(path.clone()))
             }
         };
         let (listener, over) = (Arc::new(listener), Arc::new(AtomicBool::new(false)));
         let (accepting, ends) = (Arc::clone(&listener), Arc::clone(&over));
         let serve = move || {
-            let clients = Clients::default();
+            let mut door = Door { pages, clients: Clients::default(), waiting: Vec::new() };
             while !ends.load(Ordering::Relaxed) {
-                match accepting.accept() {
-                    Ok(stream) => welcome(stream, &clients, &pages),
-                    // Out of descriptors, say. Clients wait meanwhile.
-                    Err(_) if !ends.load(Ordering::Relaxed) => std::thread::sleep(RETRY),
-                    Err(_) => {}
-                }
+                door.turn(&accepting);
             }
         };
         let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(serve)?;
@@ -93,26 +99,154 @@ impl Drop for Server {
     }
 }
 
-/// Attends to a client on a thread of its own, or turns it away.
-fn welcome(stream: Stream, clients: &Clients, pages: &Pages) {
-    let Some(place) = clients.enter(MOST) else {
-        let answer = Answer::error(503, &format!("expected at most {MOST} clients at a time"));
-        // There is room for so little, or the client has gone.
-        let _ = stream.set_timeout(Duration::from_millis(1));
-        let _ = (&stream).write_all(&answer.bytes());
-        return;
-    };
-    let pages = Arc::clone(pages);
-    // Without a thread it is turned away.
-    let _ = std::thread::Builder::new().name("scrape".to_owned()).spawn(move || {
-        let _place = place;
-        // A client that breaks off has seen enough.
-        let _ = attend(&stream, &*pages);
-    });
+/// A connection whose request has not come as a whole.
+struct Waiting {
+    stream: Stream,
+    came: Vec<u8>,
+    until: Instant,
 }
 
-fn attend(stream: &Stream, pages: &dyn Fn(&str, &str) -> Option<Answer>) -> io::Result<()> {
-    let answer = hear(stream, pages)?;
+/// What becomes of a connection.
+enum Heard {
+    /// There is more to come.
+    Nothing,
+    /// The client broke off.
+    Gone,
+    /// A request for a page, or what is none.
+    Request,
+    /// Whether the daemon is well is asked.
+    Health(Answer),
+}
+
+/// Where connections wait for their requests; the oldest comes first.
+struct Door {
+    pages: Pages,
+    clients: Clients,
+    waiting: Vec<Waiting>,
+}
+
+impl Door {
+    /// Waits until something comes, and sees to it.
+    fn turn(&mut self, listener: &Listener) {
+        let now = Instant::now();
+        let first = self.waiting.first().map(|first| first.until.saturating_duration_since(now));
+        let patience = Timespec::try_from(first.map_or(LOOK, |first| first.min(LOOK))).ok();
+        let mut polled = vec![PollFd::new(listener, PollFlags::IN)];
+        polled.extend(self.waiting.iter().map(|of| PollFd::new(&of.stream, PollFlags::IN)));
+        if poll(&mut polled, patience.as_ref()).is_err() {
+            return;
+        }
+        let came: Vec<bool> = polled.iter().map(|of| !of.revents().is_empty()).collect();
+        drop(polled);
+        let (is_new, came) =
+            came.split_first().map_or((false, &[][..]), |(new, came)| (*new, came));
+        self.hear(came);
+        if is_new {
+            self.let_in(listener);
+        }
+        let now = Instant::now();
+        let late = self.waiting.partition_point(|of| of.until <= now);
+        for late in self.waiting.drain(..late) {
+            let why = format!("expected a request within {} s", PATIENCE.as_secs());
+            reply(&late.stream, &Answer::error(408, &why));
+        }
+    }
+
+    /// Lets everybody in who is there.
+    fn let_in(&mut self, listener: &Listener) {
+        for _ in 0..WAITING {
+            match listener.accept() {
+                Ok(stream) => {
+                    if stream.set_waits(false).is_err() {
+                        continue;
+                    }
+                    if self.waiting.len() >= WAITING {
+                        self.waiting.remove(0);
+                    }
+                    let until = Instant::now() + PATIENCE;
+                    self.waiting.push(Waiting { stream, came: Vec::new(), until });
+                }
+                Err(why) if why.kind() == ErrorKind::WouldBlock => return,
+                // Out of descriptors, say.
+                Err(_) if self.waiting.is_empty() => return std::thread::sleep(RETRY),
+                Err(_) => drop(self.waiting.remove(0)),
+            }
+        }
+    }
+
+    /// Reads what has come, and answers what was asked.
+    fn hear(&mut self, came: &[bool]) {
+        let ready = came.iter().enumerate().filter(|(_, came)| **came);
+        // From the last on, as those that are done with are taken out.
+        for (index, _) in ready.rev() {
+            let heard = heard(&mut self.waiting[index], &self.pages);
+            if matches!(heard, Heard::Nothing) {
+                continue;
+            }
+            let Waiting { stream, came, .. } = self.waiting.remove(index);
+            match heard {
+                Heard::Health(answer) => reply(&stream, &answer),
+                Heard::Request => self.welcome(stream, came),
+                Heard::Nothing | Heard::Gone => {}
+            }
+        }
+    }
+
+    /// Answers a request on a thread of its own, or turns it away.
+    fn welcome(&self, stream: Stream, request: Vec<u8>) {
+        let Some(place) = self.clients.enter(MOST) else {
+            let why = format!("expected at most {MOST} clients at a time");
+            return reply(&stream, &Answer::error(503, &why));
+        };
+        let pages = Arc::clone(&self.pages);
+        // Without a thread it is turned away.
+        let _ = std::thread::Builder::new().name("scrape".to_owned()).spawn(move || {
+            let _place = place;
+            if let Some(answer) = respond(&request, &*pages) {
+                // A client that breaks off has seen enough.
+                let _ = send(&stream, &answer);
+            }
+        });
+    }
+}
+
+/// What has come on a connection, as far as it can be read now.
+fn heard(of: &mut Waiting, pages: &Pages) -> Heard {
+    let mut part = [0; 2048];
+    loop {
+        let got = match (&of.stream).read(&mut part) {
+            Ok(0) => return Heard::Gone,
+            Ok(got) => got,
+            Err(why) if why.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
+            Err(why) if why.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => return Heard::Gone,
+        };
+        let room = LONGEST - of.came.len();
+        of.came.extend_from_slice(&part[..got.min(room)]);
+        let asks_health = Cell::new(false);
+        let answer = respond(&of.came, &|path, accept| {
+            asks_health.set(["/healthz", "/readyz"].contains(&path));
+            // Pages are made where nobody waits for them.
+            asks_health.get().then(|| pages(path, accept)).flatten()
+        });
+        match answer {
+            None => {}
+            Some(answer) if asks_health.get() => return Heard::Health(answer),
+            Some(_) => return Heard::Request,
+        }
+    }
+}
+
+/// Sends a short answer without waiting: there is room for so little, or the client is gone.
+fn reply(stream: &Stream, answer: &Answer) {
+    let mut stream = stream;
+    let _ = stream.write(&answer.bytes());
+    let _ = stream.finish();
+}
+
+/// Sends an answer to a client that takes it in time.
+fn send(stream: &Stream, answer: &Answer) -> io::Result<()> {
+    stream.set_waits(true)?;
     let bytes = answer.bytes();
     let (until, mut rest) = (Instant::now() + PATIENCE, &bytes[..]);
     while !rest.is_empty() {
@@ -135,119 +269,4 @@ fn attend(stream: &Stream, pages: &dyn Fn(&str, &str) -> Option<Answer>) -> io::
         }
     }
     Ok(())
-}
-
-/// Waits for a request, and answers it.
-fn hear(stream: &Stream, pages: &dyn Fn(&str, &str) -> Option<Answer>) -> io::Result<Answer> {
-    let (until, mut came) = (Instant::now() + PATIENCE, Vec::new());
-    let mut part = [0; 2048];
-    loop {
-        let got = match stream.wait_until(until).and_then(|()| (&*stream).read(&mut part)) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(got) => got,
-            Err(why) if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                let why = format!("expected a request within {} s", PATIENCE.as_secs());
-                return Ok(Answer::error(408, &why));
-            }
-            Err(why) if why.kind() == ErrorKind::Interrupted => continue,
-            Err(why) => return Err(why),
-        };
-        let room = LONGEST - came.len();
-        came.extend_from_slice(&part[..got.min(room)]);
-        if let Some(answer) = respond(&came, pages) {
-            return Ok(answer);
-        }
-    }
-}
-
-enum Listener {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
-impl Listener {
-    fn accept(&self) -> io::Result<Stream> {
-        match self {
-            Self::Tcp(of) => of.accept().map(|(stream, _)| Stream::Tcp(stream)),
-            Self::Unix(of) => of.accept().map(|(stream, _)| Stream::Unix(stream)),
-        }
-    }
-
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(of) => of.as_fd(),
-            Self::Unix(of) => of.as_fd(),
-        }
-    }
-}
-
-enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Stream {
-    /// Nothing takes longer from now on than until then.
-    fn wait_until(&self, until: Instant) -> io::Result<()> {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        self.set_timeout(left)
-    }
-
-    fn set_timeout(&self, time: Duration) -> io::Result<()> {
-        match self {
-            Self::Tcp(of) => {
-                of.set_read_timeout(Some(time))?;
-                of.set_write_timeout(Some(time))
-            }
-            Self::Unix(of) => {
-                of.set_read_timeout(Some(time))?;
-                of.set_write_timeout(Some(time))
-            }
-        }
-    }
-
-    /// Nothing more is sent.
-    fn finish(&self) -> io::Result<()> {
-        match self {
-            Self::Tcp(of) => of.shutdown(Shutdown::Write),
-            Self::Unix(of) => of.shutdown(Shutdown::Write),
-        }
-    }
-}
-
-impl Read for &Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Tcp(of) => {
-                let mut of = of;
-                of.read(buffer)
-            }
-            Stream::Unix(of) => {
-                let mut of = of;
-                of.read(buffer)
-            }
-        }
-    }
-}
-
-impl Write for &Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Stream::Tcp(of) => {
-                let mut of = of;
-                of.write(bytes)
-            }
-            Stream::Unix(of) => {
-                let mut of = of;
-                of.write(bytes)
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

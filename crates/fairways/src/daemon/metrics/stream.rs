@@ -1,0 +1,131 @@
+//! A connection, of either kind of socket.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+/// Where connections come in; asking it never waits.
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    pub(super) fn bind_tcp(listener: TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self::Tcp(listener))
+    }
+
+    pub(super) fn bind_unix(listener: UnixListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self::Unix(listener))
+    }
+
+    /// The next connection; an error that is `WouldBlock` where there is none.
+    pub(super) fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Self::Tcp(of) => of.accept().map(|(stream, _)| Stream::Tcp(stream)),
+            Self::Unix(of) => of.accept().map(|(stream, _)| Stream::Unix(stream)),
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(of) => of.as_fd(),
+            Self::Unix(of) => of.as_fd(),
+        }
+    }
+}
+
+/// A connection.
+pub(super) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    /// Whether reading and writing wait.
+    pub(super) fn set_waits(&self, waits: bool) -> io::Result<()> {
+        match self {
+            Self::Tcp(of) => of.set_nonblocking(!waits),
+            Self::Unix(of) => of.set_nonblocking(!waits),
+        }
+    }
+
+    /// Nothing takes longer from now on than until then.
+    pub(super) fn wait_until(&self, until: Instant) -> io::Result<()> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.set_timeout(left)
+    }
+
+    fn set_timeout(&self, time: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(of) => {
+                of.set_read_timeout(Some(time))?;
+                of.set_write_timeout(Some(time))
+            }
+            Self::Unix(of) => {
+                of.set_read_timeout(Some(time))?;
+                of.set_write_timeout(Some(time))
+            }
+        }
+    }
+
+    /// Nothing more is sent.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(of) => of.shutdown(Shutdown::Write),
+            Self::Unix(of) => of.shutdown(Shutdown::Write),
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(of) => of.as_fd(),
+            Self::Unix(of) => of.as_fd(),
+        }
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(of) => {
+                let mut of = of;
+                of.read(buffer)
+            }
+            Stream::Unix(of) => {
+                let mut of = of;
+                of.read(buffer)
+            }
+        }
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(of) => {
+                let mut of = of;
+                of.write(bytes)
+            }
+            Stream::Unix(of) => {
+                let mut of = of;
+                of.write(bytes)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
