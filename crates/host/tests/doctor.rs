@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use fairways_host::doctor::{Finding, Place, Report, State, Verdict, examine};
@@ -273,6 +274,31 @@ fn groups_of_others_are_named_and_may_leave_no_class() {
     let report = host.examine();
     says(&report, "classes", State::Missing, &["0 for Fairways", "rmdir"]);
     assert_eq!(report.verdict, Verdict::Busy);
+}
+
+#[test]
+fn monitoring_groups_of_others_are_named() {
+    let host = Host::skylake();
+    says(&host.examine(), "others-monitors", State::Ok, &["none"]);
+    host.put("proc/811/comm", "web\n");
+    for (name, tasks) in [
+        ("cadvisor-pod1-web", "811\n812\n"),
+        ("goresctrl.5f3a", ""),
+        ("mine", "813\n"),
+        ("fairways.3-web", "801\n"),
+    ] {
+        host.put(&format!("{RESCTRL}/mon_groups/{name}/tasks"), tasks);
+    }
+    let owner = std::fs::metadata(host.path(RESCTRL)).unwrap().uid();
+    let told = [
+        format!("1 of cAdvisor (cadvisor-pod1-web of user {owner}: 2 thread(s), web (811))"),
+        format!("1 of goresctrl (goresctrl.5f3a of user {owner}: 0 thread(s))"),
+        format!("1 of unknown (mine of user {owner}: 1 thread(s))"),
+    ];
+    let report = host.examine();
+    says(&report, "others-monitors", State::Limited, &[told.join("; ").as_str()]);
+    says(&report, "others-groups", State::Ok, &["none"]);
+    assert_eq!(report.verdict, Verdict::Manageable);
 }
 
 #[test]

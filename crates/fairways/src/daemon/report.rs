@@ -108,7 +108,13 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     for program in &status.programs {
         table.add_row(row(program));
     }
-    writeln!(out, "{}", table.trim_fmt())
+    writeln!(out, "{}", table.trim_fmt())?;
+    for program in &status.programs {
+        if let Some(why) = &program.not_managed {
+            writeln!(out, "{} in domain {} is not managed: {why}", program.name, program.domain)?;
+        }
+    }
+    Ok(())
 }
 
 /// Where threads run, and for how long.

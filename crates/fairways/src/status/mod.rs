@@ -141,6 +141,8 @@ pub(crate) struct Program {
     pub(crate) occupancy_ways: Option<f64>,
     pub(crate) memory_bytes: Option<u64>,
     pub(crate) window_ns: Option<u64>,
+    /// Which of its threads are not managed, and why; `null` if all are.
+    pub(crate) not_managed: Option<String>,
     /// What its owner asks of its latency; `null` of a program that is no service.
     pub(crate) objective: Option<Objective>,
 }
@@ -161,6 +163,13 @@ pub(crate) struct Objective {
 }
 
 impl Status {
+    /// Takes in which programs are not managed as a whole, and why.
+    pub(crate) fn not_managed(&mut self, why: &BTreeMap<AppId, String>) {
+        for program in &mut self.programs {
+            program.not_managed = why.get(&AppId(program.app)).cloned();
+        }
+    }
+
     /// What a program is called in a domain.
     pub(crate) fn name(&self, domain: u32, app: AppId) -> String {
         let of = self.program_of(domain, app);

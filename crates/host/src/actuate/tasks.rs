@@ -1,6 +1,6 @@
 //! Threads that come to a program and leave it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use fairways_core::AppId;
 
@@ -67,6 +67,15 @@ impl Actuator {
             all.others.extend(some.others);
         }
         Ok(all)
+    }
+
+    /// How many of a program's threads were left in each group of others when they were last listed.
+    pub(crate) fn left(&self, app: AppId) -> BTreeMap<String, usize> {
+        let mut left = BTreeMap::new();
+        for group in self.programs.get(&app).into_iter().flat_map(|of| of.others.values()) {
+            *left.entry(group.clone()).or_default() += 1;
+        }
+        left
     }
 
     /// Puts new threads into a program's group, but those that are others'.

@@ -16,6 +16,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
         return;
     }
     findings.push(of_others(facts));
+    findings.extend(super::monitors::check(facts));
     findings.push(ours(facts));
     findings.extend(exclusive(facts));
     findings.extend(isolation(facts));
@@ -23,7 +24,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
 
 /// Who names groups so: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`), koordlet's and rubik's classes, and container
 /// runtimes, which name them after pods or containers (runc: the container's id).
-fn manager(name: &str) -> &'static str {
+pub(super) fn manager(name: &str) -> &'static str {
     let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if name.strip_prefix("COS").is_some_and(number) {

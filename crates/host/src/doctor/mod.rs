@@ -9,6 +9,7 @@ mod facts;
 mod files;
 mod groups;
 mod kernel;
+mod monitors;
 mod mount;
 mod perf;
 mod process;
@@ -19,6 +20,8 @@ mod turns;
 use std::path::PathBuf;
 
 use serde::Serialize;
+
+pub(crate) use monitors::manager_of;
 
 use facts::Facts;
 

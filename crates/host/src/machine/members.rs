@@ -1,6 +1,6 @@
 //! Programs: who comes, who goes, and where they are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,7 +39,9 @@ pub(super) struct Member {
     pub(super) is_gone: bool,
     /// The cgroup by which it is counted.
     cgroup: Option<PathBuf>,
-    /// The groups of others in which tasks of it were found.
+    /// How many of its tasks are in which groups of others, as they were last listed.
+    pub(super) left: BTreeMap<String, usize>,
+    /// The groups of others of which that was said.
     left_in: BTreeSet<String>,
 }
 
@@ -61,6 +63,7 @@ impl Member {
             latency: None,
             is_gone: false,
             cgroup: None,
+            left: BTreeMap::new(),
             left_in: BTreeSet::new(),
         }
     }
@@ -289,9 +292,13 @@ impl Host {
         let mut tasks = Vec::new();
         self.list(program, &mut tasks);
         let mut left_in = BTreeSet::new();
+        let mut left = BTreeMap::new();
         if let Means::Ways(actuator) = &mut self.means {
             match actuator.add(app, &name, &tasks) {
-                Ok(added) => say_left(&name, &added.tasks.others, &mut left_in),
+                Ok(_) => {
+                    left = actuator.left(app);
+                    say_left(&name, &left, &mut left_in);
+                }
                 Err(why) => {
                     actuator.erred(&why);
                     tracing::error!(target: "fairways::machine", program = name, "{why}");
@@ -315,7 +322,7 @@ impl Host {
         let latency = source.map(|source| Latency::new(source, &domains));
         let Target { name, threads, cgroup, .. } = target;
         let member = Member::new(program, kind, name, domains, threads);
-        self.start(app, Member { latency, cgroup, left_in, ..member });
+        self.start(app, Member { latency, cgroup, left, left_in, ..member });
     }
 
     /// A program's domains are to be told of it.
@@ -422,8 +429,9 @@ impl Host {
         }
         let name = &member.name;
         let moved = match moved {
-            Ok(moved) => {
-                say_left(name, &moved.others, &mut member.left_in);
+            Ok(_) => {
+                member.left = actuator.left(app);
+                say_left(name, &member.left, &mut member.left_in);
                 None
             }
             Err(why) => {
@@ -467,12 +475,12 @@ impl Host {
 }
 
 /// Says once of each group of others that tasks of a program stay in it.
-fn say_left(name: &str, others: &[(i32, String)], said: &mut BTreeSet<String>) {
-    for (task, group) in others {
+fn say_left(name: &str, left: &BTreeMap<String, usize>, said: &mut BTreeSet<String>) {
+    for (group, threads) in left {
         if said.insert(group.clone()) {
             tracing::warn!(
-                target: "fairways::machine", program = name,
-                "task {task} and others like it stay in {group}, which is not ours: plans do not hold for them"
+                target: "fairways::machine", program = name, group, threads,
+                "threads are in a group of others and stay there, not managed"
             );
         }
     }

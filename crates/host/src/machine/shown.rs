@@ -1,9 +1,12 @@
 //! What is shown of a host: for `status`, and for metrics.
 
+use std::collections::BTreeMap;
+
 use fairways_core::{AppId, Llc, PlanId, WayMask};
 
 use super::{Host, Means};
 use crate::actuate::Errors;
+use crate::doctor::manager_of;
 
 /// A program, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +59,21 @@ impl Host {
     #[must_use]
     pub fn tasks(&self, app: AppId) -> &[i32] {
         self.members.get(&app).map_or(&[], |of| of.tasks.as_slice())
+    }
+
+    /// The programs of which threads are not managed, with the reason: they are in groups of others.
+    #[must_use]
+    pub fn not_managed(&self) -> BTreeMap<AppId, String> {
+        let left = self.members.iter().filter(|(_, member)| !member.left.is_empty());
+        let why = |(&app, member): (&AppId, &super::Member)| {
+            let of = member.tasks.len();
+            let groups = member.left.iter().map(|(group, threads)| {
+                let name = group.rsplit('/').next().unwrap_or_default();
+                format!("{threads} of {of} threads in {group}, of {}", manager_of(name))
+            });
+            (app, format!("left to others: {}", groups.collect::<Vec<_>>().join("; ")))
+        };
+        left.map(why).collect()
     }
 
     /// The plan in force in a domain; `None` before the first.
