@@ -140,6 +140,7 @@ fn a_pipe_in_its_place_is_no_configuration_to_a_daemon_and_holds_up_nothing() {
     let reads = format!("select = \"pid:{}\"", machine.pids["mlr:500K"]);
     configure(&machine, "policy = \"equal\"", &[("reads", &reads)]);
     let daemon = Daemon::start(&machine, command(&machine));
+    eventually("its program has started", || daemon.programs() == ["reads"]);
     let file = machine.at("fairways.toml");
     fs::remove_file(&file).unwrap();
     mkfifoat(CWD, &file, Mode::RWXU).unwrap();
