@@ -219,6 +219,9 @@ pub(crate) struct Metrics {
     /// The address, or the socket; without it nobody is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) listen: Option<Listen>,
+    /// A file with the token that a client must show to read `/metrics`; without it everybody may.
+    #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
+    pub(crate) token_file: Option<PathBuf>,
 }
 
 /// The journal of events and actions.

@@ -66,6 +66,7 @@ level = "debug"
 socket = "/run/other.sock"
 [metrics]
 listen = "[::1]:19750"
+token_file = "/etc/fairways/metrics.token"
 [journal]
 file = "/var/log/fairways.journal"
 size = "64M"

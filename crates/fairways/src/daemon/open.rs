@@ -19,7 +19,7 @@ use fairways_profiles::{Programs, embedded_programs, read_table};
 use parking_lot::Mutex;
 
 use super::control::Control;
-use super::metrics::Metrics;
+use super::metrics::{Metrics, Token};
 use super::notify::Notify;
 use super::profiled::{ByTurns, Profiled};
 use super::restore::refused;
@@ -196,7 +196,9 @@ pub(super) fn metrics(
     let Some(listen) = config.metrics.listen.as_ref().filter(|_| !config.dry_run) else {
         return Ok(None);
     };
-    let metrics = Metrics::start(listen, Arc::clone(watched), notify.pulse());
+    let token = config.metrics.token_file.as_deref().map(Token::read).transpose();
+    let token = token.map_err(BadInput)?;
+    let metrics = Metrics::start(listen, token, Arc::clone(watched), notify.pulse());
     metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
 }
 

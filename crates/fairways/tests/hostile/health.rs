@@ -1,8 +1,10 @@
 //! Health is answered while the metrics port is held by others.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
@@ -17,19 +19,41 @@ const PROBES: usize = 100;
 /// What the daemon may hold of them, in descriptors: those that wait, and its own.
 const DESCRIPTORS: usize = 200;
 
+/// What they may take, in kB: a request's head of 8 KiB each, and as much again for each thread of a page; seen: 0.5 MB.
+const MEMORY: u64 = 8 << 10;
+
 fn connect(at: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(at).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream
 }
 
-/// The first line of the answer; nothing where the connection was closed.
-fn asked(at: SocketAddr, path: &str) -> String {
+/// The answer to a request with this field; nothing where the connection was closed.
+fn asked_with(at: SocketAddr, path: &str, field: &str) -> String {
     let mut stream = connect(at);
     let mut text = String::new();
-    let sent = stream.write_all(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes());
+    let sent = stream.write_all(format!("GET {path} HTTP/1.1\r\n{field}\r\n").as_bytes());
     let _ = sent.and_then(|()| stream.read_to_string(&mut text));
-    text.lines().next().unwrap_or_default().to_owned()
+    text
+}
+
+/// The first line of the answer; nothing where the connection was closed.
+fn asked(at: SocketAddr, path: &str) -> String {
+    asked_with(at, path, "").lines().next().unwrap_or_default().to_owned()
+}
+
+/// Where a daemon says that it listens.
+fn place(daemon: &Daemon<'_>) -> SocketAddr {
+    let said = daemon.said();
+    let at = said.split("metrics listen=").nth(1).unwrap().split_whitespace().next().unwrap();
+    at.parse().unwrap()
+}
+
+/// The most memory that a process has had, in kilobytes.
+fn most_memory(pid: u64) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
 #[test]
@@ -45,11 +69,11 @@ fn probes_are_answered_beside_a_thousand_connections_that_are_held() {
     configure(&machine, keys, &[("reads", &reads)]);
     let daemon = Daemon::start(&machine, command(&machine));
     eventually("it tells where it listens", || daemon.said().contains("metrics listen="));
-    let said = daemon.said();
-    let at = said.split("metrics listen=").nth(1).unwrap().split_whitespace().next().unwrap();
-    let at: SocketAddr = at.parse().unwrap();
+    let at = place(&daemon);
     eventually("it is ready", || asked(at, "/readyz").contains("200"));
     let pid = daemon.status()["pid"].as_u64().unwrap();
+    assert!(asked(at, "/metrics").contains(" 200 "));
+    let memory = most_memory(pid);
 
     // Half of them say nothing, and half begin a request that has no end.
     let begun: [&[u8]; 2] = [b"", b"GET /metrics HTTP/1.1\r\nX: "];
@@ -68,7 +92,57 @@ fn probes_are_answered_beside_a_thousand_connections_that_are_held() {
     }
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
     assert!(descriptors < DESCRIPTORS, "{descriptors}");
+    let grown = most_memory(pid) - memory;
+    println!("{descriptors} descriptors, {grown} kB more");
+    assert!(grown < MEMORY, "{grown} kB");
     drop(held);
     eventually("pages are answered again", || asked(at, "/metrics").contains("200"));
+    assert_eq!(daemon.end(Signal::TERM), Some(0));
+}
+
+/// A file that only its owner may read.
+fn private(machine: &Machine, text: &str, mode: u32) {
+    fs::write(machine.at("token"), text).unwrap();
+    fs::set_permissions(machine.at("token"), Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn metrics_are_told_to_those_only_who_show_the_token() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("mlr:500K");
+    let select = format!("select = \"pid:{}\"", machine.pids["mlr:500K"]);
+    configure(&machine, "policy = \"equal\"", &[("cache", &select)]);
+    let mut config = fs::read_to_string(machine.at("fairways.toml")).unwrap();
+    let token = machine.at("token");
+    let keys = format!("[metrics]\nlisten = \"127.0.0.1:0\"\ntoken_file = {token:?}\n");
+    config.push_str(&keys);
+    fs::write(machine.at("fairways.toml"), config).unwrap();
+    private(&machine, "s3cret\n", 0o644);
+    let refused = command(&machine).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("metrics.token_file: "), "{said}");
+
+    private(&machine, "s3cret\n", 0o600);
+    let daemon = Daemon::start(&machine, command(&machine));
+    eventually("it tells where it listens", || daemon.said().contains("metrics listen="));
+    let at = place(&daemon);
+    eventually("it is ready", || asked_with(at, "/readyz", "").contains(" 200 "));
+    assert_eq!(asked(at, "/healthz"), "HTTP/1.1 200 OK");
+    for (field, expected) in [
+        ("", 401),
+        ("Authorization: Bearer s3cre\r\n", 401),
+        ("Authorization: Basic s3cret\r\n", 401),
+        ("Authorization: Bearer s3cret\r\n", 200),
+    ] {
+        let text = asked_with(at, "/metrics", field);
+        assert!(text.starts_with(&format!("HTTP/1.1 {expected} ")), "{field:?}: {text}");
+        let challenge = text.contains("WWW-Authenticate: Bearer\r\n");
+        let tells = text.contains("fairways_build_info");
+        assert_eq!((challenge, tells), (expected == 401, expected == 200), "{field:?}: {text}");
+    }
+    assert!(!daemon.said().contains("s3cret"));
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }

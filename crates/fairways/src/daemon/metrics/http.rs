@@ -50,6 +50,9 @@ impl Answer {
             phrase(*code),
             body.len()
         );
+        if *code == 401 {
+            text.push_str("WWW-Authenticate: Bearer\r\n");
+        }
         if *code == 405 {
             text.push_str("Allow: GET, HEAD\r\n");
         }
@@ -63,6 +66,7 @@ impl Answer {
 fn phrase(code: u16) -> &'static str {
     match code {
         200 => "OK",
+        401 => "Unauthorized",
         404 => "Not Found",
         405 => "Method Not Allowed",
         408 => "Request Timeout",
@@ -72,34 +76,59 @@ fn phrase(code: u16) -> &'static str {
     }
 }
 
-/// Answers what has come so far; `None`: there is more to come. `page` tells what there is at a path, for who takes these kinds.
-pub(super) fn respond(came: &[u8], page: &dyn Fn(&str, &str) -> Option<Answer>) -> Option<Answer> {
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    /// Without a query.
+    pub(super) path: String,
+    /// The kinds that it takes.
+    pub(super) accept: String,
+    /// The token by which it may (RFC 6750 §2.1).
+    pub(super) token: Option<String>,
+    is_head: bool,
+}
+
+impl Request {
+    /// The answer as this request wants it: whole, or its head alone.
+    pub(super) fn answer(&self, answer: Answer) -> Answer {
+        Answer { is_head: self.is_head, ..answer }
+    }
+}
+
+/// The request that has come so far, or why it is none; `None`: there is more to come.
+pub(super) fn request(came: &[u8]) -> Option<Result<Request, Answer>> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     let is_over = match request.parse(came) {
         Ok(status) => status.is_complete(),
         Err(httparse::Error::TooManyHeaders) => {
-            return Some(Answer::error(431, &format!("expected at most {FIELDS} header fields")));
+            let why = format!("expected at most {FIELDS} header fields");
+            return Some(Err(Answer::error(431, &why)));
         }
-        Err(why) => return Some(Answer::error(400, &format!("expected HTTP/1.1: {why}"))),
+        Err(why) => return Some(Err(Answer::error(400, &format!("expected HTTP/1.1: {why}")))),
     };
     if !is_over {
         let is_full = came.len() >= LONGEST;
         let why = format!("expected a request's head of less than {LONGEST} bytes");
-        return is_full.then(|| Answer::error(431, &why));
+        return is_full.then(|| Err(Answer::error(431, &why)));
     }
     let is_head = match request.method {
         Some("GET") => false,
         Some("HEAD") => true,
-        _ => return Some(Answer::error(405, "expected GET or HEAD")),
+        _ => return Some(Err(Answer::error(405, "expected GET or HEAD"))),
     };
-    let accept = request.headers.iter().filter(|of| of.name.eq_ignore_ascii_case("accept"));
-    let accept: Vec<&str> = accept.filter_map(|of| std::str::from_utf8(of.value).ok()).collect();
+    let values = |name: &'static str| {
+        let fields = request.headers.iter().filter(move |of| of.name.eq_ignore_ascii_case(name));
+        fields.filter_map(|of| std::str::from_utf8(of.value).ok())
+    };
+    let accept = values("accept").collect::<Vec<_>>().join(",");
+    let token = values("authorization").find_map(|value| {
+        let (scheme, token) = value.trim().split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
+    });
     let path = request.path.unwrap_or_default();
-    let path = path.split_once('?').map_or(path, |(path, _)| path);
-    let answer = page(path, &accept.join(","));
-    let nothing = || Answer::error(404, "expected /metrics, /healthz, /readyz or /");
-    Some(Answer { is_head, ..answer.unwrap_or_else(nothing) })
+    let path = path.split_once('?').map_or(path, |(path, _)| path).to_owned();
+    Some(Ok(Request { path, accept, token, is_head }))
 }
 
 /// Whether who takes these kinds would rather have the older text (RFC 9110 §12.5.1); who does not say takes OpenMetrics.
@@ -151,22 +180,25 @@ mod tests {
 
     #[test]
     fn a_head_is_answered_once_it_is_whole_and_what_is_none_is_told() {
-        let page = |path: &str, _: &str| (path == "/metrics").then(|| Answer::ok("a\n"));
-        let code = |text: &str| respond(text.as_bytes(), &page).map(|answer| answer.code);
-        assert_eq!(code("GET /metrics HTTP/1.1\r\nHost: x\r\n"), None);
+        let whole = |text: &str| request(text.as_bytes());
+        assert_eq!(whole("GET /metrics HTTP/1.1\r\nHost: x\r\n"), None);
+        let read = |text: &str| whole(text).unwrap().unwrap();
+        let asked = read("GET /metrics?x=1 HTTP/1.1\r\nAuthorization:  bearer a b\r\n\r\n");
+        assert_eq!((&asked.path[..], asked.token.as_deref()), ("/metrics", Some("a b")));
+        let asked =
+            read("GET /metrics HTTP/1.0\nAuthorization: Basic YTpi\nAccept: a\nAccept: b\n\n");
+        assert_eq!((&asked.accept[..], asked.token), ("a,b", None));
+        let code = |text: &str| whole(text).unwrap().unwrap_err().code;
         for (text, wanted) in [
-            ("GET /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n", 200),
-            ("GET /metrics HTTP/1.0\n\n", 200),
-            ("GET /other HTTP/1.1\r\n\r\n", 404),
             ("POST /metrics HTTP/1.1\r\n\r\n", 405),
             ("\u{1}\u{2}", 400),
             ("PRI * HTTP/2.0\r\n\r\n", 400),
         ] {
-            assert_eq!(code(text), Some(wanted), "{text:?}");
+            assert_eq!(code(text), wanted, "{text:?}");
         }
-        assert_eq!(code(&format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65))), Some(431));
-        assert_eq!(code(&format!("GET /{}", "x".repeat(LONGEST))), Some(431));
-        let head = respond(b"HEAD /metrics HTTP/1.1\r\n\r\n", &page).unwrap().bytes();
+        assert_eq!(code(&format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65))), 431);
+        assert_eq!(code(&format!("GET /{}", "x".repeat(LONGEST))), 431);
+        let head = read("HEAD /metrics HTTP/1.1\r\n\r\n").answer(Answer::ok("a\n")).bytes();
         let head = String::from_utf8(head).unwrap();
         assert!(head.contains("Content-Length: 2\r\n") && head.ends_with("\r\n\r\n"), "{head}");
     }

@@ -11,6 +11,7 @@ mod plain;
 mod process;
 mod server;
 mod stream;
+mod token;
 
 use std::io;
 use std::sync::Arc;
@@ -23,10 +24,11 @@ use parking_lot::Mutex;
 use super::notify::Pulse;
 use crate::config::Listen;
 use crate::status::Watched;
-use http::Answer;
+use http::{Answer, Request};
 use page::Snapshot;
 use process::Process;
-use server::Server;
+use server::{Pages, Server};
+pub(super) use token::Token;
 
 /// The endpoint, as long as it is there.
 pub(super) struct Metrics {
@@ -41,6 +43,8 @@ struct Shared {
     /// Whether the machine is looked after.
     begun: AtomicBool,
     means: Mutex<Means>,
+    /// What a client must show to read the metrics.
+    token: Option<Token>,
 }
 
 /// What is known of the means by which policies act.
@@ -52,20 +56,19 @@ struct Means {
 }
 
 impl Metrics {
-    /// Answers there from now on.
+    /// Answers there from now on; the metrics, if there is a token, to those only who show it.
     ///
     /// # Errors
     /// If the address is taken, or can't be used.
     pub(super) fn start(
         at: &Listen,
+        token: Option<Token>,
         watched: Arc<Mutex<Watched>>,
         pulse: Pulse,
     ) -> io::Result<Self> {
         let (begun, means) = (AtomicBool::new(false), Mutex::default());
-        let shared = Arc::new(Shared { watched, pulse, begun, means });
-        let answering = Arc::clone(&shared);
-        let server =
-            Server::start(at, Arc::new(move |path, accept| answering.answer(path, accept)))?;
+        let shared = Arc::new(Shared { watched, pulse, begun, means, token });
+        let server = Server::start(at, Arc::clone(&shared) as Arc<dyn Pages>)?;
         Ok(Self { shared, server })
     }
 
@@ -97,19 +100,6 @@ impl Shared {
         }
     }
 
-    /// Answers who asks for this path; `None`: there is no such page.
-    fn answer(&self, path: &str, accept: &str) -> Option<Answer> {
-        match path {
-            "/" => Some(Answer::ok(
-                "fairways: /metrics for Prometheus, /healthz whether the daemon goes on, /readyz whether its policy is in force\n",
-            )),
-            "/metrics" => Some(self.metrics(accept)),
-            "/healthz" => Some(Answer::of(self.pulse.beats().map(|()| "ok".to_owned()))),
-            "/readyz" => Some(Answer::of(self.is_ready().map(|()| "ready".to_owned()))),
-            _ => None,
-        }
-    }
-
     fn metrics(&self, accept: &str) -> Answer {
         // The loop waits for no page to be written: it is written of a copy.
         let (status, totals) = {
@@ -126,6 +116,14 @@ impl Shared {
         } else {
             Answer::page(page::TYPE, text)
         }
+    }
+
+    /// Why the metrics are not for who asks so.
+    fn refused(&self, request: &Request) -> Option<Answer> {
+        let token = self.token.as_ref()?;
+        let may = request.token.as_deref().is_some_and(|shown| token.is(shown));
+        let why = "expected the token of metrics.token_file, as in `Authorization: Bearer TOKEN`";
+        (!may).then(|| Answer::error(401, why))
     }
 
     /// Whether a policy is in force; why not, if not.
@@ -147,6 +145,27 @@ impl Shared {
     }
 }
 
+impl Pages for Shared {
+    fn at_once(&self, request: &Request) -> Option<Answer> {
+        match request.path.as_str() {
+            "/metrics" => self.refused(request),
+            "/healthz" => Some(Answer::of(self.pulse.beats().map(|()| "ok".to_owned()))),
+            "/readyz" => Some(Answer::of(self.is_ready().map(|()| "ready".to_owned()))),
+            _ => None,
+        }
+    }
+
+    fn page(&self, request: &Request) -> Answer {
+        match request.path.as_str() {
+            "/" => Answer::ok(
+                "fairways: /metrics for Prometheus, /healthz whether the daemon goes on, /readyz whether its policy is in force\n",
+            ),
+            "/metrics" => self.metrics(&request.accept),
+            _ => Answer::error(404, "expected /metrics, /healthz, /readyz or /"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,9 +179,15 @@ mod tests {
             pulse: Pulse::new(std::time::Duration::from_secs(30)),
             begun: AtomicBool::new(false),
             means: Mutex::default(),
+            token: None,
         };
-        let code = |path: &str| shared.answer(path, "").map(|of| of.code);
-        assert_eq!((code("/healthz"), code("/readyz"), code("/x")), (Some(200), Some(503), None));
+        let answer = |path: &str| {
+            let asked = format!("GET {path} HTTP/1.1\r\n\r\n");
+            shared.at_once(&http::request(asked.as_bytes()).unwrap().unwrap())
+        };
+        let code = |path: &str| answer(path).map(|of| of.code);
+        assert_eq!((code("/healthz"), code("/readyz")), (Some(200), Some(503)));
+        assert_eq!((code("/x"), code("/metrics")), (None, None));
         shared.begun.store(true, Ordering::Relaxed);
         assert_eq!(code("/readyz"), Some(200));
         let refused = Some("why".to_owned());
@@ -170,7 +195,7 @@ mod tests {
         assert_eq!(code("/readyz"), Some(503));
         watched.lock().status.domains.clear();
         watched.lock().status.failed = Some("a test's".to_owned());
-        let answer = shared.answer("/readyz", "").unwrap();
+        let answer = answer("/readyz").unwrap();
         assert_eq!((answer.code, &answer.body[..]), (503, "the policy has failed: a test's\n"));
         assert_eq!(code("/healthz"), Some(200));
     }

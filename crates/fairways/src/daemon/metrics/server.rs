@@ -4,7 +4,6 @@
 //! way to newer ones. It answers itself whether the daemon is well, so that nobody can keep that from a probe. Pages are made and sent
 //! by threads of their own.
 
-use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::AsFd;
@@ -16,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::http::{Answer, LONGEST, respond};
+use super::http::{Answer, LONGEST, Request, request};
 use super::stream::{Listener, Stream};
 use crate::config::Listen;
 use crate::daemon::clients::Clients;
@@ -38,8 +37,14 @@ const LOOK: Duration = Duration::from_secs(1);
 /// So much that a client still sends is read, so that it sees why it was turned away.
 const REST: usize = 1 << 16;
 
-/// Tells what there is at a path, for who takes these kinds.
-pub(super) type Pages = Arc<dyn Fn(&str, &str) -> Option<Answer> + Send + Sync>;
+/// What there is to ask for.
+pub(super) trait Pages: Send + Sync + 'static {
+    /// The answer to a probe, or why a client gets no page; `None`: it is a [page](Self::page).
+    fn at_once(&self, request: &Request) -> Option<Answer>;
+
+    /// An answer that takes a while to make.
+    fn page(&self, request: &Request) -> Answer;
+}
 
 /// Serves clients until it is dropped.
 pub(super) struct Server {
@@ -56,7 +61,7 @@ impl Server {
     ///
     /// # Errors
     /// If it is taken, or can't be used.
-    pub(super) fn start(at: &Listen, pages: Pages) -> io::Result<Self> {
+    pub(super) fn start(at: &Listen, pages: Arc<dyn Pages>) -> io::Result<Self> {
         let (listener, at, path) = match at {
             Listen::Tcp(address) => {
                 let listener = TcpListener::bind(address)?;
@@ -112,15 +117,15 @@ enum Heard {
     Nothing,
     /// The client broke off.
     Gone,
-    /// A request for a page, or what is none.
-    Request,
-    /// Whether the daemon is well is asked.
-    Health(Answer),
+    /// A request for a page, or the answer to what is no request.
+    Request(Result<Request, Answer>),
+    /// A probe, or a client that gets no page.
+    AtOnce(Answer),
 }
 
 /// Where connections wait for their requests; the oldest comes first.
 struct Door {
-    pages: Pages,
+    pages: Arc<dyn Pages>,
     clients: Clients,
     waiting: Vec<Waiting>,
 }
@@ -179,21 +184,21 @@ impl Door {
         let ready = came.iter().enumerate().filter(|(_, came)| **came);
         // From the last on, as those that are done with are taken out.
         for (index, _) in ready.rev() {
-            let heard = heard(&mut self.waiting[index], &self.pages);
+            let heard = heard(&mut self.waiting[index], &*self.pages);
             if matches!(heard, Heard::Nothing) {
                 continue;
             }
-            let Waiting { stream, came, .. } = self.waiting.remove(index);
+            let Waiting { stream, .. } = self.waiting.remove(index);
             match heard {
-                Heard::Health(answer) => reply(&stream, &answer),
-                Heard::Request => self.welcome(stream, came),
+                Heard::AtOnce(answer) => reply(&stream, &answer),
+                Heard::Request(request) => self.welcome(stream, request),
                 Heard::Nothing | Heard::Gone => {}
             }
         }
     }
 
     /// Answers a request on a thread of its own, or turns it away.
-    fn welcome(&self, stream: Stream, request: Vec<u8>) {
+    fn welcome(&self, stream: Stream, request: Result<Request, Answer>) {
         let Some(place) = self.clients.enter(MOST) else {
             let why = format!("expected at most {MOST} clients at a time");
             return reply(&stream, &Answer::error(503, &why));
@@ -202,16 +207,15 @@ impl Door {
         // Without a thread it is turned away.
         let _ = std::thread::Builder::new().name("scrape".to_owned()).spawn(move || {
             let _place = place;
-            if let Some(answer) = respond(&request, &*pages) {
-                // A client that breaks off has seen enough.
-                let _ = send(&stream, &answer);
-            }
+            let answer = request.map(|asked| asked.answer(pages.page(&asked)));
+            // A client that breaks off has seen enough.
+            let _ = send(&stream, &answer.unwrap_or_else(|wrong| wrong));
         });
     }
 }
 
 /// What has come on a connection, as far as it can be read now.
-fn heard(of: &mut Waiting, pages: &Pages) -> Heard {
+fn heard(of: &mut Waiting, pages: &dyn Pages) -> Heard {
     let mut part = [0; 2048];
     loop {
         let got = match (&of.stream).read(&mut part) {
@@ -223,16 +227,13 @@ fn heard(of: &mut Waiting, pages: &Pages) -> Heard {
         };
         let room = LONGEST - of.came.len();
         of.came.extend_from_slice(&part[..got.min(room)]);
-        let asks_health = Cell::new(false);
-        let answer = respond(&of.came, &|path, accept| {
-            asks_health.set(["/healthz", "/readyz"].contains(&path));
-            // Pages are made where nobody waits for them.
-            asks_health.get().then(|| pages(path, accept)).flatten()
-        });
-        match answer {
+        match request(&of.came) {
             None => {}
-            Some(answer) if asks_health.get() => return Heard::Health(answer),
-            Some(_) => return Heard::Request,
+            Some(Err(wrong)) => return Heard::Request(Err(wrong)),
+            Some(Ok(asked)) => match pages.at_once(&asked) {
+                Some(answer) => return Heard::AtOnce(asked.answer(answer)),
+                None => return Heard::Request(Ok(asked)),
+            },
         }
     }
 }
