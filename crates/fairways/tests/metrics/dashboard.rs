@@ -134,10 +134,23 @@ fn the_files_that_are_shown_are_understood() {
     let scrape = write("prometheus.yml", block("yaml"));
     let checked = Command::new("promtool").args(["check", "config"]).arg(scrape).output().unwrap();
     assert!(checked.status.success(), "{checked:?}");
-    // The other goes below it.
-    let both = write("relabel.yml", block("yaml") + &nth("yaml", 1));
-    let checked = Command::new("promtool").args(["check", "config"]).arg(both).output().unwrap();
-    assert!(checked.status.success(), "{checked:?}");
+    // The others go below it, each by itself and both; promtool wants the token to be there.
+    let token = write("token", "s3cret".to_owned());
+    let below = nth("yaml", 1);
+    let named = below.replace("/etc/prometheus/fairways.token", token.to_str().unwrap());
+    assert_ne!(named, below, "the token's file is named");
+    let relabel = nth("yaml", 2);
+    assert!(relabel.contains("metric_relabel_configs"), "{relabel}");
+    for (name, more) in [
+        ("token.yml", named.clone()),
+        ("relabel.yml", relabel.clone()),
+        ("all.yml", named + &relabel),
+    ] {
+        let file = write(name, block("yaml") + &more);
+        let checked =
+            Command::new("promtool").args(["check", "config"]).arg(file).output().unwrap();
+        assert!(checked.status.success(), "{checked:?}");
+    }
     let config = write("fairways.toml", block("toml"));
     let mut command = Command::new(super::common::this());
     let shown = command.args(["config", "show", "--json"]).arg(config).output().unwrap();
