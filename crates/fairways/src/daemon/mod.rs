@@ -157,13 +157,18 @@ impl Daemon {
         let (pulse, see) = (self.notify.pulse(), self.metrics.as_ref().map(Metrics::see));
         let after_each = self.metrics.as_ref().map(Metrics::see);
         let watched = Arc::clone(&self.watched);
-        let mut were_left = false;
+        let (mut were_left, mut degraded) = (false, Vec::new());
         self.host.on_turn(move |host| {
             pulse.turns();
             let left = host.not_managed();
             if were_left || !left.is_empty() {
                 watched.lock().status.not_managed(&left);
                 were_left = !left.is_empty();
+            }
+            let now = host.degraded();
+            if now != degraded {
+                watched.lock().status.degraded.clone_from(&now);
+                degraded = now;
             }
             if let Some(see) = &see {
                 see(host);

@@ -69,6 +69,9 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     if let Some(why) = &status.failed {
         writeln!(out, "it has failed, and what it decided last holds: {why}")?;
     }
+    for line in &status.degraded {
+        writeln!(out, "degraded: {line}")?;
+    }
     if let (Some(scheduler), Some(reason)) = (&status.scheduler, &status.scheduler_reason) {
         writeln!(out, "threads take turns by {scheduler}: {reason}")?;
         return threads(status, out);

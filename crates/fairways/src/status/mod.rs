@@ -45,6 +45,8 @@ pub(crate) struct Status {
     pub(crate) scheduler_reason: Option<String>,
     /// Why nothing is decided any more; the last partition holds.
     pub(crate) failed: Option<String>,
+    /// What is not as it should be, though the policy is in force; a line each.
+    pub(crate) degraded: Vec<String>,
     /// What the daemon has given up.
     pub(crate) sandbox: Sandbox,
     /// The last-level caches.

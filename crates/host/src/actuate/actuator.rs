@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use super::classes::Class;
 use super::domain::{Domain, Offers};
+use super::kept::Cap;
 use super::ledger::State;
 use super::lock::Lock;
 use super::program::Program;
@@ -32,6 +33,8 @@ pub struct Actuator {
     pub(super) survey: Survey,
     pub(super) topology: Topology,
     pub(super) offers: Offers,
+    /// Where fewer classes are to be had than are counted.
+    pub(super) cap: Option<Cap>,
     pub(super) domains: Vec<Domain>,
     pub(super) classes: Vec<Class>,
     /// The root's group, as far as others are confined in it.
@@ -77,7 +80,7 @@ impl Actuator {
                  or Arm MPAM; \"rdt=l3cat\" on the kernel's command line where it is left out)"
             )));
         };
-        let offers = Offers::find(&survey, &settings)?;
+        let offers = Offers::find(&survey, &settings, None)?;
         let mut topology = Topology::default();
         topology.refresh(&settings.sysfs);
         let domains = offers.domains(&survey, &tree, &topology);
@@ -88,6 +91,7 @@ impl Actuator {
             survey,
             topology,
             offers,
+            cap: None,
             domains,
             classes: Vec::new(),
             root: Class::default(),

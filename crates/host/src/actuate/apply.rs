@@ -143,7 +143,8 @@ impl Actuator {
         let ours = |name: &str| self.is_ours(name);
         let survey =
             Survey::read(&self.tree, Some(&self.survey), &ours).map_err(Refused::Failed)?;
-        let offers = survey.map(|survey| Offers::find(&survey, &self.settings)).transpose();
+        let offers =
+            survey.map(|survey| Offers::find(&survey, &self.settings, self.cap)).transpose();
         if offers.map_err(Refused::Failed)?.as_ref() != Some(&self.offers) {
             return Err(Refused::Changed);
         }
@@ -151,7 +152,17 @@ impl Actuator {
         let mut done = Vec::new();
         let names = match self.steps(targets, carried, reason, &mut done) {
             Ok(names) => names,
-            Err(why) => return Err(self.undo(done, why)),
+            Err(why) => {
+                // Only what makes classes has none to give.
+                let is_exhausted = why.errno() == Some(Errno::NOSPC);
+                let held = self.classes.len();
+                let refused = self.undo(done, why);
+                if is_exhausted && matches!(refused, Refused::Failed(_)) {
+                    self.cap(held);
+                    return Err(Refused::Exhausted(held));
+                }
+                return Err(refused);
+            }
         };
         self.tidy();
         self.say_tightened(carried);

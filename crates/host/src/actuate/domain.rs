@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fairways_core::{Llc, WayMask, Ways};
 use fairways_resctrl::language::CpuSet;
 
+use super::kept::Cap;
 use super::offer::{Offer, Rules, offer, offered, physical};
 use super::refine::Room;
 use super::survey::Survey;
@@ -50,13 +51,20 @@ pub(super) struct Offers {
     pub(super) of: BTreeMap<u32, Offer>,
     /// Classes of service besides the root's and others'.
     pub(super) classes: u32,
+    /// As many by resctrl's own count.
+    pub(super) counted: u32,
     contiguous: bool,
     min_bits: u32,
 }
 
 impl Offers {
     /// What the survey leaves; an error if that is nothing, which names who holds it.
-    pub(super) fn find(survey: &Survey, settings: &Settings) -> Result<Self, Error> {
+    /// No more classes are offered than `most`.
+    pub(super) fn find(
+        survey: &Survey,
+        settings: &Settings,
+        most: Option<Cap>,
+    ) -> Result<Self, Error> {
         let others = u32::try_from(survey.foreign.len()).unwrap_or(u32::MAX);
         let classes = survey.closids.saturating_sub(1).saturating_sub(others);
         let holders = || {
@@ -70,6 +78,8 @@ impl Offers {
                 holders()
             )));
         }
+        let counted = classes;
+        let classes = most.map_or(classes, |most| most.classes.min(classes));
         let cache = &survey.cache;
         let avoided = if settings.use_shareable { WayMask::default() } else { cache.shareable };
         let rules = Rules {
@@ -92,7 +102,7 @@ impl Offers {
                 holders()
             )));
         }
-        Ok(Self { of, classes, contiguous: rules.contiguous, min_bits: rules.min_bits })
+        Ok(Self { of, classes, counted, contiguous: rules.contiguous, min_bits: rules.min_bits })
     }
 
     /// As classes need to know them.

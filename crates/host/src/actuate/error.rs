@@ -135,6 +135,10 @@ pub enum Refused {
     /// Others have changed what they hold since the last look: look again, and plan anew.
     #[error("other managers have changed what they hold")]
     Changed,
+    /// The kernel has no more than so many classes of service, whatever it counts: look again, and plan
+    /// anew for so many.
+    #[error("no more than {0} classes of service can be had")]
+    Exhausted(usize),
     /// A step failed, and those before it were undone.
     #[error("{0}")]
     Failed(Error),

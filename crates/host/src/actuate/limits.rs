@@ -162,7 +162,7 @@ impl Actuator {
         })?;
         let now = self.read_limits(name)?;
         tracing::info!(
-            target: "fairways::actuate", group = name, before = before.lines_of_all(), after = now.lines_of_all(),
+            target: "fairways::actuate", group = name, before = before.shown(), after = now.shown(),
             "limits of its programs' groups"
         );
         let class = &mut self.classes[at];
@@ -184,7 +184,7 @@ impl Actuator {
             if !members.is_empty() {
                 let apps: Vec<String> = members.iter().map(|app| app.0.to_string()).collect();
                 tracing::warn!(
-                    target: "fairways::actuate", group = name, limits = self.classes[at].limits.lines_of_all(),
+                    target: "fairways::actuate", group = name, limits = self.classes[at].limits.shown(),
                     programs = apps.join(" "), "too few classes: programs have stricter limits than where they came from"
                 );
             }
@@ -260,7 +260,7 @@ impl Actuator {
 
 impl Limits {
     /// All of them, on one line.
-    fn lines_of_all(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let of = |((resource, domain), value): (&(String, u32), &u32)| {
             let is_mask = resource.starts_with('L');
             let value = if is_mask { format!("{value:x}") } else { value.to_string() };

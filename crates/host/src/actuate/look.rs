@@ -60,7 +60,13 @@ impl Actuator {
             Err(error) if error.is_gone() => return Err(unmounted()),
             Err(error) => return Err(error),
         };
-        let offers = Offers::find(&survey, &self.settings)?;
+        let gone = |of: &Foreign| survey.foreign.iter().all(|now| now.name != of.name);
+        let has_gone = self.survey.foreign.iter().any(gone);
+        if !self.settings.dry_run && self.cap.is_some() {
+            let _lock = self.lock()?;
+            self.try_for_more(has_gone)?;
+        }
+        let offers = Offers::find(&survey, &self.settings, self.cap)?;
         for group in differences(&self.survey.foreign, &survey.foreign) {
             note(&mut self.pending.others, group);
         }

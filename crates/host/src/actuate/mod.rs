@@ -19,6 +19,7 @@ mod domain;
 mod error;
 mod events;
 mod foreign;
+mod kept;
 mod leave;
 mod ledger;
 mod limits;
@@ -76,6 +77,8 @@ pub struct Settings {
     pub dry_run: bool,
     /// How long another manager's lock is waited for.
     pub patience: Duration,
+    /// How long after a class of service could not be had it is tried again.
+    pub try_again: Duration,
 }
 
 /// The usual places; nothing is taken over, and nobody confined.
@@ -93,6 +96,7 @@ impl Default for Settings {
             rmids: None,
             dry_run: false,
             patience: Duration::from_secs(5),
+            try_again: Duration::from_secs(60),
         }
     }
 }

@@ -89,6 +89,7 @@ impl Actuator {
     pub(super) fn refused(&mut self, why: &Refused) {
         match why {
             Refused::Failed(error) | Refused::Halfway { why: error, .. } => self.erred(error),
+            Refused::Exhausted(_) => self.errors.came_from_system(&Errno::NOSPC.into()),
             Refused::Partition { .. } | Refused::NoDomain(_) | Refused::Changed => {}
         }
     }

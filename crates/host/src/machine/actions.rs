@@ -81,7 +81,7 @@ impl Host {
         reason: &str,
     ) -> Result<(), PartitionError> {
         let mut done = self.attempt(new, reason);
-        if matches!(done, Err(Refused::Changed)) {
+        if matches!(done, Err(Refused::Changed | Refused::Exhausted(_))) {
             let offered = |host: &Self| {
                 let of = host.domains.get(&new?.0).filter(|of| !of.is_gone)?;
                 Some((of.llc, of.ways.clone()))

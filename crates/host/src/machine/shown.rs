@@ -98,6 +98,12 @@ impl Host {
         }
     }
 
+    /// What is not as it should be, though policies are in force; a line each.
+    #[must_use]
+    pub fn degraded(&self) -> Vec<String> {
+        self.actuator().map(crate::actuate::Actuator::degraded).unwrap_or_default()
+    }
+
     /// What policies asked for and could not be done, or what keeps it up.
     #[must_use]
     pub fn errors(&self) -> &Errors {

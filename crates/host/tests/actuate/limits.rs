@@ -151,7 +151,9 @@ fn eleven_classes_with_different_limits_are_never_limited_less() {
             let split: [Vec<u32>; 2] = [(0..6).collect(), (6..11).collect()];
             let clusters = [(masks[0], &split[0][..]), (masks[1], &split[1][..])];
             let applied = client.apply(&[(0, &plan(&clusters))], "a test").unwrap();
-            assert!(!applied.placed.is_empty());
+            assert_eq!(applied.placed.iter().map(|class| class.programs.len()).sum::<usize>(), 11);
+            let said = client.degraded();
+            assert!(said.iter().any(|line| line.contains("limits are stricter")), "{said:?}");
             check("planned");
             for (app, sleeper) in (0..).zip(&sleepers) {
                 client.tasks(AppId(app), &mut |list| list.push(sleeper.id())).unwrap();

@@ -6,6 +6,7 @@ mod common;
 mod cost;
 mod crash;
 mod faults;
+mod kept;
 mod limits;
 mod machines;
 mod others;

@@ -126,8 +126,8 @@ impl Shared {
         (!may).then(|| Answer::error(401, why))
     }
 
-    /// Whether a policy is in force; why not, if not.
-    fn is_ready(&self) -> Result<(), String> {
+    /// Whether a policy is in force, and what is not as it should be all the same; why not, if not.
+    fn is_ready(&self) -> Result<String, String> {
         if !self.begun.load(Ordering::Relaxed) {
             return Err("it has not begun yet, or has ended".to_owned());
         }
@@ -140,7 +140,8 @@ impl Shared {
             Some((domain, why)) => {
                 Err(format!("domain {domain}: the last plan was refused: {why}"))
             }
-            None => Ok(()),
+            None if watched.status.degraded.is_empty() => Ok("ready".to_owned()),
+            None => Ok(format!("ready, degraded: {}", watched.status.degraded.join("; "))),
         }
     }
 }
@@ -150,7 +151,7 @@ impl Pages for Shared {
         match request.path.as_str() {
             "/metrics" => self.refused(request),
             "/healthz" => Some(Answer::of(self.pulse.beats().map(|()| "ok".to_owned()))),
-            "/readyz" => Some(Answer::of(self.is_ready().map(|()| "ready".to_owned()))),
+            "/readyz" => Some(Answer::of(self.is_ready())),
             _ => None,
         }
     }
@@ -194,6 +195,9 @@ mod tests {
         watched.lock().status.domains.push(Domain { refused, ..Domain::default() });
         assert_eq!(code("/readyz"), Some(503));
         watched.lock().status.domains.clear();
+        watched.lock().status.degraded = vec!["one".to_owned(), "two".to_owned()];
+        let degraded = answer("/readyz").unwrap();
+        assert_eq!((degraded.code, &degraded.body[..]), (200, "ready, degraded: one; two\n"));
         watched.lock().status.failed = Some("a test's".to_owned());
         let answer = answer("/readyz").unwrap();
         assert_eq!((answer.code, &answer.body[..]), (503, "the policy has failed: a test's\n"));
