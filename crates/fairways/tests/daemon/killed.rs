@@ -81,17 +81,19 @@ struct Beside {
 impl Beside {
     fn new(how: How, kernel: &str) -> Self {
         let programs = format!("{},lookbusy", MANAGED.join(","));
-        let machine = Machine::with(&programs, &["--kernel", kernel]);
+        let machine = Machine::with(&programs, &["--kernel", kernel, "--platform", "ice-lake"]);
         let others = [(); 3].map(|()| Sleeper::start());
         let mut tasks: Vec<i32> = MANAGED.iter().map(|name| machine.pids[*name]).collect();
         tasks.extend(others.iter().map(Sleeper::id));
         for group in ["COS1", "COS1/mon_groups/m", "COS2", "mon_groups/theirs"] {
             fs::create_dir(machine.root.join(group)).unwrap();
         }
-        machine.write("COS1/schemata", "L3:0=3\n");
+        // Each core has an L2.
+        let l2 = |mask: &str| format!("L2:0={mask};1={mask};2={mask};3={mask}\n");
+        machine.write("COS1/schemata", &format!("L3:0=3\nMB:0=30\n{}", l2("c")));
         machine.write("COS1/cpus_list", "3\n");
-        machine.write("schemata", "L3:0=ff0\n");
-        machine.write("COS2/schemata", "L3:0=c\n");
+        machine.write("schemata", &format!("L3:0=ff0\n{}", l2("fc0")));
+        machine.write("COS2/schemata", &format!("L3:0=c\nMB:0=50\n{}", l2("30")));
         machine.write("COS2/mode", "exclusive\n");
         machine.write("COS1/tasks", &tasks[2].to_string());
         machine.write("COS1/tasks", &tasks[3].to_string());
@@ -196,6 +198,27 @@ impl Beside {
         }
     }
 
+    /// Programs that were taken from another manager's class are limited as there, whatever class they are in.
+    fn check_limits(&self, left: &Snapshot, at: &str) {
+        if self.how != How::TakeOver {
+            return;
+        }
+        for task in self.tasks[..2].iter().map(ToString::to_string) {
+            let holds = |text: &str| text.lines().any(|line| line == task);
+            let mut groups =
+                left.iter().filter(|(path, text)| path.ends_with("/tasks") && holds(text));
+            let (path, _) = groups.next().unwrap_or_else(|| panic!("{at}: {task} is nowhere"));
+            let class = path.split('/').next().filter(|name| *name != "mon_groups");
+            let limits = |of: &Snapshot, class: &str| -> Vec<String> {
+                let lines = of[&format!("{class}/schemata")].lines();
+                let lines = lines.map(|line| line.trim().to_owned());
+                lines.filter(|line| !line.starts_with("L3:")).collect()
+            };
+            let (is, was) = (limits(left, class.unwrap_or_default()), limits(&self.before, "COS1"));
+            assert_eq!(is, was, "{at}: {task} in {path}");
+        }
+    }
+
     /// Kills the daemon at a call, and puts right what it left: every other time by `restore`, which is killed first, too, every other time, at one
     /// of these calls.
     fn kill(&self, (call, nth): &Call, turn: usize, restores: &[Call]) -> Killed {
@@ -203,6 +226,7 @@ impl Beside {
         let daemon = self.run_killed(|strace| self.daemon(Some(strace), UNTIL), call, *nth);
         let left = self.snapshot();
         self.check(&left, &at);
+        self.check_limits(&left, &at);
         let mut restore = None;
         if turn.is_multiple_of(2) {
             if turn.is_multiple_of(4) {
