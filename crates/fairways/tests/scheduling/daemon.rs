@@ -75,7 +75,9 @@ impl Place {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
         command.arg(verb).stdin(Stdio::null());
         match verb {
-            "run" => command.arg("--config").arg(self.at("fairways.toml")),
+            "run" if !flags.contains(&"--machine") => {
+                command.arg("--config").arg(self.at("fairways.toml"))
+            }
             "status" => command.arg("--control").arg(self.at("control")),
             "restore" => command.arg("--state").arg(self.at("state")),
             _ => &mut command,

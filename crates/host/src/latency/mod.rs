@@ -3,6 +3,7 @@
 //! A [`Spec`] names a service's source in a line of text, and opens it: a histogram in the [`openmetrics`] format, [`redis`], or [`samples`] that
 //! programs write themselves.
 
+mod bounded;
 mod histogram;
 mod http;
 pub mod openmetrics;

@@ -7,6 +7,7 @@
 use std::io;
 use std::time::Duration;
 
+use super::bounded::Trouble;
 use super::histogram::Histogram;
 use super::poll::{Ask, Poller};
 use super::text::{self, Label};
@@ -39,9 +40,9 @@ impl OpenMetrics {
 }
 
 impl Ask for OpenMetrics {
-    fn ask(&mut self) -> Result<Histogram, String> {
+    fn ask(&mut self) -> Result<Histogram, Trouble> {
         let page = http::get(&self.authority, &self.path)?;
         let labels: &[Label] = &self.labels;
-        text::histogram(&page, &self.name, labels, self.unit)
+        text::histogram(page, &self.name, labels, self.unit)
     }
 }

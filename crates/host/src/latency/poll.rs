@@ -7,18 +7,21 @@ use std::time::{Duration, Instant};
 use fairways_core::Answered;
 
 use super::Source;
+use super::bounded::Trouble;
 use super::histogram::Histogram;
 
-/// How long a server may take for a connection, and for each part of an answer, before it is given up.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a server that broke a limit is not asked: twice as long each time, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// The most bytes that an answer may have.
-pub(super) const MOST_BYTES: u64 = 16 << 20;
+/// How often something is said of one source in the log at most, once it has been said so often.
+const OFTEN: u32 = 5;
+const SELDOM: Duration = Duration::from_secs(60);
 
 /// A server that has a histogram.
 pub(super) trait Ask: Send + 'static {
     /// The histogram now, or why there is none.
-    fn ask(&mut self) -> Result<Histogram, String>;
+    fn ask(&mut self) -> Result<Histogram, Trouble>;
 }
 
 /// The number of the question that is asked in the beginning.
@@ -51,6 +54,38 @@ pub(super) struct Poller {
     /// Whether a call has passed since the last question that found no answer.
     is_late: bool,
     trouble: Option<String>,
+    /// How many lines of the log were of this source in a row, and when the last one was.
+    said: u32,
+    said_at: Instant,
+}
+
+/// A server that broke a limit is not asked for a while.
+#[derive(Default)]
+struct Pause {
+    length: Duration,
+    until: Option<Instant>,
+    why: String,
+}
+
+impl Pause {
+    fn ask(&mut self, server: &mut impl Ask, now: Instant) -> Result<Histogram, String> {
+        if self.until.is_some_and(|until| now < until) {
+            return Err(self.why.clone());
+        }
+        match server.ask() {
+            Ok(histogram) => {
+                *self = Self::default();
+                Ok(histogram)
+            }
+            Err(Trouble::Passing(why)) => Err(why),
+            Err(Trouble::Limit(why)) => {
+                self.length = (self.length * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+                self.until = Some(Instant::now() + self.length);
+                self.why = format!("{why}; it is not asked for {} s", self.length.as_secs());
+                Err(self.why.clone())
+            }
+        }
+    }
 }
 
 impl Poller {
@@ -67,9 +102,10 @@ impl Poller {
         let (answer, answers) = channel();
         thread::Builder::new().name("latencies".to_owned()).spawn(move || {
             let mut question = FIRST;
+            let mut pause = Pause::default();
             loop {
                 let began = Instant::now();
-                let histogram = server.ask();
+                let histogram = pause.ask(&mut server, began);
                 let took = began.elapsed();
                 if answer.send(Answer { question, histogram, took }).is_err() {
                     return;
@@ -88,6 +124,8 @@ impl Poller {
             is_slow: false,
             is_late: false,
             trouble: None,
+            said: 0,
+            said_at: Instant::now(),
         })
     }
 
@@ -122,7 +160,7 @@ impl Poller {
                 return None;
             }
         };
-        if self.trouble.take().is_some() {
+        if self.trouble.take().is_some() && self.may_say() {
             tracing::info!(source = self.name, "latencies are known again");
         }
         let before = self.last.take().filter(|&(question, _)| question + 1 == answer.question);
@@ -134,9 +172,22 @@ impl Poller {
     /// Says in the log that latencies are unknown, once as long as the reason stays the same.
     fn complain(&mut self, why: String) {
         if self.trouble.as_ref() != Some(&why) {
-            tracing::warn!(source = self.name, why, "latencies are unknown");
+            if self.may_say() {
+                tracing::warn!(source = self.name, why, "latencies are unknown");
+            }
             self.trouble = Some(why);
         }
+    }
+
+    /// Whether a line of the log may be of this source now: a server that changes its mind all the time fills no log.
+    fn may_say(&mut self) -> bool {
+        let passed = self.said_at.elapsed();
+        if self.said >= OFTEN && passed < SELDOM {
+            return false;
+        }
+        self.said = if passed < SELDOM { self.said + 1 } else { 1 };
+        self.said_at = Instant::now();
+        true
     }
 
     /// Takes what has come from a server that is not waited for, and asks again.
@@ -181,11 +232,11 @@ mod tests {
     struct Server(Receiver<Result<u64, String>>);
 
     impl Ask for Server {
-        fn ask(&mut self) -> Result<Histogram, String> {
+        fn ask(&mut self) -> Result<Histogram, Trouble> {
             let requests = self.0.recv().map_err(|error| error.to_string())??;
             let mut histogram = Histogram::default();
             let buckets = BTreeMap::from([(Duration::from_millis(1), requests)]);
-            histogram.add_cumulative(String::new(), &buckets).ok_or("no histogram")?;
+            histogram.add_cumulative(String::new(), &buckets).ok_or("no histogram".to_owned())?;
             Ok(histogram)
         }
     }
@@ -268,5 +319,27 @@ mod tests {
         assert!(!poller.is_slow);
         // The answer to the question that hung; the one asked meanwhile is the next one's beginning, and told of by none.
         assert_eq!(told, [Some(1), Some(4), Some(8), Some(16)]);
+    }
+    #[test]
+    fn a_server_that_breaks_a_limit_is_not_asked_for_a_while() {
+        struct Hostile(u32);
+        impl Ask for Hostile {
+            fn ask(&mut self) -> Result<Histogram, Trouble> {
+                self.0 += 1;
+                Err(Trouble::Limit("too much".to_owned()))
+            }
+        }
+        let (mut pause, mut server, began) = (Pause::default(), Hostile(0), Instant::now());
+        for _ in 0..100 {
+            let why = pause.ask(&mut server, began).unwrap_err();
+            assert_eq!(why, "too much; it is not asked for 1 s");
+        }
+        assert_eq!(server.0, 1);
+        for (asked, seconds) in (2..).zip([2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
+            let later = pause.until.unwrap();
+            let why = pause.ask(&mut server, later).unwrap_err();
+            assert_eq!(why, format!("too much; it is not asked for {seconds} s"));
+            assert_eq!(server.0, asked);
+        }
     }
 }

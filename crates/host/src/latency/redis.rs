@@ -10,15 +10,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Source;
+use super::bounded::{Bounded, TIMEOUT, Trouble};
 use super::histogram::Histogram;
-use super::poll::{Ask, Poller, TIMEOUT};
+use super::poll::{Ask, Poller};
 use super::resp::{self, Value};
 
 /// Where the server listens.
@@ -52,6 +53,10 @@ pub struct Redis {
     pub password_file: Option<PathBuf>,
 }
 
+/// The most bytes of an answer, and letters of an error in the log. The histograms of 400 commands are some 160 KB.
+const MOST_BYTES: u64 = 1 << 20;
+const LONGEST_ERROR: usize = 80;
+
 /// Commands that this source sends.
 const OURS: [&str; 2] = ["auth", "latency|histogram"];
 
@@ -65,7 +70,7 @@ impl Redis {
         Ok(Box::new(Poller::new(name, patience, Connection { redis: self, open: None })?))
     }
 
-    fn connect(&self) -> Result<BufReader<Box<dyn Stream>>, String> {
+    fn connect(&self) -> Result<BufReader<Bounded>, Trouble> {
         let stream = self.stream().map_err(|error| format!("redis {}: {error}", self.address))?;
         let mut stream = BufReader::new(stream);
         let Some(file) = &self.password_file else { return Ok(stream) };
@@ -79,23 +84,16 @@ impl Redis {
         Ok(stream)
     }
 
-    fn stream(&self) -> io::Result<Box<dyn Stream>> {
+    fn stream(&self) -> io::Result<Bounded> {
         match &self.address {
             Address::Unix(path) => {
-                let stream = UnixStream::connect(path)?;
-                stream.set_read_timeout(Some(TIMEOUT))?;
-                stream.set_write_timeout(Some(TIMEOUT))?;
-                Ok(Box::new(stream))
+                Ok(Bounded::new(Box::new(UnixStream::connect(path)?), MOST_BYTES))
             }
             Address::Tcp(authority) => {
                 let mut failed = io::Error::other("the name has no address");
                 for address in authority.to_socket_addrs()? {
                     match TcpStream::connect_timeout(&address, TIMEOUT) {
-                        Ok(stream) => {
-                            stream.set_read_timeout(Some(TIMEOUT))?;
-                            stream.set_write_timeout(Some(TIMEOUT))?;
-                            return Ok(Box::new(stream));
-                        }
+                        Ok(stream) => return Ok(Bounded::new(Box::new(stream), MOST_BYTES)),
                         Err(error) => failed = error,
                     }
                 }
@@ -104,32 +102,28 @@ impl Redis {
         }
     }
 
-    fn ask(
-        &self,
-        stream: &mut BufReader<Box<dyn Stream>>,
-        words: &[&str],
-    ) -> Result<Value, String> {
+    fn ask(&self, stream: &mut BufReader<Bounded>, words: &[&str]) -> Result<Value, Trouble> {
+        stream.get_mut().renew();
+        let place = format!("redis {}", self.address);
         let said = resp::write(stream.get_mut(), words).and_then(|()| resp::read(stream));
         match said {
             Ok(Value::Error(error)) => {
-                Err(format!("redis {}: {}", self.address, error.escape_debug()))
+                let error: String = error.chars().take(LONGEST_ERROR).collect();
+                Err(format!("{place}: {}", error.escape_debug()).into())
             }
             Ok(value) => Ok(value),
-            Err(error) => Err(format!("redis {}: {error}", self.address)),
+            Err(error) => Err(Trouble::at(&place, &error)),
         }
     }
 }
 
-trait Stream: Read + Write + Send {}
-impl<T: Read + Write + Send> Stream for T {}
-
 struct Connection {
     redis: Redis,
-    open: Option<BufReader<Box<dyn Stream>>>,
+    open: Option<BufReader<Bounded>>,
 }
 
 impl Ask for Connection {
-    fn ask(&mut self) -> Result<Histogram, String> {
+    fn ask(&mut self) -> Result<Histogram, Trouble> {
         // Whatever goes wrong, the next question is asked on a new connection.
         let mut stream = match self.open.take() {
             Some(stream) => stream,

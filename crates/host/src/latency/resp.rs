@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read as _, Write};
 
+use super::bounded::broken;
+
 /// A value that the server sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -11,6 +13,9 @@ pub(super) enum Value {
     Nothing,
     Error(String),
 }
+
+/// Values of an answer at most: a histogram of each of 400 commands has some 10,000.
+const MOST_VALUES: usize = 1 << 16;
 
 /// Lists within lists at most, and bytes of a text and items of a list; far beyond what is asked for here.
 const DEEPEST: u32 = 8;
@@ -33,10 +38,14 @@ pub(super) fn write(to: &mut impl Write, words: &[&str]) -> io::Result<()> {
 /// # Errors
 /// The reader's; or it is not RESP2, or larger than anything asked for.
 pub(super) fn read(from: &mut impl BufRead) -> io::Result<Value> {
-    value(from, DEEPEST)
+    value(from, DEEPEST, &mut 0)
 }
 
-fn value(from: &mut impl BufRead, deep: u32) -> io::Result<Value> {
+fn value(from: &mut impl BufRead, deep: u32, count: &mut usize) -> io::Result<Value> {
+    *count += 1;
+    if *count > MOST_VALUES {
+        return Err(broken(format!("expected at most {MOST_VALUES} values in an answer")));
+    }
     let wrong = || io::Error::other("the server does not speak RESP2");
     let mut line = String::new();
     from.by_ref().take(4096).read_line(&mut line)?;
@@ -69,7 +78,10 @@ fn value(from: &mut impl BufRead, deep: u32) -> io::Result<Value> {
         '*' => {
             let Some(length) = length()? else { return Ok(Value::Nothing) };
             let deeper = deep.checked_sub(1).ok_or_else(wrong)?;
-            (0..length).map(|_| value(from, deeper)).collect::<io::Result<_>>().map(Value::List)
+            (0..length)
+                .map(|_| value(from, deeper, count))
+                .collect::<io::Result<_>>()
+                .map(Value::List)
         }
         _ => Err(wrong()),
     }

@@ -4,10 +4,16 @@
 //! `name_bucket{label="value",le="bound"} count`, then perhaps a time and an exemplar.
 
 use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read as _};
 use std::time::Duration;
 
 use super::UNBOUNDED;
+use super::bounded::{Trouble, broken};
 use super::histogram::Histogram;
+
+/// The most bytes of a line, and buckets of a histogram: what is held of a page has a limit.
+const LONGEST_LINE: u64 = 16 << 10;
+const MOST_BUCKETS: usize = 1 << 14;
 
 /// A label and its value.
 pub(super) type Label = (String, String);
@@ -43,16 +49,28 @@ pub(super) fn labels(mut text: &str) -> Option<(Vec<Label>, &str)> {
 /// # Errors
 /// There is no such series, or one can't be read.
 pub(super) fn histogram(
-    text: &str,
+    mut text: impl BufRead,
     name: &str,
     wanted: &[Label],
     unit: Duration,
-) -> Result<Histogram, String> {
+) -> Result<Histogram, Trouble> {
+    let unread = |why: io::Error| Trouble::at(name, &why);
+    let (mut bytes, mut buckets) = (Vec::new(), 0);
     let mut series: BTreeMap<Vec<Label>, BTreeMap<Duration, u64>> = BTreeMap::new();
-    for line in text.lines() {
+    for number in 1_u64.. {
+        bytes.clear();
+        if text.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(unread)? == 0 {
+            break;
+        }
+        if bytes.last() != Some(&b'\n') && bytes.len() as u64 == LONGEST_LINE {
+            let expected = format!("line {number}: expected at most {LONGEST_LINE} bytes");
+            return Err(unread(broken(expected)));
+        }
+        let line = String::from_utf8_lossy(&bytes);
+        let line = line.trim_end_matches(['\r', '\n']);
         let rest = line.strip_prefix(name).and_then(|rest| rest.strip_prefix("_bucket{"));
         let Some(rest) = rest else { continue };
-        let unreadable = || format!("`{}` is no bucket of a histogram", line.escape_debug());
+        let unreadable = || format!("{name}: line {number} is no bucket of a histogram");
         let (mut labels, rest) = labels(rest).ok_or_else(unreadable)?;
         if !wanted.iter().all(|label| labels.contains(label)) {
             continue;
@@ -60,16 +78,19 @@ pub(super) fn histogram(
         let le = labels.iter().position(|(name, _)| name == "le").ok_or_else(unreadable)?;
         let bound = bound(&labels.swap_remove(le).1, unit).ok_or_else(unreadable)?;
         let requests = rest.split_whitespace().next().and_then(count).ok_or_else(unreadable)?;
+        buckets += 1;
+        if buckets > MOST_BUCKETS {
+            return Err(unread(broken(format!("expected at most {MOST_BUCKETS} buckets"))));
+        }
         labels.sort_unstable();
         series.entry(labels).or_default().insert(bound, requests);
     }
     if series.is_empty() {
-        return Err(format!("no histogram {name} with the labels asked for is told"));
+        return Err(format!("no histogram {name} with the labels asked for is told").into());
     }
     let mut sum = Histogram::default();
     for (labels, buckets) in &series {
-        let falls =
-            || format!("{name} with labels {labels:?}: a bucket counts fewer than a shorter one");
+        let falls = || format!("{name}: a bucket counts fewer than a shorter one");
         sum.add_cumulative(format!("{labels:?}"), buckets).ok_or_else(falls)?;
     }
     Ok(sum)
@@ -116,8 +137,8 @@ rpc_duration_seconds_bucket_bucket{le="1"} nonsense
         labels(text).unwrap().0
     }
 
-    fn read(wanted: &str, unit: Duration) -> Result<Vec<(Duration, u64)>, String> {
-        let told = histogram(METRICS, "rpc_duration_seconds", &labels_of(wanted), unit)?;
+    fn read(wanted: &str, unit: Duration) -> Result<Vec<(Duration, u64)>, Trouble> {
+        let told = histogram(METRICS.as_bytes(), "rpc_duration_seconds", &labels_of(wanted), unit)?;
         let grown = told.since(&Histogram::default()).unwrap();
         Ok(grown.into_iter().map(|answered| (answered.latency, answered.requests)).collect())
     }
@@ -142,7 +163,7 @@ rpc_duration_seconds_bucket_bucket{le="1"} nonsense
 
     #[test]
     fn what_is_not_there_or_no_histogram_is_said_so() {
-        assert!(read(r#"handler="/b"}"#, SECOND).unwrap_err().contains("no histogram"));
+        assert!(read(r#"handler="/b"}"#, SECOND).unwrap_err().to_string().contains("no histogram"));
         for wrong in [
             "x_bucket{le=\"1\"} -1",
             "x_bucket{le=\"1\"} 1.5",
@@ -153,8 +174,21 @@ rpc_duration_seconds_bucket_bucket{le="1"} nonsense
             "x_bucket{le=\"1\" 1",
             "x_bucket{le=\"1\"} 2\nx_bucket{le=\"2\"} 1",
         ] {
-            let error = histogram(wrong, "x", &[], SECOND).unwrap_err();
+            let error = histogram(wrong.as_bytes(), "x", &[], SECOND).unwrap_err().to_string();
             assert!(!error.contains('\n') && !error.is_empty(), "{error}");
         }
+    }
+    #[test]
+    fn what_is_too_much_breaks_a_limit() {
+        let breaks = |text: String| {
+            matches!(histogram(text.as_bytes(), "x", &[], SECOND), Err(Trouble::Limit(_)))
+        };
+        let series = |count: usize| {
+            let one = |number| format!("x_bucket{{a=\"{number}\",le=\"+Inf\"}} 1\n");
+            (0..count).map(one).collect::<String>()
+        };
+        assert!(!breaks(series(MOST_BUCKETS)));
+        assert!(breaks(series(MOST_BUCKETS + 1)));
+        assert!(breaks("x".repeat(1 << 20)));
     }
 }

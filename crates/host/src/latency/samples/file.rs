@@ -1,18 +1,21 @@
 //! A file that grows.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use fairways_core::Answered;
-use rustix::fs::OFlags;
 
 use super::super::Source;
 use super::Lines;
+use super::open::open;
 
-/// Bytes that one call reads at most; what is more waits for the next.
-const MOST_BYTES: u64 = 16 << 20;
+/// Bytes that one call reads at most, some 100,000 lines; what is more waits for the next.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// How often as much is read of a file that was renamed away.
+const MOST_RESTS: u32 = 16;
 
 /// Latencies in the lines that are added to a file.
 ///
@@ -44,9 +47,7 @@ impl FileSource {
 
     /// Opens what is at the path now.
     fn find(&mut self, from: SeekFrom) -> io::Result<()> {
-        // A pipe without a writer would be waited for, else.
-        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(&self.path)?;
+        let mut file = open(&self.path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::Error::other(
@@ -89,7 +90,11 @@ impl FileSource {
         if there.is_some() && there != held {
             if let Some(open) = &mut self.open {
                 // What came between reading it and finding that it is another.
-                while open.rest(&mut self.lines)? > 0 {}
+                for _ in 0..MOST_RESTS {
+                    if open.rest(&mut self.lines)? == 0 {
+                        break;
+                    }
+                }
             }
             // Nobody adds to the old one's last line any more.
             self.lines.end();
@@ -105,12 +110,18 @@ impl FileSource {
 impl Open {
     /// Reads what follows, and says how many bytes.
     fn rest(&mut self, lines: &mut Lines) -> io::Result<u64> {
-        let mut bytes = Vec::new();
-        let read = (&mut self.file).take(MOST_BYTES).read_to_end(&mut bytes)?;
-        let read = u64::try_from(read).unwrap_or(u64::MAX);
-        self.at = self.at.saturating_add(read);
-        lines.take(&bytes);
-        Ok(read)
+        let mut part = [0; 16 << 10];
+        let mut all = 0;
+        while all < MOST_BYTES {
+            let read = self.file.read(&mut part)?;
+            if read == 0 {
+                break;
+            }
+            lines.take(&part[..read]);
+            all += u64::try_from(read).unwrap_or(u64::MAX);
+        }
+        self.at = self.at.saturating_add(all);
+        Ok(all)
     }
 }
 
@@ -126,6 +137,7 @@ impl Source for FileSource {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
     use std::io::Write as _;
 
     use super::*;

@@ -8,6 +8,7 @@
 
 mod file;
 mod line;
+mod open;
 mod socket;
 
 use std::collections::BTreeMap;
@@ -92,11 +93,9 @@ impl Lines {
         }
         self.bad += 1;
         if self.bad == 1 {
-            let found: String = text.chars().take(40).collect();
-            let found = found.escape_debug().to_string();
+            // What it says may be anybody's secret: it is not repeated.
             tracing::warn!(
                 source = self.name,
-                found,
                 "a line is no latency such as 1.5ms; such lines are passed over"
             );
         }
