@@ -10,7 +10,7 @@ use super::classes::Class;
 use super::domain::{Domain, Offers};
 use super::kept::Cap;
 use super::ledger::State;
-use super::lock::Lock;
+use super::lock::{Kept, Lock};
 use super::program::Program;
 use super::recover::recover;
 use super::refine::Plan;
@@ -173,7 +173,7 @@ impl Actuator {
 
     /// The lock between managers, until it is dropped.
     pub(super) fn lock(&self) -> Result<Lock, Error> {
-        Lock::take(&self.tree, &self.settings.proc, self.settings.patience)
+        Lock::take(&self.tree, &self.settings.proc, self.settings.patience, Kept::Refuse)
     }
 
     /// Whether a group of this name is one of this actuator's.

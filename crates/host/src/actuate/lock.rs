@@ -2,6 +2,7 @@
 //!
 //! Source: resctrl.rst, "Locking between applications": flock(2) on the mount's root, around every operation of several files.
 
+use std::fmt;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -17,7 +18,16 @@ use super::tree::Tree;
 /// How often it is tried again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The lock, until it is dropped.
+/// What is done where somebody keeps the lock for longer than one waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// It is an error, unless nobody who holds it is root: any user may lock a directory that can be read.
+    Refuse,
+    /// What is to be done is done without it: to put back what was changed can't wait for ever.
+    GoOn,
+}
+
+/// The lock, until it is dropped; or that nobody is waited for any more.
 #[derive(Debug)]
 pub(super) struct Lock {
     _root: OwnedFd,
@@ -25,23 +35,21 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Takes the lock, or gives up after `patience`, which goes by attempts: who was stopped meanwhile has not waited.
-    pub(super) fn take(tree: &Tree, proc: &Path, patience: Duration) -> Result<Self, Error> {
+    pub(super) fn take(
+        tree: &Tree,
+        proc: &Path,
+        patience: Duration,
+        kept: Kept,
+    ) -> Result<Self, Error> {
         let root = tree.another()?;
         let mut waited = Duration::ZERO;
         loop {
             match flock(&root, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { _root: root }),
-                Err(Errno::AGAIN | Errno::INTR) if waited < patience => {
-                    sleep(PAUSE);
-                    waited += PAUSE;
+                Ok(()) => {
+                    tree.ignored.borrow_mut().clear();
+                    return Ok(Self { _root: root });
                 }
-                Err(Errno::AGAIN | Errno::INTR) => {
-                    return Err(Error::Locked {
-                        root: tree.root().to_owned(),
-                        seconds: patience.as_secs(),
-                        holder: holder(&root, proc).unwrap_or_default(),
-                    });
-                }
+                Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(errno) => {
                     return Err(Error::Io {
                         doing: "flock".to_owned(),
@@ -51,22 +59,104 @@ impl Lock {
                     });
                 }
             }
+            let is_over = waited >= patience;
+            // Whoever is not waited for any more is not waited for again.
+            if is_over || !tree.ignored.borrow().is_empty() {
+                let holders = holders(&root, proc);
+                if let Some(lock) = Self::without(root.try_clone(), tree, &holders, kept, is_over) {
+                    return Ok(lock);
+                }
+                if is_over {
+                    let first = holders.iter().find(|of| of.is_root()).or(holders.first());
+                    return Err(Error::Locked {
+                        root: tree.root().to_owned(),
+                        seconds: patience.as_secs(),
+                        holder: first.map(|of| format!(", by {of}")).unwrap_or_default(),
+                    });
+                }
+            }
+            sleep(PAUSE);
+            waited += PAUSE;
+        }
+    }
+
+    /// Goes on without the lock where its holders are not to be waited for, which is said once of each.
+    fn without(
+        root: std::io::Result<OwnedFd>,
+        tree: &Tree,
+        holders: &[Holder],
+        kept: Kept,
+        is_over: bool,
+    ) -> Option<Self> {
+        // Nobody holds it any more: it is tried again.
+        if holders.is_empty() && !is_over {
+            return None;
+        }
+        let may = kept == Kept::GoOn && is_over || !holders.iter().any(Holder::is_root);
+        let ignored = &mut *tree.ignored.borrow_mut();
+        let is_known = |of: &Holder| ignored.contains(&of.pid);
+        if !may || !is_over && !holders.iter().all(is_known) {
+            return None;
+        }
+        for holder in holders {
+            if ignored.insert(holder.pid.clone()) {
+                tracing::warn!(
+                    target: "fairways::actuate",
+                    root = %tree.root().display(),
+                    "the lock is kept by {holder}: going on without it"
+                );
+            }
+        }
+        Some(Self { _root: root.ok()? })
+    }
+}
+
+/// A process that holds the lock, as far as that can be told.
+#[derive(Debug)]
+struct Holder {
+    pid: String,
+    name: String,
+    /// Its real and effective users; `None` where it has ended, and left the lock to another.
+    users: Option<[u32; 2]>,
+}
+
+impl Holder {
+    fn is_root(&self) -> bool {
+        self.users == Some([0, 0])
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}", self.name, self.pid)?;
+        match self.users {
+            Some([0, 0]) | None => f.write_str(")"),
+            Some([_, user]) => write!(f, ", of user {user})"),
         }
     }
 }
 
-/// Who holds it, as /proc/locks tells (proc_locks(5)): `, by NAME (PID)`.
-fn holder(root: &impl AsFd, proc: &Path) -> Option<String> {
-    let about = fstat(root).ok()?;
+/// Who holds it, as /proc/locks tells (proc_locks(5)).
+fn holders(root: &impl AsFd, proc: &Path) -> Vec<Holder> {
+    let Ok(about) = fstat(root) else { return Vec::new() };
     let (major, minor) = (major(about.st_dev), minor(about.st_dev));
     let file = format!("{major:02x}:{minor:02x}:{}", about.st_ino);
-    let locks = fs::read_to_string(proc.join("locks")).ok()?;
+    let locks = fs::read_to_string(proc.join("locks")).unwrap_or_default();
     let of = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ours = words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&file.as_str());
         ours.then(|| words.get(4).copied().unwrap_or_default().to_owned())
     };
-    let pid = locks.lines().find_map(of)?;
-    let name = fs::read_to_string(proc.join(&pid).join("comm")).unwrap_or_default();
-    Some(format!(", by {} ({pid})", name.trim()))
+    locks.lines().filter_map(of).map(|pid| holder(pid, proc)).collect()
+}
+
+fn holder(pid: String, proc: &Path) -> Holder {
+    let status = fs::read_to_string(proc.join(&pid).join("status")).unwrap_or_default();
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let name = field("Name:").unwrap_or("a process that has ended").trim().to_owned();
+    let users = field("Uid:").and_then(|users| {
+        let mut users = users.split_whitespace().map(str::parse);
+        Some([users.next()?.ok()?, users.next()?.ok()?])
+    });
+    Holder { pid, name, users }
 }

@@ -7,7 +7,7 @@ use fairways_resctrl::language::{Schemata, Value};
 
 use super::leave::{vacate, widen};
 use super::ledger::{Changed, Ledger, Made, State};
-use super::lock::Lock;
+use super::lock::{Kept, Lock};
 use super::recover::{recover, unknown};
 use super::taken::tasks;
 use super::tree::{Tree, of};
@@ -91,7 +91,7 @@ pub(super) fn put_back(
     state: &mut State,
     settings: &Settings,
 ) -> Result<Restored, Error> {
-    let _lock = Lock::take(tree, &settings.proc, settings.patience)?;
+    let _lock = Lock::take(tree, &settings.proc, settings.patience, Kept::GoOn)?;
     let mut restored = Restored::default();
     let ledger = state.ledger.clone();
     let mut failed = Ledger::default();

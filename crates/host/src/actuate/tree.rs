@@ -1,7 +1,7 @@
 //! Resctrl's files, each operation one system call on the file.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ pub(super) struct Tree {
     /// Our groups' `st_ino`, by path. Nothing is written below these paths while another group is
     /// there: somebody removed ours and made one of the same name.
     ours: RefCell<BTreeMap<String, u64>>,
+    /// The holders of the lock that are not waited for any more.
+    pub(super) ignored: RefCell<BTreeSet<String>>,
 }
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
@@ -46,6 +48,7 @@ impl Tree {
             dir,
             identity: (about.st_dev, about.st_ino),
             ours: RefCell::default(),
+            ignored: RefCell::default(),
         })
     }
 
