@@ -5,12 +5,17 @@ use std::io::Write as _;
 use crate::config;
 use crate::journal::Followed;
 
-pub use self::sockets::{answer, request};
+pub use self::sockets::{answer, request, scrape};
 
 mod sockets {
     /// Any bytes at the control socket.
     pub fn request(bytes: &[u8]) {
         crate::daemon::fuzzed::request(bytes);
+    }
+
+    /// Any bytes at the metrics' port.
+    pub fn scrape(bytes: &[u8]) {
+        crate::daemon::fuzzed::scrape(bytes);
     }
 
     /// Any bytes as the daemon's answer.
@@ -77,6 +82,11 @@ mod tests {
     #[test]
     fn requests() {
         run("request", 20, super::request);
+    }
+
+    #[test]
+    fn scrapes() {
+        run("scrape", 20, super::scrape);
     }
 
     #[test]

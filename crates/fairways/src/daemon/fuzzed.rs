@@ -37,6 +37,11 @@ pub(crate) fn request(bytes: &[u8]) {
     }
 }
 
+/// What a client sends to the metrics' port.
+pub(crate) fn scrape(bytes: &[u8]) {
+    super::metrics::fuzzed(bytes);
+}
+
 /// What somebody who poses as the daemon answers: what is shown of it does nothing to a terminal.
 pub(crate) fn answer(bytes: &[u8]) {
     let Ok(Response::Status(status)) = serde_json::from_slice(bytes) else { return };

@@ -19,7 +19,17 @@ const LONGEST_LENGTH: u64 = 1 << 10;
 /// than 200. Reading the body fails likewise.
 pub(super) fn get(authority: &str, path: &str) -> Result<impl BufRead + use<>, Trouble> {
     let failed = |why: io::Error| Trouble::at(&format!("http://{authority}"), &why);
-    let mut answer = BufReader::new(ask(authority, path).map_err(failed)?);
+    let answer = BufReader::new(ask(authority, path).map_err(failed)?);
+    body(answer, authority, path)
+}
+
+/// The body of an answer.
+pub(super) fn body<R: BufRead>(
+    mut answer: R,
+    authority: &str,
+    path: &str,
+) -> Result<impl BufRead + use<R>, Trouble> {
+    let failed = |why: io::Error| Trouble::at(&format!("http://{authority}"), &why);
     let no_http = || Trouble::Passing(format!("http://{authority}: no answer of HTTP"));
     let mut head = (&mut answer).take(LONGEST_HEAD);
     let status = line(&mut head).map_err(failed)?.ok_or_else(no_http)?;

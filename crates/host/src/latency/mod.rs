@@ -4,6 +4,8 @@
 //! programs write themselves.
 
 mod bounded;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod histogram;
 mod http;
 pub mod openmetrics;

@@ -142,7 +142,7 @@ impl Ask for Connection {
 }
 
 /// `[command, ["calls", n, "histogram_usec", [bound, count, ...]], ...]` (redis.io, "LATENCY HISTOGRAM").
-fn histogram(value: &Value) -> Option<Histogram> {
+pub(super) fn histogram(value: &Value) -> Option<Histogram> {
     let Value::List(commands) = value else { return None };
     let mut sum = Histogram::default();
     for command in commands.chunks(2) {

@@ -167,6 +167,21 @@ impl Pages for Shared {
     }
 }
 
+/// Any bytes as what has come of a request: what is no request yet is waited for, and all else answered.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn fuzzed(bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len().min(http::LONGEST)];
+    match http::request(bytes) {
+        Some(Ok(request)) => {
+            let _ = http::wants_plain(&request.accept);
+            let answer = request.answer(Answer::ok("page\n"));
+            assert!(answer.bytes().starts_with(b"HTTP/1.1 200 "));
+        }
+        Some(Err(answer)) => assert!(answer.bytes().starts_with(b"HTTP/1.1 4")),
+        None => assert!(bytes.len() < http::LONGEST),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
