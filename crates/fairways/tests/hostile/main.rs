@@ -19,5 +19,4 @@ mod replaced;
 #[path = "../daemon/running.rs"]
 mod running;
 mod slow_end;
-mod state;
 mod traced;

@@ -1,1 +1,0 @@
-//! The state directory and the ledger in it, tampered with.
