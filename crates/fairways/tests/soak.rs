@@ -12,6 +12,7 @@ mod running;
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -80,12 +81,19 @@ impl Neighbor<'_> {
     fn step(&mut self) {
         let theirs = self.machine.root.join("theirs");
         match self.steps % 8 {
-            0 => fs::create_dir(&theirs).unwrap(),
+            // Monitoring ids that have just been given back are not free yet: another time.
+            0 => match fs::create_dir(&theirs).err().map(|why| why.kind()) {
+                None => {}
+                Some(why) => return assert_eq!(why, io::ErrorKind::ResourceBusy),
+            },
             1 => self.machine.write("theirs/schemata", "L3:0=3\n"),
             2 => self.emulated(&["fault", "write:*/schemata=EBUSY@2"]),
             3 => self.emulated(&["fault", "write:*/tasks=EIO@3"]),
             4 => self.emulated(&["clear"]),
-            5 => fs::create_dir(theirs.join("mon_groups/pod")).unwrap(),
+            5 => match fs::create_dir(theirs.join("mon_groups/pod")).err().map(|why| why.kind()) {
+                None => {}
+                Some(why) => return assert_eq!(why, io::ErrorKind::ResourceBusy),
+            },
             6 => fs::remove_dir(theirs.join("mon_groups/pod")).unwrap(),
             _ => fs::remove_dir(&theirs).unwrap(),
         }

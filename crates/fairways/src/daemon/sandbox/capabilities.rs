@@ -51,3 +51,10 @@ pub(super) fn processes_are_told_to_all() -> bool {
     let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
     (numbers.next(), numbers.next()) >= (Some(6), Some(6))
 }
+
+/// Whether `kernel.perf_event_paranoid` is above 2, the highest level of the kernel itself: distributions' kernels let nobody count then
+/// who has not CAP_SYS_ADMIN.
+pub(super) fn perf_takes_more() -> bool {
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+    level.is_ok_and(|level| level.trim().parse::<i32>().is_ok_and(|level| level > 2))
+}

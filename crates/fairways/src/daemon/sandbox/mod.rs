@@ -49,6 +49,10 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
     let counts = matches!(config.counters.source, CounterSource::Perf);
     if counts || schedules(&config.policy) {
         needed |= Set::PERFMON;
+        // Debian's and Ubuntu's kernels have levels beyond the kernel's own, at which counting takes more.
+        if capabilities::perf_takes_more() {
+            needed |= Set::SYS_ADMIN;
+        }
     }
     // A daemon that was killed may have left threads whose affinity is to be put back.
     let left = config.resctrl.state.join("schedule.json").exists();
