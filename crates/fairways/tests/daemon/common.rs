@@ -112,9 +112,14 @@ impl Drop for Machine {
     }
 }
 
+/// A group that goes meanwhile, as a daemon's does, is not among them.
 fn gather(root: &Path, group: &str, found: &mut BTreeMap<String, String>) {
     let dir = root.join(group);
-    found.insert(format!("{group}/inode"), fs::metadata(&dir).unwrap().ino().to_string());
+    let inode = match fs::metadata(&dir) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound && !group.is_empty() => return,
+        held => held.unwrap().ino(),
+    };
+    found.insert(format!("{group}/inode"), inode.to_string());
     for file in ["schemata", "mode", "cpus_list", "tasks"] {
         if let Ok(text) = fs::read_to_string(dir.join(file)) {
             found.insert(format!("{group}/{file}"), text);
@@ -124,7 +129,7 @@ fn gather(root: &Path, group: &str, found: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(dir.join(below)).into_iter().flatten().flatten() {
             let name = entry.file_name().into_string().unwrap();
             let fixed = ["info", "mon_groups", "mon_data"].contains(&name.as_str());
-            if entry.file_type().unwrap().is_dir() && !fixed {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !fixed {
                 let path = Path::new(group).join(below).join(name);
                 gather(root, path.to_str().unwrap(), found);
             }

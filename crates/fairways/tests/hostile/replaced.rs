@@ -34,9 +34,10 @@ fn a_class_that_replaced_the_daemons_is_left_alone() {
     let theirs = Sleeper::start();
     let class = class_of(tasks[0]);
     let path = machine.root.join(&class);
-    // The daemon may be at work in it: a directory that it makes there meanwhile ends an attempt.
-    eventually("the class is removed", || fs::remove_dir(&path).is_ok());
-    fs::create_dir(&path).unwrap();
+    // The daemon may be at work in it, and may make it anew before somebody else does.
+    eventually("the class is another's", || {
+        fs::remove_dir(&path).and_then(|()| fs::create_dir(&path)).is_ok()
+    });
     machine.write(&format!("{class}/schemata"), "L3:0=3\n");
     machine.write(&format!("{class}/tasks"), &theirs.id().to_string());
     let inode = fs::metadata(&path).unwrap().ino();
