@@ -8,6 +8,7 @@
 //! - [`latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
 //! - [`emulated`]: a connection to an emulator, whose clock, counters and services those are.
+//! - [`owners`]: who may write a file.
 //! - [`schedule`]: where threads run, and for how long.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
 
@@ -18,6 +19,7 @@ pub mod doctor;
 pub mod emulated;
 pub mod latency;
 pub mod machine;
+pub mod owners;
 pub mod programs;
 pub mod schedule;
 mod store;

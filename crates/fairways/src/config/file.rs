@@ -5,19 +5,13 @@ use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use fairways_host::owners::{Owned, STICKY};
 use rustix::fs::OFlags;
-use rustix::process::geteuid;
 
 use crate::world::shown;
 
 /// No configuration is larger.
 const LARGEST: u64 = 1 << 20;
-
-/// The permissions of a mode.
-const GROUP_MAY_WRITE: u32 = 0o020;
-const OTHERS_MAY_WRITE: u32 = 0o002;
-const STICKY: u32 = 0o1000;
-const ANYBODY_ELSE_MAY_ENTER: u32 = 0o011;
 
 /// Its text.
 pub(super) fn read(path: &Path) -> Result<String, String> {
@@ -75,35 +69,23 @@ pub(super) fn folder_alone(folder: &Path) -> Result<(), String> {
 }
 
 fn kept(path: &Path, known: &Metadata) -> Result<(), String> {
-    let is_ours = |uid: u32| uid == 0 || uid == geteuid().as_raw();
-    let (owner, group, mode) = (known.uid(), known.gid(), known.mode());
-    if !is_ours(owner) {
-        let said = "expected one of root or of the user who runs, found user";
-        return Err(format!("{}: {said} {owner}'s", shown(path)));
-    }
+    let about = owned(known);
     // In a sticky folder nobody puts anything in another's place.
-    if known.is_dir() && mode & STICKY != 0 {
-        return Ok(());
+    match about.check() {
+        Err(_) if known.is_dir() && about.mode & STICKY != 0 && about.is_trusted() => Ok(()),
+        Err(_) if about.is_trusted() && is_shut(path) => Ok(()),
+        Err(why) => Err(format!("{}: {why}", shown(path))),
+        Ok(()) => Ok(()),
     }
-    // A user's own group has the user's number, where each has one.
-    let by_group = mode & GROUP_MAY_WRITE != 0 && group != 0 && group != owner;
-    let who = match mode & OTHERS_MAY_WRITE != 0 {
-        true => "anybody",
-        false if by_group => "a group",
-        false => return Ok(()),
-    };
-    if is_shut(path, &is_ours) {
-        return Ok(());
-    }
-    let said = "expected one that only its owner may write, found one that";
-    Err(format!("{}: {said} {who} may (mode {:o})", shown(path), mode & 0o7777))
 }
 
 /// Whether a folder above lets nobody else in.
-fn is_shut(path: &Path, is_ours: &impl Fn(u32) -> bool) -> bool {
+fn is_shut(path: &Path) -> bool {
     let Ok(place) = path.canonicalize() else { return false };
-    place.ancestors().skip(1).any(|folder| {
-        let known = std::fs::metadata(folder);
-        known.is_ok_and(|of| is_ours(of.uid()) && of.mode() & ANYBODY_ELSE_MAY_ENTER == 0)
-    })
+    let mut above = place.ancestors().skip(1);
+    above.any(|folder| std::fs::metadata(folder).is_ok_and(|known| owned(&known).is_shut()))
+}
+
+fn owned(known: &Metadata) -> Owned {
+    Owned { uid: known.uid(), gid: known.gid(), mode: known.mode() }
 }

@@ -76,6 +76,7 @@ pub(super) fn refused(why: OpenError) -> anyhow::Error {
         OpenError::NotSupported(_) => exit::NOT_SUPPORTED,
         OpenError::Busy(_) => exit::BUSY,
         OpenError::Permission(_) => exit::PERMISSION,
+        OpenError::Input(_) => exit::USAGE,
         _ => return why.into(),
     };
     let hint = match code {

@@ -135,8 +135,11 @@ impl Beside {
     }
 
     fn ledger(&self) -> Option<Value> {
-        let text = text(&self.machine.at("state/resctrl.json"))?;
-        Some(serde_json::from_str(&text).unwrap())
+        // Between two renames the one before it counts.
+        let names = ["state/resctrl.json", "state/resctrl.json.before"];
+        let text = names.iter().find_map(|name| text(&self.machine.at(name)))?;
+        let sealed: Value = serde_json::from_str(&text).unwrap();
+        Some(sealed["ledger"].clone())
     }
 
     /// Nothing of others differs, but for what the ledger says; and whatever is made stands in it.

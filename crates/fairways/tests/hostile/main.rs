@@ -19,4 +19,5 @@ mod replaced;
 #[path = "../daemon/running.rs"]
 mod running;
 mod slow_end;
+mod state;
 mod traced;

@@ -12,7 +12,7 @@ use super::kept::Cap;
 use super::ledger::State;
 use super::lock::{Kept, Lock};
 use super::program::Program;
-use super::recover::recover;
+use super::recover::{is_mounted_anywhere, recover};
 use super::refine::Plan;
 use super::restore::{Restored, put_back};
 use super::survey::Survey;
@@ -65,7 +65,8 @@ impl Actuator {
             State::dry()
         } else {
             let (mut state, found) = State::open(&settings.state)?;
-            let restored = recover(&tree, &mut state, found, &settings)?;
+            let mut restored = recover(&tree, &mut state, found.ledger, &settings)?;
+            restored.failed.extend(found.damaged);
             for line in restored.to_string().lines() {
                 tracing::warn!(target: "fairways::actuate", "from before: {line}");
             }
@@ -157,11 +158,7 @@ impl Actuator {
         // Files of groups that go are of no use.
         self.programs.values_mut().for_each(|program| program.events.close());
         if !self.tree.is_mounted() {
-            let why = "resctrl was unmounted";
-            if let Err(error) = self.state.put_aside(why) {
-                tracing::error!(target: "fairways::actuate", %error, "ledger not put aside");
-            }
-            return Restored::default();
+            return self.unmounted();
         }
         put_back(&self.tree, &mut self.state, &self.settings).unwrap_or_else(|error| {
             tracing::error!(target: "fairways::actuate", %error, "not restored");
@@ -169,6 +166,23 @@ impl Actuator {
             restored.failed.push((super::Thing::Group("fairways.*".to_owned()), error.to_string()));
             restored
         })
+    }
+
+    /// What was made went with the mount, unless another one only hides it.
+    fn unmounted(self) -> Restored {
+        let mut restored = Restored::default();
+        let path = self.state.path();
+        let done = if is_mounted_anywhere(&self.settings.proc, self.tree.device()) {
+            let root = self.tree.root().to_owned();
+            Err(Error::Unmounted { root })
+        } else {
+            self.state.put_aside("resctrl was unmounted")
+        };
+        if let Err(error) = done {
+            tracing::error!(target: "fairways::actuate", %error, "not restored");
+            restored.failed.push((super::Thing::Ledger(path), error.to_string()));
+        }
+        restored
     }
 
     /// The lock between managers, until it is dropped.

@@ -36,6 +36,16 @@ pub enum Error {
         /// Where it was.
         root: PathBuf,
     },
+    /// The ledger tells of another mount, which is there.
+    #[error("{}: it tells of the resctrl at {there}: expected that, found {}", path.display(), root.display())]
+    Elsewhere {
+        /// The ledger.
+        path: PathBuf,
+        /// Where the mount was that it tells of.
+        there: String,
+        /// Where resctrl was opened now.
+        root: PathBuf,
+    },
     /// Somebody removed a group of ours and made another of its name, which is left alone.
     #[error("{}: expected the group that was made here; another has taken its place", path.display())]
     Replaced {
@@ -96,6 +106,9 @@ pub enum OpenError {
     /// Another manager is in the way.
     #[error("{0}")]
     Busy(String),
+    /// What was given can't be used: a state directory that others can write, or one that tells of another mount.
+    #[error("{0}")]
+    Input(String),
     /// This user may not.
     #[error("{0}: expected root, or an owner of resctrl's files")]
     Permission(Error),
@@ -109,6 +122,7 @@ impl From<Error> for OpenError {
         match error {
             Error::Busy(why) => Self::Busy(why),
             Error::Locked { .. } => Self::Busy(error.to_string()),
+            Error::Elsewhere { .. } => Self::Input(error.to_string()),
             error => match error.errno() {
                 Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Self::Permission(error),
                 _ => Self::Other(error),

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::tree::Tree;
 use crate::store::{self, Book};
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Everything that Fairways has made or changed, or was about to, in one mounted resctrl.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,8 @@ pub(super) struct Ledger {
     version: u32,
     /// `/proc/sys/kernel/random/boot_id`: another boot knows nothing of this.
     pub(super) boot: String,
+    /// Where the mount was, to be told.
+    pub(super) root: String,
     /// `st_dev` of the mount, which another one may have after it.
     pub(super) device: u64,
     /// `st_ino` of its `info`, which another mount may have, too, where kernfs numbers from the mount on. (The times of kernfs are those at
@@ -72,6 +75,12 @@ impl Book for Ledger {
     fn is_empty(&self) -> bool {
         self.groups.is_empty() && self.values.is_empty() && self.tasks.is_empty()
     }
+
+    fn check(&self) -> Result<(), String> {
+        self.groups.iter().try_for_each(|made| ours(&made.name))?;
+        self.values.iter().try_for_each(|value| line(&value.line))?;
+        self.tasks.iter().try_for_each(|task| group(&task.group))
+    }
 }
 
 /// The state directory, with what is to be restored of resctrl.
@@ -79,7 +88,41 @@ pub(super) type State = store::State<Ledger>;
 
 impl State {
     /// Begins a ledger for this boot and mount; nothing is written yet.
-    pub(super) fn begin(&mut self, boot: String, device: u64, info: Option<u64>) {
-        self.ledger = Ledger { version: VERSION, boot, device, info, ..Ledger::default() };
+    pub(super) fn begin(&mut self, boot: String, tree: &Tree, info: Option<u64>) {
+        let (root, device) = (tree.root().display().to_string(), tree.device());
+        self.ledger = Ledger { version: VERSION, boot, root, device, info, ..Ledger::default() };
     }
+}
+
+/// That a name is one that is given to our groups: it is a name and no path.
+fn ours(name: &str) -> Result<(), String> {
+    let is_name = name.starts_with("fairways.") && is_plain(name);
+    is_name.then_some(()).ok_or_else(|| format!("expected a group `fairways.*`, found {name:?}"))
+}
+
+/// That a path is a group's: the root's, a class, or a monitoring group in one of these.
+fn group(path: &str) -> Result<(), String> {
+    let names: Vec<&str> = path.split('/').collect();
+    let is_group = match names[..] {
+        [class] => class.is_empty() || is_plain(class),
+        ["mon_groups", monitor] => is_plain(monitor),
+        [class, "mon_groups", monitor] => is_plain(class) && is_plain(monitor),
+        _ => false,
+    };
+    is_group.then_some(()).ok_or_else(|| format!("expected a group, found {path:?}"))
+}
+
+fn is_plain(name: &str) -> bool {
+    !["", ".", ".."].contains(&name) && !name.contains(['/', '\0', '\n'])
+}
+
+fn line(name: &str) -> Result<(), String> {
+    let is_line = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_line.then_some(()).ok_or_else(|| format!("expected a line of schemata, found {name:?}"))
+}
+
+/// Any bytes as the ledger of resctrl (fuzz/README.md).
+#[cfg(any(test, feature = "fuzzing"))]
+pub fn fuzz(bytes: &[u8]) {
+    store::fuzz::any::<Ledger>(bytes);
 }

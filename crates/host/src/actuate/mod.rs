@@ -45,6 +45,8 @@ pub use actuator::Actuator;
 pub use apply::{Applied, Placed};
 pub use domain::Domain;
 pub use error::{Error, OpenError, Refused};
+#[cfg(any(test, feature = "fuzzing"))]
+pub use ledger::fuzz;
 pub use look::Changes;
 pub use program::Added;
 pub use restore::{Restored, Thing, restore};

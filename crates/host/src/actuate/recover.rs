@@ -1,6 +1,9 @@
 //! Which ledger tells of this mount.
 
 use std::fs;
+use std::path::Path;
+
+use rustix::fs::{major, minor};
 
 use super::foreign::classes;
 use super::ledger::{Changed, Ledger, Made, State};
@@ -20,9 +23,13 @@ pub(super) fn recover(
     let boot = boot.trim().to_owned();
     let info = tree.inode("info")?;
     if let Some(ledger) = found {
+        let is_another = (ledger.device, ledger.info) != (tree.device(), info);
         let stale = if ledger.boot != boot {
             Some("it is of another boot")
-        } else if (ledger.device, ledger.info) != (tree.device(), info) {
+        } else if is_another && is_mounted_elsewhere(tree, &ledger, settings) {
+            let (path, root) = (state.path(), settings.root.clone());
+            return Err(Error::Elsewhere { path, there: ledger.root, root });
+        } else if is_another {
             Some("resctrl was mounted anew since")
         } else if !is_here(tree, &ledger) {
             Some("nothing that it tells of is there: it is of another mount, or others removed it")
@@ -36,10 +43,23 @@ pub(super) fn recover(
             return put_back(tree, state, settings);
         }
     }
-    state.begin(boot, tree.device(), info);
+    state.begin(boot, tree, info);
     let mut restored = Restored::default();
     unknown(tree, &mut restored);
     Ok(restored)
+}
+
+/// Whether the mount that a ledger tells of is there, but is not the one that was opened.
+fn is_mounted_elsewhere(tree: &Tree, ledger: &Ledger, settings: &Settings) -> bool {
+    ledger.device != tree.device() && is_mounted_anywhere(&settings.proc, ledger.device)
+}
+
+/// Whether a file system with this `st_dev` is mounted (proc_pid_mountinfo(5), field 3). Where that can't be told, it may be.
+pub(super) fn is_mounted_anywhere(proc: &Path, device: u64) -> bool {
+    let Ok(mounts) = fs::read(proc.join("self/mountinfo")) else { return true };
+    let number = format!("{}:{}", major(device), minor(device));
+    let mut lines = mounts.split(|&byte| byte == b'\n');
+    lines.any(|line| line.split(|&byte| byte == b' ').nth(2) == Some(number.as_bytes()))
 }
 
 /// Whether anything that a ledger tells of is there: another mount may have the numbers of the one before, but not its groups, nor the

@@ -1,6 +1,7 @@
 //! Putting back what was changed, as far as it is still as Fairways left it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Schemata, Value};
@@ -28,6 +29,8 @@ pub enum Thing {
     Nice(i32),
     /// A thread's scheduling policy.
     Policy(i32),
+    /// What a ledger told that can't be read; where it is kept.
+    Ledger(PathBuf),
 }
 
 impl fmt::Display for Thing {
@@ -39,6 +42,7 @@ impl fmt::Display for Thing {
             Self::Affinity(thread) => write!(f, "affinity of thread {thread}"),
             Self::Nice(thread) => write!(f, "nice value of thread {thread}"),
             Self::Policy(thread) => write!(f, "scheduling policy of thread {thread}"),
+            Self::Ledger(path) => write!(f, "what {} tells", path.display()),
         }
     }
 }
@@ -70,18 +74,19 @@ impl fmt::Display for Restored {
 }
 
 /// Puts right what a fairways that was killed has left (`fairways restore`). What is of another boot or another mount is not
-/// there any more; its ledger is put aside.
+/// there any more; its ledger is put aside. One that can't be read is kept, and among what failed.
 ///
 /// # Errors
-/// If resctrl or the state directory can't be used, or another fairways uses it.
+/// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger tells of another mount.
 pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     let (mut state, found) = State::open(&settings.state)?;
-    let tree = match Tree::open(&settings.root) {
-        Ok(tree) => tree,
-        Err(_) if found.is_none() => return Ok(Restored::default()),
-        Err(error) => return Err(error.into()),
+    let mut restored = match (Tree::open(&settings.root), found.ledger) {
+        (Ok(tree), ledger) => recover(&tree, &mut state, ledger, settings)?,
+        (Err(_), None) => Restored::default(),
+        (Err(error), Some(_)) => return Err(error.into()),
     };
-    Ok(recover(&tree, &mut state, found, settings)?)
+    restored.failed.extend(found.damaged);
+    Ok(restored)
 }
 
 /// Restores what the ledger tells; what could not be stays in it, and is tried again the next time. It can be broken off anywhere

@@ -38,7 +38,7 @@ impl Errors {
             Error::Replaced { .. } => "replaced",
             Error::Locked { .. } => "locked",
             Error::Busy(_) => "busy",
-            Error::State { .. } => "ledger",
+            Error::State { .. } | Error::Elsewhere { .. } => "ledger",
             Error::Unknown(_) => "unknown",
         };
         self.one(word.to_owned());

@@ -36,7 +36,7 @@ pub struct Ledger {
 pub(super) type Key = (i32, u64);
 
 impl Ledger {
-    /// Takes the state directory, and puts back what a fairways that was killed has left.
+    /// Takes the state directory, and puts back what a fairways that was killed has left. A ledger that can't be read is among what failed.
     ///
     /// # Errors
     /// If the directory can't be used, or another fairways uses it.
@@ -46,7 +46,7 @@ impl Ledger {
             .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
         let boot = boot.trim().to_owned();
         let mut ledger = Changes { version: VERSION, boot: boot.clone(), threads: Vec::new() };
-        if let Some(found) = found {
+        if let Some(found) = found.ledger {
             if found.boot == boot {
                 ledger = found;
             } else {
@@ -56,7 +56,8 @@ impl Ledger {
         state.ledger = ledger;
         let Settings { proc, sysfs, .. } = settings.clone();
         let mut opened = Self { state, proc, sysfs };
-        let restored = opened.end_all()?;
+        let mut restored = opened.end_all()?;
+        restored.failed.extend(found.damaged);
         Ok((opened, restored))
     }
 
@@ -244,4 +245,10 @@ fn ticks() -> u64 {
 /// If the state directory can't be used, or another fairways uses it.
 pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     Ledger::open(settings).map(|(_, restored)| restored)
+}
+
+/// Any bytes as the ledger of threads (fuzz/README.md).
+#[cfg(any(test, feature = "fuzzing"))]
+pub fn fuzz(bytes: &[u8]) {
+    crate::store::fuzz::any::<Changes>(bytes);
 }

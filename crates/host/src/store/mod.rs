@@ -1,6 +1,10 @@
 //! What is to be restored, written down in the state directory before it is changed.
 
-use std::fs::{self, File};
+mod dir;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzz;
+mod seal;
+
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -11,14 +15,15 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::actuate::{Error, OpenError};
+use self::dir::{Dir, Refused};
+use crate::actuate::{Error, OpenError, Thing};
 
 /// How long another process may still have the state directory.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What is written down.
 pub(crate) trait Book: Clone + Default + PartialEq + Serialize + DeserializeOwned {
-    /// The file is `NAME.json`, its lock `NAME.lock`.
+    /// The file is `NAME.json`, the one before it `NAME.json.before`, its lock `NAME.lock`.
     const NAME: &'static str;
     /// Which version is understood.
     const VERSION: u32;
@@ -28,12 +33,26 @@ pub(crate) trait Book: Clone + Default + PartialEq + Serialize + DeserializeOwne
 
     /// Whether there is nothing to restore.
     fn is_empty(&self) -> bool;
+
+    /// Checks what it names, none of which may lead elsewhere.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// What the state directory holds.
+#[derive(Debug)]
+pub(crate) struct Found<B> {
+    /// The ledger, or where that can't be read, the one before it; `None` where there is none.
+    pub(crate) ledger: Option<B>,
+    /// Where one that can't be read is kept, and why: what it tells could not be restored.
+    pub(crate) damaged: Option<(Thing, String)>,
 }
 
 /// The state directory, which one process has at a time.
 #[derive(Debug)]
 pub(crate) struct State<B> {
-    dir: PathBuf,
+    path: PathBuf,
+    /// `None` in a dry run.
+    dir: Option<Dir>,
     /// Held while this lives; `None` in a dry run.
     _lock: Option<OwnedFd>,
     pub(crate) ledger: B,
@@ -41,62 +60,110 @@ pub(crate) struct State<B> {
     dirty: bool,
 }
 
+/// Ledgers that can't be read are kept, so many of them.
+const KEPT: u32 = 100;
+
 impl<B: Book> State<B> {
-    /// Takes the directory for this process, and reads what it holds: `None` where there is no ledger.
-    pub(crate) fn open(dir: &Path) -> Result<(Self, Option<B>), OpenError> {
-        let path = dir.join(format!("{}.lock", B::NAME));
-        let failed = |why: io::Error| Error::State { path: path.clone(), why: why.to_string() };
-        fs::create_dir_all(dir).map_err(failed)?;
-        let file = File::options().create(true).truncate(false).write(true).open(&path);
-        let lock = OwnedFd::from(file.map_err(failed)?);
+    /// Takes the directory for this process, and reads what it holds.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Found<B>), OpenError> {
+        let dir = Dir::open(path).map_err(|why| match why {
+            Refused::Unsafe(path, why) => OpenError::Input(format!("{}: {why}", path.display())),
+            Refused::Io(path, why) => Error::State { path, why: why.to_string() }.into(),
+        })?;
+        let name = format!("{}.lock", B::NAME);
+        let failed = |why: io::Error| Error::State { path: path.join(&name), why: why.to_string() };
+        let lock = dir.lock(&name).map_err(failed)?;
         if !is_locked(&lock) {
-            let dir = dir.display();
-            return Err(OpenError::Busy(format!("{dir}: another fairways manages this host")));
+            let path = path.display();
+            return Err(OpenError::Busy(format!("{path}: another fairways manages this host")));
         }
-        let state =
-            Self { dir: dir.to_owned(), _lock: Some(lock), ledger: B::default(), dirty: false };
+        let state = Self {
+            path: path.to_owned(),
+            dir: Some(dir),
+            _lock: Some(lock),
+            ledger: B::default(),
+            dirty: false,
+        };
         let found = state.read()?;
         Ok((state, found))
     }
 
     /// For a dry run, which writes nothing.
     pub(crate) fn dry() -> Self {
-        Self { dir: PathBuf::new(), _lock: None, ledger: B::default(), dirty: false }
+        let ledger = B::default();
+        Self { path: PathBuf::new(), dir: None, _lock: None, ledger, dirty: false }
     }
 
-    fn path(&self) -> PathBuf {
-        self.dir.join(format!("{}.json", B::NAME))
+    /// Where it stands.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.path.join(Self::name(""))
+    }
+
+    fn name(kind: &str) -> String {
+        format!("{}.json{kind}", B::NAME)
     }
 
     fn failed(&self, why: impl ToString) -> Error {
         Error::State { path: self.path(), why: why.to_string() }
     }
 
-    /// A ledger that can't be read is put aside as one that is stale: nothing can be restored from it.
-    fn read(&self) -> Result<Option<B>, Error> {
-        let text = match fs::read(self.path()) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
-            text => text.map_err(|why| self.failed(why))?,
-        };
-        let ledger = serde_json::from_slice::<B>(&text);
-        match ledger {
-            Ok(ledger) if ledger.version() == B::VERSION => Ok(Some(ledger)),
-            Ok(ledger) => {
-                let (version, expected) = (ledger.version(), B::VERSION);
-                self.put_aside(&format!("version {version}: expected {expected}"))
+    /// The ledger, or the one before it where that can't be read, or was not renamed yet when its writer was killed.
+    fn read(&self) -> Result<Found<B>, Error> {
+        let mut found = Found { ledger: None, damaged: None };
+        for kind in ["", BEFORE] {
+            let name = Self::name(kind);
+            let failed =
+                |why: io::Error| Error::State { path: self.path.join(&name), why: why.to_string() };
+            let Some(dir) = &self.dir else { break };
+            let Some(text) = dir.read(&name).map_err(failed)? else { continue };
+            match seal::read(&text) {
+                Ok(ledger) => {
+                    found.ledger = Some(ledger);
+                    break;
+                }
+                Err(why) => {
+                    let kept = self.keep(&name).map_err(failed)?;
+                    let path = self.path.join(&name).display().to_string();
+                    tracing::error!(
+                        target: "fairways::actuate",
+                        path, kept = %kept.display(), why, "the ledger can't be read"
+                    );
+                    found.damaged.get_or_insert((Thing::Ledger(kept), why));
+                }
             }
-            Err(why) => self.put_aside(&format!("not a ledger: {why}")),
         }
+        if let (Some(_), Some((_, why))) = (&found.ledger, &mut found.damaged) {
+            why.push_str(
+                "; what the one before it tells was seen to, and not what was changed last",
+            );
+        }
+        Ok(found)
+    }
+
+    /// Keeps a ledger that can't be read, beside those that are kept already.
+    fn keep(&self, name: &str) -> io::Result<PathBuf> {
+        let Some(dir) = &self.dir else { return Ok(PathBuf::new()) };
+        let mut names = (1..=KEPT).map(|number| Self::name(&format!(".damaged.{number}")));
+        let free = names.find(|name| !self.path.join(name).exists());
+        let kept = free.ok_or_else(|| {
+            io::Error::other(format!("expected at most {KEPT} damaged ledgers, found more"))
+        })?;
+        dir.rename(name, &kept)?;
+        Ok(self.path.join(kept))
     }
 
     /// Keeps a ledger that is of no use beside, for whoever wants to look.
-    pub(crate) fn put_aside(&self, why: &str) -> Result<Option<B>, Error> {
-        let aside = self.dir.join(format!("{}.json.stale", B::NAME));
-        tracing::warn!(target: "fairways::actuate", path = %aside.display(), why, "ledger put aside");
-        match fs::rename(self.path(), aside) {
-            Err(why) if why.kind() != io::ErrorKind::NotFound => Err(self.failed(why)),
-            _ => Ok(None),
-        }
+    pub(crate) fn put_aside(&self, why: &str) -> Result<(), Error> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let aside = Self::name(".stale");
+        let path = self.path.join(&aside).display().to_string();
+        tracing::warn!(target: "fairways::actuate", path, why, "ledger put aside");
+        // The one before it is of no use either; but it is the ledger where that was not renamed yet.
+        let done = dir.rename(&Self::name(""), &aside).and_then(|was_there| {
+            let before = Self::name(BEFORE);
+            if was_there { dir.remove(&before) } else { dir.rename(&before, &aside) }
+        });
+        done.map(drop).map_err(|why| self.failed(why))
     }
 
     /// Writes down what is about to be done. If that fails, the ledger is as before, and nothing may be done.
@@ -130,17 +197,23 @@ impl<B: Book> State<B> {
 
     /// Nothing is synced to the disk: what is lost with the whole system is of a boot that is over, and of no use.
     fn write(&self) -> io::Result<()> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let (name, before) = (Self::name(""), Self::name(BEFORE));
         if self.ledger.is_empty() {
-            return match fs::remove_file(self.path()) {
-                Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
-                _ => Ok(()),
-            };
+            // Without the ledger, the one before it would count.
+            dir.remove(&before)?;
+            return dir.remove(&name).map(drop);
         }
-        let new = self.dir.join(format!("{}.json.new", B::NAME));
-        fs::write(&new, serde_json::to_vec_pretty(&self.ledger)?)?;
-        fs::rename(&new, self.path())
+        let new = Self::name(".new");
+        dir.create(&new, &seal::write(&self.ledger)?)?;
+        // Between the two the one before it counts, as of nothing new anything was done yet.
+        dir.rename(&name, &before)?;
+        dir.rename(&new, &name).map(drop)
     }
 }
+
+/// What the name of the ledger before the last one ends in.
+const BEFORE: &str = ".before";
 
 /// Locks a file for this process. One that ends just now, or has only just forked, is waited for a little.
 fn is_locked(file: &OwnedFd) -> bool {

@@ -13,6 +13,7 @@ use fairways_resctrl::platform::{Kernel, Platform};
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 use crate::limits::{is_no_looser, of_thread};
+use crate::sealed::{opened, sealed};
 
 /// Where the process that is killed finds its host, and the processes to manage.
 const FOLDER: &str = "FAIRWAYS_CRASH_FOLDER";
@@ -122,7 +123,8 @@ fn killed_everywhere(kernel: Kernel) {
             drop(host.open());
         }
         assert_eq!(host.snapshot(), before, "killed before {call} {at}");
-        assert!(!host.at("state/resctrl.json").exists());
+        let kept = ["resctrl.json", "resctrl.json.before"].map(|name| host.at("state").join(name));
+        assert!(kept.iter().all(|path| !path.exists()), "killed before {call} {at}");
         killed += usize::from(left != before);
         assert!(at < MOST || done.success(), "it never comes to its end");
         if done.success() {
@@ -173,15 +175,14 @@ fn a_ledger_of_another_boot_or_mount_is_put_aside() {
     let client = host.open();
     assert_eq!(client.domains()[0].llc.clos, 16 - 1 - 2);
     drop(client);
-    // The ledger is of another mount.
+    // The ledger is of a mount that is no more.
     let text = fs::read_to_string(&aside).unwrap();
-    let device = text.lines().find(|line| line.contains("device")).unwrap();
-    fs::write(host.at("state/resctrl.json"), text.replace(device, "\"device\": 1,")).unwrap();
+    let ledger = opened(&text);
+    let device = ledger.lines().find(|line| line.contains("device")).unwrap();
+    let of_another = sealed(&ledger.replace(device, "  \"device\": 1,"));
+    fs::write(host.at("state/resctrl.json"), of_another).unwrap();
     assert_eq!(restore(&host.settings).unwrap().to_string(), told);
     assert_eq!(host.snapshot(), left);
-    // It is none at all.
-    fs::write(host.at("state/resctrl.json"), "{").unwrap();
-    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
     // It is the right one.
     fs::write(host.at("state/resctrl.json"), &text).unwrap();
     let restored = restore(&host.settings).unwrap();

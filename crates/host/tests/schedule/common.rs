@@ -142,5 +142,6 @@ pub(crate) fn ran(thread: i32) -> u64 {
 
 /// Whether nothing is left to restore.
 pub(crate) fn is_clean(state: &Path) -> bool {
-    !state.join("schedule.json").exists()
+    let ledgers = ["schedule.json", "schedule.json.before"];
+    ledgers.iter().all(|name| !state.join(name).exists())
 }

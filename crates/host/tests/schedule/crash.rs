@@ -11,6 +11,7 @@ use fairways_host::schedule::{Affinity, Scheduler as _, Settings, Told};
 use fairways_needs::{Need, has as meets};
 
 use crate::common::{Crew, Has, has, is_clean, own, settings};
+use crate::sealed::sealed;
 
 /// Where the process that is killed finds its state directory, and the threads to manage.
 const FOLDER: &str = "FAIRWAYS_CRASH_FOLDER";
@@ -123,11 +124,31 @@ fn a_ledger_of_another_boot_is_put_aside() {
     std::fs::write(&settings.boot_id, "this\n").unwrap();
     let thread = crew.ids[0];
     let ledger = format!(
-        r#"{{"version": 1, "boot": "another", "threads": [{{"thread": {thread}, "process": {thread}, "started": 1,
-            "affinity": null, "nice": {{"before": 5, "ours": [{}]}}, "policy": null}}]}}"#,
+        r#"{{
+  "version": 2,
+  "boot": "another",
+  "threads": [
+    {{
+      "thread": {thread},
+      "process": {thread},
+      "started": 1,
+      "since": 1,
+      "affinity": null,
+      "nice": {{
+        "before": 5,
+        "ours": [
+          {}
+        ],
+        "past": []
+      }},
+      "policy": null,
+      "ended": false
+    }}
+  ]
+}}"#,
         before.nice
     );
-    std::fs::write(folder.path().join("schedule.json"), ledger).unwrap();
+    std::fs::write(folder.path().join("schedule.json"), sealed(&ledger)).unwrap();
     assert_eq!(restore(&settings).unwrap(), Restored::default());
     assert_eq!(has(thread), before);
     assert!(is_clean(folder.path()) && folder.path().join("schedule.json.stale").exists());

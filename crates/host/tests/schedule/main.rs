@@ -11,5 +11,8 @@ mod lab;
 mod ledger;
 mod owners;
 mod permission;
+#[allow(dead_code)]
+#[path = "../actuate/sealed.rs"]
+mod sealed;
 mod switches;
 mod time;

@@ -55,7 +55,8 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
         }
     }
     // A daemon that was killed may have left threads whose affinity is to be put back.
-    let left = config.resctrl.state.join("schedule.json").exists();
+    let left = ["schedule.json", "schedule.json.before"];
+    let left = left.iter().any(|name| config.resctrl.state.join(name).exists());
     if schedules(&config.policy) || left {
         needed |= Set::SYS_NICE;
     }

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::Key;
 use crate::store::Book;
 
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+
+/// No kernel knows more CPUs.
+const CPUS: u32 = 8192;
 
 /// Threads of a process that are remembered after they were put back, or have ended.
 pub(super) const ENDED: usize = 16;
@@ -34,6 +37,16 @@ impl Book for Changes {
 
     fn is_empty(&self) -> bool {
         self.threads.is_empty()
+    }
+
+    /// It names threads, by numbers.
+    fn check(&self) -> Result<(), String> {
+        let lists = self.threads.iter().filter_map(|entry| entry.affinity.as_ref());
+        let mut lists = lists.flat_map(|mask| [&mask.before].into_iter().chain(&mask.ours));
+        lists.try_for_each(|list| match CpuSet::parse_list(list, CPUS) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(format!("expected a list of CPUs, found {list:?}")),
+        })
     }
 }
 
@@ -185,7 +198,7 @@ impl Entry {
 
 /// A list of CPUs as it was written; empty if somebody else wrote it.
 pub(super) fn set(list: &str) -> CpuSet {
-    CpuSet::parse_list(list, 8192).unwrap_or_default()
+    CpuSet::parse_list(list, CPUS).unwrap_or_default()
 }
 
 fn value(into: &mut Option<Value>, before: i32, ours: i32) {

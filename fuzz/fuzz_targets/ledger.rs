@@ -1,0 +1,7 @@
+//! The ledgers of resctrl and of threads, of any bytes.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fairways_host::actuate::fuzz(bytes);
+    fairways_host::schedule::ledger::fuzz(bytes);
+});
