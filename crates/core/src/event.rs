@@ -13,7 +13,8 @@ use crate::{
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 pub enum Event {
-    /// What the cache is like: first of all, and again whenever it changes.
+    /// What the cache is like: first of all, and again whenever it changes, or the machine that failed to carry
+    /// a plan out can be asked again.
     Machine(Llc),
     /// How threads are scheduled, from a machine that lets policies have a say in it: right after the first
     /// [`Event::Machine`], and again whenever it changes. Of other machines, threads are not told.

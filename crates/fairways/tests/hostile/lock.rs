@@ -117,21 +117,33 @@ fn a_lock_of_root_delays_plans_and_ends_nothing() {
         return;
     }
     let machine = Machine::start(PROGRAMS);
+    let tasks: Vec<i32> = machine.pids.values().copied().collect();
+    let before = machine.snapshot(&tasks);
     let [reads, works] = ["mlr:500K", "lookbusy"].map(|program| select(&machine, program));
     let equal = "policy = \"equal\"";
     configure(&machine, equal, &[("reads", &reads)]);
     let daemon = Daemon::start(&machine, command(&machine));
-    eventually("it is there", || daemon.programs() == ["reads"]);
+    eventually("it has its ways", || daemon.status()["programs"][0]["ways"].as_u64().is_some());
+    let managed = machine.snapshot(&tasks);
     let holder = Holder::start(&machine, 0);
     configure(&machine, equal, &[("reads", &reads), ("works", &works)]);
     daemon.signal(Signal::HUP);
     eventually("it is said", || daemon.said().contains("locked for 5 s, by python3"));
     assert!(!daemon.said().contains("going on without it"), "{}", daemon.said());
+    assert_eq!(machine.snapshot(&tasks), managed, "what was in force stays");
+    // As readiness says it.
+    let degraded = |daemon: &Daemon<'_>| {
+        let lines = daemon.status()["degraded"].as_array().cloned().unwrap_or_default();
+        lines.iter().map(|line| line.as_str().unwrap().to_owned()).collect::<String>()
+    };
+    eventually("it is shown", || degraded(&daemon).contains("locked for 5 s, by python3"));
     drop(holder);
+    eventually("it is over", || degraded(&daemon).is_empty());
     eventually("both have ways", || {
         let status = daemon.status();
         let programs = status["programs"].as_array().unwrap();
         programs.len() == 2 && programs.iter().all(|of| of["ways"].as_u64().is_some())
     });
     assert_eq!(daemon.end(Signal::TERM), Some(0));
+    assert_eq!(machine.snapshot(&tasks), before);
 }

@@ -19,7 +19,7 @@ impl Actuator {
     /// What is not as it should be, though programs are managed; a line each. Nothing for the most part.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
-        let mut lines = Vec::new();
+        let mut lines: Vec<String> = self.tree.locked.borrow().iter().cloned().collect();
         if self.cap.is_some() {
             let (offered, counted) = (self.offers.classes, self.offers.counted);
             lines.push(format!(

@@ -43,10 +43,12 @@ impl Lock {
     ) -> Result<Self, Error> {
         let root = tree.another()?;
         let mut waited = Duration::ZERO;
+        let mut is_unknown = false;
         loop {
             match flock(&root, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {
                     tree.ignored.borrow_mut().clear();
+                    tree.locked.take();
                     return Ok(Self { _root: root });
                 }
                 Err(Errno::AGAIN | Errno::INTR) => {}
@@ -66,13 +68,10 @@ impl Lock {
                 if let Some(lock) = Self::without(root.try_clone(), tree, &holders, kept, is_over) {
                     return Ok(lock);
                 }
-                if is_over {
-                    let first = holders.iter().find(|of| of.is_root()).or(holders.first());
-                    return Err(Error::Locked {
-                        root: tree.root().to_owned(),
-                        seconds: patience.as_secs(),
-                        holder: first.map(|of| format!(", by {of}")).unwrap_or_default(),
-                    });
+                // Nobody is named: it was let go just now, or they can't be told.
+                let again = holders.is_empty() && !std::mem::replace(&mut is_unknown, true);
+                if is_over && !again {
+                    return Err(locked(tree, &holders, patience));
                 }
             }
             sleep(PAUSE);
@@ -88,11 +87,9 @@ impl Lock {
         kept: Kept,
         is_over: bool,
     ) -> Option<Self> {
-        // Nobody holds it any more: it is tried again.
-        if holders.is_empty() && !is_over {
-            return None;
-        }
-        let may = kept == Kept::GoOn && is_over || !holders.iter().any(Holder::is_root);
+        // Who is not named may be root.
+        let may_wait = holders.is_empty() || holders.iter().any(Holder::is_root);
+        let may = kept == Kept::GoOn && is_over || !may_wait;
         let ignored = &mut *tree.ignored.borrow_mut();
         let is_known = |of: &Holder| ignored.contains(&of.pid);
         if !may || !is_over && !holders.iter().all(is_known) {
@@ -107,8 +104,28 @@ impl Lock {
                 );
             }
         }
+        if holders.is_empty() && ignored.insert(String::new()) {
+            tracing::warn!(
+                target: "fairways::actuate",
+                root = %tree.root().display(),
+                "the lock is kept{UNKNOWN}: going on without it"
+            );
+        }
+        tree.locked.take();
         Some(Self { _root: root.ok()? })
     }
+}
+
+/// Who holds a lock that /proc/locks names nobody for: a process of another PID namespace, for one.
+const UNKNOWN: &str = " by somebody whom /proc/locks does not name";
+
+/// The error, which is shown until the lock is to be had.
+fn locked(tree: &Tree, holders: &[Holder], patience: Duration) -> Error {
+    let first = holders.iter().find(|of| of.is_root()).or(holders.first());
+    let holder = first.map_or_else(|| format!(",{UNKNOWN}"), |of| format!(", by {of}"));
+    let error = Error::Locked { root: tree.root().to_owned(), seconds: patience.as_secs(), holder };
+    tree.locked.replace(Some(error.to_string()));
+    error
 }
 
 /// A process that holds the lock, as far as that can be told.

@@ -25,6 +25,8 @@ pub(super) struct Tree {
     ours: RefCell<BTreeMap<String, u64>>,
     /// The holders of the lock that are not waited for any more.
     pub(super) ignored: RefCell<BTreeSet<String>>,
+    /// Why the lock could not be had when it was last tried.
+    pub(super) locked: RefCell<Option<String>>,
 }
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
@@ -49,6 +51,7 @@ impl Tree {
             identity: (about.st_dev, about.st_ino),
             ours: RefCell::default(),
             ignored: RefCell::default(),
+            locked: RefCell::default(),
         })
     }
 

@@ -16,6 +16,9 @@ impl Host {
                 if let Err(why) = self.partition(domain, plan, partition, reason)
                     && let Some(domain) = self.domains.get_mut(&domain)
                 {
+                    if why == PartitionError::Failed {
+                        domain.fails(self.now);
+                    }
                     domain.refuse(Event::Refused { plan, why });
                 }
             }
@@ -66,6 +69,7 @@ impl Host {
         if let Some(domain) = self.domains.get_mut(&id) {
             (domain.plan, domain.planned) = (Some(plan), self.clock.now());
             domain.partition.clone_from(partition);
+            domain.holds();
             for window in domain.windows.values_mut() {
                 window.straddled |= window.since < now;
             }

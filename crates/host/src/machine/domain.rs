@@ -9,6 +9,9 @@ use fairways_resctrl::language::CpuSet;
 use super::windows::Window;
 use crate::actuate;
 
+/// A plan that could not be carried out is asked for again no later.
+const LONGEST: Duration = Duration::from_secs(60);
+
 /// Something that happens now, and is still to be told.
 #[derive(Clone, Debug)]
 pub(super) enum Due {
@@ -37,6 +40,9 @@ pub(super) struct Domain {
     pub(super) planned: Time,
     /// What it says; without a cluster before the first, and after the cache has changed.
     pub(super) partition: Partition,
+    /// How many plans failed since the last that did not, and when the policy is asked for another one.
+    failed: u32,
+    again: Option<Time>,
     /// Whether its last CPU went off line, or others took all of it: nothing more happens here once its policy was told that everybody
     /// has left.
     pub(super) is_gone: bool,
@@ -58,7 +64,28 @@ impl Domain {
             plan: None,
             planned: Time::ZERO,
             partition: Partition::default(),
+            failed: 0,
+            again: None,
             is_gone: false,
+        }
+    }
+
+    /// A plan is in force.
+    pub(super) fn holds(&mut self) {
+        (self.failed, self.again) = (0, None);
+    }
+
+    /// A plan could not be carried out, whatever it says: another is asked for in a second, and later each time, as policies that know
+    /// nothing of what fails would make none.
+    pub(super) fn fails(&mut self, now: Time) {
+        let wait = Duration::from_secs(1 << self.failed.min(6));
+        (self.failed, self.again) = (self.failed + 1, Some(now.after(wait.min(LONGEST))));
+    }
+
+    /// Asks for a plan again, if it is time.
+    pub(super) fn ask_again(&mut self, now: Time) {
+        if self.again.take_if(|at| *at <= now).is_some() {
+            self.tell(Event::Machine(self.llc));
         }
     }
 
@@ -81,6 +108,7 @@ impl Domain {
         self.is_gone = true;
         self.windows.clear();
         self.alarm = None;
+        self.again = None;
         self.partition.clear();
         self.due = self.told.drain(..).map(|app| Due::Event(Event::Exited { app })).collect();
     }

@@ -177,6 +177,8 @@ impl Host {
                 if !changes.lost.is_empty() || changes.limits {
                     self.apply_again();
                 }
+                let now = self.now;
+                self.domains.values_mut().for_each(|domain| domain.ask_again(now));
             }
             Err(why @ actuate::Error::Unmounted { .. }) => {
                 self.failure = Some(Failure::Unmounted(why));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use fairways_core::AppId;
-use fairways_host::actuate::{Actuator, Error, OpenError, Refused, Thing};
+use fairways_host::actuate::{Actuator, Error, OpenError, Refused, Settings, Thing};
 use fairways_resctrl::platform::Platform;
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
@@ -245,8 +245,42 @@ fn a_lock_that_is_kept_is_told_with_its_holder() {
     let error = client.add(AppId(1), "a", &[]).unwrap_err().to_string();
     assert!(error.contains("locked for 0 s"), "{error}");
     assert!(error.contains(&format!("({})", std::process::id())), "{error}");
+    assert_eq!(client.degraded().len(), 1, "{:?}", client.degraded());
     drop(held);
     client.add(AppId(1), "a", &[]).unwrap();
+    assert_eq!(client.degraded(), [""; 0]);
+}
+
+/// Who holds it may be root, where that can't be told; but what was changed is put back.
+#[test]
+fn a_lock_that_nobody_is_named_for_is_not_ignored() {
+    if !can_mount() {
+        return;
+    }
+    let mut host = Host::new(one_domain());
+    host.settings.patience = std::time::Duration::from_millis(50);
+    let before = host.snapshot();
+    for locks in [None, Some(""), Some("1: FLOCK  ADVISORY  WRITE 1 00:00:0 0 EOF\n")] {
+        drop(host.open());
+        let mut client = host.open();
+        client.add(AppId(1), "a", &[]).unwrap();
+        let proc = host.at("proc");
+        fs::create_dir_all(&proc).unwrap();
+        let _ = fs::remove_file(proc.join("locks"));
+        locks.map(|text| fs::write(proc.join("locks"), text).unwrap());
+        drop(client);
+        let held = fs::File::open(&host.settings.root).unwrap();
+        held.lock().unwrap();
+        let settings = Settings { proc, ..host.settings.clone() };
+        let mut client = Actuator::open(settings).unwrap();
+        assert_eq!(host.snapshot(), before, "put back without it");
+        let error = client.add(AppId(1), "a", &[]).unwrap_err().to_string();
+        assert!(error.contains("by somebody whom /proc/locks does not name"), "{error}");
+        assert_eq!(client.degraded().len(), 1);
+        drop(held);
+        client.add(AppId(1), "a", &[]).unwrap();
+        assert_eq!(client.close().failed, []);
+    }
 }
 
 #[test]
