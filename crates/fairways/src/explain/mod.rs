@@ -23,17 +23,23 @@ struct Told<'a> {
     schema: u32,
     /// The oldest first.
     decisions: Vec<&'a Decision>,
+    /// What is not as it was decided, of a daemon, now; a journal doesn't tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degraded: Option<&'a [String]>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Explain, out: &mut dyn Write) -> anyhow::Result<()> {
     let last = number(&args.last, "--last", 1, MOST)?;
-    let decisions = match &args.journal {
-        None => daemon::decisions(args.control.as_deref())?,
+    let (decisions, degraded) = match &args.journal {
+        None => {
+            let decisions = daemon::decisions(args.control.as_deref())?;
+            (decisions, Some(daemon::status_of(args.control.as_deref())?.degraded))
+        }
         Some(path) => {
             let mut followed = Followed::open(path)?;
             while followed.step()? {}
-            followed.watched.decisions.kept().cloned().collect()
+            (followed.watched.decisions.kept().cloned().collect::<Vec<_>>(), None)
         }
     };
     let about = args.program.as_deref();
@@ -54,12 +60,17 @@ pub(crate) fn run(args: &Explain, out: &mut dyn Write) -> anyhow::Result<()> {
     let shown = |of: &&Decision| chosen.binary_search(&of.number).is_ok();
     if args.json {
         let decisions = decisions.iter().filter(shown).collect();
-        serde_json::to_writer(&mut *out, &Told { schema: crate::status::SCHEMA, decisions })?;
+        let degraded = degraded.as_deref();
+        let told = Told { schema: crate::status::SCHEMA, decisions, degraded };
+        serde_json::to_writer(&mut *out, &told)?;
         writeln!(out)?;
     } else if decisions.is_empty() {
         writeln!(out, "nothing was decided yet")?;
     } else {
         text::print(&decisions, &|of| shown(&of), args.program.as_deref(), out)?;
+        for line in degraded.iter().flatten() {
+            writeln!(out, "degraded now: {line}")?;
+        }
     }
     out.flush()?;
     Ok(())

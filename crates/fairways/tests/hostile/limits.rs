@@ -55,6 +55,14 @@ fn fewer_classes_than_the_kernel_counts_are_planned_for() {
     });
     let text = printed(&mut daemon.ask(&[]));
     assert!(text.contains("\ndegraded: only 2 of "), "{text}");
+    let explain = |flags: &[&str]| {
+        let mut command = Command::new(this());
+        command.args(["explain", "--control"]).arg(machine.at("control"));
+        printed(command.args(flags))
+    };
+    assert!(explain(&[]).contains("\ndegraded now: only 2 of "));
+    let json: serde_json::Value = serde_json::from_str(&explain(&["--json"])).unwrap();
+    assert_eq!(json["degraded"], daemon.status()["degraded"]);
     eventually("the plan is in force", || daemon.status()["domains"][0]["refused"].is_null());
 
     // Another manager's group goes, and with it what kept the class.

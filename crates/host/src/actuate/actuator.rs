@@ -42,6 +42,8 @@ pub struct Actuator {
     pub(super) programs: BTreeMap<AppId, Program>,
     /// The plan in force, by domain.
     pub(super) plans: BTreeMap<u32, Plan>,
+    /// How many times two classes of these plans were made one, for there are too few.
+    pub(super) merged: usize,
     /// What was not told yet by [`look`](Self::look).
     pub(super) pending: Changes,
     /// Whether it was said that counts are lost where groups can't be renamed.
@@ -98,6 +100,7 @@ impl Actuator {
             root: Class::default(),
             programs: BTreeMap::new(),
             plans: BTreeMap::new(),
+            merged: 0,
             pending: Changes::default(),
             told_of_loss: false,
             errors: Errors::default(),

@@ -104,7 +104,7 @@ impl Actuator {
         } else {
             self.carry_out(&targets, &carried, reason)?
         };
-        self.plans = wanted;
+        (self.plans, self.merged) = (wanted, merged);
         if merged > 0 {
             tracing::warn!(target: "fairways::actuate", merged, classes = most, reason, "too few classes");
         }

@@ -26,6 +26,12 @@ impl Actuator {
                 "only {offered} of {counted} classes of service can be had: the kernel keeps the rest, and mkdir answers ENOSPC"
             ));
         }
+        if self.merged > 0 {
+            lines.push(format!(
+                "too few classes of service: of the plan's, two were made one {} times, and their programs may fill more ways than planned",
+                self.merged
+            ));
+        }
         for class in self.classes.iter().filter(|class| !class.tightened.is_empty()) {
             let name = |app| self.programs.get(app).map(|program| program.name.as_str());
             let programs: Vec<&str> = class.tightened.iter().filter_map(name).collect();

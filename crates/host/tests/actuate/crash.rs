@@ -82,15 +82,26 @@ fn host_of(platform: Platform, lines: &str) -> (Host, [Sleeper; 3]) {
 }
 
 fn theirs(snapshot: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
-    let theirs = |path: &str| path.starts_with("COS1") && !path.ends_with("tasks");
+    let theirs = |path: &str| path.starts_with("COS") && !path.ends_with("tasks");
     snapshot.iter().filter(|(path, _)| theirs(path)).collect()
 }
 
 fn killed_everywhere(kernel: Kernel) {
-    let Platform { mb, l2, .. } = Platform::ice_lake();
-    let platform = Platform { mb, l2, ..Platform::broadwell() }.with_closids(16);
-    let lines = "L3:0=f;1=f\nMB:0=30;1=50\nL2:0=c;1=30\n";
-    let (host, processes) = host_of(platform.with_domains(2, 2).with_kernel(kernel), lines);
+    let (Platform { mb, l2, .. }, smba) = (Platform::ice_lake(), Platform::zen().smba);
+    // Slow memory's bandwidth is limited from Linux 6.3 on; with it there are ten classes, each with other lines.
+    let is_slow_limited = kernel.slow_memory_bandwidth;
+    let slow = |value: u32| {
+        if is_slow_limited { format!("SMBA:0={value};1={}\n", value / 2) } else { String::new() }
+    };
+    let platform = Platform { mb, l2, smba, ..Platform::broadwell() }.with_closids(16);
+    let lines = "L3:0=f;1=f\nMB:0=30;1=50\nL2:0=c;1=30\n".to_owned() + &slow(64);
+    let platform = platform.with_domains(2, 2).with_kernel(kernel);
+    let (host, processes) = host_of(platform, &lines);
+    for number in 2..=if is_slow_limited { 10_u32 } else { 1 } {
+        let (mb, l2) = (10 * number, 3 << (number % 8));
+        let lines = format!("L3:0=f;1=f\nMB:0={mb};1={}\nL2:0={l2:x};1=3\n", 110 - mb);
+        host.group(&format!("COS{number}"), &(lines + &slow(100 * number)));
+    }
     let ids: Vec<String> = processes.iter().map(|process| process.id().to_string()).collect();
     let before = host.snapshot();
     let (_, origin) = of_thread(&host, processes[0].id());

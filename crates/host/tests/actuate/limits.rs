@@ -10,9 +10,9 @@ use fairways_resctrl::platform::Platform;
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 
-/// A machine that limits bandwidth and L2, of one domain.
+/// A machine that limits bandwidth, of slow memory too, and L2, of one domain.
 pub(crate) fn limiting() -> Platform {
-    Platform::ice_lake().with_domains(1, 4)
+    Platform { smba: Platform::zen().smba, ..Platform::ice_lake() }.with_domains(1, 4)
 }
 
 /// The class that each thread is in but the root's.
@@ -64,13 +64,16 @@ fn others(host: &Host, count: u32) -> (Vec<Sleeper>, Vec<Schemata>) {
     for number in 0..count {
         let name = format!("COS{number}");
         let (mb, l2) = (10 + 10 * (number % 9), 3_u32 << (number % 8));
+        let smba = 2000 - 8 * number;
         let every = |of: &str, value: String| {
             let root = Schemata::parse(&host.read("schemata")).unwrap();
             let ids = root.line(of).unwrap().domains.iter();
             let ids: Vec<String> = ids.map(|(id, _)| format!("{id}={value}")).collect();
             format!("{of}:{}\n", ids.join(";"))
         };
-        let lines = every("MB", mb.to_string()) + &every("L2", format!("{l2:x}"));
+        let lines = every("MB", mb.to_string())
+            + &every("L2", format!("{l2:x}"))
+            + &every("SMBA", smba.to_string());
         host.group(&name, &lines);
         let sleeper = Sleeper::start();
         host.write(&format!("{name}/tasks"), &sleeper.id().to_string()).unwrap();

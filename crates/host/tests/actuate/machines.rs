@@ -217,6 +217,8 @@ fn more_clusters_than_classes_over_all_domains_are_merged() {
     let other = plan(&[(0x1, &[1, 2]), (0x3e, &[3])]);
     let applied = client.apply(&[(0, &one), (1, &other)], "a test").unwrap();
     assert_eq!((applied.placed.len(), applied.merged), (2, 1));
+    let said = client.degraded();
+    assert!(said.iter().any(|line| line.contains("two were made one 1 times")), "{said:?}");
     let wanted = [(1, 0, 0x1), (1, 1, 0x1), (2, 0, 0x3c), (2, 1, 0x1), (3, 0, 0x3c), (3, 1, 0x3e)];
     for (app, domain, wanted) in wanted {
         let got = of(&applied, app).masks[&domain].bits();
