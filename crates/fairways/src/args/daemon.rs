@@ -51,6 +51,11 @@ pub(crate) struct HostFlags {
     #[arg(long)]
     pub(crate) take_over: bool,
 
+    /// Take other managers' monitoring groups of the root's group along with the program that has them for itself (Linux 6.5 and
+    /// later); they are given back in the end
+    #[arg(long)]
+    pub(crate) adopt_monitors: bool,
+
     /// Keep what is not managed to so many ways; without it, it may fill every way
     #[arg(long, value_name = "WAYS")]
     pub(crate) confine_others: Option<String>,

@@ -75,6 +75,8 @@ pub(crate) struct Resctrl {
     pub(crate) state: PathBuf,
     /// Whether tasks may be taken out of others' groups.
     pub(crate) take_over: bool,
+    /// Whether others' monitoring groups come along.
+    pub(crate) adopt_monitors: bool,
     /// To how many ways the root group is confined.
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     pub(crate) confine_others: Option<u32>,
@@ -91,6 +93,7 @@ impl Default for Resctrl {
             root: "/sys/fs/resctrl".into(),
             state: "/var/lib/fairways".into(),
             take_over: false,
+            adopt_monitors: false,
             confine_others: None,
             use_shareable: false,
             rmids: None,

@@ -102,6 +102,8 @@ fn settings(config: &Config) -> actuate::Settings {
         root: resctrl.root.clone(),
         state: resctrl.state.clone(),
         take_over: resctrl.take_over,
+        // Who only watches changes no group of others.
+        adopt_monitors: resctrl.adopt_monitors && !config.observe,
         confine_others: resctrl.confine_others,
         use_shareable: resctrl.use_shareable,
         rmids: resctrl.rmids,

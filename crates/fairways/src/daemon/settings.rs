@@ -100,6 +100,7 @@ fn lay_over(config: &mut Config, flags: &HostFlags) -> Result<(), BadInput> {
     resctrl.root = flags.resctrl_root.clone().unwrap_or(std::mem::take(&mut resctrl.root));
     resctrl.state = flags.state.clone().unwrap_or(std::mem::take(&mut resctrl.state));
     resctrl.take_over |= flags.take_over;
+    resctrl.adopt_monitors |= flags.adopt_monitors;
     resctrl.use_shareable |= flags.use_shareable;
     if let Some(ways) = &flags.confine_others {
         resctrl.confine_others = Some(number(ways, "--confine-others", 1, 31)?);

@@ -1,11 +1,12 @@
 //! Monitoring groups of others are left alone, and what they keep from being managed is told.
 
 use std::fs;
+use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::common::{Machine, Sleeper, can, printed};
+use super::common::{Machine, Sleeper, can, eventually, printed, this};
 use super::running::{Daemon, command, configure};
 
 /// Waits until this is said of why a program is not managed.
@@ -50,4 +51,52 @@ fn who_is_in_a_monitoring_group_of_others_is_shown_as_not_managed() {
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     machine.write("mon_groups/cadvisor-web/tasks", &theirs.id().to_string());
     assert_eq!(machine.snapshot(&tasks), before);
+}
+
+/// With the key, they come along, and are given back: at the end, and by `restore` after SIGKILL. Who is moved into one later is noticed.
+#[test]
+fn monitoring_groups_of_others_come_along_where_that_is_asked_for() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("mlr:500K");
+    let (theirs, free) = (Sleeper::start(), Sleeper::start());
+    let tasks = [theirs.id(), free.id()];
+    fs::create_dir(machine.root.join("mon_groups/cadvisor-web")).unwrap();
+    machine.write("mon_groups/cadvisor-web/tasks", &theirs.id().to_string());
+    let before = machine.snapshot(&tasks);
+    let select = tasks.map(|pid| format!("select = \"pid:{pid}\""));
+    configure(&machine, "policy = \"equal\"", &[("web", &select[0]), ("batch", &select[1])]);
+    let config = fs::read_to_string(machine.at("fairways.toml")).unwrap();
+    let config = config.replace("[resctrl]\n", "[resctrl]\nadopt_monitors = true\n");
+    fs::write(machine.at("fairways.toml"), config).unwrap();
+    let adopted = |name: &str| {
+        let path = |class| format!("fairways.{class}/mon_groups/fairways.{name}/tasks");
+        let snapshot = machine.snapshot(&tasks);
+        (0..4).find_map(|class| snapshot.get(&path(class)).cloned())
+    };
+    for signal in [Signal::TERM, Signal::KILL] {
+        let daemon = Daemon::start(&machine, command(&machine));
+        let web = Some(format!("{}\n", theirs.id()));
+        eventually("it comes along", || adopted("0+cadvisor-web") == web);
+        await_reason(&daemon, "web", &Value::Null);
+        // Its agent finds another program later.
+        fs::create_dir(machine.root.join("mon_groups/cadvisor-batch")).unwrap();
+        machine.write("tasks", &free.id().to_string());
+        machine.write("mon_groups/cadvisor-batch/tasks", &free.id().to_string());
+        let batch = Some(format!("{}\n", free.id()));
+        eventually("so does the other", || adopted("1+cadvisor-batch") == batch);
+        let code = daemon.end(signal);
+        if signal == Signal::KILL {
+            let restore =
+                Command::new(this()).arg("restore").args(machine.places("restore")).output();
+            assert_eq!(restore.unwrap().status.code(), Some(0));
+        } else {
+            assert_eq!(code, Some(0));
+        }
+        let text = fs::read_to_string(machine.root.join("mon_groups/cadvisor-batch/tasks"));
+        assert_eq!(text.ok(), batch);
+        fs::remove_dir(machine.root.join("mon_groups/cadvisor-batch")).unwrap();
+        assert_eq!(machine.snapshot(&tasks), before);
+    }
 }

@@ -1,11 +1,12 @@
 //! The client itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::AppId;
 use fairways_resctrl::language::{Monitoring, Reading};
 use rustix::io::Errno;
 
+use super::adopted::sum;
 use super::classes::Class;
 use super::domain::{Domain, Offers};
 use super::kept::Cap;
@@ -48,6 +49,8 @@ pub struct Actuator {
     pub(super) pending: Changes,
     /// Whether it was said that counts are lost where groups can't be renamed.
     pub(super) told_of_loss: bool,
+    /// `st_ino` of monitoring groups of others that the kernel did not let be adopted.
+    pub(super) unmovable: BTreeSet<u64>,
     /// What could not be done.
     pub(super) errors: Errors,
 }
@@ -103,6 +106,7 @@ impl Actuator {
             merged: 0,
             pending: Changes::default(),
             told_of_loss: false,
+            unmovable: BTreeSet::new(),
             errors: Errors::default(),
         })
     }
@@ -124,7 +128,8 @@ impl Actuator {
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, "llc_occupancy", |program, tree| {
             let Program { name, class, events, .. } = program;
-            events.occupancy(tree, || Program::monitor_in(class, name), domain)
+            let own = events.occupancy(tree, || Program::monitor_in(class, name), domain);
+            sum(0, [own, program.adopted_occupancy(tree, domain)].into_iter())
         })
     }
 
@@ -134,7 +139,8 @@ impl Actuator {
     pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, "mbm_total_bytes", |program, tree| {
             let Program { name, class, events, .. } = program;
-            events.memory(tree, || Program::monitor_in(class, name), domain)
+            let own = events.memory(tree, || Program::monitor_in(class, name), domain);
+            sum(0, [own, program.adopted_memory(tree, domain)].into_iter())
         })
     }
 
@@ -159,7 +165,10 @@ impl Actuator {
             return Restored::default();
         }
         // Files of groups that go are of no use.
-        self.programs.values_mut().for_each(|program| program.events.close());
+        self.programs.values_mut().for_each(|program| {
+            program.events.close();
+            program.adopted.clear();
+        });
         if !self.tree.is_mounted() {
             return self.unmounted();
         }
@@ -196,7 +205,8 @@ impl Actuator {
     /// Whether a group of this name is one of this actuator's.
     pub(super) fn is_ours(&self, name: &str) -> bool {
         let is_it = |program: &Program| program.monitored && program.name == name;
-        self.classes.iter().any(|class| class.name == name)
+        self.is_adopted(name)
+            || self.classes.iter().any(|class| class.name == name)
             || Program::owner(name).and_then(|app| self.programs.get(&app)).is_some_and(is_it)
     }
 }

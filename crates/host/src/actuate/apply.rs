@@ -229,7 +229,14 @@ impl Actuator {
         let (name, from) = (program.name.clone(), program.class.clone());
         let old = Program::monitor_in(&from, &name);
         let mut renamed = false;
-        if !from.is_empty() && self.tree.inode(&from)?.is_none() {
+        let is_gone = !from.is_empty() && self.tree.inode(&from)?.is_none();
+        if is_gone {
+            self.lose_all_adopted(app);
+        } else {
+            self.move_adopted(app, &from, to)?;
+        }
+        let Some(program) = self.programs.get_mut(&app) else { return Ok(()) };
+        if is_gone {
             // The class went a moment ago; the kernel moved the threads to the root, from where they are fetched as new ones.
             program.lost();
             self.tree.forget(&from);

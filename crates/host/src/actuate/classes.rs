@@ -100,6 +100,9 @@ impl Actuator {
     /// Forgets a class that is gone, or another's.
     fn lose_class(&mut self, name: &str) {
         self.classes.retain(|class| class.name != name);
+        for app in self.members(name) {
+            self.lose_all_adopted(app);
+        }
         for program in self.programs.values_mut().filter(|program| program.class == name) {
             program.lost();
             let monitor = program.name.clone();

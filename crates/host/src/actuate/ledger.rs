@@ -24,6 +24,7 @@ pub(super) struct Ledger {
     pub(super) groups: Vec<Made>,
     pub(super) values: Vec<Changed>,
     pub(super) tasks: Vec<Taken>,
+    pub(super) borrowed: Vec<Borrowed>,
 }
 
 /// A group.
@@ -64,6 +65,18 @@ pub(super) struct Taken {
     pub(super) inode: u64,
 }
 
+/// A MON group that another manager made in the root's group, and that is in a class of ours, or in the root's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Borrowed {
+    /// Its name here.
+    pub(super) name: String,
+    /// Its name before, in the root's `mon_groups`.
+    pub(super) theirs: String,
+    /// Its `st_ino`, which rename(2) keeps.
+    pub(super) inode: u64,
+}
+
 impl Book for Ledger {
     const NAME: &'static str = "resctrl";
     const VERSION: u32 = VERSION;
@@ -73,13 +86,18 @@ impl Book for Ledger {
     }
 
     fn is_empty(&self) -> bool {
-        self.groups.is_empty() && self.values.is_empty() && self.tasks.is_empty()
+        let Self { groups, values, tasks, borrowed, .. } = self;
+        groups.is_empty() && values.is_empty() && tasks.is_empty() && borrowed.is_empty()
     }
 
     fn check(&self) -> Result<(), String> {
         self.groups.iter().try_for_each(|made| ours(&made.name))?;
         self.values.iter().try_for_each(|value| line(&value.line))?;
-        self.tasks.iter().try_for_each(|task| group(&task.group))
+        self.tasks.iter().try_for_each(|task| group(&task.group))?;
+        self.borrowed.iter().try_for_each(|of| {
+            ours(&of.name)?;
+            group(&format!("mon_groups/{}", of.theirs))
+        })
     }
 }
 

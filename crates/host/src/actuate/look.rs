@@ -8,7 +8,7 @@ use super::Error;
 use super::actuator::Actuator;
 use super::domain::Offers;
 use super::foreign::Foreign;
-use super::foreign::members;
+use super::foreign::{members, residents};
 use super::program::Program;
 use super::survey::{Masks, Survey};
 use super::threads::enter;
@@ -79,13 +79,28 @@ impl Actuator {
         }
         // They may be anybody's now.
         self.programs.values_mut().for_each(|program| program.others.clear());
+        self.see_moved()?;
         let _lock = self.lock()?;
         self.see_classes()?;
         self.see_monitors()?;
+        self.see_adopted()?;
         self.write_again();
         self.pending.limits |= self.follow_limits()?;
         self.monitor_more()?;
         self.state.settle()
+    }
+
+    /// Which threads others have put into groups of theirs since they were placed: they are theirs, as those that were there before.
+    fn see_moved(&mut self) -> Result<(), Error> {
+        let others = !self.survey.foreign.is_empty() || !self.survey.monitors.is_empty();
+        if self.settings.take_over || !others {
+            return Ok(());
+        }
+        let theirs = residents(&self.tree, &|name: &str| self.is_ours(name))?;
+        for program in self.programs.values_mut() {
+            program.placed.retain(|thread| !theirs.contains_key(thread));
+        }
+        Ok(())
     }
 
     /// Which MON groups of ours are gone.
@@ -144,7 +159,8 @@ impl Actuator {
             let Some(program) = self.programs.get(&app) else { continue };
             let path = Program::monitor_in(&class, &program.name);
             let mut threads = members(&self.tree, &class)?;
-            threads.retain(|thread| program.placed.contains(thread));
+            let along = self.adopted_threads(app)?;
+            threads.retain(|thread| program.placed.contains(thread) && !along.contains(thread));
             enter(&self.tree, &path, threads, &mut Vec::new())?;
             note(&mut self.pending.monitored, app);
         }

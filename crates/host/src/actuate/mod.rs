@@ -13,6 +13,7 @@
 //! Sources: Documentation/filesystems/resctrl.rst; fs/resctrl of the kernel.
 
 mod actuator;
+mod adopted;
 mod apply;
 mod classes;
 mod domain;
@@ -69,6 +70,9 @@ pub struct Settings {
     pub proc: PathBuf,
     /// Whether tasks are taken out of other managers' groups. They are put back in the end.
     pub take_over: bool,
+    /// Whether monitoring groups that others made in the root's group come along with a program that has them for itself, by rename(2)
+    /// (Linux 6.5 and later). They are given back in the end.
+    pub adopt_monitors: bool,
     /// So many ways for everybody in the root's group, which nobody else fills then; `None`: the root's masks stay as they are.
     pub confine_others: Option<u32>,
     /// Whether ways are given out that hardware other than CPUs fills too (`shareable_bits`).
@@ -93,6 +97,7 @@ impl Default for Settings {
             sysfs: "/sys".into(),
             proc: "/proc".into(),
             take_over: false,
+            adopt_monitors: false,
             confine_others: None,
             use_shareable: false,
             rmids: None,

@@ -6,6 +6,7 @@ use fairways_core::AppId;
 
 use super::Error;
 use super::actuator::Actuator;
+use super::adopted::{Adopted, Counted};
 use super::events::Events;
 use super::foreign::members;
 use super::ledger::Made;
@@ -35,6 +36,9 @@ pub(super) struct Program {
     /// How often another group has taken its MON group's place.
     replaced: u32,
     pub(super) events: Events,
+    /// Monitoring groups of others that came along, and what was counted in those that went.
+    pub(super) adopted: Vec<Adopted>,
+    pub(super) counted: Counted,
     /// Threads that were put into its group, as long as they are the program's.
     pub(super) placed: BTreeSet<i32>,
     /// Threads that were left in other managers' groups when they were last looked at.
@@ -113,6 +117,14 @@ impl Actuator {
             return self.programs.remove(&app).map(drop).ok_or(Error::Unknown(app));
         }
         let program = self.programs.get(&app).ok_or(Error::Unknown(app))?;
+        if !program.adopted.is_empty()
+            && let Err(error) = self.give_back_with(app, None)
+        {
+            // It is tried again in the end.
+            tracing::error!(target: "fairways::actuate", app = app.0, %error, "monitoring groups not given back");
+            self.erred(&error);
+        }
+        let program = self.programs.get(&app).ok_or(Error::Unknown(app))?;
         let mut threads = program.placed.clone();
         if program.monitored {
             threads.extend(members(&self.tree, &program.group())?);
@@ -136,7 +148,9 @@ impl Actuator {
     pub(super) fn free_monitors(&self) -> usize {
         let Some(monitoring) = &self.survey.monitoring else { return 0 };
         let used = self.programs.values().filter(|program| program.monitored).count();
+        let adopted = self.programs.values().map(|program| program.adopted.len());
         let theirs = 1 + self.survey.foreign.len() + self.survey.monitors.len();
+        let theirs = theirs + adopted.sum::<usize>();
         let free =
             (monitoring.rmids as usize).saturating_sub(theirs + self.offers.classes as usize);
         let most = self.settings.rmids.map_or(free, |most| free.min(most as usize));

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
+use super::adopted::place;
 use super::foreign::classes;
-use super::ledger::{Changed, Ledger, Made, State};
+use super::ledger::{Borrowed, Changed, Ledger, Made, State};
 use super::restore::{Restored, Thing, is_another, places, put_back, read_mask};
 use super::tree::Tree;
 use super::{Error, Settings};
@@ -66,6 +67,11 @@ pub(super) fn is_mounted_anywhere(proc: &Path, device: u64) -> bool {
 /// root's masks. What can't be read is taken to be there; and where no group was made yet, or all were removed, nothing is known.
 fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
     if ledger.groups.iter().all(|made| made.inode.is_none()) {
+        return true;
+    }
+    let classes = ledger.groups.iter().map(|made| made.name.as_str());
+    let came = |of: &Borrowed| !matches!(place(tree, of, classes.clone()), Ok(None));
+    if ledger.borrowed.iter().any(came) {
         return true;
     }
     let mut lost = Ledger::default();

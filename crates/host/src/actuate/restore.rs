@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Schemata, Value};
 
+use super::adopted;
 use super::leave::{vacate, widen};
 use super::ledger::{Changed, Ledger, Made, State};
 use super::lock::{Kept, Lock};
@@ -100,6 +101,9 @@ pub(super) fn put_back(
     let mut restored = Restored::default();
     let ledger = state.ledger.clone();
     let mut failed = Ledger::default();
+    let classes = ledger.groups.iter().filter(|made| !made.monitors);
+    let classes = classes.map(|made| made.name.as_str());
+    failed.borrowed = adopted::groups(tree, &ledger.borrowed, classes, &mut restored);
     let groups = places(tree, &ledger.groups, &mut failed, &mut restored);
     for (made, path) in &groups {
         if let Some(inode) = made.inode {
@@ -178,6 +182,7 @@ pub(super) fn put_back(
     unknown(tree, &mut restored);
     state.record(|ledger| {
         (ledger.groups, ledger.values, ledger.tasks) = (failed.groups, failed.values, failed.tasks);
+        ledger.borrowed = failed.borrowed;
     })?;
     Ok(restored)
 }

@@ -86,6 +86,11 @@ impl Actuator {
             tasks.iter().partition(|thread| theirs.contains_key(thread));
         let mut ours = free;
         let mut left = Vec::new();
+        let mut along = self.adopt(app, &theirs, tasks)?;
+        others.retain(|thread| !along.contains(thread));
+        // What threads of an adopted group make meanwhile is born in it.
+        along.extend(self.adopted_threads(app)?.intersection(&ours.iter().copied().collect()));
+        ours.retain(|thread| !along.contains(thread));
         if self.settings.dry_run {
             let said =
                 if self.settings.take_over { "would be taken over" } else { "left to others" };
@@ -119,6 +124,7 @@ impl Actuator {
             enter(&self.tree, &group, ours.iter().copied(), &mut moved)?;
         }
         program.placed.extend(ours);
+        program.placed.extend(along);
         Ok(Moved { moved, others: left })
     }
 
@@ -193,6 +199,10 @@ impl Actuator {
         if self.settings.dry_run {
             return Ok(());
         }
+        if !program.adopted.is_empty() {
+            self.give_back_with(app, Some(threads))?;
+        }
+        let Some(program) = self.programs.get_mut(&app) else { return Ok(()) };
         let (group, monitored) = (program.group(), program.monitored);
         let proc = &self.settings.proc;
         // Of those that have ended, which nearly all have, another thread may have the id.

@@ -55,6 +55,7 @@ fn scenario() {
         sysfs: at("sys"),
         take_over: true,
         confine_others: Some(2),
+        adopt_monitors: true,
         ..Settings::default()
     };
     let processes: Vec<i32> = processes.split(',').map(|id| id.parse().unwrap()).collect();
@@ -102,6 +103,9 @@ fn killed_everywhere(kernel: Kernel) {
         let lines = format!("L3:0=f;1=f\nMB:0={mb};1={}\nL2:0={l2:x};1=3\n", 110 - mb);
         host.group(&format!("COS{number}"), &(lines + &slow(100 * number)));
     }
+    // An agent's, which comes along where it can.
+    fs::create_dir(host.path("mon_groups/pod")).unwrap();
+    host.write("mon_groups/pod/tasks", &processes[2].id().to_string()).unwrap();
     let ids: Vec<String> = processes.iter().map(|process| process.id().to_string()).collect();
     let before = host.snapshot();
     let (_, origin) = of_thread(&host, processes[0].id());

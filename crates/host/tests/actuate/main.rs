@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod adopted;
 mod common;
 mod cost;
 mod crash;
