@@ -47,6 +47,7 @@ util_th = "0.9"
 root = "/mnt/resctrl"
 state = "/var/lib/other"
 take_over = true
+adopt_monitors = true
 confine_others = 2
 use_shareable = true
 rmids = 64
