@@ -6,6 +6,8 @@
 mod asked;
 #[path = "daemon/common.rs"]
 mod common;
+#[path = "daemon/journals.rs"]
+mod journals;
 #[path = "daemon/killed.rs"]
 mod killed;
 #[path = "daemon/notify.rs"]

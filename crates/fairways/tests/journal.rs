@@ -145,7 +145,7 @@ fn a_part_that_is_missing_or_of_another_run_is_told() {
     assert!(said.contains("journal.1:1: expected part 1 of the same run, found that of another"));
     fs::remove_file(part(&path, 1)).unwrap();
     let said = told(&replay(&path).code(2));
-    assert!(said.contains("journal:1: expected part 1 of the same run, found part"), "{said}");
+    assert!(said.contains("journal.2:1: expected part 1 of the same run, found part 2"), "{said}");
 }
 
 #[test]

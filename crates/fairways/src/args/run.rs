@@ -31,11 +31,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Begin a new part of the journal where one would grow beyond this: 500K, 64M, 2G
-    #[arg(long, value_name = "SIZE", default_value = "256M", requires = "journal")]
-    pub(crate) journal_size: String,
+    /// Begin a new part of the journal where one would grow beyond this: 500K, 64M, 2G [default: 256M]
+    #[arg(long, value_name = "SIZE", requires = "journal")]
+    pub(crate) journal_size: Option<String>,
 
-    /// Keep so many finished parts of the journal, and delete older ones [default: all]
+    /// Keep so many finished parts of the journal, and delete older ones [default: 16 on a host, else all]
     #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true)]
     pub(crate) journal_parts: Option<String>,
 

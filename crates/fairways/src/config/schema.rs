@@ -244,7 +244,7 @@ pub(crate) struct Journal {
 
 impl Default for Journal {
     fn default() -> Self {
-        Self { file: None, size: 256 << 20, parts: None }
+        Self { file: None, size: 256 << 20, parts: Some(16) }
     }
 }
 

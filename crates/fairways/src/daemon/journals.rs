@@ -2,18 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use fairways_core::{Action, Event, Time};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::error;
 
 use super::rules::Rules;
 use crate::config::Config;
-use crate::journal::Writer;
+use crate::journal::{Start, Writer};
+use crate::plain::plain;
 use crate::world::shown;
 
+/// Events are written out no later than this after they came, by the time that the policy is told; what is decided of ways, at once.
+const LATEST: Duration = Duration::from_millis(500);
+
 /// What happens in each domain, written down for `fairways replay`: FILE for the first, FILE.domain-N for others. One that can't be
-/// written any more is given up: programs are looked after all the same.
+/// written is given up, which is said at once, shown, and told in the end: programs are looked after all the same.
 pub(super) struct Journals {
     file: Option<PathBuf>,
     limits: (u64, Option<u32>),
@@ -21,19 +28,20 @@ pub(super) struct Journals {
     parameters: Value,
     machine: Value,
     domains: BTreeMap<u32, Option<Writer>>,
+    /// When they were written out, and whether something was decided since.
+    written: Time,
+    is_decided: bool,
+    trouble: Arc<Mutex<Vec<String>>>,
 }
 
 impl Journals {
-    /// Begins those of these domains.
-    ///
-    /// # Errors
-    /// If a file can't be made, or there is something already.
+    /// Begins those of these domains, behind the parts of daemons before.
     pub(super) fn new(
         config: &Config,
         rules: &Rules,
         scheduler: Option<&str>,
         domains: impl IntoIterator<Item = u32>,
-    ) -> anyhow::Result<Self> {
+    ) -> Self {
         let programs: Vec<&str> = config.program.iter().map(|of| of.name.as_str()).collect();
         let mut journals = Self {
             file: config.journal.file.clone(),
@@ -49,15 +57,35 @@ impl Journals {
                 "programs": programs,
             }),
             domains: BTreeMap::new(),
+            written: Time::ZERO,
+            is_decided: false,
+            trouble: Arc::default(),
         };
         for domain in domains {
-            let writer = journals.begin(domain)?;
-            journals.domains.insert(domain, writer);
+            journals.begin(domain);
         }
-        Ok(journals)
+        journals
     }
 
-    fn begin(&self, domain: u32) -> anyhow::Result<Option<Writer>> {
+    /// What became of those that could not be written, a line each, from now on.
+    pub(super) fn trouble(&self) -> Arc<Mutex<Vec<String>>> {
+        Arc::clone(&self.trouble)
+    }
+
+    fn begin(&mut self, domain: u32) {
+        let writer = self.writer(domain).unwrap_or_else(|why| {
+            self.fails(domain, &format!("no journal is written: {why:#}"));
+            None
+        });
+        self.domains.insert(domain, writer);
+    }
+
+    fn fails(&self, domain: u32, why: &str) {
+        error!(domain, "{why}");
+        self.trouble.lock().push(plain(why));
+    }
+
+    fn writer(&self, domain: u32) -> anyhow::Result<Option<Writer>> {
         let Some(file) = &self.file else { return Ok(None) };
         let mut path = file.clone().into_os_string();
         if !self.domains.is_empty() {
@@ -67,7 +95,8 @@ impl Journals {
         machine["domain"] = domain.into();
         let parameters = self.parameters.clone();
         let path = PathBuf::from(path);
-        Ok(Some(Writer::create(&path, self.policy, parameters, machine, self.limits)?))
+        let (policy, limits) = (self.policy, self.limits);
+        Ok(Some(Writer::create(&path, policy, parameters, machine, limits, Start::GoOn)?))
     }
 
     pub(super) fn event(&mut self, domain: u32, at: Time, event: &Event, name: Option<&str>) {
@@ -75,7 +104,18 @@ impl Journals {
     }
 
     pub(super) fn action(&mut self, domain: u32, at: Time, action: &Action<'_>) {
+        self.is_decided |= matches!(action, Action::Partition { .. });
         self.write(domain, |writer| writer.action(at, action));
+    }
+
+    /// Writes out what has happened, if something was decided or it is time: whoever kills this process finds it there.
+    pub(super) fn settle(&mut self, at: Time) {
+        if self.file.is_none() || !self.is_decided && at.since(self.written) < LATEST {
+            return;
+        }
+        (self.written, self.is_decided) = (at, false);
+        let domains: Vec<u32> = self.domains.keys().copied().collect();
+        domains.into_iter().for_each(|domain| self.write(domain, Writer::flush));
     }
 
     fn write(&mut self, domain: u32, write: impl FnOnce(&mut Writer) -> anyhow::Result<()>) {
@@ -83,27 +123,21 @@ impl Journals {
             return;
         }
         if !self.domains.contains_key(&domain) {
-            let writer = self.begin(domain).unwrap_or_else(|why| {
-                error!(domain, "no journal: {why:#}");
-                None
-            });
-            self.domains.insert(domain, writer);
+            self.begin(domain);
         }
         let Some(journal) = self.domains.get_mut(&domain) else { return };
         if let Some(writer) = journal
             && let Err(why) = write(writer)
         {
-            error!(domain, "the journal is given up: {why:#}");
             *journal = None;
+            self.fails(domain, &format!("the journal is given up: {why:#}"));
         }
     }
 
-    /// Writes out what is still held back.
-    pub(super) fn finish(self) {
-        for writer in self.domains.into_values().flatten() {
-            if let Err(why) = writer.finish() {
-                error!("journal: {why:#}");
-            }
-        }
+    /// Writes out what is still held back; whether all is written.
+    pub(super) fn finish(mut self) -> bool {
+        let domains: Vec<u32> = self.domains.keys().copied().collect();
+        domains.into_iter().for_each(|domain| self.write(domain, Writer::flush));
+        self.trouble.lock().is_empty()
     }
 }

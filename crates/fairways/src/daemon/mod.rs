@@ -109,7 +109,7 @@ impl Daemon {
         let metrics = open::metrics(&config, &watched, &notify)?;
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
         let ids = host.domains().into_iter().map(|of| of.id);
-        let journals = Journals::new(&config, &rules, host.scheduler(), ids)?;
+        let journals = Journals::new(&config, &rules, host.scheduler(), ids);
         let scheduler = host.scheduler();
         {
             let status = &mut watched.lock().status;
@@ -158,6 +158,7 @@ impl Daemon {
         let after_each = self.metrics.as_ref().map(Metrics::see);
         let watched = Arc::clone(&self.watched);
         let (mut were_left, mut degraded) = (false, Vec::new());
+        let trouble = self.journals.trouble();
         self.host.on_turn(move |host| {
             pulse.turns();
             let left = host.not_managed();
@@ -165,7 +166,8 @@ impl Daemon {
                 watched.lock().status.not_managed(&left);
                 were_left = !left.is_empty();
             }
-            let now = host.degraded();
+            let mut now = host.degraded();
+            now.extend_from_slice(&trouble.lock());
             if now != degraded {
                 watched.lock().status.degraded.clone_from(&now);
                 degraded = now;
@@ -190,6 +192,7 @@ impl Daemon {
             self.notify.in_policy();
             self.hear(domain, at, &event);
             self.decide(domain, at, &event);
+            self.journals.settle(at);
             if let Some(see) = &after_each {
                 see(&self.host);
             }
@@ -311,11 +314,11 @@ impl Daemon {
         Ok(())
     }
 
-    /// Puts everything back, and says what could not be; false if that failed of something.
+    /// Puts everything back, and says what could not be; false if that failed of something, or a journal could not be written.
     fn end(self) -> (Status, bool) {
         self.notify.stopping();
         drop((self.control, self.metrics));
-        self.journals.finish();
+        let is_written = self.journals.finish();
         let status = self.watched.lock().status.clone();
         let restored = self.host.close();
         for thing in &restored.done {
@@ -327,7 +330,7 @@ impl Daemon {
         for (thing, why) in &restored.failed {
             error!("not restored: {thing}: {why}");
         }
-        (status, restored.failed.is_empty())
+        (status, is_written && restored.failed.is_empty())
     }
 }
 

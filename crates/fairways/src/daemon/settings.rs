@@ -84,6 +84,9 @@ pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
     if let Some(journal) = &args.journal {
         config.journal.file = Some(journal.clone());
     }
+    let (size, parts) = crate::run::journal_limits(args)?;
+    config.journal.size = size.unwrap_or(config.journal.size);
+    config.journal.parts = parts.or(config.journal.parts);
     if config.program.is_empty() {
         let said = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
                     /etc/fairways/fairways.toml (docs/config.md); or --machine, for a simulated one";

@@ -16,7 +16,7 @@ use serde_json::Value;
 pub(crate) use followed::Followed;
 pub(crate) use reader::Reader;
 pub(crate) use replay::replay;
-pub(crate) use writer::{Writer, parts};
+pub(crate) use writer::{Start, Writer, parts};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
@@ -29,9 +29,20 @@ pub(crate) struct Header {
     fairways: String,
     /// Which part of the journal the file is, counted from 0.
     pub(crate) part: u32,
+    /// The part with which this run began: a daemon goes on behind the parts of those before it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) first: u32,
     pub(crate) policy: String,
     parameters: Value,
     pub(crate) machine: Value,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
+const fn is_zero(part: &u32) -> bool {
+    *part == 0
 }
 
 /// A line that is written.

@@ -1,12 +1,14 @@
 //! Reading a journal, part after part and line by line.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::writer::{part, parts};
+use super::writer::{numbered, part, parts};
 use super::{Header, Line, SCHEMA};
 use crate::BadInput;
 use crate::world::shown;
@@ -29,21 +31,37 @@ pub(crate) struct Reader {
 impl Reader {
     /// Opens a journal and reads its header.
     pub(crate) fn open(path: &Path) -> Result<Self, BadInput> {
-        let finished = (0..).map(|number| part(path, number)).take_while(|part| part.is_file());
-        let reader = Self::begin(finished.collect(), path)?;
-        if reader.header.part != 0 {
+        let reader = Self::open_kept(path)?;
+        let Header { first, part, .. } = reader.header;
+        if part != first {
             return Err(BadInput(format!(
-                "{}:1: expected part 0 of a journal, found part {}: only `fairways report` begins at the oldest that is kept",
+                "{}:1: expected part {first} of a journal, found part {part}: only `fairways report` begins at the oldest that is kept",
                 shown(&reader.path),
-                reader.header.part
             )));
         }
         Ok(reader)
     }
 
-    /// Opens a journal at the oldest part that is still there; its header says which that is.
+    /// Opens a journal at the oldest part of its last run that is still there; its header says which that is. Of a finished part, that is the
+    /// run that it is of.
     pub(crate) fn open_kept(path: &Path) -> Result<Self, BadInput> {
-        Self::begin(parts(path).filter(|part| part.is_file()).collect(), path)
+        let finished = || parts(path).filter(|part| part.is_file());
+        // A part that was only begun, or not even that, is the last one's.
+        let last = if has_header(path) { None } else { finished().last() };
+        let header = match &last {
+            Some(last) => begin(last)?.1,
+            None => begin(path)?.1,
+        };
+        let Header { first, part: number, .. } = header;
+        let suffix = format!(".{number}");
+        let name = path.as_os_str().as_encoded_bytes().strip_suffix(suffix.as_bytes());
+        if let Some(base) = name.filter(|_| last.is_none()) {
+            let base = PathBuf::from(OsStr::from_bytes(base));
+            let before = (first..number).map(|number| part(&base, number));
+            return Self::begin(before.filter(|part| part.is_file()).collect(), path);
+        }
+        let is_its = |part: &PathBuf| numbered(path, part).is_some_and(|number| number >= first);
+        Self::begin(finished().filter(is_its).collect(), path)
     }
 
     fn begin(mut parts: Vec<PathBuf>, path: &Path) -> Result<Self, BadInput> {
@@ -103,6 +121,11 @@ impl Reader {
         let column = error.column();
         BadInput(format!("{}:{column}: expected a line of a journal: {error}", self.place()))
     }
+}
+
+/// Which part a file is, as its header says; `None` where it has none that is whole.
+pub(super) fn part_of(path: &Path) -> Option<u32> {
+    begin(path).ok().map(|(_, header)| header.part)
 }
 
 /// Whether a part begins with a whole line. It is said to if that can't be found out.

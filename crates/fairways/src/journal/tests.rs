@@ -3,14 +3,15 @@
 use fairways_core::{Action, AppId, Event, Partition, PartitionError, PlanId, Time, WayMask, Wish};
 use serde_json::json;
 
-use super::{Followed, Writer};
+use super::{Followed, Start, Writer};
 
 #[test]
 fn an_event_stands_on_the_disk_with_its_actions_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let limits = (u64::MAX, None);
-    let mut writer = Writer::create(&path, "stock", json!({}), json!({}), limits).unwrap();
+    let mut writer =
+        Writer::create(&path, "stock", json!({}), json!({}), limits, Start::New).unwrap();
     let size = || path.metadata().unwrap().len();
     // The header is there from the beginning.
     let mut before = size();
@@ -39,7 +40,8 @@ fn an_event_stands_on_the_disk_with_its_actions_or_not_at_all() {
 fn what_is_held_back_is_written_when_a_run_breaks_off() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
-    let mut writer = Writer::create(&path, "stock", json!({}), json!({}), (1 << 20, None)).unwrap();
+    let mut writer =
+        Writer::create(&path, "stock", json!({}), json!({}), (1 << 20, None), Start::New).unwrap();
     writer.event(Time::ZERO, &Event::Woke, None).unwrap();
     drop(writer);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -52,7 +54,8 @@ fn a_plan_that_is_refused_never_holds() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let limits = (u64::MAX, None);
-    let mut writer = Writer::create(&path, "stock", json!({}), json!({}), limits).unwrap();
+    let mut writer =
+        Writer::create(&path, "stock", json!({}), json!({}), limits, Start::New).unwrap();
     let mut partition = Partition::default();
     partition.add_cluster(WayMask::from_bits(0x3));
     partition.place(AppId(0), 0);

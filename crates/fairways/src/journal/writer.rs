@@ -1,7 +1,7 @@
 //! Writing a journal, part after part.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -9,6 +9,7 @@ use fairways_core::{Action, Event, Time};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::reader::part_of;
 use super::{Header, SCHEMA, Said, What};
 use crate::BadInput;
 use crate::world::shown;
@@ -32,22 +33,29 @@ pub(crate) struct Writer {
 impl Writer {
     /// Begins a journal of a run of `policy` with these parameters on this machine.
     ///
-    /// A file that holds something already, or parts of another journal, are bad input: journals
-    /// are not overwritten.
+    /// What stands there already is not overwritten: it is bad input, or set aside, by `start`.
     pub(crate) fn create(
         path: &Path,
         policy: &str,
         parameters: Value,
         machine: Value,
         (limit, keep): (u64, Option<u32>),
+        start: Start,
     ) -> anyhow::Result<Self> {
-        if let Some(taken) = taken(path) {
-            let said = format!("--journal: expected a new file, and {} exists", shown(&taken));
-            return Err(BadInput(said).into());
-        }
+        let first = match start {
+            Start::New => match taken(path) {
+                None => 0,
+                Some(taken) => {
+                    let said =
+                        format!("--journal: expected a new file, and {} exists", shown(&taken));
+                    return Err(BadInput(said).into());
+                }
+            },
+            Start::GoOn => set_aside(path, keep)?,
+        };
         let fairways = env!("CARGO_PKG_VERSION").to_owned();
-        let policy = policy.to_owned();
-        let header = Header { schema: SCHEMA, fairways, part: 0, policy, parameters, machine };
+        let (policy, schema) = (policy.to_owned(), SCHEMA);
+        let header = Header { schema, fairways, part: first, first, policy, parameters, machine };
         let out = open(path).map_err(|error| {
             BadInput(format!("--journal: {}: can't write it: {error}", shown(path)))
         })?;
@@ -78,7 +86,8 @@ impl Writer {
         self.flush()
     }
 
-    fn flush(&mut self) -> anyhow::Result<()> {
+    /// Writes out what has happened, with all that was done about it.
+    pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         self.write()?;
         self.out.flush().with_context(|| format!("{}: can't write it", shown(&self.path)))
     }
@@ -144,6 +153,65 @@ pub(super) fn part(path: &Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
     PathBuf::from(name)
+}
+
+/// What is done about a journal that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It is bad input.
+    New,
+    /// Its last part is set aside as those before it, and this run begins with the next.
+    GoOn,
+}
+
+/// Sets the journal's last part aside; the number of the next. Of those that are finished the last `keep` stay.
+fn set_aside(path: &Path, keep: Option<u32>) -> anyhow::Result<u32> {
+    let said = |what: &str| format!("{}: can't {what}", shown(path));
+    let numbers: Vec<u32> = parts(path).filter_map(|part| numbered(path, &part)).collect();
+    let next = numbers.iter().max().map_or(0, |last| last.saturating_add(1));
+    let next = match path.metadata() {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => next,
+        Err(why) => return Err(why).with_context(|| said("read it")),
+        Ok(about) if !about.is_file() => {
+            let found =
+                format!("{}: expected a journal, found something else than a file", shown(path));
+            return Err(BadInput(found).into());
+        }
+        // Nothing of it is lost, whatever is in it; but only a journal is a part of one.
+        Ok(about) if about.len() > 0 && !is_journal(path)? => {
+            return Err(BadInput(format!(
+                "{}: expected a journal, found another file",
+                shown(path)
+            ))
+            .into());
+        }
+        Ok(_) => {
+            // Parts before it may have been deleted.
+            let next = next.max(part_of(path).unwrap_or(0));
+            std::fs::rename(path, part(path, next)).with_context(|| said("set it aside"))?;
+            next.saturating_add(1)
+        }
+    };
+    let keep = keep.unwrap_or(u32::MAX);
+    for old in numbers.into_iter().filter(|number| next.saturating_sub(*number) > keep) {
+        std::fs::remove_file(part(path, old)).with_context(|| said("delete its oldest part"))?;
+    }
+    Ok(next)
+}
+
+/// Whether a file begins as a journal does, though its first line may be cut short.
+fn is_journal(path: &Path) -> anyhow::Result<bool> {
+    let mut start = [0; 10];
+    let mut file = File::open(path).with_context(|| format!("{}: can't read it", shown(path)))?;
+    let read = file.read(&mut start).with_context(|| format!("{}: can't read it", shown(path)))?;
+    Ok(b"{\"schema\":".starts_with(&start[..read]))
+}
+
+/// Which part of a journal a file is by its name.
+pub(super) fn numbered(path: &Path, other: &Path) -> Option<u32> {
+    let rest =
+        other.as_os_str().as_encoded_bytes().strip_prefix(path.as_os_str().as_encoded_bytes())?;
+    std::str::from_utf8(rest.strip_prefix(b".")?).ok()?.parse().ok()
 }
 
 /// What a new journal would overwrite or be mistaken for a part of.

@@ -18,14 +18,15 @@ use crate::args::Run;
 use crate::journal::Writer;
 use machine::Running;
 use report::Report;
-pub(crate) use settings::bytes;
-use settings::{Checked, journal_limits};
+use settings::Checked;
+pub(crate) use settings::{bytes, journal_limits};
 pub(crate) use stepped::Stepped;
 use summary::Summary;
 
 /// Runs the command; everything is checked before anything happens.
 pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
-    let limits = journal_limits(args)?;
+    let (size, parts) = journal_limits(args)?;
+    let limits = (size.unwrap_or(crate::config::Config::default().journal.size), parts);
     let mut checked = Checked::new(args.machine.as_ref(), &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
     crate::stop_on_signals(&stop)?;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::machine::Running;
 use crate::args::{Machine, Run, RunFlags};
 use crate::chip::{self, span};
-use crate::journal::Writer;
+use crate::journal::{Start, Writer};
 use crate::simulate::refused_on_model;
 use crate::world::{World, number, policy};
 use crate::{BadInput, policies};
@@ -133,7 +133,7 @@ impl Checked {
             }
         };
         let parameters = self.parameters.clone();
-        Writer::create(path, self.policy.name(), parameters, machine, limits)
+        Writer::create(path, self.policy.name(), parameters, machine, limits, Start::New)
     }
 
     /// The machine, with the programs on it: job `i` is program `i`.
@@ -222,9 +222,9 @@ fn on_chip(
     Ok(world)
 }
 
-/// How large a part of the journal may grow, and how many are kept.
-pub(super) fn journal_limits(args: &Run) -> Result<(u64, Option<u32>), BadInput> {
-    let size = size(&args.journal_size)?;
+/// How large a part of the journal may grow, and how many are kept; `None` where it is not said.
+pub(crate) fn journal_limits(args: &Run) -> Result<(Option<u64>, Option<u32>), BadInput> {
+    let size = args.journal_size.as_deref().map(size).transpose()?;
     let parts = args.journal_parts.as_ref();
     let parts = parts.map(|text| number(text, "--journal-parts", 0, u32::MAX)).transpose()?;
     Ok((size, parts))
