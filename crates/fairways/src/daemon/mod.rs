@@ -62,15 +62,13 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     let sandbox = sandbox::enter(&checked.config);
     let mut daemon = Daemon::start(checked, sandbox, &signals)?;
     let told = daemon.follow(args, &signals);
-    let (status, is_restored) = daemon.end();
+    let (status, ended) = daemon.end();
     told?;
     if shows {
         report::print(&status, args.json, out)?;
         out.flush()?;
     }
-    if !is_restored {
-        anyhow::bail!("not everything could be put back: fairways restore tries again");
-    }
+    ended?;
     if signals.interrupted() { Err(Interrupted.into()) } else { Ok(()) }
 }
 
@@ -314,8 +312,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// Puts everything back, and says what could not be; false if that failed of something, or a journal could not be written.
-    fn end(self) -> (Status, bool) {
+    /// Puts everything back, and says what could not be. An error if that failed of something, or a journal could not be written.
+    fn end(self) -> (Status, anyhow::Result<()>) {
         self.notify.stopping();
         drop((self.control, self.metrics));
         let is_written = self.journals.finish();
@@ -330,7 +328,12 @@ impl Daemon {
         for (thing, why) in &restored.failed {
             error!("not restored: {thing}: {why}");
         }
-        (status, is_written && restored.failed.is_empty())
+        let ended = match (restored.failed.is_empty(), is_written) {
+            (false, _) => Err("not everything could be put back: fairways restore tries again"),
+            (true, false) => Err("the journal is not whole, for it could not be written"),
+            (true, true) => Ok(()),
+        };
+        (status, ended.map_err(anyhow::Error::msg))
     }
 }
 
