@@ -9,6 +9,7 @@ mod profile;
 mod report;
 mod run;
 mod top;
+mod trial;
 
 use std::path::PathBuf;
 
@@ -23,8 +24,9 @@ pub(crate) use host::{AskedOfConfig, Config, Doctor, Export, Format};
 pub(crate) use parsed::{one_line, parsed};
 pub(crate) use profile::Profile;
 pub(crate) use report::Report;
-pub(crate) use run::{Run, RunFlags};
+pub(crate) use run::{INSTRUCTIONS, Run, RunFlags};
 pub(crate) use top::Top;
+pub(crate) use trial::Trial;
 
 /// Fair shares of the last-level cache.
 ///
@@ -41,6 +43,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Simulate(Box<Simulate>),
     Run(Box<Run>),
+    Trial(Box<Trial>),
     Status(Status),
     Top(Box<Top>),
     Explain(Explain),

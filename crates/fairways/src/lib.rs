@@ -31,6 +31,7 @@ mod simulate;
 mod status;
 mod table;
 mod top;
+mod trial;
 mod whole;
 mod world;
 
@@ -109,6 +110,7 @@ pub fn main() -> process::ExitCode {
         },
         Command::Run(run) if run.machine.is_none() => daemon::run(&run, &mut out),
         Command::Run(run) => run::run(&run, &mut out),
+        Command::Trial(trial) => trial::run(&trial, &mut out),
         Command::Status(status) => daemon::status(&status, &mut out),
         Command::Top(top) => top::run(*top, &mut out),
         Command::Explain(explain) => explain::run(&explain, &mut out),

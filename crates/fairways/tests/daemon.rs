@@ -12,7 +12,11 @@ mod journals;
 mod killed;
 #[path = "daemon/notify.rs"]
 mod notify;
+#[path = "daemon/observed.rs"]
+mod observed;
 #[path = "daemon/redis.rs"]
 mod redis;
 #[path = "daemon/running.rs"]
 mod running;
+#[path = "daemon/tried.rs"]
+mod tried;

@@ -27,7 +27,8 @@ pub use executed::{
 };
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live,
-    heeds_objectives, heeds_promises, job, learns, live, needs_profiles, schedules, watch,
+    heeds_objectives, heeds_promises, job, learns, live, needs_profiles, samples_by_ways,
+    schedules, watch,
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, Turn, Turns, accuracy, turns};

@@ -48,6 +48,9 @@ pub(crate) struct Run {
     pub(crate) quiet: bool,
 }
 
+/// After how many instructions a program finishes, where nothing else is said.
+pub(crate) const INSTRUCTIONS: &str = "150000000000";
+
 /// What runs, under which policy, and for how long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunFlags {
@@ -82,7 +85,7 @@ pub(crate) struct RunFlags {
     pub(crate) duration: Option<String>,
 
     /// Instructions after which a program finishes and starts again; services run on
-    #[arg(long, value_name = "N", default_value = "150000000000", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = INSTRUCTIONS, allow_negative_numbers = true)]
     pub(crate) instructions: String,
 
     /// Tell the policy the profiles

@@ -20,9 +20,11 @@ mod scheduler;
 mod settings;
 mod signals;
 mod socket;
+mod unmeasured;
 
 use std::any::Any;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -37,6 +39,7 @@ use crate::Interrupted;
 use crate::args::Run;
 use crate::config::Config;
 use crate::status::{self, Sandbox, Status, Watched};
+use crate::trial::On;
 use control::Control;
 use journals::Journals;
 use metrics::Metrics;
@@ -45,6 +48,7 @@ use profiled::Profiled;
 use rules::Rules;
 use settings::Checked;
 use signals::{Asked, Signals};
+use unmeasured::Unmeasured;
 
 pub(crate) use report::{SOCKET, decisions, status, status_of};
 pub(crate) use restore::restore;
@@ -53,23 +57,74 @@ pub(crate) use scheduler::in_kernel;
 
 /// Looks after this host until it is told to stop. Everything is checked before anything is changed.
 pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
-    let checked = Checked::new(args)?;
-    logging::start(checked.config.log)?;
-    // From here on a signal waits until all is put back.
-    let signals = Signals::take()?;
-    let shows = args.json || checked.config.dry_run;
-    // Before anything is read that others can write, and before there are other threads.
-    let sandbox = sandbox::enter(&checked.config);
-    let mut daemon = Daemon::start(checked, sandbox, &signals)?;
-    let told = daemon.follow(args, &signals);
-    let (status, ended) = daemon.end();
-    told?;
+    let shows = |config: &Config| args.json || config.dry_run;
+    let Ended { status, signals, shows, ended } = look_after(args, None, shows)?;
     if shows {
         report::print(&status, args.json, out)?;
         out.flush()?;
     }
     ended?;
     if signals.interrupted() { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+/// Looks after this host until the trial of the policy is over, or it is told to stop.
+pub(crate) fn trial(args: &Run, on: On) -> anyhow::Result<crate::trial::Ended> {
+    let Ended { status, signals, ended, .. } = look_after(args, Some(on), |_| false)?;
+    ended?;
+    let programs = status.programs.into_iter();
+    let names: BTreeMap<(u32, u32), String> =
+        programs.map(|program| ((program.domain, program.app), program.name)).collect();
+    let name = move |domain: u32, app: AppId| {
+        names.get(&(domain, app.0)).cloned().unwrap_or_else(|| format!("program {}", app.0))
+    };
+    Ok(crate::trial::Ended {
+        policy: status.policy,
+        names: Box::new(name),
+        interrupted: signals.interrupted(),
+    })
+}
+
+/// A daemon that has ended.
+struct Ended {
+    status: Status,
+    signals: Signals,
+    shows: bool,
+    /// Whether all was put back.
+    ended: anyhow::Result<()>,
+}
+
+fn look_after(
+    args: &Run,
+    on: Option<On>,
+    shows: impl Fn(&Config) -> bool,
+) -> anyhow::Result<Ended> {
+    let mut checked = Checked::new(args)?;
+    if let Some(on) = &on {
+        if checked.config.dry_run || checked.config.observe {
+            let said = "a trial gives out ways: expected neither --dry-run nor --observe";
+            return Err(crate::BadInput(said.to_owned()).into());
+        }
+        if fairways_lab::schedules(&checked.config.policy) {
+            let said =
+                format!("policy {}: expected one that gives out ways", checked.config.policy);
+            return Err(crate::BadInput(said).into());
+        }
+        checked.duration = None;
+        // What a trial does is not what the policy decides.
+        checked.config.journal.file = None;
+        checked.rules.trial = Some(on.clone());
+    }
+    logging::start(checked.config.log)?;
+    // From here on a signal waits until all is put back.
+    let signals = Signals::take()?;
+    let shows = shows(&checked.config);
+    // Before anything is read that others can write, and before there are other threads.
+    let sandbox = sandbox::enter(&checked.config);
+    let mut daemon = Daemon::start(checked, sandbox, &signals)?;
+    let told = daemon.follow(args, &signals);
+    let (status, ended) = daemon.end();
+    told?;
+    Ok(Ended { status, signals, shows, ended })
 }
 
 /// A host that is looked after.
@@ -81,6 +136,7 @@ struct Daemon {
     watched: Arc<Mutex<Watched>>,
     profiled: Option<Profiled>,
     journals: Journals,
+    unmeasured: Unmeasured,
     notify: Notify,
     /// Serves clients as long as it is there.
     control: Option<Control>,
@@ -108,6 +164,7 @@ impl Daemon {
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
         let ids = host.domains().into_iter().map(|of| of.id);
         let journals = Journals::new(&config, &rules, host.scheduler(), ids);
+        let unmeasured = Unmeasured::new(&config);
         let scheduler = host.scheduler();
         {
             let status = &mut watched.lock().status;
@@ -139,6 +196,7 @@ impl Daemon {
             watched,
             profiled,
             journals,
+            unmeasured,
             notify,
             control,
             metrics,
@@ -157,6 +215,7 @@ impl Daemon {
         let watched = Arc::clone(&self.watched);
         let (mut were_left, mut degraded) = (false, Vec::new());
         let trouble = self.journals.trouble();
+        let unmeasured = self.unmeasured.warning(self.rules.name());
         self.host.on_turn(move |host| {
             pulse.turns();
             let left = host.not_managed();
@@ -166,6 +225,7 @@ impl Daemon {
             }
             let mut now = host.degraded();
             now.extend_from_slice(&trouble.lock());
+            now.extend(unmeasured.clone());
             if now != degraded {
                 watched.lock().status.degraded.clone_from(&now);
                 degraded = now;
@@ -191,6 +251,9 @@ impl Daemon {
             self.hear(domain, at, &event);
             self.decide(domain, at, &event);
             self.journals.settle(at);
+            if self.rules.trial.as_ref().is_some_and(On::is_over) {
+                break;
+            }
             if let Some(see) = &after_each {
                 see(&self.host);
             }
@@ -209,6 +272,7 @@ impl Daemon {
             _ => None,
         };
         self.journals.event(domain, at, event, started);
+        self.unmeasured.hear(domain, event);
         // Whether another one has taken its place is told by no event.
         self.watched.lock().status.scheduled_by(self.host.scheduler());
         self.watched.lock().event(domain, at, event, &self.host, name);
@@ -249,7 +313,7 @@ impl Daemon {
 
     /// Asks the policy, and does what it says.
     fn decide(&mut self, domain: u32, at: Time, event: &Event) {
-        let Self { host, rules, watched, profiled, journals, notify, .. } = self;
+        let Self { host, rules, watched, profiled, journals, unmeasured, notify, .. } = self;
         let in_host = Cell::new(false);
         let asked = rules.handle(domain, at, event, &mut |action| {
             journals.action(domain, at, &action);
@@ -261,13 +325,15 @@ impl Daemon {
             notify.in_policy();
             let holds = match &action {
                 Action::Partition { plan, .. } => host.plan(domain) == Some(*plan),
-                Action::Classified { app, class, reason } => {
-                    debug!(domain, app = app.0, class, "{reason}");
-                    true
-                }
                 _ => true,
             };
-            watched.lock().action(domain, &action, host, holds);
+            let shown = unmeasured.shown(domain, action);
+            if let Some(Action::Classified { app, class, reason }) = &shown {
+                debug!(domain, app = app.0, class, "{reason}");
+            }
+            if let Some(shown) = &shown {
+                watched.lock().action(domain, shown, host, holds);
+            }
             if let (true, Action::Partition { partition, .. }, Some(profiled)) =
                 (holds, &action, &profiled)
             {

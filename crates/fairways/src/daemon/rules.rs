@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use fairways_core::{Action, Event, Policy, Time};
 use serde_json::{Map, Value};
 
+use crate::trial::On;
 use crate::{BadInput, policies};
 
 /// The policies of the domains.
@@ -15,6 +16,8 @@ pub(super) struct Rules {
     /// All parameters, with their values.
     pub(super) all: Value,
     domains: BTreeMap<u32, Option<Box<dyn Policy>>>,
+    /// Where the policy is on trial.
+    pub(super) trial: Option<On>,
 }
 
 impl Rules {
@@ -24,7 +27,7 @@ impl Rules {
     /// If there is no such policy or parameter.
     pub(super) fn new(name: &str, parameters: Map<String, Value>) -> Result<Self, BadInput> {
         let (policy, all) = policies::make(name, parameters.clone())?;
-        Ok(Self { name: policy.name(), parameters, all, domains: BTreeMap::new() })
+        Ok(Self { name: policy.name(), parameters, all, domains: BTreeMap::new(), trial: None })
     }
 
     /// The policy's name.
@@ -45,7 +48,11 @@ impl Rules {
     ) -> std::thread::Result<()> {
         let policy = self.domains.entry(domain).or_insert_with(|| {
             // It was made before with the same parameters.
-            policies::make(self.name, self.parameters.clone()).ok().map(|(policy, _)| policy)
+            let made = policies::make(self.name, self.parameters.clone()).ok();
+            made.map(|(policy, _)| match &self.trial {
+                Some(on) => on.of(domain, policy),
+                None => policy,
+            })
         });
         let Some(running) = policy else { return Ok(()) };
         let done = catch_unwind(AssertUnwindSafe(|| running.handle(at, event, act)));

@@ -11,11 +11,13 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairways_core::{Event, Machine};
+use fairways_core::{AppId, Event, Machine, Time};
+use fairways_policy::stock::Stock;
 
 use crate::Interrupted;
-use crate::args::Run;
+use crate::args::{Machine as MachineFlag, Run};
 use crate::journal::Writer;
+use crate::trial::{Ended, On};
 use machine::Running;
 use report::Report;
 use settings::Checked;
@@ -53,6 +55,35 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     out.flush()?;
     if stop.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+/// Tries a policy on a simulated machine; its programs do not finish.
+pub(crate) fn trial(machine: &MachineFlag, args: &Run, on: On) -> anyhow::Result<Ended> {
+    let mut checked = Checked::new(Some(machine), &args.of)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    crate::stop_on_signals(&stop)?;
+    checked.endless();
+    let mut machine = checked.machine();
+    machine.stop_when(Arc::clone(&stop));
+    machine.stop_at(Time::ZERO.after(on.takes() * 2));
+    let policy = checked.policy.name().to_owned();
+    let mut tried = on.of(0, std::mem::replace(&mut checked.policy, Box::new(Stock::default())));
+    while !stop.load(Ordering::Relaxed) && !on.is_over() {
+        let Some((at, event)) = machine.next_event() else { break };
+        tried.handle(at, &event, &mut |action| machine.carry_out(action));
+    }
+    machine.end();
+    checked.remark();
+    if let Some(why) = machine.failure(machine.now()) {
+        return Err(why);
+    }
+    let all = checked.names();
+    let name = move |_, app: AppId| {
+        let known = usize::try_from(app.0).ok().and_then(|number| all.get(number).cloned());
+        known.unwrap_or_else(|| format!("program {}", app.0))
+    };
+    let interrupted = stop.load(Ordering::Relaxed);
+    Ok(Ended { policy, names: Box::new(name), interrupted })
 }
 
 /// Runs the machine to its end, or until the user has seen enough.
@@ -98,4 +129,45 @@ fn follow(
         }
     }
     Ok(())
+}
+
+/// How many instructions each program of a simulated machine runs between two times, with a partition that is made at half the first of them,
+/// or with none.
+#[cfg(test)]
+pub(crate) fn fixed(
+    machine: &MachineFlag,
+    args: &Run,
+    partition: Option<&fairways_core::Partition>,
+    from: std::time::Duration,
+    to: std::time::Duration,
+) -> Vec<f64> {
+    use fairways_core::{Action, PlanId};
+    let mut checked = Checked::new(Some(machine), &args.of).unwrap();
+    checked.endless();
+    let mut machine = checked.machine();
+    machine.stop_at(Time::ZERO.after(to));
+    let jobs = checked.names().len();
+    let done = |machine: &Running| -> Vec<u64> {
+        (0..jobs).map(|job| machine.instructions(job)).collect()
+    };
+    machine.next_event();
+    machine.carry_out(Action::Wake { at: Time::ZERO.after(from / 2) });
+    let (mut woke, mut before) = (0, Vec::new());
+    while let Some((_, event)) = machine.next_event() {
+        if !matches!(event, Event::Woke) {
+            continue;
+        }
+        woke += 1;
+        if woke == 2 {
+            before = done(&machine);
+            continue;
+        }
+        if let Some(partition) = partition {
+            let plan = PlanId::default();
+            machine.carry_out(Action::Partition { plan, partition, reason: "a test" });
+        }
+        machine.carry_out(Action::Wake { at: Time::ZERO.after(from) });
+    }
+    let after = done(&machine);
+    after.iter().zip(&before).map(|(after, before)| (after - before) as f64).collect()
 }

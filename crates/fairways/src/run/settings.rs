@@ -20,6 +20,9 @@ use crate::simulate::refused_on_model;
 use crate::world::{World, number, policy};
 use crate::{BadInput, policies};
 
+/// No program runs more instructions: weeks of them.
+const ENDLESS: u64 = 1_000_000_000_000_000;
+
 /// A run that can be made.
 pub(super) struct Checked {
     pub(super) on: On,
@@ -47,8 +50,7 @@ impl Checked {
             return Err(BadInput(said.to_owned()));
         }
         let duration = span(args.duration.as_deref().unwrap_or("60s"), "--duration")?;
-        let most = 1_000_000_000_000_000;
-        let instructions = number(&args.instructions, "--instructions", 1, most)?;
+        let instructions = number(&args.instructions, "--instructions", 1, ENDLESS)?;
         let (policy, parameters) = policies::make(name, policies::parse(&args.set)?)?;
         let known = args.known_profiles || !learns(name);
         let on = match machine {
@@ -160,6 +162,11 @@ impl Checked {
         };
         machine.stop_at(end);
         machine
+    }
+
+    /// Lets programs run on without an end.
+    pub(super) fn endless(&mut self) {
+        self.instructions = ENDLESS;
     }
 
     /// Tells what users should know of real programs that have run.

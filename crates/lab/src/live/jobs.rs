@@ -51,6 +51,12 @@ pub fn schedules(policy: &str) -> bool {
     matches!(policy, "casc" | "cache-fair")
 }
 
+/// Whether a policy finds out about programs by giving them other ways, so that where no plan is carried out it finds out nothing.
+#[must_use]
+pub fn samples_by_ways(policy: &str) -> bool {
+    matches!(policy, "dcat" | "kpart" | "lfoc" | "lfoc-plus")
+}
+
 /// Whether a policy finds out for itself what it must know of a program.
 ///
 /// The others rest on profiles measured before, and are told them.

@@ -5,5 +5,7 @@ mod jobs;
 mod watch;
 
 pub use compare::{LiveComparison, LiveError, LiveOutcome, Protocol, compare_live, live};
-pub use jobs::{heeds_objectives, heeds_promises, job, learns, needs_profiles, schedules};
+pub use jobs::{
+    heeds_objectives, heeds_promises, job, learns, needs_profiles, samples_by_ways, schedules,
+};
 pub use watch::{Activity, Working, watch};

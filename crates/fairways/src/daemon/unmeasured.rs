@@ -1,0 +1,59 @@
+//! What is shown where a policy finds out about programs by giving them other ways, and no ways are given.
+
+use std::collections::BTreeSet;
+
+use fairways_core::{Action, AppId, Event};
+
+use crate::config::Config;
+
+/// Instead of a class, and why.
+const CLASS: &str = "not measurable";
+const REASON: &str = "not measurable without partitioning: every number of ways looks the same; fairways trial tries it";
+
+/// Whether what a policy makes of programs is shown.
+#[derive(Debug, Default)]
+pub(super) struct Unmeasured {
+    /// Whether nothing is partitioned that the policy would have to see.
+    is_so: bool,
+    /// The programs of which something was measured before.
+    known: BTreeSet<(u32, AppId)>,
+}
+
+impl Unmeasured {
+    pub(super) fn new(config: &Config) -> Self {
+        let gives_none = config.observe || config.dry_run;
+        let is_so = gives_none && fairways_lab::samples_by_ways(&config.policy);
+        Self { is_so, known: BTreeSet::new() }
+    }
+
+    /// What is said of all that is shown.
+    pub(super) fn warning(&self, policy: &str) -> Option<String> {
+        self.is_so.then(|| {
+            format!("{policy} finds out about programs by giving them other ways: what it decides without is no forecast (fairways trial tries it)")
+        })
+    }
+
+    pub(super) fn hear(&mut self, domain: u32, event: &Event) {
+        match event {
+            Event::Started { app, profile: Some(_), .. } => {
+                self.known.insert((domain, *app));
+            }
+            Event::Exited { app } => {
+                self.known.remove(&(domain, *app));
+            }
+            _ => {}
+        }
+    }
+
+    /// What is shown of an action; `None` where it says what was not measured.
+    pub(super) fn shown<'a>(&self, domain: u32, action: Action<'a>) -> Option<Action<'a>> {
+        let is_known = |app: AppId| !self.is_so || self.known.contains(&(domain, app));
+        match action {
+            Action::Classified { app, .. } if !is_known(app) => {
+                Some(Action::Classified { app, class: CLASS, reason: REASON })
+            }
+            Action::Estimated { thread, .. } if !is_known(thread.app) => None,
+            action => Some(action),
+        }
+    }
+}

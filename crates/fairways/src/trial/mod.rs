@@ -1,0 +1,126 @@
+//! `fairways trial`: a policy decides for a while, and what it decided is switched on and off, to see whether it helps.
+
+mod found;
+mod policy;
+mod report;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_core::Policy;
+use parking_lot::Mutex;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::args::{self, INSTRUCTIONS, Run};
+use crate::chip::span;
+use crate::world::number;
+use crate::{BadInput, Interrupted};
+use found::{Arm, Found};
+use policy::{Planned, Trial};
+use report::Report;
+
+/// No trial has more blocks: one of a second each for a day.
+const MOST_BLOCKS: u128 = 86_400;
+
+/// Runs the command; everything is checked before anything happens.
+pub(crate) fn run(args: &args::Trial, out: &mut dyn Write) -> anyhow::Result<()> {
+    let planned = planned(args)?;
+    let found = Arc::new(Mutex::new(Found::default()));
+    let on = On { planned, found: Arc::clone(&found) };
+    let block_seconds = on.planned.block.as_secs_f64();
+    let ended = match &args.run.machine {
+        Some(machine) => crate::run::trial(machine, &args.run, on)?,
+        None => crate::daemon::trial(&args.run, on)?,
+    };
+    let found = found.lock();
+    let broken = found.domains.values().find_map(|domain| domain.broken);
+    let Ended { policy, names, interrupted } = ended;
+    let report = Report::new(&policy, &found, block_seconds, interrupted, &*names);
+    if args.run.json {
+        report.json(out)?;
+    } else {
+        report.print(out)?;
+    }
+    out.flush()?;
+    if let Some(why) = broken {
+        anyhow::bail!("the trial has ended early: {why}");
+    }
+    if interrupted { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+/// How a trial is done, and where what it finds goes.
+#[derive(Clone)]
+pub(crate) struct On {
+    pub(crate) planned: Planned,
+    pub(crate) found: Arc<Mutex<Found>>,
+}
+
+impl On {
+    /// Whether all is found out.
+    pub(crate) fn is_over(&self) -> bool {
+        self.found.lock().is_over()
+    }
+
+    /// A domain's policy, on trial.
+    pub(crate) fn of(&self, domain: u32, policy: Box<dyn Policy>) -> Box<dyn Policy> {
+        let On { planned, found } = self.clone();
+        Box::new(Trial::new(policy, domain, planned, found))
+    }
+
+    /// How long it takes, on the machine's clock.
+    pub(crate) fn takes(&self) -> Duration {
+        let Planned { learn, block, order } = &self.planned;
+        let blocks = u32::try_from(order.len()).unwrap_or(u32::MAX);
+        learn.saturating_add(block.saturating_mul(blocks))
+    }
+}
+
+/// How a machine calls what ran on it, once that is over.
+pub(crate) struct Ended {
+    pub(crate) policy: String,
+    /// By domain and number.
+    pub(crate) names: Box<dyn Fn(u32, fairways_core::AppId) -> String>,
+    pub(crate) interrupted: bool,
+}
+
+fn planned(args: &args::Trial) -> Result<Planned, BadInput> {
+    let Run { journal, quiet, of, .. } = &args.run;
+    let without = [
+        ("--journal", journal.is_some()),
+        ("--quiet", *quiet),
+        ("--instructions", of.instructions != INSTRUCTIONS),
+    ];
+    if let Some((flag, _)) = without.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(BadInput(format!("{flag}: expected none: it means nothing in a trial")));
+    }
+    let learn = span(&args.learn, "--learn")?;
+    let block = span(&args.block, "--block")?;
+    let duration = span(args.run.of.duration.as_deref().unwrap_or("10m"), "--duration")?;
+    let blocks = duration.as_nanos() / block.as_nanos().max(1);
+    if !(6..=MOST_BLOCKS).contains(&blocks) {
+        return Err(BadInput(format!(
+            "--duration: expected from 6 to {MOST_BLOCKS} times --block, found {} times ({} s of {} s)",
+            blocks,
+            duration.as_secs_f64(),
+            block.as_secs_f64()
+        )));
+    }
+    let seed = number(&args.run.of.world.seed, "--seed", 0, u64::MAX)?;
+    let pairs = usize::try_from(blocks / 2).unwrap_or(usize::MAX);
+    Ok(Planned { learn, block, order: order(pairs, seed) })
+}
+
+/// Pairs, each in an order that is drawn.
+fn order(pairs: usize, seed: u64) -> Vec<Arm> {
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    let pair = |_| match rng.next_u64() % 2 {
+        0 => [Arm::With, Arm::Without],
+        _ => [Arm::Without, Arm::With],
+    };
+    (0..pairs).flat_map(pair).collect()
+}

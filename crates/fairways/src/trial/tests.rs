@@ -1,0 +1,124 @@
+//! What trials on a chip say, against what is so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser as _;
+use fairways_core::Partition;
+use parking_lot::Mutex;
+
+use super::verdict::{MATTERS, Verdict, of_all};
+use super::{Found, On, planned};
+use crate::args::{Args, Command, Trial};
+use crate::run::fixed;
+
+/// How far truth may be from what matters for either answer to be right.
+const NEAR: f64 = 0.0025;
+
+/// Some fit into a part of the cache, of 768 KiB, some into all of it, some into none, and one needs none.
+const PROGRAMS: [&str; 8] = [
+    "mlr:100K",
+    "mlr:200K",
+    "mlr:300K",
+    "mlr:500K",
+    "mlr:700K",
+    "mload:20M",
+    "mload:60M",
+    "lookbusy",
+];
+
+/// The last but one promises most of the cache to a program that gains nothing by it.
+const POLICIES: [&[&str]; 5] = [
+    &["--policy", "equal"],
+    &["--policy", "lfoc"],
+    &["--policy", "kpart"],
+    &["--policy", "static", "--baselines", "mload:60M=10"],
+    &["--policy", "static"],
+];
+
+fn trial(programs: &str, policy: &[&str]) -> Trial {
+    let words = [
+        "fairways",
+        "trial",
+        "--machine",
+        "chip:xeon-d:cores=4:sets=1024",
+        "--programs",
+        programs,
+        "--time-scale",
+        "0.02",
+        "--learn",
+        "6s",
+        "--block",
+        "1s",
+        "--duration",
+        "12s",
+    ];
+    match Args::try_parse_from(words.iter().chain(policy)).unwrap().command {
+        Command::Trial(trial) => *trial,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a trial says, and what it switched on and off.
+fn said(args: &Trial) -> (Verdict, Partition) {
+    let found = Arc::new(Mutex::new(Found::default()));
+    let on = On { planned: planned(args).unwrap(), found: Arc::clone(&found) };
+    crate::run::trial(args.run.machine.as_ref().unwrap(), &args.run, on).unwrap();
+    let found = found.lock();
+    let domain = &found.domains[&0];
+    assert_eq!(domain.broken, None);
+    let verdict = of_all(found.domains.values()).unwrap().verdict();
+    (verdict, domain.decided.clone().unwrap())
+}
+
+/// By how much the geometric mean of IPC is really more, of runs of their own, six times as long as a block. As on a host, programs have run
+/// before: a partition keeps nobody from finding lines where they are, only from filling ways.
+fn truth(args: &Trial, decided: &Partition) -> f64 {
+    let machine = args.run.machine.as_ref().unwrap();
+    let (from, to) = (Duration::from_secs(2), Duration::from_secs(8));
+    let run = |partition: Option<&Partition>| fixed(machine, &args.run, partition, from, to);
+    let (with, without) = (run(Some(decided)), run(None));
+    let ratios = with.iter().zip(&without).map(|(with, without)| (with / without).ln());
+    (ratios.sum::<f64>() / with.len() as f64).exp() - 1.0
+}
+
+fn is_right(verdict: Verdict, truth: f64) -> bool {
+    match verdict {
+        Verdict::Helped => truth > MATTERS - NEAR,
+        Verdict::DidHarm => truth < -MATTERS + NEAR,
+        Verdict::DidNot => truth.abs() < MATTERS + NEAR,
+        Verdict::CantTell => false,
+    }
+}
+
+/// Of twenty mixes, five policies on four each, at least nineteen are answered, and rightly so. CI tries five; `FAIRWAYS_TRIALS=20` all.
+#[test]
+fn trials_say_what_is_so() {
+    let mixes = std::env::var("FAIRWAYS_TRIALS").ok().and_then(|text| text.parse().ok());
+    let mixes: usize = mixes.unwrap_or(5);
+    let mut answers = Vec::new();
+    for number in 0..mixes {
+        let policy = POLICIES[number % 5];
+        // Four programs that differ from mix to mix.
+        let mut programs: Vec<&str> =
+            (0..4).map(|at| PROGRAMS[(number * (2 * at + 1) + 3 * at + number / 8) % 8]).collect();
+        if policy.contains(&"--baselines") {
+            programs.retain(|program| *program != "mload:60M");
+            programs.insert(0, "mload:60M");
+        }
+        let args = trial(&programs.join(","), policy);
+        let (verdict, decided) = said(&args);
+        let truth = truth(&args, &decided);
+        let right = is_right(verdict, truth);
+        let mark = if right { "right" } else { "WRONG" };
+        eprintln!("{} {programs:?}: {verdict:?}, {:+.2} %: {mark}", policy[1], truth * 100.0);
+        answers.push((verdict, right));
+    }
+    let count = |is: &dyn Fn(&(Verdict, bool)) -> bool| answers.iter().filter(|of| is(of)).count();
+    assert!(count(&|(_, right)| !right) <= mixes / 20);
+    // Each answer is given, or the test would show little.
+    for verdict in [Verdict::Helped, Verdict::DidNot, Verdict::DidHarm] {
+        assert!(count(&|(other, right)| *other == verdict && *right) >= mixes / 10, "{verdict:?}");
+        assert!(answers.iter().any(|(other, _)| *other == verdict), "{verdict:?}");
+    }
+}

@@ -1,0 +1,92 @@
+//! `fairways trial` on a host.
+
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::common::{Machine, can, end, eventually, this};
+
+fn command(machine: &Machine, duration: &str) -> Command {
+    let mut command = Command::new(this());
+    command.arg("trial").args(machine.places("run")).args(["--policy", "equal", "--json"]);
+    command.args(["--learn", "1s", "--block", "300ms", "--duration", duration]);
+    command.args(["--counters", "emulator", "--clock", "emulator"]);
+    for (program, pid) in &machine.pids {
+        command.arg("--program").arg(format!("{}=pid:{pid}", program.replace(':', "-")));
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+/// It measures everybody with and without, says what came of it, and puts all back.
+#[test]
+fn a_trial_compares_every_program_and_puts_all_back() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("mlr:500K,mload:60M,lookbusy");
+    let tasks: Vec<i32> = machine.pids.values().copied().collect();
+    let before = machine.snapshot(&tasks);
+    let output = command(&machine, "3s").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((report["pairs"].as_u64(), report["others"].as_u64()), (Some(5), Some(0)));
+    let programs = report["programs"].as_array().unwrap();
+    let mut names: Vec<&str> = programs.iter().map(|of| of["program"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["lookbusy", "mload-60M", "mlr-500K"]);
+    for program in programs {
+        let ipc = &program["measures"][0];
+        assert_eq!(ipc["measure"], "IPC", "{program}");
+        let value = |name: &str| ipc[name].as_f64().unwrap();
+        assert!(value("with") > 0.0 && value("without") > 0.0);
+        assert!(value("low") <= value("by") && value("by") <= value("high"), "{program}");
+    }
+    // With four of ten ways, who reads half a megabyte is far better off than beside who streams.
+    let reads = programs.iter().find(|of| of["program"] == "mlr-500K").unwrap();
+    assert_eq!(reads["measures"][0]["verdict"], "helped", "{reads}");
+    assert_eq!(report["verdict"], "helped");
+    assert_eq!(machine.snapshot(&tasks), before);
+}
+
+/// Interrupted, it puts all back, and says what it knows.
+#[test]
+fn a_trial_that_is_interrupted_puts_all_back() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("mlr:500K,lookbusy");
+    let tasks: Vec<i32> = machine.pids.values().copied().collect();
+    let before = machine.snapshot(&tasks);
+    let mut child = command(&machine, "1000s").spawn().unwrap();
+    eventually("it partitions", || {
+        machine.snapshot(&tasks).keys().any(|path| path.starts_with("fairways."))
+    });
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(end(&mut child).code(), Some(130));
+    let report: Value = serde_json::from_reader(child.stdout.take().unwrap()).unwrap();
+    assert_eq!(report["interrupted"], true);
+    assert_eq!(machine.snapshot(&tasks), before);
+}
+
+#[test]
+fn what_a_trial_cant_do_is_refused() {
+    for (flags, why) in [
+        (&["--dry-run"][..], "expected neither --dry-run nor --observe"),
+        (
+            &["--duration", "20s"],
+            "--duration: expected from 6 to 86400 times --block, found 2 times",
+        ),
+        (&["--learn", "soon"], "--learn: "),
+        (&["--journal", "/nonexistent/journal"], "--journal: expected none"),
+        (&["--policy", "casc"], "expected one that gives out ways"),
+    ] {
+        let mut command = Command::new(this());
+        command.args(["trial", "--program", "a=pid:1", "--state", "/nonexistent"]).args(flags);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {said}");
+        assert!(said.lines().count() == 1 && said.contains(why), "{flags:?}: {said}");
+    }
+}
