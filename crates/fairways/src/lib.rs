@@ -32,6 +32,7 @@ mod status;
 mod table;
 mod top;
 mod trial;
+mod unmatched;
 mod whole;
 mod world;
 

@@ -11,6 +11,15 @@ pub(crate) fn did_you_mean<'a>(
     found: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> String {
+    let near = nearest(found, candidates);
+    near.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
+}
+
+/// The candidate that is most like what was found, if any is alike.
+pub(crate) fn nearest<'a>(
+    found: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let found = found.to_lowercase();
     let likeness = |&candidate: &&str| {
         let name = candidate.to_lowercase();
@@ -19,8 +28,7 @@ pub(crate) fn did_you_mean<'a>(
         if is_near { likeness.max(LIKENESS) } else { likeness }
     };
     let alike = candidates.into_iter().filter(|candidate| likeness(candidate) >= LIKENESS);
-    let best = alike.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    best.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
+    alike.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
 }
 
 #[cfg(test)]

@@ -20,3 +20,5 @@ mod redis;
 mod running;
 #[path = "daemon/tried.rs"]
 mod tried;
+#[path = "daemon/unmatched.rs"]
+mod unmatched;

@@ -9,6 +9,9 @@ pub(crate) mod tests;
 pub(crate) mod values;
 
 use std::io::{self, Write};
+use std::path::Path;
+
+use fairways_host::programs::{Programs, Roots, Wanted};
 
 pub(crate) use listen::Listen;
 pub(crate) use load::load;
@@ -33,7 +36,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         }
     };
     match &args.asked {
-        AskedOfConfig::Check { .. } => writeln!(out, "ok")?,
+        AskedOfConfig::Check { .. } => {
+            writeln!(out, "ok")?;
+            for line in not_there(&config) {
+                crate::warn(&line);
+            }
+        }
         AskedOfConfig::Show { json: true, .. } => {
             serde_json::to_writer(&mut *out, &config)?;
             writeln!(out)?;
@@ -41,4 +49,22 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         AskedOfConfig::Show { .. } => out.write_all(toml::to_string(&config)?.as_bytes())?,
     }
     Ok(())
+}
+
+/// The programs that nothing on this host is now; none where that can't be told.
+fn not_there(config: &Config) -> Vec<String> {
+    let wanted = config.program.iter().map(|of| Wanted {
+        name: of.name.clone(),
+        selector: of.select.clone(),
+        each: of.each,
+    });
+    let programs = Programs::new(Roots::default(), wanted.collect());
+    let Ok(mut programs) = programs else { return Vec::new() };
+    if programs.look().is_err() {
+        return Vec::new();
+    }
+    let line = |of: &Wanted| {
+        format!("{}: {}", plain(&of.name), crate::unmatched::why(&of.selector, Path::new("/proc")))
+    };
+    programs.unmatched().map(line).collect()
 }

@@ -8,6 +8,7 @@ pub(crate) mod fuzzed;
 mod journals;
 mod logging;
 mod metrics;
+mod missing;
 mod notify;
 mod open;
 mod profiled;
@@ -43,6 +44,7 @@ use crate::trial::On;
 use control::Control;
 use journals::Journals;
 use metrics::Metrics;
+use missing::Missing;
 use notify::Notify;
 use profiled::Profiled;
 use rules::Rules;
@@ -216,12 +218,16 @@ impl Daemon {
         let (mut were_left, mut degraded) = (false, Vec::new());
         let trouble = self.journals.trouble();
         let unmeasured = self.unmeasured.warning(self.rules.name());
+        let mut missing = Missing::new();
         self.host.on_turn(move |host| {
             pulse.turns();
             let left = host.not_managed();
             if were_left || !left.is_empty() {
                 watched.lock().status.not_managed(&left);
                 were_left = !left.is_empty();
+            }
+            if let Some(unmatched) = missing.look(host) {
+                watched.lock().status.unmatched = unmatched.to_vec();
             }
             let mut now = host.degraded();
             now.extend_from_slice(&trouble.lock());

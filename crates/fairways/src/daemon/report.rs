@@ -111,13 +111,24 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     for program in &status.programs {
         table.add_row(row(program));
     }
+    for missing in &status.unmatched {
+        let rest = std::iter::repeat_n("-", header.len() - 1);
+        table.add_row(std::iter::once(missing.name.as_str()).chain(rest));
+    }
     writeln!(out, "{}", table.trim_fmt())?;
+    unmatched(status, out)?;
     for program in &status.programs {
         if let Some(why) = &program.not_managed {
             writeln!(out, "{} in domain {} is not managed: {why}", program.name, program.domain)?;
         }
     }
     Ok(())
+}
+
+/// Who is not there, and why.
+fn unmatched(status: &Status, out: &mut dyn Write) -> io::Result<()> {
+    let mut all = status.unmatched.iter();
+    all.try_for_each(|of| writeln!(out, "{} is not there: {}", of.name, of.why))
 }
 
 /// Where threads run, and for how long.

@@ -53,9 +53,23 @@ pub(crate) struct Status {
     pub(crate) domains: Vec<Domain>,
     /// The programs that run; in several domains, once for each.
     pub(crate) programs: Vec<Program>,
+    /// The programs that the configuration names and that nothing is.
+    pub(crate) unmatched: Vec<Unmatched>,
     /// Of the programs that events started.
     #[serde(skip)]
     pub(crate) index: Index,
+}
+
+/// A program that the configuration names and that nothing is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Unmatched {
+    /// What it would be called.
+    pub(crate) name: String,
+    /// How it is looked for.
+    pub(crate) select: String,
+    /// Why nothing is it, and what may have been meant.
+    pub(crate) why: String,
 }
 
 /// What a daemon has given up at its start, so that a flaw of it reaches less.

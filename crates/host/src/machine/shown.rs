@@ -7,6 +7,7 @@ use fairways_core::{AppId, Llc, PlanId, WayMask};
 use super::{Host, Means};
 use crate::actuate::Errors;
 use crate::doctor::manager_of;
+use crate::programs::Wanted;
 
 /// A program, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,12 @@ impl Host {
             }
         };
         self.members.iter().map(shown).collect()
+    }
+
+    /// The programs that were asked for and that nothing was found of.
+    #[must_use]
+    pub fn unmatched(&self) -> Vec<&Wanted> {
+        self.programs.unmatched().collect()
     }
 
     /// What a program is called that was found and is not over.

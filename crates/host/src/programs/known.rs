@@ -104,6 +104,13 @@ impl Programs {
         Ok(programs)
     }
 
+    /// The entries that nothing was found of at the last look.
+    pub fn unmatched(&self) -> impl Iterator<Item = &Wanted> {
+        let is_there = |number: usize| self.programs.keys().any(|(of, _)| *of == number);
+        let missing = self.wanted.iter().enumerate().filter(move |(number, _)| !is_there(*number));
+        missing.map(|(_, wanted)| wanted)
+    }
+
     /// Wants others from now on. The programs of an entry that stays, by name, selector and `each`, keep their keys; the next
     /// look says what changed, by numbers of the new list.
     ///

@@ -25,6 +25,7 @@ mod known;
 mod notice;
 mod pods;
 mod process;
+mod running;
 mod selector;
 mod table;
 mod tasks;
@@ -34,6 +35,7 @@ mod user;
 use std::path::PathBuf;
 
 pub use known::Programs;
+pub use running::Running;
 pub use selector::{Selector, SelectorError};
 pub use user::User;
 

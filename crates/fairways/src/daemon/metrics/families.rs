@@ -56,6 +56,10 @@ pub(super) const FAILED: Family = gauge(
     "fairways_policy_failed",
     "1 if the policy has failed in a domain, where it is asked no more; else 0.",
 );
+pub(super) const UNMATCHED: Family = gauge(
+    "fairways_program_unmatched",
+    "1 for each program that the configuration names and that no process is now.",
+);
 pub(super) const CLOCK: Family =
     gauge("fairways_clock", "The machine's clock at the last event, from the daemon's start on.")
         .in_unit("seconds");

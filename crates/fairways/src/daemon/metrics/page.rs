@@ -55,6 +55,8 @@ impl Snapshot {
             None => Ok(()),
         })?;
         single(to, &families::FAILED, Some(Value::Whole(status.failed.is_some().into())))?;
+        let unmatched = status.unmatched.iter().map(|of| (of.name.as_str(), 1_u64));
+        labelled(to, &families::UNMATCHED, &[], "program", unmatched)?;
         single(to, &families::CLOCK, Some(seconds(status.now_ns)))?;
         let done = if mode == "manage" { "applied" } else { "observed" };
         labelled(

@@ -32,6 +32,14 @@ pub(super) fn draw(
     };
     let columns = Columns::fit(scene, &programs, ways, screen.area.width);
     header(&columns, view, lines.start, screen);
+    let below = lines.start.saturating_add(1 + u16::try_from(programs.len()).unwrap_or(u16::MAX));
+    for (missing, y) in scene.status.unmatched.iter().zip(below..lines.end) {
+        let end = screen.put(MARGIN, y, &format!("{}  ", missing.name), screen.colours.strong());
+        screen.put(end, y, &missing.why, screen.colours.quiet());
+    }
+    if programs.is_empty() && !scene.status.unmatched.is_empty() {
+        return String::new();
+    }
     if programs.is_empty() {
         screen.put(MARGIN, lines.start + 1, "no program yet", screen.colours.quiet());
         return String::new();

@@ -1,0 +1,27 @@
+//! Programs that were asked for and that nothing is: what to say of them.
+
+use std::path::Path;
+
+use fairways_host::programs::{Running, Selector};
+
+use crate::plain::plain;
+use crate::similar::nearest;
+
+/// Why nothing is selected, and what runs that may have been meant.
+pub(crate) fn why(selector: &Selector, proc: &Path) -> String {
+    let running = Running::look(proc).unwrap_or_default();
+    let candidates = match selector {
+        Selector::Unit(_) | Selector::UserUnit(_) => &running.units,
+        Selector::Cgroup(_) => &running.cgroups,
+        Selector::Process { .. } => &running.commands,
+        _ => return plain(&format!("no process matches {selector}")),
+    };
+    let text = selector.to_string();
+    let name = match selector {
+        Selector::Process { pattern, .. } => pattern,
+        _ => text.split_once(':').map_or(text.as_str(), |(_, name)| name),
+    };
+    let near = nearest(name, candidates.iter().map(String::as_str));
+    let near = near.map(|near| format!("; {near} runs")).unwrap_or_default();
+    plain(&format!("no process matches {selector}{near}"))
+}

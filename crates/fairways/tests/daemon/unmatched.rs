@@ -1,0 +1,94 @@
+//! Programs that the configuration names and that are not there.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::Signal;
+
+use super::common::{Machine, can, eventually, printed, this};
+use super::running::{Daemon, command, configure};
+
+/// A process of this command name, until it is dropped.
+struct Named(Child);
+
+impl Named {
+    fn start(machine: &Machine, name: &str) -> Self {
+        let path = machine.at(name);
+        fs::copy("/bin/sleep", &path).unwrap();
+        let child = Command::new(path).arg("3600").stdin(Stdio::null()).spawn().unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A misspelt name is a row of what is shown, with what runs that may be meant; it is warned of once, and it is gone once somebody is called so.
+#[test]
+fn who_is_not_there_is_shown_with_who_may_be_meant() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("mlr:500K");
+    let _runs = Named::start(&machine, "fwtest-web");
+    let reads = format!("select = \"pid:{}\"", machine.pids["mlr:500K"]);
+    let misspelt = "select = \"process:fwtest-wbe\"";
+    let none = "select = \"unit:fwtest-nonesuch.service\"";
+    let programs = [("reads", &*reads), ("web", misspelt), ("cache", none)];
+    configure(&machine, "policy = \"equal\"", &programs);
+    let config = fs::read_to_string(machine.at("fairways.toml")).unwrap();
+    let metrics = machine.at("metrics");
+    let config = format!("{config}[metrics]\nlisten = \"unix:{}\"\n", metrics.display());
+    fs::write(machine.at("fairways.toml"), config).unwrap();
+    let why = "no process matches process:fwtest-wbe; fwtest-web runs";
+
+    // By a check of the configuration, which is right otherwise.
+    let mut check = Command::new(this());
+    let check = check.args(["config", "check"]).arg(machine.at("fairways.toml")).output().unwrap();
+    assert_eq!((check.status.code(), &check.stdout[..]), (Some(0), &b"ok\n"[..]));
+    let said = String::from_utf8(check.stderr).unwrap();
+    assert!(said.contains(&format!("web: {why}\n")), "{said}");
+    assert_eq!(said.lines().count(), 2, "{said}");
+
+    let daemon = Daemon::start(&machine, command(&machine));
+    eventually("it is known", || daemon.status()["unmatched"].as_array().unwrap().len() == 2);
+    let status = daemon.status();
+    assert_eq!(
+        (&status["unmatched"][0]["name"], &status["unmatched"][0]["why"]),
+        (&"web".into(), &why.into())
+    );
+    let text = printed(&mut daemon.ask(&[]));
+    assert!(text.lines().any(|line| line.trim_start().starts_with("web ")), "{text}");
+    assert!(text.contains(&format!("web is not there: {why}\n")), "{text}");
+    assert!(
+        text.contains("cache is not there: no process matches unit:fwtest-nonesuch.service\n"),
+        "{text}"
+    );
+    let mut top = Command::new(this());
+    top.args(["top", "--once", "--width", "100", "--control"]).arg(machine.at("control"));
+    let top = printed(&mut top);
+    assert!(top.contains(why), "{top}");
+    let page = || {
+        let mut curl = std::os::unix::net::UnixStream::connect(&metrics).unwrap();
+        std::io::Write::write_all(&mut curl, b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut curl, &mut text).unwrap();
+        text
+    };
+    assert!(page().contains("fairways_program_unmatched{program=\"web\"} 1\n"), "{}", page());
+    eventually("it is warned of", || daemon.said().matches(why).count() == 1);
+
+    // Somebody is called so after all.
+    let _comes = Named::start(&machine, "fwtest-wbe");
+    eventually("it is there", || daemon.programs() == ["reads", "web"]);
+    eventually("it is no longer missing", || {
+        daemon.status()["unmatched"].as_array().unwrap().len() == 1
+    });
+    assert!(!page().contains("fairways_program_unmatched{program=\"web\"}"));
+    assert_eq!(daemon.said().matches(why).count(), 1);
+    assert_eq!(daemon.end(Signal::TERM), Some(0));
+}

@@ -1,0 +1,45 @@
+//! Names of what runs, for whoever named something that does not.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// No more processes are looked at.
+const MOST: usize = 65_536;
+
+/// What runs on a host. Anybody names processes, and any user units of theirs, as they like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Running {
+    /// Units of systemd, of the system's manager and of users' (`nginx.service`), by the cgroups that processes are in.
+    pub units: BTreeSet<String>,
+    /// The paths of those cgroups.
+    pub cgroups: BTreeSet<String>,
+    /// Commands (`comm`).
+    pub commands: BTreeSet<String>,
+}
+
+impl Running {
+    /// Looks through all processes. One that ends meanwhile is passed over.
+    ///
+    /// # Errors
+    /// If processes can't be listed.
+    pub fn look(proc: &Path) -> io::Result<Self> {
+        let mut running = Self::default();
+        let is_process = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+        let entries = fs::read_dir(proc)?.flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        for name in names.filter(|name| is_process(name)).take(MOST) {
+            let read = |file: &str| fs::read_to_string(proc.join(&name).join(file)).ok();
+            running.commands.extend(read("comm").map(|comm| comm.trim_end().to_owned()));
+            // proc_pid_cgroup(5): number, controllers, path.
+            for path in read("cgroup").iter().flat_map(|text| text.lines()) {
+                let Some(path) = path.splitn(3, ':').nth(2) else { continue };
+                let units = path.split('/').filter(|part| part.contains('.'));
+                running.units.extend(units.map(str::to_owned));
+                running.cgroups.insert(path.to_owned());
+            }
+        }
+        Ok(running)
+    }
+}
