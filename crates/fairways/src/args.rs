@@ -103,7 +103,7 @@ pub(crate) struct Simulate {
 
     /// The machine: the analytic model, from profiles, or a chip that executes programs
     /// (chip:xeon-e5, say; docs/chip.md) [default: model]
-    #[arg(long, value_name = "MACHINE", value_parser = machine)]
+    #[arg(long, value_name = "MACHINE", value_parser = machine, help_heading = None::<&'static str>)]
     pub(crate) machine: Option<Machine>,
 
     #[command(flatten)]
@@ -118,11 +118,11 @@ pub(crate) struct Simulate {
     pub(crate) duration: String,
 
     /// A mix: the names of its programs; may be given more than once
-    #[arg(long, value_name = "A,B,C")]
+    #[arg(long, value_name = "A,B,C", help_heading = None::<&'static str>)]
     pub(crate) mix: Vec<String>,
 
     /// Mixes, one a line: a name, then its programs
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
     pub(crate) mixes: Option<PathBuf>,
 
     /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov,
@@ -131,7 +131,8 @@ pub(crate) struct Simulate {
     #[arg(
         long,
         value_name = "A,B,C",
-        default_value = "stock,equal,ucp,ucp-slowdown,yu-petrov,lfoc"
+        default_value = "stock,equal,ucp,ucp-slowdown,yu-petrov,lfoc",
+        help_heading = None::<&'static str>
     )]
     pub(crate) policies: String,
 
@@ -161,7 +162,7 @@ pub(crate) struct Simulate {
     pub(crate) observation: Observation,
 
     /// Print one JSON object instead of tables (docs/simulate.md)
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&'static str>)]
     pub(crate) json: bool,
 }
 
@@ -266,6 +267,7 @@ pub(crate) struct Replay {
 
 /// Programs, and the machine on which they run.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "On a simulated machine")]
 pub(crate) struct World {
     /// Profiles of programs, as CSV; the embedded ones without it
     #[arg(long, value_name = "FILE")]

@@ -14,7 +14,13 @@ use super::{ChipFlags, HostFlags, Machine, Observation, World};
 /// With it, programs run on a simulated machine, the analytic model over time or a chip: they finish
 /// and start again, and the policy is told nothing of them beforehand. What it makes of them is
 /// reported as it happens, and how they fared in the end, beside the same without partitioning.
+///
+/// Examples:
+///   fairways run --dry-run --program web=unit:nginx.service --program 'batch=process:make'
+///   fairways run --policy dcat --config fairways.toml
+///   fairways run --machine chip:xeon-d --programs mlr:500K,mload:60M --time-scale 0.1
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Run {
     /// The machine: the analytic model, or a chip that executes programs (chip:xeon-e5, say;
     /// docs/chip.md) [default: this host]
@@ -28,25 +34,28 @@ pub(crate) struct Run {
     pub(crate) of: RunFlags,
 
     /// Write every event and action to this file, which `fairways replay` reads
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
     pub(crate) journal: Option<PathBuf>,
 
     /// Begin a new part of the journal where one would grow beyond this: 500K, 64M, 2G [default: 256M]
-    #[arg(long, value_name = "SIZE", requires = "journal")]
+    #[arg(long, value_name = "SIZE", requires = "journal", help_heading = None::<&'static str>)]
     pub(crate) journal_size: Option<String>,
 
     /// Keep so many finished parts of the journal, and delete older ones [default: 16 on a host, else all]
-    #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true, help_heading = None::<&'static str>)]
     pub(crate) journal_parts: Option<String>,
 
     /// Print one JSON object in the end, instead of a report as it goes (docs/run.md)
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&'static str>)]
     pub(crate) json: bool,
 
     /// Report only how the programs fared in the end
-    #[arg(long, short, conflicts_with = "json")]
+    #[arg(long, short, conflicts_with = "json", help_heading = None::<&'static str>)]
     pub(crate) quiet: bool,
 }
+
+/// What follows flags of a machine that is simulated in a help text.
+const SIMULATED: &str = "On a simulated machine";
 
 /// After how many instructions a program finishes, where nothing else is said.
 pub(crate) const INSTRUCTIONS: &str = "150000000000";
@@ -66,32 +75,75 @@ pub(crate) struct RunFlags {
     pub(crate) time_scale: Option<String>,
 
     /// The programs, by name [default: eight, drawn by --seed]
-    #[arg(long, value_name = "A,B,C")]
+    #[arg(long, value_name = "A,B,C", help_heading = SIMULATED)]
     pub(crate) mix: Option<String>,
 
     /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dcat, dunn, kpart, lfoc,
     /// lfoc-plus, locpart (not on the model), or, on a chip, casc or cache-fair [default: lfoc, or what
     /// the configuration says]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = None::<&'static str>)]
     pub(crate) policy: Option<String>,
 
     /// A parameter of the policy; may be given more than once (docs/run.md lists them)
-    #[arg(long, value_name = "NAME=VALUE")]
+    #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
     pub(crate) set: Vec<String>,
 
     /// How long to run, on the machine's clock: 500ms, 60s, 2m [default: 60s; on this host, until told
     /// to stop]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = None::<&'static str>)]
     pub(crate) duration: Option<String>,
 
     /// Instructions after which a program finishes and starts again; services run on
-    #[arg(long, value_name = "N", default_value = INSTRUCTIONS, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = INSTRUCTIONS, allow_negative_numbers = true, help_heading = SIMULATED)]
     pub(crate) instructions: String,
 
     /// Tell the policy the profiles
-    #[arg(long)]
+    #[arg(long, help_heading = SIMULATED)]
     pub(crate) known_profiles: bool,
 
     #[command(flatten)]
     pub(crate) observation: Observation,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use crate::args::Args;
+
+    /// What holds on a host and on machines stands under neither; flags of one stand under its heading.
+    #[test]
+    fn flags_stand_under_the_headings_that_they_belong_to() {
+        let both = ["machine", "policy", "set", "duration", "journal", "json", "mixes", "policies"];
+        let of = [
+            ("config", "On this host"),
+            ("dry-run", "On this host"),
+            ("log-level", "On this host"),
+            ("profiles", "On a simulated machine"),
+            ("seed", "On a simulated machine"),
+            ("known-profiles", "On a simulated machine"),
+            ("programs", "On a chip"),
+            ("placement", "On a chip"),
+            ("noise", "Over time"),
+        ];
+        let mut seen = 0;
+        for name in ["run", "trial", "top"] {
+            let all = Args::command();
+            let command = all.find_subcommand(name).unwrap();
+            for flag in command.get_arguments() {
+                let (Some(long), heading) = (flag.get_long(), flag.get_help_heading()) else {
+                    continue;
+                };
+                if both.contains(&long) {
+                    assert_eq!(heading, None, "{name} --{long}");
+                    seen += 1;
+                }
+                if let Some((_, expected)) = of.iter().find(|(of, _)| *of == long) {
+                    assert_eq!(heading, Some(*expected), "{name} --{long}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 35, "{seen}");
+    }
 }
