@@ -173,8 +173,14 @@ pub(crate) const NAMED: &[Named] = &[
     named(
         "docs/daemon.md",
         "fairways restore",
-        Run("fairways restore --resctrl-root $PAGE/resctrl --state $PAGE/fairways"),
+        Run("fairways restore --resctrl-root $here/resctrl --state $here/state"),
         "on the emulator's mount",
+    ),
+    named(
+        "docs/trial.md",
+        "fairways trial --program",
+        Nothing,
+        "it takes ten minutes on a host; crates/fairways/tests/daemon/tried.rs has one on the emulator",
     ),
     named(
         "docs/emulator.md",
