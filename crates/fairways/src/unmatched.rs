@@ -1,17 +1,15 @@
 //! Programs that were asked for and that nothing is: what to say of them.
 
-use std::path::Path;
-
 use fairways_host::programs::{Running, Selector};
 
 use crate::plain::plain;
 use crate::similar::nearest;
 
 /// Why nothing is selected, and what runs that may have been meant.
-pub(crate) fn why(selector: &Selector, proc: &Path) -> String {
-    let running = Running::look(proc).unwrap_or_default();
+pub(crate) fn why(selector: &Selector, running: &Running) -> String {
     let candidates = match selector {
-        Selector::Unit(_) | Selector::UserUnit(_) => &running.units,
+        Selector::Unit(_) => &running.units,
+        Selector::UserUnit(_) => &running.user_units,
         Selector::Cgroup(_) => &running.cgroups,
         Selector::Process { .. } => &running.commands,
         _ => return plain(&format!("no process matches {selector}")),

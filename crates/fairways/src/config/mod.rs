@@ -11,7 +11,7 @@ pub(crate) mod values;
 use std::io::{self, Write};
 use std::path::Path;
 
-use fairways_host::programs::{Programs, Roots, Wanted};
+use fairways_host::programs::{Programs, Roots, Running, Wanted};
 
 pub(crate) use listen::Listen;
 pub(crate) use load::load;
@@ -63,8 +63,9 @@ fn not_there(config: &Config) -> Vec<String> {
     if programs.look().is_err() {
         return Vec::new();
     }
+    let running = Running::look(Path::new("/proc")).unwrap_or_default();
     let line = |of: &Wanted| {
-        format!("{}: {}", plain(&of.name), crate::unmatched::why(&of.selector, Path::new("/proc")))
+        format!("{}: {}", plain(&of.name), crate::unmatched::why(&of.selector, &running))
     };
     programs.unmatched().map(line).collect()
 }

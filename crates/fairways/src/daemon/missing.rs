@@ -4,45 +4,62 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_host::machine::Host;
+use fairways_host::programs::{Running, Wanted};
 use tracing::warn;
 
 use crate::status::Unmatched;
 use crate::unmatched::why;
 
-/// So long after the start what is not there is warned of, once.
+/// Who is not there for so long is warned of, once.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What runs is not looked through more often: whoever comes and goes could have it looked through all the time.
+const SELDOM: Duration = Duration::from_secs(10);
+
 /// Who is not there now.
+#[derive(Default)]
 pub(super) struct Missing {
-    since: Instant,
     shown: Vec<Unmatched>,
-    warned: Vec<String>,
+    /// Since when each of them is not, and whether it was warned of.
+    since: Vec<(Instant, bool)>,
+    running: Option<(Instant, Running)>,
 }
 
 impl Missing {
-    pub(super) fn new() -> Self {
-        Self { since: Instant::now(), shown: Vec::new(), warned: Vec::new() }
-    }
-
     /// What is shown, if it is something else than before.
     pub(super) fn look(&mut self, host: &Host) -> Option<&[Unmatched]> {
-        let now = host.unmatched();
-        let names = self.shown.iter().map(|of| of.name.as_str());
-        let is_new = !names.eq(now.iter().map(|of| of.name.as_str()));
+        let wanted = host.unmatched();
+        let is = |shown: &Unmatched, of: &Wanted| {
+            shown.name == of.name && shown.select == of.selector.to_string()
+        };
+        let is_new = self.shown.len() != wanted.len()
+            || self.shown.iter().zip(&wanted).any(|(shown, of)| !is(shown, of));
         if is_new {
-            let unmatched = |of: &fairways_host::programs::Wanted| Unmatched {
-                name: of.name.clone(),
-                select: of.selector.to_string(),
-                why: why(&of.selector, Path::new("/proc")),
-            };
-            self.shown = now.into_iter().map(unmatched).collect();
+            let now = Instant::now();
+            if self.running.as_ref().is_none_or(|(at, _)| now.duration_since(*at) >= SELDOM) {
+                self.running = Some((now, Running::look(Path::new("/proc")).unwrap_or_default()));
+            }
+            let empty = Running::default();
+            let running = self.running.as_ref().map_or(&empty, |(_, running)| running);
+            let (mut shown, mut since) = (Vec::new(), Vec::new());
+            for of in wanted {
+                let before = self.shown.iter().position(|shown| is(shown, of));
+                since.push(before.map_or((now, false), |before| self.since[before]));
+                shown.push(before.map_or_else(
+                    || Unmatched {
+                        name: of.name.clone(),
+                        select: of.selector.to_string(),
+                        why: why(&of.selector, running),
+                    },
+                    |before| self.shown[before].clone(),
+                ));
+            }
+            (self.shown, self.since) = (shown, since);
         }
-        if self.since.elapsed() >= PATIENCE {
-            for of in &self.shown {
-                if !self.warned.contains(&of.name) {
-                    warn!(program = of.name, "not there: {}", of.why);
-                    self.warned.push(of.name.clone());
-                }
+        for (of, (since, is_warned)) in self.shown.iter().zip(&mut self.since) {
+            if !*is_warned && since.elapsed() >= PATIENCE {
+                warn!(program = of.name, "not there: {}", of.why);
+                *is_warned = true;
             }
         }
         is_new.then_some(&self.shown)

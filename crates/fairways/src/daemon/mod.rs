@@ -218,7 +218,7 @@ impl Daemon {
         let (mut were_left, mut degraded) = (false, Vec::new());
         let trouble = self.journals.trouble();
         let unmeasured = self.unmeasured.warning(self.rules.name());
-        let mut missing = Missing::new();
+        let mut missing = Missing::default();
         self.host.on_turn(move |host| {
             pulse.turns();
             let left = host.not_managed();

@@ -83,7 +83,11 @@ impl Actuator {
         let _lock = self.lock()?;
         self.see_classes()?;
         self.see_monitors()?;
-        self.see_adopted()?;
+        if let Err(error) = self.see_adopted() {
+            // The next look tries again; nothing else waits for it.
+            tracing::error!(target: "fairways::actuate", %error, "monitoring groups not given back");
+            self.erred(&error);
+        }
         self.write_again();
         self.pending.limits |= self.follow_limits()?;
         self.monitor_more()?;

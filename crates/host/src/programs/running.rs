@@ -11,8 +11,10 @@ const MOST: usize = 65_536;
 /// What runs on a host. Anybody names processes, and any user units of theirs, as they like.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Running {
-    /// Units of systemd, of the system's manager and of users' (`nginx.service`), by the cgroups that processes are in.
+    /// Units of the system's systemd (`nginx.service`), by the cgroups that processes are in.
     pub units: BTreeSet<String>,
+    /// Units of users' systemd, likewise.
+    pub user_units: BTreeSet<String>,
     /// The paths of those cgroups.
     pub cgroups: BTreeSet<String>,
     /// Commands (`comm`).
@@ -35,8 +37,14 @@ impl Running {
             // proc_pid_cgroup(5): number, controllers, path.
             for path in read("cgroup").iter().flat_map(|text| text.lines()) {
                 let Some(path) = path.splitn(3, ':').nth(2) else { continue };
-                let units = path.split('/').filter(|part| part.contains('.'));
-                running.units.extend(units.map(str::to_owned));
+                // What is below a user's manager is the user's.
+                let (system, user) = path.split_once("/user@").unwrap_or((path, ""));
+                let units = |path: &str| -> Vec<String> {
+                    let parts = path.split('/').filter(|part| part.contains('.'));
+                    parts.map(str::to_owned).collect()
+                };
+                running.units.extend(units(system));
+                running.user_units.extend(units(user));
                 running.cgroups.insert(path.to_owned());
             }
         }
