@@ -31,9 +31,23 @@ fn casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same() {
         };
         programs.len() == names.len() && programs.iter().all(is_known)
     });
-    let status = daemon.status();
     let kind = scheduler();
     let in_kernel = kind == "sched_ext";
+    let pid_of = |of: &serde_json::Value| {
+        let name = of["name"].as_str().unwrap();
+        spinning[names.iter().position(|known| known == name).unwrap()].id()
+    };
+    let allowed =
+        |of: &serde_json::Value| of["cpus"].as_str().map_or(there.clone(), super::threads::listed);
+    // What was just decided is shown at once, and carried out a moment later.
+    let mut status = daemon.status();
+    daemon.eventually("what is decided is carried out", |daemon| {
+        status = daemon.status();
+        let is_so = |of: &serde_json::Value| {
+            facts(pid_of(of)).values().all(|found| in_kernel || found.cpus == allowed(of))
+        };
+        status["programs"].as_array().unwrap().iter().all(is_so)
+    });
     let why = if in_kernel { "this kernel has sched_ext" } else { "as configured" };
     daemon.schedules_as_asked();
     let text = place.printed("status", &[]);
@@ -43,9 +57,9 @@ fn casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same() {
     let mut shown = BTreeMap::new();
     for of in status["programs"].as_array().unwrap() {
         let name = of["name"].as_str().unwrap();
-        let pid = spinning[names.iter().position(|known| known == name).unwrap()].id();
+        let pid = pid_of(of);
         let [found] = &facts(pid).into_values().collect::<Vec<_>>()[..] else { panic!("{name}") };
-        let allowed = of["cpus"].as_str().map_or(there.clone(), super::threads::listed);
+        let allowed = allowed(of);
         if in_kernel {
             assert_eq!(found.policy, SCHED_EXT, "{of}");
             assert!(is_under_ext(pid), "{of}");
