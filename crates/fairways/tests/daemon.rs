@@ -4,6 +4,8 @@
 
 #[path = "daemon/asked.rs"]
 mod asked;
+#[path = "daemon/buckets.rs"]
+mod buckets;
 #[path = "daemon/common.rs"]
 mod common;
 #[path = "daemon/journals.rs"]

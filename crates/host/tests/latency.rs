@@ -196,7 +196,10 @@ fn a_page_tells_what_its_histogram_grew_by() {
     tell.send(chunked(&page(15, 1, 2))).unwrap();
     let told = source.answered().unwrap();
     let told: Vec<_> = told.iter().map(|answered| (answered.latency, answered.requests)).collect();
-    assert_eq!(told, [(Duration::from_millis(10), 10), (UNBOUNDED, 2)]);
+    let (last, within) = told.split_last().unwrap();
+    assert_eq!(*last, (UNBOUNDED, 2));
+    assert_eq!(within.iter().map(|of| of.1).sum::<u64>(), 10);
+    assert!(within.iter().all(|of| of.0 < Duration::from_millis(10)), "{within:?}");
     for (answer, expected) in [
         (whole(&page(3, 0, 0)), None),
         (whole(&page(4, 3, 0)), Some(4)),

@@ -1,5 +1,6 @@
 //! The daemon's configuration, and `fairways config`.
 
+mod coarse;
 mod file;
 mod listen;
 mod load;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     match &args.asked {
         AskedOfConfig::Check { .. } => {
             writeln!(out, "ok")?;
-            for line in not_there(&config) {
+            for line in not_there(&config).into_iter().chain(coarse::too_coarse(&config)) {
                 crate::warn(&line);
             }
         }

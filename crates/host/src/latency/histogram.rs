@@ -5,70 +5,188 @@ use std::time::Duration;
 
 use fairways_core::Answered;
 
-/// Requests by the longest that each of them may have taken, of each series: each counts, and begins anew, by itself.
+use super::{Bounds, UNBOUNDED};
+
+/// Requests by latency, of each series: each series counts, and starts over, by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Histogram(BTreeMap<String, BTreeMap<Duration, u64>>);
+pub(super) struct Histogram(BTreeMap<String, BTreeMap<Duration, Bucket>>);
+
+/// A bucket, which its upper bound is the key of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Bucket {
+    /// Its lower bound: each request took longer.
+    above: Duration,
+    requests: u64,
+}
+
+/// A bucket's requests are spread over so many latencies at most, and those of all buckets over so many: what a server answers decides
+/// how many buckets there are.
+const SLICES: usize = 8;
+const MOST_SLICES: usize = 1024;
 
 impl Histogram {
-    /// Adds a series in which each bucket counts those of the shorter ones as well; `None` if one counts fewer than a shorter one.
+    /// Adds a series in which each bucket counts the requests of the shorter ones as well; `None` if one counts fewer than a shorter one.
+    ///
+    /// A bucket begins where the one before it ends, and no lower than `least` of its upper bound: some servers leave empty buckets out.
     pub(super) fn add_cumulative(
         &mut self,
         series: String,
         buckets: &BTreeMap<Duration, u64>,
+        least: fn(Duration) -> Duration,
     ) -> Option<()> {
         let of = self.0.entry(series).or_default();
-        let mut shorter = 0;
+        let (mut shorter, mut above) = (0, Duration::ZERO);
         for (&bound, &requests) in buckets {
             let own = requests.checked_sub(shorter)?;
             let sum = of.entry(bound).or_default();
-            *sum = sum.saturating_add(own);
-            shorter = requests;
+            sum.requests = sum.requests.saturating_add(own);
+            sum.above = above.max(least(bound));
+            (shorter, above) = (requests, bound);
         }
         Some(())
     }
 
     fn of(&self, series: &str, bound: &Duration) -> u64 {
-        self.0.get(series).and_then(|buckets| buckets.get(bound)).copied().unwrap_or(0)
+        let bucket = self.0.get(series).and_then(|buckets| buckets.get(bound));
+        bucket.map_or(0, |bucket| bucket.requests)
+    }
+
+    /// The widest bucket that a latency is in, as its two bounds; `None` if it is in none.
+    pub(super) fn around(&self, latency: Duration) -> Option<Bounds> {
+        let buckets = self.0.values().flatten().map(|(&bound, bucket)| (bucket.above, bound));
+        let around = buckets.filter(|&(above, bound)| above < latency && latency <= bound);
+        around.max_by_key(|&(above, bound)| bound - above)
     }
 
     /// What was counted since `before`; `None` if a bucket of a series counts fewer than then, or a series is gone that counted any, so that
     /// counting has begun anew in between.
+    ///
+    /// The requests of a bucket are spread evenly between its bounds, as Prometheus' `histogram_quantile` does, and none is put on a bound:
+    /// a tail is above a bound exactly if too many requests were. Of the bucket without an upper bound it is only known that they took
+    /// longer than any.
     pub(super) fn since(&self, before: &Self) -> Option<Vec<Answered>> {
-        let fell = |(series, buckets): (&String, &BTreeMap<Duration, u64>)| {
-            buckets.iter().any(|(bound, &requests)| self.of(series, bound) < requests)
+        let fell = |(series, buckets): (&String, &BTreeMap<Duration, Bucket>)| {
+            buckets.iter().any(|(bound, bucket)| self.of(series, bound) < bucket.requests)
         };
         if before.0.iter().any(fell) {
             return None;
         }
-        let mut grown: BTreeMap<Duration, u64> = BTreeMap::new();
+        let mut grown = Vec::new();
         for (series, buckets) in &self.0 {
-            for (bound, requests) in buckets {
-                let sum = grown.entry(*bound).or_default();
-                *sum = sum.saturating_add(requests - before.of(series, bound));
+            for (&bound, bucket) in buckets {
+                let requests = bucket.requests - before.of(series, &bound);
+                if requests > 0 {
+                    grown.push((bucket.above, bound, requests));
+                }
             }
         }
-        let answered = grown.into_iter().filter(|&(_, requests)| requests > 0);
+        let slices = (MOST_SLICES / grown.len().max(1)).clamp(1, SLICES);
+        let mut spread: BTreeMap<Duration, u64> = BTreeMap::new();
+        for (above, bound, requests) in grown {
+            for (latency, requests) in between(above, bound, requests, slices) {
+                let sum = spread.entry(latency).or_default();
+                *sum = sum.saturating_add(requests);
+            }
+        }
+        let answered = spread.into_iter();
         Some(answered.map(|(latency, requests)| Answered { latency, requests }).collect())
     }
+}
+
+/// Spreads requests evenly over so many latencies at most, each the middle of its part.
+fn between(
+    above: Duration,
+    bound: Duration,
+    requests: u64,
+    slices: usize,
+) -> impl Iterator<Item = (Duration, u64)> {
+    let slices = u64::try_from(slices).unwrap_or(1).min(requests);
+    let slices = if bound == UNBOUNDED { 1 } else { slices };
+    (0..slices).map(move |slice| {
+        let up_to = |slice| u128::from(requests) * u128::from(slice) / u128::from(slices);
+        let own = up_to(slice + 1) - up_to(slice);
+        let middle = (2 * slice + 1) as u32;
+        let latency = match bound {
+            UNBOUNDED => UNBOUNDED,
+            _ => above + bound.saturating_sub(above) / (2 * slices as u32) * middle,
+        };
+        (latency, u64::try_from(own).unwrap_or(u64::MAX))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const MS: Duration = Duration::from_millis(1);
+
+    fn whole(_: Duration) -> Duration {
+        Duration::ZERO
+    }
+
     fn of(buckets: &[(u64, u64)]) -> Option<Histogram> {
         let mut histogram = Histogram::default();
         let buckets = buckets.iter().map(|&(ms, requests)| (Duration::from_millis(ms), requests));
-        histogram.add_cumulative("a".to_owned(), &buckets.collect()).map(|()| histogram)
+        histogram.add_cumulative("a".to_owned(), &buckets.collect(), whole).map(|()| histogram)
     }
 
     #[test]
     fn a_histogram_tells_what_it_grew_by_even_where_empty_buckets_are_left_out() {
         let before = of(&[(1, 10), (4, 12)]).unwrap();
         let now = of(&[(1, 10), (2, 13), (4, 16)]).unwrap();
-        let took = |ms, requests| Answered { latency: Duration::from_millis(ms), requests };
-        assert_eq!(now.since(&before), Some(vec![took(2, 3), took(4, 1)]));
+        let took = |micros, requests| Answered { latency: Duration::from_micros(micros), requests };
+        let thirds = [1166, 1499, 1833].map(|micros| took(micros, 1));
+        let grown = now.since(&before).unwrap();
+        let near = |(one, other): (&Answered, &Answered)| {
+            one.requests == other.requests && one.latency.abs_diff(other.latency) < MS / 500
+        };
+        assert!(grown.iter().zip(&[&thirds[..], &[took(3000, 1)]].concat()).all(near), "{grown:?}");
+        assert_eq!(grown.len(), 4);
         assert_eq!(now.since(&now), Some(vec![]));
+    }
+
+    /// The tail that `locpart` would see: the latency that at least so many of a hundred requests do not exceed.
+    fn tail(answered: &[Answered], percent: u64) -> Duration {
+        let all: u64 = answered.iter().map(|of| of.requests).sum();
+        let mut below = 0;
+        let at = |of: &&Answered| {
+            below += of.requests;
+            below * 100 >= all * percent
+        };
+        answered.iter().find(at).unwrap().latency
+    }
+
+    #[test]
+    fn an_objective_on_a_bound_is_met_if_enough_requests_were_within_it() {
+        let none = Histogram::default();
+        let tail = |buckets: &[(u64, u64)]| tail(&of(buckets).unwrap().since(&none).unwrap(), 95);
+        assert!(tail(&[(5, 0), (10, 1000)]) < MS * 10, "all of them");
+        assert!(tail(&[(5, 0), (10, 950), (25, 1000)]) < MS * 10, "just enough");
+        assert!(tail(&[(5, 0), (10, 949), (25, 1000)]) > MS * 10, "one too few");
+    }
+
+    #[test]
+    fn within_a_bucket_latencies_are_even() {
+        let answered = of(&[(8, 0), (16, 800)]).unwrap().since(&Histogram::default()).unwrap();
+        assert_eq!(answered.len(), SLICES);
+        assert_eq!((answered[0].latency, answered[7].latency), (MS * 17 / 2, MS * 31 / 2));
+        assert!(answered.iter().all(|of| of.requests == 100));
+    }
+
+    #[test]
+    fn what_is_told_of_many_buckets_is_bounded() {
+        let buckets: Vec<_> = (1..=3000).map(|ms| (ms, ms * 100)).collect();
+        let answered = of(&buckets).unwrap().since(&Histogram::default()).unwrap();
+        assert_eq!(answered.len(), 3000);
+        assert_eq!(answered.iter().map(|of| of.requests).sum::<u64>(), 300_000);
+    }
+
+    #[test]
+    fn the_widest_bucket_around_a_latency_is_found() {
+        let histogram = of(&[(5, 0), (10, 0), (25, 0)]).unwrap();
+        assert_eq!(histogram.around(MS * 20), Some((MS * 10, MS * 25)));
+        assert_eq!(histogram.around(MS * 10), Some((MS * 5, MS * 10)), "a bound is in its bucket");
+        assert_eq!(histogram.around(MS * 30), None);
     }
 
     #[test]
@@ -86,7 +204,7 @@ mod tests {
             for (name, requests) in [("a", Some(one)), ("b", other)] {
                 if let Some(requests) = requests {
                     let buckets = [(Duration::from_millis(1), requests)].into();
-                    histogram.add_cumulative(name.to_owned(), &buckets).unwrap();
+                    histogram.add_cumulative(name.to_owned(), &buckets, whole).unwrap();
                 }
             }
             histogram
@@ -97,6 +215,7 @@ mod tests {
         assert_eq!(requests(with(100, Some(2))), None::<u64>);
         assert_eq!(requests(with(100, None)), None);
         assert_eq!(requests(with(12, Some(53))), Some(5));
-        assert_eq!(before.since(&with(10, None)).map(|of| of[0].requests), Some(50));
+        let since = before.since(&with(10, None)).unwrap();
+        assert_eq!(since.iter().map(|of| of.requests).sum::<u64>(), 50);
     }
 }

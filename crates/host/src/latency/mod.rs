@@ -23,10 +23,10 @@ pub mod emulated;
 use fairways_core::Answered;
 
 pub use samples::OpenError;
-pub use spec::{Spec, SpecError};
+pub use spec::{Bounds, Spec, SpecError};
 
 /// How long took a request of which a histogram says only that it took longer than its last bound: the longest time that a journal holds
-/// (584 years), as a latency is told no less than it was.
+/// (584 years).
 pub const UNBOUNDED: Duration = Duration::from_nanos(u64::MAX);
 
 /// How long a call waits for a server's answer, unless [told otherwise](Spec::open_with): one that is near takes no longer. Of a server

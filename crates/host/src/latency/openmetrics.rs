@@ -1,12 +1,12 @@
 //! A histogram that a service tells over HTTP, in the text format of OpenMetrics or of Prometheus.
 //!
-//! Each call gets the page once and tells what the histogram grew by. A bucket's upper bound is told as the latency of all in it; of the
-//! last one, `+Inf`, that is [`UNBOUNDED`](super::UNBOUNDED). Requests that took longer than its largest bound are known to have missed
-//! any objective then, and not by how much.
+//! Each call gets the page once and tells what the histogram grew by. Within a bucket, latencies are taken to be even; those of the last
+//! one, `+Inf`, are [`UNBOUNDED`](super::UNBOUNDED): they missed any objective, and it is not known by how much.
 
 use std::io;
 use std::time::Duration;
 
+use super::Bounds;
 use super::bounded::Trouble;
 use super::histogram::Histogram;
 use super::poll::{Ask, Poller};
@@ -36,6 +36,18 @@ impl OpenMetrics {
     pub fn open(self, patience: Duration) -> io::Result<Box<dyn Source>> {
         let name = format!("http://{}{} {}", self.authority, self.path, self.name);
         Ok(Box::new(Poller::new(name, patience, self)?))
+    }
+}
+
+impl OpenMetrics {
+    /// Asks the server once for the bucket that a latency is in: its two bounds, the upper one [`UNBOUNDED`](super::UNBOUNDED) if the
+    /// latency is longer than the last bound. `None` if it has no such bucket.
+    ///
+    /// # Errors
+    /// Why there is no answer, in one line; it takes up to 10 s.
+    pub(super) fn around(&self, latency: Duration) -> Result<Option<Bounds>, String> {
+        let histogram = self.clone().ask().map_err(|trouble| trouble.to_string())?;
+        Ok(histogram.around(latency))
     }
 }
 

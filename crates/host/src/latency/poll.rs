@@ -236,7 +236,9 @@ mod tests {
             let requests = self.0.recv().map_err(|error| error.to_string())??;
             let mut histogram = Histogram::default();
             let buckets = BTreeMap::from([(Duration::from_millis(1), requests)]);
-            histogram.add_cumulative(String::new(), &buckets).ok_or("no histogram".to_owned())?;
+            histogram
+                .add_cumulative(String::new(), &buckets, |_| Duration::ZERO)
+                .ok_or("no histogram".to_owned())?;
             Ok(histogram)
         }
     }

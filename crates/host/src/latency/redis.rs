@@ -4,7 +4,7 @@
 //! overloaded, is not in it: an objective on it is one of the server's work, not of its clients' patience.
 //!
 //! The bounds are told in whole microseconds, rounded down (`latency.c`: `highest_equivalent_value / 1000`), and are taken for the next
-//! microsecond, so that a latency is no less than it was. The commands that this source sends itself are left out; commands of a
+//! microsecond. Each is twice the one before (`hdr_iter_log_init` with 1024 ns and 2); buckets that are empty are left out. The commands that this source sends itself are left out; commands of a
 //! transaction count themselves, and `exec` once more.
 
 use std::collections::BTreeMap;
@@ -16,11 +16,11 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Source;
 use super::bounded::{Bounded, TIMEOUT, Trouble};
 use super::histogram::Histogram;
 use super::poll::{Ask, Poller};
 use super::resp::{self, Value};
+use super::{Bounds, Source};
 
 /// Where the server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +117,14 @@ impl Redis {
     }
 }
 
+/// The bucket of Redis' histograms that a latency is in: its two bounds.
+pub(super) fn around(latency: Duration) -> Bounds {
+    // The highest value that the histogram, of two digits, does not tell from 1024 ns, doubled.
+    let bound = |power: u32| Duration::from_micros(((1032_u64 << power) - 1) / 1000 + 1);
+    let power = (0..32).find(|&power| latency <= bound(power)).unwrap_or(32);
+    (power.checked_sub(1).map_or(Duration::ZERO, bound), bound(power))
+}
+
 struct Connection {
     redis: Redis,
     open: Option<BufReader<Bounded>>,
@@ -160,7 +168,7 @@ pub(super) fn histogram(value: &Value) -> Option<Histogram> {
             let bound = Duration::from_micros(u64::try_from(*bound).ok()?.checked_add(1)?);
             buckets.insert(bound, u64::try_from(*count).ok()?);
         }
-        sum.add_cumulative(name.clone(), &buckets)?;
+        sum.add_cumulative(name.clone(), &buckets, |bound| bound / 2)?;
     }
     Some(sum)
 }
@@ -185,7 +193,18 @@ mod tests {
         let told = histogram(&resp::read(&mut bytes.as_slice()).unwrap()).unwrap();
         let grown = told.since(&Histogram::default()).unwrap();
         let grown: Vec<_> = grown.iter().map(|a| (a.latency.as_micros(), a.requests)).collect();
-        assert_eq!(grown, [(2, 5), (5, 4)]);
+        assert_eq!(grown.iter().map(|of| of.1).sum::<u64>(), 9);
+        assert!(grown.iter().all(|&(latency, _)| latency < 5), "{grown:?}");
+    }
+
+    #[test]
+    fn a_bucket_is_known_without_asking() {
+        let micros = Duration::from_micros;
+        for (latency, above, bound) in
+            [(1, 0, 2), (2, 0, 2), (3, 2, 3), (50, 34, 67), (16_909, 8455, 16_909)]
+        {
+            assert_eq!(around(micros(latency)), (micros(above), micros(bound)), "{latency}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::openmetrics::OpenMetrics;
-use super::redis::{Address, Redis};
+use super::redis::{self, Address, Redis};
 use super::samples::{FileSource, OpenError, SocketSource};
 use super::{PATIENCE, Source, text};
 
@@ -61,6 +61,24 @@ impl Spec {
     }
 }
 
+/// The two bounds of a bucket: its requests took longer than the first, and no longer than the second.
+pub type Bounds = (Duration, Duration);
+
+impl Spec {
+    /// The bucket that a latency is in, where the source is a histogram; a page over HTTP is asked once. The upper bound is
+    /// [`UNBOUNDED`](super::UNBOUNDED) if the latency is longer than the last one.
+    ///
+    /// # Errors
+    /// Why the page can't be read, in one line; that takes up to 10 s.
+    pub fn bucket_around(&self, latency: Duration) -> Result<Option<Bounds>, String> {
+        match self {
+            Self::OpenMetrics(page) => page.around(latency),
+            Self::Redis(_) => Ok(Some(redis::around(latency))),
+            Self::File(_) | Self::Socket(_) => Ok(None),
+        }
+    }
+}
+
 impl FromStr for Spec {
     type Err = SpecError;
 
@@ -73,7 +91,7 @@ impl FromStr for Spec {
         match text.split_once(':') {
             Some(("file", rest)) => path(rest).map(Self::File),
             Some(("socket", rest)) => path(rest).map(Self::Socket),
-            Some(("redis", rest)) => redis(rest).map_err(wrong).map(Self::Redis),
+            Some(("redis", rest)) => server(rest).map_err(wrong).map(Self::Redis),
             Some(("openmetrics", rest)) => page(rest).map_err(wrong).map(Self::OpenMetrics),
             _ => Err(wrong("`openmetrics:`, `redis:`, `file:` or `socket:`")),
         }
@@ -115,7 +133,7 @@ fn page(text: &str) -> Result<OpenMetrics, &'static str> {
     Ok(OpenMetrics { authority, path: path.to_owned(), name: name.to_owned(), labels, unit })
 }
 
-fn redis(text: &str) -> Result<Redis, &'static str> {
+fn server(text: &str) -> Result<Redis, &'static str> {
     let (rest, commands) = text.split_once('#').unwrap_or((text, ""));
     let (address, options) = rest.split_once('?').unwrap_or((rest, ""));
     let (mut user, mut password_file) = (None, None);

@@ -91,7 +91,7 @@ pub(super) fn histogram(
     let mut sum = Histogram::default();
     for (labels, buckets) in &series {
         let falls = || format!("{name}: a bucket counts fewer than a shorter one");
-        sum.add_cumulative(format!("{labels:?}"), buckets).ok_or_else(falls)?;
+        sum.add_cumulative(format!("{labels:?}"), buckets, |_| Duration::ZERO).ok_or_else(falls)?;
     }
     Ok(sum)
 }
@@ -120,6 +120,9 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    /// The bounds of the histogram below, in thousandths of its unit.
+    const BOUNDS: [u32; 2] = [5, 100];
+
     const METRICS: &str = r#"# HELP rpc_duration_seconds Time.
 # TYPE rpc_duration_seconds histogram
 rpc_duration_seconds_bucket{handler="/",code="200",le="0.005"} 10
@@ -140,7 +143,13 @@ rpc_duration_seconds_bucket_bucket{le="1"} nonsense
     fn read(wanted: &str, unit: Duration) -> Result<Vec<(Duration, u64)>, Trouble> {
         let told = histogram(METRICS.as_bytes(), "rpc_duration_seconds", &labels_of(wanted), unit)?;
         let grown = told.since(&Histogram::default()).unwrap();
-        Ok(grown.into_iter().map(|answered| (answered.latency, answered.requests)).collect())
+        let mut sums = BTreeMap::new();
+        for answered in grown {
+            let bound = BOUNDS.into_iter().find(|&bound| answered.latency <= unit * bound / 1000);
+            let bound = bound.map_or(UNBOUNDED, |bound| unit * bound / 1000);
+            *sums.entry(bound).or_default() += answered.requests;
+        }
+        Ok(sums.into_iter().collect())
     }
 
     #[test]
