@@ -17,6 +17,7 @@ mod export;
 pub mod fuzz;
 mod journal;
 mod man;
+mod moment;
 mod optimum;
 mod paper;
 mod partition;

@@ -20,6 +20,8 @@ mod observed;
 mod redis;
 #[path = "daemon/running.rs"]
 mod running;
+#[path = "daemon/times.rs"]
+mod times;
 #[path = "daemon/tried.rs"]
 mod tried;
 #[path = "daemon/unmatched.rs"]

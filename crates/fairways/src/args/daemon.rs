@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{LogLevel, LogTarget, SchedulerKind};
+use crate::config::{LogFormat, LogLevel, LogTarget, SchedulerKind};
 
 /// What `fairways run` without --machine takes; each stands before the same key of the configuration (docs/config.md).
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -75,6 +75,10 @@ pub(crate) struct HostFlags {
     /// Where to log: auto is the journal where systemd gave it, and else standard error [default: auto]
     #[arg(long, value_name = "TARGET")]
     pub(crate) log: Option<LogTarget>,
+
+    /// How a line of the log looks on standard error: text, or json, an object a line [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
 
     /// How much to log [default: info]
     #[arg(long, value_name = "LEVEL")]

@@ -146,6 +146,10 @@ fn together(config: &Config, read: &[(PathBuf, String)]) -> Vec<String> {
         let at = at.or_else(|| place(read, &["policy"])).unwrap_or_default();
         errors.push(format!("{at}{key}: {error}"));
     }
+    if let Some(why) = config.log.contradiction() {
+        let at = place(read, &["log", "format"]).unwrap_or_default();
+        errors.push(format!("{at}{why}"));
+    }
     let mut names = HashSet::new();
     for program in &config.program {
         if !names.insert(&program.name) {

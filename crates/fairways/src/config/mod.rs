@@ -16,7 +16,9 @@ use fairways_host::programs::{Programs, Roots, Running, Wanted};
 
 pub(crate) use listen::Listen;
 pub(crate) use load::load;
-pub(crate) use schema::{Config, Log, LogLevel, LogTarget, ProgramConfig, SchedulerKind, Windows};
+pub(crate) use schema::{
+    Config, Log, LogFormat, LogLevel, LogTarget, ProgramConfig, SchedulerKind, Windows,
+};
 pub(crate) use values::{ClockSource, CounterSource};
 
 use crate::args::{AskedOfConfig, Config as Args};

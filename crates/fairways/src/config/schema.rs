@@ -175,6 +175,17 @@ pub(crate) struct Clock {
 pub(crate) struct Log {
     pub(crate) target: LogTarget,
     pub(crate) level: LogLevel,
+    pub(crate) format: LogFormat,
+}
+
+impl Log {
+    /// Why both can't hold together.
+    pub(crate) fn contradiction(self) -> Option<&'static str> {
+        let is_none_of_ours = self.target == LogTarget::Journald && self.format == LogFormat::Json;
+        is_none_of_ours.then_some(
+            "log.format: expected text with journald, which keeps fields of its own; json is for standard error",
+        )
+    }
 }
 
 /// Where the log goes.
@@ -186,6 +197,16 @@ pub(crate) enum LogTarget {
     Auto,
     Journald,
     Stderr,
+}
+
+/// How a line of the log looks, on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    /// An object a line.
+    Json,
 }
 
 /// How much is told.

@@ -61,8 +61,9 @@ windows = "polled"
 [clock]
 source = "emulator:/run/emulator.sock"
 [log]
-target = "journald"
+target = "stderr"
 level = "debug"
+format = "json"
 [control]
 socket = "/run/other.sock"
 [metrics]
@@ -200,6 +201,8 @@ fn each_file_has_its_mistake_told() {
         errors[0].contains("expected programs of different names, found two \"a\""),
         "{errors:?}"
     );
+    let errors = loaded("[log]\ntarget = \"journald\"\nformat = \"json\"", &[]).unwrap_err();
+    assert!(errors[0].contains("fairways.toml:3: log.format: expected text"), "{errors:?}");
     let missing = load(Some(Path::new("/nonesuch/fairways.toml"))).unwrap_err();
     assert!(missing[0].contains("/nonesuch/fairways.toml: can't read it"), "{missing:?}");
 }

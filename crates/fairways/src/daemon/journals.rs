@@ -13,6 +13,7 @@ use tracing::error;
 use super::rules::Rules;
 use crate::config::Config;
 use crate::journal::{Start, Writer};
+use crate::moment::Moment;
 use crate::plain::plain;
 use crate::world::shown;
 
@@ -35,11 +36,12 @@ pub(super) struct Journals {
 }
 
 impl Journals {
-    /// Begins those of these domains, behind the parts of daemons before.
+    /// Begins those of these domains, behind the parts of daemons before. The clock was 0 when it `began`, if there is a time of day.
     pub(super) fn new(
         config: &Config,
         rules: &Rules,
         scheduler: Option<&str>,
+        began: Option<Moment>,
         domains: impl IntoIterator<Item = u32>,
     ) -> Self {
         let programs: Vec<&str> = config.program.iter().map(|of| of.name.as_str()).collect();
@@ -54,6 +56,7 @@ impl Journals {
                 "scheduler": scheduler,
                 "counters": config.counters.source.to_string(),
                 "clock": config.clock.source.to_string(),
+                "began": began,
                 "programs": programs,
             }),
             domains: BTreeMap::new(),

@@ -7,7 +7,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
 
-use crate::config::{Log, LogLevel, LogTarget};
+use crate::config::{Log, LogFormat, LogLevel, LogTarget};
+use crate::moment::TimeOfDay;
 use crate::plain::LogLine;
 
 /// Sends all that is told from now on there. The journal keeps what changed as fields: `journalctl FAIRWAYS_GROUP=...`.
@@ -18,6 +19,7 @@ pub(super) fn start(log: Log) -> io::Result<()> {
     let journal = match log.target {
         LogTarget::Stderr => None,
         LogTarget::Journald => Some(tracing_journald::layer()?),
+        LogTarget::Auto if log.format == LogFormat::Json => None,
         LogTarget::Auto => stderr_is_journal().then(|| tracing_journald::layer().ok()).flatten(),
     };
     let registry = Registry::default();
@@ -39,9 +41,14 @@ pub(super) fn start(log: Log) -> io::Result<()> {
             let layer = fmt::layer()
                 .with_writer(|| LogLine(io::stderr()))
                 .with_ansi(false)
-                .without_time()
+                .with_timer(TimeOfDay)
                 .with_target(false);
-            registry.with(layer.with_filter(filter)).try_init()
+            match log.format {
+                LogFormat::Text => registry.with(layer.with_filter(filter)).try_init(),
+                LogFormat::Json => {
+                    registry.with(layer.json().flatten_event(true).with_filter(filter)).try_init()
+                }
+            }
         }
     };
     // Only a second start can fail, and the first one holds.

@@ -38,7 +38,8 @@ use tracing::{debug, error, info, warn};
 
 use crate::Interrupted;
 use crate::args::Run;
-use crate::config::Config;
+use crate::config::{ClockSource, Config};
+use crate::moment::Moment;
 use crate::status::{self, Sandbox, Status, Watched};
 use crate::trial::On;
 use control::Control;
@@ -144,6 +145,8 @@ struct Daemon {
     control: Option<Control>,
     metrics: Option<Metrics>,
     emulator: Option<Connection>,
+    /// Whether the machine's clock is the host's.
+    has_time_of_day: bool,
 }
 
 impl Daemon {
@@ -163,9 +166,11 @@ impl Daemon {
         let control = if config.dry_run { None } else { Some(open::control(&config, &watched)?) };
         let notify = Notify::start(signals.ends())?;
         let metrics = open::metrics(&config, &watched, &notify)?;
+        let has_time_of_day = config.clock.source == ClockSource::Real;
+        let began = has_time_of_day.then(Moment::now);
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
         let ids = host.domains().into_iter().map(|of| of.id);
-        let journals = Journals::new(&config, &rules, host.scheduler(), ids);
+        let journals = Journals::new(&config, &rules, host.scheduler(), began, ids);
         let unmeasured = Unmeasured::new(&config);
         let scheduler = host.scheduler();
         {
@@ -203,6 +208,7 @@ impl Daemon {
             control,
             metrics,
             emulator,
+            has_time_of_day,
         })
     }
 
@@ -281,6 +287,7 @@ impl Daemon {
         self.unmeasured.hear(domain, event);
         // Whether another one has taken its place is told by no event.
         self.watched.lock().status.scheduled_by(self.host.scheduler());
+        self.watched.lock().status.now = self.has_time_of_day.then(Moment::now);
         self.watched.lock().event(domain, at, event, &self.host, name);
         match event {
             Event::Cpus(cpus) => {

@@ -59,13 +59,14 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
         serde_json::to_writer(&mut *out, status)?;
         return writeln!(out);
     }
-    let Status { policy, mode, now_ns, .. } = status;
+    let Status { policy, mode, now_ns, now, .. } = status;
     let did = match mode.as_str() {
         "observe" => " observes",
         "dry-run" => " decides, and changes nothing",
         _ => "",
     };
-    writeln!(out, "{policy}{did} after {}", Time::from_nanos(*now_ns))?;
+    write!(out, "{policy}{did} after {}", Time::from_nanos(*now_ns))?;
+    writeln!(out, "{}", now.map_or(String::new(), |now| format!(", at {now}")))?;
     if let Some(why) = &status.failed {
         writeln!(out, "it has failed, and what it decided last holds: {why}")?;
     }

@@ -125,8 +125,14 @@ fn lay_over(config: &mut Config, flags: &HostFlags) -> Result<(), BadInput> {
     if let Some(target) = flags.log {
         config.log.target = target;
     }
+    if let Some(format) = flags.log_format {
+        config.log.format = format;
+    }
     if let Some(level) = flags.log_level {
         config.log.level = level;
+    }
+    if let Some(why) = config.log.contradiction() {
+        return Err(BadInput(why.to_owned()));
     }
     if !flags.program.is_empty() {
         let programs = flags.program.iter().map(|text| program(text));

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Explain, out: &mut dyn Write) -> anyhow::Result<()> {
     } else if decisions.is_empty() {
         writeln!(out, "nothing was decided yet")?;
     } else {
-        text::print(&decisions, &|of| shown(&of), args.program.as_deref(), out)?;
+        text::print(&decisions, &|of| shown(&of), args.program.as_deref(), true, out)?;
         for line in degraded.iter().flatten() {
             writeln!(out, "degraded now: {line}")?;
         }
@@ -85,7 +85,7 @@ pub(crate) fn sentences(
 ) -> Vec<String> {
     let mut told = Vec::new();
     // Writing to memory does not fail.
-    let _ = text::print(decisions, &|of| numbers.contains(&of.number), about, &mut told);
+    let _ = text::print(decisions, &|of| numbers.contains(&of.number), about, false, &mut told);
     String::from_utf8_lossy(&told).lines().map(str::to_owned).collect()
 }
 

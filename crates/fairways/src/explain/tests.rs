@@ -82,7 +82,7 @@ fn printed(about: Option<&str>) -> String {
     let chosen = about.map(|name| about_it(&decisions, name));
     let shown = |of: &Decision| chosen.as_ref().is_none_or(|chosen| chosen.contains(&of.number));
     let mut out = Vec::new();
-    text::print(&decisions, &shown, about, &mut out).unwrap();
+    text::print(&decisions, &shown, about, true, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -39,11 +39,13 @@ pub(super) fn names(decisions: &[Decision]) -> Vec<&str> {
     names.into_iter().collect()
 }
 
-/// Prints those that are to be shown, of one program or of all; what was said before them is what programs were held to be.
+/// Prints those that are to be shown, of one program or of all, with the time of day if they are to be `dated`; what was said before them
+/// is what programs were held to be.
 pub(super) fn print(
     decisions: &[Decision],
     is_shown: &dyn Fn(&Decision) -> bool,
     about: Option<&str>,
+    dated: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut known: BTreeMap<(u32, &str), Known<'_>> = BTreeMap::new();
@@ -101,7 +103,7 @@ pub(super) fn print(
             }
         }
         if is_shown(decision) {
-            head(decision, plan, several, out)?;
+            head(decision, plan, (several, dated), out)?;
             for (program, done) in told {
                 if about.is_none_or(|about| about == program) {
                     let held = known.get(&(domain, program)).map(held).unwrap_or_default();
@@ -124,9 +126,12 @@ pub(super) fn print(
 fn head(
     decision: &Decision,
     plan: Option<(&u32, &String, &Outcome)>,
-    several: bool,
+    (several, dated): (bool, bool),
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    if let Some(at) = decision.at.filter(|_| dated) {
+        write!(out, "{at}  ")?;
+    }
     let at = Time::from_nanos(decision.at_ns);
     write!(out, "{at:>11}  ")?;
     if several {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::actions::{Owned, Texts, plain};
 use super::reader::Reader;
 use crate::BadInput;
+use crate::moment::Moment;
 use crate::status::{Plain, Status, Watched};
 
 /// A journal that is read step by step, a step being an event and what the policy did about it.
@@ -16,6 +17,8 @@ pub(crate) struct Followed {
     reader: Reader,
     /// The domain that its header names.
     domain: u32,
+    /// When its clock was 0, by the time of day; `None` of a simulated machine.
+    began: Option<Moment>,
     /// The programs that its header names, which apps of a simulated machine are by their order.
     programs: Vec<String>,
     texts: Texts,
@@ -57,11 +60,13 @@ impl Followed {
             mode: "journal".to_owned(),
             ..Status::default()
         };
+        let began = reader.header.began();
         let domain = domain.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
         let watched = Watched::new(status);
         let mut followed = Self {
             reader,
             domain,
+            began,
             programs,
             texts: Texts::default(),
             next: None,
@@ -110,6 +115,7 @@ impl Followed {
                 .or_else(|| known.cloned())
                 .unwrap_or_else(|| format!("program {}", app.0))
         };
+        self.watched.status.now = self.began.and_then(|began| began.after(at));
         self.watched.event(self.domain, at, &event, &Plain, name);
         for action in actions {
             let (domain, watched) = (self.domain, &mut self.watched);

@@ -13,6 +13,8 @@ use fairways_core::{Action, Event, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::moment::Moment;
+
 pub(crate) use followed::Followed;
 pub(crate) use reader::Reader;
 pub(crate) use replay::replay;
@@ -35,6 +37,13 @@ pub(crate) struct Header {
     pub(crate) policy: String,
     parameters: Value,
     pub(crate) machine: Value,
+}
+
+impl Header {
+    /// When the machine's clock was 0, by the time of day; `None` of a simulated machine.
+    pub(crate) fn began(&self) -> Option<Moment> {
+        Moment::deserialize(self.machine.get("began")?).ok()
+    }
 }
 
 #[allow(

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fold::number;
 use super::{Seen, Status};
+use crate::moment::Moment;
 
 /// So many are kept of a machine.
 const KEPT: usize = 256;
@@ -20,6 +21,8 @@ pub(crate) struct Decision {
     pub(crate) number: u64,
     /// When, on the machine's clock, and in which domain.
     pub(crate) at_ns: u64,
+    /// The time of day then; `null` of a simulated machine, and where the emulator's clock is the daemon's.
+    pub(crate) at: Option<Moment>,
     pub(crate) domain: u32,
     /// What happened, in a line.
     pub(crate) event: String,
@@ -186,6 +189,7 @@ impl Decisions {
             self.kept.push_back(Decision {
                 number: self.count,
                 at_ns: at.nanos(),
+                at: status.now,
                 domain,
                 event,
                 ..Decision::default()

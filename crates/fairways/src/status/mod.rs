@@ -15,6 +15,8 @@ use fairways_core::{Action, AppId, Event, Time, WayMask};
 use fairways_policy::words;
 use serde::{Deserialize, Serialize};
 
+use crate::moment::Moment;
+
 pub(crate) use decisions::{Decision, Decisions, Member, Outcome, Said, Share, share_of};
 pub(crate) use fold::unlike;
 pub(crate) use index::Index;
@@ -40,6 +42,8 @@ pub(crate) struct Status {
     pub(crate) mode: String,
     /// The machine's clock, at the last event.
     pub(crate) now_ns: u64,
+    /// The time of day then; `null` of a simulated machine, and where the emulator's clock is the daemon's.
+    pub(crate) now: Option<Moment>,
     /// By what threads take turns, and why by that; `null` where the policy gives out ways.
     pub(crate) scheduler: Option<String>,
     pub(crate) scheduler_reason: Option<String>,

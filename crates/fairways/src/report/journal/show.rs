@@ -58,6 +58,11 @@ pub(super) fn section(story: &Story) -> Section {
         Fact::number("programs", programs, ""),
         Fact::number("plans", story.made, "").note(format!("{changes} of who may fill what")),
     ];
+    let at = |time| Some(story.began?.after(time)?.to_string());
+    if let (Some(from), Some(to)) = (at(story.begin), at(story.end)) {
+        facts.push(Fact::words("from", from));
+        facts.push(Fact::words("to", to));
+    }
     facts.extend(story.ways.map(|ways| Fact::number("ways of the cache", ways, "")));
     let mut blocks = Vec::new();
     let ways = story.ways.or_else(|| named(story));

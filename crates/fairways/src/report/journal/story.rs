@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::programs::{Program, Programs};
 use crate::BadInput;
 use crate::journal::Reader;
+use crate::moment::Moment;
 
 /// A partition, and the time in which it held.
 #[derive(Debug)]
@@ -48,6 +49,8 @@ pub(super) struct Story {
     pub(super) part: u32,
     pub(super) ways: Option<Ways>,
     pub(super) begin: Time,
+    /// When the clock was 0, by the time of day; `None` of a simulated machine.
+    pub(super) began: Option<Moment>,
     pub(super) end: Time,
     pub(super) programs: Programs,
     pub(super) plans: Vec<Plan>,
@@ -84,6 +87,7 @@ pub(super) fn read(mut reader: Reader) -> Result<Story, BadInput> {
     let mut story = Story {
         programs: Programs::new(&machine, reader.header.part == 0),
         part: reader.header.part,
+        began: reader.header.began(),
         policy,
         machine,
         cut_short: false,

@@ -11,6 +11,9 @@ use crate::status::{Domain, Status};
 use crate::top::source::Scene;
 use crate::top::view::View;
 
+/// From this width on the time of day is shown.
+const DATED: u16 = 64;
+
 /// The widest that a way is drawn.
 const WIDEST: u32 = 3;
 
@@ -29,7 +32,8 @@ pub(super) fn draw(scene: &Scene, view: &View, screen: &mut Screen<'_>) -> u16 {
     let x = screen.put(x, 0, &status.mode, Style::new());
     let clock = Time::from_nanos(status.now_ns).to_string();
     let pace = if pace.is_empty() { String::new() } else { format!("  {pace}") };
-    let right = format!("{pace}  {clock}");
+    let now = status.now.filter(|_| width >= DATED).map_or(String::new(), |now| format!("  {now}"));
+    let right = format!("{pace}{now}  {clock}");
     let room = width.saturating_sub(1 + x + 2);
     let own = u16::try_from(right.chars().count()).unwrap_or(u16::MAX);
     screen.put_right(width - 1, 0, &right, Style::new());
