@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::BadInput;
 use crate::args::{Asked, Emulated, OnOff};
 use crate::chip::span;
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 
 /// Runs the command.
 pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -107,7 +107,7 @@ fn table(response: &Response, out: &mut dyn Write) -> anyhow::Result<()> {
         Response::Faults(of) => faults(of, &mut table),
         Response::Error(why) => return Err(BadInput(why.clone()).into()),
     }
-    Ok(writeln!(out, "{}", table.trim_fmt())?)
+    Ok(writeln!(out, "{}", fit(table, &[]))?)
 }
 
 fn seconds(nanos: u64) -> String {

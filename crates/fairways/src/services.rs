@@ -5,7 +5,7 @@ use fairways_core::Objective;
 use fairways_lab::{Kept, Served};
 use serde::Serialize;
 
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 
 /// How a service answered; docs/chip.md describes it.
 #[derive(Serialize)]
@@ -63,8 +63,8 @@ pub(crate) struct Row<'a> {
     pub(crate) alone: Option<Served>,
 }
 
-/// Services, one a row.
-pub(crate) fn table(rows: &[Row<'_>]) -> Table {
+/// Services, one a row, as text that fits the terminal.
+pub(crate) fn table(rows: &[Row<'_>]) -> String {
     let header = [
         "policy",
         "service",
@@ -100,7 +100,7 @@ pub(crate) fn table(rows: &[Row<'_>]) -> Table {
         cells.extend(kept(served.kept, ms));
         table.add_row(cells);
     }
-    table
+    fit(table, &["median", "p99", "p95", "of alone", "mean", "requests/s"])
 }
 
 /// The tail, the objective, and the windows that held.
@@ -127,7 +127,10 @@ fn percentile(objective: Objective) -> f64 {
 
 /// What the columns mean.
 pub(crate) const LEGEND: &str = "\
-services    latencies in ms; their slowdown is their mean latency over that by themselves under the same load
-of alone    requests a second over those by itself          tail  at the percentile of the objective (SLO)
-windows held   those of 500 ms whose tail is within it; one of fewer than 100 requests is judged with the next
+services    latencies in ms; the slowdown is the mean latency over the mean latency
+            alone, under the same load
+of alone    requests a second over those alone
+tail        at the percentile of the objective (SLO)
+windows held   of 500 ms, whose tail is within the objective; a window of fewer
+            than 100 requests is judged with the next
 ";

@@ -1,6 +1,100 @@
-//! How tables look.
+//! How tables look, and that they fit the terminal.
 
-use comfy_table::{LineStyle, TableStyle, presets};
+use std::io::IsTerminal as _;
+
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 /// Lines between the header and the rows only.
 pub(crate) const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+
+/// The table as text that fits the terminal. Where it is too wide, the columns of these headers are given up, the first of them first, and
+/// a line below the table says which; where that is not enough, long cells are broken.
+pub(crate) fn fit(table: Table, given_up: &[&str]) -> String {
+    match columns() {
+        Some(columns) => fit_to(table, given_up, columns),
+        None => table.trim_fmt(),
+    }
+}
+
+/// As many columns as `COLUMNS` says, or the terminal has; `None` if standard output is no terminal.
+fn columns() -> Option<u16> {
+    if cfg!(test) {
+        return None;
+    }
+    let said = std::env::var("COLUMNS").ok().and_then(|said| said.parse().ok());
+    let terminal = || {
+        let stdout = std::io::stdout();
+        let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(stdout).ok());
+        size.flatten().map(|size| size.ws_col)
+    };
+    said.or_else(terminal).filter(|&columns| columns > 0)
+}
+
+fn fit_to(mut table: Table, given_up: &[&str], columns: u16) -> String {
+    let is_too_wide = |text: &str| {
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        widest > usize::from(columns)
+    };
+    let header: Vec<String> = table
+        .header()
+        .map(|row| row.cell_iter().map(|cell| cell.content()).collect())
+        .unwrap_or_default();
+    let mut text = table.trim_fmt();
+    let mut gone: Vec<&str> = Vec::new();
+    for &name in given_up {
+        if !is_too_wide(&text) {
+            break;
+        }
+        // A change in percent belongs to the column before it.
+        let is_its = |place: usize| {
+            header[place] == name || header[place] == "%" && place > 0 && header[place - 1] == name
+        };
+        let places: Vec<usize> = (0..header.len()).filter(|&place| is_its(place)).collect();
+        for &place in &places {
+            if let Some(column) = table.column_mut(place) {
+                column.set_constraint(ColumnConstraint::Hidden);
+            }
+        }
+        if !places.is_empty() {
+            gone.push(name);
+            text = table.trim_fmt();
+        }
+    }
+    if is_too_wide(&text) {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns);
+        text = table.trim_fmt();
+    }
+    if !gone.is_empty() {
+        text += &format!("\nno room for {}; COLUMNS=200 shows all", gone.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new();
+        table.load_style(STYLE).set_header(["program", "ways", "MPKI", "%", "IPC", "%"]);
+        table.add_row(["a-program-with-a-name", "3", "7.50", "+1.0", "0.75", "-2.0"]);
+        table
+    }
+
+    #[test]
+    fn columns_are_given_up_until_the_rest_fits_and_that_is_said() {
+        let whole = table().trim_fmt();
+        assert_eq!(fit_to(table(), &["MPKI", "ways"], 80), whole);
+        let narrow = fit_to(table(), &["MPKI", "ways"], 50);
+        assert!(narrow.contains("-2.0") && !narrow.contains("+1.0"), "{narrow}");
+        assert!(narrow.contains("no room for MPKI; COLUMNS=200 shows all"), "{narrow}");
+        let narrower = fit_to(table(), &["MPKI", "ways"], 32);
+        assert!(narrower.contains("no room for MPKI, ways"), "{narrower}");
+        for columns in 24..90 {
+            let text = fit_to(table(), &["MPKI", "ways"], columns);
+            let rows = text.lines().filter(|line| !line.starts_with("no room"));
+            let widest = rows.map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns.into(), "{columns}: {text}");
+        }
+    }
+}

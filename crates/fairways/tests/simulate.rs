@@ -25,6 +25,42 @@ fn refused(args: &[&str]) -> String {
     said.trim_end().to_owned()
 }
 
+/// The widest line of a table in what a command prints for so many columns.
+fn widest(columns: usize, words: &[&str]) -> (usize, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairways"));
+    let output = command.args(words).env("COLUMNS", columns.to_string()).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut is_table = false;
+    let mut widest = 0;
+    for line in text.lines() {
+        let is_rule = line.starts_with('─');
+        if is_table || is_rule {
+            widest = widest.max(line.chars().count());
+        }
+        is_table ^= is_rule;
+    }
+    assert!(widest > 0, "no table: {text}");
+    (widest, text)
+}
+
+#[test]
+fn tables_fit_the_terminal_and_say_what_they_leave_out() {
+    let mix = ["--mix", "graph-walk,btree-lookup,stencil-3d", "--ways", "11"];
+    let simulate = [&["simulate"][..], &mix].concat();
+    let live = [&["simulate", "--dynamic", "--time-scale", "0.1"][..], &mix].concat();
+    let run = [&["run", "--machine", "model", "--duration", "1s"][..], &mix].concat();
+    for words in [&simulate[..], &live, &run] {
+        for columns in [120, 80, 60, 40] {
+            let (widest, text) = widest(columns, words);
+            assert!(widest <= columns, "{words:?}, {columns}: {text}");
+        }
+    }
+    let (_, text) = widest(60, &simulate);
+    assert!(text.contains("no room for ANTT, "), "{text}");
+    assert!(!widest(120, &simulate).1.contains("no room"));
+}
+
 #[test]
 fn without_arguments_lfoc_is_fairer_than_stock_on_every_mix() {
     let report = json(&[]);

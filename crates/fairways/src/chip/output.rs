@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::Checked;
 use crate::services::{self, Answers};
 use crate::simulate::json::{Did, How, PolicyReport, SCHEMA, lived, policy};
-use crate::simulate::table::{Row, metrics_table};
-use crate::table::STYLE;
+use crate::simulate::table::{Row, fit_metrics, metrics_table};
+use crate::table::{STYLE, fit};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -94,7 +94,7 @@ pub(super) fn table(
     };
     let rows: Vec<Row<'_>> = found.outcomes.iter().map(row).collect();
     let beside = (&["plans", "samplings"][..], 2);
-    writeln!(out, "{}\n", metrics_table(&rows, &found.stock, beside).trim_fmt())?;
+    writeln!(out, "{}\n", fit_metrics(metrics_table(&rows, &found.stock, beside)))?;
     let mut table = Table::new();
     let mut header = vec!["program", "IPC alone", "MPKI alone"];
     header.extend(found.outcomes.iter().map(|outcome| outcome.policy));
@@ -110,10 +110,14 @@ pub(super) fn table(
         }));
         table.add_row(cells);
     }
-    writeln!(out, "Slowdowns, and in brackets the ways held in the end:\n{}\n", table.trim_fmt())?;
+    writeln!(
+        out,
+        "Slowdowns, and in brackets the ways held in the end:\n{}\n",
+        fit(table, &["MPKI alone", "IPC alone"])
+    )?;
     let rows = answers(&world.names, found);
     if !rows.is_empty() {
-        writeln!(out, "Services:\n{}\n", services::table(&rows).trim_fmt())?;
+        writeln!(out, "Services:\n{}\n", services::table(&rows))?;
     }
     out.write_all(LEGEND.as_bytes())?;
     if !rows.is_empty() {
@@ -140,8 +144,10 @@ fn answers<'a>(names: &'a [String], found: &'a ChipComparison) -> Vec<services::
 }
 
 const LEGEND: &str = "\
-slowdown    the instructions a program runs by itself in the same time, over those it ran
+slowdown    instructions alone in the same time, over those beside the others
 plans, samplings   of the whole run, the warm-up included
-unfairness  largest slowdown over smallest, 1 at best     STP   sum of 1 / slowdown, higher is better
-ANTT        mean slowdown, lower is better                 %    change against stock (no partitioning)
+unfairness  largest slowdown over smallest, 1 at best
+STP         sum of 1 / slowdown, higher is better
+ANTT        mean slowdown, lower is better
+%           change against stock (no partitioning)
 ";

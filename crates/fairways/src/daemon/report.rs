@@ -11,7 +11,7 @@ use super::control::{Request, Response};
 use crate::ExitCode;
 use crate::args;
 use crate::status::{Decision, Program, Status};
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 
 /// Where the daemon listens unless it was told otherwise.
 pub(crate) const SOCKET: &str = "/run/fairways/fairways.sock";
@@ -52,6 +52,10 @@ fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {
         _ => anyhow::anyhow!("{path}: expected another answer: is the daemon of this version?"),
     }
 }
+
+/// Which columns are given up where the terminal is too narrow, the first of them first.
+const GIVEN_UP: [&str; 9] =
+    ["mask", "LLCMPKC", "GB/s", "occupancy", "MPKI", "domain", "SLO", "slowdown", "class"];
 
 /// Prints it, as a table or as one JSON object.
 pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -116,7 +120,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
         let rest = std::iter::repeat_n("-", header.len() - 1);
         table.add_row(std::iter::once(missing.name.as_str()).chain(rest));
     }
-    writeln!(out, "{}", table.trim_fmt())?;
+    writeln!(out, "{}", fit(table, &GIVEN_UP))?;
     unmatched(status, out)?;
     for program in &status.programs {
         if let Some(why) = &program.not_managed {
@@ -160,7 +164,7 @@ fn threads(status: &Status, out: &mut dyn Write) -> io::Result<()> {
             number(program.llcmpkc),
         ]);
     }
-    writeln!(out, "{}", table.trim_fmt())
+    writeln!(out, "{}", fit(table, &GIVEN_UP))
 }
 
 fn time(nanos: u64) -> String {

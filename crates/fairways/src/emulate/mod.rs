@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::{Command, Emulate};
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 use crate::{BadInput, Interrupted};
 use settings::Checked;
 
@@ -95,7 +95,7 @@ fn table(report: &Report<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
     for program in report.programs {
         table.add_row([program.name.clone(), program.pid.to_string()]);
     }
-    writeln!(out, "{}", table.trim_fmt())?;
+    writeln!(out, "{}", fit(table, &[]))?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use super::Found;
 use crate::args::Objective;
 use crate::partition::{bar, members};
 use crate::simulate::json::{PolicyReport, decided};
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 use crate::world::World;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -104,6 +104,10 @@ pub(super) fn table(
         Objective::MaxSlowdown => "the least largest slowdown; of equals, the highest STP",
         Objective::Antt => "the least ANTT",
     };
-    writeln!(out, "\nBest: {best}.\n{}", table.trim_fmt())?;
+    writeln!(
+        out,
+        "\nBest: {best}.\n{}",
+        fit(table, &["seconds", "ANTT", "none better than", "STP", "ways"])
+    )?;
     Ok(())
 }

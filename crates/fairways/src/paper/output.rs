@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, Table};
 use fairways_lab::paper::{Claim, Kind, Row, Value};
 use serde::Serialize;
 
 use super::Report;
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 
 #[derive(Serialize)]
 struct Json<'a> {
@@ -90,7 +90,6 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
     let mut table = Table::new();
     let header = ["item", "case", "unit", "published", "band", "ours", ""];
     table.load_style(STYLE).set_header(header);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
     for column in table.column_iter_mut().skip(3).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -113,7 +112,7 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
         };
         table.add_row([item, case, unit, published, &band, &ours, verdict]);
     }
-    writeln!(out, "{}\n\n{}\n", report.title, table.trim_fmt())?;
+    writeln!(out, "{}\n\n{}\n", report.title, fit(table, &["unit", "band"]))?;
     let count = |wanted| report.rows.iter().filter(|row| row.in_band() == Some(wanted)).count();
     let (within, missed) = (count(true), count(false));
     let open = report.rows.len() - within - missed;

@@ -11,7 +11,7 @@ use fairways_profiles::{Metric, Table, write_table};
 use serde::Serialize;
 
 use super::settings::{Checked, Output, others};
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 use crate::whole;
 
 /// What there is to show.
@@ -105,7 +105,7 @@ pub(super) fn table(
             bar(mpki[place] / most.max(1e-9)),
         ]);
     }
-    writeln!(out, "{}", shown.trim_fmt())?;
+    writeln!(out, "{}", fit(shown, &["MPKI, the most full length", "misses", "MB/s"]))?;
     if let Output::File(path) = &checked.output {
         let path = path.display();
         writeln!(out, "\nwritten to {path}: fairways simulate --profiles {path}")?;

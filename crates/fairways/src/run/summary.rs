@@ -14,7 +14,7 @@ use super::best::{Best, run_until};
 use super::machine::Running;
 use super::settings::Checked;
 use crate::services::{self, Answers};
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
@@ -137,10 +137,10 @@ impl Summary {
                 program.stock_slowdown.map_or_else(String::new, number),
             ]);
         }
-        writeln!(out, "\nAfter {:.3} s:\n{}\n", self.seconds, table.trim_fmt())?;
+        writeln!(out, "\nAfter {:.3} s:\n{}\n", self.seconds, fit(table, &["runs", "stock"]))?;
         let rows = self.answers();
         if !rows.is_empty() {
-            writeln!(out, "{}\n", services::table(&rows).trim_fmt())?;
+            writeln!(out, "{}\n", services::table(&rows))?;
         }
         for (name, ours, stock) in [
             ("unfairness", self.unfairness, self.stock.map(|stock| stock.unfairness)),

@@ -10,20 +10,24 @@ use fairways_profiles::{Metrics, Mix};
 use super::Results;
 use super::settings::Checked;
 use crate::partition::{bar, members};
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 
 const LEGEND: &str = "\
-unfairness  largest slowdown over smallest, 1 at best     STP   sum of 1 / slowdown, higher is better
-ANTT        mean slowdown, lower is better                 %    change against stock (no partitioning)
+unfairness  largest slowdown over smallest, 1 at best
+STP         sum of 1 / slowdown, higher is better
+ANTT        mean slowdown, lower is better
+%           change against stock (no partitioning)
 ";
 
 const SCORED_LEGEND: &str = "\
-ways        each way, the highest first, as its cluster's letter ('#': several, '.': nobody)
+ways        each way, the highest first, as its cluster's letter
+            ('#': several, '.': nobody)
 clusters    the programs of each cluster, by their numbers above
 ";
 
 const LIVE_LEGEND: &str = "\
-plans       partitions put in force                  samplings   how often a program was sampled
+plans       partitions put in force
+samplings   how often a program was sampled
 sampling    share of the time in sampling mode
 ";
 
@@ -79,11 +83,11 @@ pub(super) fn write(
         };
         let mix: Vec<_> = block.mix.programs.iter().enumerate().map(program).collect();
         writeln!(out, "{}: {}", block.mix.name, mix.join(", "))?;
-        writeln!(out, "{}\n", metrics_table(&block.rows, block.stock, beside).trim_fmt())?;
+        writeln!(out, "{}\n", fit_metrics(metrics_table(&block.rows, block.stock, beside)))?;
     }
     if blocks.len() > 1 {
         writeln!(out, "All {} mixes, geometric means:", blocks.len())?;
-        writeln!(out, "{}\n", summary(checked, &blocks).trim_fmt())?;
+        writeln!(out, "{}\n", fit_metrics(summary(checked, &blocks)))?;
     }
     out.write_all(LEGEND.as_bytes())?;
     out.write_all(legend.as_bytes())?;
@@ -114,6 +118,11 @@ fn table(header: &[&str], text: usize) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// The same as text that fits the terminal: how fair each policy is stays last.
+pub(crate) fn fit_metrics(table: Table) -> String {
+    fit(table, &["sampling", "samplings", "plans", "ANTT", "STP", "clusters", "ways"])
 }
 
 /// Policies, one a row, against stock; `beside` names what stands beside the metrics, and how many of

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::found::{Found, Measure};
 use super::verdict::{Difference, Verdict, of_all, of_program};
-use crate::table::STYLE;
+use crate::table::{STYLE, fit};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
@@ -200,7 +200,7 @@ impl Report {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        writeln!(out, "\n{table}")
+        writeln!(out, "\n{}", fit(table, &[]))
     }
 }
 

@@ -39,6 +39,14 @@ fn a_daemon_says_when_it_was() {
     let text = printed(&mut daemon.ask(&[]));
     let at = text.lines().next().unwrap().rsplit(' ').next().unwrap();
     assert!(text.starts_with("equal after ") && is_now(at), "{text}");
+    for columns in ["90", "80", "60"] {
+        let text = printed(daemon.ask(&[]).env("COLUMNS", columns));
+        let rows = text.lines().skip_while(|line| !line.starts_with('─'));
+        let widest = rows.clone().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= columns.parse().unwrap(), "{text}");
+        assert!(rows.clone().any(|line| line.starts_with("no room for mask")), "{text}");
+        assert!(rows.clone().any(|line| line.trim_start().starts_with("streams")), "{text}");
+    }
     let mut explain = Command::new(this());
     explain.args(["explain", "--control"]).arg(machine.at("control"));
     let explained = printed(&mut explain);
