@@ -8,6 +8,7 @@ mod parsed;
 mod profile;
 mod report;
 mod run;
+mod scan;
 mod top;
 mod trial;
 
@@ -25,6 +26,7 @@ pub(crate) use parsed::{one_line, parsed};
 pub(crate) use profile::Profile;
 pub(crate) use report::Report;
 pub(crate) use run::{INSTRUCTIONS, Run, RunFlags};
+pub(crate) use scan::Scan;
 pub(crate) use top::Top;
 pub(crate) use trial::Trial;
 
@@ -42,6 +44,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Simulate(Box<Simulate>),
+    Scan(Scan),
     Run(Box<Run>),
     Trial(Box<Trial>),
     Status(Status),

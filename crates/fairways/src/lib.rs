@@ -26,6 +26,7 @@ mod policies;
 mod profile;
 mod report;
 mod run;
+mod scan;
 mod services;
 mod similar;
 mod simulate;
@@ -110,6 +111,7 @@ pub fn main() -> process::ExitCode {
             Some(Machine::Chip(_)) => chip::simulate(&simulate, &mut out),
             _ => simulate::run(&simulate, &mut out),
         },
+        Command::Scan(scan) => scan::run(&scan, &mut out),
         Command::Run(run) if run.machine.is_none() => daemon::run(&run, &mut out),
         Command::Run(run) => run::run(&run, &mut out),
         Command::Trial(trial) => trial::run(&trial, &mut out),

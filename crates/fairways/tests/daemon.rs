@@ -20,9 +20,13 @@ mod observed;
 mod redis;
 #[path = "daemon/running.rs"]
 mod running;
+#[path = "daemon/scanned.rs"]
+mod scanned;
 #[path = "daemon/times.rs"]
 mod times;
 #[path = "daemon/tried.rs"]
 mod tried;
 #[path = "daemon/unmatched.rs"]
 mod unmatched;
+#[path = "daemon/week.rs"]
+mod week;

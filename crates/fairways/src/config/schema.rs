@@ -221,6 +221,21 @@ pub(crate) enum LogLevel {
     Trace,
 }
 
+impl ProgramConfig {
+    /// A program without wishes.
+    pub(crate) const fn new(name: String, select: Selector) -> Self {
+        Self {
+            name,
+            select,
+            each: false,
+            baseline_ways: None,
+            best_effort: false,
+            objective: None,
+            latency: None,
+        }
+    }
+}
+
 /// Where the daemon is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fairways_core::{Action, AppId, Event, Time};
 use fairways_host::emulated::Connection;
@@ -40,7 +41,7 @@ use crate::Interrupted;
 use crate::args::Run;
 use crate::config::{ClockSource, Config};
 use crate::moment::Moment;
-use crate::status::{self, Sandbox, Status, Watched};
+use crate::status::{self, Sandbox, Status, Totals, Watched};
 use crate::trial::On;
 use control::Control;
 use journals::Journals;
@@ -53,6 +54,7 @@ use settings::Checked;
 use signals::{Asked, Signals};
 use unmeasured::Unmeasured;
 
+pub(crate) use open::perf;
 pub(crate) use report::{SOCKET, decisions, status, status_of};
 pub(crate) use restore::restore;
 pub(crate) use sampling::can as windows_in_kernel;
@@ -85,6 +87,31 @@ pub(crate) fn trial(args: &Run, on: On) -> anyhow::Result<crate::trial::Ended> {
         names: Box::new(name),
         interrupted: signals.interrupted(),
     })
+}
+
+/// What was seen of programs that were watched.
+pub(crate) struct Seen {
+    pub(crate) status: Status,
+    pub(crate) totals: Totals,
+    /// Whether it was told to stop before its time.
+    pub(crate) interrupted: bool,
+}
+
+/// Watches the programs of a configuration for so long. Nobody can ask meanwhile: another daemon may be told to listen there.
+pub(crate) fn watch(config: Config, duration: Duration) -> anyhow::Result<Seen> {
+    let rules = Rules::new(&config.policy, serde_json::Map::new())?;
+    let is_asked = false;
+    let checked = Checked { config, rules, duration: Some(duration), is_asked };
+    logging::start(checked.config.log)?;
+    let signals = Signals::take()?;
+    let sandbox = sandbox::enter(&checked.config);
+    let mut daemon = Daemon::start(checked, sandbox, &signals)?;
+    let told = daemon.follow(None, &signals);
+    let totals = daemon.watched.lock().totals.clone();
+    let (status, ended) = daemon.end();
+    told?;
+    ended?;
+    Ok(Seen { status, totals, interrupted: signals.interrupted() })
 }
 
 /// A daemon that has ended.
@@ -124,7 +151,7 @@ fn look_after(
     // Before anything is read that others can write, and before there are other threads.
     let sandbox = sandbox::enter(&checked.config);
     let mut daemon = Daemon::start(checked, sandbox, &signals)?;
-    let told = daemon.follow(args, &signals);
+    let told = daemon.follow(Some(args), &signals);
     let (status, ended) = daemon.end();
     told?;
     Ok(Ended { status, signals, shows, ended })
@@ -153,7 +180,7 @@ impl Daemon {
     /// Opens all that it takes; the last is resctrl, which nothing was changed of if it fails.
     fn start(checked: Checked, sandbox: Sandbox, signals: &Signals) -> anyhow::Result<Self> {
         let mode = checked.mode();
-        let Checked { config, rules, duration } = checked;
+        let Checked { config, rules, duration, is_asked } = checked;
         let watched = Arc::new(Mutex::new(Watched::new(Status {
             schema: status::SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -163,7 +190,8 @@ impl Daemon {
             sandbox,
             ..Status::default()
         })));
-        let control = if config.dry_run { None } else { Some(open::control(&config, &watched)?) };
+        let is_asked = is_asked && !config.dry_run;
+        let control = is_asked.then(|| open::control(&config, &watched)).transpose()?;
         let notify = Notify::start(signals.ends())?;
         let metrics = open::metrics(&config, &watched, &notify)?;
         let has_time_of_day = config.clock.source == ClockSource::Real;
@@ -213,7 +241,7 @@ impl Daemon {
     }
 
     /// Tells the policies what happens, and does what they ask, until it is time to stop.
-    fn follow(&mut self, args: &Run, signals: &Signals) -> anyhow::Result<()> {
+    fn follow(&mut self, args: Option<&Run>, signals: &Signals) -> anyhow::Result<()> {
         self.notify.ready(&format!("{} looks after this host", self.rules.name()));
         if let Some(metrics) = &self.metrics {
             metrics.begun();
@@ -250,7 +278,7 @@ impl Daemon {
             self.notify.in_system();
             match signals.asked() {
                 Some(Asked::End) => break,
-                Some(Asked::Reload) => self.reload(args),
+                Some(Asked::Reload) => args.into_iter().for_each(|args| self.reload(args)),
                 None => {}
             }
             let Some((at, domain, event)) = self.host.next_event() else {

@@ -122,7 +122,8 @@ fn socket(config: &Config) -> Option<PathBuf> {
     Some(named.clone().unwrap_or_else(beside))
 }
 
-fn perf(config: &Config) -> anyhow::Result<Perf> {
+/// The kernel's counters, as this processor has them.
+pub(crate) fn perf(config: &Config) -> anyhow::Result<Perf> {
     let (cpuinfo, devices) = ("/proc/cpuinfo", "/sys/bus/event_source/devices");
     let cpu = events::Cpu::read(cpuinfo.as_ref(), devices.as_ref());
     let cpu = cpu.with_context(|| cpuinfo.to_owned())?;

@@ -21,6 +21,8 @@ pub(super) struct Checked {
     pub(super) rules: Rules,
     /// How long to run; `None`: until told to stop.
     pub(super) duration: Option<Duration>,
+    /// Whether it listens at the control socket.
+    pub(super) is_asked: bool,
 }
 
 impl Checked {
@@ -44,7 +46,7 @@ impl Checked {
         let rules = Rules::new(&config.policy, parameters)?;
         let duration =
             args.of.duration.as_ref().map(|text| span(text, "--duration")).transpose()?;
-        Ok(Self { config, rules, duration })
+        Ok(Self { config, rules, duration, is_asked: true })
     }
 
     /// What `manage`, `observe` and `dry-run` say of it.
@@ -160,8 +162,7 @@ fn program(text: &str) -> Result<ProgramConfig, BadInput> {
         return Err(wrong("expected a name without blanks, commas and slashes"));
     }
     let name = name.to_owned();
-    let (baseline_ways, objective, latency) = (None, None, None);
-    Ok(ProgramConfig { name, select, each, baseline_ways, best_effort: false, objective, latency })
+    Ok(ProgramConfig { each, ..ProgramConfig::new(name, select) })
 }
 
 /// What a host is not asked: the flags that say what a simulated machine is.

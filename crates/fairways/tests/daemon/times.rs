@@ -42,7 +42,8 @@ fn a_daemon_says_when_it_was() {
     for columns in ["90", "80", "60"] {
         let text = printed(daemon.ask(&[]).env("COLUMNS", columns));
         let rows = text.lines().skip_while(|line| !line.starts_with('─'));
-        let widest = rows.clone().map(|line| line.chars().count()).max().unwrap();
+        let fits = rows.clone().filter(|line| !line.starts_with("no room"));
+        let widest = fits.map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= columns.parse().unwrap(), "{text}");
         assert!(rows.clone().any(|line| line.starts_with("no room for mask")), "{text}");
         assert!(rows.clone().any(|line| line.trim_start().starts_with("streams")), "{text}");

@@ -177,6 +177,12 @@ pub(crate) const NAMED: &[Named] = &[
         "on the emulator's mount",
     ),
     named(
+        "docs/scan.md",
+        "fairways scan --duration 1m",
+        With(&[(" 1m", " 200ms")]),
+        "it takes a minute there",
+    ),
+    named(
         "docs/trial.md",
         "fairways trial --program",
         Nothing,

@@ -100,15 +100,14 @@ fn between(
     requests: u64,
     slices: usize,
 ) -> impl Iterator<Item = (Duration, u64)> {
-    let slices = u64::try_from(slices).unwrap_or(1).min(requests);
-    let slices = if bound == UNBOUNDED { 1 } else { slices };
+    let slices = if bound == UNBOUNDED { 1 } else { u32::try_from(slices).unwrap_or(1) };
+    let slices = u32::try_from(requests).map_or(slices, |requests| slices.min(requests));
     (0..slices).map(move |slice| {
         let up_to = |slice| u128::from(requests) * u128::from(slice) / u128::from(slices);
         let own = up_to(slice + 1) - up_to(slice);
-        let middle = (2 * slice + 1) as u32;
         let latency = match bound {
             UNBOUNDED => UNBOUNDED,
-            _ => above + bound.saturating_sub(above) / (2 * slices as u32) * middle,
+            _ => above + bound.saturating_sub(above) / (2 * slices) * (2 * slice + 1),
         };
         (latency, u64::try_from(own).unwrap_or(u64::MAX))
     })

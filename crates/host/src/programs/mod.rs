@@ -31,6 +31,7 @@ mod table;
 mod tasks;
 mod tree;
 mod user;
+mod users;
 
 use std::path::PathBuf;
 
@@ -38,6 +39,7 @@ pub use known::Programs;
 pub use running::Running;
 pub use selector::{Selector, SelectorError};
 pub use user::User;
+pub use users::CpuUser;
 
 /// Where the kernel's files are.
 #[derive(Clone, Debug, PartialEq, Eq)]

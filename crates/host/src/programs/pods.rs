@@ -32,7 +32,7 @@ impl Pods {
 
     /// Reads them anew; whether others are there than before. Without the folder there are none: the kubelet may be yet to come. Where it
     /// can't be read, those are there that were, so that nobody else's programs suffer.
-    fn refresh(&mut self) -> bool {
+    pub(super) fn refresh(&mut self) -> bool {
         match self.read() {
             Ok(found) => {
                 self.said = false;
@@ -65,6 +65,11 @@ impl Pods {
             let error = error.map(tracing::field::display);
             tracing::warn!(folder = %self.folder.display(), error, "{what}");
         }
+    }
+
+    /// The namespace and the name of the pod of that UID, if it has a folder.
+    pub(super) fn name(&self, uid: &str) -> Option<(&str, &str)> {
+        self.known.get(uid).map(|(namespace, name)| (namespace.as_str(), name.as_str()))
     }
 
     /// Whether the pod of that UID is of these patterns.

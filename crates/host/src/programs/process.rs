@@ -19,6 +19,8 @@ pub(super) struct Stat {
     pub(super) state: char,
     pub(super) parent: i32,
     pub(super) flags: u32,
+    /// The CPU time that it had, in the kernel and outside, in clock ticks.
+    pub(super) ticks: u64,
     pub(super) threads: u32,
     /// In clock ticks since boot; with the number, what tells a process from a later one of the same number.
     pub(super) start: u64,
@@ -34,7 +36,9 @@ impl Stat {
         let state = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
         let flags = fields.nth(4)?.parse().ok()?;
-        let threads = fields.nth(10)?.parse().ok()?;
+        let user: u64 = fields.nth(4)?.parse().ok()?;
+        let system: u64 = fields.next()?.parse().ok()?;
+        let threads = fields.nth(4)?.parse().ok()?;
         let start = fields.nth(1)?.parse().ok()?;
         Some(Self {
             pid: pid.parse().ok()?,
@@ -42,6 +46,7 @@ impl Stat {
             state,
             parent,
             flags,
+            ticks: user.saturating_add(system),
             threads,
             start,
         })
@@ -217,6 +222,7 @@ mod tests {
         let stat = Stat::parse(text).expect("as the kernel writes it");
         assert_eq!((stat.pid, stat.comm.as_str(), stat.state), (77, "a) R 1 (b c", 'S'));
         assert_eq!((stat.parent, stat.threads, stat.start), (12, 3, 98765));
+        assert_eq!(stat.ticks, 5 + 6);
         assert!(!stat.of_kernel() && !stat.ended());
         let thread = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0";
         assert!(Stat::parse(thread).expect("as the kernel writes it").of_kernel());

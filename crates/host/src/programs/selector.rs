@@ -66,7 +66,7 @@ impl Selector {
 
 /// Whether it is a pod's UID: 36 characters of the API server's, or 32 digits, the hash by which the kubelet calls pods of files
 /// (`generateUID` of its pkg/kubelet/config/common.go).
-fn is_uid(text: &str) -> bool {
+pub(super) fn is_uid(text: &str) -> bool {
     let dash = |at: usize| text.len() == 36 && matches!(at, 8 | 13 | 18 | 23);
     let well = |(at, byte): (usize, u8)| {
         if dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() }

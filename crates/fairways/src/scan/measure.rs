@@ -1,0 +1,177 @@
+//! What those who use the processor hold of the cache.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use fairways_core::{AppId, Counters};
+use fairways_host::counters::{Source as _, Target};
+use fairways_host::programs::Selector;
+
+use super::users::User;
+use crate::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
+use crate::daemon;
+use crate::status::{Domain, Status, Totals};
+
+/// The policy that has every program watched all the time; under `observe` it changes nothing.
+const WATCHES: &str = "dunn";
+
+/// What was measured.
+pub(super) struct Measured {
+    /// The greatest first.
+    pub(super) rows: Vec<Row>,
+    /// The bytes of all caches that were watched; `None` where no cache was.
+    pub(super) cache_bytes: Option<u64>,
+    /// What can't be known here, and why.
+    pub(super) without: Option<String>,
+    /// Whether it was ended before its time.
+    pub(super) interrupted: bool,
+}
+
+/// What was measured of one; what is `None` was not.
+pub(super) struct Row {
+    pub(super) user: User,
+    /// At the end.
+    pub(super) occupancy_bytes: Option<u64>,
+    pub(super) bytes_per_second: Option<f64>,
+    pub(super) misses_per_second: Option<f64>,
+    /// Misses per 1000 instructions.
+    pub(super) mpki: Option<f64>,
+}
+
+/// Watches them for so long.
+pub(super) fn measure(
+    config: &Config,
+    users: Vec<User>,
+    duration: Duration,
+) -> anyhow::Result<Measured> {
+    let mut measured = if users.is_empty() {
+        Measured { rows: Vec::new(), cache_bytes: None, without: None, interrupted: false }
+    } else if config.resctrl.root.join("info").is_dir() {
+        monitored(config, users, duration)?
+    } else {
+        counted(config, users, duration)?
+    };
+    let key = |row: &Row| {
+        let traffic = row.bytes_per_second.or(row.misses_per_second);
+        [row.occupancy_bytes.map(|bytes| bytes as f64), traffic, row.user.cpus]
+    };
+    let descending = |one: &Row, other: &Row| {
+        key(other).partial_cmp(&key(one)).unwrap_or(std::cmp::Ordering::Equal)
+    };
+    measured.rows.sort_by(descending);
+    Ok(measured)
+}
+
+/// By monitoring groups of resctrl's, and perf.
+fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Result<Measured> {
+    let mut config = config.clone();
+    config.policy = WATCHES.to_owned();
+    config.observe = true;
+    config.log = Log { target: LogTarget::Stderr, level: LogLevel::Error, ..config.log };
+    let program = |user: &User| ProgramConfig::new(user.name.clone(), user.selector.clone());
+    config.program = users.iter().map(program).collect();
+    let watched = daemon::watch(config, duration)?;
+    let (status, totals) = (&watched.status, &watched.totals);
+    let cache = |domain: &Domain| {
+        let mask = domain.cache.as_deref()?.trim_start_matches("0x");
+        let ways = u32::from_str_radix(mask, 16).ok()?.count_ones();
+        Some(domain.way_bytes? * u64::from(ways))
+    };
+    let cache_bytes = status.domains.iter().map(cache).sum();
+    let row = |user: User| of_program(user, status, totals);
+    let rows: Vec<Row> = users.into_iter().map(row).collect();
+    let nobody = |known: fn(&Row) -> bool| !rows.iter().any(known);
+    let missing = [
+        ("occupancy", nobody(|row| row.occupancy_bytes.is_some())),
+        ("traffic", nobody(|row| row.bytes_per_second.is_some())),
+        ("misses", nobody(|row| row.misses_per_second.is_some())),
+    ];
+    let missing: Vec<&str> =
+        missing.iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| *name).collect();
+    let said =
+        || format!("{} can't be measured here: fairways doctor says why", missing.join(", "));
+    let without = (!missing.is_empty()).then(said);
+    Ok(Measured { rows, cache_bytes, without, interrupted: watched.interrupted })
+}
+
+fn of_program(user: User, status: &Status, totals: &Totals) -> Row {
+    let mut occupancy_bytes: Option<u64> = None;
+    let (mut events, mut seconds) = (Counters::default(), 0.0_f64);
+    let add = |sum: &mut Option<u64>, more: Option<u64>| {
+        *sum = match (*sum, more) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        }
+    };
+    for program in status.programs.iter().filter(|of| of.name == user.name) {
+        let domain = status.domains.iter().find(|of| of.id == program.domain);
+        let way = domain.and_then(|of| of.way_bytes);
+        let bytes = program.occupancy_ways.zip(way).map(|(ways, way)| ways * way as f64);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cache's")]
+        add(&mut occupancy_bytes, bytes.map(|bytes| bytes as u64));
+        if let Some(counted) = totals.of(program.domain, program.app) {
+            let [instructions, _, _, misses, bytes] = counted.events;
+            add(&mut events.instructions, instructions);
+            add(&mut events.llc_misses, misses);
+            add(&mut events.memory_bytes, bytes);
+            seconds = seconds.max(counted.window_ns as f64 / 1e9);
+        }
+    }
+    row(user, occupancy_bytes, &events, seconds)
+}
+
+fn row(user: User, occupancy_bytes: Option<u64>, events: &Counters, seconds: f64) -> Row {
+    let a_second =
+        |count: Option<u64>| count.filter(|_| seconds > 0.0).map(|count| count as f64 / seconds);
+    let instructions = events.instructions.filter(|&count| count > 0);
+    let of_both = events.llc_misses.zip(instructions);
+    Row {
+        user,
+        occupancy_bytes,
+        bytes_per_second: a_second(events.memory_bytes),
+        misses_per_second: a_second(events.llc_misses),
+        mpki: of_both.map(|(misses, instructions)| 1000.0 * misses as f64 / instructions as f64),
+    }
+}
+
+/// By perf alone.
+fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Result<Measured> {
+    let mut perf = daemon::perf(config)?;
+    let apps = || (0_u32..).map(AppId);
+    for (app, user) in apps().zip(&users) {
+        let threads = user.pids.iter().flat_map(|&pid| threads(pid)).collect();
+        perf.begin(&Target { app, name: user.name.clone(), cgroup: None, threads });
+    }
+    sleep(duration);
+    let seconds = duration.as_secs_f64();
+    let rows: Vec<Row> =
+        apps().zip(users).map(|(app, user)| row(user, None, &perf.read(app, 0), seconds)).collect();
+    let is_counted = rows.iter().any(|row| row.misses_per_second.is_some());
+    let root = crate::world::shown(&config.resctrl.root);
+    let without = match is_counted {
+        true => format!("no resctrl at {root}: occupancy and traffic are not known"),
+        false => format!(
+            "no resctrl at {root}, and perf counts no misses: who uses the cache is not known, only who uses the processor; fairways doctor says why"
+        ),
+    };
+    Ok(Measured { rows, cache_bytes: None, without: Some(without), interrupted: false })
+}
+
+/// A process's threads now; none if it is gone.
+fn threads(pid: i32) -> Vec<i32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// What to know about a selector before it is used for long.
+pub(super) fn caution(selector: &Selector) -> Option<&'static str> {
+    match selector {
+        Selector::Process { .. } => Some(
+            "Any user can call a process that: add `,user=USER` where strangers can start processes.",
+        ),
+        Selector::Pid(_) => {
+            Some("A restart gives it another number: select it by something that stays.")
+        }
+        _ => None,
+    }
+}

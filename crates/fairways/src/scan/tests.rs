@@ -1,0 +1,68 @@
+//! What is made of what was measured.
+
+use fairways_host::programs::Selector;
+
+use super::measure::{Measured, Row};
+use super::report::Report;
+use super::users::User;
+use crate::config::Config;
+
+fn row(
+    select: &str,
+    occupancy_bytes: Option<u64>,
+    bytes_per_second: Option<f64>,
+    cpus: f64,
+) -> Row {
+    let selector: Selector = select.parse().unwrap();
+    let name = select.split_once(':').unwrap().1.to_owned();
+    Row {
+        user: User { name, selector, pids: vec![7], cpus: Some(cpus) },
+        occupancy_bytes,
+        bytes_per_second,
+        misses_per_second: None,
+        mpki: None,
+    }
+}
+
+fn report(rows: Vec<Row>, cache_bytes: Option<u64>) -> Report {
+    let without = None;
+    Report::new(&Config::default(), Measured { rows, cache_bytes, without, interrupted: false })
+}
+
+#[test]
+fn the_configuration_has_whoever_uses_the_cache() {
+    let rows = vec![
+        row("unit:web.service", Some(50 << 20), Some(1e6), 0.1),
+        row("process:copies", Some(0), Some(5e9), 1.0),
+        row("unit:quiet.service", Some(1000), Some(1e6), 1.0),
+        row("unit:unknown.service", None, None, 0.5),
+        row("unit:idle.service", None, None, 0.01),
+    ];
+    let text = report(rows, Some(100 << 20)).configuration();
+    let config: Config = toml::from_str(&text).unwrap();
+    let names: Vec<&str> = config.program.iter().map(|of| of.name.as_str()).collect();
+    assert_eq!(names, ["web.service", "copies", "unknown.service"]);
+    assert_eq!(text.matches("Any user can call a process that").count(), 1, "{text}");
+}
+
+#[test]
+fn what_was_not_measured_is_a_dash_and_null() {
+    let mut out = Vec::new();
+    let report = report(vec![row("unit:web.service", None, None, 0.5)], None);
+    report.print(&mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let line = text.lines().find(|line| line.contains("unit:web.service")).unwrap();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(cells, ["web.service", "unit:web.service", "1", "0.50", "-", "-", "-", "-", "-"]);
+    let mut out = Vec::new();
+    report.json(&mut out).unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert!(told["programs"][0]["occupancy_bytes"].is_null(), "{told}");
+}
+
+#[test]
+fn without_anybody_the_configuration_says_what_a_program_is() {
+    let text = report(Vec::new(), None).configuration();
+    let config: Config = toml::from_str(&text).unwrap();
+    assert!(config.program.is_empty() && text.contains("# [[program]]"), "{text}");
+}

@@ -1,0 +1,95 @@
+//! `fairways scan` on the emulator, and on a host without resctrl.
+
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+use super::common::{Machine, can, printed, this};
+
+fn scan(machine: &Machine) -> Command {
+    let mut command = Command::new(this());
+    command.args(["scan", "--emulator", "--duration", "2s", "--resctrl-root"]);
+    command.arg(machine.at("resctrl")).arg("--state").arg(machine.at("state"));
+    command
+}
+
+#[test]
+fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("mlr:500K,mload:60M,lookbusy");
+    let pids: Vec<i32> = machine.pids.values().copied().collect();
+    let before = machine.snapshot(&pids);
+    let told: Value = serde_json::from_str(&printed(scan(&machine).arg("--json"))).unwrap();
+    let programs = told["programs"].as_array().unwrap();
+    assert_eq!(programs.len(), 3, "{told}");
+    let number = |place: usize, key: &str| programs[place][key].as_f64().unwrap();
+    // What streams holds most and moves most; what spins needs no cache.
+    assert_eq!(programs[0]["select"].as_str().unwrap(), selector(&machine, "mload:60M"));
+    assert_eq!(programs[2]["select"].as_str().unwrap(), selector(&machine, "lookbusy"));
+    assert!(number(0, "memory_bytes_per_second") > number(1, "memory_bytes_per_second"));
+    assert!(number(0, "occupancy_bytes") > number(1, "occupancy_bytes"), "{told}");
+    let held: f64 = (0..3).map(|place| number(place, "occupancy_bytes")).sum();
+    assert!(held <= told["cache_bytes"].as_f64().unwrap() * 1.001, "{told}");
+    let proposed = [&programs[0], &programs[1], &programs[2]].map(|of| of["proposed"] == true);
+    assert_eq!(proposed, [true, true, false]);
+    assert_eq!(told["without"], Value::Null);
+
+    // The configuration is one.
+    let file = machine.at("scanned.toml");
+    fs::write(&file, printed(scan(&machine).arg("--toml"))).unwrap();
+    let mut check = Command::new(this());
+    assert_eq!(printed(check.args(["config", "check"]).arg(&file)), "ok\n");
+    let text = printed(&mut scan(&machine));
+    assert!(text.contains("A configuration to begin with"), "{text}");
+    assert_eq!(machine.snapshot(&pids), before);
+}
+
+/// By its command, or by its number where others of this machine are called that, too.
+fn selector(machine: &Machine, name: &str) -> String {
+    let pid = machine.pids[name];
+    let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+    let others = fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
+        let other = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        other == comm
+    });
+    if others.count() == 1 { format!("process:{}", comm.trim_end()) } else { format!("pid:{pid}") }
+}
+
+struct Busy(Child);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn without_resctrl_it_says_what_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("fwtest-busy");
+    std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
+    let spins = ["-c", "while :; do :; done"];
+    let _busy = Busy(Command::new(&link).args(spins).stdin(Stdio::null()).spawn().unwrap());
+    let mut command = Command::new(this());
+    command.args(["scan", "--duration", "200ms", "--most", "200", "--json", "--resctrl-root"]);
+    let told: Value = serde_json::from_str(&printed(command.arg(folder.path()))).unwrap();
+    let programs = told["programs"].as_array().unwrap();
+    let busy = programs.iter().find(|of| of["select"] == "process:fwtest-busy");
+    let busy = busy.unwrap_or_else(|| panic!("{told}"));
+    assert!(busy["cpus"].as_f64().unwrap() > 0.0, "{busy}");
+    assert!(busy["occupancy_bytes"].is_null() && busy["memory_bytes_per_second"].is_null());
+    let without = told["without"].as_str().unwrap();
+    assert!(without.starts_with("no resctrl at "), "{without}");
+    assert_eq!(told["cache_bytes"], Value::Null);
+
+    for wrong in [&["--most", "0"][..], &["--duration", "soon"], &["--toml", "--json"]] {
+        let Output { status, stderr, .. } =
+            Command::new(this()).arg("scan").args(wrong).output().unwrap();
+        let said = String::from_utf8(stderr).unwrap();
+        assert_eq!((status.code(), said.lines().count()), (Some(2), 1), "{said}");
+    }
+}
