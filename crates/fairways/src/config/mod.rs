@@ -4,6 +4,7 @@ mod coarse;
 mod file;
 mod listen;
 mod load;
+mod needs;
 pub(crate) mod schema;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -23,7 +24,7 @@ pub(crate) use values::{ClockSource, CounterSource};
 
 use crate::args::{AskedOfConfig, Config as Args};
 use crate::plain::plain;
-use crate::{ExitCode, exit};
+use crate::{BadInput, ExitCode, exit};
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -40,6 +41,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     };
     match &args.asked {
         AskedOfConfig::Check { .. } => {
+            // A flag of `run` may name another policy.
+            if let Some(why) = config.missing_need() {
+                return Err(BadInput(why).into());
+            }
             writeln!(out, "ok")?;
             for line in not_there(&config).into_iter().chain(coarse::too_coarse(&config)) {
                 crate::warn(&line);

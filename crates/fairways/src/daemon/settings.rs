@@ -40,6 +40,9 @@ impl Checked {
                 config.policy
             )));
         }
+        if let Some(why) = config.missing_need() {
+            return Err(BadInput(why));
+        }
         let flags = crate::policies::parse(&args.of.set)?;
         let mut parameters = config.given()?;
         parameters.extend(flags);

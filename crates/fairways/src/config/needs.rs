@@ -1,0 +1,50 @@
+//! What policies need that a host may not have.
+
+use super::Config;
+
+/// Policies that go by profiles alone, which nobody tells on a host.
+const BY_PROFILES: [&str; 3] = ["ucp", "ucp-slowdown", "yu-petrov"];
+
+impl Config {
+    /// What the policy needs and does not have here, so that it would decide nothing.
+    pub(crate) fn missing_need(&self) -> Option<String> {
+        let policy = self.policy.as_str();
+        if BY_PROFILES.contains(&policy) {
+            return Some(format!(
+                "policy {policy}: it needs profiles of programs before they start, which a host does not have: expected lfoc, dcat, dunn or \
+                 kpart, which find out for themselves, or --machine for a simulation"
+            ));
+        }
+        let is_service =
+            self.program.iter().any(|of| of.objective.is_some() && of.latency.is_some());
+        if policy == "locpart" && !is_service {
+            return Some(
+                "policy locpart: expected a program with `objective` and `latency`, which it gives ways by (docs/policies/locpart.md)"
+                    .to_owned(),
+            );
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_without_what_it_needs_is_named_with_what_that_is() {
+        let config = |text: &str| toml::from_str::<Config>(text).unwrap();
+        let program = "[[program]]\nname = \"a\"\nselect = \"pid:1\"\n";
+        for policy in BY_PROFILES {
+            let missing = config(&format!("policy = \"{policy}\"\n{program}")).missing_need();
+            assert!(missing.unwrap().contains("it needs profiles of programs"));
+        }
+        let locpart =
+            |more: &str| config(&format!("policy = \"locpart\"\n{program}{more}")).missing_need();
+        for more in ["", "objective = \"5ms\"", "latency = \"file:/run/a\""] {
+            assert!(locpart(more).unwrap().contains("expected a program with `objective`"));
+        }
+        assert_eq!(locpart("objective = \"5ms\"\nlatency = \"file:/run/a\""), None);
+        assert_eq!(config(program).missing_need(), None);
+    }
+}
