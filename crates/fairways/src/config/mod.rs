@@ -11,7 +11,6 @@ pub(crate) mod tests;
 pub(crate) mod values;
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use fairways_host::programs::{Programs, Roots, Running, Wanted};
 
@@ -71,7 +70,7 @@ fn not_there(config: &Config) -> Vec<String> {
     if programs.look().is_err() {
         return Vec::new();
     }
-    let running = Running::look(Path::new("/proc")).unwrap_or_default();
+    let running = Running::look(&Roots::default()).unwrap_or_default();
     let line = |of: &Wanted| {
         format!("{}: {}", plain(&of.name), crate::unmatched::why(&of.selector, &running))
     };

@@ -1,10 +1,9 @@
 //! Programs that the configuration names and that are not there.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_host::machine::Host;
-use fairways_host::programs::{Running, Wanted};
+use fairways_host::programs::{Roots, Running, Wanted};
 use tracing::warn;
 
 use crate::status::Unmatched;
@@ -37,7 +36,7 @@ impl Missing {
         if is_new {
             let now = Instant::now();
             if self.running.as_ref().is_none_or(|(at, _)| now.duration_since(*at) >= SELDOM) {
-                self.running = Some((now, Running::look(Path::new("/proc")).unwrap_or_default()));
+                self.running = Some((now, Running::look(&Roots::default()).unwrap_or_default()));
             }
             let empty = Running::default();
             let running = self.running.as_ref().map_or(&empty, |(_, running)| running);

@@ -79,7 +79,8 @@ fn who_is_not_there_is_shown_with_who_may_be_meant() {
         std::io::Read::read_to_string(&mut curl, &mut text).unwrap();
         text
     };
-    assert!(page().contains("fairways_program_unmatched{program=\"web\"} 1\n"), "{}", page());
+    let line = format!("fairways_program_unmatched{{program=\"web\",reason=\"{why}\"}} 1\n");
+    assert!(page().contains(&line), "{}", page());
     eventually("it is warned of", || daemon.said().matches(why).count() == 1);
 
     // Somebody is called so after all.

@@ -32,7 +32,7 @@ impl Pods {
 
     /// Reads them anew; whether others are there than before. Without the folder there are none: the kubelet may be yet to come. Where it
     /// can't be read, those are there that were, so that nobody else's programs suffer.
-    pub(super) fn refresh(&mut self) -> bool {
+    fn refresh(&mut self) -> bool {
         match self.read() {
             Ok(found) => {
                 self.said = false;
@@ -70,6 +70,16 @@ impl Pods {
     /// The namespace and the name of the pod of that UID, if it has a folder.
     pub(super) fn name(&self, uid: &str) -> Option<(&str, &str)> {
         self.known.get(uid).map(|(namespace, name)| (namespace.as_str(), name.as_str()))
+    }
+
+    /// Reads them anew, and says nothing where that can't be done.
+    pub(super) fn refresh_quietly(&mut self) {
+        self.known = self.read().unwrap_or_default();
+    }
+
+    /// Namespaces and names of all.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        self.known.values().map(|(namespace, name)| format!("{namespace}/{name}"))
     }
 
     /// Whether the pod of that UID is of these patterns.

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+
+use super::Roots;
+use super::pods::Pods;
 
 /// No more processes are looked at.
 const MOST: usize = 65_536;
@@ -17,6 +19,8 @@ pub struct Running {
     pub user_units: BTreeSet<String>,
     /// The paths of those cgroups.
     pub cgroups: BTreeSet<String>,
+    /// Pods, by namespace and name (`web/api-1`), of which the kubelet keeps logs.
+    pub pods: BTreeSet<String>,
     /// Commands (`comm`).
     pub commands: BTreeSet<String>,
 }
@@ -26,8 +30,10 @@ impl Running {
     ///
     /// # Errors
     /// If processes can't be listed.
-    pub fn look(proc: &Path) -> io::Result<Self> {
-        let mut running = Self::default();
+    pub fn look(roots: &Roots) -> io::Result<Self> {
+        let (proc, mut pods) = (&roots.proc, Pods::new(roots.pods.clone()));
+        pods.refresh_quietly();
+        let mut running = Self { pods: pods.names().collect(), ..Self::default() };
         let is_process = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
         let entries = fs::read_dir(proc)?.flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -49,5 +55,29 @@ impl Running {
             }
         }
         Ok(running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_is_found_by_its_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let roots = Roots {
+            proc: folder.path().join("proc"),
+            cgroup: folder.path().join("cgroup"),
+            pods: folder.path().join("pods"),
+        };
+        fs::create_dir_all(roots.pods.join("web_api-1_0a-1b")).expect("a folder");
+        let process = roots.proc.join("7");
+        fs::create_dir_all(&process).expect("a folder");
+        fs::write(process.join("comm"), "nginx\n").expect("a file");
+        fs::write(process.join("cgroup"), "0::/system.slice/nginx.service\n").expect("a file");
+        let running = Running::look(&roots).expect("processes");
+        let has = |names: &BTreeSet<String>, name: &str| names.contains(name);
+        assert!(has(&running.units, "nginx.service") && has(&running.commands, "nginx"));
+        assert!(has(&running.pods, "web/api-1"), "{running:?}");
     }
 }

@@ -29,7 +29,7 @@ impl CpuUser {
     pub fn all(roots: &Roots) -> io::Result<Vec<Self>> {
         let proc = Proc::new(roots.proc.clone());
         let mut pods = Pods::new(roots.pods.clone());
-        pods.refresh();
+        pods.refresh_quietly();
         let ticks = rustix::param::clock_ticks_per_second().max(1);
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         let mut users: BTreeMap<String, Self> = BTreeMap::new();
@@ -131,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join(format!("web_api-1_{uid}"))).expect("a folder");
         let mut pods = Pods::new(folder.path().to_owned());
-        pods.refresh();
+        pods.refresh_quietly();
         let unknown = uid.replace("0f0e", "0000");
         for (path, expected) in [
             ("/", "process:comm"),

@@ -55,8 +55,11 @@ impl Snapshot {
             None => Ok(()),
         })?;
         single(to, &families::FAILED, Some(Value::Whole(status.failed.is_some().into())))?;
-        let unmatched = status.unmatched.iter().map(|of| (of.name.as_str(), 1_u64));
-        labelled(to, &families::UNMATCHED, &[], "program", unmatched)?;
+        family(to, &families::UNMATCHED, |put| {
+            status.unmatched.iter().try_for_each(|of| {
+                put.sample(&[("program", &of.name), ("reason", &of.why)], Value::Whole(1))
+            })
+        })?;
         single(to, &families::CLOCK, Some(seconds(status.now_ns)))?;
         let done = if mode == "manage" { "applied" } else { "observed" };
         labelled(
