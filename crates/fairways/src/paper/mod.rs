@@ -88,7 +88,7 @@ fn report(args: &Paper, world: &World) -> anyhow::Result<Report> {
     };
     bar.finish_and_clear();
     let claims = claims(text).with_context(|| format!("the claims of the paper {paper}"))?;
-    let rows = rows(claims, findings);
+    let rows = rows(paper, claims, findings);
     Ok(Report { paper, title, seconds: start.elapsed().as_secs_f64(), rows })
 }
 

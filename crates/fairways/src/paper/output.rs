@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_lab::paper::{Claim, Kind, Row, Value};
+use fairways_lab::paper::{Claim, Counts, Kind, Row, Value};
 use serde::Serialize;
 
 use super::Report;
@@ -26,6 +26,8 @@ struct JsonRow<'a> {
     low: Option<Measured<'a>>,
     high: Option<Measured<'a>>,
     kind: &'static str,
+    /// What it counts as: `outcome`, `parameter`, `definition` or `calibration`.
+    counts_as: &'static str,
     in_band: Option<bool>,
 }
 
@@ -72,6 +74,7 @@ impl<'a> JsonRow<'a> {
             low: Measured::read(low),
             high: Measured::read(high),
             kind: kind(*reproducible),
+            counts_as: row.counts.name(),
             in_band: row.in_band(),
         }
     }
@@ -88,7 +91,7 @@ pub(super) fn json(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 /// Writes a table for people.
 pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut table = Table::new();
-    let header = ["item", "case", "unit", "published", "band", "ours", ""];
+    let header = ["item", "case", "unit", "published", "band", "ours", "", "counts as"];
     table.load_style(STYLE).set_header(header);
     for column in table.column_iter_mut().skip(3).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -110,17 +113,27 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
             Some(true) => "within",
             Some(false) => "MISSES",
         };
-        table.add_row([item, case, unit, published, &band, &ours, verdict]);
+        let counts = match (row.in_band(), row.counts) {
+            (None, _) | (_, Counts::Outcome) => "",
+            (_, counts) => counts.name(),
+        };
+        table.add_row([item, case, unit, published, &band, &ours, verdict, counts]);
     }
-    writeln!(out, "{}\n\n{}\n", report.title, fit(table, &["unit", "band"]))?;
-    let count = |wanted| report.rows.iter().filter(|row| row.in_band() == Some(wanted)).count();
-    let (within, missed) = (count(true), count(false));
-    let open = report.rows.len() - within - missed;
-    writeln!(
-        out,
-        "{within} within their bands, {missed} not, {open} not judged; {:.1} s",
-        report.seconds
-    )?;
+    writeln!(out, "{}\n\n{}\n", report.title, fit(table, &["unit", "counts as", "band"]))?;
+    let tally = |of: Counts| {
+        let verdicts = report.rows.iter().filter(|row| row.counts == of);
+        let verdicts: Vec<bool> = verdicts.filter_map(Row::in_band).collect();
+        (verdicts.iter().filter(|within| **within).count(), verdicts.len())
+    };
+    let (within, judged) = tally(Counts::Outcome);
+    writeln!(out, "{within} of {judged} outcomes within their bands; {:.1} s", report.seconds)?;
+    let beside = Counts::ALL.into_iter().skip(1).map(|of| {
+        let (within, judged) = tally(of);
+        format!("{}: {within} of {judged}", of.name())
+    });
+    let open = report.rows.iter().filter(|row| row.in_band().is_none()).count();
+    let beside = beside.collect::<Vec<_>>().join(", ");
+    writeln!(out, "which say nothing of the system: {beside}; {open} rows are not judged")?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! What `paper NAME --json` prints: a paper's claims, and what comes out here.
 
+use fairways_lab::paper::Counts;
 use fairways_lab::report::{Block, Cell, Column, Fact, Part, Section, Table};
 use serde::Deserialize;
 
@@ -22,6 +23,13 @@ struct Row {
     high: Option<Value>,
     kind: Kind,
     in_band: Option<bool>,
+    /// Results of earlier versions do not say it.
+    #[serde(default = "outcome")]
+    counts_as: Counts,
+}
+
+const fn outcome() -> Counts {
+    Counts::Outcome
 }
 
 #[derive(Debug, Deserialize)]
@@ -77,15 +85,29 @@ pub(super) fn section(results: Results) -> Result<Section, String> {
         return Err("expected rows of claims, found none".into());
     }
     let count = |of: Option<bool>| rows.iter().filter(|row| row.in_band == of).count();
-    let (within, missed, unjudged) = (count(Some(true)), count(Some(false)), count(None));
-    let judged = within + missed;
+    let tally = |counts: Counts| {
+        let of = |verdict: bool| {
+            rows.iter()
+                .filter(|row| row.counts_as == counts && row.in_band == Some(verdict))
+                .count()
+        };
+        (of(true), of(true) + of(false))
+    };
+    let (within, judged) = tally(Counts::Outcome);
+    let unjudged = count(None);
     let absent = rows.iter().filter(|row| row.measured.is_none()).count();
     let mut facts = vec![
-        Fact::number("within their bands", within, "").note(format!("of {judged} that are judged")),
-        Fact::number("outside", missed, ""),
+        Fact::number("outcomes within their bands", within, "").note(format!("of {judged}")),
         Fact::number("not judged", unjudged, ""),
         Fact::number("without a value here", absent, "").note("not run, or there is no such thing"),
     ];
+    for counts in Counts::ALL.into_iter().skip(1) {
+        let (within, judged) = tally(counts);
+        if judged > 0 {
+            let note = format!("of {judged}, which say nothing of the system");
+            facts.push(Fact::number(counts.name(), within, "").note(note));
+        }
+    }
     facts.extend(seconds.map(|seconds| Fact::number("took", seconds, "s")));
     let mut blocks = vec![Block::Words(LEGEND.into())];
     let missing: Vec<&Row> = rows.iter().filter(|row| row.in_band == Some(false)).collect();
@@ -97,7 +119,7 @@ pub(super) fn section(results: Results) -> Result<Section, String> {
     Ok(Section {
         heading: format!("The paper {paper}, repeated"),
         kind: format!("fairways paper {paper}"),
-        headline: format!("{within} of {judged} claims that are judged lie within their bands."),
+        headline: format!("{within} of {judged} outcomes lie within their bands."),
         facts,
         parts: vec![Part { blocks, ..Part::default() }],
         ..Section::default()
@@ -116,6 +138,7 @@ fn table(caption: &str, rows: &[&Row]) -> Table {
         Column::words("within"),
         Column::words("unit"),
         Column::words("held to"),
+        Column::words("counts as"),
     ];
     let row = |row: &&Row| {
         vec![
@@ -129,6 +152,7 @@ fn table(caption: &str, rows: &[&Row]) -> Table {
             Cell::holds(row.in_band),
             Cell::words(&row.unit),
             Cell::words(row.kind.said()),
+            Cell::words(row.counts_as.name()),
         ]
     };
     let rows = rows.iter().map(row).collect();

@@ -5,6 +5,7 @@
 
 pub mod cache_fair;
 pub mod casc;
+mod counts;
 pub mod dcat;
 mod figures;
 pub mod lfoc;
@@ -13,6 +14,7 @@ mod turns;
 
 use serde::Deserialize;
 
+pub use counts::Counts;
 pub use figures::{Bars, FigureError, Line, bars, lines};
 
 /// The claims of LFOC's paper.
@@ -47,6 +49,8 @@ pub struct Claim {
     pub high: String,
     /// What can be expected of it.
     pub reproducible: Kind,
+    /// Why the band is what it is.
+    pub why: String,
 }
 
 /// What can be expected of a claim on other hardware, with other programs.
@@ -77,6 +81,8 @@ pub enum Value {
 pub struct Row {
     /// The claim.
     pub claim: Claim,
+    /// What it counts as.
+    pub counts: Counts,
     /// What was measured; `None` if nothing was.
     pub measured: Option<Value>,
 }
@@ -149,15 +155,15 @@ pub fn claims(text: &str) -> Result<Vec<Claim>, csv::Error> {
     csv::Reader::from_reader(text.as_bytes()).deserialize().collect()
 }
 
-/// Every claim with what was measured of it, and after them what was measured besides.
+/// Every claim of a paper (`lfoc`) with what was measured of it, and after them what was measured besides.
 #[must_use]
-pub fn rows(claims: Vec<Claim>, Findings(mut findings): Findings) -> Vec<Row> {
+pub fn rows(paper: &str, claims: Vec<Claim>, Findings(mut findings): Findings) -> Vec<Row> {
     let mut rows: Vec<Row> = claims
         .into_iter()
         .map(|claim| {
             let same = |found: &Finding| found.item == claim.item && found.case == claim.case;
             let measured = findings.iter().position(same).map(|place| findings.remove(place).value);
-            Row { claim, measured }
+            Row { counts: Counts::of(paper, &claim), claim, measured }
         })
         .collect();
     rows.extend(findings.into_iter().map(|Finding { item, case, unit, value }| Row {
@@ -169,7 +175,9 @@ pub fn rows(claims: Vec<Claim>, Findings(mut findings): Findings) -> Vec<Row> {
             low: String::new(),
             high: String::new(),
             reproducible: Kind::No,
+            why: String::new(),
         },
+        counts: Counts::Outcome,
         measured: Some(value),
     }));
     rows

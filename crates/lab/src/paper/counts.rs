@@ -1,0 +1,101 @@
+//! What a claim counts as: what an experiment shows, or what it was given.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::Claim;
+
+/// The claims that are no outcome and no parameter, with the reason of each.
+const COUNTS: &str = include_str!("../../claims/counts.csv");
+
+/// How `why` begins of a claim that is one of the paper's parameters.
+const PARAMETER: &str = "exact: parameter";
+
+/// What a claim counts as. Only outcomes say something of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Counts {
+    /// An effect that the experiment shows, or does not.
+    Outcome,
+    /// A parameter of the paper's, or an input of the experiment: it is read back.
+    Parameter,
+    /// True by arithmetic, by construction, or of the profiles themselves.
+    Definition,
+    /// A model, or the choice of how to read the paper, was made from it.
+    Calibration,
+}
+
+impl Counts {
+    /// All, in the order in which they are told.
+    pub const ALL: [Self; 4] =
+        [Self::Outcome, Self::Parameter, Self::Definition, Self::Calibration];
+
+    /// Its name, as in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Outcome => "outcome",
+            Self::Parameter => "parameter",
+            Self::Definition => "definition",
+            Self::Calibration => "calibration",
+        }
+    }
+
+    /// What a claim of a paper (`lfoc`) counts as.
+    #[must_use]
+    pub fn of(paper: &str, claim: &Claim) -> Self {
+        let key = (paper.to_owned(), claim.item.clone(), claim.case.clone());
+        match NAMED.get(&key) {
+            Some((counts, _)) => *counts,
+            None if claim.why.starts_with(PARAMETER) => Self::Parameter,
+            None => Self::Outcome,
+        }
+    }
+}
+
+type Key = (String, String, String);
+
+static NAMED: LazyLock<HashMap<Key, (Counts, String)>> = LazyLock::new(|| {
+    let rows = csv::Reader::from_reader(COUNTS.as_bytes()).into_deserialize();
+    let rows = rows.map(|row: Result<Named, csv::Error>| row.expect("the file of this project"));
+    rows.map(|of| ((of.paper, of.item, of.case), (of.counts_as, of.why))).collect()
+});
+
+#[derive(Deserialize)]
+struct Named {
+    paper: String,
+    item: String,
+    case: String,
+    counts_as: Counts,
+    why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CACHE_FAIR, CASC, DCAT, LFOC, LOCPART, claims};
+    use super::*;
+
+    #[test]
+    fn every_row_that_is_named_is_a_claim_and_has_a_reason() {
+        let papers = [
+            ("lfoc", LFOC),
+            ("dcat", DCAT),
+            ("casc", CASC),
+            ("cache-fair", CACHE_FAIR),
+            ("locpart", LOCPART),
+        ];
+        let mut found = 0;
+        for (paper, text) in papers {
+            for claim in claims(text).unwrap() {
+                let key = (paper.to_owned(), claim.item.clone(), claim.case.clone());
+                if let Some((_, why)) = NAMED.get(&key) {
+                    assert!(!why.is_empty() && !claim.why.starts_with(PARAMETER), "{key:?}");
+                    found += 1;
+                }
+            }
+        }
+        assert_eq!(found, NAMED.len(), "a row of counts.csv is no claim");
+    }
+}
