@@ -90,7 +90,10 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
         missing.iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| *name).collect();
     let said =
         || format!("{} can't be measured here: fairways doctor says why", missing.join(", "));
-    let without = (!missing.is_empty()).then(said);
+    let without = match totals.windows {
+        0 => Some("nothing was measured yet: watch for longer (--duration)".to_owned()),
+        _ => (!missing.is_empty()).then(said),
+    };
     Ok(Measured { rows, cache_bytes, without, interrupted: watched.interrupted })
 }
 

@@ -37,6 +37,13 @@ fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
     assert_eq!(proposed, [true, true, false]);
     assert_eq!(told["without"], Value::Null);
 
+    // What had no time to be measured is not said to be out of reach.
+    let mut short = Command::new(this());
+    short.args(["scan", "--emulator", "--duration", "100ms", "--json", "--resctrl-root"]);
+    short.arg(machine.at("resctrl")).arg("--state").arg(machine.at("state"));
+    let told: Value = serde_json::from_str(&printed(&mut short)).unwrap();
+    assert!(told["without"].as_str().unwrap().contains("--duration"), "{told}");
+
     // The configuration is one.
     let file = machine.at("scanned.toml");
     fs::write(&file, printed(scan(&machine).arg("--toml"))).unwrap();
