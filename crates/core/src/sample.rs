@@ -56,7 +56,8 @@ pub struct Counters {
     /// LFOC §4.2).
     pub stalls_l2_miss: Option<u64>,
     /// Cycles stalled for memory: while a miss of the last-level cache is outstanding (Intel's
-    /// `CYCLE_ACTIVITY.STALLS_L3_MISS`; cache-fair §3.2's memory stalls, the bus's delay among them).
+    /// `CYCLE_ACTIVITY.STALLS_L3_MISS`; cache-fair §3.2's memory stalls, the bus's delay among them). The whole wait, not what it is
+    /// longer than a hit's.
     pub stalls_llc_miss: Option<u64>,
     /// Cycles stalled for room in the store buffer (Intel's `RESOURCE_STALLS.SB`; cache-fair §3.2).
     pub stalls_store_buffer: Option<u64>,

@@ -12,7 +12,7 @@
 use fairways_core::{Counters, Q32};
 
 use super::fair_cpi::{fair_cpi, ideal_cpi};
-use super::recon::{Fit, share};
+use super::recon::{Fit, memory_stalls, share};
 use crate::regression::nearest;
 
 /// No actual CPI is more often than this its fair CPI: with stalls of at most 99 %
@@ -90,7 +90,7 @@ pub(super) fn judge(counters: &Counters, fit: &Fit, least_ideal: Q32) -> Option<
     if cycles == 0 || instructions == 0 {
         return None;
     }
-    let (mut stalls, mut fair) = (share(counters, counters.stalls_llc_miss)?, fit.memory_stalls);
+    let (mut stalls, mut fair) = (memory_stalls(counters)?, fit.memory_stalls);
     if let Some(store_buffer) = fit.store_buffer_stalls {
         stalls = add(stalls, share(counters, counters.stalls_store_buffer)?);
         fair = add(fair, store_buffer);

@@ -2,7 +2,7 @@
 //!
 //! Equations 3 and 4 add stall cycles *per instruction* to an ideal CPI; the miss rate that these are a
 //! function of is per *cycle* (§3.1), and so are the stalls that are fitted to it (§4.1). With s the share of
-//! cycles stalled, a thread stalls s x CPI cycles an instruction, so that
+//! cycles that misses cost beyond hits, a thread stalls s x CPI cycles an instruction, so that
 //!
 //! * Equation 3, CPI = IdealCPI + s CPI, gives IdealCPI = CPI (1 - s);
 //! * Equation 4, FairCPI = IdealCPI + s' FairCPI with s' at the fair miss rate (Equation 6), gives

@@ -45,7 +45,7 @@ use thread::Fair;
 pub use best_effort::Penalty;
 pub use fair_cpi::{MOST_STALLS, fair_cpi, ideal_cpi};
 pub use parameters::Parameters;
-pub use recon::{MOST_POINTS, Point, equation_1, equation_2, fair_miss_rate};
+pub use recon::{MOST_POINTS, Point, equation_1, equation_2, fair_miss_rate, memory_stalls};
 
 const CACHE_FAIR: &str = "cache-fair";
 const BEST_EFFORT: &str = "best-effort";

@@ -25,7 +25,8 @@ pub struct Point {
     pub own: Q32,
     /// The sum of its co-runners' misses per cycle; 0 if there was none.
     pub others: Q32,
-    /// The share of the thread's cycles stalled for memory, 0 to 1; `None` if it could not be counted.
+    /// The share of the thread's cycles that its misses took longer than hits would have ([`memory_stalls`]), 0 to 1; `None` if it could
+    /// not be counted.
     pub memory_stalls: Option<Q32>,
     /// The share of the thread's cycles stalled for room in the store buffer, likewise.
     pub store_buffer_stalls: Option<Q32>,
@@ -54,7 +55,7 @@ impl Point {
         (own <= MOST_RATE && others <= MOST_RATE).then(|| Self {
             own,
             others,
-            memory_stalls: share(&counters, counters.stalls_llc_miss),
+            memory_stalls: memory_stalls(&counters),
             store_buffer_stalls: share(&counters, counters.stalls_store_buffer),
         })
     }
@@ -70,6 +71,26 @@ fn misses_per_cycle(counters: &Counters) -> Option<Q32> {
 pub(super) fn share(counters: &Counters, part: Option<u64>) -> Option<Q32> {
     let cycles = counters.cycles.filter(|&cycles| cycles > 0)?;
     Some(Q32::ratio(part?, cycles).min(Q32::ONE))
+}
+
+/// The share of a thread's cycles that its misses of the last-level cache took longer than hits would have, 0 to 1; `None` if its stalls
+/// could not be counted.
+///
+/// The ideal CPI is the CPI "when there are no L2 cache misses" (§3.2): each of them is a hit then, and a hit takes its time, too. What one
+/// takes is what the thread itself waits for the references that hit: its stalls for what missed the L2, less those for memory, over its
+/// hits. Where these are not counted, or nothing hit, a hit counts as free (decision cache-fair 9).
+#[must_use]
+pub fn memory_stalls(counters: &Counters) -> Option<Q32> {
+    let whole = counters.stalls_llc_miss?;
+    share(counters, Some(whole.saturating_sub(as_hits(counters).unwrap_or(0))))
+}
+
+/// The cycles that a thread would have waited for what missed, had it hit.
+fn as_hits(counters: &Counters) -> Option<u64> {
+    let misses = counters.llc_misses?;
+    let hits = counters.llc_references?.checked_sub(misses).filter(|&hits| hits > 0)?;
+    let waited = counters.stalls_l2_miss?.checked_sub(counters.stalls_llc_miss?)?;
+    u64::try_from(u128::from(misses) * u128::from(waited) / u128::from(hits)).ok()
 }
 
 /// The value of Equation 2, FairMissRate(T) = b / (1 - a n), for a line whose values are in units of 2^-32

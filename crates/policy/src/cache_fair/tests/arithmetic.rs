@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::cache_fair::recon::Fit;
 use crate::cache_fair::{
-    MOST_STALLS, Point, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi,
+    MOST_STALLS, Point, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi, memory_stalls,
 };
 use crate::regression::Line;
 
@@ -74,6 +74,33 @@ fn fair_cpi_by_hand() {
     // Nobody stalls always.
     assert_eq!(fair_cpi(Q32::ONE, Q32::from_int(7)), fair_cpi(Q32::ONE, MOST_STALLS));
     close(fair_cpi(Q32::ONE, Q32::from_int(7)), Q32::from_int(100), 1 << 20);
+}
+
+/// §3.2: the ideal CPI is that "when there are no L2 cache misses": what misses is a hit then, not nothing.
+#[test]
+fn the_ideal_cpi_is_the_one_of_hits_however_often_the_thread_misses() {
+    // 1000 instructions of 1.5 cycles, 50 references of 20 cycles where they hit, and of 120 where they miss.
+    let window = |misses: u64| Counters {
+        instructions: Some(1000),
+        cycles: Some(1500 + 20 * (50 - misses) + 120 * misses),
+        llc_references: Some(50),
+        llc_misses: Some(misses),
+        stalls_l2_miss: Some(20 * (50 - misses) + 120 * misses),
+        stalls_llc_miss: Some(120 * misses),
+        ..Counters::default()
+    };
+    let ideal = |counters: &Counters| {
+        let cpi = Q32::ratio(counters.cycles.unwrap(), 1000);
+        ideal_cpi(cpi, memory_stalls(counters).unwrap(), Q32::ONE)
+    };
+    for misses in [0, 1, 10, 40, 49] {
+        close(ideal(&window(misses)), Q32::ratio(25, 10), 64);
+    }
+    // Where it is not known what a hit takes, all of a miss counts: nothing hit, or it is not counted.
+    close(ideal(&window(50)), Q32::ratio(15, 10), 64);
+    let unknown = Counters { stalls_l2_miss: None, ..window(10) };
+    close(ideal(&unknown), Q32::ratio(23, 10), 64);
+    assert_eq!(memory_stalls(&Counters { stalls_llc_miss: None, ..window(10) }), None);
 }
 
 fn ran(number: u32, cycles: u64, llc_misses: Option<u64>) -> Ran {
