@@ -28,8 +28,10 @@ fn script(seconds: u32) -> String {
     format!("sleep {seconds} & setsid sleep {seconds} & (sleep {seconds} &); touch up; wait")
 }
 
+/// Hears SIGHUP, also where these tests were started by nohup(1), which has it ignored.
 fn start(folder: &Path, words: &[&str]) -> Child {
-    let mut command = Command::new(this());
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP").arg(this());
     command.current_dir(folder).args(words).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
