@@ -347,7 +347,7 @@ impl Observation {
 /// counts as the same (set before anything was measured), ours, and whether ours lies within.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Paper {
-    /// The paper
+    /// The paper, or all of them
     pub(crate) name: Name,
 
     /// Profiles of programs, as CSV; the embedded ones without it
@@ -363,7 +363,7 @@ pub(crate) struct Paper {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Write the figures to this folder, as SVG
+    /// Write the figures to this folder, as SVG; those of all papers to a folder each in it
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -375,14 +375,16 @@ pub(crate) struct Paper {
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
     pub(crate) seed: String,
 
-    /// Print one JSON object instead of a table (docs/paper.md)
+    /// Print one JSON object a paper instead of a table (docs/paper.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 /// The papers whose experiments are here.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Name {
+    /// Every one of them, one after the other
+    All,
     /// Fedorova, Seltzer and Smith: the cache-fair scheduler
     CacheFair,
     /// Fedorova, Seltzer, Small and Nussbaum: the cache-aware scheduler

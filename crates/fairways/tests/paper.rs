@@ -51,6 +51,8 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
             "kind",
             "counts_as",
             "in_band",
+            "by_seed",
+            "seeds_in_band",
         ];
         all.sort_unstable();
         assert_eq!(fields, all);
@@ -122,6 +124,7 @@ fn bad_input_is_told_in_one_line_before_anything_runs() {
         (&["lfoc", "--profiles", "nonesuch.csv"][..], "nonesuch.csv"),
         (&["lfoc", "--threads", "0"], "--threads: expected a whole number"),
         (&["lfoc", "--out", "/dev/null/x"], "--out: /dev/null/x"),
+        (&["all", "--out", "/dev/null/x"], "--out: /dev/null/x"),
         (&["lfoc", "--seed", "x"], "--seed"),
     ] {
         let assert = paper(args).code(2).stdout("");

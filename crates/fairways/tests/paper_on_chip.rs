@@ -7,8 +7,9 @@ use std::path::Path;
 use assert_cmd::Command;
 use serde_json::Value;
 
-/// Rows of a report, in which every claim that is judged has a value; figures are files.
-fn rows(paper: &str, claims: usize, figures: &[&str]) -> Vec<Value> {
+/// Rows of a report, in which every claim that is judged has a value but those that a quick run cannot tell;
+/// figures are files.
+fn rows(paper: &str, claims: usize, figures: &[&str], untold: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let mut command = Command::cargo_bin("fairways").unwrap();
@@ -24,7 +25,8 @@ fn rows(paper: &str, claims: usize, figures: &[&str]) -> Vec<Value> {
         count += 1;
         assert_eq!([&row["item"], &row["case"], &row["unit"]], [&claim[0], &claim[1], &claim[2]]);
         let judged = row["kind"] == "yes" || row["kind"] == "shape";
-        assert!(!judged || !row["measured"].is_null(), "{row}");
+        let is_untold = untold.iter().any(|case| row["case"] == *case);
+        assert_eq!(judged && row["measured"].is_null(), is_untold, "{row}");
         // Parameters, examples and arithmetic are as in the paper, always.
         assert!(row["kind"] != "yes" || row["in_band"] == true, "{row}");
     }
@@ -44,7 +46,7 @@ fn number(rows: &[Value], item: &str, case: &str) -> f64 {
 #[test]
 fn every_claim_of_casc_is_a_row() {
     let figures = ["figure2", "figure3", "figure5", "figure6", "figure7", "noise"];
-    let rows = rows("casc", 55, &figures);
+    let rows = rows("casc", 55, &figures, &[]);
     // Waits that four threads hide, whatever else comes out.
     assert_eq!(number(&rows, "Figure 1", "four threads"), 0.8);
     assert_eq!(number(&rows, "§5.3.3", "threads that receive no time in two seconds"), 0.0);
@@ -56,11 +58,14 @@ fn every_claim_of_casc_is_a_row() {
 #[test]
 fn every_claim_of_cache_fair_is_a_row() {
     let figures = ["figure4", "figure6", "figure7", "figure8"];
-    let rows = rows("cache-fair", 46, &figures);
+    let unlimited = "variability with equal partitioning and unlimited bandwidth, largest";
+    let factor = "least reduction factor of programs at 8 % or more";
+    let rows = rows("cache-fair", 46, &figures, &[unlimited, factor]);
     let case = "estimated over actual fair miss rate, median error of nine";
     assert!(number(&rows, "Figure 4", case) < 20.0);
-    let case = "variability with equal partitioning and unlimited bandwidth, largest";
-    assert!(number(&rows, "§5.5", case) < 4.0);
+    // The full run says 4.9; before fair miss rates were held to what was observed, it was 12.
+    let case = "variability, cache-fair less conventional, most of nine";
+    assert!(number(&rows, "Figures 6 and 7", case) < 6.0);
 }
 
 #[test]
@@ -81,7 +86,7 @@ fn every_claim_of_locpart_is_a_row() {
         "silence-ways",
         "objective-tail",
     ];
-    let rows = rows("locpart", 30, &figures);
+    let rows = rows("locpart", 30, &figures, &[]);
     let case = "services where Locpart loses less than uncontrolled";
     assert_eq!(number(&rows, "Figure 4", case), 5.0);
     // Where services compute by themselves, what the policy does about batch is all that is left.

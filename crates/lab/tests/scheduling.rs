@@ -163,7 +163,8 @@ fn what_cache_fair_orders_is_what_threads_get() {
     let mut stock = chip("t1-single", quantum, scale, jobs());
     run(&mut stock, &mut Nobody, end, |_, _, _| ());
     let mut with = chip("t1-single", quantum, scale, jobs());
-    let published = cache_fair::Parameters { penalty_limit: 0, ..Default::default() };
+    let published =
+        cache_fair::Parameters { penalty_limit: 0, extrapolates: true, ..Default::default() };
     let mut policy = CacheFair::new(published);
     let (mut extra, mut turns) = ([0.0f64; 4], [0u32; 4]);
     // In the order in which they started.

@@ -3,9 +3,11 @@
 mod output;
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
+use clap::ValueEnum;
 use fairways_lab::paper::cache_fair::{self, CacheFair};
 use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
@@ -33,21 +35,46 @@ pub(crate) fn run(args: &Paper, out: &mut dyn Write) -> anyhow::Result<()> {
         let threads = number(text, "--threads", 1, 1024)?;
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
-    if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder)
+    let is_asked_for = |name: &Name| match args.name {
+        Name::All => *name != Name::All,
+        one => *name == one,
+    };
+    let names: Vec<Name> = Name::value_variants().iter().copied().filter(is_asked_for).collect();
+    let folder = |name: Name| {
+        let folder = args.out.as_ref()?;
+        let own = name.to_possible_value().filter(|_| args.name == Name::All);
+        Some(own.map_or_else(|| folder.clone(), |own| folder.join(own.get_name())))
+    };
+    // Before anything runs for minutes.
+    for folder in names.iter().filter_map(|&name| folder(name)) {
+        std::fs::create_dir_all(&folder)
             .map_err(|error| BadInput(format!("--out: {}: {error}", folder.display())))?;
     }
-    let report = report(args, &world)?;
-    if args.json { output::json(&report, out) } else { output::table(&report, out) }
+    let mut reports = Vec::new();
+    for name in names {
+        let report = report(name, args.quick, folder(name).as_deref(), &world)?;
+        if args.json {
+            output::json(&report, out)?
+        } else {
+            output::table(&report, out)?
+        }
+        out.flush()?;
+        reports.push(report);
+    }
+    if args.name == Name::All && !args.json {
+        output::summary(&reports, out)?
+    }
+    Ok(())
 }
 
-/// Runs a paper's experiments, and draws their figures if that was asked for.
-fn report(args: &Paper, world: &World) -> anyhow::Result<Report> {
+/// Runs a paper's experiments, and draws their figures into a folder if that was asked for.
+fn report(name: Name, quick: bool, out: Option<&Path>, world: &World) -> anyhow::Result<Report> {
     let start = Instant::now();
-    let (seed, quick, out) = (world.seed, args.quick, args.out.as_deref());
+    let seed = world.seed;
     let bar = progress();
     let told = told(&bar);
-    let (paper, title, text, findings) = match args.name {
+    let (paper, title, text, findings) = match name {
+        Name::All => unreachable!("each paper by itself"),
         Name::CacheFair => {
             let setting = cache_fair::Setting { seed, ..cache_fair::Setting::new(quick) };
             let (findings, figures) = CacheFair::new(setting).run(&told)?;

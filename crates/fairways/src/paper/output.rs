@@ -29,6 +29,10 @@ struct JsonRow<'a> {
     /// What it counts as: `outcome`, `parameter`, `definition` or `calibration`.
     counts_as: &'static str,
     in_band: Option<bool>,
+    /// The same with one seed each, where it was measured with several.
+    by_seed: &'a [f64],
+    /// With how many of them it lies in the band.
+    seeds_in_band: Option<usize>,
 }
 
 /// A number if it is one.
@@ -76,6 +80,8 @@ impl<'a> JsonRow<'a> {
             kind: kind(*reproducible),
             counts_as: row.counts.name(),
             in_band: row.in_band(),
+            by_seed: &row.by_seed,
+            seeds_in_band: row.seeds_in_band(),
         }
     }
 }
@@ -91,7 +97,7 @@ pub(super) fn json(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 /// Writes a table for people.
 pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut table = Table::new();
-    let header = ["item", "case", "unit", "published", "band", "ours", "", "counts as"];
+    let header = ["item", "case", "unit", "published", "band", "ours", "", "by seed", "counts as"];
     table.load_style(STYLE).set_header(header);
     for column in table.column_iter_mut().skip(3).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -117,24 +123,75 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
             (None, _) | (_, Counts::Outcome) => "",
             (_, counts) => counts.name(),
         };
-        table.add_row([item, case, unit, published, &band, &ours, verdict, counts]);
+        let by_seed = by_seed(row);
+        table.add_row([item, case, unit, published, &band, &ours, verdict, &by_seed, counts]);
     }
-    writeln!(out, "{}\n\n{}\n", report.title, fit(table, &["unit", "counts as", "band"]))?;
-    let tally = |of: Counts| {
-        let verdicts = report.rows.iter().filter(|row| row.counts == of);
-        let verdicts: Vec<bool> = verdicts.filter_map(Row::in_band).collect();
-        (verdicts.iter().filter(|within| **within).count(), verdicts.len())
-    };
-    let (within, judged) = tally(Counts::Outcome);
+    writeln!(
+        out,
+        "{}\n\n{}\n",
+        report.title,
+        fit(table, &["unit", "counts as", "by seed", "band"])
+    )?;
+    let (within, judged) = tally(report, Counts::Outcome);
     writeln!(out, "{within} of {judged} outcomes within their bands; {:.1} s", report.seconds)?;
     let beside = Counts::ALL.into_iter().skip(1).map(|of| {
-        let (within, judged) = tally(of);
+        let (within, judged) = tally(report, of);
         format!("{}: {within} of {judged}", of.name())
     });
     let open = report.rows.iter().filter(|row| row.in_band().is_none()).count();
     let beside = beside.collect::<Vec<_>>().join(", ");
-    writeln!(out, "which say nothing of the system: {beside}; {open} rows are not judged")?;
+    writeln!(
+        out,
+        "besides, of what says nothing of the system: {beside}; {open} rows are not judged"
+    )?;
+    let turned = report.rows.iter().filter(|row| {
+        row.seeds_in_band().is_some_and(|within| (1..row.by_seed.len()).contains(&within))
+    });
+    match turned.count() {
+        0 => {}
+        1 => writeln!(out, "1 verdict is another with another seed")?,
+        turned => writeln!(out, "{turned} verdicts are others with another seed")?,
+    }
     Ok(())
+}
+
+/// How many of the rows that count as this lie within their bands, and how many are judged.
+fn tally(report: &Report, of: Counts) -> (usize, usize) {
+    let verdicts = report.rows.iter().filter(|row| row.counts == of);
+    let verdicts: Vec<bool> = verdicts.filter_map(Row::in_band).collect();
+    (verdicts.iter().filter(|within| **within).count(), verdicts.len())
+}
+
+/// Writes a line for each paper.
+pub(super) fn summary(reports: &[Report], out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(["paper", "outcomes within", "of", "seconds"]);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for report in reports {
+        let (within, judged) = tally(report, Counts::Outcome);
+        let seconds = format!("{:.0}", report.seconds);
+        table.add_row([report.paper.to_owned(), within.to_string(), judged.to_string(), seconds]);
+    }
+    Ok(writeln!(out, "\n{table}")?)
+}
+
+/// The least and the greatest with one seed, and with how many of the seeds that is within the band.
+fn by_seed(row: &Row) -> String {
+    let ends = row
+        .by_seed
+        .iter()
+        .copied()
+        .reduce(f64::min)
+        .zip(row.by_seed.iter().copied().reduce(f64::max));
+    let Some((least, most)) = ends else { return String::new() };
+    let range =
+        if least < most { format!("{} to {}", digits(least), digits(most)) } else { digits(least) };
+    match row.seeds_in_band() {
+        Some(within) => format!("{range}; {within} of {}", row.by_seed.len()),
+        None => range,
+    }
 }
 
 /// Enough digits to tell it from its neighbours.

@@ -26,6 +26,9 @@ struct Row {
     /// Results of earlier versions do not say it.
     #[serde(default = "outcome")]
     counts_as: Counts,
+    #[serde(default)]
+    by_seed: Vec<f64>,
+    seeds_in_band: Option<usize>,
 }
 
 const fn outcome() -> Counts {
@@ -136,6 +139,7 @@ fn table(caption: &str, rows: &[&Row]) -> Table {
         Column::numbers("to", ""),
         Column::words("beside the band"),
         Column::words("within"),
+        Column::words("with one seed each"),
         Column::words("unit"),
         Column::words("held to"),
         Column::words("counts as"),
@@ -150,6 +154,10 @@ fn table(caption: &str, rows: &[&Row]) -> Table {
             Value::cell(row.high.as_ref()),
             place(row).map_or_else(Cell::nothing, Cell::beside_band),
             Cell::holds(row.in_band),
+            match row.seeds_in_band {
+                Some(within) => Cell::words(format!("{within} of {}", row.by_seed.len())),
+                None => Cell::nothing(),
+            },
             Cell::words(&row.unit),
             Cell::words(row.kind.said()),
             Cell::words(row.counts_as.name()),

@@ -112,7 +112,8 @@ fn who_is_behind_its_fair_cpi_gets_time_of_background_work() {
     let listed = listed.map(|(name, of)| (name.clone(), of.id(), name.starts_with("works")));
     place.configure("cache-fair", &listed.collect::<Vec<_>>());
     // The form that was published: background work is not kept from losing much. Each is to be seen beside many others first.
-    let flags = ["--set", "penalty_limit=0", "--set", "data_points=40"];
+    let published = ["--set", "penalty_limit=0", "--set", "extrapolates=true"];
+    let flags = [&published[..], &["--set", "data_points=40"]].concat();
     let mut daemon = Daemon::start(&place, &flags);
     daemon.eventually("turns are ordered of the one that is behind", |daemon| {
         let programs = daemon.programs();

@@ -53,6 +53,25 @@ pub struct Claim {
     pub why: String,
 }
 
+impl Claim {
+    /// Whether a value lies in the band; `None` if there is none.
+    fn holds(&self, value: &Value) -> Option<bool> {
+        let Self { low, high, reproducible, .. } = self;
+        if matches!(reproducible, Kind::No | Kind::Calibration) || low.is_empty() {
+            return None;
+        }
+        Some(match value {
+            Value::Text(text) => text == low,
+            Value::Number(number) => {
+                let (low, high): (f64, f64) = (low.parse().ok()?, high.parse().ok()?);
+                // Published values have few digits; a band's ends belong to it.
+                let slack = 1e-9 * high.abs();
+                (low - slack..=high + slack).contains(number)
+            }
+        })
+    }
+}
+
 /// What can be expected of a claim on other hardware, with other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -85,25 +104,23 @@ pub struct Row {
     pub counts: Counts,
     /// What was measured; `None` if nothing was.
     pub measured: Option<Value>,
+    /// The same by seed, in the claim's unit, where it was measured with several.
+    pub by_seed: Vec<f64>,
 }
 
 impl Row {
     /// Whether what was measured lies in the band; `None` if nothing was, or there is no band.
     #[must_use]
     pub fn in_band(&self) -> Option<bool> {
-        let Claim { low, high, reproducible, .. } = &self.claim;
-        if matches!(reproducible, Kind::No | Kind::Calibration) || low.is_empty() {
-            return None;
-        }
-        Some(match self.measured.as_ref()? {
-            Value::Text(text) => text == low,
-            Value::Number(number) => {
-                let (low, high): (f64, f64) = (low.parse().ok()?, high.parse().ok()?);
-                // Published values have few digits; a band's ends belong to it.
-                let slack = 1e-9 * high.abs();
-                (low - slack..=high + slack).contains(number)
-            }
-        })
+        self.claim.holds(self.measured.as_ref()?)
+    }
+
+    /// With how many of the seeds it lies in the band; `None` if there is no band, or it was not measured by seed.
+    #[must_use]
+    pub fn seeds_in_band(&self) -> Option<usize> {
+        self.in_band().filter(|_| !self.by_seed.is_empty())?;
+        let within = |value: &&f64| self.claim.holds(&Value::Number(**value)) == Some(true);
+        Some(self.by_seed.iter().filter(within).count())
     }
 }
 
@@ -118,11 +135,28 @@ struct Finding {
     case: String,
     unit: &'static str,
     value: Value,
+    by_seed: Vec<f64>,
 }
 
 impl Findings {
     fn push(&mut self, item: &str, case: &str, unit: &'static str, value: Value) {
-        self.0.push(Finding { item: item.to_owned(), case: case.to_owned(), unit, value });
+        let (item, case) = (item.to_owned(), case.to_owned());
+        self.0.push(Finding { item, case, unit, value, by_seed: Vec::new() });
+    }
+
+    /// Notes beside each number what it is with one seed each. What not every one of them has stays as it is.
+    fn note_seeds(&mut self, seeds: &[Self]) {
+        for finding in &mut self.0 {
+            let same =
+                |other: &&Finding| (&other.item, &other.case) == (&finding.item, &finding.case);
+            let number = |one: &Self| match one.0.iter().find(same)?.value {
+                Value::Number(number) => Some(number),
+                Value::Text(_) => None,
+            };
+            if let Some(values) = seeds.iter().map(number).collect() {
+                finding.by_seed = values;
+            }
+        }
     }
 
     fn add(&mut self, item: &str, case: &str, value: f64) {
@@ -162,11 +196,13 @@ pub fn rows(paper: &str, claims: Vec<Claim>, Findings(mut findings): Findings) -
         .into_iter()
         .map(|claim| {
             let same = |found: &Finding| found.item == claim.item && found.case == claim.case;
-            let measured = findings.iter().position(same).map(|place| findings.remove(place).value);
-            Row { counts: Counts::of(paper, &claim), claim, measured }
+            let found = findings.iter().position(same).map(|place| findings.remove(place));
+            let (measured, by_seed) =
+                found.map_or((None, Vec::new()), |found| (Some(found.value), found.by_seed));
+            Row { counts: Counts::of(paper, &claim), claim, measured, by_seed }
         })
         .collect();
-    rows.extend(findings.into_iter().map(|Finding { item, case, unit, value }| Row {
+    rows.extend(findings.into_iter().map(|Finding { item, case, unit, value, by_seed }| Row {
         claim: Claim {
             item,
             case,
@@ -179,6 +215,39 @@ pub fn rows(paper: &str, claims: Vec<Claim>, Findings(mut findings): Findings) -
         },
         counts: Counts::Outcome,
         measured: Some(value),
+        by_seed,
     }));
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A verdict of one seed may be another's, and text has no seeds.
+    #[test]
+    fn each_seed_is_held_to_the_band() {
+        let claimed = claims(
+            "item,case,unit,published,low,high,reproducible,why\n\
+             F,a,percent,5,4,6,shape,w\nF,b,text,x,x,x,yes,w\nF,c,percent,5,,,no,w\n",
+        );
+        let one = |a: f64| {
+            let mut findings = Findings::default();
+            findings.add("F", "a", a);
+            findings.add_text("F", "b", "x");
+            findings.add("F", "c", a);
+            findings
+        };
+        let mut findings = one(5.0);
+        findings.note_seeds(&[one(5.0), one(7.0), one(6.0)]);
+        let rows = rows("none", claimed.unwrap(), findings);
+        assert_eq!(rows[0].by_seed, [5.0, 7.0, 6.0]);
+        assert_eq!((rows[0].in_band(), rows[0].seeds_in_band()), (Some(true), Some(2)));
+        assert_eq!((rows[1].in_band(), rows[1].seeds_in_band()), (Some(true), None));
+        assert_eq!((rows[2].by_seed.len(), rows[2].seeds_in_band()), (3, None));
+        // What one of the seeds does not tell has none.
+        let mut findings = one(5.0);
+        findings.note_seeds(&[one(5.0), Findings::default()]);
+        assert!(findings.0.iter().all(|finding| finding.by_seed.is_empty()));
+    }
 }

@@ -311,7 +311,7 @@ mod tests {
         exchange.begin(Duration::from_millis(10), 0);
         for &(app, promised) in promised {
             let role = if app < 10 {
-                Role::CacheFair(Box::new(Fair::new(Time::ZERO)))
+                Role::CacheFair(Box::new(Fair::new(Time::ZERO, None)))
             } else {
                 Role::BestEffort(Box::new(Losses::new()))
             };

@@ -30,7 +30,7 @@ mod thread;
 mod tests;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use fairways_core::{
@@ -45,7 +45,9 @@ use thread::Fair;
 pub use best_effort::Penalty;
 pub use fair_cpi::{MOST_STALLS, fair_cpi, ideal_cpi};
 pub use parameters::Parameters;
-pub use recon::{MOST_POINTS, Point, equation_1, equation_2, fair_miss_rate, memory_stalls};
+pub use recon::{
+    MOST_POINTS, Point, equation_1, equation_2, fair_miss_rate, memory_stalls, observed_range,
+};
 
 const CACHE_FAIR: &str = "cache-fair";
 const BEST_EFFORT: &str = "best-effort";
@@ -65,6 +67,8 @@ pub struct CacheFair {
     /// `None` where policies have no say in scheduling.
     cpus: Option<Cpus>,
     exchange: Exchange,
+    /// Fair miss rates that need not be estimated.
+    known: BTreeMap<AppId, Q32>,
     /// Whether it was said that there is no best-effort thread.
     said: bool,
 }
@@ -75,6 +79,17 @@ impl CacheFair {
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, ..Self::default() }
+    }
+
+    /// The policy that takes these for the fair miss rates of these programs' threads, misses of the last-level cache
+    /// per cycle, instead of estimating them (§3.1): what they are with the cache divided equally, where somebody
+    /// could measure that. What its results owe to its estimates is the difference.
+    #[must_use]
+    pub fn knowing(
+        parameters: Parameters,
+        fair_miss_rates: impl IntoIterator<Item = (AppId, Q32)>,
+    ) -> Self {
+        Self { known: fair_miss_rates.into_iter().collect(), ..Self::new(parameters) }
     }
 
     /// A thread's fair miss rate, misses of the last-level cache per cycle; the mean that was observed where
@@ -167,7 +182,7 @@ impl CacheFair {
         let role = if best_effort {
             Role::BestEffort(Box::new(Losses::new()))
         } else {
-            Role::CacheFair(Box::new(Fair::new(at)))
+            Role::CacheFair(Box::new(Fair::new(at, self.known.get(&id.app).copied())))
         };
         self.exchange.threads.insert(id, Thread::new(role, at));
         Some(best_effort)

@@ -26,6 +26,9 @@ pub struct Parameters {
     /// Half the machine's quantum, if that is less. Ours.
     #[cfg_attr(feature = "serde", serde(with = "fairways_core::nanos"))]
     pub shortest_point: Duration,
+    /// Whether a fair miss rate may lie outside what was observed beside any group of co-runners, as it may in the
+    /// form that was published (§4.1 says no bound; decision cache-fair 15). By default it may not.
+    pub extrapolates: bool,
     /// Percent of a best-effort thread's entitled CPU time that may be taken from it over a sliding second;
     /// 0 for no bound, which is the form that was published (§5.4 suggests one; decision cache-fair 6).
     pub penalty_limit: u32,
@@ -50,6 +53,7 @@ impl Default for Parameters {
             repetition: 1_000_000_000,
             reconnaissance_limit: Duration::from_secs(10),
             shortest_point: Duration::from_millis(1),
+            extrapolates: false,
             penalty_limit: 10,
             phase_change: 25,
             least_ideal_cpi: Q32::ONE,

@@ -4,7 +4,7 @@
 //! that appear on the processor." Each time in which the same threads ran is a data point; a line through the
 //! points (Equation 1) tells what T would do beside co-runners that miss as often as T itself (Equation 2).
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 
 use fairways_core::{Counters, Q32, ThreadId, Together};
 
@@ -25,8 +25,10 @@ pub struct Point {
     pub own: Q32,
     /// The sum of its co-runners' misses per cycle; 0 if there was none.
     pub others: Q32,
-    /// The share of the thread's cycles that its misses took longer than hits would have ([`memory_stalls`]), 0 to 1; `None` if it could
-    /// not be counted.
+    /// Which threads ran beside it: the same number for the same group of them (§4.1).
+    pub group: u64,
+    /// The share of the thread's cycles that its misses took longer than hits would have ([`memory_stalls`]), 0
+    /// to 1; `None` if it could not be counted.
     pub memory_stalls: Option<Q32>,
     /// The share of the thread's cycles stalled for room in the store buffer, likewise.
     pub store_buffer_stalls: Option<Q32>,
@@ -42,11 +44,12 @@ impl Point {
     pub fn of(together: &Together, thread: ThreadId) -> Option<Self> {
         let counters = together.threads.iter().find(|ran| ran.thread == thread)?.counters;
         let own = misses_per_cycle(&counters)?;
-        let (mut others, mut listed) = (0u64, 0u64);
+        let (mut others, mut listed, mut group) = (0u64, 0u64, 0u64);
         for ran in &together.threads {
             listed = listed.saturating_add(ran.counters.llc_misses?);
             if ran.thread != thread {
                 others = others.saturating_add(misses_per_cycle(&ran.counters)?.raw());
+                group = group.wrapping_add(mixed(ran.thread));
             }
         }
         let rest = together.group.llc_misses.map_or(0, |all| all.saturating_sub(listed));
@@ -55,10 +58,20 @@ impl Point {
         (own <= MOST_RATE && others <= MOST_RATE).then(|| Self {
             own,
             others,
+            group,
             memory_stalls: memory_stalls(&counters),
             store_buffer_stalls: share(&counters, counters.stalls_store_buffer),
         })
     }
+}
+
+/// A number for a thread. A group's is their sum, whatever the order; that two groups' are the same is as good as
+/// impossible, and would do no more than let two means become one.
+fn mixed(thread: ThreadId) -> u64 {
+    let bits = u64::from(thread.app.0) << 32 | u64::from(thread.number);
+    let bits = (bits ^ bits >> 30).wrapping_add(1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
 }
 
 /// Misses of the last-level cache per cycle, the paper's miss rate (§3.1; decision cache-fair 1).
@@ -73,12 +86,13 @@ pub(super) fn share(counters: &Counters, part: Option<u64>) -> Option<Q32> {
     Some(Q32::ratio(part?, cycles).min(Q32::ONE))
 }
 
-/// The share of a thread's cycles that its misses of the last-level cache took longer than hits would have, 0 to 1; `None` if its stalls
-/// could not be counted.
+/// The share of a thread's cycles that its misses of the last-level cache took longer than hits would have, 0 to 1;
+/// `None` if its stalls could not be counted.
 ///
-/// The ideal CPI is the CPI "when there are no L2 cache misses" (§3.2): each of them is a hit then, and a hit takes its time, too. What one
-/// takes is what the thread itself waits for the references that hit: its stalls for what missed the L2, less those for memory, over its
-/// hits. Where these are not counted, or nothing hit, a hit counts as free (decision cache-fair 9).
+/// The ideal CPI is the CPI "when there are no L2 cache misses" (§3.2): each of them is a hit then, and a hit takes
+/// its time, too. What one takes is what the thread itself waits for the references that hit: its stalls for what
+/// missed the L2, less those for memory, over its hits. Where these are not counted, or nothing hit, a hit counts as
+/// free (decision cache-fair 9).
 #[must_use]
 pub fn memory_stalls(counters: &Counters) -> Option<Q32> {
     let whole = counters.stalls_llc_miss?;
@@ -124,6 +138,19 @@ pub fn fair_miss_rate<'a>(
     u64::try_from(rate).ok().map(Q32::from_raw)
 }
 
+/// The least and the greatest of a thread's mean rates beside one group of co-runners each: the line through the
+/// points is known to hold between them (decision cache-fair 15). `None` of nothing.
+#[must_use]
+pub fn observed_range<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<(Q32, Q32)> {
+    let mut groups = BTreeMap::<u64, (u64, u64)>::new();
+    for point in points {
+        let (count, sum) = groups.entry(point.group).or_default();
+        (*count, *sum) = (*count + 1, sum.saturating_add(point.own.raw()));
+    }
+    let means = || groups.values().map(|(count, sum)| Q32::from_raw(sum / count));
+    Some((means().min()?, means().max()?))
+}
+
 fn signed(value: Q32) -> i64 {
     held(i128::from(value.raw()))
 }
@@ -141,9 +168,23 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    /// `None` if points are missing, or do not tell a fair miss rate.
-    pub(super) fn of(points: &VecDeque<Point>, co_runners: u32) -> Option<Self> {
+    /// By the line through the points; unless it `extrapolates`, within what was observed. `None` if points are
+    /// missing, or do not tell a fair miss rate.
+    pub(super) fn of(
+        points: &VecDeque<Point>,
+        co_runners: u32,
+        extrapolates: bool,
+    ) -> Option<Self> {
         let rate = fair_miss_rate(points, co_runners)?;
+        if extrapolates {
+            return Self::at(rate, points);
+        }
+        let (least, greatest) = observed_range(points)?;
+        Self::at(rate.clamp(least, greatest), points)
+    }
+
+    /// At a fair miss rate that is known. `None` if no stalls could be counted.
+    pub(super) fn at(rate: Q32, points: &VecDeque<Point>) -> Option<Self> {
         Some(Self {
             rate,
             memory_stalls: stalls_at(rate, points, |point| point.memory_stalls)?,

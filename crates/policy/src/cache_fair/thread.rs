@@ -30,6 +30,8 @@ pub(super) struct Fair {
     since: Option<u64>,
     /// The fair miss rate, misses per cycle; where there was no telling, the mean that was observed.
     pub(super) rate: Option<Q32>,
+    /// The fair miss rate, where it need not be estimated.
+    known: Option<Q32>,
     /// The last that was good.
     fit: Option<Fit>,
     accesses: Accesses,
@@ -40,12 +42,13 @@ pub(super) struct Fair {
 }
 
 impl Fair {
-    pub(super) fn new(at: Time) -> Self {
+    pub(super) fn new(at: Time, known: Option<Q32>) -> Self {
         Self {
             recon: Some(Recon { began: at, instructions: 0 }),
             points: VecDeque::new(),
             since: None,
             rate: None,
+            known,
             fit: None,
             accesses: Accesses::default(),
             cpi: None,
@@ -144,7 +147,11 @@ impl Fair {
         (self.recon, self.since) = (None, Some(0));
         // One that fails leaves the last good one in force; without any, the mean is all that is known, and
         // nothing is adjusted (decision cache-fair 2).
-        self.fit = Fit::of(&self.points, co_runners).or(self.fit);
+        let fit = match self.known {
+            Some(rate) => Fit::at(rate, &self.points),
+            None => Fit::of(&self.points, co_runners, to.extrapolates),
+        };
+        self.fit = fit.or(self.fit);
         let observed = || mean(self.points.iter().map(|point| point.own));
         let rate = self.fit.map(|fit| fit.rate).or_else(observed);
         if let Some(rate) = rate.filter(|_| rate != self.rate) {

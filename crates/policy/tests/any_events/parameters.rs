@@ -55,8 +55,9 @@ pub(crate) fn casc() -> impl Strategy<Value = casc::Parameters> {
 }
 
 pub(crate) fn cache_fair() -> impl Strategy<Value = cache_fair::Parameters> {
-    (any::<[u64; 4]>(), prop::array::uniform4(numbers()), prop::array::uniform2(spans())).prop_map(
-        |(long, n, [reconnaissance_limit, shortest_point])| cache_fair::Parameters {
+    let spans = prop::array::uniform2(spans());
+    (any::<[u64; 4]>(), any::<bool>(), prop::array::uniform4(numbers()), spans).prop_map(
+        |(long, extrapolates, n, [reconnaissance_limit, shortest_point])| cache_fair::Parameters {
             data_points: n[0],
             // Of a length that is reached.
             reconnaissance: long[0] >> 32,
@@ -64,6 +65,7 @@ pub(crate) fn cache_fair() -> impl Strategy<Value = cache_fair::Parameters> {
             repetition: long[2] >> 32,
             reconnaissance_limit,
             shortest_point,
+            extrapolates,
             penalty_limit: n[1],
             phase_change: n[2],
             least_ideal_cpi: Q32::from_raw(long[3]),

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fairways_chip::{Account, Chip, ChipError};
-use fairways_core::{Machine, Q32, Time, WayMask};
+use fairways_core::{Machine, Time, WayMask};
 use fairways_policy::cache_fair::{Point, fair_miss_rate};
 use fairways_policy::regression::least_squares;
 use rayon::prelude::*;
 
 use super::Setting;
-use super::setup::{TABLE_2, chip};
+use super::setup::{TABLE_2, chip, q32};
 use crate::paper::Findings;
 use crate::paper::turns::{job, mean, median, solaris};
 
@@ -70,14 +70,20 @@ pub(super) fn run(
     let fair = |program: usize| {
         let (mut points, mut actual) = (Vec::new(), Vec::new());
         for (&(one, other), (shared, divided)) in pairs.iter().zip(&found) {
-            let (own, beside) = match program {
-                program if program == one => (0, 1),
-                program if program == other => (1, 0),
+            let (own, beside, group) = match program {
+                program if program == one => (0, 1, other),
+                program if program == other => (1, 0, one),
                 _ => continue,
             };
             let (memory_stalls, store_buffer_stalls) = (None, None);
             let (own_rate, others) = (q32(shared[own]), q32(shared[beside]));
-            points.push(Point { own: own_rate, others, memory_stalls, store_buffer_stalls });
+            points.push(Point {
+                own: own_rate,
+                others,
+                group: group as u64,
+                memory_stalls,
+                store_buffer_stalls,
+            });
             actual.push(divided[own]);
         }
         let estimated = fair_miss_rate(&points, 1);
@@ -114,6 +120,9 @@ pub(super) fn findings(pairs: &[Fair], findings: &mut Findings) {
         };
         beside("estimated", fair.estimated.and_then(per_kilo));
         beside("actual", per_kilo(fair.actual));
+        let case = format!("{}, estimated over actual", fair.name);
+        let off = fair.estimated.map(|rate| 100.0 * (rate / fair.actual - 1.0));
+        findings.add_beside(item, &case, "percent more", off);
     }
 }
 
@@ -138,13 +147,4 @@ pub(super) fn steps() -> &'static str {
         taken.get()
     };
     if (taken(10), taken(20)) == (10, 20) { "O(N)" } else { "more" }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rates are between 0 and 1"
-)]
-fn q32(rate: f64) -> Q32 {
-    Q32::from_raw((rate * (1u64 << 32) as f64) as u64)
 }

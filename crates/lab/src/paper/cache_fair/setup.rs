@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings, preset};
-use fairways_core::{AppId, Policy, ThreadId, Time, WayMask, Wish};
+use fairways_core::{AppId, Policy, Q32, ThreadId, Time, WayMask, Wish};
 use fairways_policy::cache_fair::{CacheFair, Parameters};
 
 use super::Setting;
@@ -37,11 +37,13 @@ pub(super) const SEGMENT: u64 = 100_000_000;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How the threads are scheduled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Under {
     /// Fixed priorities.
     Conventional,
     CacheFair(Parameters),
+    /// Cache-fair that knows the fair miss rates, misses per cycle, by the place in [`TABLE_2`].
+    Knowing(Parameters, [f64; TABLE_2.len()]),
     /// Fixed priorities, and half of the ways for each core (§5.5).
     Partitioned,
 }
@@ -51,8 +53,6 @@ pub(super) enum Under {
 pub(super) struct Run {
     pub(super) schedule: [&'static str; THREADS],
     pub(super) under: Under,
-    /// Which of the co-runners is best-effort, from 1 on; the last by default (decision cache-fair 8).
-    pub(super) best_effort: usize,
     pub(super) unlimited: bool,
     /// Among several that differ in when threads come and where their pages are.
     pub(super) number: u64,
@@ -100,12 +100,13 @@ impl Run {
         let (principal, fast, _) = TABLE_2[0];
         let schedule = [principal, fast[0], fast[1], fast[2]];
         let under = Under::Conventional;
-        Self { schedule, under, best_effort: THREADS - 1, unlimited: false, number: 0 }
+        Self { schedule, under, unlimited: false, number: 0 }
     }
 
     pub(super) fn jobs(self, times: Vec<Time>) -> impl Iterator<Item = Job> {
         self.schedule.into_iter().zip(times).enumerate().map(move |(thread, (name, at))| Job {
-            wish: Wish { best_effort: thread == self.best_effort, ..Wish::default() },
+            // Decision cache-fair 8: the last is the best-effort one.
+            wish: Wish { best_effort: thread == THREADS - 1, ..Wish::default() },
             ..job(name, at)
         })
     }
@@ -118,7 +119,7 @@ impl Run {
         let settings =
             Settings { time_scale, scheduler: Some(TURNS), ..solaris(chip(self.unlimited), seed) };
         let times = arrivals(seed, THREADS, TURNS.quantum);
-        let jobs = self.jobs(times);
+        let jobs = self.jobs(times.clone());
         let mut chip = Chip::new(settings, jobs)?;
         if self.under == Under::Partitioned {
             let ways = settings.chip.llc.ways.get();
@@ -126,9 +127,22 @@ impl Run {
                 (WayMask::span(0, ways / 2), WayMask::span(ways / 2, ways - ways / 2));
             chip.fill_by_cpu(vec![low, high]);
         }
-        match self.under {
-            Under::CacheFair(parameters) => {
-                let mut policy = CacheFair::new(parameters);
+        let policy = match self.under {
+            Under::CacheFair(parameters) => Some(CacheFair::new(parameters)),
+            Under::Knowing(parameters, rates) => {
+                // Programs have numbers in the order in which they come.
+                let number = |thread: usize| {
+                    let before = times.iter().filter(|time| **time < times[thread]).count();
+                    AppId(u32::try_from(before).unwrap_or(u32::MAX))
+                };
+                let rate = |thread: usize| q32(rates[place(self.schedule[thread])]);
+                let known = (0..THREADS).map(|thread| (number(thread), rate(thread)));
+                Some(CacheFair::knowing(parameters, known))
+            }
+            Under::Conventional | Under::Partitioned => None,
+        };
+        match policy {
+            Some(mut policy) => {
                 let mut principal = None;
                 run(&mut chip, &mut policy, end(Duration::ZERO), |_, _, chip, policy| {
                     let apps = (0..).map(AppId).take(THREADS);
@@ -145,7 +159,7 @@ impl Run {
                 let fair_rate = rate.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64);
                 Ok(Fared { fair_rate, ..segment(&mut chip, &mut policy, time_scale) })
             }
-            Under::Conventional | Under::Partitioned => {
+            None => {
                 let before = SEGMENT / u64::from(time_scale);
                 chip.stop_at_instructions(0, Some(before));
                 pass(&mut chip, &mut Nobody, end(Duration::ZERO));
@@ -153,6 +167,21 @@ impl Run {
             }
         }
     }
+}
+
+/// A program's place in [`TABLE_2`].
+pub(super) fn place(name: &str) -> usize {
+    TABLE_2.iter().position(|(principal, ..)| *principal == name).unwrap_or(0)
+}
+
+/// A rate between 0 and 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rates are between 0 and 1"
+)]
+pub(super) fn q32(rate: f64) -> Q32 {
+    Q32::from_raw((rate * (1u64 << 32) as f64) as u64)
 }
 
 fn end(after: Duration) -> Time {

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use crate::cache_fair::recon::Fit;
 use crate::cache_fair::{
     MOST_STALLS, Point, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi, memory_stalls,
+    observed_range,
 };
 use crate::regression::Line;
 
@@ -20,6 +21,7 @@ fn points(of: &[(u64, u64)]) -> Vec<Point> {
     let point = |&(others, own)| Point {
         own: rate(own),
         others: rate(others),
+        group: others,
         memory_stalls: None,
         store_buffer_stalls: None,
     };
@@ -131,26 +133,70 @@ fn a_point_is_a_thread_against_all_its_co_runners() {
     assert_eq!(Point::of(&together, ThreadId::first_of(AppId(1))), None);
 }
 
+/// Decision 15: a line holds where the points are.
+#[test]
+fn decision_15_a_fair_miss_rate_lies_within_what_was_observed() {
+    let beside = |group, others, own: u64| Point {
+        own: rate(own),
+        others: rate(others),
+        group,
+        memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
+        store_buffer_stalls: None,
+    };
+    // own = others / 2 + 1000: 2000 beside its like, and 1500 at most was observed.
+    let light = [beside(1, 600, 1400), beside(1, 400, 1100), beside(2, 1000, 1500)].into();
+    let fit = |points, extrapolates| Fit::of(points, 1, extrapolates).unwrap().rate;
+    assert_eq!(observed_range(&light), Some((rate(1250), rate(1500))));
+    assert!(fit(&light, true) > rate(1600));
+    assert_eq!(fit(&light, false), rate(1500));
+    let heavy = [beside(1, 3000, 2500), beside(2, 4000, 3000)].into();
+    close(fit(&heavy, true), rate(2000), 4);
+    assert_eq!(fit(&heavy, false), rate(2500));
+    // Beside one group only there is nothing to tell: it is what it was.
+    let same = [beside(1, 1000, 1500), beside(1, 3000, 2500)].into();
+    assert_eq!(fit(&same, false), rate(2000));
+    // Between those that were observed both are the same.
+    let around = [beside(1, 1000, 1500), beside(2, 3000, 2500)].into();
+    assert_eq!(fit(&around, false), fit(&around, true));
+}
+
+/// The order in which a group's threads are listed does not matter.
+#[test]
+fn a_group_is_its_threads() {
+    let thread = ThreadId::first_of(AppId(0));
+    let point = |numbers: [u32; 3]| {
+        let threads = numbers.map(|number| ran(number, 1000, Some(1))).into();
+        let together =
+            Together { threads, group: Counters::default(), window: core::time::Duration::ZERO };
+        Point::of(&together, thread).unwrap().group
+    };
+    assert_eq!(point([0, 1, 2]), point([2, 0, 1]));
+    assert_ne!(point([0, 1, 2]), point([0, 1, 3]));
+    assert_ne!(point([0, 1, 2]), point([0, 3, 2]));
+}
+
 /// Where a thread's own rate never differs, that is the fair one, with the stalls that it had on the mean.
 #[test]
 fn who_is_never_harmed_is_always_fair() {
     let same = |others, stalls| Point {
         own: rate(400),
         others: rate(others),
+        group: others,
         memory_stalls: Some(Q32::ratio(stalls, 100)),
         store_buffer_stalls: None,
     };
-    let fit = Fit::of(&[same(1000, 3), same(2000, 5)].into(), 1).unwrap();
+    let fit = Fit::of(&[same(1000, 3), same(2000, 5)].into(), 1, true).unwrap();
     assert_eq!((fit.rate, fit.store_buffer_stalls), (rate(400), None));
     close(fit.memory_stalls, Q32::ratio(4, 100), 2);
     // Otherwise they are on a line: of 100 cycles a miss.
     let on_line = |own: u64, others| Point {
         own: rate(own),
         others: rate(others),
+        group: others,
         memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
         store_buffer_stalls: Some(Q32::ratio(own * 50, 1_000_000)),
     };
-    let fit = Fit::of(&[on_line(1500, 1000), on_line(2500, 3000)].into(), 1).unwrap();
+    let fit = Fit::of(&[on_line(1500, 1000), on_line(2500, 3000)].into(), 1, true).unwrap();
     close(fit.memory_stalls, Q32::ratio(20, 100), 1000);
     close(fit.store_buffer_stalls.unwrap(), Q32::ratio(10, 100), 1000);
 }

@@ -5,6 +5,7 @@ use crate::cache_fair::Parameters;
 
 /// The bound on best-effort threads is ours; without it, the published form.
 pub(super) const PUBLISHED: Parameters = Parameters {
+    extrapolates: true,
     penalty_limit: 0,
     phase_change: 25,
     data_points: 10,
