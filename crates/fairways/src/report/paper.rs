@@ -119,6 +119,7 @@ pub(super) fn section(results: Results) -> Result<Section, String> {
     }
     let all: Vec<&Row> = rows.iter().collect();
     blocks.push(Block::Table(table("Every row", &all)));
+    blocks.extend(by_seed(&rows).map(Block::Table));
     Ok(Section {
         heading: format!("The paper {paper}, repeated"),
         kind: format!("fairways paper {paper}"),
@@ -127,6 +128,25 @@ pub(super) fn section(results: Results) -> Result<Section, String> {
         parts: vec![Part { blocks, ..Part::default() }],
         ..Section::default()
     })
+}
+
+/// What was measured with several seeds; `None` if nothing was.
+fn by_seed(rows: &[Row]) -> Option<Table> {
+    let most = rows.iter().map(|row| row.by_seed.len()).max().filter(|most| *most > 0)?;
+    let mut columns = vec![Column::words("claim"), Column::prose("of what")];
+    columns.extend((1..=most).map(|seed| Column::numbers(&format!("seed {seed}"), "")));
+    columns.push(Column::words("within the band"));
+    let row = |row: &Row| {
+        let mut cells = vec![Cell::words(&row.item), Cell::words(&row.case)];
+        cells.extend((0..most).map(|seed| Cell::short(row.by_seed.get(seed).copied())));
+        cells.push(match row.seeds_in_band {
+            Some(within) => Cell::words(format!("{within} of {}", row.by_seed.len())),
+            None => Cell::nothing(),
+        });
+        cells
+    };
+    let rows = rows.iter().filter(|row| !row.by_seed.is_empty()).map(row).collect();
+    Some(Table { caption: "With one seed each".into(), columns, rows, folded: true })
 }
 
 fn table(caption: &str, rows: &[&Row]) -> Table {
@@ -139,7 +159,6 @@ fn table(caption: &str, rows: &[&Row]) -> Table {
         Column::numbers("to", ""),
         Column::words("beside the band"),
         Column::words("within"),
-        Column::words("with one seed each"),
         Column::words("unit"),
         Column::words("held to"),
         Column::words("counts as"),
@@ -154,10 +173,6 @@ fn table(caption: &str, rows: &[&Row]) -> Table {
             Value::cell(row.high.as_ref()),
             place(row).map_or_else(Cell::nothing, Cell::beside_band),
             Cell::holds(row.in_band),
-            match row.seeds_in_band {
-                Some(within) => Cell::words(format!("{within} of {}", row.by_seed.len())),
-                None => Cell::nothing(),
-            },
             Cell::words(&row.unit),
             Cell::words(row.kind.said()),
             Cell::words(row.counts_as.name()),
