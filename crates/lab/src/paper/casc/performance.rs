@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use fairways_chip::ChipError;
+use fairways_chip::{Account, ChipError};
 use fairways_policy::casc::{Measurement, Parameters};
 use rayon::prelude::*;
 
@@ -99,6 +99,18 @@ impl Size {
     /// Instructions per second, likewise.
     pub(super) fn throughputs(&self) -> (f64, f64) {
         self.of(Stretch::throughput)
+    }
+
+    /// The share of all CPU time that a program's threads had, percent, likewise: who is kept from most CPUs starves.
+    fn shares(&self, program: usize) -> (f64, f64) {
+        let share = |stretch: &Stretch| {
+            let its = stretch.each.iter().skip(program).step_by(self.programs.len());
+            100.0 * its.map(Account::cycles).sum::<f64>()
+                / stretch.each.iter().map(Account::cycles).sum::<f64>()
+        };
+        let stock: Vec<f64> = self.stock.iter().map(share).collect();
+        let casc: Vec<f64> = self.casc.iter().map(|fared| share(&fared.stretch)).collect();
+        (mean(&stock), mean(&casc))
     }
 
     /// What was found out of the threads in the first run, and what became of it.
@@ -197,6 +209,13 @@ impl Performance {
             beside(format!("{kb} KB, CASC"), "misses/100 refs", rates.1);
             beside(format!("{kb} KB, miss-rate reduction"), "percent", size.reduction());
             beside(format!("{kb} KB, throughput gain"), "percent", size.gain());
+            for (program, name) in size.programs.iter().enumerate() {
+                let (stock, casc) = size.shares(program);
+                let case = format!("{kb} KB, CPU time of {name} ({}), default", program + 1);
+                findings.add_beside(item, &case, "percent of all", Some(stock));
+                let case = format!("{kb} KB, CPU time of {name} ({}), CASC", program + 1);
+                findings.add_beside(item, &case, "percent of all", Some(casc));
+            }
             size.scores(item, findings);
         }
         let double = self.sizes[SIZES.len()].miss_rates().0;
