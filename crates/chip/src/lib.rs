@@ -58,4 +58,4 @@ pub use pages::{PageSize, Placement, lines_per_set};
 pub use pause::Pause;
 pub use profiler::Profiler;
 pub use program::Program;
-pub use settings::{Scheduling, Settings};
+pub use settings::{Scheduling, SchedulingClass, Settings};

@@ -19,9 +19,9 @@ use crate::job::{Job, Length, Then};
 use crate::pause::Pause;
 use crate::program::LINE;
 use crate::run::{TURN, Uncore};
-use crate::scheduler::{Priority, Scheduler, Thread};
+use crate::scheduler::{Level, Priority, Scheduler, Thread};
 use crate::service::{Histogram, Serving, histogram};
-use crate::settings::Settings;
+use crate::settings::{SchedulingClass, Settings};
 
 /// A chip on which programs run; the crate's documentation says how it behaves.
 pub struct Chip {
@@ -150,7 +150,11 @@ impl Chip {
                 banks: chip.banks as usize - 1,
             },
             pipelines: vec![0; chip.cores as usize],
-            scheduler: settings.scheduler.map(|_| Scheduler::new(chip.cpus() as usize)),
+            scheduler: settings.scheduler.map(|scheduling| {
+                let is_time_sharing = scheduling.class == SchedulingClass::TimeSharing;
+                let next_second = is_time_sharing.then(|| Self::first_second(time_scale));
+                Scheduler::new(chip.cpus() as usize, next_second)
+            }),
             fill_by_cpu: Vec::new(),
             turn: Duration::from_nanos(turn_nanos),
             settings,
@@ -387,6 +391,10 @@ impl Chip {
         let (is_told, mut thread) = (!system, Thread::NEW);
         if *system {
             thread.priority = Priority::System;
+        }
+        let class = self.settings.scheduler.map(|scheduling| scheduling.class);
+        if class == Some(SchedulingClass::TimeSharing) {
+            thread.level = Level::FIRST;
         }
         let all = Fill::new(WayMask::full(self.settings.chip.llc.ways));
         let now = self.clock(self.now);

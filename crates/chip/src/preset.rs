@@ -158,7 +158,7 @@ pub struct PresetError {
 /// Known are `cores`, `threads` of each, `mhz`, `sets`, `ways` and `banks` of the last-level cache, `l1`, `l1i` and
 /// `l2` as KB and ways (`l2=256/8`, `l2=none`), `stores` (`back`, or `through/8` by a buffer of eight), `latency` of
 /// L2, last-level cache and memory in cycles (`latency=12/47/219`), `mbps` (or `unlimited`), `inclusive` (`true`,
-/// `false`) and `replacement` (`lru`, `bit-plru`).
+/// `false`) and `replacement` (`lru`, `bit-plru`, `nru`).
 ///
 /// # Errors
 /// If there is no such preset, or there can be no such chip: [`PresetError`].
@@ -238,7 +238,8 @@ fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
             chip.replacement = match value {
                 "lru" => Replacement::Lru,
                 "bit-plru" => Replacement::BitPlru,
-                _ => return Err(format!("{part}: expected lru or bit-plru, found {value:?}")),
+                "nru" => Replacement::Nru,
+                _ => return Err(format!("{part}: expected lru, bit-plru or nru, found {value:?}")),
             };
         }
         _ => {
@@ -299,7 +300,7 @@ mod tests {
             ("t1:mbps=0", "more than 0 MB/s"),
             ("t1:mbps=inf", "a number or unlimited"),
             ("t1:inclusive=perhaps", "true or false"),
-            ("t1:replacement=fifo", "lru or bit-plru"),
+            ("t1:replacement=fifo", "lru, bit-plru or nru"),
             ("t1:colour=red", "found \"colour=red\""),
         ] {
             let error = parse(text).expect_err(text).to_string();

@@ -45,7 +45,8 @@ impl Settings {
 /// How an operating system lets threads take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduling {
-    /// How long a thread stays on a CPU when another waits; more than nothing.
+    /// How long a thread stays on a CPU when another waits, and the longest that it does in the
+    /// time-sharing class; more than nothing.
     pub quantum: Duration,
     /// How far apart clock ticks are, at which turns end; more than nothing.
     pub tick: Duration,
@@ -53,11 +54,41 @@ pub struct Scheduling {
     /// millisecond before all others: so that programs do not take turns like clockwork, and run beside
     /// everybody in time. Policies are not told of it.
     pub system: bool,
+    /// Which of them runs first, and for how long.
+    pub class: SchedulingClass,
+}
+
+/// The scheduling classes that Solaris has, as far as they are simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchedulingClass {
+    /// All threads have the same priority, and take turns of a quantum (`priocntl`'s FX).
+    FixedPriority,
+    /// A feedback queue (`priocntl`'s TS; `ts_dptbl(4)`). A thread that uses up its quantum falls to
+    /// a lower level, whose quantum is longer. Each second, threads that wait rise. A turn that a
+    /// policy ordered is as long as it ordered; all others are reported as turns of the longest
+    /// quantum, however short they were planned.
+    TimeSharing,
+}
+
+impl SchedulingClass {
+    /// Its name on the command line and in journals.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FixedPriority => "fixed-priority",
+            Self::TimeSharing => "time-sharing",
+        }
+    }
 }
 
 impl Default for Scheduling {
     /// Solaris 10: threads that never sleep get 200 ms at a time (`ts_dptbl(4)`), at ticks of 10 ms.
     fn default() -> Self {
-        Self { quantum: Duration::from_millis(200), tick: Duration::from_millis(10), system: true }
+        Self {
+            quantum: Duration::from_millis(200),
+            tick: Duration::from_millis(10),
+            system: true,
+            class: SchedulingClass::FixedPriority,
+        }
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Pattern};
 use fairways_chip::service::{Requests, Sizes};
-use fairways_chip::{Chip, Job, Program, Replacement, Scheduling, Settings, Stores, preset};
+use fairways_chip::{
+    Chip, Job, Program, Replacement, Scheduling, SchedulingClass, Settings, Stores, preset,
+};
 use fairways_conformance::{Kind, Program as Asked, Scale, Subject, check_all};
 use fairways_core::{Llc, Machine, Ways};
 
@@ -86,10 +88,17 @@ fn with_a_scheduler() {
     let scheduling = Scheduling {
         quantum: Duration::from_micros(10),
         tick: Duration::from_micros(1),
-        system: false,
+        ..Scheduling::default()
     };
-    for (cores, threads, system) in [(1, 1, false), (2, 4, true), (10, 1, false)] {
-        settings.scheduler = Some(Scheduling { system, ..scheduling });
+    use SchedulingClass::{FixedPriority, TimeSharing};
+    for (cores, threads, system, class) in [
+        (1, 1, false, FixedPriority),
+        (2, 4, true, FixedPriority),
+        (10, 1, false, FixedPriority),
+        (1, 1, false, TimeSharing),
+        (2, 4, true, TimeSharing),
+    ] {
+        settings.scheduler = Some(Scheduling { system, class, ..scheduling });
         (settings.chip.cores, settings.chip.threads) = (cores, threads);
         check_all(&Executing(settings));
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
 use fairways_chip::{
-    Chip, ChipError, Geometry, Job, Length, Phase, Program, Scheduling, Settings, Stores, preset,
+    Chip, ChipError, Geometry, Job, Length, Phase, Program, Scheduling, SchedulingClass, Settings,
+    Stores, preset,
 };
 use fairways_core::{
     Action, AppId, Event, Every, Machine, Q32, Slice, ThreadId, Time, Together, WayMask,
@@ -18,7 +19,8 @@ const MS: Duration = Duration::from_millis(1);
 /// A chip of so many single-threaded cores that take turns of 2 ms, at ticks of 0.1 ms.
 fn settings(cpus: u32) -> Settings {
     let chip = Geometry { cores: cpus, threads: 1, ..preset::preset("t1").unwrap() };
-    let scheduling = Scheduling { quantum: 2 * MS, tick: MS / 10, system: false };
+    let scheduling =
+        Scheduling { quantum: 2 * MS, tick: MS / 10, system: false, ..Scheduling::default() };
     Settings { scheduler: Some(scheduling), ..Settings::new(chip) }
 }
 
@@ -85,6 +87,68 @@ fn equals_get_equal_shares_wherever_they_wait() {
             assert!((share / fair - 1.0).abs() < 0.02, "{cpus} CPUs, {threads}: {share}");
         }
     }
+}
+
+/// Solaris' time-sharing class.
+fn time_sharing(cpus: u32, system: bool) -> Settings {
+    let class = SchedulingClass::TimeSharing;
+    let scheduling = Scheduling { class, system, ..Scheduling::default() };
+    Settings { scheduler: Some(scheduling), time_scale: 100, ..settings(cpus) }
+}
+
+/// By the table of `ts_dptbl(4)`: lower levels have longer turns. A thread that waits when a second
+/// begins rises and takes the place of a lower one, which later uses what is left of its turn.
+#[test]
+fn time_sharing_is_a_feedback_queue() {
+    let mut turns = Vec::new();
+    run(time_sharing(1, false), vec![busy(), busy()], 1610 * MS, |_, event, _| {
+        if let Event::QuantumGiven(slice) = event {
+            let ms = |time: Duration| time.as_millis();
+            assert_eq!(slice.ordered, 200 * MS);
+            turns.push((slice.thread.app.0, ms(slice.ran)));
+        }
+    });
+    let falling = [(0, 120), (1, 120), (0, 160), (1, 160), (0, 200), (1, 200), (0, 40)];
+    let raised = [(1, 40), (1, 40), (1, 80), (1, 120), (1, 160)];
+    assert_eq!(turns, [&falling[..], &raised, &[(0, 160)]].concat());
+}
+
+#[test]
+fn in_time_sharing_nobody_starves_and_shares_differ() {
+    let span = Duration::from_secs(4);
+    let chip = run(time_sharing(8, true), vec![busy(); 18], span, |_, _, _| {});
+    let shares = shares(&chip, 18, span / 100);
+    let all: f64 = shares.iter().sum();
+    assert!((7.9..=8.0).contains(&all), "{all}");
+    assert!(shares.iter().all(|share| (0.2..0.8).contains(share)), "{shares:?}");
+    // A thread that an order is for has that turn, whatever its level.
+    let mut ran = Vec::new();
+    run(time_sharing(1, false), vec![busy(), busy()], 400 * MS, |_, event, chip| match event {
+        Event::Started { app, .. } if app.0 == 0 => {
+            chip.carry_out(Action::Quantum { thread: thread(0), time: 50 * MS, reason: "a test" })
+        }
+        Event::QuantumGiven(slice) => ran.push(slice.ran),
+        _ => {}
+    });
+    assert_eq!(ran[..2], [50 * MS, 120 * MS]);
+}
+
+/// One that sleeps comes back to a higher level than one that only runs, and takes its place.
+#[test]
+fn in_time_sharing_those_that_sleep_come_first() {
+    let nap = |span| Phase { program: None, length: Some(Length::Time(span)) };
+    let work = |span| Phase { length: Some(Length::Time(span)), ..busy().phases[0].clone() };
+    let sleeper = Job { phases: vec![nap(95 * MS), work(5 * MS)], ..busy() };
+    let span = Duration::from_secs(2);
+    let mut slept = Vec::new();
+    run(time_sharing(1, false), vec![busy(), sleeper], span, |_, event, _| {
+        if let Event::QuantumGiven(slice) = event {
+            slept.extend((slice.thread == thread(1)).then_some(slice.ran));
+        }
+    });
+    // It has its five milliseconds whenever it wakes, to a tick.
+    assert!(slept.len() >= 19, "{slept:?}");
+    assert!(slept.iter().all(|ran| *ran >= 4 * MS && *ran <= 15 * MS), "{slept:?}");
 }
 
 /// What a policy orders is what a thread gets: a share of CPU time, on its own CPU and everywhere.
@@ -430,7 +494,8 @@ fn misses() -> Job {
 fn cpu_time_is_given_once() {
     for (cpus, quantum) in [(1, 100), (2, 300), (3, 2000)] {
         let quantum = Duration::from_nanos(quantum);
-        let scheduling = Scheduling { quantum, tick: quantum / 10, system: false };
+        let scheduling =
+            Scheduling { quantum, tick: quantum / 10, system: false, ..Scheduling::default() };
         let settings = Settings { scheduler: Some(scheduling), ..settings(cpus) };
         let span = MS / 4;
         let mut told = 0;
@@ -521,7 +586,7 @@ fn what_cannot_take_turns_is_refused() {
     let with_system = Settings { scheduler: Some(with_system), ..settings(2) };
     let many = Chip::new(with_system, vec![busy(); 63]).err().unwrap();
     assert_eq!(many.to_string(), "expected at most 62 programs, found 63");
-    let none = Scheduling { quantum: Duration::ZERO, tick: MS, system: true };
+    let none = Scheduling { quantum: Duration::ZERO, ..Scheduling::default() };
     let none = Settings { scheduler: Some(none), ..settings(2) };
     assert_eq!(Chip::new(none, vec![busy()]).err().unwrap(), ChipError::Span("quantum"));
     let alone = Settings { scheduler: None, ..settings(2) };

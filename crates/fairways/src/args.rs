@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use chip::machine;
-pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement};
+pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement, SchedulingClass};
 pub(crate) use daemon::{Explain, HostFlags, Restore, Status};
 pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
 pub(crate) use host::{AskedOfConfig, Config, Doctor, Export, Format};

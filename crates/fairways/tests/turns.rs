@@ -52,7 +52,28 @@ fn casc_measures_and_confines_and_can_be_replayed() {
     let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert_eq!(header["machine"]["cpus"], 8);
     assert_eq!(header["machine"]["quantum"], 200_000_000);
+    assert_eq!(header["machine"]["scheduling_class"], "fixed-priority");
     assert!(report == stdout(&CASC), "the same input gives the same bytes");
+}
+
+#[test]
+fn a_scheduling_class_is_for_programs_that_take_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal");
+    let args = "run --machine chip:t1:cores=1:threads=1 --time-scale 0.01 --duration 2s \
+                --policy stock --scheduling-class time-sharing";
+    let with = |programs: &str| {
+        let journal = ["--journal", journal.to_str().unwrap(), "--programs", programs];
+        fairways(&[&args.split_whitespace().collect::<Vec<_>>()[..], &journal].concat())
+    };
+    let refused = with("lookbusy").code(2);
+    let error = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    let expected = "--scheduling-class: expected --quantum, or more programs than CPUs";
+    assert_eq!(error, format!("fairways: {expected}\n"));
+    with("lookbusy,lookbusy").success();
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(header["machine"]["scheduling_class"], "time-sharing");
 }
 
 #[test]

@@ -16,7 +16,8 @@ const MS: Duration = Duration::from_millis(1);
 /// A chip on which these programs take turns, so many times as fast as the policy is told.
 fn chip(name: &str, quantum: Duration, time_scale: u32, jobs: Vec<Job>) -> Chip {
     let chip = preset::preset(name).unwrap();
-    let scheduling = Scheduling { quantum, tick: quantum / 20, system: false };
+    let scheduling =
+        Scheduling { quantum, tick: quantum / 20, system: false, ..Scheduling::default() };
     let settings = Settings {
         time_scale,
         scheduler: Some(scheduling),

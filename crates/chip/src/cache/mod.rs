@@ -23,4 +23,9 @@ pub enum Replacement {
     /// One that was not used since all others were (bit-PLRU, also called MRU): a bit a line, set when
     /// it is used; when all are set, all others are cleared.
     BitPlru,
+    /// Not recently used, as in the L2 of the UltraSPARC T1 and T2: the bits of bit-PLRU, but the
+    /// search for a way begins at a pointer. All sets share the pointer, and it moves on by one way
+    /// whenever a line is brought in (Kedzierski, Moreto, Cazorla and Valero, Adapting cache
+    /// partitioning algorithms to pseudo-LRU replacement policies, IPDPS 2010, on NRU).
+    Nru,
 }

@@ -38,7 +38,7 @@ impl Fill {
 struct Set<const N: usize> {
     lines: [Tag; N],
     /// [`Replacement::Lru`]: how many lines were used since, of each; a line that is none is the oldest.
-    /// [`Replacement::BitPlru`]: whether it was used.
+    /// [`Replacement::BitPlru`] and [`Replacement::Nru`]: whether it was used.
     ages: [u8; N],
 }
 
@@ -73,6 +73,8 @@ pub(crate) struct Shared {
     sets: Sets,
     ways: usize,
     replacement: Replacement,
+    /// [`Replacement::Nru`]: the way at which the search for a victim begins. Otherwise 0.
+    pointer: usize,
     /// Once somebody asks for it.
     marks: Option<Box<Marks>>,
 }
@@ -84,8 +86,8 @@ fn first_ages<const N: usize>(ways: usize, replacement: Replacement) -> [u8; N] 
         Replacement::Lru if way < ways => u8::try_from(way).unwrap_or(u8::MAX),
         Replacement::Lru => u8::MAX,
         // ... and as good as used, but never cleared.
-        Replacement::BitPlru if way < ways => 0,
-        Replacement::BitPlru => 2,
+        Replacement::BitPlru | Replacement::Nru if way < ways => 0,
+        Replacement::BitPlru | Replacement::Nru => 2,
     };
     core::array::from_fn(age)
 }
@@ -114,7 +116,7 @@ impl<const N: usize> Set<N> {
                 }
                 self.ages[way] = 0;
             }
-            Replacement::BitPlru => {
+            Replacement::BitPlru | Replacement::Nru => {
                 self.ages[way] = 1;
                 if self.ages.iter().all(|&used| used > 0) {
                     for used in &mut self.ages {
@@ -126,8 +128,9 @@ impl<const N: usize> Set<N> {
         }
     }
 
-    /// The way of `fill` whose line makes room.
-    fn victim(&self, fill: &Fill, replacement: Replacement) -> usize {
+    /// The way of `fill` whose line makes room. Where lines have no age, the search begins at the
+    /// way `first`.
+    fn victim(&self, fill: &Fill, replacement: Replacement, first: usize) -> usize {
         let fill = &fill.ways[..N];
         match replacement {
             Replacement::Lru => {
@@ -138,8 +141,8 @@ impl<const N: usize> Set<N> {
                 let is_oldest = |(age, fill): (&u8, &u8)| age.wrapping_add(1) & fill == oldest;
                 self.ages.iter().zip(fill).position(is_oldest).unwrap_or(0)
             }
-            Replacement::BitPlru => {
-                let allowed = || (0..N).filter(|&way| fill[way] != 0);
+            Replacement::BitPlru | Replacement::Nru => {
+                let allowed = || (first..N).chain(0..first).filter(|&way| fill[way] != 0);
                 let free = allowed().find(|&way| self.lines[way] == NONE);
                 let unused = || allowed().find(|&way| self.ages[way] == 0);
                 free.or_else(unused).or_else(|| allowed().next()).unwrap_or(0)
@@ -148,13 +151,19 @@ impl<const N: usize> Set<N> {
     }
 
     /// Where a line was brought in, and what made room for it; `None` if it is there.
-    fn access(&mut self, line: Tag, fill: &Fill, replacement: Replacement) -> Option<(usize, Tag)> {
+    fn access(
+        &mut self,
+        line: Tag,
+        fill: &Fill,
+        replacement: Replacement,
+        first: usize,
+    ) -> Option<(usize, Tag)> {
         if let Some(way) = self.find(line) {
             self.lines[way] |= line & DIRTY;
             self.touch(way, replacement);
             return None;
         }
-        let way = self.victim(fill, replacement);
+        let way = self.victim(fill, replacement, first);
         let evicted = core::mem::replace(&mut self.lines[way], line);
         self.touch(way, replacement);
         Some((way, evicted))
@@ -175,7 +184,7 @@ impl<const N: usize> Set<N> {
                     }
                     self.ages[way] = u8::try_from(ways - 1).unwrap_or(u8::MAX);
                 }
-                Replacement::BitPlru => self.ages[way] = 0,
+                Replacement::BitPlru | Replacement::Nru => self.ages[way] = 0,
             }
         }
     }
@@ -200,15 +209,18 @@ impl Shared {
             17..=24 => Sets::UpTo24(Set::all(sets, ways, replacement)),
             _ => Sets::UpTo32(Set::all(sets, ways, replacement)),
         };
-        Self { sets, ways, replacement, marks: None }
+        Self { sets, ways, replacement, pointer: 0, marks: None }
     }
 
     /// Uses a line, which is brought in if it is not there, in a way of `fill`: then, the line that made
     /// room.
     pub(crate) fn access(&mut self, set: usize, line: Tag, fill: &Fill) -> Option<Tag> {
-        let replacement = self.replacement;
+        let (replacement, pointer) = (self.replacement, self.pointer);
         let (way, evicted) =
-            of_any_size!(&mut self.sets, all => all[set].access(line, fill, replacement))?;
+            of_any_size!(&mut self.sets, all => all[set].access(line, fill, replacement, pointer))?;
+        if replacement == Replacement::Nru {
+            self.pointer = (pointer + 1) % self.ways;
+        }
         if let Some(marks) = &mut self.marks {
             marks.fill(set * self.ways + way, fill.mark, evicted != NONE);
         }
@@ -293,7 +305,7 @@ mod tests {
             line: Tag,
             dirty: bool,
             mask: WayMask,
-            replacement: Replacement,
+            (replacement, pointer): (Replacement, usize),
         ) -> (bool, Option<(Tag, bool)>) {
             let hit = self.lines.iter().position(|here| here.is_some_and(|here| here.0 == line));
             let allowed = |way: &usize| mask.contains(u32::try_from(*way).unwrap());
@@ -303,8 +315,10 @@ mod tests {
                     let free = free.clone().find(|&way| self.lines[way].is_none());
                     free.unwrap_or(*self.recent.iter().rev().find(|way| allowed(way)).unwrap())
                 }
-                Replacement::BitPlru => {
-                    let ways: Vec<usize> = (0..self.lines.len()).filter(allowed).collect();
+                Replacement::BitPlru | Replacement::Nru => {
+                    let mut ways: Vec<usize> = (0..self.lines.len()).collect();
+                    ways.rotate_left(pointer);
+                    ways.retain(allowed);
                     let free = ways.iter().find(|&&way| self.lines[way].is_none());
                     let unused = ways.iter().find(|&&way| !self.used[way]);
                     *free.or(unused).unwrap_or(&ways[0])
@@ -351,13 +365,15 @@ mod tests {
         #[test]
         fn a_set_does_as_a_plain_one(
             ways in 1u32..=32,
-            plru in any::<bool>(),
+            replacement in prop::sample::select(vec![
+                Replacement::Lru, Replacement::BitPlru, Replacement::Nru,
+            ]),
             steps in prop::collection::vec(steps(), 0..600),
         ) {
-            let replacement = if plru { Replacement::BitPlru } else { Replacement::Lru };
             let mut cache = Shared::new(2, ways as usize, replacement);
             let mut naive = [Naive::new(ways as usize), Naive::new(ways as usize)];
             let mut masks = [WayMask::span(0, ways); 3];
+            let mut brought_in = 0;
             for step in steps {
                 match step {
                     Step::Use { program, line, dirty } => {
@@ -365,8 +381,11 @@ mod tests {
                         let tag = (u32::try_from(program).unwrap() << 26) | line << 1;
                         let fill = Fill::new(masks[program]);
                         let made = cache.access(set, tag | u32::from(dirty), &fill);
+                        let pointer =
+                            if replacement == Replacement::Nru { brought_in % ways as usize } else { 0 };
                         let (hit, evicted) =
-                            naive[set].access(tag, dirty, masks[program], replacement);
+                            naive[set].access(tag, dirty, masks[program], (replacement, pointer));
+                        brought_in += usize::from(!hit);
                         let evicted = evicted.map_or(NONE, |(tag, dirty)| tag | u32::from(dirty));
                         prop_assert_eq!(made, (!hit).then_some(evicted));
                         let lines = naive[set].lines.iter();

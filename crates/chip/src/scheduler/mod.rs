@@ -10,6 +10,10 @@
 //!
 //! Where one that waits may run on no CPU that is free, others make room, if they may run on one that is.
 //!
+//! In the time-sharing class ([`TimeSharing`](crate::SchedulingClass::TimeSharing)) the highest level
+//! comes first, and within a level the thread that has waited longest. A thread that waits takes the
+//! place of one of a lower level, which later uses what is left of its quantum.
+//!
 //! A raised thread takes the place of one that is not, and one of the operating system's
 //! ([`Job::system`](crate::Job::system)) that of any other. Switching costs the caches' warmth and nothing else:
 //! copies in the private caches of a core that a thread has left stay good, for nobody else writes to its lines.
@@ -17,6 +21,7 @@
 mod placing;
 mod queue;
 mod system;
+mod time_sharing;
 mod together;
 mod turns;
 
@@ -29,6 +34,7 @@ use crate::machine::Chip;
 use crate::settings::Scheduling;
 
 use queue::Queues;
+pub(crate) use time_sharing::Level;
 pub(crate) use together::Gathering;
 
 /// Who runs before whom.
@@ -45,6 +51,9 @@ pub(crate) struct Thread {
     /// The CPUs that it may run on, a bit each.
     pub(crate) allowed: u64,
     pub(crate) priority: Priority,
+    pub(crate) level: Level,
+    /// What is left of a quantum when another took its place, on the policy's clock.
+    pub(crate) left: Option<Duration>,
     /// How long its next turn is to be, on the policy's clock.
     pub(crate) ordered: Option<Duration>,
     /// Since when it waits, if it does, and how many had come to wait before.
@@ -61,12 +70,19 @@ impl Thread {
     pub(crate) const NEW: Self = Self {
         allowed: u64::MAX,
         priority: Priority::Normal,
+        level: Level::FIXED,
+        left: None,
         ordered: None,
         waits: None,
         last: None,
         turns: 0,
         over: false,
     };
+
+    /// The order in which threads get a CPU: the highest first.
+    pub(crate) fn rank(&self) -> (Priority, Level) {
+        (self.priority, self.level)
+    }
 
     pub(crate) fn may(&self, cpu: usize) -> bool {
         self.allowed >> cpu & 1 == 1
@@ -97,12 +113,14 @@ pub(crate) struct Scheduler {
     came: u64,
     /// The most turns that a thread had had when it had another, likewise.
     most_turns: u64,
+    /// When those that wait are raised next, in the time-sharing class.
+    next_second: Option<Time>,
     /// Whether something has changed since turns were last looked at.
     pub(crate) unsettled: bool,
 }
 
 impl Scheduler {
-    pub(crate) fn new(cpus: usize) -> Self {
+    pub(crate) fn new(cpus: usize, next_second: Option<Time>) -> Self {
         Self {
             turns: vec![None; cpus],
             queues: Queues::new(cpus),
@@ -110,13 +128,14 @@ impl Scheduler {
             gathering: None,
             came: 0,
             most_turns: 0,
+            next_second,
             unsettled: true,
         }
     }
 
-    /// When the first turn ends.
+    /// When the first turn ends, or those that wait are raised.
     pub(crate) fn next_end(&self) -> Option<Time> {
-        self.turns.iter().flatten().map(|turn| turn.end).min()
+        self.turns.iter().flatten().map(|turn| turn.end).chain(self.next_second).min()
     }
 
     fn is_free(&self, cpu: usize) -> bool {
@@ -125,7 +144,12 @@ impl Scheduler {
 
     /// Who is to run next on a CPU, by index.
     fn first(&self, apps: &[App], cpu: usize, turn: u64) -> Option<usize> {
-        self.queues.first(apps, cpu, self.most_turns.saturating_sub(turn))
+        // In the time-sharing class nobody counts turns: levels see to it that all have some.
+        let few = match self.next_second {
+            Some(_) => u64::MAX,
+            None => self.most_turns.saturating_sub(turn),
+        };
+        self.queues.first(apps, cpu, few)
     }
 }
 
@@ -149,6 +173,7 @@ impl Chip {
         let Some(mut scheduler) = self.scheduler.take() else { return };
         scheduler.unsettled = false;
         self.queue_up(&mut scheduler);
+        self.raise_waiting(&mut scheduler);
         for cpu in 0..scheduler.turns.len() {
             self.end_turn(&mut scheduler, cpu);
             if scheduler.is_free(cpu) {
@@ -188,6 +213,10 @@ impl Chip {
                 }
             } else if runs && app.cpu.is_none() {
                 app.thread.waits = Some((self.now, scheduler.came));
+                if scheduler.next_second.is_some() && app.thread.last.is_some() {
+                    app.thread.level = app.thread.level.slept();
+                    app.thread.left = None;
+                }
                 // One that slept, or is new, has missed nothing.
                 app.thread.turns = app.thread.turns.max(scheduler.most_turns);
                 scheduler.came += 1;

@@ -6,12 +6,12 @@ use crate::machine::Chip;
 use super::Scheduler;
 
 impl Chip {
-    /// Threads that wait take the places of others of lower priority.
+    /// Threads that wait take the places of others of lower rank.
     pub(super) fn preempt(&mut self, scheduler: &mut Scheduler) {
         loop {
-            let priority = |cpu: usize| {
+            let rank = |cpu: usize| {
                 let index = self.find(scheduler.turns[cpu]?.app)?;
-                Some(self.apps[index].thread.priority)
+                Some(self.apps[index].thread.rank())
             };
             let place = |app: &App| {
                 let may = |&cpu: &usize| app.thread.may(cpu);
@@ -20,18 +20,25 @@ impl Chip {
                 if cpus.clone().any(|cpu| scheduler.is_free(cpu)) {
                     return None;
                 }
-                let lowest = cpus.min_by_key(|&cpu| priority(cpu))?;
-                (priority(lowest) < Some(app.thread.priority)).then_some(lowest)
+                let lowest = cpus.min_by_key(|&cpu| rank(cpu))?;
+                (rank(lowest) < Some(app.thread.rank())).then_some(lowest)
             };
-            let above = |app: &App| core::cmp::Reverse(app.thread.priority);
+            let above = |app: &App| core::cmp::Reverse(app.thread.rank());
             let waiting = self
                 .apps
                 .iter()
                 .filter_map(|app| Some((above(app), app.thread.waits?, app.id, place(app)?)));
             let Some((.., id, cpu)) = waiting.min() else { return };
             let since = scheduler.turns[cpu].map_or(self.now, |turn| turn.since);
+            let turn = scheduler.turns[cpu];
+            let left = turn.map(|turn| (turn.app, self.told(turn.end).since(self.told(self.now))));
             // As if it had waited since its turn began: it goes on before those that came later.
             self.put_back(scheduler, cpu, since);
+            if let Some((app, left)) = left.filter(|_| scheduler.next_second.is_some())
+                && let Some(index) = self.find(app)
+            {
+                self.apps[index].thread.left = Some(left).filter(|left| !left.is_zero());
+            }
             let Some(index) = self.find(id) else { return };
             self.put_on(scheduler, cpu, index);
         }

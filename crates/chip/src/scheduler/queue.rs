@@ -38,14 +38,14 @@ impl Queues {
         self.0[cpu.unwrap_or(0)].push_back(app.id);
     }
 
-    /// Who is to run next on a CPU, by index: of those of the highest priority who may run there, the one that
-    /// has had the fewest turns, of those with at most so many the one that has waited for longest.
+    /// The thread that runs next on a CPU, by index: among those of the highest rank that may run
+    /// there, the one that has had the fewest turns, of those with at most so many the one that has waited for longest.
     pub(super) fn first(&self, apps: &[App], cpu: usize, few: u64) -> Option<usize> {
         let mut best = None;
         for id in self.0.iter().flatten() {
             let Some(index) = apps.iter().position(|app| app.id == *id) else { continue };
             let thread = &apps[index].thread;
-            let key = (Reverse(thread.priority), thread.turns.max(few), thread.waits);
+            let key = (Reverse(thread.rank()), thread.turns.max(few), thread.waits);
             if thread.may(cpu) && best.is_none_or(|(first, _)| key < first) {
                 best = Some((key, index));
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use fairways_core::{Event, Slice, ThreadId, Time};
 
 use crate::machine::{Chip, Due};
+use crate::settings::SchedulingClass;
 
 use super::{Scheduler, Turn};
 
@@ -23,9 +24,13 @@ impl Chip {
         if !app.can_run() || !app.thread.may(cpu) {
             self.put_back(scheduler, cpu, self.now);
         } else if turn.end <= self.now {
-            let priority = app.thread.priority;
+            if scheduler.next_second.is_some() {
+                let level = &mut self.apps[index].thread.level;
+                *level = level.expired();
+            }
+            let rank = self.apps[index].thread.rank();
             let next = scheduler.first(&self.apps, cpu, self.quantum());
-            let gives_way = next.is_some_and(|next| self.apps[next].thread.priority >= priority);
+            let gives_way = next.is_some_and(|next| self.apps[next].thread.rank() >= rank);
             if gives_way {
                 self.put_back(scheduler, cpu, self.now);
             } else {
@@ -46,9 +51,15 @@ impl Chip {
         scheduler.most_turns = scheduler.most_turns.max(thread.turns);
         let ordered = thread.ordered.take();
         (thread.waits, thread.last) = (None, Some(cpu));
+        let usual = match scheduling.class {
+            SchedulingClass::FixedPriority => scheduling.quantum,
+            SchedulingClass::TimeSharing => thread.level.quantum(scheduling.quantum),
+        };
+        let left = thread.left.take();
+        let length = ordered.or(left).unwrap_or(usual);
         let (by_order, ordered) = (ordered.is_some(), ordered.unwrap_or(scheduling.quantum));
         let tick = self.span(scheduling.tick).as_nanos();
-        let ticks = u128::from(self.now.after(self.span(ordered)).nanos()).div_ceil(tick);
+        let ticks = u128::from(self.now.after(self.span(length)).nanos()).div_ceil(tick);
         let end = Time::from_nanos(u64::try_from(ticks * tick).unwrap_or(u64::MAX));
         let app = &mut self.apps[index];
         app.cpu = Some(cpu);

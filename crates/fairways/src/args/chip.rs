@@ -19,6 +19,15 @@ pub(super) fn machine(text: &str) -> Result<Machine, String> {
     }
 }
 
+/// How programs that take turns are ordered.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchedulingClass {
+    /// Round robin among equals
+    FixedPriority,
+    /// Feedback queue of Solaris: a program that uses up its turn runs later, and for longer
+    TimeSharing,
+}
+
 /// A chip, and what runs on it.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "On a chip")]
@@ -36,6 +45,10 @@ pub(crate) struct ChipFlags {
     /// itself [default: 200ms where there are more programs than CPUs, or a policy schedules]
     #[arg(long, value_name = "TIME")]
     pub(crate) quantum: Option<String>,
+
+    /// How programs that take turns are ordered [default: fixed-priority]
+    #[arg(long, value_enum, value_name = "CLASS")]
+    pub(crate) scheduling_class: Option<SchedulingClass>,
 
     /// Programs that are background work, whose CPU time cache-fair may give to others
     #[arg(long, value_name = "A,B,C")]
@@ -59,7 +72,7 @@ pub(crate) struct ChipFlags {
 impl ChipFlags {
     /// The first flag that was given and that says what runs.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let Self { programs, quantum, best_effort, loads, objectives, .. } = self;
+        let Self { programs, quantum, scheduling_class, best_effort, loads, objectives, .. } = self;
         [
             ("--programs", programs),
             ("--quantum", quantum),
@@ -69,6 +82,7 @@ impl ChipFlags {
         ]
         .into_iter()
         .find_map(|(flag, value)| value.is_some().then_some(flag))
+        .or(scheduling_class.map(|_| "--scheduling-class"))
     }
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use fairways_chip::preset;
 use fairways_chip::program::{Live, Written, parse, profiled, split};
-use fairways_chip::{Chip, Geometry, Job, PageSize, Phase, Placement, Scheduling, Settings, Then};
+use fairways_chip::{
+    Chip, Geometry, Job, PageSize, Phase, Placement, Scheduling, SchedulingClass, Settings, Then,
+};
 use fairways_lab::{ChipProtocol, schedules};
 
 use crate::BadInput;
@@ -85,7 +87,7 @@ impl World {
             return Err(BadInput(format!("--programs: {said}")));
         }
         let too_many = jobs.len() > chip.cpus() as usize && !has_live && !has_services;
-        let scheduler = scheduling(flags.quantum.as_ref(), schedules || too_many)?;
+        let scheduler = scheduling(flags, schedules || too_many)?;
         let settings = Settings { scheduler, ..settings };
         let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
         if let Some(programs) = &flags.best_effort {
@@ -183,10 +185,20 @@ fn job(written: Written, key: u64) -> Job {
 }
 
 /// How programs take turns: as asked for, or if they must.
-fn scheduling(quantum: Option<&String>, must: bool) -> Result<Option<Scheduling>, BadInput> {
-    let Some(text) = quantum else { return Ok(must.then(Scheduling::default)) };
+fn scheduling(flags: &ChipFlags, must: bool) -> Result<Option<Scheduling>, BadInput> {
+    let class = match flags.scheduling_class {
+        Some(args::SchedulingClass::TimeSharing) => SchedulingClass::TimeSharing,
+        Some(args::SchedulingClass::FixedPriority) | None => SchedulingClass::FixedPriority,
+    };
+    let default = Scheduling { class, ..Scheduling::default() };
+    let Some(text) = &flags.quantum else {
+        if !must && flags.scheduling_class.is_some() {
+            let expected = "expected --quantum, or more programs than CPUs";
+            return Err(BadInput(format!("--scheduling-class: {expected}")));
+        }
+        return Ok(must.then_some(default));
+    };
     let quantum = span(text, "--quantum")?;
-    let default = Scheduling::default();
     // A turn is ten ticks or more.
     let tick = default.tick.min(quantum / 10).max(Duration::from_nanos(1));
     Ok(Some(Scheduling { quantum, tick, ..default }))

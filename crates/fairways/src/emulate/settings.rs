@@ -80,6 +80,7 @@ fn chip(args: &Emulate) -> ChipFlags {
         programs: args.programs.clone(),
         profile_time: String::new(),
         quantum: args.quantum.clone(),
+        scheduling_class: None,
         best_effort: None,
         loads: args.loads.clone(),
         objectives: None,

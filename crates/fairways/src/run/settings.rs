@@ -129,6 +129,7 @@ impl Checked {
                     "time_scale": 1.0 / f64::from(time_scale),
                     "cpus": chip.cpus(),
                     "quantum": quantum.and_then(|nanos| u64::try_from(nanos).ok()),
+                    "scheduling_class": scheduler.map(|of| of.class.name()),
                     "seed": seed,
                     "programs": world.names,
                 })

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings, preset};
+use fairways_chip::{
+    Chip, ChipError, Geometry, Job, Scheduling, SchedulingClass, Settings, preset,
+};
 use fairways_core::{AppId, Policy, Q32, ThreadId, Time, WayMask, Wish};
 use fairways_policy::cache_fair::{CacheFair, Parameters};
 
@@ -27,8 +29,12 @@ pub(super) const THREADS: usize = 4;
 
 /// Solaris's quantum of fixed priorities is 20 ms for the highest (`fx_dptbl(4)`); adjustments are made to the
 /// millisecond, as with its clock at 1000 Hz.
-pub(super) const TURNS: Scheduling =
-    Scheduling { quantum: Duration::from_millis(20), tick: Duration::from_millis(1), system: true };
+pub(super) const TURNS: Scheduling = Scheduling {
+    quantum: Duration::from_millis(20),
+    tick: Duration::from_millis(1),
+    system: true,
+    class: SchedulingClass::FixedPriority,
+};
 
 /// The principal's segment, and what it runs before (§4.3, §5.1).
 pub(super) const SEGMENT: u64 = 100_000_000;
