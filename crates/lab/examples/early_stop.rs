@@ -4,6 +4,8 @@
 
 #![allow(clippy::print_stdout)]
 
+mod programs;
+
 use std::time::Duration;
 
 use fairways_core::{Llc, Policy};
@@ -12,7 +14,7 @@ use fairways_model::Settings;
 use fairways_policy::dunn::Dunn;
 use fairways_policy::lfoc::{Lfoc, Parameters};
 use fairways_policy::stock::Stock;
-use fairways_profiles::{Programs, embedded_programs, read_phased, read_table};
+use fairways_profiles::Programs;
 use rayon::prelude::*;
 
 /// Each draws other workloads: 36 by LFOC's protocol, as in its Figure 5.
@@ -33,18 +35,7 @@ struct Found {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let read;
-    let programs = match args.as_slice() {
-        [] => embedded_programs(),
-        [profiles, phases] => {
-            let table = read_table(&std::fs::read(profiles)?, profiles)?;
-            let phased = read_phased(&std::fs::read(phases)?, phases, &table)?;
-            read = Programs::new(table, phased);
-            &read
-        }
-        _ => return Err("expected no arguments, or PROFILES.csv PHASES.csv".into()),
-    };
+    let programs = &*programs::of_arguments()?;
     println!(
         "{} programs, {} ways, {SEEDS} seeds of 36 workloads",
         programs.len(),

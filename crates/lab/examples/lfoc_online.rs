@@ -4,6 +4,8 @@
 
 #![allow(clippy::print_stdout)]
 
+mod programs;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ use fairways_lab::{
 use fairways_model::Settings;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
 use fairways_policy::stock::Stock;
-use fairways_profiles::{Mix, Programs, embedded_programs, read_phased, read_table};
+use fairways_profiles::{Mix, Programs};
 
 /// Seed of every mix and machine.
 const SEED: u64 = 1;
@@ -22,37 +24,32 @@ const SEED: u64 = 1;
 const MIXES: usize = 6;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let read;
-    let programs = match args.as_slice() {
-        [] => embedded_programs(),
-        [profiles, phases] => {
-            let table = read_table(&std::fs::read(profiles)?, profiles)?;
-            let phased = read_phased(&std::fs::read(phases)?, phases, &table)?;
-            read = Programs::new(table, phased);
-            &read
-        }
-        _ => return Err("expected no arguments, or PROFILES.csv PHASES.csv".into()),
-    };
+    let programs = &*programs::of_arguments()?;
     let ways = programs.table().ways();
     println!("{} programs, {ways} ways", programs.len());
-    classes_found(programs, ways);
-    unfairness(programs, ways)?;
-    changes_caught(&turns(programs.table(), ways, &settings(ways), 500));
-    few_programs(programs, ways);
-    short_programs(programs, ways)
+    for (what, form) in [
+        ("As published", Parameters::default()),
+        ("Stalls too", Parameters { early_stop_heeds_stalls: true, ..Parameters::default() }),
+    ] {
+        println!("\n# {what} (early_stop_heeds_stalls={})", form.early_stop_heeds_stalls);
+        classes_found(programs, ways, form);
+        unfairness(programs, ways, form)?;
+        changes_caught(&turns(programs.table(), ways, &settings(ways), form, 500));
+        few_programs(programs, ways, form);
+        short_programs(programs, ways, form)?;
+    }
+    Ok(())
 }
 
 fn settings(ways: Ways) -> Settings {
     Settings { seed: SEED, ..Settings::new(Llc::with_ways(ways)) }
 }
 
-fn classes_found(programs: &Programs, ways: Ways) {
+fn classes_found(programs: &Programs, ways: Ways, one: Parameters) {
     println!("\nRight classes after 20 s, 40 random mixes each of 8, 12 and 16 programs:");
     let mixes = random_mixes(programs.table(), &[8, 12, 16], 40, SEED);
     let perfect = settings(ways);
     let noisy = Settings { noise: 0.02, ..perfect };
-    let one = Parameters::default();
     let eight = Parameters { windows_per_size: 8, ..one };
     for (what, settings, parameters) in [
         ("as asked", perfect, one),
@@ -75,7 +72,11 @@ fn classes_found(programs: &Programs, ways: Ways) {
     }
 }
 
-fn unfairness(programs: &Programs, ways: Ways) -> Result<(), Box<dyn std::error::Error>> {
+fn unfairness(
+    programs: &Programs,
+    ways: Ways,
+    form: Parameters,
+) -> Result<(), Box<dyn std::error::Error>> {
     println!("\nUnfairness and STP by the protocol of LFOC §5 (150 G instructions, three runs):");
     println!("  {:5} {:>8} {:>18} {:>18} {:>9}", "mix", "stock", "lfoc", "lfoc, told", "sampling");
     let protocol = Protocol::default();
@@ -87,8 +88,8 @@ fn unfairness(programs: &Programs, ways: Ways) -> Result<(), Box<dyn std::error:
         };
         let outcomes = [
             run(&protocol, &mut Stock::default())?,
-            run(&protocol, &mut Lfoc::default())?,
-            run(&told, &mut Lfoc::default())?,
+            run(&protocol, &mut Lfoc::new(form))?,
+            run(&told, &mut Lfoc::new(form))?,
         ];
         let Mix { name, .. } = &mix;
         let [stock, online, told] = &outcomes;
@@ -125,7 +126,7 @@ fn unfairness(programs: &Programs, ways: Ways) -> Result<(), Box<dyn std::error:
     Ok(())
 }
 
-fn few_programs(programs: &Programs, ways: Ways) {
+fn few_programs(programs: &Programs, ways: Ways, form: Parameters) {
     println!("\nRight classes after 20 s where there are few programs:");
     let table = programs.table();
     let alone = (0..table.names().len())
@@ -134,8 +135,7 @@ fn few_programs(programs: &Programs, ways: Ways) {
     let few = |size| random_mixes(table, &[size], 120, SEED);
     for (what, mixes) in [("alone", alone), ("2", few(2)), ("3", few(3)), ("4", few(4))] {
         let mixes: Vec<Mix> = mixes;
-        let one = Parameters::default();
-        let found = accuracy(programs, &mixes, &settings(ways), one, Duration::from_secs(20));
+        let found = accuracy(programs, &mixes, &settings(ways), form, Duration::from_secs(20));
         let missed = |of: &str| -> u32 {
             found.wrong.iter().filter(|((_, is, _), _)| *is == of).map(|(_, count)| count).sum()
         };
@@ -149,7 +149,11 @@ fn few_programs(programs: &Programs, ways: Ways) {
     }
 }
 
-fn short_programs(programs: &Programs, ways: Ways) -> Result<(), Box<dyn std::error::Error>> {
+fn short_programs(
+    programs: &Programs,
+    ways: Ways,
+    form: Parameters,
+) -> Result<(), Box<dyn std::error::Error>> {
     println!("\nUnfairness against stock by the length of runs, three S workloads, ten runs each:");
     let mixes = draw_workloads(programs, ways, 1, SEED);
     for billions in [1, 3, 10, 30, 150] {
@@ -159,7 +163,7 @@ fn short_programs(programs: &Programs, ways: Ways) -> Result<(), Box<dyn std::er
         for mix in mixes.iter().filter(|mix| mix.name.starts_with('S')) {
             let run =
                 |policy: &mut dyn Policy| live(programs, mix, &settings(ways), &protocol, policy);
-            let (stock, online) = (run(&mut Stock::default())?, run(&mut Lfoc::default())?);
+            let (stock, online) = (run(&mut Stock::default())?, run(&mut Lfoc::new(form))?);
             ratio += online.metrics.unfairness / stock.metrics.unfairness;
             share += online.activity.sampling_share();
             count += 1.0;

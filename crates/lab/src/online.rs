@@ -89,7 +89,13 @@ pub struct Turns {
 /// Runs `runs` mixes of eight programs each, of two to four phases of 5 to 40 G instructions drawn
 /// from the table, for a minute under LFOC, which is told nothing.
 #[must_use]
-pub fn turns(table: &Table, ways: Ways, settings: &Settings, runs: u64) -> Turns {
+pub fn turns(
+    table: &Table,
+    ways: Ways,
+    settings: &Settings,
+    parameters: Parameters,
+    runs: u64,
+) -> Turns {
     const PROGRAMS: usize = 8;
     let truth = classes(table, ways);
     let mut found = Turns::default();
@@ -104,7 +110,7 @@ pub fn turns(table: &Table, ways: Ways, settings: &Settings, runs: u64) -> Turns
         model.stop_at(end);
         let mut open: BTreeMap<AppId, Open> = BTreeMap::new();
         let mut before = Time::ZERO;
-        watch(&mut model, &mut Lfoc::default(), |at, _, model, policy: &Lfoc| {
+        watch(&mut model, &mut Lfoc::new(parameters), |at, _, model, policy: &Lfoc| {
             for (app, job, phase, turned) in model.running() {
                 let is = truth[programs.phases(first + job)[phase].program];
                 let taken = policy.class(app);

@@ -68,8 +68,8 @@ pub struct Parameters {
     pub critical_slowdown_percent: u32,
 
     /// Whether sampling stops early for few misses only where the cycles that still wait for
-    /// memory are too few to change its class or table; else the LLCMPKC alone is asked. Decision
-    /// LFOC 10.
+    /// memory are too few to change its class or table; else the LLCMPKC alone is asked, as in
+    /// §4.2. Decision LFOC 10.
     pub early_stop_heeds_stalls: bool,
     /// Sampling stops early for streaming after so many sizes. Decision LFOC 11.
     pub streaming_stop_sizes: u32,
@@ -96,10 +96,10 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Those of LFOC+: LFOC's, with pair clustering.
+    /// Those of LFOC+: LFOC's, with pair clustering and `early_stop_heeds_stalls`.
     #[must_use]
     pub fn plus() -> Self {
-        Self { pair_clustering: true, ..Self::default() }
+        Self { pair_clustering: true, early_stop_heeds_stalls: true, ..Self::default() }
     }
 
     /// `low_threshold`, misses per 1000 cycles.
@@ -134,7 +134,7 @@ impl Default for Parameters {
             stalls_percent: 25,
             averaged_periods: 5,
             critical_slowdown_percent: 105,
-            early_stop_heeds_stalls: true,
+            early_stop_heeds_stalls: false,
             streaming_stop_sizes: 2,
             streaming_stop_slowdown_percent: 103,
             discarded_windows: 1,
