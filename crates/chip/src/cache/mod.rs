@@ -21,7 +21,8 @@ pub enum Replacement {
     /// The one that was used longest ago.
     Lru,
     /// One that was not used since all others were (bit-PLRU, also called MRU): a bit a line, set when
-    /// it is used; when all are set, all others are cleared.
+    /// it is used; when all are set, all others are cleared. A program that owns some of the ways
+    /// clears the bits of these once all of them are set.
     BitPlru,
     /// Not recently used, as in the L2 of the UltraSPARC T1 and T2: the bits of bit-PLRU, but the
     /// search for a way begins at a pointer. All sets share the pointer, and it moves on by one way

@@ -145,8 +145,19 @@ impl<const N: usize> Set<N> {
                 let allowed = || (first..N).chain(0..first).filter(|&way| fill[way] != 0);
                 let free = allowed().find(|&way| self.lines[way] == NONE);
                 let unused = || allowed().find(|&way| self.ages[way] == 0);
-                free.or_else(unused).or_else(|| allowed().next()).unwrap_or(0)
+                free.or_else(unused).unwrap_or(0)
             }
+        }
+    }
+
+    /// Once all ways of `fill` were used, their bits are cleared, whatever the bits of ways that other
+    /// programs own. Otherwise a program that owns some of the ways brings all its lines into one of
+    /// them while the others are idle.
+    fn renew(&mut self, fill: &Fill) {
+        let is_own = |place: usize| fill.ways[place] != 0;
+        if (0..N).all(|way| !is_own(way) || self.ages[way] > 0) {
+            let own = self.ages.iter_mut().enumerate().filter(|(way, _)| is_own(*way));
+            own.for_each(|(_, used)| *used &= 2);
         }
     }
 
@@ -162,6 +173,9 @@ impl<const N: usize> Set<N> {
             self.lines[way] |= line & DIRTY;
             self.touch(way, replacement);
             return None;
+        }
+        if replacement != Replacement::Lru {
+            self.renew(fill);
         }
         let way = self.victim(fill, replacement, first);
         let evicted = core::mem::replace(&mut self.lines[way], line);
@@ -319,9 +333,11 @@ mod tests {
                     let mut ways: Vec<usize> = (0..self.lines.len()).collect();
                     ways.rotate_left(pointer);
                     ways.retain(allowed);
+                    if ways.iter().all(|&way| self.used[way]) {
+                        ways.iter().for_each(|&way| self.used[way] = false);
+                    }
                     let free = ways.iter().find(|&&way| self.lines[way].is_none());
-                    let unused = ways.iter().find(|&&way| !self.used[way]);
-                    *free.or(unused).unwrap_or(&ways[0])
+                    *free.or(ways.iter().find(|&&way| !self.used[way])).unwrap()
                 }
             });
             let before = self.lines[way];
@@ -430,5 +446,20 @@ mod tests {
             assert_eq!(cache.access(0, line << 1, &low), None);
         }
         assert!(cache.write_back(0, 7 << 1) && !cache.write_back(0, 9 << 1));
+    }
+
+    /// A stream of three times the lines that fit its ways finds none of them again, whatever ways
+    /// other programs own.
+    #[test]
+    fn a_stream_hits_nothing_in_a_part_of_the_ways() {
+        for replacement in [Replacement::Lru, Replacement::BitPlru, Replacement::Nru] {
+            for ways in 1..=10u32 {
+                let mut cache = Shared::new(1, 20, replacement);
+                let fill = Fill::new(WayMask::span(5, ways));
+                let stream = (0..3 * ways).cycle().take(60 * ways as usize);
+                let hits = stream.filter(|line| cache.access(0, line << 1, &fill).is_none());
+                assert_eq!(hits.count(), 0, "{replacement:?} {ways}");
+            }
+        }
     }
 }
