@@ -15,6 +15,8 @@ const MOST: usize = 32;
 pub(crate) struct Fill {
     /// The ways: all bits of their bytes.
     ways: [u8; MOST],
+    /// The same, a bit each.
+    mask: u32,
     /// Under what its lines are counted.
     mark: u16,
 }
@@ -22,10 +24,12 @@ pub(crate) struct Fill {
 impl Fill {
     pub(crate) fn new(mask: WayMask) -> Self {
         let mut fill = [0; MOST];
+        let mut bits = 0;
         for (way, byte) in (0..).zip(&mut fill) {
             *byte = if mask.contains(way) { u8::MAX } else { 0 };
+            bits |= u32::from(mask.contains(way)) << way;
         }
-        Self { ways: fill, mark: 0 }
+        Self { ways: fill, mask: bits, mark: 0 }
     }
 
     pub(crate) fn marked(self, mark: u16) -> Self {
@@ -38,8 +42,20 @@ impl Fill {
 struct Set<const N: usize> {
     lines: [Tag; N],
     /// [`Replacement::Lru`]: how many lines were used since, of each; a line that is none is the oldest.
-    /// [`Replacement::BitPlru`] and [`Replacement::Nru`]: whether it was used.
     ages: [u8; N],
+    /// [`Replacement::BitPlru`] and [`Replacement::Nru`]: the ways that were used, a bit each.
+    used: u32,
+    /// Likewise, the ways that hold a line.
+    filled: u32,
+}
+
+/// How the sets of a cache replace lines.
+#[derive(Clone, Copy, Debug)]
+struct Order {
+    replacement: Replacement,
+    ways: usize,
+    /// [`Replacement::Nru`]: the way at which the search for a victim begins. Otherwise 0.
+    pointer: usize,
 }
 
 /// How many ways there are room for.
@@ -71,30 +87,28 @@ impl Marks {
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     sets: Sets,
-    ways: usize,
-    replacement: Replacement,
-    /// [`Replacement::Nru`]: the way at which the search for a victim begins. Otherwise 0.
-    pointer: usize,
+    order: Order,
     /// Once somebody asks for it.
     marks: Option<Box<Marks>>,
 }
 
 /// The ages of a set without lines.
-fn first_ages<const N: usize>(ways: usize, replacement: Replacement) -> [u8; N] {
-    let age = |way: usize| match replacement {
-        // Ways that there are not are younger than any: they are never shifted.
-        Replacement::Lru if way < ways => u8::try_from(way).unwrap_or(u8::MAX),
-        Replacement::Lru => u8::MAX,
-        // ... and as good as used, but never cleared.
-        Replacement::BitPlru | Replacement::Nru if way < ways => 0,
-        Replacement::BitPlru | Replacement::Nru => 2,
-    };
+fn first_ages<const N: usize>(ways: usize) -> [u8; N] {
+    // Ways that there are not are younger than any: they are never shifted.
+    let age = |way: usize| if way < ways { u8::try_from(way).unwrap_or(u8::MAX) } else { u8::MAX };
     core::array::from_fn(age)
 }
 
+/// The first of these ways, a bit each, from a way on; those below it come last. 0 of none.
+fn first_from(ways: u32, pointer: usize) -> usize {
+    let above = ways & (u32::MAX << pointer);
+    let first = if above != 0 { above } else { ways };
+    if first == 0 { 0 } else { first.trailing_zeros() as usize }
+}
+
 impl<const N: usize> Set<N> {
-    fn all(sets: usize, ways: usize, replacement: Replacement) -> Vec<Self> {
-        vec![Self { lines: [NONE; N], ages: first_ages(ways, replacement) }; sets]
+    fn all(sets: usize, ways: usize) -> Vec<Self> {
+        vec![Self { lines: [NONE; N], ages: first_ages(ways), used: 0, filled: 0 }; sets]
     }
 
     /// Where a line is.
@@ -107,8 +121,8 @@ impl<const N: usize> Set<N> {
         (found != 0).then(|| found as usize - 1)
     }
 
-    fn touch(&mut self, way: usize, replacement: Replacement) {
-        match replacement {
+    fn touch(&mut self, way: usize, order: Order) {
+        match order.replacement {
             Replacement::Lru => {
                 let age = self.ages[way];
                 for other in &mut self.ages {
@@ -117,23 +131,19 @@ impl<const N: usize> Set<N> {
                 self.ages[way] = 0;
             }
             Replacement::BitPlru | Replacement::Nru => {
-                self.ages[way] = 1;
-                if self.ages.iter().all(|&used| used > 0) {
-                    for used in &mut self.ages {
-                        *used &= 2;
-                    }
-                    self.ages[way] = 1;
+                self.used |= 1 << way;
+                if self.used.count_ones() as usize == order.ways {
+                    self.used = 1 << way;
                 }
             }
         }
     }
 
-    /// The way of `fill` whose line makes room. Where lines have no age, the search begins at the
-    /// way `first`.
-    fn victim(&self, fill: &Fill, replacement: Replacement, first: usize) -> usize {
-        let fill = &fill.ways[..N];
-        match replacement {
+    /// The way of `fill` whose line makes room.
+    fn victim(&self, fill: &Fill, order: Order) -> usize {
+        match order.replacement {
             Replacement::Lru => {
+                let fill = &fill.ways[..N];
                 let mut oldest = 0;
                 for (age, fill) in self.ages.iter().zip(fill) {
                     oldest = oldest.max(age.wrapping_add(1) & fill);
@@ -142,10 +152,8 @@ impl<const N: usize> Set<N> {
                 self.ages.iter().zip(fill).position(is_oldest).unwrap_or(0)
             }
             Replacement::BitPlru | Replacement::Nru => {
-                let allowed = || (first..N).chain(0..first).filter(|&way| fill[way] != 0);
-                let free = allowed().find(|&way| self.lines[way] == NONE);
-                let unused = || allowed().find(|&way| self.ages[way] == 0);
-                free.or_else(unused).unwrap_or(0)
+                let (free, unused) = (fill.mask & !self.filled, fill.mask & !self.used);
+                first_from(if free != 0 { free } else { unused }, order.pointer)
             }
         }
     }
@@ -154,52 +162,40 @@ impl<const N: usize> Set<N> {
     /// programs own. Otherwise a program that owns some of the ways brings all its lines into one of
     /// them while the others are idle.
     fn renew(&mut self, fill: &Fill) {
-        let is_own = |place: usize| fill.ways[place] != 0;
-        if (0..N).all(|way| !is_own(way) || self.ages[way] > 0) {
-            let own = self.ages.iter_mut().enumerate().filter(|(way, _)| is_own(*way));
-            own.for_each(|(_, used)| *used &= 2);
+        if fill.mask & !self.used == 0 {
+            self.used &= !fill.mask;
         }
     }
 
     /// Where a line was brought in, and what made room for it; `None` if it is there.
-    fn access(
-        &mut self,
-        line: Tag,
-        fill: &Fill,
-        replacement: Replacement,
-        first: usize,
-    ) -> Option<(usize, Tag)> {
+    fn access(&mut self, line: Tag, fill: &Fill, order: Order) -> Option<(usize, Tag)> {
         if let Some(way) = self.find(line) {
             self.lines[way] |= line & DIRTY;
-            self.touch(way, replacement);
+            self.touch(way, order);
             return None;
         }
-        if replacement != Replacement::Lru {
-            self.renew(fill);
-        }
-        let way = self.victim(fill, replacement, first);
+        self.renew(fill);
+        let way = self.victim(fill, order);
         let evicted = core::mem::replace(&mut self.lines[way], line);
-        self.touch(way, replacement);
+        self.filled |= 1 << way;
+        self.touch(way, order);
         Some((way, evicted))
     }
 
     /// Takes out the lines that are `out`.
-    fn remove(&mut self, ways: usize, replacement: Replacement, out: &dyn Fn(Tag) -> bool) {
+    fn remove(&mut self, ways: usize, out: &dyn Fn(Tag) -> bool) {
         for way in 0..ways {
             if self.lines[way] == NONE || !out(self.lines[way]) {
                 continue;
             }
             self.lines[way] = NONE;
-            match replacement {
-                Replacement::Lru => {
-                    let age = self.ages[way];
-                    for other in &mut self.ages[..ways] {
-                        *other -= u8::from(*other > age);
-                    }
-                    self.ages[way] = u8::try_from(ways - 1).unwrap_or(u8::MAX);
-                }
-                Replacement::BitPlru | Replacement::Nru => self.ages[way] = 0,
+            self.used &= !(1 << way);
+            self.filled &= !(1 << way);
+            let age = self.ages[way];
+            for other in &mut self.ages[..ways] {
+                *other -= u8::from(*other > age);
             }
+            self.ages[way] = u8::try_from(ways - 1).unwrap_or(u8::MAX);
         }
     }
 }
@@ -219,24 +215,25 @@ impl Shared {
     /// An empty cache of 1 to 32 ways.
     pub(crate) fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
         let sets = match ways {
-            0..=16 => Sets::UpTo16(Set::all(sets, ways, replacement)),
-            17..=24 => Sets::UpTo24(Set::all(sets, ways, replacement)),
-            _ => Sets::UpTo32(Set::all(sets, ways, replacement)),
+            0..=16 => Sets::UpTo16(Set::all(sets, ways)),
+            17..=24 => Sets::UpTo24(Set::all(sets, ways)),
+            _ => Sets::UpTo32(Set::all(sets, ways)),
         };
-        Self { sets, ways, replacement, pointer: 0, marks: None }
+        Self { sets, order: Order { replacement, ways, pointer: 0 }, marks: None }
     }
 
     /// Uses a line, which is brought in if it is not there, in a way of `fill`: then, the line that made
     /// room.
     pub(crate) fn access(&mut self, set: usize, line: Tag, fill: &Fill) -> Option<Tag> {
-        let (replacement, pointer) = (self.replacement, self.pointer);
+        let order = self.order;
         let (way, evicted) =
-            of_any_size!(&mut self.sets, all => all[set].access(line, fill, replacement, pointer))?;
-        if replacement == Replacement::Nru {
-            self.pointer = (pointer + 1) % self.ways;
+            of_any_size!(&mut self.sets, all => all[set].access(line, fill, order))?;
+        if order.replacement == Replacement::Nru {
+            let next = order.pointer + 1;
+            self.order.pointer = if next < order.ways { next } else { 0 };
         }
         if let Some(marks) = &mut self.marks {
-            marks.fill(set * self.ways + way, fill.mark, evicted != NONE);
+            marks.fill(set * order.ways + way, fill.mark, evicted != NONE);
         }
         Some(evicted)
     }
@@ -246,7 +243,7 @@ impl Shared {
         if self.marks.is_none() {
             let sets = of_any_size!(&self.sets, all => all.len());
             let held = vec![0; 1 + usize::from(u16::MAX)];
-            self.marks = Some(Box::new(Marks { of: vec![0; sets * self.ways], held }));
+            self.marks = Some(Box::new(Marks { of: vec![0; sets * self.order.ways], held }));
             self.count_marks();
         }
     }
@@ -260,7 +257,7 @@ impl Shared {
     pub(crate) fn count_marks(&mut self) {
         let Some(marks) = &mut self.marks else { return };
         marks.held.fill(0);
-        let ways = self.ways;
+        let ways = self.order.ways;
         of_any_size!(&self.sets, all => {
             for (set, marks_of) in all.iter().zip(marks.of.chunks(ways)) {
                 let there = set.lines.iter().zip(marks_of).filter(|(line, _)| **line != NONE);
@@ -282,16 +279,16 @@ impl Shared {
 
     /// Takes out every line that is `out`.
     pub(crate) fn remove(&mut self, out: &dyn Fn(Tag) -> bool) {
-        let (ways, replacement) = (self.ways, self.replacement);
+        let ways = self.order.ways;
         of_any_size!(&mut self.sets, all => {
-            all.iter_mut().for_each(|set| set.remove(ways, replacement, out));
+            all.iter_mut().for_each(|set| set.remove(ways, out));
         });
     }
 
     /// The lines of a set, by way.
     #[cfg(test)]
     fn lines(&self, set: usize) -> Vec<Tag> {
-        of_any_size!(&self.sets, all => all[set].lines[..self.ways].to_vec())
+        of_any_size!(&self.sets, all => all[set].lines[..self.order.ways].to_vec())
     }
 }
 
