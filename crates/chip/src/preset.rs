@@ -35,7 +35,7 @@ const T1: Geometry = Geometry {
     banks: 4,
     llc: llc(12, 16),
     inclusive: false,
-    replacement: Replacement::Lru,
+    replacement: Replacement::Nru,
     latency: Latency { l2: 23, llc: 23, memory: 110 },
     // Cache-fair Table 1.
     bandwidth_mbps: 4000.0,
