@@ -133,14 +133,14 @@ pub struct Findings(Vec<Finding>);
 struct Finding {
     item: String,
     case: String,
-    unit: &'static str,
+    unit: String,
     value: Value,
     by_seed: Vec<f64>,
 }
 
 impl Findings {
-    fn push(&mut self, item: &str, case: &str, unit: &'static str, value: Value) {
-        let (item, case) = (item.to_owned(), case.to_owned());
+    fn push(&mut self, item: &str, case: &str, unit: &str, value: Value) {
+        let (item, case, unit) = (item.to_owned(), case.to_owned(), unit.to_owned());
         self.0.push(Finding { item, case, unit, value, by_seed: Vec::new() });
     }
 
@@ -168,9 +168,21 @@ impl Findings {
     }
 
     /// What the paper has no value of.
-    fn add_beside(&mut self, item: &str, case: &str, unit: &'static str, value: Option<f64>) {
+    fn add_beside(&mut self, item: &str, case: &str, unit: &str, value: Option<f64>) {
         if let Some(value) = value {
             self.push(item, case, unit, Value::Number(value));
+        }
+    }
+
+    /// What the claims of a paper would be on another ground, which is named behind each case.
+    fn add_ground(&mut self, claims: &[Claim], found: &Self, ground: &str) {
+        for finding in &found.0 {
+            let is_same =
+                |claim: &&Claim| (&claim.item, &claim.case) == (&finding.item, &finding.case);
+            if let Some(claim) = claims.iter().find(is_same) {
+                let case = format!("{}, {ground}", claim.case);
+                self.push(&claim.item, &case, &claim.unit, finding.value.clone());
+            }
         }
     }
 
@@ -206,7 +218,7 @@ pub fn rows(paper: &str, claims: Vec<Claim>, Findings(mut findings): Findings) -
         claim: Claim {
             item,
             case,
-            unit: unit.to_owned(),
+            unit,
             published: String::new(),
             low: String::new(),
             high: String::new(),

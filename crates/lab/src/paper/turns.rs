@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_chip::program::named;
-use fairways_chip::{Account, Chip, Geometry, Job, Phase, Placement, Settings};
+use fairways_chip::{Account, Chip, Geometry, Job, Phase, Placement, Program, Settings};
 use fairways_core::{Action, Event, Machine, Policy, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -17,7 +17,13 @@ pub(super) fn solaris(chip: Geometry, seed: u64) -> Settings {
 
 /// A program with a name of its own, such as art-like, that comes at this time.
 pub(super) fn job(name: &str, at: Time) -> Job {
+    overlapping(name, at, 1.0)
+}
+
+/// The same on a core that has so many of its misses under way at the same time.
+pub(super) fn overlapping(name: &str, at: Time, overlap: f64) -> Job {
     let program = named(&format!("{name}-like")).expect("a program of the experiments");
+    let program = Program { overlap, ..program };
     let phase = Phase { program: Some(Arc::new(program)), length: None };
     Job { phases: vec![phase], at, ..Job::default() }
 }

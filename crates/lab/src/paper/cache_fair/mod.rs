@@ -68,7 +68,7 @@ impl CacheFair {
         streams::findings(self.0, &mut findings)?;
         let pairs = pairs::run(self.0, told)?;
         pairs::findings(&pairs, &mut findings);
-        let schedules = schedules::run(self.0, &pairs, told)?;
+        let schedules = schedules::run(self.0, told)?;
         schedules.findings(self.0, &mut findings);
         Ok((findings, Figures { pairs, schedules }))
     }

@@ -9,13 +9,23 @@ use fairways_policy::cache_fair::Parameters;
 use rayon::prelude::*;
 
 use super::Setting;
-use super::pairs::Fair;
 use super::setup::{Fared, Run, TABLE_2, THREADS, Under, place};
-use crate::paper::Findings;
 use crate::paper::turns::{least, mean, most};
+use crate::paper::{CACHE_FAIR, Findings, claims};
 
 /// Percent more that a best-effort thread must do to have gained.
 const GAIN: f64 = 2.0;
+
+/// Misses under way at the same time, where it is more than one: what loads that do not wait for
+/// each other keep a small miss queue busy with.
+const OVERLAP: f64 = 4.0;
+
+/// The ways with several misses under way, and those that they stand beside.
+const OVERLAPPING: [(How, How); 3] = [
+    (How::Overlapping, How::Conventional),
+    (How::OverlappingFair, How::CacheFair),
+    (How::OverlappingPartitioned, How::Partitioned),
+];
 
 /// A way in which all schedules are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +36,16 @@ pub(super) enum How {
     CacheFair,
     /// As it was published.
     Extrapolating,
-    /// With the fair miss rates of a cache that is divided equally, instead of estimates.
+    /// With the miss rates of the same schedule in a cache that is divided equally, instead of
+    /// estimates.
     Knowing,
     Partitioned,
+    /// Conventional, on cores that have several misses under way at the same time.
+    Overlapping,
+    /// Cache-fair on such cores.
+    OverlappingFair,
+    /// With the cache divided, on such cores.
+    OverlappingPartitioned,
     /// With the cache divided, and an unlimited bus.
     Unlimited,
     /// Cache-fair with a bound on what best-effort threads lose, which is ours.
@@ -44,22 +61,26 @@ impl How {
         }
     }
 
-    fn run(self, schedule: [&'static str; THREADS], pairs: &[Fair], number: u64) -> Run {
+    /// `known`: the threads' fair miss rates.
+    fn run(self, schedule: [&'static str; THREADS], known: [f64; THREADS], number: u64) -> Run {
         let bounded = Parameters::default();
         let unbounded = Parameters { penalty_limit: 0, ..bounded };
         let published = Parameters { extrapolates: true, ..unbounded };
         let under = match self {
-            Self::Conventional => Under::Conventional,
-            Self::CacheFair => Under::CacheFair(unbounded),
+            Self::Conventional | Self::Overlapping => Under::Conventional,
+            Self::CacheFair | Self::OverlappingFair => Under::CacheFair(unbounded),
             Self::Extrapolating => Under::CacheFair(published),
-            Self::Knowing => {
-                let actual = |place: usize| pairs[place].actual;
-                Under::Knowing(unbounded, array::from_fn(actual))
-            }
+            Self::Knowing => Under::Knowing(unbounded, known),
             Self::Bounded => Under::CacheFair(bounded),
-            Self::Partitioned | Self::Unlimited => Under::Partitioned,
+            Self::Partitioned | Self::Unlimited | Self::OverlappingPartitioned => {
+                Under::Partitioned
+            }
         };
-        Run { schedule, under, unlimited: self == Self::Unlimited, number }
+        let overlap = match self {
+            Self::Overlapping | Self::OverlappingFair | Self::OverlappingPartitioned => OVERLAP,
+            _ => 1.0,
+        };
+        Run { schedule, under, unlimited: self == Self::Unlimited, overlap, number }
     }
 }
 
@@ -72,38 +93,24 @@ pub(super) struct Schedules(Vec<(How, Vec<Pair>)>);
 
 pub(super) fn run(
     setting: Setting,
-    pairs: &[Fair],
     told: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Schedules, ChipError> {
-    let mut ways = vec![How::Conventional, How::CacheFair, How::Partitioned];
+    let mut ways = vec![How::Conventional, How::CacheFair];
     if setting.variants {
-        ways.extend([How::Unlimited, How::Extrapolating, How::Knowing, How::Bounded]);
+        ways.extend([How::Unlimited, How::Extrapolating, How::Bounded]);
+        ways.extend(OVERLAPPING.map(|(how, _)| how));
     }
-    let schedules = TABLE_2.iter().flat_map(|&(principal, fast, slow)| {
-        [fast, slow].map(|with| [principal, with[0], with[1], with[2]])
-    });
-    let schedules: Vec<[&str; THREADS]> = schedules.collect();
-    let runs: Vec<(How, [&str; THREADS], u64)> = ways
-        .iter()
-        .flat_map(|&how| schedules.iter().map(move |&schedule| (how, schedule)))
-        .flat_map(|(how, schedule)| (0..how.runs(setting)).map(move |run| (how, schedule, run)))
-        .collect();
-    let done = AtomicUsize::new(0);
-    let one = |&(how, schedule, number): &(How, [&'static str; THREADS], u64)| {
-        let fared = how.run(schedule, pairs, number).run(setting);
-        told("Figures 6 to 8", 1 + done.fetch_add(1, Ordering::Relaxed), runs.len());
-        fared
-    };
-    let fared: Vec<Fared> = runs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
-    let mut fared = fared.into_iter();
-    let mut next = |how: How| -> Vec<Fared> {
-        fared.by_ref().take(usize::try_from(how.runs(setting)).unwrap_or(1)).collect()
-    };
-    let all = ways.iter().map(|&how| {
-        let pairs = TABLE_2.iter().map(|_| [next(how), next(how)]);
-        (how, pairs.collect::<Vec<Pair>>())
-    });
-    Ok(Schedules(all.collect()))
+    let every = Schedules::run(setting, &[How::Partitioned], None, "§5.5", told)?;
+    let first = every.pairs(How::Partitioned).unwrap_or_default();
+    let known = |runs: &Vec<Fared>| array::from_fn(|thread| runs[0].mpc(thread));
+    let known: Vec<[f64; THREADS]> = first.iter().flatten().map(known).collect();
+    let mut all = every;
+    if setting.variants {
+        let what = "Figure 7, with known fair miss rates";
+        all.0.extend(Schedules::run(setting, &[How::Knowing], Some(&known), what, told)?.0);
+    }
+    all.0.extend(Schedules::run(setting, &ways, None, "Figures 6 to 8", told)?.0);
+    Ok(all)
 }
 
 /// Seconds of the principal's segment, the mean of the runs.
@@ -122,6 +129,42 @@ fn speed(runs: &[Fared], thread: usize) -> f64 {
 }
 
 impl Schedules {
+    /// All schedules in some ways. `known`: by schedule, the fair miss rates of its threads.
+    fn run(
+        setting: Setting,
+        ways: &[How],
+        known: Option<&[[f64; THREADS]]>,
+        what: &str,
+        told: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<Self, ChipError> {
+        let schedules = TABLE_2.iter().flat_map(|&(principal, fast, slow)| {
+            [fast, slow].map(|with| [principal, with[0], with[1], with[2]])
+        });
+        let schedules: Vec<[&str; THREADS]> = schedules.collect();
+        let runs: Vec<(How, usize, u64)> = ways
+            .iter()
+            .flat_map(|&how| (0..schedules.len()).map(move |schedule| (how, schedule)))
+            .flat_map(|(how, schedule)| (0..how.runs(setting)).map(move |run| (how, schedule, run)))
+            .collect();
+        let done = AtomicUsize::new(0);
+        let one = |&(how, schedule, number): &(How, usize, u64)| {
+            let known = known.map_or([0.0; THREADS], |known| known[schedule]);
+            let fared = how.run(schedules[schedule], known, number).run(setting);
+            told(what, 1 + done.fetch_add(1, Ordering::Relaxed), runs.len());
+            fared
+        };
+        let fared: Vec<Fared> = runs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
+        let mut fared = fared.into_iter();
+        let mut next = |how: How| -> Vec<Fared> {
+            fared.by_ref().take(usize::try_from(how.runs(setting)).unwrap_or(1)).collect()
+        };
+        let all = ways.iter().map(|&how| {
+            let pairs = TABLE_2.iter().map(|_| [next(how), next(how)]);
+            (how, pairs.collect::<Vec<Pair>>())
+        });
+        Ok(Self(all.collect()))
+    }
+
     pub(super) fn pairs(&self, how: How) -> Option<&[Pair]> {
         let found = self.0.iter().find(|(other, _)| *other == how)?;
         Some(&found.1)
@@ -150,14 +193,43 @@ impl Schedules {
         }
         self.bounded(findings);
         self.partitioning(findings);
-        for (how, name) in [
-            (How::Bounded, "cache-fair, best-effort loss bounded"),
-            (How::Extrapolating, "cache-fair, extrapolating as published"),
-            (How::Knowing, "cache-fair, fair miss rates known"),
+        for (item, how, name) in [
+            ("Figure 7", How::Bounded, "cache-fair, best-effort loss bounded"),
+            ("Figure 7", How::Extrapolating, "cache-fair, extrapolating as published"),
+            ("Figure 7", How::Knowing, "cache-fair, fair miss rates known"),
         ] {
             for ((program, ..), value) in TABLE_2.iter().zip(self.variabilities(how)) {
                 let case = format!("{program}, {name}");
-                findings.add_beside("Figure 7", &case, "percent", Some(value));
+                findings.add_beside(item, &case, "percent", Some(value));
+            }
+        }
+        self.overlapping(findings);
+    }
+
+    /// Every row, and every program's variability, on cores that have four misses under way.
+    fn overlapping(&self, findings: &mut Findings) {
+        const GROUND: &str = "four misses at the same time";
+        let beside = OVERLAPPING.iter().filter_map(|&(how, stands_beside)| {
+            let (_, pairs) = self.0.iter().find(|(other, _)| *other == how)?;
+            Some((stands_beside, pairs.clone()))
+        });
+        let ground = Self(beside.collect());
+        if ground.0.is_empty() {
+            return;
+        }
+        let mut found = Findings::default();
+        ground.compared(&mut found);
+        ground.partitioning(&mut found);
+        let claims = claims(CACHE_FAIR).expect("the data of this project");
+        findings.add_ground(&claims, &found, GROUND);
+        for (how, name) in [
+            (How::Conventional, "conventional"),
+            (How::CacheFair, "cache-fair"),
+            (How::Partitioned, "equal partitioning"),
+        ] {
+            for ((program, ..), value) in TABLE_2.iter().zip(ground.variabilities(how)) {
+                let case = format!("{program}, {name}, {GROUND}");
+                findings.add_beside("Figures 6 and 7", &case, "percent", Some(value));
             }
         }
     }
@@ -200,9 +272,10 @@ impl Schedules {
             let [fast, slow] = &pairs[place("vortex")];
             let case = "vortex L2 miss rate, slow over fast, increase";
             findings.add("§5.2", case, 100.0 * (mpki(slow) / mpki(fast) - 1.0));
-            let mpkc = |runs: &[Fared]| mean(&runs.iter().map(Fared::mpkc).collect::<Vec<f64>>());
+            let mpc =
+                |runs: &[Fared]| mean(&runs.iter().map(|run| run.mpc(0)).collect::<Vec<f64>>());
             let case = "vortex L2 misses per cycle, slow over fast, increase";
-            let more = 100.0 * (mpkc(slow) / mpkc(fast) - 1.0);
+            let more = 100.0 * (mpc(slow) / mpc(fast) - 1.0);
             findings.add_beside("§5.2", case, "percent", Some(more));
         }
         for name in ["vortex", "gzip", "crafty"] {

@@ -9,7 +9,9 @@ use fairways_core::{AppId, Policy, Q32, ThreadId, Time, WayMask, Wish};
 use fairways_policy::cache_fair::{CacheFair, Parameters};
 
 use super::Setting;
-use crate::paper::turns::{Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris};
+use crate::paper::turns::{
+    Go, Nobody, Stretch, accounts, arrivals, overlapping, pass, run, solaris,
+};
 
 /// Table 2: the principal, and whom it runs with in the fast and in the slow schedule.
 pub(super) const TABLE_2: [(&str, [&str; 3], [&str; 3]); 9] = [
@@ -48,8 +50,8 @@ pub(super) enum Under {
     /// Fixed priorities.
     Conventional,
     CacheFair(Parameters),
-    /// Cache-fair that knows the fair miss rates, misses per cycle, by the place in [`TABLE_2`].
-    Knowing(Parameters, [f64; TABLE_2.len()]),
+    /// Cache-fair that knows the fair miss rates of the schedule's threads, misses per cycle.
+    Knowing(Parameters, [f64; THREADS]),
     /// Fixed priorities, and half of the ways for each core (§5.5).
     Partitioned,
 }
@@ -60,6 +62,8 @@ pub(super) struct Run {
     pub(super) schedule: [&'static str; THREADS],
     pub(super) under: Under,
     pub(super) unlimited: bool,
+    /// How many misses a thread has under way at the same time. The T1's cores wait for each.
+    pub(super) overlap: f64,
     /// Among several that differ in when threads come and where their pages are.
     pub(super) number: u64,
 }
@@ -88,9 +92,9 @@ impl Fared {
         1e3 * account.llc_misses as f64 / account.instructions as f64
     }
 
-    /// The principal's misses per cycle.
-    pub(super) fn mpkc(&self) -> f64 {
-        let account = &self.stretch.each[0];
+    /// A thread's misses per cycle.
+    pub(super) fn mpc(&self, thread: usize) -> f64 {
+        let account = &self.stretch.each[thread];
         account.llc_misses as f64 / account.cycles()
     }
 
@@ -106,14 +110,14 @@ impl Run {
         let (principal, fast, _) = TABLE_2[0];
         let schedule = [principal, fast[0], fast[1], fast[2]];
         let under = Under::Conventional;
-        Self { schedule, under, unlimited: false, number: 0 }
+        Self { schedule, under, unlimited: false, overlap: 1.0, number: 0 }
     }
 
     pub(super) fn jobs(self, times: Vec<Time>) -> impl Iterator<Item = Job> {
         self.schedule.into_iter().zip(times).enumerate().map(move |(thread, (name, at))| Job {
             // Decision cache-fair 8: the last is the best-effort one.
             wish: Wish { best_effort: thread == THREADS - 1, ..Wish::default() },
-            ..job(name, at)
+            ..overlapping(name, at, self.overlap)
         })
     }
 
@@ -141,8 +145,7 @@ impl Run {
                     let before = times.iter().filter(|time| **time < times[thread]).count();
                     AppId(u32::try_from(before).unwrap_or(u32::MAX))
                 };
-                let rate = |thread: usize| q32(rates[place(self.schedule[thread])]);
-                let known = (0..THREADS).map(|thread| (number(thread), rate(thread)));
+                let known = (0..THREADS).map(|thread| (number(thread), q32(rates[thread])));
                 Some(CacheFair::knowing(parameters, known))
             }
             Under::Conventional | Under::Partitioned => None,

@@ -54,23 +54,40 @@ pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
     Ok(())
 }
 
-/// Figure 2: L1 data caches of other sizes, on one core.
-pub(super) fn l1(seed: u64, findings: &mut Findings) -> Result<Vec<Point>, ChipError> {
+/// L1 data caches of other sizes, on one core that waits so many cycles for a hit in the L2.
+fn l1_points(seed: u64, l2_cycles: Option<u32>) -> Result<Vec<Point>, ChipError> {
     let point = |&kb: &u32| {
-        let chip = Geometry { cores: 1, l1: Shape::of_kb(kb, 4), ..chip(768) };
+        let mut chip = Geometry { cores: 1, l1: Shape::of_kb(kb, 4), ..chip(768) };
+        if let Some(cycles) = l2_cycles {
+            (chip.latency.l2, chip.latency.llc) = (cycles, cycles);
+        }
         let jobs = LOAD[..4].iter().map(|name| job(name, Time::ZERO)).collect();
         let stretch = count(chip, seed, jobs, Duration::from_millis(100))?;
         let misses = 100.0 * stretch.sum(|account| account.l1_misses);
         let rate = misses / stretch.sum(|account| account.l1_references);
         Ok((kb, ipc(&stretch, &chip), rate))
     };
-    let points: Vec<Point> = L1_KB.par_iter().map(point).collect::<Result<_, ChipError>>()?;
-    let (ipcs, rates): (Vec<f64>, Vec<f64>) = points.iter().map(|point| (point.1, point.2)).unzip();
+    L1_KB.par_iter().map(point).collect()
+}
+
+/// Figure 2: L1 data caches of other sizes, on one core; and with an L2 twice as fast.
+pub(super) fn l1(seed: u64, findings: &mut Findings) -> Result<Vec<Point>, ChipError> {
+    let points = l1_points(seed, None)?;
+    let rates: Vec<f64> = points.iter().map(|point| point.2).collect();
     let item = "Figure 2";
     let case = "IPC over L1 sizes, min over max, one core";
-    findings.add(item, case, least(&ipcs) / most(&ipcs));
+    findings.add(item, case, evenness(&points));
     findings.add(item, "L1 miss rate, max over min", most(&rates) / least(&rates));
+    let fast = chip(768).latency.llc / 2;
+    let case = format!("{case}, an L2 hit in {fast} cycles");
+    findings.add_beside(item, &case, "ratio", Some(evenness(&l1_points(seed, Some(fast))?)));
     Ok(points)
+}
+
+/// The least instructions per cycle over the most.
+fn evenness(points: &[Point]) -> f64 {
+    let ipcs: Vec<f64> = points.iter().map(|point| point.1).collect();
+    least(&ipcs) / most(&ipcs)
 }
 
 /// Figure 3: L2 caches of other sizes, on two cores.

@@ -47,7 +47,7 @@ impl Setting {
         if quick {
             Self { time_scale: 20, runs: 1, seconds: 2.0, variants: false, seed: 1 }
         } else {
-            Self { time_scale: 1, runs: 2, seconds: 2.0, variants: true, seed: 1 }
+            Self { time_scale: 1, runs: 5, seconds: 2.0, variants: true, seed: 1 }
         }
     }
 }
@@ -82,20 +82,18 @@ impl Casc {
         told("Figures 1 to 3", 2, 3);
         let l2 = latency::l2(self.0.seed, &mut findings)?;
         let published = Parameters::default();
-        let performance = performance::run(self.0, (PROGRAMS, published), "Figures 5 to 7", told)?;
+        let main = (PROGRAMS, published);
+        let performance = performance::run(self.0, main, None, "Figures 5 to 7", told)?;
         performance.findings(self.0, &mut findings);
         if self.0.variants {
             let setting = Setting { runs: 1, ..self.0 };
             let (unit, threshold_factor) = (Q32::ratio(1, 16), Q32::from_raw(FINER));
-            let finer = Parameters { unit, threshold_factor, ..published };
-            for (what, programs, parameters) in [
-                ("Figures 5 and 6 in finer steps", PROGRAMS, finer),
-                ("Figures 5 and 6 without twolf", FRUGAL, published),
-                ("Figures 5 and 6 without twolf, in finer steps", FRUGAL, finer),
-            ] {
-                let performance = performance::run(setting, (programs, parameters), what, told)?;
-                performance.beside(what, &mut findings);
-            }
+            let finer = (PROGRAMS, Parameters { unit, threshold_factor, ..published });
+            let what = "Figures 5 and 6 in finer steps";
+            let stock = performance.only(0);
+            performance::run(setting, finer, Some(&stock), what, told)?.beside(what, &mut findings);
+            let (what, frugal) = ("Figures 5 and 6 without twolf", (FRUGAL, published));
+            performance::run(setting, frugal, None, what, told)?.beside(what, &mut findings);
         }
         told("§5.3.4", 0, 1);
         overhead::findings(self.0, &mut findings)?;

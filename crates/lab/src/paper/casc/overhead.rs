@@ -8,7 +8,7 @@ use fairways_policy::casc::{Casc, Parameters};
 use rayon::prelude::*;
 
 use super::Setting;
-use super::setup::chip;
+use super::setup::{chip, time_sharing};
 use crate::paper::Findings;
 use crate::paper::turns::{Go, Nobody, accounts, arrivals, job, pass, run, solaris};
 
@@ -30,7 +30,7 @@ fn settings(setting: Setting) -> Settings {
     let bandwidth_mbps = f64::INFINITY;
     let chip = Geometry { cores: 4, threads: 1, bandwidth_mbps, ..chip(16 * 768) };
     let (time_scale, seed) = (setting.time_scale.max(SCALE), setting.seed);
-    Settings { scheduler: Some(Scheduling::default()), time_scale, ..solaris(chip, seed) }
+    Settings { scheduler: Some(time_sharing()), time_scale, ..solaris(chip, seed) }
 }
 
 /// The instructions that a benchmark runs by itself in that time.

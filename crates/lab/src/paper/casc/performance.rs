@@ -31,9 +31,11 @@ pub(super) struct Performance {
     alone: Vec<f64>,
 }
 
+/// `stock`: what the default scheduler did with the same programs and seeds, if that is known.
 pub(super) fn run(
     setting: Setting,
     (programs, parameters): ([&'static str; 3], Parameters),
+    stock: Option<&Performance>,
     what: &str,
     told: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Performance, ChipError> {
@@ -48,8 +50,10 @@ pub(super) fn run(
     let with_casc = |&kb: &u32| (0..runs).map(move |run| (kb, run, true));
     let without = |&kb: &u32| (0..runs).map(move |run| (kb, run, false));
     let sizes: Vec<u32> = SIZES.into_iter().chain([1536]).collect();
-    let all: Vec<(u32, u64, bool)> =
-        SIZES.iter().flat_map(with_casc).chain(sizes.iter().flat_map(without)).collect();
+    let mut all: Vec<(u32, u64, bool)> = SIZES.iter().flat_map(with_casc).collect();
+    if stock.is_none() {
+        all.extend(sizes.iter().flat_map(without));
+    }
     let done = AtomicUsize::new(0);
     let one = |&(kb, run, with_casc): &(u32, u64, bool)| {
         let bench = bench(kb, run);
@@ -64,7 +68,11 @@ pub(super) fn run(
     let found: Vec<(u32, Found)> = all.par_iter().map(one).collect::<Result<_, ChipError>>()?;
     let mut sizes: Vec<Size> = sizes
         .into_iter()
-        .map(|kb| Size { programs, kb, stock: Vec::new(), casc: Vec::new() })
+        .enumerate()
+        .map(|(size, kb)| {
+            let stock = stock.map_or(Vec::new(), |known| known.sizes[size].stock.clone());
+            Size { programs, kb, stock, casc: Vec::new() }
+        })
         .collect();
     for (kb, found) in found {
         let size = sizes.iter_mut().find(|size| size.kb == kb);
@@ -74,7 +82,10 @@ pub(super) fn run(
             Found::Casc(fared) => size.casc.push(fared),
         }
     }
-    let alone = programs.iter().map(|name| alone(name, seed)).collect::<Result<_, _>>()?;
+    let alone = match stock {
+        Some(known) => known.alone.clone(),
+        None => programs.iter().map(|name| alone(name, seed)).collect::<Result<_, _>>()?,
+    };
     Ok(Performance { sizes, alone })
 }
 
@@ -143,10 +154,11 @@ impl Size {
         100.0 * (casc / stock - 1.0)
     }
 
-    /// The standard deviation of the time that threads had over its mean, in percent, in its worst run.
-    fn unevenness(&self) -> f64 {
-        let each: Vec<f64> = self.casc.iter().map(|fared| fared.stretch.unevenness()).collect();
-        100.0 * most(&each)
+    /// The standard deviation of the time that threads had over its mean, percent, with the default
+    /// scheduler and with CASC.
+    fn unevenness(&self) -> (f64, f64) {
+        let (stock, casc) = self.of(Stretch::unevenness);
+        (100.0 * stock, 100.0 * casc)
     }
 }
 
@@ -157,7 +169,7 @@ impl Performance {
 
     /// The size at which CASC is least even.
     pub(super) fn worst(&self) -> &Size {
-        let worse = |a: &&Size, b: &&Size| a.unevenness().total_cmp(&b.unevenness());
+        let worse = |a: &&Size, b: &&Size| a.unevenness().1.total_cmp(&b.unevenness().1);
         self.with_casc().iter().max_by(worse).unwrap_or(&self.sizes[0])
     }
 
@@ -165,9 +177,15 @@ impl Performance {
         let mhz = f64::from(chip(SIZES[0]).mhz);
         let steps = (setting.seconds * mhz * 1e6 / f64::from(setting.time_scale)).round();
         findings.add("§5.3.1", "measured run", steps);
-        self.gains(findings);
-        self.accuracy(findings);
-        self.fairness(findings);
+        self.judged(findings);
+        if setting.runs > 1 {
+            let runs = (0..usize::try_from(setting.runs).unwrap_or(1)).map(|run| {
+                let mut findings = Findings::default();
+                self.only(run).judged(&mut findings);
+                findings
+            });
+            findings.note_seeds(&runs.collect::<Vec<_>>());
+        }
         let each: Vec<f64> =
             (0..THREADS).map(|thread| self.alone[thread % PROGRAMS.len()]).collect();
         let case = "sd of per-thread miss rate over mean";
@@ -176,6 +194,23 @@ impl Performance {
             let case = format!("{name} by itself, 768 KB");
             findings.add_beside("§5.4.1", &case, "misses/100 refs", Some(*rate));
         }
+    }
+
+    /// What depends on the seed.
+    fn judged(&self, findings: &mut Findings) {
+        self.gains(findings);
+        self.accuracy(findings);
+        self.fairness(findings);
+    }
+
+    /// The same with one of the seeds.
+    pub(super) fn only(&self, run: usize) -> Self {
+        let one = |size: &Size| Size {
+            stock: vec![size.stock[run].clone()],
+            casc: size.casc.get(run).cloned().into_iter().collect(),
+            ..*size
+        };
+        Self { sizes: self.sizes.iter().map(one).collect(), alone: self.alone.clone() }
     }
 
     fn gains(&self, findings: &mut Findings) {
@@ -269,13 +304,11 @@ impl Performance {
     }
 
     fn fairness(&self, findings: &mut Findings) {
-        let worst = self.worst();
+        let (stock, casc) = self.worst().unevenness();
         let item = "Figure 7";
-        findings.add(item, "sd of run time over mean, CASC, worst", worst.unevenness());
-        let stock: Vec<f64> = worst.stock.iter().map(Stretch::unevenness).collect();
-        let stock = 100.0 * most(&stock);
+        findings.add(item, "sd of run time over mean, CASC, worst", casc);
         findings.add(item, "sd of run time over mean, default", stock);
-        let less_even = f64::from(u8::from(worst.unevenness() > stock));
+        let less_even = f64::from(u8::from(casc > stock));
         findings.add(item, "CASC less even than default", less_even);
         let fared = || self.with_casc().iter().flat_map(|size| &size.casc);
         let starved = fared().flat_map(|fared| &fared.stretch.each).filter(|each| each.ticks == 0);

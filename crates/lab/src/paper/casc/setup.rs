@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings, preset};
+use fairways_chip::{
+    Chip, ChipError, Geometry, Job, Scheduling, SchedulingClass, Settings, preset,
+};
 use fairways_core::{AppId, Event, ThreadId, Time, Together};
 use fairways_policy::casc::{Casc, Measurement, Parameters};
 
@@ -19,6 +21,11 @@ pub(super) const THREADS: usize = 18;
 
 /// The L2 sizes, KB (§5.1); those between 48 and 384 are inferred (decision CASC 13).
 pub(super) const SIZES: [u32; 5] = [48, 96, 192, 384, 768];
+
+/// All programs are in Solaris' time-sharing class by default, and CASC keeps to its rules (§3, §4).
+pub(super) fn time_sharing() -> Scheduling {
+    Scheduling { class: SchedulingClass::TimeSharing, ..Scheduling::default() }
+}
 
 /// A run, on the policy's clock.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +87,7 @@ impl Judged {
 impl Bench {
     fn settings(self) -> Settings {
         let Self { l2_kb, time_scale, seed, .. } = self;
-        let scheduler = Some(Scheduling::default());
+        let scheduler = Some(time_sharing());
         Settings { time_scale, scheduler, ..solaris(chip(l2_kb), seed) }
     }
 
