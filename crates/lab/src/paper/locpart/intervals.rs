@@ -3,38 +3,41 @@
 use std::time::Duration;
 
 use fairways_chip::ChipError;
-use fairways_chip::service::Stage;
 use rayon::prelude::*;
 
 use super::baseline::Baseline;
-use super::performance::Span;
-use super::setup::{Bench, asked, published};
+use super::setup::{Scale, asked, published};
 use crate::paper::Findings;
 
 /// From that of the evaluation (§IV-A) over the default (§III-C) to a hundred times the first; the paper's are in an
 /// image only.
 pub(super) const INTERVALS_MS: [u64; 7] = [50, 100, 200, 500, 1000, 2000, 5000];
 
-/// Of a service, requests a second by interval over those with the first.
+/// Of a service, throughput by interval over that with the first.
 pub(super) type Curve = (&'static str, Vec<f64>);
 
 /// Runs a service beside the batch program with every interval, from the beginning on: what a long one costs
 /// is that it takes long to divide the cache.
-pub(super) fn run(bench: Bench, service: &Baseline, span: Span) -> Result<Curve, ChipError> {
-    let job = bench.service(service.name, vec![Stage::SATURATED]);
-    let jobs = [asked(&job, service.slo(service.closed_tail)), bench.batch()];
-    let rate = |ms: &u64| {
+pub(super) fn run(service: &Baseline, scale: Scale, slo: Duration) -> Result<Curve, ChipError> {
+    let Scale { bench, step, steps, .. } = scale;
+    let jobs = [asked(&bench.saturated(service.name), slo), bench.batch()];
+    let speed = |ms: &u64| {
         let mut policy = published(Duration::from_millis(*ms));
-        Ok(bench.run(&jobs, &mut policy, span.step, span.steps)?.rate(0, 0))
+        Ok(bench.run(&jobs, &mut policy, step, steps)?.instructions(0, 0))
     };
-    let rates: Vec<f64> = INTERVALS_MS.par_iter().map(rate).collect::<Result<_, ChipError>>()?;
-    Ok((service.name, rates.iter().map(|rate| rate / rates[0]).collect()))
+    let speeds: Vec<f64> = INTERVALS_MS.par_iter().map(speed).collect::<Result<_, ChipError>>()?;
+    Ok((service.name, speeds.iter().map(|speed| speed / speeds[0]).collect()))
 }
 
+fn last(curve: &[f64]) -> f64 {
+    curve.last().copied().unwrap_or(f64::NAN)
+}
+
+const ITEM: &str = "Figure 6";
+
 pub(super) fn findings(curves: &[Curve], findings: &mut Findings) {
-    const ITEM: &str = "Figure 6";
     for (name, curve) in curves {
-        let last = curve.last().copied().unwrap_or(f64::NAN);
+        let last = last(curve);
         match *name {
             "sphinx" => {
                 findings.add(ITEM, "sphinx, performance at the longest interval over 50 ms", last)
@@ -43,4 +46,18 @@ pub(super) fn findings(curves: &[Curve], findings: &mut Findings) {
             _ => findings.add_beside(ITEM, &format!("{name}, the same"), "ratio", Some(last)),
         }
     }
+}
+
+/// The same with an objective that every request misses: the most that an interval can cost.
+pub(super) fn missed(
+    service: &Baseline,
+    scale: Scale,
+    findings: &mut Findings,
+) -> Result<(), ChipError> {
+    let (name, curve) = run(service, scale, Duration::from_nanos(1))?;
+    let seconds = (scale.step * scale.steps).as_secs();
+    let case =
+        format!("{name}, the same, with an objective that every request misses, in {seconds} s");
+    findings.add_beside(ITEM, &case, "ratio", Some(last(&curve)));
+    Ok(())
 }

@@ -5,6 +5,7 @@
 //! Locpart 3).
 
 mod baseline;
+mod divisions;
 mod intervals;
 mod numbers;
 mod objective;
@@ -21,10 +22,11 @@ use rayon::prelude::*;
 
 use super::Findings;
 use baseline::Baseline;
+use intervals::Curve;
 use objective::Case;
-use performance::{Mixed, Span};
+use performance::Mixed;
 use sensitivity::Sensitivity;
-use setup::{Bench, SERVICES};
+use setup::{Bench, SERVICES, Scale};
 
 pub use objective::Windows;
 pub use plots::Figures;
@@ -32,58 +34,93 @@ pub use plots::Figures;
 /// How the paper's experiments are repeated.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter takes everything.
+    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter takes everything, where
+    /// throughput is measured.
     pub by: u32,
-    /// Requests of a tail; a fiftieth of sphinx's, which take a second.
+    /// The same where latencies are: of much smaller requests each would make a handful of references.
+    pub tails_by: u32,
+    /// The same of sphinx, whose requests take a second each.
+    pub slow_by: u32,
+    /// Requests of a tail.
     pub requests: u32,
+    /// Requests of sphinx's.
+    pub slow_requests: u32,
     /// Seconds of each scenario of Figures 4 to 6, on the policy's clock; six times as many of sphinx's.
     pub seconds: u32,
     /// Windows of each allocation that is tried for an objective.
     pub windows: Windows,
-    /// So many times smaller is everything where objectives are tried.
-    pub objective_by: u32,
-    /// Whether other loads than 60 % are tried, and an experiment at its own size.
+    /// Whether it is all run: other loads than 60 %, every division, and an experiment at its own size.
     pub more: bool,
-    /// The seed of everything.
+    /// The seed of everything; the first of the seeds.
     pub seed: u64,
+    /// How many seeds: a value is that with the first.
+    pub seeds: u64,
 }
 
 impl Setting {
     /// All of it; if `quick`, smaller, and less of it.
     #[must_use]
     pub fn new(quick: bool) -> Self {
+        let all = Self {
+            by: 320,
+            tails_by: 160,
+            slow_by: 1280,
+            requests: 5000,
+            slow_requests: 1100,
+            seconds: 12,
+            windows: Windows { settling: 160, judged: 300 },
+            more: true,
+            seed: 1,
+            seeds: 5,
+        };
         if quick {
             Self {
-                by: 160,
                 requests: 300,
+                slow_requests: 200,
                 seconds: 4,
                 windows: Windows { settling: 60, judged: 40 },
-                objective_by: 160,
                 more: false,
-                seed: 1,
+                seeds: 1,
+                ..all
             }
         } else {
-            Self {
-                by: 20,
-                requests: 5000,
-                seconds: 12,
-                windows: Windows { settling: 160, judged: 300 },
-                objective_by: 160,
-                more: true,
-                seed: 1,
-            }
+            all
         }
     }
 
-    /// Requests of a service's tail.
-    fn requests_of(&self, name: &str) -> u32 {
-        if name == "sphinx" { self.requests / 50 } else { self.requests }
+    /// How a service's tails are measured, and where `tails` is not, its throughput.
+    fn scale(&self, name: &str, seed: u64, tails: bool) -> Scale {
+        let (steps, second) = (self.seconds, Duration::from_secs(1));
+        if name == "sphinx" {
+            let bench = Bench::new(self.slow_by, seed);
+            return Scale {
+                bench,
+                requests: self.slow_requests,
+                tails: 1,
+                step: 6 * second,
+                steps,
+            };
+        }
+        let bench = Bench::new(if tails { self.tails_by } else { self.by }, seed);
+        Scale { bench, requests: self.requests, tails: 2, step: second, steps }
     }
 
-    fn span(&self, name: &str) -> Span {
-        let seconds = if name == "sphinx" { 6 } else { 1 };
-        Span { step: Duration::from_secs(seconds), steps: self.seconds }
+    fn seeds(&self) -> Vec<u64> {
+        (0..self.seeds).map(|number| self.seed + number).collect()
     }
+}
+
+/// What is at hand, how much of it is done, and how much there is.
+type Told<'a> = &'a (dyn Fn(&str, usize, usize) + Sync);
+
+/// What one seed gives of the paper's figures.
+#[derive(Debug)]
+struct Repeated {
+    services: Vec<Baseline>,
+    sensitivity: Sensitivity,
+    mixes: Vec<Mixed>,
+    curves: Vec<Curve>,
+    findings: Findings,
 }
 
 /// The paper's experiments.
@@ -101,63 +138,128 @@ impl Locpart {
     ///
     /// # Errors
     /// If there can't be such a chip.
-    pub fn run(
-        &self,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<(Findings, Figures), ChipError> {
+    pub fn run(&self, told: Told<'_>) -> Result<(Findings, Figures), ChipError> {
         let Self(setting) = self;
-        let bench = Bench::new(setting.by, setting.seed);
+        let seeds = setting.seeds();
+        let repeated = seeds.par_iter().map(|&seed| self.repeat(seed, told));
+        let repeated: Vec<Repeated> = repeated.collect::<Result<_, ChipError>>()?;
+        let mut findings = noted(repeated.iter().map(|one| &one.findings));
+        let first = repeated.into_iter().next().expect("a seed");
+        numbers::findings(silo(&first.services), &mut findings);
+        if setting.more {
+            told("every division", 0, 1);
+            self.divide(&first.services, &mut findings)?;
+            told("silo at its own size", 0, 1);
+            let full = Scale {
+                bench: Bench::new(1, setting.seed),
+                requests: setting.requests / 5,
+                step: Duration::from_millis(500),
+                steps: 5,
+                ..setting.scale("silo", setting.seed, false)
+            };
+            let mixed = performance::mix(silo(&first.services), full)?;
+            performance::beside(&mixed, &mut findings);
+        } else {
+            findings.0.retain(is_quick);
+        }
+        let cases = self.hold(&first.services, &mut findings, told)?;
+        told("timelines", 0, 1);
+        let timelines =
+            timelines::run(Bench::new(setting.tails_by, setting.seed), silo(&first.services))?;
+        let Repeated { sensitivity, mixes, curves, .. } = first;
+        Ok((findings, Figures { sensitivity, mixes, curves, cases, timelines }))
+    }
+
+    /// The paper's figures with one seed.
+    fn repeat(&self, seed: u64, told: Told<'_>) -> Result<Repeated, ChipError> {
+        let Self(setting) = self;
         let mut findings = Findings::default();
-        let each = |what: &str,
-                    services: &[Baseline],
-                    of: &mut dyn FnMut(&Baseline) -> Result<(), ChipError>| {
-            services.iter().enumerate().try_for_each(|(done, service)| {
-                told(what, done, services.len());
-                of(service)
-            })
-        };
-        told("each by itself", 0, 1);
-        let measure = |name| Baseline::measure(bench, name, setting.requests_of(name));
+        told(&format!("seed {seed}: each by itself"), 0, 4);
+        let measure = |name| Baseline::measure(setting.scale(name, seed, true), name);
         let services: Vec<Baseline> =
             SERVICES.into_par_iter().map(measure).collect::<Result<_, ChipError>>()?;
-        let silo = services[SERVICES.iter().position(|name| *name == "silo").unwrap_or(0)];
-        numbers::findings(&silo, &mut findings);
-        told("Figure 1", 0, 1);
-        let with: Vec<(Baseline, u32)> =
-            services.iter().map(|one| (*one, setting.requests_of(one.name))).collect();
-        let sensitivity = Sensitivity::run(bench, &with, Duration::from_secs(2))?;
+        let scaled = |tails: bool| {
+            let scaled = |one: &Baseline| (*one, setting.scale(one.name, seed, tails));
+            services.iter().map(scaled).collect::<Vec<(Baseline, Scale)>>()
+        };
+        told(&format!("seed {seed}: Figure 1"), 1, 4);
+        let bench = Bench::new(setting.by, seed);
+        let sensitivity = Sensitivity::run(bench, &scaled(true), Duration::from_secs(2))?;
         sensitivity.findings(&mut findings);
-        let mut mixes: Vec<Mixed> = Vec::new();
-        each("Figures 4 and 5", &services, &mut |one| {
-            mixes.push(performance::mix(bench, one, setting.span(one.name))?);
-            Ok(())
-        })?;
-        performance::findings(&mixes, &mut findings);
-        told("four of each", 0, 1);
-        performance::copies(bench, &services, setting.span("silo"), &mut findings)?;
-        let mut curves = Vec::new();
-        each("Figure 6", &services, &mut |one| {
-            curves.push(intervals::run(bench, one, setting.span(one.name))?);
-            Ok(())
-        })?;
+        told(&format!("seed {seed}: Figures 4 and 5"), 2, 4);
+        let one = scaled(false);
+        let mixes = performance::run(&one)?;
+        performance::claims(&mixes, &mut findings);
+        performance::details("one of each", &mixes, &mut findings);
+        let four = one.iter().map(|(service, scale)| (*service, scale.with_threads(THREADS)));
+        let four = performance::run(&four.collect::<Vec<_>>())?;
+        performance::details("four of each", &four, &mut findings);
+        performance::over_one(THREADS, (&mixes, &four), &mut findings);
+        told(&format!("seed {seed}: Figure 6"), 3, 4);
+        let curve =
+            |(service, scale): &(Baseline, Scale)| intervals::run(service, *scale, service.slo());
+        let curves: Vec<Curve> = one.par_iter().map(curve).collect::<Result<_, ChipError>>()?;
         intervals::findings(&curves, &mut findings);
-        let mut cases = Vec::new();
-        let smaller = Bench::new(setting.objective_by, setting.seed);
-        let tried = self.tried(&services);
-        for (done, (service, load)) in tried.iter().enumerate() {
-            told("the objective", done, tried.len());
-            cases.push(Case::run(smaller, service, *load, setting.windows)?);
+        for (service, scale) in one.iter().filter(|(service, _)| service.name == "sphinx") {
+            for steps in [scale.steps.min(SHORT), scale.steps] {
+                let scale = Scale { steps, ..*scale };
+                intervals::missed(service, scale, &mut findings)?;
+            }
         }
-        objective::findings(&cases, &mut findings);
-        told("timelines", 0, 1);
-        let timelines = timelines::run(bench, &silo)?;
-        if setting.more {
-            told("silo at its own size", 0, 1);
-            let full = Bench::new(1, setting.seed);
-            let span = Span { step: Duration::from_millis(500), steps: 6 };
-            performance::beside(&performance::mix(full, &silo, span)?, &mut findings);
+        Ok(Repeated { services, sensitivity, mixes, curves, findings })
+    }
+
+    /// Every division of the cache between one of each, and between four of each.
+    fn divide(&self, services: &[Baseline], findings: &mut Findings) -> Result<(), ChipError> {
+        let Self(setting) = self;
+        for (of, threads) in [("one of each", 1), ("four of each", THREADS)] {
+            let scaled = services.iter().map(|service| {
+                let scale = setting.scale(service.name, setting.seed, false);
+                (*service, Scale { steps: scale.steps.min(4), ..scale.with_threads(threads) })
+            });
+            let ends = divisions::run(&scaled.collect::<Vec<_>>())?;
+            divisions::findings(of, &ends, findings);
         }
-        Ok((findings, Figures { sensitivity, mixes, curves, cases, timelines }))
+        Ok(())
+    }
+
+    /// Whether objectives hold: allocations with the first seed, both rules with all where some allocation holds the
+    /// objective.
+    fn hold(
+        &self,
+        services: &[Baseline],
+        findings: &mut Findings,
+        told: Told<'_>,
+    ) -> Result<Vec<Case>, ChipError> {
+        let Self(setting) = self;
+        let (tried, windows) = (self.tried(services), setting.windows);
+        told("the objective", 0, 1);
+        let bench = |seed| Bench::new(setting.tails_by, seed);
+        let case = |(service, load): &(Baseline, f64)| {
+            Case::run(bench(setting.seed), service, *load, windows)
+        };
+        let cases: Vec<Case> = tried.par_iter().map(case).collect::<Result<_, ChipError>>()?;
+        objective::allocations(&cases, findings);
+        let is_attainable = |case: &&Case| case.fewest().is_some();
+        let attainable: Vec<Case> = cases.iter().filter(is_attainable).cloned().collect();
+        let seeded = |&seed: &u64| {
+            let ruled = |case: &Case| match seed == setting.seed {
+                true => Ok(case.clone()),
+                false => case.ruled(bench(seed), windows),
+            };
+            let cases = attainable.par_iter().map(ruled);
+            let cases: Vec<Case> = cases.collect::<Result<_, ChipError>>()?;
+            let mut findings = Findings::default();
+            objective::held(&cases, &mut findings);
+            objective::rules(&cases, &mut findings);
+            Ok(findings)
+        };
+        let seeded: Vec<Findings> =
+            setting.seeds().par_iter().map(seeded).collect::<Result<_, ChipError>>()?;
+        findings.0.extend(noted(seeded.iter()).0);
+        let others = cases.iter().filter(|case| !is_attainable(case));
+        objective::rules(&others.cloned().collect::<Vec<Case>>(), findings);
+        Ok(cases)
     }
 
     /// Services of which an objective is tried to be held, and at which load. Sphinx answers too few requests in any
@@ -177,4 +279,33 @@ impl Locpart {
         }
         tried
     }
+}
+
+/// Whether a quick run can tell it: no tail of a few requests, and nothing of runs that are shorter than the longest
+/// interval.
+fn is_quick(finding: &super::Finding) -> bool {
+    match finding.item.as_str() {
+        "Figure 1" => finding.case.starts_with("mcf"),
+        item => !["Figure 1(d)", "Figure 6", "§IV-B"].contains(&item),
+    }
+}
+
+/// Steps of a short run of sphinx: 24 s, about as many requests as public copies of its benchmark run.
+const SHORT: u32 = 4;
+
+/// Threads of a service, and copies of the batch program, beside one of each: eight of the paper's ten cores.
+const THREADS: u32 = 4;
+
+fn silo(services: &[Baseline]) -> &Baseline {
+    services.iter().find(|service| service.name == "silo").expect("one of the services")
+}
+
+/// What the first seed gives, beside it what all of them do if there are several.
+fn noted<'a>(seeds: impl Iterator<Item = &'a Findings>) -> Findings {
+    let seeds: Vec<Findings> = seeds.cloned().collect();
+    let mut findings = seeds.first().cloned().unwrap_or_default();
+    if seeds.len() > 1 {
+        findings.note_seeds(&seeds);
+    }
+    findings
 }

@@ -20,7 +20,7 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     findings.add("§III-C", "default interval", ms(p.t_sched));
     findings.add("§IV-A", "interval in the evaluation", ms(INTERVAL));
     findings.add_text("§III-B", "initial split", initial_split());
-    let slo = ms(silo.slo(silo.open_tail));
+    let slo = ms(silo.slo());
     findings.add("§III-A", "silo SLO, 99th percentile", slo);
     let chip = preset::preset("xeon-e5-2630").expect("a preset's name");
     let mb = (chip.way_bytes() * u64::from(chip.llc.ways.get())) >> 20;

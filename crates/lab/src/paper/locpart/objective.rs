@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
-use fairways_chip::ChipError;
+use fairways_chip::{ChipError, Job};
 use fairways_core::Policy;
-use rayon::prelude::*;
 
 use super::baseline::Baseline;
 use super::setup::{Bench, Run, asked, margin, published, steady};
@@ -69,9 +68,9 @@ impl Kept {
 /// A service at a load, under every allocation and under both rules.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
-    pub(super) name: &'static str,
+    pub(super) service: Baseline,
     pub(super) load: f64,
-    /// By the service's ways, from 1 on; the batch program has the rest.
+    /// By the service's ways, from 1 on, those that were tried; the batch program has the rest.
     pub(super) fixed: Vec<Kept>,
     pub(super) margin: Kept,
     pub(super) published: Kept,
@@ -88,41 +87,83 @@ pub struct Windows {
     pub judged: u32,
 }
 
+/// A service at a load beside the batch program.
+struct Beside {
+    bench: Bench,
+    job: Job,
+    slo: Duration,
+    windows: Windows,
+}
+
+impl Beside {
+    fn new(bench: Bench, service: &Baseline, load: f64, windows: Windows) -> Self {
+        let slo = service.slo();
+        let job = asked(&bench.service(service.name, steady(service.open(load))), slo);
+        Self { bench, job, slo, windows }
+    }
+
+    fn count(&self) -> u32 {
+        self.windows.settling + self.windows.judged
+    }
+
+    /// After the windows to settle, and from the beginning on.
+    fn kept(&self, run: &Run) -> [Kept; 2] {
+        [self.windows.settling, 1].map(|from| Kept::of(run, self.slo, from))
+    }
+
+    fn under(&self, policy: &mut dyn Policy) -> Result<[Kept; 2], ChipError> {
+        let jobs = [self.job.clone(), self.bench.batch()];
+        Ok(self.kept(&self.bench.run(&jobs, policy, PERIOD, self.count())?))
+    }
+
+    fn fixed(&self, ways: u32) -> Result<Kept, ChipError> {
+        let jobs = [(self.job.clone(), ways), (self.bench.batch(), self.bench.ways() - ways)];
+        let [settled, _] = self.kept(&self.bench.fixed(&jobs, PERIOD, self.count())?);
+        Ok(settled)
+    }
+}
+
 impl Case {
-    /// Tries every allocation, and both rules.
+    /// Tries allocations, and both rules.
     pub(super) fn run(
         bench: Bench,
         service: &Baseline,
         load: f64,
-        Windows { settling, judged }: Windows,
+        windows: Windows,
     ) -> Result<Self, ChipError> {
-        let slo = service.slo(service.open_tail);
-        let job = asked(&bench.service(service.name, steady(service.open(load))), slo);
-        let (batch, all) = (bench.batch(), bench.ways());
-        let windows = settling + judged;
-        let ruled = |policy: &mut dyn Policy| {
-            bench.run(&[job.clone(), batch.clone()], policy, PERIOD, windows)
+        let beside = Beside::new(bench, service, load, windows);
+        let most = bench.ways() - 1;
+        let mut fixed = vec![Kept::default(); most as usize];
+        // Tails fall as ways grow (Figure 1): the fewest that hold it are found by halves.
+        fixed[most as usize - 1] = beside.fixed(most)?;
+        let (mut too_few, mut enough) = (0, most);
+        while fixed[most as usize - 1].holds() && enough - too_few > 1 {
+            let ways = u32::midpoint(too_few, enough);
+            let kept = beside.fixed(ways)?;
+            *(if kept.holds() { &mut enough } else { &mut too_few }) = ways;
+            fixed[ways as usize - 1] = kept;
+        }
+        let empty = Kept::default();
+        let case = Self {
+            service: *service,
+            load,
+            fixed,
+            margin: empty,
+            published: empty,
+            settling: empty,
         };
-        let run = |ways: u32| {
-            if ways == 0 {
-                return ruled(&mut margin(PERIOD));
-            }
-            if ways == all {
-                return ruled(&mut published(PERIOD));
-            }
-            let jobs = [(job.clone(), ways), (batch.clone(), all - ways)];
-            bench.fixed(&jobs, PERIOD, windows)
-        };
-        let each = |ways| {
-            let run = run(ways)?;
-            Ok((Kept::of(&run, slo, settling), Kept::of(&run, slo, 1)))
-        };
-        let mut kept: Vec<(Kept, Kept)> =
-            (0..=all).into_par_iter().map(each).collect::<Result<_, ChipError>>()?;
-        let (published, _) = kept.pop().unwrap_or_default();
-        let (margin, settling) = kept.remove(0);
-        let fixed = kept.into_iter().map(|(kept, _)| kept).collect();
-        Ok(Self { name: service.name, load, fixed, margin, published, settling })
+        case.ruled(bench, windows)
+    }
+
+    /// The same allocations beside what both rules make of this bench, whose seed may be another.
+    pub(super) fn ruled(&self, bench: Bench, windows: Windows) -> Result<Self, ChipError> {
+        let beside = Beside::new(bench, &self.service, self.load, windows);
+        let (margin, published) = rayon::join(
+            || beside.under(&mut margin(PERIOD)),
+            || beside.under(&mut published(PERIOD)),
+        );
+        let ([margin, settling], [published, _]) = (margin?, published?);
+        Ok(Self { margin, settling, published, ..self.clone() })
     }
 
     /// The fewest ways that hold the objective with, and what comes of them.
@@ -131,28 +172,23 @@ impl Case {
     }
 }
 
-pub(super) fn findings(cases: &[Case], findings: &mut Findings) {
-    const ITEM: &str = "Objective";
-    let attainable = || cases.iter().filter(|case| case.fewest().is_some());
-    let held = attainable().filter(|case| case.margin.holds()).count();
-    let said = |case: &&Case| case.margin.class == "unattainable";
+const ITEM: &str = "Objective";
+
+fn named(case: &Case) -> String {
+    format!("{} at {:.0} %", case.service.name, 100.0 * case.load)
+}
+
+/// What allocations hold, and whether the margin rule says so where none holds the objective.
+pub(super) fn allocations(cases: &[Case], findings: &mut Findings) {
     let none = || cases.iter().filter(|case| case.fewest().is_none());
-    let mut text = |case: &str, found: String| findings.add_text(ITEM, case, found);
-    text(
-        "cases that some allocation can hold: held",
-        format!("{held} of {}", attainable().count()),
-    );
-    text(
-        "cases that none can: said so",
-        format!("{} of {}", none().filter(said).count(), none().count()),
-    );
-    let windows =
-        |of: &dyn Fn(&Kept) -> usize| attainable().map(|case| of(&case.margin)).sum::<usize>();
-    let share = 100.0 * windows(&|kept| kept.held) as f64 / windows(&|kept| kept.windows) as f64;
-    let case = "windows that hold of all, where some allocation can hold it";
-    findings.add_beside(ITEM, case, "percent", Some(share).filter(|share| share.is_finite()));
+    let said = none().filter(|case| case.margin.class == "unattainable").count();
+    let count = |count: usize| Some(count as f64);
+    let mut beside = |case: &str, unit, value| findings.add_beside(ITEM, case, unit, value);
+    beside("cases that some allocation can hold", "count", count(cases.len() - none().count()));
+    beside("cases that none can", "count", count(none().count()));
+    beside("cases that none can: said so", "count", count(said));
     for case in cases {
-        let name = format!("{} at {:.0} %", case.name, 100.0 * case.load);
+        let name = named(case);
         let mut beside = |what: &str, unit, value| {
             findings.add_beside(ITEM, &format!("{name}, {what}"), unit, value);
         };
@@ -160,11 +196,32 @@ pub(super) fn findings(cases: &[Case], findings: &mut Findings) {
         beside("fewest ways that hold it", "ways", fewest.map(|(ways, _)| f64::from(ways)));
         let best = case.fixed.iter().map(Kept::share).fold(0.0, f64::max);
         beside("windows that hold, the best allocation", "percent", Some(100.0 * best));
+    }
+}
+
+/// What the margin rule holds of cases that some allocation can hold.
+pub(super) fn held(cases: &[Case], findings: &mut Findings) {
+    let held = cases.iter().filter(|case| case.margin.holds()).count();
+    let case = "cases that some allocation can hold: held";
+    findings.add_beside(ITEM, case, "count", Some(held as f64));
+    let windows = |of: fn(&Kept) -> usize| cases.iter().map(|case| of(&case.margin)).sum::<usize>();
+    let share = 100.0 * windows(|kept| kept.held) as f64 / windows(|kept| kept.windows) as f64;
+    let case = "windows that hold of all, where some allocation can hold it";
+    findings.add_beside(ITEM, case, "percent", Some(share).filter(|share| share.is_finite()));
+}
+
+/// What becomes of each case under both rules.
+pub(super) fn rules(cases: &[Case], findings: &mut Findings) {
+    for case in cases {
+        let name = named(case);
+        let mut beside = |what: &str, unit, value| {
+            findings.add_beside(ITEM, &format!("{name}, {what}"), unit, value);
+        };
         for (rule, kept) in [("margin", &case.margin), ("published", &case.published)] {
             beside(&format!("windows that hold, {rule}"), "percent", Some(100.0 * kept.share()));
             beside(&format!("ways in the mean, {rule}"), "ways", Some(kept.ways));
             beside(&format!("changes of ways, {rule}"), "count", Some(kept.changes as f64));
-            let batch = fewest.map(|(_, best)| kept.batch / best.batch);
+            let batch = case.fewest().map(|(_, best)| kept.batch / best.batch);
             beside(&format!("mcf's speed over that with the fewest, {rule}"), "ratio", batch);
         }
         let from_the_start = Some(100.0 * case.settling.share());

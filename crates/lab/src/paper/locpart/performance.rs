@@ -5,13 +5,12 @@
 use std::time::Duration;
 
 use fairways_chip::ChipError;
-use fairways_chip::service::Stage;
 use fairways_core::Policy;
 use fairways_policy::stock::Stock;
 use rayon::prelude::*;
 
-use super::baseline::Baseline;
-use super::setup::{Bench, INTERVAL, Run, asked, margin, published};
+use super::baseline::{Baseline, saturate};
+use super::setup::{INTERVAL, Run, Scale, asked, margin, published};
 use crate::paper::Findings;
 use crate::paper::turns::mean;
 
@@ -24,120 +23,101 @@ pub(super) struct Shares {
 
 impl Shares {
     /// The performance of both (decision Locpart 4).
-    fn global(self) -> f64 {
+    pub(super) fn global(self) -> f64 {
         f64::midpoint(self.service, self.batch)
     }
+}
+
+/// What both rules make of an objective.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ruled {
+    pub(super) published: Shares,
+    pub(super) margin: Shares,
+    /// Ways of the service in the end, under the one and the other.
+    ways: [u32; 2],
 }
 
 /// One service in each scenario.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mixed {
     pub(super) name: &'static str,
+    /// By themselves: instructions a second.
+    alone: Shares,
     pub(super) uncontrolled: Shares,
-    pub(super) published: Shares,
-    pub(super) margin: Shares,
-    /// Ways of the service in the end, under both rules.
-    ways: [u32; 2],
-}
-
-/// How long: steps, of which the first ones are to warm up.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) step: Duration,
-    pub(super) steps: u32,
+    /// With the objective of Figure 1's tails, and with one of the tails of the closed loop (decision Locpart 7).
+    pub(super) ruled: Ruled,
+    pub(super) closed_loop: Ruled,
 }
 
 /// Steps that are not counted.
 const WARM: usize = 2;
 
+/// Runs every service in every scenario.
+pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<Mixed>, ChipError> {
+    services.par_iter().map(|(service, scale)| mix(service, *scale)).collect()
+}
+
 /// Runs a service in every scenario.
-pub(super) fn mix(bench: Bench, service: &Baseline, span: Span) -> Result<Mixed, ChipError> {
-    let Span { step, steps } = span;
-    let all = bench.ways();
-    let (job, batch) = (bench.service(service.name, vec![Stage::SATURATED]), bench.batch());
-    let job = asked(&job, service.slo(service.closed_tail));
-    let together =
-        |policy: &mut dyn Policy| bench.run(&[job.clone(), batch.clone()], policy, step, steps);
-    let scenario = |index: usize| match index {
-        0 => bench.fixed(&[(job.clone(), all)], step, steps),
-        1 => bench.fixed(&[(batch.clone(), all)], step, steps),
-        2 => together(&mut Stock::default()),
-        3 => together(&mut published(INTERVAL)),
-        _ => together(&mut margin(INTERVAL)),
+pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<Mixed, ChipError> {
+    let Scale { bench, step, steps, .. } = scale;
+    let (job, batch) = (bench.saturated(service.name), bench.batch());
+    let (_, tail) = saturate(scale, service.name)?;
+    let slos = [service.slo(), service.slo_of(tail)];
+    let together = |policy: &mut dyn Policy, slo: Duration| {
+        bench.run(&[asked(&job, slo), batch.clone()], policy, step, steps)
     };
-    let runs: Vec<Run> = (0..5).into_par_iter().map(scenario).collect::<Result<_, ChipError>>()?;
-    let (alone, batch_alone) = (runs[0].rate(0, WARM), runs[1].instructions(0, WARM));
+    let scenario = |index: usize| match index {
+        0 => bench.fixed(&[(job.clone(), bench.ways())], step, steps),
+        1 => bench.fixed(&[(batch.clone(), bench.ways())], step, steps),
+        2 => together(&mut Stock::default(), slos[0]),
+        3 | 4 => together(&mut published(INTERVAL), slos[index - 3]),
+        _ => together(&mut margin(INTERVAL), slos[index - 5]),
+    };
+    let runs: Vec<Run> = (0..7).into_par_iter().map(scenario).collect::<Result<_, ChipError>>()?;
+    let [service_alone, batch_alone] = [&runs[0], &runs[1]].map(|run| run.instructions(0, WARM));
+    let alone = Shares { service: service_alone, batch: batch_alone };
     let shares = |run: &Run| Shares {
-        service: run.rate(0, WARM) / alone,
-        batch: run.instructions(1, WARM) / batch_alone,
+        service: run.instructions(0, WARM) / alone.service,
+        batch: run.instructions(1, WARM) / alone.batch,
     };
     let last = |run: &Run| run.moments[0].last().map_or(0, |moment| moment.ways);
+    let ruled = |published: &Run, margin: &Run| Ruled {
+        published: shares(published),
+        margin: shares(margin),
+        ways: [last(published), last(margin)],
+    };
     Ok(Mixed {
         name: service.name,
+        alone,
         uncontrolled: shares(&runs[2]),
-        published: shares(&runs[3]),
-        margin: shares(&runs[4]),
-        ways: [last(&runs[3]), last(&runs[4])],
+        ruled: ruled(&runs[3], &runs[5]),
+        closed_loop: ruled(&runs[4], &runs[6]),
     })
 }
 
-fn loss(share: f64) -> f64 {
+pub(super) fn loss(share: f64) -> f64 {
     100.0 * (1.0 - share)
 }
 
-/// So many of each service beside as many batch programs: how many ran is not told.
-const COPIES: usize = 4;
-
-/// What is lost uncontrolled if there are several of each.
-pub(super) fn copies(
-    bench: Bench,
-    services: &[Baseline],
-    span: Span,
-    findings: &mut Findings,
-) -> Result<(), ChipError> {
-    let Span { step, steps } = span;
-    let batch = bench.batch();
-    let alone = bench.fixed(&[(batch.clone(), bench.ways())], step, steps)?;
-    let each = |service: &Baseline| {
-        let job = bench.service(service.name, vec![Stage::SATURATED]);
-        let one = bench.fixed(&[(job.clone(), bench.ways())], step, steps)?;
-        let jobs = [vec![job; COPIES], vec![batch.clone(); COPIES]].concat();
-        let run = bench.run(&jobs, &mut Stock::default(), step, steps)?;
-        let count = COPIES as f64;
-        let rates: f64 = (0..COPIES).map(|job| run.rate(job, WARM)).sum();
-        let speeds: f64 = (COPIES..2 * COPIES).map(|job| run.instructions(job, WARM)).sum();
-        Ok(Shares {
-            service: rates / count / one.rate(0, WARM),
-            batch: speeds / count / alone.instructions(0, WARM),
-        })
-    };
-    let fast = services.par_iter().filter(|service| service.name != "sphinx");
-    let shares: Vec<Shares> = fast.map(each).collect::<Result<_, ChipError>>()?;
-    let mean_of = |of: &dyn Fn(&Shares) -> f64| mean(&shares.iter().map(of).collect::<Vec<f64>>());
-    let mut beside = |item: &str, what: &str, value| {
-        let case = format!("{what}, four of each service but sphinx and four of mcf");
-        findings.add_beside(item, &case, "percent", Some(value));
-    };
-    beside("Figure 4", "mean loss uncontrolled", mean_of(&|shares| loss(shares.service)));
-    beside("Figure 4", "mcf's mean loss uncontrolled", mean_of(&|shares| loss(shares.batch)));
-    beside("Figure 5", "global loss uncontrolled", mean_of(&|shares| loss(shares.global())));
-    Ok(())
+fn mean_loss(mixes: &[Mixed], of: impl Fn(&Mixed) -> f64) -> f64 {
+    loss(mean(&mixes.iter().map(of).collect::<Vec<f64>>()))
 }
 
 /// The same service at the chip's own size, to see what making it smaller changes.
 pub(super) fn beside(mixed: &Mixed, findings: &mut Findings) {
-    for (what, shares) in [("uncontrolled", mixed.uncontrolled), ("with Locpart", mixed.published)]
-    {
+    let shares = [("uncontrolled", mixed.uncontrolled), ("with Locpart", mixed.ruled.published)];
+    for (what, shares) in shares {
         let case = format!("{}, loss {what}, at its own size", mixed.name);
         findings.add_beside("Figure 4", &case, "percent", Some(loss(shares.service)));
     }
 }
 
-pub(super) fn findings(mixes: &[Mixed], findings: &mut Findings) {
+/// The claims: of one thread of the service and one batch program.
+pub(super) fn claims(mixes: &[Mixed], findings: &mut Findings) {
     const ITEM: &str = "Figure 4";
     let of = |name: &str| mixes.iter().find(|mixed| mixed.name == name);
     let uncontrolled = |mixed: &Mixed| loss(mixed.uncontrolled.service);
-    let locpart = |mixed: &Mixed| loss(mixed.published.service);
+    let locpart = |mixed: &Mixed| loss(mixed.ruled.published.service);
     let case = "img-dnn, loss uncontrolled (least of five)";
     findings.add_if(ITEM, case, of("img-dnn").map(uncontrolled));
     let case = "sphinx, loss uncontrolled (most of five)";
@@ -152,34 +132,81 @@ pub(super) fn findings(mixes: &[Mixed], findings: &mut Findings) {
     let case = "img-dnn, loss with Locpart (least)";
     findings.add_if(ITEM, case, of("img-dnn").map(locpart));
     findings.add_if(ITEM, "silo, loss with Locpart (most)", of("silo").map(locpart));
-    let all = |of: &dyn Fn(&Mixed) -> f64| mean(&mixes.iter().map(of).collect::<Vec<f64>>());
-    let (shared, divided) = (all(&uncontrolled), all(&locpart));
+    let divided = mean_loss(mixes, |mixed| mixed.ruled.published.service);
+    let shared = mean_loss(mixes, |mixed| mixed.uncontrolled.service);
     findings.add(ITEM, "mean loss of five with Locpart", divided);
     let less = mixes.iter().filter(|mixed| locpart(mixed) < uncontrolled(mixed)).count();
     findings.add(ITEM, "services where Locpart loses less than uncontrolled", less as f64);
     findings.add(ITEM, "Locpart mean loss over uncontrolled mean loss", divided / shared);
-    findings.add_beside(ITEM, "mean loss of five uncontrolled", "percent", Some(shared));
 
     const GLOBAL: &str = "Figure 5";
-    let uncontrolled = all(&|mixed| loss(mixed.uncontrolled.global()));
-    let locpart = all(&|mixed| loss(mixed.published.global()));
-    findings.add(GLOBAL, "global loss uncontrolled", uncontrolled);
-    findings.add(GLOBAL, "global loss with Locpart", locpart);
-    findings.add(GLOBAL, "global loss, Locpart over uncontrolled", locpart / uncontrolled);
-    let margin = all(&|mixed| loss(mixed.margin.global()));
-    findings.add_beside(GLOBAL, "global loss with the margin rule", "percent", Some(margin));
-    for mixed in mixes {
-        let mut beside = |what: &str, unit, value| {
-            let case = format!("{}, {what}", mixed.name);
-            findings.add_beside(ITEM, &case, unit, Some(value));
+    let shared = mean_loss(mixes, |mixed| mixed.uncontrolled.global());
+    let divided = mean_loss(mixes, |mixed| mixed.ruled.published.global());
+    findings.add(GLOBAL, "global loss uncontrolled", shared);
+    findings.add(GLOBAL, "global loss with Locpart", divided);
+    findings.add(GLOBAL, "global loss, Locpart over uncontrolled", divided / shared);
+}
+
+/// What stands beside the claims, of a number of each (`one of each`).
+pub(super) fn details(of: &str, mixes: &[Mixed], findings: &mut Findings) {
+    let scenarios: [(&str, fn(&Mixed) -> Shares); 5] = [
+        ("uncontrolled", |mixed| mixed.uncontrolled),
+        ("with Locpart", |mixed| mixed.ruled.published),
+        ("with the margin rule", |mixed| mixed.ruled.margin),
+        ("with Locpart, objectives of the closed loop", |mixed| mixed.closed_loop.published),
+        ("with the margin rule, objectives of the closed loop", |mixed| mixed.closed_loop.margin),
+    ];
+    for (what, shares) in scenarios {
+        let mut beside = |item: &str, case: String, value| {
+            findings.add_beside(item, &format!("{of}, {case}"), "percent", Some(value));
         };
-        beside("loss uncontrolled", "percent", loss(mixed.uncontrolled.service));
-        beside("loss with Locpart", "percent", loss(mixed.published.service));
-        beside("loss with the margin rule", "percent", loss(mixed.margin.service));
-        beside("mcf's loss uncontrolled", "percent", loss(mixed.uncontrolled.batch));
-        beside("mcf's loss with Locpart", "percent", loss(mixed.published.batch));
-        beside("mcf's loss with the margin rule", "percent", loss(mixed.margin.batch));
-        beside("ways in the end", "ways", f64::from(mixed.ways[0]));
-        beside("ways in the end, the margin rule", "ways", f64::from(mixed.ways[1]));
+        let mean = |share: fn(Shares) -> f64| mean_loss(mixes, |mixed| share(shares(mixed)));
+        beside("Figure 5", format!("global loss {what}"), mean(Shares::global));
+        beside("Figure 4", format!("mean loss {what}"), mean(|shares| shares.service));
+        beside("Figure 4", format!("mcf's mean loss {what}"), mean(|shares| shares.batch));
+        for mixed in mixes {
+            let name = mixed.name;
+            beside("Figure 4", format!("{name}, loss {what}"), loss(shares(mixed).service));
+            beside("Figure 4", format!("{name}, mcf's loss {what}"), loss(shares(mixed).batch));
+        }
+    }
+    for Mixed { name, ruled, closed_loop, .. } in mixes {
+        for (of_what, ruled) in [("", ruled), (", objectives of the closed loop", closed_loop)] {
+            for (rule, ways) in ["", ", the margin rule"].into_iter().zip(ruled.ways) {
+                let case = format!("{of}, {name}, ways in the end{rule}{of_what}");
+                findings.add_beside("Figure 4", &case, "ways", Some(f64::from(ways)));
+            }
+        }
+    }
+}
+
+/// What `threads` of each lose over as many times one of each by itself.
+pub(super) fn over_one(
+    threads: u32,
+    (one, several): (&[Mixed], &[Mixed]),
+    findings: &mut Findings,
+) {
+    let scenarios: [(&str, fn(&Mixed) -> Shares); 2] = [
+        ("uncontrolled", |mixed| mixed.uncontrolled),
+        ("with Locpart", |mixed| mixed.ruled.published),
+    ];
+    for (what, shares) in scenarios {
+        let over = |(one, several): (&Mixed, &Mixed)| {
+            let (alone, each) = (several.alone, one.alone);
+            let (count, shares) = (f64::from(threads), shares(several));
+            Shares {
+                service: shares.service * alone.service / (count * each.service),
+                batch: shares.batch * alone.batch / (count * each.batch),
+            }
+        };
+        let over: Vec<Shares> = one.iter().zip(several).map(over).collect();
+        let mut beside = |item: &str, case: &str, share: fn(Shares) -> f64| {
+            let loss = loss(mean(&over.iter().map(|&shares| share(shares)).collect::<Vec<f64>>()));
+            let case = format!("four of each over four times one alone, {case} {what}");
+            findings.add_beside(item, &case, "percent", Some(loss));
+        };
+        beside("Figure 5", "global loss", Shares::global);
+        beside("Figure 4", "mean loss", |shares| shares.service);
+        beside("Figure 4", "mcf's mean loss", |shares| shares.batch);
     }
 }

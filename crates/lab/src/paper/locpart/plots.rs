@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::intervals::{Curve, INTERVALS_MS};
 use super::objective::Case;
-use super::performance::Mixed;
+use super::performance::{Mixed, Shares};
 use super::sensitivity::Sensitivity;
 use super::timelines::Timeline;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
@@ -73,7 +73,8 @@ impl Figures {
             });
             named.collect::<Vec<(String, Vec<f64>)>>()
         };
-        let shares = |mixed: &Mixed| [mixed.uncontrolled, mixed.published, mixed.margin];
+        let shares =
+            |mixed: &Mixed| [mixed.uncontrolled, mixed.ruled.published, mixed.ruled.margin];
         for (name, title, of) in [
             (
                 "figure4",
@@ -81,9 +82,7 @@ impl Figures {
                 &(|mixed: &Mixed| shares(mixed).map(|shares| shares.service))
                     as &dyn Fn(&Mixed) -> [f64; 3],
             ),
-            ("figure5", "Figure 5: global performance", &|mixed| {
-                shares(mixed).map(|shares| f64::midpoint(shares.service, shares.batch))
-            }),
+            ("figure5", "Figure 5: global performance", &|mixed| shares(mixed).map(Shares::global)),
             ("batch", "Speed of mcf beside each service", &|mixed| {
                 shares(mixed).map(|shares| shares.batch)
             }),
@@ -96,7 +95,7 @@ impl Figures {
     }
 
     fn draw_cases(&self, folder: &Path) -> Result<(), FigureError> {
-        let label = |case: &Case| format!("{} {:.0}", case.name, 100.0 * case.load);
+        let label = |case: &Case| format!("{} {:.0}", case.service.name, 100.0 * case.load);
         let attainable: Vec<(&Case, f64)> =
             self.cases.iter().filter_map(|case| Some((case, case.fewest()?.1.batch))).collect();
         let named = |name: &str, of: &dyn Fn(&Case) -> f64| {

@@ -6,7 +6,7 @@ use fairways_chip::{ChipError, Job};
 use rayon::prelude::*;
 
 use super::baseline::{Baseline, LOAD};
-use super::setup::{Bench, steady};
+use super::setup::{Bench, Scale};
 use crate::paper::Findings;
 
 /// Of each service the 99th percentile in ms, and of the batch program its speed over that with all ways, by ways.
@@ -14,7 +14,12 @@ use crate::paper::Findings;
 pub(super) struct Sensitivity {
     pub(super) tails: Vec<(&'static str, Vec<f64>)>,
     pub(super) batch: Vec<f64>,
+    /// Of sphinx with all ways by load: the 99th percentile in seconds, of how many requests.
+    loads: Vec<(f64, f64, u64)>,
 }
+
+/// Loads at which sphinx's tail is looked at.
+const LOADS: [f64; 4] = [0.3, 0.4, 0.5, LOAD];
 
 /// What counts as no shorter than with fewer ways (claims/locpart.csv).
 const NOISE: f64 = 1.05;
@@ -23,28 +28,30 @@ impl Sensitivity {
     /// Runs each with every number of ways.
     pub(super) fn run(
         bench: Bench,
-        services: &[(Baseline, u32)],
+        services: &[(Baseline, Scale)],
         batch: Duration,
     ) -> Result<Self, ChipError> {
-        let each = |of: &(dyn Fn(u32) -> Result<f64, ChipError> + Sync)| {
-            (1..=bench.ways()).into_par_iter().map(of).collect::<Result<Vec<f64>, ChipError>>()
+        let by_ways = |(service, scale): &(Baseline, Scale)| {
+            let ms = |ways| Ok(1e3 * service.tail(*scale, ways, LOAD)?.0.as_secs_f64());
+            let tails = (1..=bench.ways()).into_par_iter().map(ms);
+            Ok((service.name, tails.collect::<Result<Vec<f64>, ChipError>>()?))
         };
-        let tails = services.iter().map(|(service, requests)| {
-            let job = bench.service(service.name, steady(service.open(LOAD)));
-            let span = service.span(*requests, LOAD);
-            let tail = |ways| {
-                let run = bench.fixed(&[(job.clone(), ways)], span, 2)?;
-                let tail = run.moments[0][1].tail.map_or(f64::NAN, |tail| tail.as_secs_f64());
-                Ok(1e3 * tail)
-            };
-            Ok((service.name, each(&tail)?))
-        });
-        let tails = tails.collect::<Result<Vec<_>, ChipError>>()?;
+        let tails = services.par_iter().map(by_ways).collect::<Result<Vec<_>, ChipError>>()?;
         let job: Job = bench.batch();
         let speed = |ways| Ok(bench.fixed(&[(job.clone(), ways)], batch, 2)?.instructions(0, 1));
-        let speeds = each(&speed)?;
+        let speeds = (1..=bench.ways()).into_par_iter().map(speed);
+        let speeds: Vec<f64> = speeds.collect::<Result<_, ChipError>>()?;
         let all = speeds.last().copied().unwrap_or(1.0);
-        Ok(Self { tails, batch: speeds.into_iter().map(|speed| speed / all).collect() })
+        let batch = speeds.into_iter().map(|speed| speed / all).collect();
+        let mut sphinx = services.iter().filter(|(service, _)| service.name == "sphinx");
+        let loads = sphinx.next().map_or(Ok(Vec::new()), |(service, scale)| {
+            let at = |&load: &f64| {
+                let (tail, requests) = service.tail(*scale, bench.ways(), load)?;
+                Ok((load, tail.as_secs_f64(), requests))
+            };
+            LOADS.par_iter().map(at).collect::<Result<Vec<_>, ChipError>>()
+        })?;
+        Ok(Self { tails, batch, loads })
     }
 
     pub(super) fn findings(&self, findings: &mut Findings) {
@@ -70,5 +77,11 @@ impl Sensitivity {
         };
         findings.add("§IV-B", "sphinx tail", tail("sphinx") / 1e3);
         findings.add("§IV-B", "xapian tail", tail("xapian"));
+        for &(load, seconds, requests) in &self.loads {
+            let case = format!("sphinx tail at {:.0} % of what it can answer", 100.0 * load);
+            findings.add_beside("§IV-B", &case, "s", Some(seconds));
+            let case = format!("{case}, requests that it is of");
+            findings.add_beside("§IV-B", &case, "count", Some(requests as f64));
+        }
     }
 }

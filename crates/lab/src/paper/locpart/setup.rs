@@ -25,6 +25,8 @@ pub(super) struct Bench {
     /// So many times smaller is the cache, and what programs keep in it, and so many times shorter everything takes:
     /// of a policy's second, the same share of a way is brought in.
     by: u32,
+    /// Threads of the service, and copies of the batch program (decision Locpart 13).
+    threads: u32,
 }
 
 impl Bench {
@@ -35,33 +37,42 @@ impl Bench {
         let smaller =
             |shape: Shape| Shape { sets: (shape.sets / by).max(1).next_power_of_two(), ..shape };
         (chip.l1, chip.l2) = (smaller(chip.l1), chip.l2.map(smaller));
-        Self { settings: Settings { time_scale: by, seed, ..Settings::new(chip) }, by }
+        Self { settings: Settings { time_scale: by, seed, ..Settings::new(chip) }, by, threads: 1 }
     }
 
     pub(super) fn ways(self) -> u32 {
         self.settings.chip.llc.ways.get()
     }
 
-    /// The program of this name.
-    fn program(self, name: &str) -> Program {
+    /// So many threads of the program of this name, as one that is so many times as fast: it refers to the LLC as often
+    /// as they do together. `memories`: how many of them have a memory of their own.
+    fn program(self, name: &str, memories: u32) -> Program {
         let mut program = named(&format!("{name}-like")).expect("a program of the experiments");
+        program.base_cpi /= f64::from(self.threads);
+        program.overlap *= f64::from(self.threads);
         if let Accesses::Mixture(mixture) = &mut program.accesses {
             for part in mixture.parts.iter_mut().filter(|part| part.lines > 0) {
-                part.lines = (part.lines / self.by).max(1);
+                part.lines = (part.lines * memories / self.by).max(1);
             }
         }
         program
     }
 
-    /// A batch program.
+    /// The batch program: each copy has a memory of its own.
     pub(super) fn batch(self) -> Job {
-        Job::new(self.program(BATCH))
+        Job::new(self.program(BATCH, self.threads))
     }
 
-    /// A service of which nothing is asked yet.
+    /// A service, whose threads share a memory.
     pub(super) fn service(self, name: &str, loads: Vec<Stage>) -> Job {
-        let phase = Phase { program: Some(Arc::new(self.program(name))), length: None };
+        let phase = Phase { program: Some(Arc::new(self.program(name, 1))), length: None };
         Job { phases: vec![phase], loads, ..Job::default() }
+    }
+
+    /// A service of which each thread always has a request to answer.
+    pub(super) fn saturated(self, name: &str) -> Job {
+        let clients = Load::Closed { clients: self.threads, think: Duration::ZERO };
+        self.service(name, steady(clients))
     }
 
     /// Steps of equal length under a policy.
@@ -89,6 +100,27 @@ impl Bench {
         };
         let jobs: Vec<Job> = jobs.iter().map(with).collect();
         self.run(&jobs, &mut Static::default(), step, steps)
+    }
+}
+
+/// How a service is run: where, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    pub(super) bench: Bench,
+    /// Requests of a tail.
+    pub(super) requests: u32,
+    /// So many times as long a tail takes, of which the last counts: where a request fills the cache many times over,
+    /// there is nothing to warm up.
+    pub(super) tails: u32,
+    /// Steps of a scenario of Figures 4 to 6.
+    pub(super) step: Duration,
+    pub(super) steps: u32,
+}
+
+impl Scale {
+    /// The same with so many threads of the service and copies of the batch program.
+    pub(super) fn with_threads(self, threads: u32) -> Self {
+        Self { bench: Bench { threads, ..self.bench }, ..self }
     }
 }
 
@@ -133,10 +165,11 @@ impl Run {
         self.step.as_secs_f64() * (self.moments[0].len() - from) as f64
     }
 
-    /// Requests a second from a step on.
-    pub(super) fn rate(&self, job: usize, from: usize) -> f64 {
-        let requests = self.moments[job][from..].iter().map(|moment| moment.requests);
-        requests.sum::<u64>() as f64 / self.seconds(from)
+    /// Requests a second in the last step, how many they were, and their tail.
+    pub(super) fn answered(&self) -> (f64, u64, Duration) {
+        let last = self.moments[0].last().expect("a step");
+        let tail = last.tail.expect("requests that were answered");
+        (last.requests as f64 / self.step.as_secs_f64(), last.requests, tail)
     }
 
     /// Instructions a second from a step on, on the chip's clock.

@@ -56,7 +56,7 @@ pub(super) fn run(bench: Bench, silo: &Baseline) -> Result<Vec<Timeline>, ChipEr
         load: silo.open(share),
         length: Some(Duration::from_secs(seconds)),
     };
-    let slo = silo.slo(silo.open_tail);
+    let slo = silo.slo();
     let job = |loads| asked(&bench.service("silo", loads), slo);
     let Load::Poisson { per_second } = silo.open(0.45) else { return Ok(Vec::new()) };
     let bursts =
