@@ -95,7 +95,7 @@ impl Figures {
     }
 
     fn draw_cases(&self, folder: &Path) -> Result<(), FigureError> {
-        let label = |case: &Case| format!("{} {:.0}", case.service.name, 100.0 * case.load);
+        let label = |case: &Case| format!("{} {:.0}", case.name, 100.0 * case.load);
         let attainable: Vec<(&Case, f64)> =
             self.cases.iter().filter_map(|case| Some((case, case.fewest()?.1.batch))).collect();
         let named = |name: &str, of: &dyn Fn(&Case) -> f64| {
