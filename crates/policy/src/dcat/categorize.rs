@@ -160,6 +160,7 @@ impl Workload {
         let (ways, baseline) = (self.ways, self.baseline);
         let Some(phase) = self.phases.current() else { return };
         if self.class == Class::Unknown {
+            // Gains add up while it is Unknown (decision dCat 24).
             if phase.improves(baseline, ways, baseline, thr) == Some(true) {
                 self.become_(Class::Receiver, "more ways help it");
             } else if !trivial

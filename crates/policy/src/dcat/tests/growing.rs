@@ -23,6 +23,15 @@ fn who_gains_less_than_the_threshold_stays_unknown() {
     assert_eq!(bench.trace(0, 3), [(Unknown, 4), (Unknown, 5), (Receiver, 6)]);
 }
 
+/// Decision 24: where a cache keeps a part of a stream, 2.5 % a way add up like a reader's.
+#[test]
+fn decision_24_a_stream_that_gains_by_each_way_is_a_receiver() {
+    let kept = Does { ipc: &[950, 975, 1000, 1025, 1050, 1075, 1100, 1125, 1150], ..STREAMING };
+    let mut bench = Bench::with(20, &[(3, kept)]);
+    let trace = [(Unknown, 4), (Unknown, 5), (Receiver, 6), (Keeper, 5), (Keeper, 5)];
+    assert_eq!(bench.trace(0, 5), trace);
+}
+
 /// §3.4: "3 times the predefined cache size"; Figure 13: from 9 ways to 1.
 #[test]
 fn decision_3_who_gains_nothing_up_to_three_times_its_baseline_streams() {
