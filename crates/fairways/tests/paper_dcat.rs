@@ -24,10 +24,14 @@ fn every_claim_is_a_row_and_the_timelines_are_the_papers() {
         let claim = claim.unwrap();
         claims += 1;
         assert_eq!([&row["item"], &row["case"], &row["unit"]], [&claim[0], &claim[1], &claim[2]]);
-        // All but those of SPEC programs, which the project does not have, are measured.
-        let spec = claim[0] == *"Figure 17" || claim[0] == *"Table 3";
+        // Runs of Figure 17 and of Tables 3 to 6 are too long for a quick one, so that these rows have
+        // no value. All others are measured.
+        let cases = ["three PostgreSQL instances: gain of each against one instance's gain"];
+        let long = ["Figure 17", "Table 3", "Table 4", "Table 5", "Table 6"].contains(&&claim[0])
+            || cases.contains(&&claim[1])
+            || claim[1] == *"SPEC and server experiments: baseline";
         let judged = row["kind"] == "yes" || row["kind"] == "shape";
-        assert!(!judged || spec || !row["measured"].is_null(), "{row}");
+        assert!(!judged || long == row["measured"].is_null(), "{row}");
     }
     assert_eq!(claims, 125);
 
@@ -48,8 +52,7 @@ fn every_claim_is_a_row_and_the_timelines_are_the_papers() {
     {
         within(item);
     }
-    for figure in ["1", "7a", "7b", "8-9", "10", "10-ipc", "11", "12", "13", "14", "15", "16", "17"]
-    {
+    for figure in ["1", "7a", "7b", "8-9", "10", "10-ipc", "11", "12", "13", "14", "15", "16"] {
         let svg =
             std::fs::read_to_string(Path::new(out).join(format!("figure{figure}.svg"))).unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{figure}");

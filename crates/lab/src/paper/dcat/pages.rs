@@ -14,9 +14,9 @@ const MB: u32 = 1 << 14;
 const ROUNDS: u32 = 5;
 
 /// Figure 1: MLR beside two MLOADs, as a multiple of its latency by itself with the whole cache.
-pub(super) fn interference(bench: Bench, findings: &mut Findings) -> Result<Series, ChipError> {
+pub(super) fn interference(bench: Bench<'_>, findings: &mut Findings) -> Result<Series, ChipError> {
     const ITEM: &str = "Figure 1";
-    let noise = || [tenant("mload:60M", 7), tenant("mload:60M", 7)];
+    let noise = || [tenant(bench.mload, 7), tenant(bench.mload, 7)];
     let latency = |size: &str, noisy: bool, under| {
         let mut tenants = vec![tenant(&format!("mlr:{size}"), 6)];
         if noisy {
@@ -55,14 +55,15 @@ pub(super) fn interference(bench: Bench, findings: &mut Findings) -> Result<Seri
 
 /// Figure 2: MLR in two ways that it would just fit, by pages; a mean over placements.
 pub(super) fn two_ways(
-    bench: Bench,
+    bench: Bench<'_>,
     chip: &str,
     size: &str,
     seeds: u64,
 ) -> Result<[f64; 2], ChipError> {
     let sum = |pages: PageSize| -> Result<f64, ChipError> {
         let ratio = |seed: u64| {
-            let mut small = Bench::new(chip, bench.settings.time_scale, seed);
+            let mut small = bench.on(chip);
+            small.settings.seed = seed;
             small.settings.seed = seed;
             let text = format!("mlr:{size}");
             let ways = small.settings.chip.llc.ways.get();
@@ -77,7 +78,7 @@ pub(super) fn two_ways(
 }
 
 pub(super) fn conflicts(
-    bench: Bench,
+    bench: Bench<'_>,
     seeds: u64,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
@@ -122,7 +123,7 @@ pub(super) fn histogram(findings: &mut Findings) {
 }
 
 /// Figure 5: L1 references per instruction do not depend on the ways.
-pub(super) fn references(bench: Bench, findings: &mut Findings) -> Result<(), ChipError> {
+pub(super) fn references(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     let spread = |text: &&str| -> Result<f64, ChipError> {
         let rate = |ways: u32| {
             let run = bench.run(&[tenant(text, ways)], Under::Static, 1)?;

@@ -44,6 +44,9 @@ impl Figures {
         }
         let title = "Figure 16: MLR beside MLOAD";
         latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies)?;
+        if self.spec.is_empty() {
+            return Ok(());
+        }
         // As much as there is room for.
         let label = |one: &Fared| one.name.chars().take_while(|&c| c != ',').take(6).collect();
         let heights = |value: &dyn Fn(&Fared) -> f64| self.spec.iter().map(value).collect();

@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, Job};
 use fairways_core::{Machine, Time};
-use fairways_policy::by_name;
-use fairways_policy::dcat::Parameters;
 use rayon::prelude::*;
 
 use super::setup::{Bench, ROUND, Under, among, tenant};
@@ -19,25 +17,30 @@ use crate::paper::Findings;
 
 /// A GET of 1 M records of 128 bytes: client buffers and hot keys, one of 2^20 buckets, and the record
 /// itself, each waited for.
-const REDIS: &str = "regions:7.2:6%12M:1%8.4M:6%230M:cpi=0.7:overlap=1";
+pub(super) const REDIS: &str = "regions:7.2:6%12M:1%8.4M:6%230M:cpi=0.7:overlap=1";
 const REDIS_INSTRUCTIONS: f64 = 1800.0;
 /// 8 threads, 50 connections each, 30 requests in each connection's pipeline.
 const REDIS_WAITING: f64 = 12_000.0;
 
 /// A SELECT among 10 M tuples: code and catalogue, the upper levels of the index, and leaves.
-const POSTGRESQL: &str = "regions:10:70%4M:22%12M:8%1.5G:cpi=0.9:overlap=2";
+pub(super) const POSTGRESQL: &str = "regions:10:70%4M:22%12M:8%1.5G:cpi=0.9:overlap=2";
 const POSTGRESQL_INSTRUCTIONS: f64 = 200_000.0;
 const POSTGRESQL_CLIENTS: f64 = 4.0;
 const VCPUS: f64 = 2.0;
 
 /// A read of one of 100 K records of 1 KB: code and heap, and records as YCSB's Zipf picks them: 62 % go
 /// to the first hundredth, 19 % to the rest of the first tenth, 19 % to what is left.
-const ELASTICSEARCH: &str = "regions:8:50%4M:30%16M:12.4%1M:3.8%9M:3.8%90M:cpi=1.0:overlap=2";
+pub(super) const ELASTICSEARCH: &str =
+    "regions:8:50%4M:30%16M:12.4%1M:3.8%9M:3.8%90M:cpi=1.0:overlap=2";
 const ELASTICSEARCH_INSTRUCTIONS: f64 = 120_000.0;
 
-pub(super) fn run(bench: Bench, length: Length, findings: &mut Findings) -> Result<(), ChipError> {
+pub(super) fn run(
+    bench: Bench<'_>,
+    length: Length,
+    findings: &mut Findings,
+) -> Result<(), ChipError> {
     let hertz = f64::from(bench.settings.chip.mhz) * 1e6;
-    let target = |text| beside(&tenant(text, BASELINE));
+    let target = |text| beside(bench, &tenant(text, BASELINE));
     // Seconds of a request: shared, static, dCat.
     let seconds = |text, instructions: f64| -> Result<([f64; 3], u32), ChipError> {
         let (_, ipc, ceiling) = three(bench, &target(text), length)?;
@@ -68,7 +71,7 @@ pub(super) fn run(bench: Bench, length: Length, findings: &mut Findings) -> Resu
     findings.add(item, "PostgreSQL ceiling", f64::from(ceiling));
 
     let three_instances = among(
-        &[POSTGRESQL, POSTGRESQL, POSTGRESQL, "mload:60M"].map(|text| tenant(text, BASELINE)),
+        &[POSTGRESQL, POSTGRESQL, POSTGRESQL, bench.mload].map(|text| tenant(text, BASELINE)),
         1,
         BASELINE,
     );
@@ -84,20 +87,24 @@ pub(super) fn run(bench: Bench, length: Length, findings: &mut Findings) -> Resu
 }
 
 /// Table 6: the times that single requests take.
-fn elasticsearch(bench: Bench, length: Length, findings: &mut Findings) -> Result<(), ChipError> {
+fn elasticsearch(
+    bench: Bench<'_>,
+    length: Length,
+    findings: &mut Findings,
+) -> Result<(), ChipError> {
     let item = "Table 6";
-    let tenants = beside(&tenant(ELASTICSEARCH, BASELINE));
-    let run = bench.run(&tenants, Under::Dcat(Parameters::default()), length.dcat)?;
+    let tenants = beside(bench, &tenant(ELASTICSEARCH, BASELINE));
+    let run = bench.run(&tenants, Under::Dcat(bench.dcat), length.dcat)?;
     let ceiling = run.most_ways(0, 0);
     let cases = [
-        ("shared", "stock", length.fixed),
-        ("static", "static", length.fixed),
-        ("dCat", "dcat", length.dcat),
+        ("shared", Under::Shared, length.fixed),
+        ("static", Under::Static, length.fixed),
+        ("dCat", Under::Dcat(bench.dcat), length.dcat),
     ];
     let found: Vec<[f64; 3]> = cases
         .par_iter()
-        .map(|&(_, policy, rounds)| {
-            let mut times = requests(bench, &tenants, policy, rounds, ELASTICSEARCH_INSTRUCTIONS)?;
+        .map(|&(_, under, rounds)| {
+            let mut times = requests(bench, &tenants, under, rounds, ELASTICSEARCH_INSTRUCTIONS)?;
             times.sort_unstable_by(f64::total_cmp);
             let at = |percent: usize| times[(times.len() - 1) * percent / 100];
             Ok([times.iter().sum::<f64>() / times.len() as f64, at(95), at(99)]
@@ -120,14 +127,14 @@ fn elasticsearch(bench: Bench, length: Length, findings: &mut Findings) -> Resul
 
 /// The seconds that requests of the first tenant take, one after the other, after so many rounds.
 fn requests(
-    bench: Bench,
+    bench: Bench<'_>,
     tenants: &[Job],
-    policy: &str,
+    under: Under,
     rounds: u32,
     instructions: f64,
 ) -> Result<Vec<f64>, ChipError> {
     const REQUESTS: f64 = 1000.0;
-    let mut policy = by_name(policy).expect("a policy's name");
+    let mut policy = under.policy();
     let mut chip = Chip::new(bench.settings, tenants.iter().cloned())?;
     let mut until = |chip: &mut Chip, end: Time| {
         chip.stop_at(end);

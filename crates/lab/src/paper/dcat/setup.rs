@@ -1,17 +1,22 @@
 //! Tenants on the paper's server, and what becomes of them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fairways_chip::{ChipError, Job, PageSize, Phase, Settings, preset, program};
-use fairways_core::{Time, Wish};
+use fairways_core::{AppId, Policy, Time, Wish};
 use fairways_policy::by_name;
 use fairways_policy::dcat::{Dcat, Parameters};
 
+use super::host::BesideHost;
 use crate::executed::{Moment, timeline};
 
 /// The paper's round (§4), on the policy's clock.
 pub(super) const ROUND: Duration = Duration::from_secs(1);
+
+/// MLOAD with 60 MB: as fast as a core reads memory (decision dCat 23).
+pub(super) const MLOAD: &str = "mload:60M:cpi=0.25:overlap=32";
 
 /// What is to run under what.
 #[derive(Clone, Copy, Debug)]
@@ -24,32 +29,70 @@ pub(super) enum Under {
     Dcat(Parameters),
 }
 
-/// How a chip is simulated.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bench {
-    pub(super) settings: Settings,
+impl Under {
+    pub(super) fn policy(self) -> Box<dyn Policy> {
+        let named = |name| by_name(name).expect("a policy's name");
+        match self {
+            Self::Shared => named("stock"),
+            Self::Static => named("static"),
+            Self::Dcat(parameters) => Box::new(Dcat::new(parameters)),
+        }
+    }
 }
 
-impl Bench {
-    /// A preset, so many times as fast as it is told to the policy.
-    pub(super) fn new(chip: &str, time_scale: u32, seed: u64) -> Self {
-        let chip = preset::preset(chip).expect("a preset's name");
-        Self { settings: Settings { time_scale, seed, ..Settings::new(chip) } }
+/// Runs that have ended, by everything that decides their outcome. Both forms of dCat share the
+/// runs in which dCat does not decide.
+#[derive(Debug, Default)]
+pub(super) struct Ended(Mutex<HashMap<String, Run>>);
+
+/// How a chip is simulated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bench<'a> {
+    pub(super) settings: Settings,
+    /// dCat, where an experiment does not change a parameter.
+    pub(super) dcat: Parameters,
+    /// MLOAD with 60 MB, as it is written.
+    pub(super) mload: &'a str,
+    /// A program of the host, outside of every class of service.
+    pub(super) host: Option<&'a str>,
+    pub(super) ended: &'a Ended,
+}
+
+impl<'a> Bench<'a> {
+    /// The chip of a text, so many times as fast as it is told to the policy.
+    pub(super) fn new(chip: &str, time_scale: u32, seed: u64, ended: &'a Ended) -> Self {
+        let chip = preset::parse(chip).expect("a chip of the experiments");
+        let settings = Settings { time_scale, seed, ..Settings::new(chip) };
+        Self { settings, dcat: Parameters::default(), mload: MLOAD, host: None, ended }
+    }
+
+    /// The same on another chip.
+    pub(super) fn on(self, chip: &str) -> Self {
+        let chip = preset::parse(chip).expect("a chip of the experiments");
+        Self { settings: Settings { chip, ..self.settings }, ..self }
     }
 
     pub(super) fn with_pages(self, pages: PageSize) -> Self {
-        Self { settings: Settings { pages, ..self.settings } }
+        Self { settings: Settings { pages, ..self.settings }, ..self }
     }
 
-    /// What becomes of tenants, round by round.
+    /// What becomes of tenants, round by round. The host's program is the last one.
     pub(super) fn run(self, tenants: &[Job], under: Under, rounds: u32) -> Result<Run, ChipError> {
-        let named = |name| by_name(name).expect("a policy's name");
-        let mut policy = match under {
-            Under::Shared => named("stock"),
-            Under::Static => named("static"),
-            Under::Dcat(parameters) => Box::new(Dcat::new(parameters)),
-        };
-        timeline(self.settings, tenants, policy.as_mut(), ROUND, rounds).map(Run)
+        let mut jobs = tenants.to_vec();
+        jobs.extend(self.host.map(|text| tenant(text, 1)));
+        let key = format!("{:?}", (self.settings, self.host, under, rounds, &jobs));
+        let ended = || self.ended.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = ended().get(&key) {
+            return Ok(run.clone());
+        }
+        let mut policy = under.policy();
+        if self.host.is_some() {
+            let host = AppId(u32::try_from(tenants.len()).unwrap_or(u32::MAX));
+            policy = Box::new(BesideHost::new(policy, host, self.settings.chip.llc.ways));
+        }
+        let run = timeline(self.settings, &jobs, policy.as_mut(), ROUND, rounds).map(Run)?;
+        ended().insert(key, run.clone());
+        Ok(run)
     }
 
     /// A program by itself in so many ways, after the first of its rounds.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use fairways_chip::{ChipError, Job, Phase, program};
 use fairways_core::{Ways, Wish};
-use fairways_policy::dcat::Parameters;
 use fairways_profiles::Table;
 use rayon::prelude::*;
 
@@ -62,24 +61,24 @@ pub struct Length {
 }
 
 /// The target of an experiment beside two that stream and two that only compute.
-pub(super) fn beside(target: &Job) -> Vec<Job> {
+pub(super) fn beside(bench: Bench<'_>, target: &Job) -> Vec<Job> {
     let mut tenants = vec![target.clone()];
     tenants.extend(
-        ["mload:60M", "mload:60M", "lookbusy", "lookbusy"].map(|text| tenant(text, BASELINE)),
+        [bench.mload, bench.mload, "lookbusy", "lookbusy"].map(|text| tenant(text, BASELINE)),
     );
     tenants
 }
 
 /// Speeds and ceiling of the first of these tenants: shared, static, dCat.
 pub(super) fn three(
-    bench: Bench,
+    bench: Bench<'_>,
     tenants: &[Job],
     length: Length,
 ) -> Result<(Vec<Run>, [f64; 3], u32), ChipError> {
     let cases = [
         (Under::Shared, length.fixed),
         (Under::Static, length.fixed),
-        (Under::Dcat(Parameters::default()), length.dcat),
+        (Under::Dcat(bench.dcat), length.dcat),
     ];
     let runs: Vec<Run> = cases
         .par_iter()
@@ -90,14 +89,12 @@ pub(super) fn three(
     Ok((runs, ipc, ceiling))
 }
 
-/// Runs them; `done` hears of each. `most` of them, spread evenly.
-pub(super) fn run(
-    bench: Bench,
+/// What comes of each program, beside its name. Several rows may be of one profile, which runs once.
+pub(super) fn each<T: Clone + Send>(
+    bench: Bench<'_>,
     table: &Table,
-    length: Length,
-    most: usize,
-    done: &(dyn Fn() + Sync),
-) -> Result<Vec<Fared>, ChipError> {
+    what: impl Fn(&Job) -> Result<T, ChipError> + Sync,
+) -> Result<Vec<(String, T)>, ChipError> {
     let measured = table.find(BENCHMARKS[0].1).is_some();
     let names: Vec<(String, usize)> = if measured {
         let find =
@@ -107,37 +104,44 @@ pub(super) fn run(
         let names = table.names().iter().take(BENCHMARKS.len());
         names.cloned().zip(0..).collect()
     };
-    let step = names.len().div_ceil(most.max(1));
     let ways = Ways::new(table.ways().get().min(bench.settings.chip.llc.ways.get()));
     let ways = ways.expect("a table has a way");
-    let picked: Vec<&(String, usize)> = names.iter().step_by(step).collect();
-    // Several rows may be of one profile.
-    let mut profiles: Vec<usize> = picked.iter().map(|(_, index)| *index).collect();
+    let mut profiles: Vec<usize> = names.iter().map(|(_, index)| *index).collect();
     profiles.sort_unstable();
     profiles.dedup();
-    let fare = |&index: &usize| -> Result<Option<Fared>, ChipError> {
+    let one = |&index: &usize| -> Result<Option<T>, ChipError> {
         let latency = bench.settings.chip.latency;
         let Ok(program) = program::profiled(table, index, ways, latency) else {
             // It never references the cache.
             return Ok(None);
         };
-        let target = Job {
+        let job = Job {
             phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
             wish: Wish { baseline_ways: Some(BASELINE), ..Wish::default() },
             ..Job::default()
         };
-        let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(&target), length)?;
-        done();
-        let name = String::new();
-        Ok(Some(Fared { name, fixed: fixed / shared, dcat: dcat / shared, ceiling }))
+        what(&job).map(Some)
     };
-    let fared: Vec<Option<Fared>> =
-        profiles.par_iter().map(fare).collect::<Result<_, ChipError>>()?;
-    let of = |(name, index): &&(String, usize)| {
+    let found: Vec<Option<T>> = profiles.par_iter().map(one).collect::<Result<_, ChipError>>()?;
+    let of = |(name, index): &(String, usize)| {
         let place = profiles.binary_search(index).ok()?;
-        Some(Fared { name: name.clone(), ..fared[place].clone()? })
+        Some((name.clone(), found[place].clone()?))
     };
-    Ok(picked.iter().filter_map(of).collect())
+    Ok(names.iter().filter_map(of).collect())
+}
+
+/// Runs them, beside what makes noise.
+pub(super) fn run(
+    bench: Bench<'_>,
+    table: &Table,
+    length: Length,
+) -> Result<Vec<Fared>, ChipError> {
+    let fare = |target: &Job| {
+        let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(bench, target), length)?;
+        Ok((fixed / shared, dcat / shared, ceiling))
+    };
+    let fared = |(name, (fixed, dcat, ceiling))| Fared { name, fixed, dcat, ceiling };
+    Ok(each(bench, table, fare)?.into_iter().map(fared).collect())
 }
 
 pub(super) fn findings(fared: &[Fared], findings: &mut Findings) {

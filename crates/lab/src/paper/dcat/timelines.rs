@@ -35,8 +35,8 @@ fn drawn(file: &'static str, title: &'static str, run: &Run, tenants: &[(usize, 
 }
 
 /// The five scenarios of a single tenant, two tenants, and neighbours that come.
-pub(super) fn run(bench: Bench, findings: &mut Findings) -> Result<Vec<Drawn>, ChipError> {
-    let fair = Parameters::default();
+pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Drawn>, ChipError> {
+    let fair = bench.dcat;
     let fast = Parameters { objective: Objective::MaxPerformance, ..fair };
     let alone = |text: &str| among(&[tenant(text, BASELINE)], 5, BASELINE);
     let both = |other: &str, polite| {
@@ -45,13 +45,14 @@ pub(super) fn run(bench: Bench, findings: &mut Findings) -> Result<Vec<Drawn>, C
     };
     let mut fourteen = both("idle@1s+mlr:12M", 4);
     fourteen.extend((0..4).map(|_| later(14, tenant("lookbusy", 1))));
+    let streams = format!("idle@1s+{}", bench.mload);
     let scenarios: [(Vec<Job>, Parameters, u32); 6] = [
         (alone("idle@2s+mlr:8M@12s+idle@4s+mlr:8M@7s"), fair, 24),
-        (alone("idle@2s+mload:60M"), fair, 14),
+        (alone(&format!("idle@2s+{}", bench.mload)), fair, 14),
         (alone("idle@1s+mlr:8M@13s+idle@5s+mlr:8M@7s+idle@100s"), fair, 29),
-        (alone("idle@1s+mload:60M"), fair, 16),
+        (alone(&streams), fair, 16),
         (fourteen, fast, 24),
-        (both("idle@1s+mload:60M", 5), fair, 16),
+        (both(&streams, 5), fair, 16),
     ];
     let runs: Vec<Run> = scenarios
         .par_iter()
@@ -161,7 +162,7 @@ fn reader_and_stream(run: &Run, findings: &mut Findings) {
 /// Figures 10 and 11: one MLR of each size among five that only compute. Returns the ways and normalised
 /// IPC of each, and its latency with dCat and with its baseline over that with the whole cache.
 pub(super) fn sizes(
-    bench: Bench,
+    bench: Bench<'_>,
     findings: &mut Findings,
 ) -> Result<(Vec<Drawn>, Series), ChipError> {
     const SIZES: [u32; 4] = [4, 8, 12, 16];
@@ -169,7 +170,7 @@ pub(super) fn sizes(
     let text = |size: u32| format!("mlr:{size}M");
     let run = |&size: &u32| {
         let target = tenant(&format!("idle@1s+{}", text(size)), BASELINE);
-        bench.run(&among(&[target], 5, BASELINE), Under::Dcat(Parameters::default()), ROUNDS)
+        bench.run(&among(&[target], 5, BASELINE), Under::Dcat(bench.dcat), ROUNDS)
     };
     let runs: Vec<Run> = SIZES.par_iter().map(run).collect::<Result<_, ChipError>>()?;
     let polite = (1..=5).map(|tenant| runs[1].final_ways(tenant)).max().unwrap_or(0);
@@ -224,10 +225,10 @@ pub(super) fn sizes(
 }
 
 /// Figure 16: MLR beside MLOAD under dCat, with static ways, and shared.
-pub(super) fn latencies(bench: Bench, findings: &mut Findings) -> Result<Series, ChipError> {
+pub(super) fn latencies(bench: Bench<'_>, findings: &mut Findings) -> Result<Series, ChipError> {
     const ITEM: &str = "Figure 16";
-    let tenants = among(&[tenant("mlr:8M", BASELINE), tenant("mload:60M", BASELINE)], 5, BASELINE);
-    let cases = [Under::Shared, Under::Static, Under::Dcat(Parameters::default())];
+    let tenants = among(&[tenant("mlr:8M", BASELINE), tenant(bench.mload, BASELINE)], 5, BASELINE);
+    let cases = [Under::Shared, Under::Static, Under::Dcat(bench.dcat)];
     let runs: Vec<Run> = cases
         .par_iter()
         .map(|under| bench.run(&tenants, *under, 16))
@@ -244,7 +245,7 @@ pub(super) fn latencies(bench: Bench, findings: &mut Findings) -> Result<Series,
     findings.add(ITEM, "MLOAD change by dCat", more(1, 1));
     findings.add_beside(ITEM, "MLOAD change by dCat over shared", "percent", Some(more(1, 0)));
     let ways = bench.settings.chip.llc.ways.get();
-    let full = [bench.alone("mlr:8M", ways, 6)?, bench.alone("mload:60M", ways, 6)?];
+    let full = [bench.alone("mlr:8M", ways, 6)?, bench.alone(bench.mload, ways, 6)?];
     let names = ["shared", "static, 3 ways", "dCat"];
     let bar = |(run, name): (usize, &str)| {
         (name.to_owned(), vec![full[0] / ipc(run, 0), full[1] / ipc(run, 1)])
@@ -276,10 +277,10 @@ impl Policy for Timed {
 }
 
 /// §5.1: what dCat's own work takes of a core.
-pub(super) fn overhead(bench: Bench, findings: &mut Findings) -> Result<(), ChipError> {
+pub(super) fn overhead(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     const ROUNDS: u32 = 10;
     let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
-    let mut timed = Timed { policy: Dcat::new(Parameters::default()), spent: Duration::ZERO };
+    let mut timed = Timed { policy: Dcat::new(bench.dcat), spent: Duration::ZERO };
     timeline(bench.settings, &tenants, &mut timed, ROUND, ROUNDS)?;
     let share = timed.spent.as_secs_f64() / (ROUND * ROUNDS).as_secs_f64();
     findings.add("§5.1", "dCat daemon CPU", 100.0 * share);

@@ -1,0 +1,51 @@
+//! Rows beside the claims': the same cases under the other stop of a Receiver, or on other grounds.
+
+use super::super::{Claim, Counts, DCAT, Finding, Findings, claims};
+
+const PRINTED: &str = "as printed in §3.4";
+
+/// Adds what came out under the stop that §3.4 prints (decision dCat 19), and how many outcomes lie
+/// in their bands under either stop. `once` is what does not depend on the stop.
+pub(super) fn compare(
+    default: &Findings,
+    printed: &Findings,
+    once: &Findings,
+    beside: &mut Findings,
+) {
+    // Figure 8 is run with both stops, and says so itself.
+    add(printed, |finding| finding.item != "Figure 8", PRINTED, beside);
+    let all = claims(DCAT).expect("the data of this project");
+    for (name, own) in [("while IPC improves", default), (PRINTED, printed)] {
+        let outcomes = all.iter().filter(|claim| Counts::of("dcat", claim) == Counts::Outcome);
+        let verdicts = outcomes.filter_map(|claim| {
+            let mut found = own.0.iter().chain(&once.0);
+            let same = |of: &&Finding| of.item == claim.item && of.case == claim.case;
+            claim.holds(&found.find(same)?.value)
+        });
+        let verdicts: Vec<bool> = verdicts.collect();
+        let within = verdicts.iter().filter(|within| **within).count();
+        let mut add = |what: &str, count: usize| {
+            let case = format!("outcomes {what}, {name}");
+            beside.add_beside("Both stops", &case, "count", Some(count as f64));
+        };
+        add("in band", within);
+        add("judged", verdicts.len());
+    }
+}
+
+/// Adds the findings that `picks`, with their ground behind the case.
+pub(super) fn add(
+    findings: &Findings,
+    picks: impl Fn(&Finding) -> bool,
+    ground: &str,
+    beside: &mut Findings,
+) {
+    let all = claims(DCAT).expect("the data of this project");
+    for finding in findings.0.iter().filter(|finding| picks(finding)) {
+        let same = |claim: &&Claim| claim.item == finding.item && claim.case == finding.case;
+        let claim = all.iter().find(same);
+        let unit = claim.map_or(finding.unit.as_str(), |claim| claim.unit.as_str());
+        let case = format!("{}, {ground}", finding.case);
+        beside.push(&finding.item, &case, unit, finding.value.clone());
+    }
+}

@@ -1,0 +1,69 @@
+//! The host: a program that no policy knows of and no class of service confines.
+
+use fairways_core::{Action, AppId, Event, Partition, Policy, Time, WayMask, Ways};
+
+/// A policy on a machine whose host runs a program of its own. The policy never hears of that
+/// program, which may fill every way.
+pub(super) struct BesideHost {
+    policy: Box<dyn Policy>,
+    host: AppId,
+    runs: bool,
+    everywhere: WayMask,
+    partition: Partition,
+}
+
+impl BesideHost {
+    pub(super) fn new(policy: Box<dyn Policy>, host: AppId, ways: Ways) -> Self {
+        let everywhere = WayMask::full(ways);
+        Self { policy, host, runs: false, everywhere, partition: Partition::default() }
+    }
+}
+
+impl Policy for BesideHost {
+    fn name(&self) -> &'static str {
+        self.policy.name()
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { policy, host, runs, everywhere, partition } = self;
+        match event {
+            Event::Started { app, .. } if app == host => return *runs = true,
+            Event::Sampled(sample) if sample.app == *host => return,
+            _ => {}
+        }
+        policy.handle(at, event, &mut |action| match action {
+            Action::Partition { plan, partition: own, reason } if *runs => {
+                partition.clone_from(own);
+                let cluster = partition.add_cluster(*everywhere);
+                partition.place(*host, cluster);
+                act(Action::Partition { plan, partition, reason });
+            }
+            action => act(action),
+        });
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::setup::{Bench, Ended, Under, among, tenant};
+
+    /// The host fills the ways that tenants left: a stream that was cut to one way finds less of
+    /// what it had left there, and the policy gives the tenants what it would without the host.
+    #[test]
+    fn a_host_fills_the_ways_that_tenants_left() {
+        let ended = Ended::default();
+        let bench = Bench::new("xeon-e5:sets=4096", 40, 1, &ended);
+        let hosted = Bench { host: Some("mload:100M:cpi=2"), ..bench };
+        let tenants = among(&[tenant("mload:7M", 3)], 5, 3);
+        let [alone, beside] =
+            [bench, hosted].map(|bench| bench.run(&tenants, Under::Dcat(bench.dcat), 16).unwrap());
+        assert_eq!(alone.ways(0), beside.ways(0));
+        assert_eq!(alone.final_ways(0), 1);
+        let hits = |run: &super::super::setup::Run| {
+            let last = run.0[0].last().unwrap().counted;
+            1.0 - last.llc_misses as f64 / last.llc_references as f64
+        };
+        assert!(hits(&beside) < hits(&alone) / 2.0, "{} {}", hits(&beside), hits(&alone));
+    }
+}
