@@ -86,7 +86,7 @@ fn oracle(bench: Bench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipError>
         ..job.clone()
     };
     let jobs = beside(bench, target);
-    let others = jobs.len() as u32 - 1;
+    let others: u32 = jobs[1..].iter().map(|_| 1).sum();
     let all = bench.settings.chip.llc.ways.get() - others;
     let most: Vec<Job> = std::iter::once(with(&jobs[0], all))
         .chain(jobs[1..].iter().map(|job| with(job, 1)))
