@@ -227,9 +227,9 @@ fn policies() -> impl Strategy<Value = Made> {
         1 => Just(Made::CacheFair(cache_fair::Parameters::default())),
         2 => parameters::dcat().prop_map(Made::Dcat),
         2 => parameters::lfoc().prop_map(Made::Lfoc),
-        1 => (any::<u64>(), any::<bool>()).prop_map(|(nanos, textbook_index)| {
+        1 => (any::<u64>(), any::<[bool; 2]>()).prop_map(|(nanos, [textbook_index, last_window])| {
             let decision_period = Duration::from_nanos(nanos);
-            Made::Dunn(dunn::Parameters { decision_period, textbook_index })
+            Made::Dunn(dunn::Parameters { decision_period, textbook_index, last_window })
         }),
         1 => (any::<[u64; 3]>(), numbers(), numbers()).prop_map(|(long, averaged, patience)| {
             Made::KPart(kpart::Parameters {

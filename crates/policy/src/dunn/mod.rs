@@ -41,11 +41,18 @@ pub struct Parameters {
     /// Whether the number of clusters is that with the largest index, as Dunn's index is meant, and
     /// not with the smallest, as the published code has it.
     pub textbook_index: bool,
+    /// Whether a program is clustered by the last window alone, and not by all that was read of it
+    /// since it started, as the published manager does (decision Dunn 6).
+    pub last_window: bool,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { decision_period: Duration::from_millis(500), textbook_index: false }
+        Self {
+            decision_period: Duration::from_millis(500),
+            textbook_index: false,
+            last_window: false,
+        }
     }
 }
 
@@ -83,6 +90,9 @@ impl Dunn {
         else {
             return;
         };
+        if self.parameters.last_window {
+            (reading.cycles, reading.stalls) = (0, 0);
+        }
         reading.cycles = reading.cycles.saturating_add(cycles);
         reading.stalls = reading.stalls.saturating_add(stalls);
     }

@@ -99,6 +99,25 @@ fn readings_add_up_and_a_period_later_there_is_a_plan_if_it_is_another() {
     assert_eq!(tell(&mut policy, &Event::Woke), [plan]);
 }
 
+/// Decision Dunn 6: by default, what is long over still counts.
+#[test]
+fn the_last_window_alone_counts_where_it_is_asked_for() {
+    for (last_window, ways) in [(false, 0x780), (true, 0x600)] {
+        let mut policy = Dunn::new(Parameters { last_window, ..Parameters::default() });
+        tell(&mut policy, &Event::Machine(LLC));
+        for app in 0..2 {
+            tell(&mut policy, &start(app, None));
+        }
+        // Program 1 stalled for most of its first window, and hardly in its second.
+        for (app, stalls) in [(0, 80), (1, 70), (0, 80), (1, 10)] {
+            tell(&mut policy, &sampled(app, Some(100), Some(stalls)));
+        }
+        // 1 + 10^(40/80) = 4.2 ways, and 1 + 10^(10/80) = 2.3.
+        let plans = tell(&mut policy, &Event::Woke);
+        assert_eq!(plans, [[(0x7ff, vec![0]), (ways, vec![1])]], "{last_window}");
+    }
+}
+
 #[test]
 fn who_is_in_which_cluster_by_which_stalls_is_told() {
     let mut policy = Dunn::default();
