@@ -122,6 +122,7 @@ impl Account {
             stalls_llc_miss: cycles(|account| account.memory_ticks),
             stalls_store_buffer: cycles(|account| account.store_ticks),
             memory_bytes: count(self.lines * LINE, from.lines * LINE),
+            cpu_nanos: None,
         }
     }
 }

@@ -63,6 +63,10 @@ pub struct Counters {
     pub stalls_store_buffer: Option<u64>,
     /// Bytes moved from and to memory (resctrl's `mbm_total_bytes`).
     pub memory_bytes: Option<u64>,
+    /// Nanoseconds for which the program's threads were on CPUs, summed over them. `None` also where
+    /// a program is one thread that is on a CPU all the time, as on the simulated machines.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub cpu_nanos: Option<u64>,
 }
 
 impl Counters {
@@ -82,6 +86,14 @@ impl Counters {
     #[must_use]
     pub fn stalls_l2_miss_share(&self) -> Option<Q32> {
         self.per_cycle(self.stalls_l2_miss, 1)
+    }
+
+    /// How many of the program's threads were on CPUs at a time in a window of this length, in the
+    /// mean; `None` if that was not counted.
+    #[must_use]
+    pub fn running_threads(&self, window: Duration) -> Option<Q32> {
+        let nanos = u64::try_from(window.as_nanos()).ok().filter(|&nanos| nanos > 0)?;
+        Some(Q32::ratio(self.cpu_nanos?, nanos))
     }
 
     fn per_cycle(&self, count: Option<u64>, scale: u64) -> Option<Q32> {
@@ -107,5 +119,14 @@ mod tests {
         assert_eq!(counters.stalls_l2_miss_share(), None);
         assert_eq!(Counters { cycles: None, ..counters }.ipc(), None);
         assert_eq!(Counters { cycles: Some(0), ..counters }.ipc(), None);
+        assert_eq!(counters.running_threads(Duration::from_secs(1)), None);
+    }
+
+    #[test]
+    fn threads_that_run_at_a_time_are_cpu_time_by_time() {
+        let counters = Counters { cpu_nanos: Some(3_500), ..Counters::default() };
+        let running = counters.running_threads(Duration::from_nanos(1000));
+        assert_eq!(running, Some(Q32::from_raw(7 << 31)));
+        assert_eq!(counters.running_threads(Duration::ZERO), None);
     }
 }

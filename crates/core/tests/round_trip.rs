@@ -56,7 +56,7 @@ fn refusal() -> impl Strategy<Value = PartitionError> {
 }
 
 fn counters() -> impl Strategy<Value = Counters> {
-    prop::array::uniform9(of(any::<u64>())).prop_map(|counts| Counters {
+    prop::array::uniform10(of(any::<u64>())).prop_map(|counts| Counters {
         instructions: counts[0],
         cycles: counts[1],
         l1_references: counts[2],
@@ -66,6 +66,7 @@ fn counters() -> impl Strategy<Value = Counters> {
         stalls_llc_miss: counts[6],
         stalls_store_buffer: counts[7],
         memory_bytes: counts[8],
+        cpu_nanos: counts[9],
     })
 }
 

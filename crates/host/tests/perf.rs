@@ -47,6 +47,12 @@ fn events(more: &[(Field, u32, u64)]) -> Chosen {
     }
 }
 
+/// That the CPU time is that of the task clock, which instructions are here.
+fn has_cpu_time(counters: &Counters) {
+    let (nanos, clock) = (counters.cpu_nanos.unwrap(), counters.instructions.unwrap());
+    assert!(nanos.abs_diff(clock) <= clock / 10 && clock > 0, "{counters:?}");
+}
+
 /// Descriptors a thread costs: five events in two groups, and the first in both.
 const COST: usize = 6;
 
@@ -143,6 +149,7 @@ fn threads_are_counted_as_they_come_and_what_they_counted_is_kept_when_they_go()
     perf.threads(APP, &[left, second_id]);
     let three = perf.read(APP, 0);
     assert!((120..170).contains(&switches(&three)), "an exited thread's are kept: {three:?}");
+    [one, two, three].iter().for_each(has_cpu_time);
     perf.threads(APP, &[]);
     assert_eq!(perf.read(APP, 0), three);
     assert_eq!(perf.descriptors().0, 0);
@@ -335,6 +342,7 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
         thread::sleep(Duration::from_millis(50));
     };
     let ran = more_than(&mut perf, 20_000_000);
+    has_cpu_time(&perf.read(APP, 11));
     assert_eq!(perf.read(APP, 10).instructions, Some(0), "elsewhere");
     // perf's clock is not the one that this test reads.
     let most = since.elapsed() + Duration::from_millis(10);

@@ -37,6 +37,7 @@ impl Observer {
             stalls_llc_miss: seen(counted.stalls_llc_miss),
             stalls_store_buffer: seen(counted.stalls_store_buffer),
             memory_bytes: seen(counted.memory_bytes),
+            cpu_nanos: counted.cpu_nanos,
         }
     }
 

@@ -39,6 +39,7 @@ impl Totals {
             stalls_llc_miss: None,
             stalls_store_buffer: None,
             memory_bytes: count(|t| t.memory_bytes),
+            cpu_nanos: None,
         }
     }
 }

@@ -46,7 +46,7 @@ fn counts() -> impl Strategy<Value = Option<u64>> {
 }
 
 fn counters() -> impl Strategy<Value = Counters> {
-    prop::array::uniform8(counts()).prop_map(
+    prop::array::uniform9(counts()).prop_map(
         |[
             instructions,
             cycles,
@@ -56,6 +56,7 @@ fn counters() -> impl Strategy<Value = Counters> {
             stalls_l2_miss,
             stalls_llc_miss,
             stalls_store_buffer,
+            cpu_nanos,
         ]| Counters {
             instructions,
             cycles,
@@ -65,6 +66,7 @@ fn counters() -> impl Strategy<Value = Counters> {
             stalls_l2_miss,
             stalls_llc_miss,
             stalls_store_buffer,
+            cpu_nanos,
             ..Counters::default()
         },
     )

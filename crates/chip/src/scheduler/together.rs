@@ -81,5 +81,6 @@ fn sum(one: &Counters, other: &Counters) -> Counters {
         stalls_llc_miss: add(|counters| counters.stalls_llc_miss),
         stalls_store_buffer: add(|counters| counters.stalls_store_buffer),
         memory_bytes: add(|counters| counters.memory_bytes),
+        cpu_nanos: add(|counters| counters.cpu_nanos),
     }
 }

@@ -56,6 +56,7 @@ fn each(one: &Counters, other: &Counters, of: fn(u64, u64) -> Option<u64>) -> Co
         stalls_llc_miss: of(|counters| counters.stalls_llc_miss),
         stalls_store_buffer: of(|counters| counters.stalls_store_buffer),
         memory_bytes: of(|counters| counters.memory_bytes),
+        cpu_nanos: of(|counters| counters.cpu_nanos),
     }
 }
 
@@ -80,6 +81,8 @@ const NOTHING: Counters = Counters {
     stalls_llc_miss: Some(0),
     stalls_store_buffer: Some(0),
     memory_bytes: Some(0),
+    // The emulator counts none.
+    cpu_nanos: None,
 };
 
 /// What a program's processes are to have retired in sum when it has retired so many instructions since it was begun; `None`: it has

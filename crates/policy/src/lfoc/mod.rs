@@ -33,6 +33,7 @@ mod sets;
 mod telling;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -123,7 +124,7 @@ impl Lfoc {
                     let reason = "no profile; to be sampled after its warm-up";
                     running.teller(act).class(app, UNKNOWN, reason);
                     learners.0.push(Learner::new(app, p));
-                    self.watch(app, act);
+                    self.watch(app, self.parameters.normal_window, act);
                 }
             }
             Change::Wished { .. } => {}

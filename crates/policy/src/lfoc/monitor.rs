@@ -20,6 +20,8 @@ pub(crate) struct Learner {
     pub(crate) class: Option<Class>,
     /// What sampling found; boxed, for programs come and go in a list.
     pub(crate) sampled: Option<Box<Sampled>>,
+    /// Threads that run at a time, for which windows were last asked (decision LFOC 22).
+    pub(crate) threads: u32,
     /// Samplings in a row that had to be given up.
     pub(crate) given_up: u32,
     /// The ways of its cluster, and how many windows are still to be passed over because they
@@ -66,6 +68,7 @@ impl Learner {
             warm_up: p.warm_up_intervals,
             class: None,
             sampled: None,
+            threads: 1,
             given_up: 0,
             mask: WayMask::default(),
             unsettled: 0,

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use fairways_core::{Action, AppId, Every, Llc, PlanId, Sample, Time};
+use fairways_core::{Action, AppId, Llc, PlanId, Sample, Time};
 
 use super::Lfoc;
 use super::sampling::{Next, Session};
@@ -15,6 +15,9 @@ const MOST_PUT_OFF: u32 = 32;
 impl Lfoc {
     /// A window ended.
     pub(super) fn sampled(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        if !self.fits(sample, act) {
+            return;
+        }
         if self.session.as_ref().is_some_and(|session| session.app == sample.app) {
             self.sample(sample, act);
             return;
@@ -71,7 +74,7 @@ impl Lfoc {
             }
         }
         self.relearn(llc, app);
-        self.watch(app, act);
+        self.watch(app, self.parameters.normal_window, act);
         self.go_on(act);
     }
 
@@ -94,7 +97,7 @@ impl Lfoc {
             learner.given_up += 1;
             self.running.tell_unchanged(app, learner.class, act);
         }
-        self.watch(app, act);
+        self.watch(app, self.parameters.normal_window, act);
         self.go_on(act);
     }
 
@@ -107,17 +110,12 @@ impl Lfoc {
         Some(session)
     }
 
-    /// Watches a program as in normal operation.
-    pub(super) fn watch(&self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
-        act(Action::Watch { app, every: Every::Instructions(self.parameters.normal_window) });
-    }
-
     /// The cache is another one: what was sampled on it is void if its ways are others, and a
     /// sampling under way begins afresh.
     pub(super) fn resample(&mut self, llc: &Llc, act: &mut dyn FnMut(Action<'_>)) {
         if let Some(session) = self.leave() {
             // It may have to wait until this cache, too, is another one.
-            self.watch(session.app, act);
+            self.watch(session.app, self.parameters.normal_window, act);
             self.queue.push_front(session.app);
         }
         for index in 0..self.learners.0.len() {
@@ -175,8 +173,8 @@ impl Lfoc {
             }
             session.plan = self.plan;
             self.divided = true;
-            let every = Every::Instructions(p.sampling_window);
-            act(Action::Watch { app: session.app, every });
+            let (app, window) = (session.app, p.sampling_window);
+            self.watch(app, window, act);
             return;
         }
         self.plan = running.plan(act, |llc, programs, partition, teller| {

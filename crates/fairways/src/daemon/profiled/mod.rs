@@ -194,6 +194,7 @@ impl PerSecond {
             stalls_llc_miss: whole(self.stalls_llc_miss),
             stalls_store_buffer: whole(self.stalls_store_buffer),
             memory_bytes: whole(self.memory_bytes),
+            cpu_nanos: whole(self.cycles / HZ * 1e9),
         }
     }
 }

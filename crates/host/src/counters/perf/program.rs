@@ -50,6 +50,8 @@ const STARVED: u64 = 1_000_000_000;
 #[derive(Default)]
 struct Pool {
     tallies: [Tally; Field::ALL.len()],
+    /// Nanoseconds in which whom it counts ran, as often as there are groups that count instructions.
+    ran: u64,
     /// How often some of what the program did was not counted in it.
     gaps: u32,
     /// How often each domain was told so.
@@ -182,6 +184,9 @@ impl Program {
             if groups > 0 {
                 *field.of(&mut counters) = tally.tell(groups);
             }
+            if *field == Field::Instructions {
+                counters.cpu_nanos = pool.ran.checked_div(groups.into());
+            }
         }
         // Each domain that reads the same count is told of a gap once.
         if pool.told.insert(domain, pool.gaps).unwrap_or(0) != pool.gaps {
@@ -205,6 +210,9 @@ fn collect(pool: &mut Pool, part: &mut Part, layout: &Layout) -> io::Result<()> 
             if *known == field {
                 tally.add(span);
             }
+        }
+        if field == Field::Instructions {
+            pool.ran = pool.ran.saturating_add(span.enabled);
         }
     })
 }

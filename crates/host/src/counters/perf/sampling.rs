@@ -269,6 +269,9 @@ fn counters(
         let events = layout.iter().flatten().zip(counted).filter(|((of, _), _)| of == field);
         let spans = events.map(|(_, span)| *span).collect::<Option<Vec<Span>>>();
         let sum = spans.map(|spans| spans.into_iter().fold(Span::default(), Span::grown));
+        if *field == Field::Instructions {
+            counters.cpu_nanos = sum.and_then(|sum| sum.enabled.checked_div(groups.into()));
+        }
         *field.of(&mut counters) = sum.and_then(|sum| sum.scaled(groups));
     }
     counters

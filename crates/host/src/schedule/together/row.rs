@@ -114,6 +114,7 @@ fn with(a: &Counters, b: &Counters, both: impl Fn(u64, u64) -> u64) -> Counters 
         stalls_llc_miss: both(a.stalls_llc_miss, b.stalls_llc_miss),
         stalls_store_buffer: both(a.stalls_store_buffer, b.stalls_store_buffer),
         memory_bytes: both(a.memory_bytes, b.memory_bytes),
+        cpu_nanos: both(a.cpu_nanos, b.cpu_nanos),
     }
 }
 

@@ -60,6 +60,8 @@ pub(super) struct Bench {
     pub(super) classes: BTreeMap<u32, (&'static str, &'static str)>,
     pub(super) numbers: BTreeMap<(u32, &'static str), Q32>,
     programs: BTreeMap<u32, Behaviour>,
+    /// The threads of a program that run at a time, where that is counted.
+    threads: BTreeMap<u32, u64>,
     llc: Option<Llc>,
     /// Whether plans of two clusters are refused.
     pub(super) refuses: bool,
@@ -110,6 +112,10 @@ impl Bench {
 
     pub(super) fn becomes(&mut self, app: u32, does: Behaviour) {
         self.programs.insert(app, does);
+    }
+
+    pub(super) fn runs_threads(&mut self, app: u32, threads: u64) {
+        self.threads.insert(app, threads);
     }
 
     pub(super) fn exit(&mut self, app: u32) {
@@ -167,15 +173,17 @@ impl Bench {
         let does = self.programs[&app](ways);
         let instructions = self.watched[&app];
         let cycles = instructions * 1000 / does.ipc;
+        let threads = self.threads.get(&app).copied();
+        let micros = cycles / 2000 / threads.unwrap_or(1);
         let counters = Counters {
             instructions: Some(instructions),
             cycles: Some(cycles),
             llc_misses: Some(cycles * does.llcmpkc / 1000),
             stalls_l2_miss: Some(cycles * does.stalls / 1000),
+            cpu_nanos: threads.map(|threads| threads * 1000 * micros),
             ..Counters::default()
         };
-        let window = Duration::from_micros(cycles / 2000);
-        let occupancy = Some(Q32::from_int(ways));
+        let (window, occupancy) = (Duration::from_micros(micros), Some(Q32::from_int(ways)));
         Sample { app: AppId(app), counters, occupancy, window, plan: self.plan, straddled: false }
     }
 

@@ -10,3 +10,4 @@ mod sampling;
 mod stopping;
 mod tables;
 mod telling;
+mod threads;
