@@ -3,7 +3,7 @@
 use fairways_core::{AppId, Llc, WayMask};
 use fairways_optimum::{Impossible, Kind, Objective, Problem, Solution, solve};
 use fairways_policy::lfoc::Class;
-use fairways_profiles::{Metrics, Mix, Scorer, Table};
+use fairways_profiles::{Bandwidth, Metrics, Mix, Scorer, Table};
 
 use crate::draw::classes;
 
@@ -42,7 +42,12 @@ impl Composition {
 ///
 /// # Errors
 /// If one can't be found: [`Impossible`].
-pub fn composition(table: &Table, mixes: &[Mix], llc: Llc) -> Result<Composition, Impossible> {
+pub fn composition(
+    table: &Table,
+    mixes: &[Mix],
+    llc: Llc,
+    bandwidth: Option<Bandwidth>,
+) -> Result<Composition, Impossible> {
     let classes = classes(table, llc.ways);
     let sizes = llc.ways.get() as usize;
     let mut found = Composition {
@@ -52,11 +57,12 @@ pub fn composition(table: &Table, mixes: &[Mix], llc: Llc) -> Result<Composition
         moves: Default::default(),
     };
     for mix in mixes {
-        let Solution { partition: best, value, .. } = best(table, mix, llc, Kind::Clustering)?;
+        let Solution { partition: best, value, .. } =
+            best(table, mix, llc, bandwidth, Kind::Clustering)?;
         let app = |index: usize| AppId(u32::try_from(index).unwrap_or(u32::MAX));
         let of = |index| best.mask_of(app(index)).expect("every program is placed");
         let mut masks: Vec<WayMask> = (0..mix.programs.len()).map(of).collect();
-        let mut scorer = Scorer::new(table, &mix.programs, llc.ways, None);
+        let mut scorer = Scorer::new(table, &mix.programs, llc.ways, bandwidth);
         for (index, &program) in mix.programs.iter().enumerate() {
             let own = masks[index];
             // If it was alone, its ways are nobody's.
@@ -67,7 +73,8 @@ pub fn composition(table: &Table, mixes: &[Mix], llc: Llc) -> Result<Composition
             let moves = &mut found.moves[class.expect("one of three")];
             for &other in best.masks().iter().filter(|mask| **mask != own) {
                 masks[index] = other;
-                let slowdowns = scorer.score(&masks).expect("memory has no limit");
+                // Where memory can't serve them there, nobody would move it.
+                let Ok(slowdowns) = scorer.score(&masks) else { continue };
                 moves.push(Metrics::of(slowdowns).unfairness / value - 1.0);
             }
             masks[index] = own;
@@ -98,17 +105,23 @@ pub fn partitioning_over_clustering(
     table: &Table,
     mixes: &[Mix],
     llc: Llc,
+    bandwidth: Option<Bandwidth>,
 ) -> Result<Vec<f64>, Impossible> {
     let ratio = |mix| {
-        let apart = best(table, mix, llc, Kind::Partitioning)?.value;
-        Ok(apart / best(table, mix, llc, Kind::Clustering)?.value)
+        let apart = best(table, mix, llc, bandwidth, Kind::Partitioning)?.value;
+        Ok(apart / best(table, mix, llc, bandwidth, Kind::Clustering)?.value)
     };
     mixes.iter().map(ratio).collect()
 }
 
-fn best(table: &Table, mix: &Mix, llc: Llc, kind: Kind) -> Result<Solution, Impossible> {
+fn best(
+    table: &Table,
+    mix: &Mix,
+    llc: Llc,
+    bandwidth: Option<Bandwidth>,
+    kind: Kind,
+) -> Result<Solution, Impossible> {
     let objective = Objective::Unfairness;
-    let problem =
-        Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth: None, objective };
+    let problem = Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth, objective };
     solve(&problem, None, |_, _| ())
 }

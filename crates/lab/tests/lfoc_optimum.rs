@@ -28,7 +28,7 @@ fn figure_2_classes_by_the_size_of_their_clusters() {
     let (table, _) = common::spec(&shared);
     let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
     let mixes = random_mixes(&table, &[10], 20, SEED);
-    let found = composition(&table, &mixes, llc).unwrap();
+    let found = composition(&table, &mixes, llc, None).unwrap();
     let share = |class, ways: &dyn Fn(usize) -> bool| 100.0 * found.share(class, ways).unwrap();
     let streaming = share(Class::Streaming, &|ways| ways == 1);
     let confined = share(Class::Streaming, &|ways| ways <= 2);
@@ -47,7 +47,7 @@ fn figure_3_clustering_pulls_away_from_partitioning() {
     let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
     let mean = |programs| {
         let mixes = random_mixes(&table, &[programs], 20, SEED);
-        let ratios = partitioning_over_clustering(&table, &mixes, llc).unwrap();
+        let ratios = partitioning_over_clustering(&table, &mixes, llc, None).unwrap();
         // A partitioning is a clustering.
         assert!(ratios.iter().all(|&ratio| ratio >= 1.0 - 1e-12), "{ratios:?}");
         ratios.iter().sum::<f64>() / 20.0

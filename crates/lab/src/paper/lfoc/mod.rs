@@ -1,6 +1,8 @@
 //! LFOC (Garcia-Garcia et al., ICPP 2019): its figures and tables.
 
+mod analysis;
 mod cost;
+mod memory;
 mod numbers;
 mod over_time;
 mod plots;
@@ -9,15 +11,18 @@ mod statically;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairways_core::{Llc, Ways};
+use fairways_optimum::Impossible;
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_profiles::{Program, Programs, Table};
+use thiserror::Error;
 
 use super::Findings;
 use super::figures::Line;
-use crate::best::{CLASSES, Composition, composition, partitioning_over_clustering};
-use crate::draw::{draw_workloads, random_mixes};
+use crate::compare::CompareError;
+use crate::draw::draw_workloads;
 use crate::live::LiveError;
 use numbers::{parameters, phases, search_space};
+use over_time::Ran;
 
 pub use plots::Figures;
 pub use statically::Scored;
@@ -27,10 +32,13 @@ pub use statically::Scored;
 pub struct Setting {
     /// The cache; the paper's has 11 ways.
     pub llc: Llc,
-    /// The machine over time, on which programs run.
+    /// The machine over time, on which programs run; its memory is the static model's, too
+    /// (decision LFOC 21).
     pub machine: fairways_model::Settings,
     /// Mixes of each size (8, 12, 16) and kind (S, P); the paper's 36 are 6.
     pub workloads: usize,
+    /// Of these, mixes that run over time.
+    pub live: usize,
     /// Mixes of each size for Figures 2 and 3.
     pub mixes: usize,
     /// Runs and phases over time are so many times as long as the paper's.
@@ -53,13 +61,28 @@ impl Setting {
         Self {
             llc,
             machine: fairways_model::Settings::new(llc),
-            workloads: if quick { 2 } else { 6 },
+            workloads: 6,
+            live: if quick { 2 } else { 6 },
             mixes: 20,
             time_scale: if quick { 0.2 } else { 1.0 },
             seed: 1,
             seeds: if quick { 1 } else { 5 },
         }
     }
+}
+
+/// Memory can't serve a mix.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum Unserved {
+    /// Over time.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// By the static model.
+    #[error(transparent)]
+    Scored(#[from] CompareError),
+    /// Whatever the partition is.
+    #[error(transparent)]
+    Best(#[from] Impossible),
 }
 
 /// The paper's experiments, one after the other.
@@ -83,7 +106,7 @@ impl<'a> Lfoc<'a> {
     pub fn run(
         &self,
         told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<(Findings, Figures), LiveError> {
+    ) -> Result<(Findings, Figures), Unserved> {
         let Self { programs, setting } = self;
         let (mut findings, mut figures) = self.once(told)?;
         if setting.seeds > 1 {
@@ -97,6 +120,9 @@ impl<'a> Lfoc<'a> {
             }
             findings.note_seeds(&seeds);
         }
+        if setting.live == setting.workloads {
+            self.memories(&mut findings, told);
+        }
         told("Table 2: decisions timed", 0, 1);
         figures.costs = cost::measure(programs.table(), setting.llc, setting.seed);
         cost::findings(&figures.costs, &mut findings);
@@ -107,7 +133,7 @@ impl<'a> Lfoc<'a> {
     fn once(
         &self,
         told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<(Findings, Figures), LiveError> {
+    ) -> Result<(Findings, Figures), Unserved> {
         let Self { programs, setting } = self;
         let table = programs.table();
         let mut findings = Findings::default();
@@ -115,40 +141,49 @@ impl<'a> Lfoc<'a> {
         parameters(table, setting, &mut findings);
         let phased = phases(programs, setting.llc.ways, &mut findings);
         let curves = self.curves(&mut findings);
-        let composition = self.composition(&mut findings, told);
-        let ratios = self.ratios(&mut findings, told);
-
-        let workloads = draw_workloads(programs, setting.llc.ways, setting.workloads, setting.seed);
-        let of_kind = |kind: &'static str| {
-            let mixes = workloads.iter().filter(move |mix| mix.name.starts_with(kind));
-            mixes.cloned().collect::<Vec<_>>()
-        };
-        let (one_class, mut all) = (of_kind("S"), of_kind("S"));
-        // Without phased programs, a P mix is another S mix.
-        if programs.len() > table.names().len() {
-            all.extend(of_kind("P"));
-        }
-        let done = AtomicUsize::new(0);
-        let step = |what: &'static str, count: usize| {
-            done.store(0, Ordering::Relaxed);
-            let done = &done;
-            move || told(what, 1 + done.fetch_add(1, Ordering::Relaxed), count)
-        };
-        let scored = statically::score(
-            table,
-            &one_class,
-            setting,
-            &step("Figure 6: mixes scored", one_class.len()),
-        );
-        statically::findings(&scored, &mut findings);
-        // A quick run is not the paper's.
-        if setting.time_scale >= 1.0 {
-            findings.add("§5", "workloads in all", all.len() as f64);
-        }
-        let ran = over_time::run(programs, &all, setting, &step("Figure 7: mixes run", all.len()))?;
-        over_time::findings(&ran, &mut findings);
+        let (composition, ratios) = self.analysis(&mut findings, told)?;
+        let scored = self.scored(&mut findings, told)?;
+        let ran = self.ran(&mut findings, told)?;
         let costs = Vec::new();
         Ok((findings, Figures { curves, phased, composition, ratios, scored, ran, costs }))
+    }
+
+    /// Figure 6.
+    fn scored(
+        &self,
+        findings: &mut Findings,
+        told: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<Vec<Scored>, Unserved> {
+        let Self { programs, setting } = self;
+        let mut mixes = draw_workloads(programs, setting.llc.ways, setting.workloads, setting.seed);
+        mixes.retain(|mix| mix.name.starts_with('S'));
+        let step = steps("Figure 6: mixes scored", mixes.len(), told);
+        let scored = statically::score(programs.table(), &mixes, setting, &step)?;
+        statically::findings(&scored, findings);
+        Ok(scored)
+    }
+
+    /// Figure 7.
+    fn ran(
+        &self,
+        findings: &mut Findings,
+        told: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<Ran, LiveError> {
+        let Self { programs, setting } = self;
+        let mut mixes = draw_workloads(programs, setting.llc.ways, setting.live, setting.seed);
+        // Without phased programs, a P mix is another S mix.
+        if programs.len() == programs.table().names().len() {
+            mixes.retain(|mix| mix.name.starts_with('S'));
+        }
+        let step = steps("Figure 7: mixes run", mixes.len(), told);
+        let ran = over_time::run(programs, &mixes, setting, &step)?;
+        // A third of the mixes, and runs in which sampling weighs five times as much, tell neither
+        // means nor extremes.
+        if setting.live == setting.workloads {
+            findings.add("§5", "workloads in all", mixes.len() as f64);
+            over_time::findings(&ran, findings);
+        }
+        Ok(ran)
     }
 
     /// Figure 1.
@@ -179,78 +214,14 @@ impl<'a> Lfoc<'a> {
         findings.add(ITEM, case, rises as f64);
         lines.into()
     }
+}
 
-    /// Figure 2, and what §3 says beside it.
-    fn composition(
-        &self,
-        findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Composition {
-        const ITEM: &str = "Figure 2";
-        const PROGRAMS: usize = 10;
-        told("Figure 2: fairest clusterings", 0, 1);
-        let Setting { llc, mixes, seed, .. } = self.setting;
-        let table = self.programs.table();
-        let mixes = random_mixes(table, &[PROGRAMS], mixes, seed);
-        let found = composition(table, &mixes, llc).expect("ten programs have a best clustering");
-        let mut add = |case: &str, class, ways: &dyn Fn(usize) -> bool| {
-            findings.add_if(ITEM, case, found.share(class, ways).map(|share| 100.0 * share));
-        };
-        add("streaming instances in 1-way clusters, 20 mixes of 10", Class::Streaming, &|w| w == 1);
-        add("streaming instances in clusters of 1 or 2 ways", Class::Streaming, &|w| w <= 2);
-        add("sensitive instances in clusters of 4 ways or more", Class::Sensitive, &|w| w >= 4);
-        add("light instances in 1-way clusters", Class::Light, &|w| w == 1);
-        findings.add_text(ITEM, "mixes, programs per mix", format!("{} x {PROGRAMS}", mixes.len()));
-        let mut ways = found.streaming_ways.clone();
-        ways.sort_unstable();
-        let most = ways.last().copied().unwrap_or(0);
-        let case = "most ways given to streaming clusters in any mix";
-        findings.add("§3", case, f64::from(most));
-        let median = ways.get(ways.len() / 2).copied().unwrap_or(0);
-        let case = "ways given to streaming clusters, the median mix";
-        findings.add_beside("§3", case, "ways", Some(f64::from(median)));
-        for (class, changes) in CLASSES.into_iter().zip(&found.moves) {
-            let mut changes = changes.clone();
-            changes.sort_unstable_by(f64::total_cmp);
-            let case = format!("one {} program to another cluster, median change", class.name());
-            let median = changes.get(changes.len() / 2).map(|change| 100.0 * change);
-            findings.add_beside("§3", &format!("{case} of unfairness"), "percent", median);
-        }
-        found
-    }
-
-    /// Figure 3: the mean ratio by number of programs.
-    fn ratios(
-        &self,
-        findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Vec<(f64, f64)> {
-        const ITEM: &str = "Figure 3";
-        let Setting { llc, mixes, seed, .. } = self.setting;
-        let (table, most) = (self.programs.table(), llc.ways.get());
-        let mut below_one = 0;
-        let sizes = 4..=most;
-        let ratio = |programs: u32| {
-            told("Figure 3: fairest partitionings", programs as usize - 3, most as usize - 3);
-            let mixes = random_mixes(table, &[programs as usize], mixes, seed);
-            let ratios = partitioning_over_clustering(table, &mixes, llc);
-            let ratios = ratios.expect("there are as many ways as programs");
-            below_one += ratios.iter().filter(|ratio| **ratio < 1.0 - 1e-12).count();
-            (f64::from(programs), ratios.iter().sum::<f64>() / ratios.len() as f64)
-        };
-        let line: Vec<(f64, f64)> = sizes.map(ratio).collect();
-        if let ([first, ..], [.., last]) = (&line[..], &line[..]) {
-            findings.add(ITEM, "optimal partitioning over optimal clustering, 4 programs", first.1);
-            if most == WAYS {
-                let case = "the same, 11 programs on 11 ways, over the 4-program value";
-                findings.add(ITEM, case, last.1 / first.1);
-            }
-            findings.add(
-                ITEM,
-                "ratio never below 1",
-                f64::from(u32::try_from(below_one).unwrap_or(u32::MAX)),
-            );
-        }
-        line
-    }
+/// Tells of each of so many steps that it is done.
+fn steps<'a>(
+    what: &'a str,
+    count: usize,
+    told: &'a (dyn Fn(&str, usize, usize) + Sync),
+) -> impl Fn() + Sync + 'a {
+    let done = AtomicUsize::new(0);
+    move || told(what, 1 + done.fetch_add(1, Ordering::Relaxed), count)
 }

@@ -5,7 +5,8 @@ use fairways_policy::by_name;
 use fairways_profiles::{Mix, Table};
 use rayon::prelude::*;
 
-use super::Setting;
+use super::memory::MOST_LIMITED;
+use super::{Setting, Unserved};
 use crate::best_static::{BestStatic, OPTIMUM};
 use crate::compare::{Settings, compare};
 use crate::paper::Findings;
@@ -31,23 +32,25 @@ impl Scored {
 }
 
 /// Scores the policies on each mix; `done` hears of each.
+///
+/// # Errors
+/// If memory can't serve a mix.
 pub(super) fn score(
     table: &Table,
     mixes: &[Mix],
     setting: &Setting,
     done: &(dyn Fn() + Sync),
-) -> Vec<Scored> {
-    let settings = Settings { llc: setting.llc, bandwidth: None, wishes: Vec::new() };
+) -> Result<Vec<Scored>, Unserved> {
+    let Setting { llc, machine, .. } = *setting;
+    let bandwidth = machine.bandwidth;
+    let settings = Settings { llc, bandwidth, wishes: Vec::new() };
     let score = |mix: &Mix| {
-        let policy = |name: &&str| -> Box<dyn Policy> {
-            if *name != OPTIMUM {
-                return by_name(name).expect("a policy's name");
-            }
-            let best = BestStatic::new(table, &mix.programs, setting.llc, None);
-            Box::new(best.expect("at most 16 programs have a best partition"))
-        };
-        let found = compare(table, mix, &settings, POLICIES.iter().map(policy));
-        let found = found.expect("memory has no limit, and every policy plans");
+        let mut policies: Vec<Box<dyn Policy>> =
+            POLICIES.iter().filter_map(|name| by_name(name)).collect();
+        if bandwidth.is_none() || mix.programs.len() <= MOST_LIMITED {
+            policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
+        }
+        let found = compare(table, mix, &settings, policies)?;
         let over = |metrics: fairways_profiles::Metrics| {
             (metrics.unfairness / found.stock.unfairness, metrics.stp / found.stock.stp)
         };
@@ -57,7 +60,7 @@ pub(super) fn score(
         });
         let scored = Scored { mix: mix.name.clone(), policies: policies.collect() };
         done();
-        scored
+        Ok(scored)
     };
     mixes.par_iter().map(score).collect()
 }
@@ -68,7 +71,13 @@ pub(super) fn findings(scored: &[Scored], findings: &mut Findings) {
     let stp = |policy| scored.iter().map(move |mix| mix.of(policy).1);
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
     let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
-    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / scored.len() as f64;
+    // Mixes without a best partition do not count where that is asked for.
+    let mean = |values: &mut dyn Iterator<Item = f64>| {
+        let (sum, count) = values
+            .filter(|value| !value.is_nan())
+            .fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+        sum / f64::from(count)
+    };
     let share = |holds: &dyn Fn(&Scored) -> bool| {
         100.0 * scored.iter().filter(|mix| holds(mix)).count() as f64 / scored.len() as f64
     };
