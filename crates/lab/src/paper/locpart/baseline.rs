@@ -32,7 +32,8 @@ impl Baseline {
         Ok(service)
     }
 
-    /// Its 99th percentile by itself with so many ways, where so much comes of what it can answer; of how many requests.
+    /// Its 99th percentile by itself with so many ways, where so much comes of what it can answer;
+    /// of how many requests.
     pub(super) fn tail(
         &self,
         scale: Scale,

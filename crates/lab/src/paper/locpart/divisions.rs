@@ -1,4 +1,5 @@
-//! What any division of the cache makes of global performance: whether a loss of Figure 5 can come from the cache.
+//! What any division of the cache makes of global performance: whether a loss of Figure 5 can come
+//! from the cache.
 
 use fairways_chip::ChipError;
 use rayon::prelude::*;
@@ -12,7 +13,8 @@ use crate::paper::turns::mean;
 /// Steps that are not counted.
 const WARM: usize = 1;
 
-/// The least and the greatest global loss of a service and the batch program, in percent, over all divisions.
+/// The least and the greatest global loss of a service and the batch program, in percent, over all
+/// divisions.
 pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<[f64; 2]>, ChipError> {
     services.par_iter().map(|(service, scale)| ends(service, *scale)).collect()
 }

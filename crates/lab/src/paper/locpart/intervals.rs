@@ -9,15 +9,15 @@ use super::baseline::Baseline;
 use super::setup::{Scale, asked, published};
 use crate::paper::Findings;
 
-/// From that of the evaluation (§IV-A) over the default (§III-C) to a hundred times the first; the paper's are in an
-/// image only.
+/// From that of the evaluation (§IV-A) over the default (§III-C) to a hundred times the first; the
+/// paper's are in an image only.
 pub(super) const INTERVALS_MS: [u64; 7] = [50, 100, 200, 500, 1000, 2000, 5000];
 
 /// Of a service, throughput by interval over that with the first.
 pub(super) type Curve = (&'static str, Vec<f64>);
 
-/// Runs a service beside the batch program with every interval, from the beginning on: what a long one costs
-/// is that it takes long to divide the cache.
+/// Runs a service beside the batch program with every interval, from the beginning on: what a long
+/// one costs is that it takes long to divide the cache.
 pub(super) fn run(service: &Baseline, scale: Scale, slo: Duration) -> Result<Curve, ChipError> {
     let Scale { bench, step, steps, .. } = scale;
     let jobs = [asked(&bench.saturated(service.name), slo), bench.batch()];

@@ -1,8 +1,8 @@
 //! Locpart (Qin): its figures and numbers, on the chip.
 //!
-//! A service and mcf share the LLC of a Xeon E5-2630 v4, of which everything is so many times smaller and
-//! shorter. Where the paper measures throughput, services run in a closed loop; for latency, in an open one (decision
-//! Locpart 3).
+//! A service and mcf share the LLC of a Xeon E5-2630 v4, of which everything is so many times
+//! smaller and shorter. Where the paper measures throughput, services run in a closed loop; for
+//! latency, in an open one (decision Locpart 3).
 
 mod baseline;
 mod divisions;
@@ -37,10 +37,11 @@ pub use plots::Figures;
 /// How the paper's experiments are repeated.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter takes everything, where
-    /// throughput is measured.
+    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter
+    /// takes everything, where throughput is measured.
     pub by: u32,
-    /// The same where latencies are: of much smaller requests each would make a handful of references.
+    /// The same where latencies are: of much smaller requests each would make a handful of
+    /// references.
     pub tails_by: u32,
     /// The same of sphinx, whose requests take a second each.
     pub slow_by: u32,
@@ -48,11 +49,13 @@ pub struct Setting {
     pub requests: u32,
     /// Requests of sphinx's.
     pub slow_requests: u32,
-    /// Seconds of each scenario of Figures 4 to 6, on the policy's clock; six times as many of sphinx's.
+    /// Seconds of each scenario of Figures 4 to 6, on the policy's clock; six times as many of
+    /// sphinx's.
     pub seconds: u32,
     /// Windows of each allocation that is tried for an objective.
     pub windows: Windows,
-    /// Whether it is all run: other loads than 60 %, every division, and an experiment at its own size.
+    /// Whether it is all run: other loads than 60 %, every division, and an experiment at its own
+    /// size.
     pub more: bool,
     /// The seed of everything; the first of the seeds.
     pub seed: u64,
@@ -245,8 +248,8 @@ impl Locpart {
         Ok(cases)
     }
 
-    /// Services of which an objective is tried to be held, and at which load. Sphinx answers too few requests in any
-    /// window.
+    /// Services of which an objective is tried to be held, and at which load. Sphinx answers too
+    /// few requests in any window.
     fn tried(&self, services: &[Baseline]) -> Vec<(Baseline, f64)> {
         let fast = || services.iter().filter(|one| one.name != "sphinx").copied();
         let mut tried: Vec<(Baseline, f64)> = Vec::new();
@@ -264,8 +267,8 @@ impl Locpart {
     }
 }
 
-/// Whether a quick run can tell it: no tail of a few requests, and nothing of runs that are shorter than the longest
-/// interval.
+/// Whether a quick run can tell it: no tail of a few requests, and nothing of runs that are shorter
+/// than the longest interval.
 fn is_quick(finding: &super::Finding) -> bool {
     match finding.item.as_str() {
         "Figure 1" => finding.case.starts_with("mcf"),
@@ -273,10 +276,12 @@ fn is_quick(finding: &super::Finding) -> bool {
     }
 }
 
-/// Steps of a short run of sphinx: 24 s, about as many requests as public copies of its benchmark run.
+/// Steps of a short run of sphinx: 24 s, about as many requests as public copies of its benchmark
+/// run.
 const SHORT: u32 = 4;
 
-/// Threads of a service, and copies of the batch program, beside one of each: eight of the paper's ten cores.
+/// Threads of a service, and copies of the batch program, beside one of each: eight of the paper's
+/// ten cores.
 const THREADS: u32 = 4;
 
 fn silo(services: &[Baseline]) -> &Baseline {

@@ -1,7 +1,9 @@
-//! Whether the objective holds, where some allocation can hold it. No number of the paper's: a target of this project.
+//! Whether the objective holds, where some allocation can hold it. No number of the paper's: a
+//! target of this project.
 //!
-//! Services run in an open loop beside the batch program, and the policy decides at its default interval, which is a
-//! window; it counts if enough requests are answered in it. Allocations and policies are judged by the same windows.
+//! Services run in an open loop beside the batch program, and the policy decides at its default
+//! interval, which is a window; it counts if enough requests are answered in it. Allocations and
+//! policies are judged by the same windows.
 
 use std::time::Duration;
 

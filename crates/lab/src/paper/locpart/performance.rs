@@ -1,6 +1,8 @@
-//! Figures 4 and 5: throughput beside the batch program, uncontrolled and under Locpart, over that by itself.
+//! Figures 4 and 5: throughput beside the batch program, uncontrolled and under Locpart, over that
+//! by itself.
 //!
-//! Services run in a closed loop, saturated, so that their rate says how fast they are (decision Locpart 3).
+//! Services run in a closed loop, saturated, so that their rate says how fast they are (decision
+//! Locpart 3).
 
 use std::time::Duration;
 
@@ -44,7 +46,8 @@ pub(super) struct Mixed {
     /// By themselves: instructions a second.
     alone: Shares,
     pub(super) uncontrolled: Shares,
-    /// With the objective of Figure 1's tails, and with one of the tails of the closed loop (decision Locpart 7).
+    /// With the objective of Figure 1's tails, and with one of the tails of the closed loop
+    /// (decision Locpart 7).
     pub(super) ruled: Ruled,
     pub(super) closed_loop: Ruled,
 }
@@ -147,9 +150,12 @@ pub(super) fn claims(mixes: &[Mixed], findings: &mut Findings) {
     findings.add(GLOBAL, "global loss, Locpart over uncontrolled", divided / shared);
 }
 
+/// A scenario's name, and what becomes of a mix in it.
+type Scenario = (&'static str, fn(&Mixed) -> Shares);
+
 /// What stands beside the claims, of a number of each (`one of each`).
 pub(super) fn details(of: &str, mixes: &[Mixed], findings: &mut Findings) {
-    let scenarios: [(&str, fn(&Mixed) -> Shares); 5] = [
+    let scenarios: [Scenario; 5] = [
         ("uncontrolled", |mixed| mixed.uncontrolled),
         ("with Locpart", |mixed| mixed.ruled.published),
         ("with the margin rule", |mixed| mixed.ruled.margin),
@@ -186,7 +192,7 @@ pub(super) fn over_one(
     (one, several): (&[Mixed], &[Mixed]),
     findings: &mut Findings,
 ) {
-    let scenarios: [(&str, fn(&Mixed) -> Shares); 2] = [
+    let scenarios: [Scenario; 2] = [
         ("uncontrolled", |mixed| mixed.uncontrolled),
         ("with Locpart", |mixed| mixed.ruled.published),
     ];

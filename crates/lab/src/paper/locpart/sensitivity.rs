@@ -9,7 +9,8 @@ use super::baseline::{Baseline, LOAD};
 use super::setup::{Bench, Scale};
 use crate::paper::Findings;
 
-/// Of each service the 99th percentile in ms, and of the batch program its speed over that with all ways, by ways.
+/// Of each service the 99th percentile in ms, and of the batch program its speed over that with all
+/// ways, by ways.
 #[derive(Clone, Debug)]
 pub(super) struct Sensitivity {
     pub(super) tails: Vec<(&'static str, Vec<f64>)>,

@@ -22,8 +22,8 @@ pub(super) const BATCH: &str = "mcf06";
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bench {
     pub(super) settings: Settings,
-    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter everything takes:
-    /// of a policy's second, the same share of a way is brought in.
+    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter
+    /// everything takes: of a policy's second, the same share of a way is brought in.
     by: u32,
     /// Threads of the service, and copies of the batch program (decision Locpart 13).
     threads: u32,
@@ -44,8 +44,9 @@ impl Bench {
         self.settings.chip.llc.ways.get()
     }
 
-    /// So many threads of the program of this name, as one that is so many times as fast: it refers to the LLC as often
-    /// as they do together. `memories`: how many of them have a memory of their own.
+    /// So many threads of the program of this name, as one that is so many times as fast: it refers
+    /// to the LLC as often as they do together. `memories`: how many of them have a memory of their
+    /// own.
     fn program(self, name: &str, memories: u32) -> Program {
         let mut program = named(&format!("{name}-like")).expect("a program of the experiments");
         program.base_cpi /= f64::from(self.threads);
@@ -109,8 +110,8 @@ pub(super) struct Scale {
     pub(super) bench: Bench,
     /// Requests of a tail.
     pub(super) requests: u32,
-    /// So many times as long a tail takes, of which the last counts: where a request fills the cache many times over,
-    /// there is nothing to warm up.
+    /// So many times as long a tail takes, of which the last counts: where a request fills the
+    /// cache many times over, there is nothing to warm up.
     pub(super) tails: u32,
     /// Steps of a scenario of Figures 4 to 6.
     pub(super) step: Duration,
@@ -140,7 +141,8 @@ pub(super) fn asked(job: &Job, slo: Duration) -> Job {
     Job { wish: objective(slo), ..job.clone() }
 }
 
-/// The policy as it was published, at the interval of the evaluation unless another is told (§IV-A).
+/// The policy as it was published, at the interval of the evaluation unless another is told
+/// (§IV-A).
 pub(super) fn published(interval: Duration) -> Locpart {
     Locpart::new(Parameters { t_sched: interval, ..Parameters::published() })
 }

@@ -8,8 +8,9 @@ use fairways_policy::stock::Stock;
 use super::*;
 use baseline::LOAD;
 
-/// Decision Locpart 13: four copies of mcf, each with a memory of its own, are as one that is four times as fast and
-/// keeps four times as much; four threads of a service that share a memory answer four times as much.
+/// Decision Locpart 13: four copies of mcf, each with a memory of its own, are as one that is four
+/// times as fast and keeps four times as much; four threads of a service that share a memory answer
+/// four times as much.
 #[test]
 fn four_are_as_one_that_is_four_times_as_fast() {
     let scale = Setting::new(true).scale("masstree", 1, true);
@@ -55,7 +56,8 @@ fn a_tail_of_sphinx_is_of_a_thousand_requests() {
     }
 }
 
-/// What a quick run cannot tell has no value: no tail of few requests, and no interval longer than its runs.
+/// What a quick run cannot tell has no value: no tail of few requests, and no interval longer than
+/// its runs.
 #[test]
 fn a_quick_run_has_no_tails_and_no_intervals() {
     let mut findings = Findings::default();
