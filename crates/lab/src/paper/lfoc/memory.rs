@@ -7,8 +7,9 @@ use crate::paper::{self, Counts, Findings, Value};
 
 /// Decision LFOC 21: limits in MB/s, and models, with which the figures are repeated. The first is
 /// what the authors' simulator is shown with on the profiles of the paper's machine (PBBCache's
-/// first README: `-s input/metrics.csv -b 35000 -m stalls`). The second is of its `benchmark.sh`,
-/// for profiles that are not public. The third is the other model under the first limit.
+/// first README: `-s input/metrics.csv -b 35000 -m stalls`). The second is the limit of its
+/// `benchmark.sh`, which has the model `simple` and profiles that are not public. The third is the
+/// other model under the first limit.
 const MEMORIES: [(&str, f64, BandwidthModel); 3] = [
     ("memory of 35 GB/s (stalls)", 35_000.0, BandwidthModel::Stalls),
     ("memory of 76 GB/s (stalls)", 76_000.0, BandwidthModel::Stalls),
