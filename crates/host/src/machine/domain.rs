@@ -13,6 +13,7 @@ use crate::actuate;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Something that happens now, and is still to be told.
+#[expect(clippy::large_enum_variant, reason = "nearly all that is due are events")]
 #[derive(Clone, Debug)]
 pub(super) enum Due {
     Event(Event),
