@@ -50,7 +50,7 @@ const STARVED: u64 = 1_000_000_000;
 #[derive(Default)]
 struct Pool {
     tallies: [Tally; Field::ALL.len()],
-    /// Nanoseconds in which whom it counts ran, as often as there are groups that count instructions.
+    /// Nanoseconds for which the counted threads ran, summed over the groups that count instructions.
     ran: u64,
     /// How often some of what the program did was not counted in it.
     gaps: u32,
