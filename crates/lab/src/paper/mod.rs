@@ -174,15 +174,21 @@ impl Findings {
         }
     }
 
-    /// What the claims of a paper would be on another ground, which is named behind each case.
-    fn add_ground(&mut self, claims: &[Claim], found: &Self, ground: &str) {
-        for finding in &found.0 {
+    /// What came out on another ground, which is named behind each case; a claim's unit is that of
+    /// its paper.
+    fn add_ground<'f>(
+        &mut self,
+        claims: &[Claim],
+        found: impl IntoIterator<Item = &'f Finding>,
+        ground: &str,
+    ) {
+        for finding in found {
             let is_same =
                 |claim: &&Claim| (&claim.item, &claim.case) == (&finding.item, &finding.case);
-            if let Some(claim) = claims.iter().find(is_same) {
-                let case = format!("{}, {ground}", claim.case);
-                self.push(&claim.item, &case, &claim.unit, finding.value.clone());
-            }
+            let claim = claims.iter().find(is_same);
+            let unit = claim.map_or(&finding.unit, |claim| &claim.unit);
+            let case = format!("{}, {ground}", finding.case);
+            self.push(&finding.item, &case, unit, finding.value.clone());
         }
     }
 

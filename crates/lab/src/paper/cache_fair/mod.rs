@@ -25,7 +25,7 @@ pub struct Setting {
     /// Runs of each schedule, with a seed each: threads come at other times and lie elsewhere.
     pub runs: u64,
     /// Whether what the paper has no figure of is run, too: the published form without a bound on what is
-    /// extrapolated, with fair miss rates that are known, and with a bound on what best-effort threads lose.
+    /// extrapolated, with fair miss rates that are known, and on cores with several misses under way.
     pub variants: bool,
     /// The seed of everything; the first of the runs'.
     pub seed: u64,

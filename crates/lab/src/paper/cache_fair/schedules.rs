@@ -48,8 +48,6 @@ pub(super) enum How {
     OverlappingPartitioned,
     /// With the cache divided, and an unlimited bus.
     Unlimited,
-    /// Cache-fair with a bound on what best-effort threads lose, which is ours.
-    Bounded,
 }
 
 impl How {
@@ -61,26 +59,33 @@ impl How {
         }
     }
 
+    /// What stands beside on other cores is run half as long.
+    fn time_scale(self, setting: Setting) -> u32 {
+        setting.time_scale * if self.overlap() > 1.0 { 2 } else { 1 }
+    }
+
+    fn overlap(self) -> f64 {
+        match self {
+            Self::Overlapping | Self::OverlappingFair | Self::OverlappingPartitioned => OVERLAP,
+            _ => 1.0,
+        }
+    }
+
     /// `known`: the threads' fair miss rates.
     fn run(self, schedule: [&'static str; THREADS], known: [f64; THREADS], number: u64) -> Run {
-        let bounded = Parameters::default();
-        let unbounded = Parameters { penalty_limit: 0, ..bounded };
+        let unbounded = Parameters { penalty_limit: 0, ..Parameters::default() };
         let published = Parameters { extrapolates: true, ..unbounded };
         let under = match self {
             Self::Conventional | Self::Overlapping => Under::Conventional,
             Self::CacheFair | Self::OverlappingFair => Under::CacheFair(unbounded),
             Self::Extrapolating => Under::CacheFair(published),
             Self::Knowing => Under::Knowing(unbounded, known),
-            Self::Bounded => Under::CacheFair(bounded),
             Self::Partitioned | Self::Unlimited | Self::OverlappingPartitioned => {
                 Under::Partitioned
             }
         };
-        let overlap = match self {
-            Self::Overlapping | Self::OverlappingFair | Self::OverlappingPartitioned => OVERLAP,
-            _ => 1.0,
-        };
-        Run { schedule, under, unlimited: self == Self::Unlimited, overlap, number }
+        let unlimited = self == Self::Unlimited;
+        Run { schedule, under, unlimited, overlap: self.overlap(), number }
     }
 }
 
@@ -97,7 +102,7 @@ pub(super) fn run(
 ) -> Result<Schedules, ChipError> {
     let mut ways = vec![How::Conventional, How::CacheFair];
     if setting.variants {
-        ways.extend([How::Unlimited, How::Extrapolating, How::Bounded]);
+        ways.extend([How::Unlimited, How::Extrapolating]);
         ways.extend(OVERLAPPING.map(|(how, _)| how));
     }
     let every = Schedules::run(setting, &[How::Partitioned], None, "§5.5", told)?;
@@ -149,6 +154,7 @@ impl Schedules {
         let done = AtomicUsize::new(0);
         let one = |&(how, schedule, number): &(How, usize, u64)| {
             let known = known.map_or([0.0; THREADS], |known| known[schedule]);
+            let setting = Setting { time_scale: how.time_scale(setting), ..setting };
             let fared = how.run(schedules[schedule], known, number).run(setting);
             told(what, 1 + done.fetch_add(1, Ordering::Relaxed), runs.len());
             fared
@@ -191,10 +197,8 @@ impl Schedules {
             });
             findings.note_seeds(&runs.collect::<Vec<_>>());
         }
-        self.bounded(findings);
         self.partitioning(findings);
         for (item, how, name) in [
-            ("Figure 7", How::Bounded, "cache-fair, best-effort loss bounded"),
             ("Figure 7", How::Extrapolating, "cache-fair, extrapolating as published"),
             ("Figure 7", How::Knowing, "cache-fair, fair miss rates known"),
         ] {
@@ -221,17 +225,7 @@ impl Schedules {
         ground.compared(&mut found);
         ground.partitioning(&mut found);
         let claims = claims(CACHE_FAIR).expect("the data of this project");
-        findings.add_ground(&claims, &found, GROUND);
-        for (how, name) in [
-            (How::Conventional, "conventional"),
-            (How::CacheFair, "cache-fair"),
-            (How::Partitioned, "equal partitioning"),
-        ] {
-            for ((program, ..), value) in TABLE_2.iter().zip(ground.variabilities(how)) {
-                let case = format!("{program}, {name}, {GROUND}");
-                findings.add_beside("Figures 6 and 7", &case, "percent", Some(value));
-            }
-        }
+        findings.add_ground(&claims, &found.0, GROUND);
     }
 
     /// What is of the two ways that are run with several seeds.
@@ -352,13 +346,6 @@ impl Schedules {
         // A turn more or less in a segment is some percent: a gain is one that several turns make.
         let gains = losses.iter().filter(|loss| **loss < -GAIN).count();
         findings.add(item, "best-effort threads that gain", gains as f64);
-    }
-
-    fn bounded(&self, findings: &mut Findings) {
-        let losses = self.losses(How::Bounded);
-        let largest = (!losses.is_empty()).then(|| most(&losses));
-        let case = "largest loss of a best-effort thread, bounded";
-        findings.add_beside("§5.4", case, "percent", largest);
     }
 
     /// §5.5: half of the ways for each core.

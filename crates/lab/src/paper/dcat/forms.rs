@@ -1,6 +1,6 @@
 //! Rows beside the claims': the same cases under the other stop of a Receiver, or on other grounds.
 
-use super::super::{Claim, Counts, DCAT, Finding, Findings, claims};
+use super::super::{Counts, DCAT, Finding, Findings, claims};
 
 const PRINTED: &str = "as printed in §3.4";
 
@@ -12,9 +12,10 @@ pub(super) fn compare(
     once: &Findings,
     beside: &mut Findings,
 ) {
-    // Figure 8 is run with both stops, and says so itself.
-    add(printed, |finding| finding.item != "Figure 8", PRINTED, beside);
     let all = claims(DCAT).expect("the data of this project");
+    // Figure 8 is run with both stops, and says so itself.
+    let others = printed.0.iter().filter(|finding| finding.item != "Figure 8");
+    beside.add_ground(&all, others, PRINTED);
     for (name, own) in [("while IPC improves", default), (PRINTED, printed)] {
         let outcomes = all.iter().filter(|claim| Counts::of("dcat", claim) == Counts::Outcome);
         let verdicts = outcomes.filter_map(|claim| {
@@ -30,22 +31,5 @@ pub(super) fn compare(
         };
         add("in band", within);
         add("judged", verdicts.len());
-    }
-}
-
-/// Adds the findings that `picks`, with their ground behind the case.
-pub(super) fn add(
-    findings: &Findings,
-    picks: impl Fn(&Finding) -> bool,
-    ground: &str,
-    beside: &mut Findings,
-) {
-    let all = claims(DCAT).expect("the data of this project");
-    for finding in findings.0.iter().filter(|finding| picks(finding)) {
-        let same = |claim: &&Claim| claim.item == finding.item && claim.case == finding.case;
-        let claim = all.iter().find(same);
-        let unit = claim.map_or(finding.unit.as_str(), |claim| claim.unit.as_str());
-        let case = format!("{}, {ground}", finding.case);
-        beside.push(&finding.item, &case, unit, finding.value.clone());
     }
 }

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::setup::{Bench, Under, among, tenant};
 use super::spec::{BASELINE, beside, three};
-use super::{Length, forms, servers, spec, timelines as drawn};
-use crate::paper::Findings;
+use super::{Length, servers, spec, timelines as drawn};
+use crate::paper::{DCAT, Finding, Findings, claims};
 
 /// MLOAD with the few misses under way that `mload:60M` has: 3.2 GB/s by itself.
 const SLOW: &str = "mload:60M";
@@ -22,15 +22,16 @@ const EXECUTED: [&str; 4] = ["mcf-like", "twolf-like", "gcc-like", "vortex-like"
 
 /// Figures 12 to 16.
 pub(super) fn timelines(bench: Bench<'_>, beside: &mut Findings) -> Result<(), ChipError> {
+    let claims = claims(DCAT).expect("the data of this project");
     let mut own = Findings::default();
     let bits = bench.on("xeon-e5:replacement=bit-plru");
     drawn::run(bits, &mut own)?;
     drawn::latencies(bits, &mut own)?;
-    forms::add(&own, |_| true, "bit-plru", beside);
+    beside.add_ground(&claims, &own.0, "bit-plru");
 
     let mut own = Findings::default();
     drawn::latencies(Bench { host: Some(HOST), ..bench }, &mut own)?;
-    forms::add(&own, |_| true, "beside a host", beside);
+    beside.add_ground(&claims, &own.0, "beside a host");
     splits(bench, beside)
 }
 
@@ -47,11 +48,12 @@ pub(super) fn tables(
     spec::findings(&fared, &mut own);
     servers::run(slow, length, &mut own)?;
     let ways = |case: &str| case.contains("ceiling");
-    let picks = |finding: &super::super::Finding| {
+    let picks = |finding: &&Finding| {
         let is_mean = finding.case.contains("mean") || finding.case.contains("largest");
         is_mean || finding.item != "Figure 17" && finding.item != "§5.2" && !ways(&finding.case)
     };
-    forms::add(&own, picks, "MLOADs of 3.2 GB/s", beside);
+    let claims = claims(DCAT).expect("the data of this project");
+    beside.add_ground(&claims, own.0.iter().filter(picks), "MLOADs of 3.2 GB/s");
 
     oracles(bench, table, length, beside)?;
     private_caches(bench, length, beside)

@@ -71,7 +71,7 @@ impl Setting {
             by: 320,
             tails_by: 160,
             slow_by: 2560,
-            requests: 3000,
+            requests: 5000,
             slow_requests: 1100,
             seconds: 8,
             windows: Windows { settling: 160, judged: 300 },
