@@ -12,6 +12,7 @@
 extern crate alloc;
 
 mod curve;
+mod decimal;
 mod event;
 mod id;
 mod latency;
@@ -28,6 +29,7 @@ mod text;
 mod time;
 
 pub use curve::{Curve, CurveError, Q32};
+pub use decimal::NotANumber;
 pub use event::{Action, Event, Wish};
 pub use id::{AppId, PlanId};
 pub use latency::{Answered, Latencies, Objective};

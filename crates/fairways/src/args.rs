@@ -5,6 +5,7 @@ mod daemon;
 mod emulate;
 mod host;
 mod parsed;
+mod policies;
 mod profile;
 mod report;
 mod run;
@@ -23,6 +24,7 @@ pub(crate) use daemon::{Explain, HostFlags, Restore, Status};
 pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
 pub(crate) use host::{AskedOfConfig, Config, Doctor, Export, Format};
 pub(crate) use parsed::{one_line, parsed};
+pub(crate) use policies::Policies;
 pub(crate) use profile::Profile;
 pub(crate) use report::Report;
 pub(crate) use run::{INSTRUCTIONS, Run, RunFlags};
@@ -53,6 +55,7 @@ pub(crate) enum Command {
     Restore(Restore),
     Replay(Replay),
     Optimum(Box<Optimum>),
+    Policies(Policies),
     Profile(Box<Profile>),
     Paper(Paper),
     Report(Report),
@@ -128,9 +131,8 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
     pub(crate) mixes: Option<PathBuf>,
 
-    /// Policies, in the order to show them: stock, equal, static, ucp, ucp-slowdown, yu-petrov,
-    /// dcat, dunn, kpart, lfoc, lfoc-plus, on a chip locpart, casc and cache-fair, and optimum, the
-    /// fairest partition there is
+    /// Policies, in the order to show them: those that `fairways policies` lists (locpart, casc and
+    /// cache-fair only on a chip), and optimum, the fairest partition there is
     #[arg(
         long,
         value_name = "A,B,C",

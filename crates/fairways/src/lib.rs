@@ -121,6 +121,7 @@ pub fn main() -> process::ExitCode {
         Command::Restore(restore) => daemon::restore(&restore, &mut out),
         Command::Replay(replay) => journal::replay(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
+        Command::Policies(policies) => policies::run(&policies, &mut out),
         Command::Profile(profile) => profile::run(&profile, &mut out),
         Command::Paper(paper) => paper::run(&paper, &mut out),
         Command::Report(report) => report::run(&report, &mut out),

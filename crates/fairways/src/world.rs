@@ -15,6 +15,7 @@ use fairways_profiles::{
 use crate::BadInput;
 use crate::args::{Model, Observation, World as Args};
 use crate::plain::plain;
+use crate::policies;
 use crate::similar::did_you_mean;
 
 /// No profile, phases or mixes file is larger.
@@ -193,12 +194,8 @@ where
 
 /// The policy with this name.
 pub(crate) fn policy(name: &str, flag: &str) -> Result<&'static str, BadInput> {
-    let known = fairways_policy::NAMES.into_iter().find(|&known| known == name);
-    known.ok_or_else(|| {
-        let known = fairways_policy::NAMES.join(", ");
-        let meant = did_you_mean(name, fairways_policy::NAMES);
-        BadInput(format!("{flag}: expected some of {known}, found {name:?}{meant}"))
-    })
+    let known = policies::known(name).map_err(|why| BadInput(format!("{flag}: {why}")))?;
+    Ok(known.name)
 }
 
 /// The ways that are promised to programs.

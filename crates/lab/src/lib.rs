@@ -26,9 +26,8 @@ pub use executed::{
     Served, compare_on_chip, measure, measure_alone, profile, table_of, timeline,
 };
 pub use live::{
-    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live,
-    heeds_objectives, heeds_promises, job, learns, live, needs_profiles, samples_by_ways,
-    schedules, watch,
+    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live, job, live,
+    watch,
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, Turn, Turns, accuracy, turns};

@@ -9,9 +9,14 @@ use fairways_core::{
     Action, AppId, Curve, Event, Llc, MAX_WAYS, Machine, Partition, Profile, Q32, Time, WayMask,
     Ways, Wish, run,
 };
-use fairways_lab::{StaticMachine, schedules};
-use fairways_policy::{NAMES, by_name};
+use fairways_lab::StaticMachine;
+use fairways_policy::{POLICIES, by_name};
 use proptest::prelude::*;
+
+/// The policies that divide the cache.
+fn dividing() -> impl Iterator<Item = &'static str> {
+    POLICIES.iter().filter(|policy| !policy.schedules()).map(|policy| policy.name)
+}
 
 fn llcs() -> impl Strategy<Value = Llc> {
     (1u32..=32, 0u32..=5, 1u32..=20, any::<bool>()).prop_map(
@@ -142,7 +147,7 @@ proptest! {
         programs in prop::collection::vec(programs(), 0..40),
         later in prop::collection::vec(later(), 0..8),
     ) {
-        for name in NAMES.into_iter().filter(|name| !schedules(name)) {
+        for name in dividing() {
             let (machine, log, alone) = history(name, llc, &programs, &later);
             prop_assert_eq!(&log, &history(name, llc, &programs, &later).1, "{}", name);
             let Some((partition, _)) = machine.partition() else {
@@ -180,7 +185,7 @@ proptest! {
         llc in llcs(),
         programs in prop::collection::vec(programs(), 1..20),
     ) {
-        for name in NAMES.into_iter().filter(|name| !["static", "dcat"].contains(name) && !schedules(name)) {
+        for name in dividing().filter(|name| !["static", "dcat"].contains(name)) {
             let (machine, ..) = history(name, llc, &programs, &[]);
             let (partition, _) = machine.partition().unwrap();
             let used = partition.masks().iter().fold(0, |used, mask| used | mask.bits());

@@ -1,7 +1,8 @@
 //! Every policy of Fairways, one folder each, and what several of them share.
 //!
 //! A policy is a [`Policy`]: a state machine from events to actions without I/O, clock, random
-//! numbers or floating point. [`by_name`] makes one from the name users know it by.
+//! numbers or floating point. [`POLICIES`] is the table of them ([`Descriptor`]), from which all that is shown and
+//! asked of a policy comes; [`by_name`] makes one from the name users know it by.
 //!
 //! | name | folder | what it does |
 //! |---|---|---|
@@ -38,8 +39,10 @@ pub mod fixed;
 pub mod kpart;
 pub mod lfoc;
 pub mod locpart;
+pub mod parameter;
 pub mod regression;
 pub mod stock;
+pub mod table;
 pub mod ucp;
 pub mod words;
 
@@ -61,49 +64,54 @@ use fairways_core::Policy;
 pub use linear::{least_change, solve};
 pub use occupancy::{Occupancy, interpolate, sweep_step};
 pub use slowdown::{Reference, slowdown_table};
+pub use table::Descriptor;
 
-/// The names of all policies, in the order in which tables show them.
-pub const NAMES: [&str; 14] = [
-    "stock",
-    "equal",
-    "static",
-    "ucp",
-    "ucp-slowdown",
-    "yu-petrov",
-    "dcat",
-    "locpart",
-    "dunn",
-    "kpart",
-    "lfoc",
-    "lfoc-plus",
-    "casc",
-    "cache-fair",
+/// All policies, in the order in which tables show them.
+pub const POLICIES: &[Descriptor] = &[
+    stock::POLICY,
+    equal::POLICY,
+    fixed::POLICY,
+    ucp::UCP,
+    ucp::UCP_SLOWDOWN,
+    ucp::YU_PETROV,
+    dcat::POLICY,
+    locpart::POLICY,
+    dunn::POLICY,
+    kpart::POLICY,
+    lfoc::LFOC,
+    lfoc::LFOC_PLUS,
+    casc::POLICY,
+    cache_fair::POLICY,
 ];
+
+/// Their names.
+pub const NAMES: [&str; POLICIES.len()] = {
+    let mut names = [""; POLICIES.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] = POLICIES[place].name;
+        place += 1;
+    }
+    names
+};
+
+/// What there is to know of the policy with this name; `None` if there is none.
+#[must_use]
+pub fn descriptor(name: &str) -> Option<&'static Descriptor> {
+    POLICIES.iter().find(|policy| policy.name == name)
+}
 
 /// The policy with this name and its published parameters; `None` if there is none.
 #[must_use]
 pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
-    Some(match name {
-        "stock" => Box::new(stock::Stock::default()),
-        "equal" => Box::new(equal::Equal::default()),
-        "static" => Box::new(fixed::Static::default()),
-        "ucp" => Box::new(ucp::Ucp::new(ucp::Minimise::Misses)),
-        "ucp-slowdown" => Box::new(ucp::Ucp::new(ucp::Minimise::Slowdown)),
-        "yu-petrov" => Box::new(ucp::Ucp::new(ucp::Minimise::Bandwidth)),
-        "dcat" => Box::new(dcat::Dcat::new(dcat::Parameters::default())),
-        "locpart" => Box::new(locpart::Locpart::new(locpart::Parameters::default())),
-        "dunn" => Box::new(dunn::Dunn::new(dunn::Parameters::default())),
-        "kpart" => Box::new(kpart::KPart::new(kpart::Parameters::default())),
-        "lfoc" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::default())),
-        "lfoc-plus" => Box::new(lfoc::Lfoc::new(lfoc::Parameters::plus())),
-        "casc" => Box::new(casc::Casc::new(casc::Parameters::default())),
-        "cache-fair" => Box::new(cache_fair::CacheFair::new(cache_fair::Parameters::default())),
-        _ => return None,
-    })
+    descriptor(name).map(|policy| policy.make(&[]).policy)
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
+    use super::parameter::Value;
     use super::*;
 
     #[test]
@@ -114,11 +122,48 @@ mod tests {
         assert!(by_name("nonesuch").is_none());
     }
 
+    /// A default is a value like every other: it can be set, and says what it is.
+    #[test]
+    fn every_parameter_can_be_set_to_its_default() {
+        for policy in POLICIES {
+            let made = policy.make(&[]).parameters;
+            assert_eq!(made.len(), policy.parameters.len());
+            for (parameter, (name, value)) in policy.parameters.iter().zip(made) {
+                assert_eq!(parameter.name, name);
+                let text = match value {
+                    Value::Time(time) => time.as_nanos().to_string(),
+                    other => other.to_string(),
+                };
+                assert_eq!(parameter.read(&text), Ok(value), "{}: {name}", policy.name);
+                let help = parameter.help();
+                assert!(help.len() > 10 && !help.contains('\n'), "{name}: {help}");
+                assert!(!parameter.source.is_empty(), "{name}");
+                let set = policy.make(&[(name, value)]).parameters;
+                assert!(set.contains(&(name, value)), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_value_is_refused_with_what_was_expected() {
+        let refused = |policy: &str, name: &str, text: &str| {
+            descriptor(policy).unwrap().parameter(name).unwrap().read(text).unwrap_err()
+        };
+        assert_eq!(refused("lfoc", "reference", "worst"), "best or whole-cache");
+        assert_eq!(refused("lfoc", "pair_clustering", "1"), "true or false");
+        assert_eq!(refused("lfoc", "normal_window", "0"), "a whole number, at least 1");
+        assert_eq!(refused("lfoc", "decision_period", "1"), "a time such as 500ms, at least 1ms");
+        let most = "a number with at most 10 decimals from 0.0625 to 100";
+        assert_eq!(refused("casc", "unit", "200"), most);
+        assert_eq!(refused("lfoc", "max_streaming_way", "5000000000"), "a whole number");
+    }
+
     /// What is asked of a program is nothing to those who do not heed it.
     #[test]
     fn an_objective_changes_no_plan_but_locpart_s() {
         use fairways_core::{AppId, Event, Llc, Objective, Q32, Time, Ways, Wish};
-        for name in NAMES.into_iter().filter(|name| *name != "locpart") {
+        let heeds = |policy: &&Descriptor| policy.heeds(table::Heeds::Objectives);
+        for name in POLICIES.iter().filter(|policy| !heeds(policy)).map(|policy| policy.name) {
             let mut policy = by_name(name).unwrap();
             let llc = Llc::with_ways(Ways::new(8).unwrap());
             let started =

@@ -2,10 +2,10 @@
 
 use fairways_core::{Curve, Q32, Ways};
 
+use crate::parameter::choices;
+
 /// What a program's slowdown is relative to (docs/decisions.md, LFOC 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Reference {
     /// The best IPC at any way count, as the published simulator has it; some programs are
     /// fastest with less than the whole cache.
@@ -14,6 +14,8 @@ pub enum Reference {
     /// The IPC with every way, as the paper has it (§2.1, §2.3.1).
     WholeCache,
 }
+
+choices!(Reference { Best = "best", WholeCache = "whole-cache" });
 
 impl Reference {
     /// The IPC that the slowdown divides, in a cache of `ways` ways.

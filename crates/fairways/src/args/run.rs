@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::chip::machine;
+use super::policies::PolicyName;
 use super::{ChipFlags, HostFlags, Machine, Observation, World};
 
 /// Look after this host's programs under a policy; or run programs on a simulated machine
@@ -78,13 +79,19 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "A,B,C", help_heading = SIMULATED)]
     pub(crate) mix: Option<String>,
 
-    /// The policy: stock, equal, static, ucp, ucp-slowdown, yu-petrov, dcat, dunn, kpart, lfoc,
-    /// lfoc-plus, locpart (not on the model), or, on a chip, casc or cache-fair [default: lfoc, or what
-    /// the configuration says]
-    #[arg(long, value_name = "NAME", help_heading = None::<&'static str>)]
+    /// The policy (`fairways policies` lists them; locpart not on the model, casc and cache-fair only
+    /// on a chip or this host) [default: lfoc, or what the configuration says]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = PolicyName,
+        hide_possible_values = true,
+        help_heading = None::<&'static str>
+    )]
     pub(crate) policy: Option<String>,
 
-    /// A parameter of the policy; may be given more than once (docs/run.md lists them)
+    /// A parameter of the policy; may be given more than once (`fairways policies NAME` lists
+    /// them)
     #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
     pub(crate) set: Vec<String>,
 

@@ -4,7 +4,7 @@ use fairways_chip::Job;
 use fairways_chip::program::split;
 use fairways_chip::service::parse_loads;
 use fairways_core::Wish;
-use fairways_lab::heeds_objectives;
+use fairways_policy::table::Heeds;
 
 use super::objective;
 use super::settings::World;
@@ -82,7 +82,8 @@ fn pairs<'a>(
 }
 
 fn without_objectives(policies: &[&str], jobs: &[Job]) -> Option<String> {
-    let policy = policies.iter().find(|policy| heeds_objectives(policy))?;
+    let policy =
+        policies.iter().find(|policy| crate::policies::heeds(policy, Heeds::Objectives))?;
     let asked = jobs.iter().any(|job| job.wish.objective.is_some());
     (!asked).then(|| {
         format!("{policy}: no program has an objective (--objectives), so it splits evenly")

@@ -8,7 +8,8 @@ use fairways_chip::program::{Live, Written, parse, profiled, split};
 use fairways_chip::{
     Chip, Geometry, Job, PageSize, Phase, Placement, Scheduling, SchedulingClass, Settings, Then,
 };
-use fairways_lab::{ChipProtocol, schedules};
+use fairways_lab::ChipProtocol;
+use fairways_policy::{Descriptor, descriptor};
 
 use crate::BadInput;
 use crate::args::{self, ChipFlags, How, Machine, Pages, Simulate};
@@ -239,7 +240,8 @@ impl Checked {
             return Err(BadInput(format!("{flag}: expected --machine model with it")));
         }
         let policies = policies(&args.policies)?;
-        let schedule = policies.iter().any(|policy| schedules(policy));
+        let schedule =
+            policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
         let world = World::new(name, &args.chip, args.time_scale.as_ref(), &args.world, schedule)?;
         if policies.contains(&fairways_lab::OPTIMUM) {
             let said = "--policies: optimum is for profiles, expected others on a chip";

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use fairways_core::is_plain;
+use fairways_policy::{Descriptor, descriptor};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
@@ -181,6 +182,16 @@ impl Config {
     /// The policy with its parameters.
     pub(crate) fn make_policy(&self) -> Result<Box<dyn fairways_core::Policy>, crate::BadInput> {
         policies::make(&self.policy, self.given()?).map(|(policy, _)| policy)
+    }
+
+    /// What there is to know of the policy.
+    pub(crate) fn descriptor(&self) -> Option<&'static Descriptor> {
+        descriptor(&self.policy)
+    }
+
+    /// Whether the policy decides where and when threads run.
+    pub(crate) fn schedules(&self) -> bool {
+        self.descriptor().is_some_and(Descriptor::schedules)
     }
 
     /// The parameters that are set.

@@ -1,23 +1,27 @@
 //! What policies need that a host may not have.
 
-use super::Config;
+use fairways_policy::Descriptor;
+use fairways_policy::table::Knows;
 
-/// Policies that go by profiles alone, which nobody tells on a host.
-const BY_PROFILES: [&str; 3] = ["ucp", "ucp-slowdown", "yu-petrov"];
+use super::Config;
+use crate::policies;
 
 impl Config {
     /// What the policy needs and does not have here, so that it would decide nothing.
     pub(crate) fn missing_need(&self) -> Option<String> {
         let policy = self.policy.as_str();
-        if BY_PROFILES.contains(&policy) {
+        let described = self.descriptor();
+        if described.is_some_and(|policy| policy.knows == Knows::Profiles) {
+            let others = policies::names(Descriptor::learns);
             return Some(format!(
-                "policy {policy}: it needs profiles of programs before they start, which a host does not have: expected lfoc, dcat, dunn or \
-                 kpart, which find out for themselves, or --machine for a simulation"
+                "policy {policy}: it needs profiles of programs before they start, which a host \
+                 does not have: expected {others}, which find out for themselves, or --machine for \
+                 a simulation"
             ));
         }
         let is_service =
             self.program.iter().any(|of| of.objective.is_some() && of.latency.is_some());
-        if policy == "locpart" && !is_service {
+        if described.is_some_and(|policy| policy.knows == Knows::Latencies) && !is_service {
             return Some(
                 "policy locpart: expected a program with `objective` and `latency`, which it gives ways by (docs/policies/locpart.md)"
                     .to_owned(),
@@ -35,7 +39,7 @@ mod tests {
     fn a_policy_without_what_it_needs_is_named_with_what_that_is() {
         let config = |text: &str| toml::from_str::<Config>(text).unwrap();
         let program = "[[program]]\nname = \"a\"\nselect = \"pid:1\"\n";
-        for policy in BY_PROFILES {
+        for policy in ["ucp", "ucp-slowdown", "yu-petrov"] {
             let missing = config(&format!("policy = \"{policy}\"\n{program}")).missing_need();
             assert!(missing.unwrap().contains("it needs profiles of programs"));
         }

@@ -11,7 +11,6 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::chip;
-use crate::similar::did_you_mean;
 
 /// Where counters come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -192,12 +191,8 @@ pub(super) mod size {
 /// The name of a policy.
 pub(super) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let name = String::deserialize(from)?;
-    if fairways_policy::NAMES.contains(&name.as_str()) {
-        return Ok(name);
-    }
-    let known = fairways_policy::NAMES.join(", ");
-    let meant = did_you_mean(&name, fairways_policy::NAMES);
-    Err(D::Error::custom(format!("expected one of {known}, found {name:?}{meant}")))
+    crate::policies::known(&name).map_err(D::Error::custom)?;
+    Ok(name)
 }
 
 /// A number from 1 on.

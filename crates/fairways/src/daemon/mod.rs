@@ -134,7 +134,7 @@ fn look_after(
             let said = "a trial gives out ways: expected neither --dry-run nor --observe";
             return Err(crate::BadInput(said.to_owned()).into());
         }
-        if fairways_lab::schedules(&checked.config.policy) {
+        if checked.config.schedules() {
             let said =
                 format!("policy {}: expected one that gives out ways", checked.config.policy);
             return Err(crate::BadInput(said).into());

@@ -52,7 +52,7 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         CounterSource::Profiles(file) => Some(programs(file.as_deref())?),
         _ => None,
     };
-    let schedules = fairways_lab::schedules(&config.policy);
+    let schedules = config.schedules();
     restore_others(config, schedules)?;
     let (means, why) = if schedules {
         let (turns, why) = scheduler::open(config)?;

@@ -34,7 +34,7 @@ impl Checked {
             )));
         }
         let config = read(args)?;
-        if fairways_lab::schedules(&config.policy) && needs_emulator(&config) {
+        if config.schedules() && needs_emulator(&config) {
             return Err(BadInput(format!(
                 "policy {}: expected the real clock, and counters of perf, profiles or none: an emulator's programs take no turns",
                 config.policy

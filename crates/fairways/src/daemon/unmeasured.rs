@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairways_core::{Action, AppId, Event};
+use fairways_policy::table::Knows;
 
 use crate::config::Config;
 
@@ -22,7 +23,8 @@ pub(super) struct Unmeasured {
 impl Unmeasured {
     pub(super) fn new(config: &Config) -> Self {
         let gives_none = config.observe || config.dry_run;
-        let is_so = gives_none && fairways_lab::samples_by_ways(&config.policy);
+        let is_so = gives_none
+            && config.descriptor().is_some_and(|policy| policy.knows == Knows::OtherWays);
         Self { is_so, known: BTreeSet::new() }
     }
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{Policy, Time, Ways};
-use fairways_lab::{
-    Observed, draw_workloads, heeds_promises, job, learns, needs_profiles, profile, schedules,
-};
+use fairways_lab::{Observed, draw_workloads, job, profile};
 use fairways_model::{Job, Model, Settings, Then};
+use fairways_policy::table::{Heeds, Knows};
 use fairways_profiles::Mix;
 use serde_json::{Value, json};
 
@@ -45,14 +44,16 @@ impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(machine: Option<&Machine>, args: &RunFlags) -> Result<Self, BadInput> {
         let name = policy(args.policy.as_deref().unwrap_or("lfoc"), "--policy")?;
-        if args.world.baselines.is_some() && !heeds_promises(name) {
-            let said = "--baselines: expected --policy static or dcat, which alone heed them";
-            return Err(BadInput(said.to_owned()));
+        if args.world.baselines.is_some() && !policies::heeds(name, Heeds::Baselines) {
+            let heeding = policies::names(|policy| policy.heeds(Heeds::Baselines));
+            return Err(BadInput(format!(
+                "--baselines: expected --policy {heeding}, which alone heed them"
+            )));
         }
         let duration = span(args.duration.as_deref().unwrap_or("60s"), "--duration")?;
         let instructions = number(&args.instructions, "--instructions", 1, ENDLESS)?;
         let (policy, parameters) = policies::make(name, policies::parse(&args.set)?)?;
-        let known = args.known_profiles || !learns(name);
+        let known = args.known_profiles || !policies::known(name)?.learns();
         let on = match machine {
             None | Some(Machine::Model) => on_model(args, name)?,
             Some(Machine::Chip(preset)) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
@@ -217,10 +218,10 @@ fn on_chip(
     if let Some(flag) = given {
         return Err(BadInput(format!("{flag}: expected --machine model with it")));
     }
-    let (scale, schedules) = (args.time_scale.as_ref(), schedules(name));
-    let mut world = chip::World::new(preset, &args.chip, scale, &args.world, schedules)?;
+    let (scale, policy) = (args.time_scale.as_ref(), policies::known(name)?);
+    let mut world = chip::World::new(preset, &args.chip, scale, &args.world, policy.schedules())?;
     world.warn(&[name]);
-    if known && (learns(name) || needs_profiles(name)) {
+    if known && (policy.learns() || policy.knows == Knows::Profiles) {
         let half = span(&args.chip.profile_time, "--profile-time")? / 2;
         for job in &mut world.jobs {
             let measured = profile(world.settings, job, half, half);

@@ -1,10 +1,9 @@
 //! From flags to what is to be done, checked.
 
 use fairways_core::{Policy, Ways};
-use fairways_lab::{
-    BestStatic, OPTIMUM, Protocol, Settings, heeds_objectives, heeds_promises, schedules,
-};
-use fairways_policy::by_name;
+use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
+use fairways_policy::table::Heeds;
+use fairways_policy::{by_name, descriptor};
 use fairways_profiles::{Mix, Programs};
 
 use crate::BadInput;
@@ -29,10 +28,11 @@ pub(super) enum How {
 
 /// Why the model is not for a policy; nothing if it is.
 pub(crate) fn refused_on_model(policy: &str) -> Option<&'static str> {
-    if schedules(policy) {
+    let policy = descriptor(policy)?;
+    if policy.schedules() {
         return Some(NO_TURNS);
     }
-    heeds_objectives(policy).then_some(NO_SERVICES)
+    policy.heeds(Heeds::Objectives).then_some(NO_SERVICES)
 }
 
 const NO_SERVICES: &str = "it divides ways between services and batch programs, and on the model nobody answers requests: \
@@ -53,10 +53,13 @@ impl Checked {
         if let Some((policy, why)) = policies.iter().find_map(refused) {
             return Err(BadInput(format!("--policies {policy}: {why}")));
         }
-        if args.world.baselines.is_some() && !policies.iter().any(|name| heeds_promises(name)) {
-            let said =
-                "--baselines: expected static or dcat among --policies, which alone heed them";
-            return Err(BadInput(said.to_owned()));
+        if args.world.baselines.is_some()
+            && !policies.iter().any(|name| crate::policies::heeds(name, Heeds::Baselines))
+        {
+            let heeding = crate::policies::names(|policy| policy.heeds(Heeds::Baselines));
+            return Err(BadInput(format!(
+                "--baselines: expected {heeding} among --policies, which alone heed them"
+            )));
         }
         let how = how(args, &world)?;
         let mixes = world.mixes(&args.mix, args.mixes.as_deref(), args.dynamic)?;

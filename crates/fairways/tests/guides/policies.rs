@@ -1,29 +1,12 @@
-//! The policies' pages: each is listed, and names every parameter with its default and a file that has it.
+//! The policies' pages: each is listed, and names every parameter with its default, where it is from, and a file
+//! that has it. The tables of docs/run.md are the table of policies; `TRYCMD=overwrite` writes them.
 
-use assert_cmd::Command;
-use fairways_policy::{NAMES, cache_fair, casc, dcat, dunn, kpart, lfoc, locpart};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use std::fmt::Write as _;
+use std::fs;
+
+use fairways_policy::{Descriptor, POLICIES};
 
 use super::page::{Page, pages, project};
-
-/// The parameters of a policy as the code has them, and its folder; none where it has none.
-fn parameters(policy: &str) -> Option<(Map<String, Value>, &'static str)> {
-    fn of<P: Serialize>(folder: &'static str, parameters: P) -> (Map<String, Value>, &'static str) {
-        (serde_json::to_value(parameters).unwrap().as_object().unwrap().clone(), folder)
-    }
-    Some(match policy {
-        "lfoc" => of("lfoc", lfoc::Parameters::default()),
-        "lfoc-plus" => of("lfoc", lfoc::Parameters::plus()),
-        "dcat" => of("dcat", dcat::Parameters::default()),
-        "locpart" => of("locpart", locpart::Parameters::default()),
-        "dunn" => of("dunn", dunn::Parameters::default()),
-        "kpart" => of("kpart", kpart::Parameters::default()),
-        "casc" => of("casc", casc::Parameters::default()),
-        "cache-fair" => of("cache_fair", cache_fair::Parameters::default()),
-        _ => return None,
-    })
-}
 
 /// The page that the index gives a policy.
 fn page<'a>(pages: &'a [Page], policy: &str) -> &'a Page {
@@ -34,64 +17,79 @@ fn page<'a>(pages: &'a [Page], policy: &str) -> &'a Page {
     of(name).unwrap()
 }
 
-/// Which parameters the command line takes, as it says where one is wrong.
-fn taken(policy: &str) -> Vec<String> {
-    let mut command = Command::cargo_bin("fairways").unwrap();
-    command.args(["run", "--machine", "chip:t1", "--programs", "lookbusy", "--policy", policy]);
-    let said = command.args(["--set", "nonesuch=1"]).assert().code(2).get_output().stderr.clone();
-    let said = String::from_utf8(said).unwrap();
-    let (_, taken) = said.split_once("expected ").unwrap();
-    let taken = taken.strip_prefix("one of ").unwrap_or_default();
-    let taken = taken.split(", found").next().unwrap().split(", ");
-    taken.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+/// Where a policy's code is.
+fn folder(policy: &str) -> &str {
+    match policy {
+        "lfoc-plus" => "lfoc",
+        "cache-fair" => "cache_fair",
+        other => other,
+    }
 }
 
 #[test]
 fn every_policy_has_a_page_with_its_parameters() {
     let pages = pages();
-    for policy in NAMES {
-        let page = page(&pages, policy);
-        assert!(page.text.contains(&format!("`{policy}`")), "{}: {policy}", page.name);
+    for policy in POLICIES {
+        let page = page(&pages, policy.name);
+        assert!(page.text.contains(&format!("`{}`", policy.name)), "{}", page.name);
         for section in ["promise", "a host"] {
             assert!(page.text.contains(section), "{}: {section}", page.name);
         }
-        let (known, folder) = parameters(policy).unwrap_or_default();
-        let mut taken = taken(policy);
-        taken.sort();
-        assert_eq!(known.keys().cloned().collect::<Vec<_>>(), taken, "{policy}");
-        for (name, value) in known {
+        let defaults = policy.make(&[]).parameters;
+        for (parameter, (name, default)) in policy.parameters.iter().zip(defaults) {
             let row = page.text.lines().find(|line| line.starts_with(&format!("| `{name}` | ")));
             let row = row.unwrap_or_else(|| panic!("{}: no {name}", page.name));
             let cells: Vec<&str> = row.split(" | ").map(|cell| cell.trim_matches(' ')).collect();
-            assert_eq!(cells[1], shown(&name, &value), "{}: {name}", page.name);
+            assert_eq!(cells[1], default.to_string(), "{}: {name}", page.name);
+            assert_eq!(cells[2], parameter.source, "{}: {name}", page.name);
             let file = cells[3].trim_matches(['`', '|', ' ']);
-            let file = project().join("crates/policy/src").join(folder).join(file);
-            let code = std::fs::read_to_string(&file).unwrap();
-            assert!(code.contains(&name), "{}: {name} is not in {}", page.name, file.display());
+            let file = project().join("crates/policy/src").join(folder(policy.name)).join(file);
+            let code = fs::read_to_string(&file).unwrap();
+            assert!(code.contains(name), "{}: {name} is not in {}", page.name, file.display());
         }
     }
 }
 
-/// A default as pages have it: times with a unit.
-fn shown(name: &str, value: &Value) -> String {
-    const TIMES: [&str; 10] = [
-        "decision_period",
-        "period",
-        "t_sched",
-        "min_runlength",
-        "shortest_interval",
-        "delay",
-        "initial_limit",
-        "remeasure_every",
-        "reconnaissance_limit",
-        "shortest_point",
+/// The rows of a policy's parameters.
+fn rows(policy: &Descriptor) -> String {
+    let mut rows = String::new();
+    let defaults = policy.make(&[]).parameters;
+    for (parameter, (name, default)) in policy.parameters.iter().zip(defaults) {
+        let (help, source) = (parameter.help(), parameter.source);
+        let help = help.trim_end_matches('.');
+        writeln!(rows, "| `{name}` | {default} | {help} ({source}) |").unwrap();
+    }
+    rows
+}
+
+#[test]
+fn the_tables_of_parameters_are_those_of_the_code() {
+    const HEAD: &str = "| name | default | meaning |\n|---|---|---|\n";
+    let path = project().join("docs/run.md");
+    let written = fs::read_to_string(&path).unwrap();
+    let mut text = written.clone();
+    let headings = [
+        ("lfoc", "LFOC"),
+        ("dcat", "dCat"),
+        ("locpart", "Locpart"),
+        ("dunn", "Dunn"),
+        ("kpart", "KPart"),
+        ("casc", "CASC"),
+        ("cache-fair", "cache-fair"),
     ];
-    match (value, TIMES.contains(&name)) {
-        (Value::String(text), _) => text.clone(),
-        (value, true) => {
-            let nanos = std::time::Duration::from_nanos(value.as_u64().unwrap());
-            humantime::format_duration(nanos).to_string()
-        }
-        (value, false) => value.to_string(),
+    for policy in POLICIES.iter().filter(|policy| !policy.parameters.is_empty()) {
+        let Some((_, heading)) = headings.iter().find(|(name, _)| *name == policy.name) else {
+            assert_eq!(policy.name, "lfoc-plus", "it has no section");
+            continue;
+        };
+        let section = text.find(&format!("\n## Parameters of {heading}\n")).unwrap();
+        let start = section + text[section..].find(HEAD).unwrap() + HEAD.len();
+        let end = start + text[start..].find("\n\n").map_or(text.len() - start, |end| end + 1);
+        text.replace_range(start..end, &rows(policy));
+    }
+    if std::env::var("TRYCMD").is_ok_and(|how| how == "overwrite") {
+        fs::write(&path, &text).unwrap();
+    } else {
+        assert!(text == written, "docs/run.md: TRYCMD=overwrite writes the tables");
     }
 }

@@ -6,14 +6,15 @@ use std::time::Duration;
 use fairways_chip::{Account, Chip, ChipError, Job, Settings, Then};
 use fairways_core::{Action, Event, Machine, Policy, Profile, Time};
 use fairways_model::Work;
-use fairways_policy::by_name;
+use fairways_policy::table::Knows;
+use fairways_policy::{by_name, descriptor};
 use fairways_profiles::Metrics;
 use rayon::prelude::*;
 
 use super::measure::{Alone, Rate, measure_alone, profile, with_room_for};
 use super::observed::Observed;
 use super::served::Served;
-use crate::live::{Activity, Working, learns, needs_profiles, watch};
+use crate::live::{Activity, Working, watch};
 
 /// How long a mix runs, on the policy's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +40,9 @@ impl ChipProtocol {
 
     /// Whether a policy is told profiles.
     fn tells(&self, policy: &str) -> bool {
-        needs_profiles(policy) || (self.known && learns(policy))
+        descriptor(policy).is_some_and(|policy| {
+            policy.knows == Knows::Profiles || (self.known && policy.learns())
+        })
     }
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use fairways_core::{Policy, Wish};
 use fairways_model::{Job, Model, Settings, Then};
+use fairways_policy::{Descriptor, descriptor};
 use fairways_profiles::{DemandError, Metrics, Mix, Programs};
 use thiserror::Error;
 
-use super::jobs::{job, learns, scaled};
+use super::jobs::{job, scaled};
 use super::watch::{Activity, watch};
 
 /// How long a mix runs, and what is told of it.
@@ -86,7 +87,7 @@ pub fn live(
     policy: &mut dyn Policy,
 ) -> Result<LiveOutcome, LiveError> {
     let instructions = scaled(protocol.instructions, protocol.scale);
-    let told = protocol.known || !learns(policy.name());
+    let told = protocol.known || !descriptor(policy.name()).is_some_and(Descriptor::learns);
     let jobs: Vec<Job> = mix
         .programs
         .iter()

@@ -5,7 +5,5 @@ mod jobs;
 mod watch;
 
 pub use compare::{LiveComparison, LiveError, LiveOutcome, Protocol, compare_live, live};
-pub use jobs::{
-    heeds_objectives, heeds_promises, job, learns, needs_profiles, samples_by_ways, schedules,
-};
+pub use jobs::job;
 pub use watch::{Activity, Working, watch};

@@ -38,6 +38,7 @@ use fairways_core::{
 };
 
 use crate::running::{Change, Running};
+use crate::table::{Decides, Descriptor, Heeds, Knows, make};
 use best_effort::Losses;
 use exchange::{Exchange, Role, Thread};
 use thread::Fair;
@@ -58,6 +59,19 @@ const ALONE: &str = "no best-effort thread to exchange CPU time with: nothing is
 /// Threads of a program that are told apart; the one that was heard of longest ago is forgotten first. Ours: a
 /// thread's end is not told.
 const MOST_THREADS: usize = 64;
+
+/// `cache-fair`, in the table of policies.
+pub(crate) const POLICY: Descriptor = Descriptor {
+    paper: "Fedorova, Seltzer and Smith, Cache-Fair Thread Scheduling for Multicore Processors, TR-17-06, 2006",
+    decides: Decides::Turns,
+    knows: Knows::Threads,
+    heeds: &[Heeds::BestEffort],
+    ..Descriptor::new::<Parameters>(
+        "cache-fair",
+        "CPU time for those that the shared cache slows down; no partitioning",
+        |given| make(Parameters::default(), CacheFair::new, given),
+    )
+};
 
 /// The `cache-fair` policy.
 #[derive(Clone, Debug, Default)]

@@ -40,6 +40,8 @@ use core::time::Duration;
 
 use fairways_core::{Action, AppId, Cpus, Event, Llc, Policy, Q32, ThreadId, Time};
 
+use crate::table::{Decides, Descriptor, Knows, make};
+
 use buckets::Assignment;
 use initial::Initial;
 use thread::Thread;
@@ -52,6 +54,18 @@ pub const MOST_CPUS: u32 = 64;
 
 /// Alarms do not follow each other faster, whatever the parameters say.
 const SHORTEST: Duration = Duration::from_millis(1);
+
+/// `casc`, in the table of policies.
+pub(crate) const POLICY: Descriptor = Descriptor {
+    paper: "Fedorova, Seltzer, Small and Nussbaum, CASC",
+    decides: Decides::Turns,
+    knows: Knows::Threads,
+    ..Descriptor::new::<Parameters>(
+        "casc",
+        "threads that miss much on few CPUs, never all at once; no partitioning",
+        |given| make(Parameters::default(), Casc::new, given),
+    )
+};
 
 /// The `casc` policy.
 #[derive(Clone, Debug, Default)]

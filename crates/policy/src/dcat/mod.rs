@@ -36,6 +36,7 @@ use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, 
 
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
+use crate::table::{Descriptor, Heeds, Knows, make};
 use crate::telling::{Teller, raw, ways};
 use crate::words;
 use workload::Workload;
@@ -47,6 +48,18 @@ pub use workload::Class;
 const CHANGED: &str = "the programs have changed: baselines first, spare ways to whom they help";
 const SHOWN: &str = "baselines first, spare ways to whom they help";
 const UNMET: &str = "baselines first; more is claimed of them than there are ways, and some wait";
+
+/// `dcat`, in the table of policies.
+pub(crate) const POLICY: Descriptor = Descriptor {
+    paper: "Xu, Rajamani, Ferreira, Felter, Rubio and Li, dCat, EuroSys 2018",
+    knows: Knows::OtherWays,
+    heeds: &[Heeds::Baselines],
+    ..Descriptor::new::<Parameters>(
+        "dcat",
+        "the ways that each was promised, and spare ones to whom they help",
+        |given| make(Parameters::default(), Dcat::new, given),
+    )
+};
 
 /// The `dcat` policy.
 #[derive(Clone, Debug, Default)]

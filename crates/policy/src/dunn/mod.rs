@@ -24,37 +24,40 @@ use fairways_core::{
     Action, AppId, Event, Every, Llc, Partition, Policy, Q32, Sample, Time, WayMask,
 };
 
+use crate::parameter::{MILLISECOND, parameters};
 use crate::running::{Change, Program, Running, everybody};
+use crate::table::{Descriptor, Knows, make};
 use crate::telling::{self, Teller};
 use crate::words;
 use kmeans::Runs;
 use ways::ways_for;
 
-/// The parameters of Dunn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Parameters {
-    /// How often programs are clustered anew, and how long a window is (LFOC §5.2: 500 ms).
-    #[cfg_attr(feature = "serde", serde(with = "fairways_core::nanos"))]
-    pub decision_period: Duration,
-    /// Whether the number of clusters is that with the largest index, as Dunn's index is meant, and
-    /// not with the smallest, as the published code has it.
-    pub textbook_index: bool,
-    /// Whether a program is clustered by the last window alone, and not by all that was read of it
-    /// since it started, as the published manager does (decision Dunn 6).
-    pub last_window: bool,
-}
+parameters! {
+    /// The parameters of Dunn.
+    pub struct Parameters {
+        /// How often programs are clustered anew, and how long a window is.
+        decision_period: Duration = Duration::from_millis(500), "", "LFOC §5.2", least MILLISECOND;
 
-impl Default for Parameters {
-    fn default() -> Self {
-        Self {
-            decision_period: Duration::from_millis(500),
-            textbook_index: false,
-            last_window: false,
-        }
+        /// Whether the number of clusters is that with the largest index, as Dunn's index is meant;
+        /// the published code takes the smallest.
+        textbook_index: bool = false, "", "the index; the published code";
+
+        /// Whether programs are clustered by the stalls of their last window alone; the published
+        /// manager adds up all since a program started.
+        last_window: bool = false, "", "ours; the published manager adds up (decision 6)";
     }
 }
+
+/// `dunn`, in the table of policies.
+pub(crate) const POLICY: Descriptor = Descriptor {
+    paper: "Selfa, Sahuquillo, Eeckhout, Petit and Gomez, PACT 2017",
+    knows: Knows::Counters,
+    ..Descriptor::new::<Parameters>(
+        "dunn",
+        "programs clustered by their stalls, in partitions that overlap",
+        |given| make(Parameters::default(), Dunn::new, given),
+    )
+};
 
 /// The `dunn` policy.
 #[derive(Clone, Debug, Default)]

@@ -5,6 +5,13 @@ use fairways_core::{Action, Event, Policy, Time};
 
 use crate::running::Running;
 use crate::split::{Stack, evenly};
+use crate::table::{Descriptor, make};
+
+/// `equal`, in the table of policies.
+pub(crate) const POLICY: Descriptor =
+    Descriptor::new::<()>("equal", "the same number of ways for everybody", |given| {
+        make((), |()| Equal::default(), given)
+    });
 
 /// The `equal` policy; it has no parameters.
 #[derive(Clone, Debug, Default)]

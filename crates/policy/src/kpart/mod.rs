@@ -30,43 +30,46 @@ use core::time::Duration;
 use fairways_core::{Action, AppId, Curve, Event, Every, PlanId, Policy, Sample, Time};
 
 use crate::lookahead::Lookahead;
+use crate::parameter::{MILLISECOND, parameters};
 use crate::running::{Change, Running};
+use crate::table::{Descriptor, Knows, make};
 use clustering::{cluster, everybody_for_now, tell_measured};
 pub use dynaway::SAMPLING;
 use dynaway::{Next, Session};
 use learner::{Learner, MOST_FAILURES};
 
-/// The parameters of KPart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Parameters {
-    /// Length of a window while a program is measured, in instructions; LFOC's (§5.2), so that the
-    /// two are compared by how many windows they need.
-    pub sampling_window: u64,
-    /// Instructions after which a program is measured again (`profile_period_B` of the authors'
-    /// program, which has no default).
-    pub profile_period: u64,
-    /// Measurements of a program that are averaged.
-    pub averaged_profiles: u32,
-    /// How often it is seen to that a measurement goes on.
-    #[cfg_attr(feature = "serde", serde(with = "fairways_core::nanos"))]
-    pub decision_period: Duration,
-    /// Decision periods without a usable window after which a measurement is given up.
-    pub sampling_patience: u32,
-}
+parameters! {
+    /// The parameters of KPart.
+    pub struct Parameters {
+        /// Instructions of a window while a program is measured: LFOC's.
+        sampling_window: u64 = 10_000_000, "instructions", "LFOC §5.2", least 1;
 
-impl Default for Parameters {
-    fn default() -> Self {
-        Self {
-            sampling_window: 10_000_000,
-            profile_period: 20_000_000_000,
-            averaged_profiles: 4,
-            decision_period: Duration::from_millis(500),
-            sampling_patience: 4,
-        }
+        /// Instructions after which a program is measured again.
+        ///
+        /// `profile_period_B` of the authors' program has no default.
+        profile_period: u64 = 20_000_000_000, "instructions", "`profile_period_B`", least 1;
+
+        /// Measurements of a program that are averaged.
+        averaged_profiles: u32 = 4, "measurements", "the authors' program";
+
+        /// How often it is seen to that a measurement goes on.
+        decision_period: Duration = Duration::from_millis(500), "", "ours", least MILLISECOND;
+
+        /// Decision periods without a usable window before a measurement is given up.
+        sampling_patience: u32 = 4, "decision periods", "ours";
     }
 }
+
+/// `kpart`, in the table of policies.
+pub(crate) const POLICY: Descriptor = Descriptor {
+    paper: "El-Sayed, Mukkara, Tsai, Kasture, Ma and Sanchez, KPart, HPCA 2018",
+    knows: Knows::OtherWays,
+    ..Descriptor::new::<Parameters>(
+        "kpart",
+        "programs that harm each other least in one cluster",
+        |given| make(Parameters::default(), KPart::new, given),
+    )
+};
 
 /// The `kpart` policy.
 #[derive(Clone, Debug, Default)]

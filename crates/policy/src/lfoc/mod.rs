@@ -41,6 +41,7 @@ use alloc::collections::VecDeque;
 use fairways_core::{Action, AppId, Event, PlanId, Policy, Profile, Time};
 
 use crate::running::{Change, Program, Running};
+use crate::table::{Descriptor, Knows, make};
 use classify::Known;
 use clustering::Clustering;
 use monitor::{Learner, Learners};
@@ -51,6 +52,28 @@ use telling::{By, UNKNOWN};
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
 pub use sampling::SAMPLING;
+
+/// `lfoc`, in the table of policies.
+pub(crate) const LFOC: Descriptor = Descriptor {
+    paper: "Garcia-Garcia, Saez, Castro and Prieto-Matias, LFOC, ICPP 2019",
+    knows: Knows::OtherWays,
+    ..Descriptor::new::<Parameters>(
+        "lfoc",
+        "streaming programs confined, sensitive ones isolated",
+        |given| make(Parameters::default(), Lfoc::new, given),
+    )
+};
+
+/// `lfoc-plus`, in the table of policies.
+pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
+    paper: "Saez, Castro, Garcia-Garcia and Prieto-Matias, LFOC+, IEEE Transactions on Computers 71(8), 2022",
+    knows: Knows::OtherWays,
+    ..Descriptor::new::<Parameters>(
+        "lfoc-plus",
+        "the same, sensitive ones in pairs where that is fairer",
+        |given| make(Parameters::plus(), Lfoc::new, given),
+    )
+};
 
 /// The `lfoc` policy.
 #[derive(Clone, Debug, Default)]

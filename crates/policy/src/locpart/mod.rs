@@ -31,6 +31,7 @@ use fairways_core::{Action, AppId, Event, Every, Latencies, Llc, PlanId, Policy,
 
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
+use crate::table::{Descriptor, Heeds, Knows, make};
 use crate::telling::raw;
 use crate::words;
 use margin::Verdict;
@@ -44,6 +45,18 @@ const CHANGED: &str = "the programs have changed";
 const AGAIN: &str = "the last plan was refused: once more";
 const MISSED: &str = "ways for a service that misses its objective";
 const SLACK: &str = "ways that services can do without";
+
+/// `locpart`, in the table of policies.
+pub(crate) const POLICY: Descriptor = Descriptor {
+    paper: "Qin, Locpart: a Latency Optimized Cache Partitioning for Cloud Data Centers",
+    knows: Knows::Latencies,
+    heeds: &[Heeds::Objectives],
+    ..Descriptor::new::<Parameters>(
+        "locpart",
+        "a tail latency for services, and what they can do without for batch programs",
+        |given| make(Parameters::default(), Locpart::new, given),
+    )
+};
 
 /// The `locpart` policy.
 #[derive(Clone, Debug, Default)]

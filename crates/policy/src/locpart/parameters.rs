@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use fairways_core::Q32;
 
+use crate::parameter::{MILLISECOND, choices, parameters};
+
 /// When a service gives ways to batch programs (decision Locpart 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Rule {
     /// When its tail is at most `util_th` of the objective, as the prose admits (§III-B), and what was
     /// seen with fewer ways does not speak against it.
@@ -18,10 +18,10 @@ pub enum Rule {
     Published,
 }
 
+choices!(Rule { Margin = "margin", Published = "published" });
+
 /// Which requests the tail is of (decision Locpart 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Window {
     /// The latest, as many windows of them as it takes for `least_requests`.
     #[default]
@@ -30,51 +30,47 @@ pub enum Window {
     PastInterval,
 }
 
-/// The parameters of Locpart. Decisions are those of docs/decisions.md. What is counted in periods is
-/// counted in decisions, of which there is one every `t_sched`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Parameters {
-    /// `T_sched`: how long a period is (§III-C: 500 ms; §IV-A evaluates with 50 ms); at least a
-    /// nanosecond.
-    #[cfg_attr(feature = "serde", serde(with = "fairways_core::nanos"))]
-    pub t_sched: Duration,
-    /// `w`: ways that change hands in a step (§III-B: 1); at least 1.
-    pub w: u32,
-    /// `Util_th`, a share of the objective (§III-B: 0.95).
-    pub util_th: Q32,
-    /// When a service gives ways to batch programs.
-    pub rule: Rule,
-    /// Which requests the tail is of.
-    pub window: Window,
-    /// The tail of fewer requests is unknown (decision Locpart 5); at least 1.
-    pub least_requests: u32,
-    /// How many periods a sliding window reaches back at most, at least 1; and after how many of
-    /// which nothing is known a service is unknown. Ours.
-    pub longest_window: u32,
-    /// Periods after a violation in which the margin rule gives nothing (decision Locpart 1 names a few), and
-    /// known tails in a row with slack before it gives (decision Locpart 8).
-    pub hold: u32,
-    /// For so many periods the margin rule does not go back to a number of ways with which the objective
-    /// was missed; twice as many each time it is missed with that number again, four times as many where it
-    /// was missed at once, up to 16 times as many. Ours.
-    pub memory: u32,
-}
+choices!(Window { Sliding = "sliding", PastInterval = "past-interval" });
 
-impl Default for Parameters {
-    fn default() -> Self {
-        Self {
-            t_sched: Duration::from_millis(500),
-            w: 1,
-            util_th: Q32::ratio(95, 100),
-            rule: Rule::default(),
-            window: Window::default(),
-            least_requests: 100,
-            longest_window: 10,
-            hold: 4,
-            memory: 400,
-        }
+parameters! {
+    /// The parameters of Locpart. Decisions are those of docs/decisions.md. What is counted in periods is
+    /// counted in decisions, of which there is one every `t_sched`.
+    pub struct Parameters {
+        /// T_sched: how often it decides.
+        t_sched: Duration = Duration::from_millis(500), "", "§III-C, `T_sched`", least MILLISECOND;
+
+        /// Ways that move in a step.
+        w: u32 = 1, "ways", "§III-B, `w`", least 1;
+
+        /// Util_th: the share of the objective that decides when ways are given.
+        util_th: Q32 = Q32::ratio(95, 100), "share of the objective", "§III-B, `Util_th`";
+
+        /// When a service gives ways: `margin`, when its tail is at most `util_th` of its objective
+        /// and what was seen with fewer ways does not speak against it; `published`, as Algorithm 1
+        /// prints it.
+        rule: Rule = Rule::default(), "", "Algorithm 1, line 13 (decision 1)";
+
+        /// The requests whose tail it is: `sliding`, the latest, `least_requests` at least;
+        /// `past-interval`, those of the last period.
+        window: Window = Window::default(), "", "Algorithm 1, GetTL";
+
+        /// The tail of fewer requests is unknown.
+        least_requests: u32 = 100, "requests", "ours (decision 5)", least 1;
+
+        /// Periods that a sliding window reaches back at most.
+        ///
+        /// And after how many of which nothing is known a service is unknown.
+        longest_window: u32 = 10, "periods", "ours (decision 5)", least 1;
+
+        /// Periods after a violation in which nothing is given, and tails in a row with slack
+        /// before a way is given.
+        hold: u32 = 4, "periods", "ours";
+
+        /// Periods for which a number of ways that did not do is not gone back to, at first.
+        ///
+        /// Twice as many each time the objective is missed with that number again, four times as
+        /// many where it was missed at once, up to 16 times as many.
+        memory: u32 = 400, "periods", "ours";
     }
 }
 

@@ -4,6 +4,15 @@
 use fairways_core::{Action, Event, Policy, Time};
 
 use crate::running::{Running, everybody};
+use crate::table::{Decides, Descriptor, make};
+
+/// `stock`, in the table of policies.
+pub(crate) const POLICY: Descriptor = Descriptor {
+    decides: Decides::Nothing,
+    ..Descriptor::new::<()>("stock", "one cluster with every way: no partitioning", |given| {
+        make((), |()| Stock::default(), given)
+    })
+};
 
 /// The `stock` policy; it has no parameters.
 #[derive(Clone, Debug, Default)]

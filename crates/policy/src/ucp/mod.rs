@@ -26,6 +26,7 @@ use crate::running::{Program, Running, everybody};
 use crate::sharing::Sharing;
 use crate::slowdown::{Reference, slowdown_table};
 use crate::split::Stack;
+use crate::table::{Descriptor, Knows, make};
 use crate::telling::{Teller, raw, ways};
 use crate::words;
 
@@ -74,6 +75,35 @@ impl Minimise {
         }
     }
 }
+
+/// `ucp`, in the table of policies.
+pub(crate) const UCP: Descriptor = Descriptor {
+    paper: "Qureshi and Patt, Utility-Based Cache Partitioning, MICRO 2006",
+    knows: Knows::Profiles,
+    ..Descriptor::new::<()>(
+        "ucp",
+        "the fewest misses (Qureshi and Patt's lookahead on MPKI)",
+        |given| make((), |()| Ucp::new(Minimise::Misses), given),
+    )
+};
+
+/// `ucp-slowdown`, in the table of policies.
+pub(crate) const UCP_SLOWDOWN: Descriptor = Descriptor {
+    paper: "LFOC §2.3.1",
+    knows: Knows::Profiles,
+    ..Descriptor::new::<()>("ucp-slowdown", "the same lookahead on slowdown tables", |given| {
+        make((), |()| Ucp::new(Minimise::Slowdown), given)
+    })
+};
+
+/// `yu-petrov`, in the table of policies.
+pub(crate) const YU_PETROV: Descriptor = Descriptor {
+    paper: "Yu and Petrov, Off-Chip Memory Bandwidth Minimization through Cache Partitioning, DAC 2010",
+    knows: Knows::Profiles,
+    ..Descriptor::new::<()>("yu-petrov", "the same lookahead on memory bandwidth", |given| {
+        make((), |()| Ucp::new(Minimise::Bandwidth), given)
+    })
+};
 
 /// The policies `ucp`, `ucp-slowdown` and `yu-petrov`.
 #[derive(Clone, Debug)]

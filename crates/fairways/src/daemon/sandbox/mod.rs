@@ -10,8 +10,6 @@ mod files;
 #[cfg(test)]
 mod tests;
 
-use fairways_lab::schedules;
-
 use crate::config::{Config, CounterSource, SchedulerKind, Windows};
 use crate::status::Sandbox;
 
@@ -47,7 +45,7 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
         needed |= Set::DAC_OVERRIDE;
     }
     let counts = matches!(config.counters.source, CounterSource::Perf);
-    if counts || schedules(&config.policy) {
+    if counts || config.schedules() {
         needed |= Set::PERFMON;
         // Debian's and Ubuntu's kernels have levels beyond the kernel's own, at which counting takes more.
         if capabilities::perf_takes_more() {
@@ -57,7 +55,7 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
     // A daemon that was killed may have left threads whose affinity is to be put back.
     let left = ["schedule.json", "schedule.json.before"];
     let left = left.iter().any(|name| config.resctrl.state.join(name).exists());
-    if schedules(&config.policy) || left {
+    if config.schedules() || left {
         needed |= Set::SYS_NICE;
     }
     if loads_programs(config) {
@@ -71,7 +69,7 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
 
 /// Whether BPF programs may be loaded: the build has them, and the configuration allows them.
 fn loads_programs(config: &Config) -> bool {
-    let turns = schedules(&config.policy) && config.scheduler.kind != SchedulerKind::Affinity;
+    let turns = config.schedules() && config.scheduler.kind != SchedulerKind::Affinity;
     let windows = matches!(config.counters.source, CounterSource::Perf)
         && config.counters.windows != Windows::Polled;
     cfg!(feature = "sched-ext") && (turns || windows)

@@ -1,0 +1,203 @@
+//! Policies by name, with parameters.
+
+mod show;
+
+use fairways_core::Policy;
+use fairways_policy::parameter::{self, Kind, Parameter};
+use fairways_policy::table::Heeds;
+use fairways_policy::{Descriptor, NAMES, POLICIES, descriptor};
+use serde_json::{Map, Value};
+
+use crate::BadInput;
+use crate::similar::did_you_mean;
+
+pub(crate) use show::run;
+
+/// The policy of this name.
+pub(crate) fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
+    descriptor(name).ok_or_else(|| {
+        let (known, meant) = (NAMES.join(", "), did_you_mean(name, NAMES));
+        BadInput(format!("expected one of {known}, found {name:?}{meant}"))
+    })
+}
+
+/// Whether the policy of this name heeds that part of what owners ask for.
+pub(crate) fn heeds(name: &str, what: Heeds) -> bool {
+    descriptor(name).is_some_and(|policy| policy.heeds(what))
+}
+
+/// The names of those of which it is so: `a, b or c`.
+pub(crate) fn names(so: impl Fn(&Descriptor) -> bool) -> String {
+    let names: Vec<&str> =
+        POLICIES.iter().filter(|policy| so(policy)).map(|policy| policy.name).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The policy with this name and these parameters, and all its parameters, those that were not
+/// named with their defaults.
+pub(crate) fn make(
+    name: &str,
+    given: Map<String, Value>,
+) -> Result<(Box<dyn Policy>, Value), BadInput> {
+    let policy = known(name)?;
+    let values: Vec<(&str, parameter::Value)> = given
+        .iter()
+        .map(|(parameter, value)| read(policy, parameter, value))
+        .collect::<Result<_, BadInput>>()?;
+    let made = policy.make(&values);
+    let all = made.parameters.into_iter().map(|(name, value)| (name.to_owned(), json(value)));
+    Ok((made.policy, Value::Object(all.collect())))
+}
+
+/// A parameter as it is set; times are whole nanoseconds.
+fn read(
+    policy: &Descriptor,
+    name: &str,
+    value: &Value,
+) -> Result<(&'static str, parameter::Value), BadInput> {
+    let parameter = policy.parameter(name).ok_or_else(|| {
+        let known: Vec<&str> = policy.parameters.iter().map(|of| of.name).collect();
+        let meant = did_you_mean(name, known.iter().copied());
+        let known = match &*known {
+            [] => "none".to_owned(),
+            known => format!("one of {}", known.join(", ")),
+        };
+        BadInput(format!("parameters of {}: expected {known}, found {name:?}{meant}", policy.name))
+    })?;
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let value = parameter.read(&text).map_err(|expected| {
+        let found = found(parameter, value, text);
+        BadInput(format!("parameter {name} of {}: expected {expected}, found {found}", policy.name))
+    })?;
+    Ok((parameter.name, value))
+}
+
+/// What was found, as people set it.
+fn found(parameter: &Parameter, value: &Value, text: String) -> String {
+    match (parameter.kind, value.as_u64()) {
+        (Kind::Time, Some(nanos)) => {
+            parameter::Value::Time(std::time::Duration::from_nanos(nanos)).to_string()
+        }
+        _ => text,
+    }
+}
+
+/// As journals have it.
+fn json(value: parameter::Value) -> Value {
+    match value {
+        parameter::Value::Switch(is) => is.into(),
+        parameter::Value::Count(count) => count.into(),
+        parameter::Value::Fraction(number) => number.to_string().into(),
+        parameter::Value::Time(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).into(),
+        parameter::Value::Word(word) => word.into(),
+    }
+}
+
+/// The parameters that `NAME=VALUE` flags name. A span of time may have a unit: `500ms`.
+pub(crate) fn parse(flags: &[String]) -> Result<Map<String, Value>, BadInput> {
+    let mut parameters = Map::new();
+    for flag in flags {
+        let (name, text) = flag
+            .split_once('=')
+            .ok_or_else(|| BadInput(format!("--set: expected NAME=VALUE, found {flag:?}")))?;
+        if parameters.insert(name.trim().to_owned(), value(text.trim())).is_some() {
+            return Err(BadInput(format!("--set: expected each name once, found {name:?} twice")));
+        }
+    }
+    Ok(parameters)
+}
+
+fn value(text: &str) -> Value {
+    if let Ok(value @ (Value::Bool(_) | Value::Number(_))) = serde_json::from_str(text)
+        && !value.is_f64()
+    {
+        return value;
+    }
+    let span =
+        humantime::parse_duration(text).ok().filter(|_| !text.starts_with(char::is_alphabetic));
+    match span.and_then(|span| u64::try_from(span.as_nanos()).ok()) {
+        Some(nanos) => nanos.into(),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_of(policy: &str, flags: &[&str]) -> Result<Value, BadInput> {
+        let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
+        make(policy, parse(&flags)?).map(|(_, all)| all)
+    }
+
+    fn set(flags: &[&str]) -> Result<Value, BadInput> {
+        all_of("lfoc", flags)
+    }
+
+    #[test]
+    fn parameters_carry_the_papers_names_and_defaults() {
+        let all = set(&[]).unwrap();
+        assert_eq!(all["high_threshold"], "10");
+        assert_eq!(all["warm_up_intervals"], 3);
+        assert_eq!(all["decision_period"], 500_000_000);
+    }
+
+    #[test]
+    fn every_policy_that_has_parameters_takes_them() {
+        assert_eq!(all_of("lfoc-plus", &[]).unwrap()["pair_clustering"], true);
+        let dcat = all_of("dcat", &["objective=max-performance", "ipc_imp_thr=2.5"]).unwrap();
+        assert_eq!(
+            (&dcat["objective"], &dcat["ipc_imp_thr"]),
+            (&"max-performance".into(), &"2.5".into())
+        );
+        assert_eq!(all_of("dunn", &["textbook_index=true"]).unwrap()["textbook_index"], true);
+        let kpart = all_of("kpart", &["profile_period=1000000"]).unwrap();
+        assert_eq!(
+            (&kpart["profile_period"], &kpart["averaged_profiles"]),
+            (&1_000_000.into(), &4.into())
+        );
+        let error = all_of("kpart", &["profile_period=0"]).unwrap_err().to_string();
+        assert!(
+            error.contains("profile_period of kpart: expected a whole number, at least 1"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_parameter_is_a_number_a_span_or_a_word() {
+        let flags = ["high_threshold=12.5", "decision_period=250ms", "reference=whole-cache"];
+        let all = set(&flags).unwrap();
+        assert_eq!(all["high_threshold"], "12.5");
+        assert_eq!(all["decision_period"], 250_000_000);
+        assert_eq!(all["reference"], "whole-cache");
+        assert_eq!(set(&["high_threshold=12"]).unwrap()["high_threshold"], "12");
+    }
+
+    #[test]
+    fn what_is_no_parameter_is_refused_in_one_line() {
+        for (flags, said) in [
+            (&["nonesuch=1"][..], "found \"nonesuch\""),
+            (&["warm_up_intervals=-1"], "warm_up_intervals"),
+            (&["warm_up_intervals"], "NAME=VALUE"),
+            (&["warm_up_intervals=1", "warm_up_intervals=2"], "twice"),
+            (&["high_threshold=many"], "high_threshold"),
+            (&["normal_window=0"], "a whole number, at least 1, found 0"),
+            (&["decision_period=0s"], "expected a time such as 500ms, at least 1ms, found 0s"),
+            (&["decision_period=1"], "decision_period of lfoc: expected a time such as"),
+            (&["decision_period=1"], "at least 1ms, found 1ns"),
+            (&["pair_clustering=1"], "expected true or false, found 1"),
+            (&["reference=wholecache"], "expected best or whole-cache, found wholecache"),
+        ] {
+            let error = set(flags).unwrap_err().to_string();
+            assert!(error.contains(said) && error.lines().count() == 1, "{flags:?}: {error}");
+        }
+        assert!(make("stock", parse(&["a=1".to_owned()]).unwrap()).is_err());
+    }
+}

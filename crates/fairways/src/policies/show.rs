@@ -1,0 +1,140 @@
+//! `fairways policies`: the table of policies, for people and for programs.
+
+use std::io::Write;
+
+use comfy_table::{CellAlignment, Table};
+use fairways_policy::parameter::{Kind, Parameter};
+use fairways_policy::table::{Decides, Heeds, Knows};
+use fairways_policy::{Descriptor, POLICIES};
+use serde_json::{Value, json};
+
+use super::{json as value_of, known};
+use crate::BadInput;
+use crate::args::Policies;
+use crate::table::{STYLE, fit};
+
+/// Runs the command.
+pub(crate) fn run(args: &Policies, out: &mut dyn Write) -> anyhow::Result<()> {
+    match &args.name {
+        Some(name) => {
+            let policy = known(name).map_err(|why| BadInput(format!("policies: {why}")))?;
+            if args.json {
+                writeln!(out, "{}", serde_json::to_string_pretty(&described(policy))?)?;
+            } else {
+                one(policy, out)?;
+            }
+        }
+        None if args.json => {
+            let all: Vec<Value> = POLICIES.iter().map(described).collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&json!({ "policies": all }))?)?;
+        }
+        None => all(out)?,
+    }
+    Ok(())
+}
+
+const fn decides(policy: &Descriptor) -> &'static str {
+    match policy.decides {
+        Decides::Nothing => "nothing",
+        Decides::Ways => "ways",
+        Decides::Turns => "turns",
+    }
+}
+
+const fn knows(policy: &Descriptor) -> &'static str {
+    match policy.knows {
+        Knows::Nothing => "nothing",
+        Knows::Profiles => "profiles",
+        Knows::Counters | Knows::OtherWays | Knows::Threads => "counters",
+        Knows::Latencies => "latencies",
+    }
+}
+
+fn heeds(policy: &Descriptor) -> Vec<&'static str> {
+    let word = |what: &Heeds| match what {
+        Heeds::Baselines => "baselines",
+        Heeds::Objectives => "objectives",
+        Heeds::BestEffort => "best_effort",
+    };
+    policy.heeds.iter().map(word).collect()
+}
+
+fn all(out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(["policy", "decides", "goes by", "heeds", "what it does"]);
+    for policy in POLICIES {
+        let heeds = heeds(policy).join(", ");
+        table.add_row([policy.name, decides(policy), knows(policy), &heeds, policy.summary]);
+    }
+    writeln!(out, "{}", fit(table, &["heeds", "goes by"]))?;
+    Ok(())
+}
+
+fn one(policy: &Descriptor, out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(out, "{}: {}", policy.name, policy.summary)?;
+    if !policy.paper.is_empty() {
+        writeln!(out, "{}", policy.paper)?;
+    }
+    let heeds = heeds(policy);
+    write!(out, "decides {}, goes by {}", decides(policy), knows(policy))?;
+    if !heeds.is_empty() {
+        write!(out, ", heeds {}", heeds.join(", "))?;
+    }
+    writeln!(out, "\n")?;
+    if policy.parameters.is_empty() {
+        writeln!(out, "It has no parameters.")?;
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(["--set", "default", "unit", "from", "what it does"]);
+    let defaults = policy.make(&[]).parameters;
+    for (parameter, (name, default)) in policy.parameters.iter().zip(defaults) {
+        let (from, help) = (parameter.source.replace('`', ""), parameter.help());
+        let help = help.trim_end_matches('.').replace('`', "");
+        table.add_row([name, &default.to_string(), parameter.unit, &from, &help]);
+    }
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "{}", fit(table, &["unit", "from"]))?;
+    Ok(())
+}
+
+fn described(policy: &Descriptor) -> Value {
+    let defaults = policy.make(&[]).parameters.into_iter().map(|(_, value)| value_of(value));
+    let parameters = policy.parameters.iter().zip(defaults);
+    json!({
+        "name": policy.name,
+        "summary": policy.summary,
+        "paper": Some(policy.paper).filter(|paper| !paper.is_empty()),
+        "decides": decides(policy),
+        "knows": knows(policy),
+        "heeds": heeds(policy),
+        "parameters": parameters.map(|(parameter, default)| detail(parameter, &default)).collect::<Vec<_>>(),
+    })
+}
+
+fn detail(parameter: &Parameter, default: &Value) -> Value {
+    let (kind, words) = match parameter.kind {
+        Kind::Switch => ("switch", None),
+        Kind::Count => ("count", None),
+        Kind::Fraction => ("fraction", None),
+        Kind::Time => ("time", None),
+        Kind::Word(words) => ("word", Some(words)),
+    };
+    let bounds = parameter.bounds().map(|bound| bound.map(value_of));
+    json!({
+        "name": parameter.name,
+        "kind": kind,
+        "words": words,
+        "unit": match parameter.kind {
+            Kind::Time => Some("ns"),
+            _ => Some(parameter.unit).filter(|unit| !unit.is_empty()),
+        },
+        "default": default,
+        "least": bounds[0],
+        "most": bounds[1],
+        "source": parameter.source,
+        "help": parameter.help(),
+    })
+}

@@ -1,0 +1,309 @@
+//! What users set of a policy by name: each parameter with its type, unit, default, bounds, source
+//! and a line of help, said once.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use fairways_core::Q32;
+
+/// A parameter of a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The paper's name, or ours.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: Kind,
+    /// What it counts; empty where that is no unit.
+    pub unit: &'static str,
+    /// The least value, of a time in nanoseconds, of a fraction in units of 2^-32; `None` if that is nothing.
+    pub least: Option<u64>,
+    /// The largest value, likewise; `None` if only its type has one.
+    pub most: Option<u64>,
+    /// The largest that its type has.
+    pub(crate) largest: u64,
+    /// Where it is from: the paper's section, a decision of `docs/decisions.md`, or ours.
+    pub source: &'static str,
+    /// The documentation, line by line; its first paragraph is the help.
+    pub(crate) doc: &'static [&'static str],
+}
+
+/// The least period at which a policy decides.
+pub(crate) const MILLISECOND: u64 = 1_000_000;
+
+/// What a parameter's values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Switch,
+    /// A whole number.
+    Count,
+    /// A number that may have decimals.
+    Fraction,
+    /// A span of time.
+    Time,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+/// A parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Of [`Kind::Switch`].
+    Switch(bool),
+    /// Of [`Kind::Count`].
+    Count(u64),
+    /// Of [`Kind::Fraction`].
+    Fraction(Q32),
+    /// Of [`Kind::Time`].
+    Time(Duration),
+    /// Of [`Kind::Word`].
+    Word(&'static str),
+}
+
+impl Parameter {
+    /// What it does, in a line.
+    #[must_use]
+    pub fn help(&self) -> String {
+        let lines = self.doc.iter().map(|line| line.trim());
+        lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The value that a text stands for; of a time, whole nanoseconds.
+    ///
+    /// # Errors
+    /// What was expected instead.
+    pub fn read(&self, text: &str) -> Result<Value, String> {
+        let count = || text.parse::<u64>().ok();
+        let value = match self.kind {
+            Kind::Switch => text.parse().ok().map(Value::Switch),
+            Kind::Count => count().map(Value::Count),
+            Kind::Fraction => text.parse().ok().map(Value::Fraction),
+            Kind::Time => count().map(|nanos| Value::Time(Duration::from_nanos(nanos))),
+            Kind::Word(words) => {
+                words.iter().find(|&&word| word == text).map(|word| Value::Word(word))
+            }
+        };
+        let in_bounds = |value: &Value| {
+            let (least, most) = (self.least.unwrap_or(0), self.most.unwrap_or(self.largest));
+            value.size().is_none_or(|size| (least..=most).contains(&size))
+        };
+        value.filter(in_bounds).ok_or_else(|| self.expected())
+    }
+
+    /// The least and the largest value; `None` where there is no bound but the type's.
+    #[must_use]
+    pub fn bounds(&self) -> [Option<Value>; 2] {
+        [self.least, self.most].map(|size| size.map(|size| Value::of_size(self.kind, size)))
+    }
+
+    /// What values there are.
+    #[must_use]
+    pub fn expected(&self) -> String {
+        let what = match self.kind {
+            Kind::Switch => return "true or false".into(),
+            Kind::Word(words) => return words.join(" or "),
+            Kind::Count => "a whole number",
+            Kind::Fraction => "a number with at most 10 decimals",
+            Kind::Time => "a time such as 500ms",
+        };
+        match self.bounds() {
+            [None, None] => what.into(),
+            [Some(least), None] => format!("{what}, at least {least}"),
+            [None, Some(most)] => format!("{what}, at most {most}"),
+            [Some(least), Some(most)] => format!("{what} from {least} to {most}"),
+        }
+    }
+}
+
+impl Value {
+    /// What bounds are about.
+    fn size(self) -> Option<u64> {
+        match self {
+            Self::Switch(_) | Self::Word(_) => None,
+            Self::Count(count) => Some(count),
+            Self::Fraction(number) => Some(number.raw()),
+            Self::Time(time) => Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+        }
+    }
+
+    fn of_size(kind: Kind, size: u64) -> Self {
+        match kind {
+            Kind::Fraction => Self::Fraction(Q32::from_raw(size)),
+            Kind::Time => Self::Time(Duration::from_nanos(size)),
+            _ => Self::Count(size),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    /// As it is set: times with a unit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Switch(is) => is.fmt(f),
+            Self::Count(count) => count.fmt(f),
+            Self::Fraction(number) => number.fmt(f),
+            Self::Word(word) => word.fmt(f),
+            Self::Time(time) => {
+                let nanos = time.as_nanos();
+                let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
+                let fits = |(size, _): &&(u128, &str)| nanos.is_multiple_of(*size);
+                let (size, unit) = units.iter().find(fits).copied().unwrap_or((1, "ns"));
+                f.pad(&format!("{}{unit}", nanos / size))
+            }
+        }
+    }
+}
+
+/// The type of a parameter.
+pub trait Setting: Copy {
+    /// What its values are.
+    const KIND: Kind;
+    /// The largest, as in [`Parameter::most`].
+    const LARGEST: u64;
+
+    /// The value.
+    fn value(self) -> Value;
+
+    /// From a value; `None` if it is of another kind, or too large.
+    fn of(value: Value) -> Option<Self>;
+}
+
+macro_rules! settings {
+    ($($type:ty: $kind:ident, $most:expr, $value:ident => $into:expr, $from:expr;)*) => {$(
+        impl Setting for $type {
+            const KIND: Kind = Kind::$kind;
+            const LARGEST: u64 = $most;
+
+            fn value(self) -> Value {
+                Value::$kind($into(self))
+            }
+
+            fn of($value: Value) -> Option<Self> {
+                let Value::$kind($value) = $value else { return None };
+                $from
+            }
+        }
+    )*};
+}
+
+settings! {
+    bool: Switch, 1, value => bool::from, Some(value);
+    u32: Count, u32::MAX as u64, value => u64::from, Self::try_from(value).ok();
+    u64: Count, Self::MAX, value => u64::from, Some(value);
+    Q32: Fraction, u64::MAX, value => Self::from, Some(value);
+    Duration: Time, u64::MAX, value => Self::from, Some(value);
+}
+
+/// The parameters of a policy, one beside the other.
+pub trait Parameters: Copy {
+    /// What there are.
+    const TABLE: &'static [Parameter];
+
+    /// Their values, in the same order.
+    fn values(&self) -> Vec<Value>;
+
+    /// Sets one. What there is not, or is of another kind, changes nothing.
+    fn set(&mut self, name: &str, value: Value);
+}
+
+/// Those of a policy that has none.
+impl Parameters for () {
+    const TABLE: &'static [Parameter] = &[];
+
+    fn values(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn set(&mut self, _: &str, _: Value) {}
+}
+
+/// Words as a parameter's type: `choices!(Rule { Margin = "margin", Published = "published" })`.
+macro_rules! choices {
+    ($Type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
+        impl $crate::parameter::Setting for $Type {
+            const KIND: $crate::parameter::Kind = $crate::parameter::Kind::Word(&[$($word),*]);
+            const LARGEST: u64 = 0;
+
+            fn value(self) -> $crate::parameter::Value {
+                $crate::parameter::Value::Word(match self {
+                    $(Self::$variant => $word,)*
+                })
+            }
+
+            fn of(value: $crate::parameter::Value) -> Option<Self> {
+                match value {
+                    $($crate::parameter::Value::Word($word) => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// A struct of parameters, with its defaults and its table. Of each: its documentation, whose first paragraph is
+/// its help, its name, type, default, unit and source, and bounds as in [`Parameter::least`].
+macro_rules! parameters {
+    (
+        $(#[$attribute:meta])*
+        pub struct $Parameters:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                $name:ident: $type:ty = $default:expr, $unit:literal, $source:literal
+                    $(, least $least:expr)? $(, most $most:expr)?;
+            )*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $Parameters {
+            $(
+                $(#[doc = $doc])*
+                #[doc = ""]
+                #[doc = concat!("Default: `", stringify!($default), "`. From: ", $source, ".")]
+                pub $name: $type,
+            )*
+        }
+
+        impl Default for $Parameters {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
+        impl $crate::parameter::Parameters for $Parameters {
+            const TABLE: &'static [$crate::parameter::Parameter] = {
+                use $crate::parameter::{Parameter, Setting};
+                &[$(Parameter {
+                    name: stringify!($name),
+                    kind: <$type as Setting>::KIND,
+                    unit: $unit,
+                    least: [$(Some($least),)? None][0],
+                    most: [$(Some($most),)? None][0],
+                    largest: <$type as Setting>::LARGEST,
+                    source: $source,
+                    doc: &[$($doc),*],
+                }),*]
+            };
+
+            fn values(&self) -> alloc::vec::Vec<$crate::parameter::Value> {
+                alloc::vec![$($crate::parameter::Setting::value(self.$name)),*]
+            }
+
+            fn set(&mut self, name: &str, value: $crate::parameter::Value) {
+                match name {
+                    $(stringify!($name) => {
+                        if let Some(value) = $crate::parameter::Setting::of(value) {
+                            self.$name = value;
+                        }
+                    })*
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {choices, parameters};

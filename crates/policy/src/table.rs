@@ -1,0 +1,134 @@
+//! The table of policies: of each, what users are told of it, what it needs, its parameters, and how
+//! it is made.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use fairways_core::Policy;
+
+use crate::parameter::{Parameter, Parameters, Value};
+
+/// A policy, as users know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    /// The name by which users select it.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// The paper; empty where there is none.
+    pub paper: &'static str,
+    /// What it decides.
+    pub decides: Decides,
+    /// From what it knows programs.
+    pub knows: Knows,
+    /// What it heeds of what owners ask for their programs ([`fairways_core::Wish`]).
+    pub heeds: &'static [Heeds],
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    pub(crate) make: Make,
+}
+
+pub(crate) type Make = fn(&[(&str, Value)]) -> Made;
+
+/// What a policy decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decides {
+    /// Nothing.
+    Nothing,
+    /// Which ways programs may fill.
+    Ways,
+    /// Where and when threads run, for which a machine must let programs take turns.
+    Turns,
+}
+
+/// From what a policy knows programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knows {
+    /// It does not ask what they do.
+    Nothing,
+    /// From profiles that were measured before they started.
+    Profiles,
+    /// It finds out by counters while they run.
+    Counters,
+    /// The same, and by giving them other ways: where no plan is carried out it finds out nothing.
+    OtherWays,
+    /// From how soon they answer.
+    Latencies,
+    /// It finds out by counters of threads that run together.
+    Threads,
+}
+
+/// A part of what owners ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heeds {
+    /// [`fairways_core::Wish::baseline_ways`].
+    Baselines,
+    /// [`fairways_core::Wish::objective`].
+    Objectives,
+    /// [`fairways_core::Wish::best_effort`].
+    BestEffort,
+}
+
+/// A policy that was made, and all its parameters.
+pub struct Made {
+    /// The policy.
+    pub policy: Box<dyn Policy>,
+    /// Its parameters, in the order of the table.
+    pub parameters: Vec<(&'static str, Value)>,
+}
+
+impl Descriptor {
+    /// One that has nothing but a name, a line, and how it is made from its parameters.
+    pub(crate) const fn new<P: Parameters>(
+        name: &'static str,
+        summary: &'static str,
+        make: Make,
+    ) -> Self {
+        let (decides, knows) = (Decides::Ways, Knows::Nothing);
+        Self { name, summary, paper: "", decides, knows, heeds: &[], parameters: P::TABLE, make }
+    }
+
+    /// Makes one with these parameters, read by [`Parameter::read`]; the others are as by default.
+    #[must_use]
+    pub fn make(&self, given: &[(&str, Value)]) -> Made {
+        (self.make)(given)
+    }
+
+    /// The parameter of this name.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// Whether it heeds that part of what owners ask for.
+    #[must_use]
+    pub fn heeds(&self, what: Heeds) -> bool {
+        self.heeds.contains(&what)
+    }
+
+    /// Whether it finds out for itself what it must know of a program, by counters.
+    #[must_use]
+    pub fn learns(&self) -> bool {
+        matches!(self.knows, Knows::Counters | Knows::OtherWays)
+    }
+
+    /// Whether it decides where and when threads run.
+    #[must_use]
+    pub fn schedules(&self) -> bool {
+        self.decides == Decides::Turns
+    }
+}
+
+/// Makes a policy from its defaults and what is given.
+pub(crate) fn make<P: Parameters, T: Policy + 'static>(
+    mut parameters: P,
+    new: fn(P) -> T,
+    given: &[(&str, Value)],
+) -> Made {
+    for &(name, value) in given {
+        parameters.set(name, value);
+    }
+    let names = P::TABLE.iter().map(|parameter| parameter.name);
+    let parameters_made = names.zip(parameters.values()).collect();
+    Made { policy: Box::new(new(parameters)), parameters: parameters_made }
+}
