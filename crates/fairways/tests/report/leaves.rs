@@ -87,7 +87,7 @@ fn every_number_of_every_kind_of_results_is_on_its_page() {
     let mut files: Vec<String> = ["simulate", "dynamic", "chip", "optimum", "run", "profile"]
         .map(|name| format!("{DATA}/report/{name}.json"))
         .into();
-    let papers = ["lfoc-embedded", "dcat-embedded", "locpart", "casc", "cache-fair"];
+    let papers = ["lfoc-embedded", "dcat-measured", "locpart", "casc", "cache-fair"];
     files.extend(papers.map(|name| format!("{CLAIMS}/{name}.json")));
     for file in files {
         let json = fs::read_to_string(&file).unwrap();

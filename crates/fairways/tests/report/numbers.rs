@@ -154,7 +154,7 @@ fn of_a_run_and_of_one_that_was_interrupted() {
 #[test]
 fn of_a_paper() {
     let mut outside = 0;
-    for file in ["lfoc-embedded", "dcat-embedded", "locpart", "casc", "cache-fair"] {
+    for file in ["lfoc-embedded", "dcat-measured", "locpart", "casc", "cache-fair"] {
         let path = format!("{CLAIMS}/{file}.json");
         let (results, page) = (json(&path), page(&[path.into()]));
         let tables = Table::all(&page);
