@@ -11,6 +11,7 @@
 
 extern crate alloc;
 
+mod counter;
 mod curve;
 mod decimal;
 mod event;
@@ -28,6 +29,7 @@ mod schedule;
 mod text;
 mod time;
 
+pub use counter::{Counter, Counters};
 pub use curve::{Curve, CurveError, Q32};
 pub use decimal::NotANumber;
 pub use event::{Action, Event, Wish};
@@ -39,7 +41,7 @@ pub use partition::{Partition, PartitionError, Place};
 pub use plain::is_plain;
 pub use profile::Profile;
 pub use run::{Machine, Policy, run};
-pub use sample::{Counters, Every, Sample};
+pub use sample::{Every, Sample};
 pub use schedule::{Cpus, Ran, Slice, ThreadId, Together};
 #[cfg(feature = "serde")]
 pub use text::nanos;

@@ -56,18 +56,8 @@ fn refusal() -> impl Strategy<Value = PartitionError> {
 }
 
 fn counters() -> impl Strategy<Value = Counters> {
-    prop::array::uniform10(of(any::<u64>())).prop_map(|counts| Counters {
-        instructions: counts[0],
-        cycles: counts[1],
-        l1_references: counts[2],
-        llc_references: counts[3],
-        llc_misses: counts[4],
-        stalls_l2_miss: counts[5],
-        stalls_llc_miss: counts[6],
-        stalls_store_buffer: counts[7],
-        memory_bytes: counts[8],
-        cpu_nanos: counts[9],
-    })
+    prop::array::uniform10(of(any::<u64>()))
+        .prop_map(|counts| Counters::of_each(|counter| counts[counter as usize]))
 }
 
 fn spans() -> impl Strategy<Value = Duration> {

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_core::{AppId, Counters};
-use fairways_host::counters::perf::events::{Chosen, Encoding, Event, Field};
+use fairways_core::{AppId, Counter, Counters};
+use fairways_host::counters::perf::events::{BY_PROCESSOR, Chosen, Encoding, Event};
 use fairways_host::counters::perf::{Perf, Settings, paranoid, probe};
 use fairways_host::counters::{Source, Target};
 use fairways_needs::{Need, has, withheld};
@@ -26,15 +26,15 @@ const NO_KIND: u32 = u32::MAX - 9;
 const APP: AppId = AppId(7);
 
 /// Two groups: instructions are time that ran, references of the LLC turns on a CPU, which come in the second group as well.
-fn events(more: &[(Field, u32, u64)]) -> Chosen {
+fn events(more: &[(Counter, u32, u64)]) -> Chosen {
     let of =
         |&(field, kind, config)| Event { field, name: "test", encoding: Encoding { kind, config } };
     let usual = [
-        (Field::Instructions, SOFTWARE, TASK_CLOCK),
-        (Field::L1References, SOFTWARE, 2),
-        (Field::LlcReferences, SOFTWARE, CONTEXT_SWITCHES),
-        (Field::LlcMisses, SOFTWARE, 4),
-        (Field::StallsL2Miss, SOFTWARE, 5),
+        (Counter::Instructions, SOFTWARE, TASK_CLOCK),
+        (Counter::L1References, SOFTWARE, 2),
+        (Counter::LlcReferences, SOFTWARE, CONTEXT_SWITCHES),
+        (Counter::LlcMisses, SOFTWARE, 4),
+        (Counter::StallsL2Miss, SOFTWARE, 5),
     ];
     let mut events: Vec<Event> = usual.iter().chain(more).map(of).collect();
     events.sort_by_key(|event| event.field);
@@ -69,7 +69,7 @@ fn may_count(test: &str) -> bool {
 /// Whether perf_event_open(2) is there for us at all: a container may refuse it even to root.
 fn is_let_through(test: &str) -> bool {
     let encoding = Encoding { kind: SOFTWARE, config: TASK_CLOCK };
-    let clock = Event { field: Field::Instructions, name: "test", encoding };
+    let clock = Event { field: Counter::Instructions, name: "test", encoding };
     let events = Chosen { events: vec![clock], ..events(&[]) };
     let perf = Perf::new(Settings { events, domains: vec![], descriptors: None });
     if let [(_, why)] = perf.lost() {
@@ -163,9 +163,9 @@ fn what_the_kernel_refuses_is_missing_and_why_is_told() {
     if !may_count("what_the_kernel_refuses_is_missing_and_why_is_told") {
         return;
     }
-    let events = events(&[(Field::Cycles, NO_KIND, 0)]);
+    let events = events(&[(Counter::Cycles, NO_KIND, 0)]);
     let mut perf = Perf::new(Settings { events, domains: vec![], descriptors: None });
-    let [(Field::Cycles, why)] = perf.lost() else { panic!("{:?}", perf.lost()) };
+    let [(Counter::Cycles, why)] = perf.lost() else { panic!("{:?}", perf.lost()) };
     assert!(why.contains("virtual PMU") && !why.contains('\n'), "{why}");
     let worker = Worker::start();
     perf.begin(&target(&[worker.thread]));
@@ -267,7 +267,7 @@ fn the_probe_says_what_works_here_and_why_the_rest_does_not() {
     for event in &probe.works {
         assert!(probe.lost.iter().all(|&(field, _)| field != event.field), "{}", event.name);
     }
-    assert_eq!(probe.works.len() + probe.lost.len(), Field::ALL.len());
+    assert_eq!(probe.works.len() + probe.lost.len(), BY_PROCESSOR.len());
     assert!(probe.lost.iter().all(|(_, why)| !why.is_empty() && !why.contains('\n')));
     assert!(probe.cpu.is_some() && probe.paranoid.is_some());
 }

@@ -1,6 +1,6 @@
 //! What a policy gets to see of what was counted.
 
-use fairways_core::{Counters, Q32};
+use fairways_core::{Counter, Counters, Q32};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -26,19 +26,10 @@ impl Observer {
         if self.happens(self.lost) {
             return Counters::default();
         }
-        let mut seen = |count: Option<u64>| count.map(|count| self.noisy(count));
-        Counters {
-            instructions: counted.instructions,
-            cycles: seen(counted.cycles),
-            l1_references: seen(counted.l1_references),
-            llc_references: seen(counted.llc_references),
-            llc_misses: seen(counted.llc_misses),
-            stalls_l2_miss: seen(counted.stalls_l2_miss),
-            stalls_llc_miss: seen(counted.stalls_llc_miss),
-            stalls_store_buffer: seen(counted.stalls_store_buffer),
-            memory_bytes: seen(counted.memory_bytes),
-            cpu_nanos: counted.cpu_nanos,
-        }
+        Counters::of_each(|counter| match (counter, counted.get(counter)) {
+            (Counter::Instructions | Counter::CpuNanos, exact) => exact,
+            (_, count) => count.map(|count| self.noisy(count)),
+        })
     }
 
     /// An occupancy in ways.

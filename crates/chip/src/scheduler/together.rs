@@ -67,20 +67,8 @@ impl Chip {
 
 /// What two counted; a counter that none of them has is missing.
 fn sum(one: &Counters, other: &Counters) -> Counters {
-    let add = |of: fn(&Counters) -> Option<u64>| match (of(one), of(other)) {
+    one.with(other, |one, other| match (one, other) {
         (Some(one), Some(other)) => Some(one + other),
         (one, other) => one.or(other),
-    };
-    Counters {
-        instructions: add(|counters| counters.instructions),
-        cycles: add(|counters| counters.cycles),
-        l1_references: add(|counters| counters.l1_references),
-        llc_references: add(|counters| counters.llc_references),
-        llc_misses: add(|counters| counters.llc_misses),
-        stalls_l2_miss: add(|counters| counters.stalls_l2_miss),
-        stalls_llc_miss: add(|counters| counters.stalls_llc_miss),
-        stalls_store_buffer: add(|counters| counters.stalls_store_buffer),
-        memory_bytes: add(|counters| counters.memory_bytes),
-        cpu_nanos: add(|counters| counters.cpu_nanos),
-    }
+    })
 }

@@ -1,7 +1,7 @@
 //! The perf part: software events in place of the hardware's, which virtual machines often lack.
 
-use fairways_core::AppId;
-use fairways_host::counters::perf::events::{Chosen, Encoding, Event, Field};
+use fairways_core::{AppId, Counter};
+use fairways_host::counters::perf::events::{Chosen, Encoding, Event};
 use fairways_host::counters::perf::{Perf, Settings};
 use fairways_host::counters::{Source, Target};
 use fairways_resctrl::language::CpuSet;
@@ -17,11 +17,11 @@ fn events() -> Chosen {
         encoding: Encoding { kind: SOFTWARE, config },
     };
     let events = [
-        (Field::Instructions, 1),
-        (Field::L1References, 2),
-        (Field::LlcReferences, 3),
-        (Field::LlcMisses, 4),
-        (Field::StallsL2Miss, 5),
+        (Counter::Instructions, 1),
+        (Counter::L1References, 2),
+        (Counter::LlcReferences, 3),
+        (Counter::LlcMisses, 4),
+        (Counter::StallsL2Miss, 5),
     ];
     let mut events: Vec<Event> = events.into_iter().map(of).collect();
     events.sort_by_key(|event| event.field);

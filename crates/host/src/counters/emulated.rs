@@ -38,26 +38,9 @@ impl Emulated {
     }
 }
 
-/// Two counters as one; missing, where one is.
-fn both(one: Option<u64>, other: Option<u64>, of: fn(u64, u64) -> Option<u64>) -> Option<u64> {
-    one.zip(other).and_then(|(one, other)| of(one, other))
-}
-
-/// Each counter of two readings.
+/// Each counter of two readings; missing, where it is in one of them.
 fn each(one: &Counters, other: &Counters, of: fn(u64, u64) -> Option<u64>) -> Counters {
-    let of = |field: fn(&Counters) -> Option<u64>| both(field(one), field(other), of);
-    Counters {
-        instructions: of(|counters| counters.instructions),
-        cycles: of(|counters| counters.cycles),
-        l1_references: of(|counters| counters.l1_references),
-        llc_references: of(|counters| counters.llc_references),
-        llc_misses: of(|counters| counters.llc_misses),
-        stalls_l2_miss: of(|counters| counters.stalls_l2_miss),
-        stalls_llc_miss: of(|counters| counters.stalls_llc_miss),
-        stalls_store_buffer: of(|counters| counters.stalls_store_buffer),
-        memory_bytes: of(|counters| counters.memory_bytes),
-        cpu_nanos: of(|counters| counters.cpu_nanos),
-    }
+    one.with(other, |one, other| one.zip(other).and_then(|(one, other)| of(one, other)))
 }
 
 /// What was counted from one reading to the next; missing, where it is in one of them or goes backwards.
@@ -70,20 +53,8 @@ fn sum(one: &Counters, other: &Counters) -> Counters {
     each(one, other, u64::checked_add)
 }
 
-/// Nothing was counted, of everything.
-const NOTHING: Counters = Counters {
-    instructions: Some(0),
-    cycles: Some(0),
-    l1_references: Some(0),
-    llc_references: Some(0),
-    llc_misses: Some(0),
-    stalls_l2_miss: Some(0),
-    stalls_llc_miss: Some(0),
-    stalls_store_buffer: Some(0),
-    memory_bytes: Some(0),
-    // The emulator counts none.
-    cpu_nanos: None,
-};
+/// Nothing was counted, of all that the emulator counts.
+const NOTHING: Counters = Counters { cpu_nanos: None, ..Counters::ZERO };
 
 /// What a program's processes are to have retired in sum when it has retired so many instructions since it was begun; `None`: it has
 /// no process that the emulator knows, or that is not counted.

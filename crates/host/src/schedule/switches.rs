@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use fairways_core::Counters;
+use fairways_core::{Counter, Counters};
 use fairways_resctrl::language::CpuSet;
 use perf_event_open_sys::bindings::{
     PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_SAMPLE_READ, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
@@ -23,7 +23,7 @@ use perf_event_open_sys::bindings::{
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::counters::perf::events::{Chosen, Encoding, Event, Field};
+use crate::counters::perf::events::{Chosen, Encoding, Event};
 use crate::counters::perf::sys::{self, Whom};
 use crate::counters::perf::{budget, trouble};
 use records::Record;
@@ -40,15 +40,15 @@ const PATIENCE: u64 = 1_000_000_000;
 const BESIDE: usize = 3;
 
 /// What policies that schedule ask for comes first, when not all can be counted at once.
-const ORDER: [Field; 8] = [
-    Field::Instructions,
-    Field::Cycles,
-    Field::LlcMisses,
-    Field::LlcReferences,
-    Field::StallsLlcMiss,
-    Field::StallsStoreBuffer,
-    Field::L1References,
-    Field::StallsL2Miss,
+const ORDER: [Counter; 8] = [
+    Counter::Instructions,
+    Counter::Cycles,
+    Counter::LlcMisses,
+    Counter::LlcReferences,
+    Counter::StallsLlcMiss,
+    Counter::StallsStoreBuffer,
+    Counter::L1References,
+    Counter::StallsL2Miss,
 ];
 
 /// What a CPU did between two switches.
@@ -103,7 +103,7 @@ impl Switches {
     }
 
     /// What is counted of each CPU.
-    pub fn counted(&self) -> impl Iterator<Item = Field> + '_ {
+    pub fn counted(&self) -> impl Iterator<Item = Counter> + '_ {
         self.events.iter().map(|event| event.field)
     }
 
@@ -117,7 +117,7 @@ impl Switches {
         let (mut held, mut members) = (Vec::new(), Vec::new());
         let mut beside = 0;
         for event in std::mem::take(&mut self.events) {
-            let is_beside = !matches!(event.field, Field::Instructions | Field::Cycles);
+            let is_beside = !matches!(event.field, Counter::Instructions | Counter::Cycles);
             if is_beside && beside == BESIDE {
                 continue;
             }

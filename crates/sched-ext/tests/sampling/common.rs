@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_core::AppId;
-use fairways_host::counters::perf::events::{Chosen, Encoding, Event, Field};
+use fairways_core::{AppId, Counter};
+use fairways_host::counters::perf::events::{Chosen, Encoding, Event};
 use fairways_host::counters::perf::sampling as host;
 use fairways_host::counters::perf::{Perf, Settings};
 use fairways_host::counters::{Ended, Source as _, Target};
@@ -75,12 +75,12 @@ fn events(groups: usize) -> Chosen {
         Event { field, name: "test", encoding }
     };
     let events = [
-        (Field::Instructions, 1),
-        (Field::Cycles, 1),
-        (Field::L1References, 2),
-        (Field::LlcReferences, 3),
-        (Field::LlcMisses, 4),
-        (Field::StallsL2Miss, 5),
+        (Counter::Instructions, 1),
+        (Counter::Cycles, 1),
+        (Counter::L1References, 2),
+        (Counter::LlcReferences, 3),
+        (Counter::LlcMisses, 4),
+        (Counter::StallsL2Miss, 5),
     ];
     let events = events.into_iter().take(if groups == 1 { 4 } else { 6 });
     Chosen {

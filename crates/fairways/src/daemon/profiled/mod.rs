@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairways_core::{AppId, Counters, Partition, WayMask, Ways};
+use fairways_core::{AppId, Counter, Counters, Partition, WayMask, Ways};
 use fairways_host::counters::{Source, Target};
 use fairways_profiles::{Program, Programs, divide};
 use parking_lot::Mutex;
@@ -53,18 +53,9 @@ struct Rates {
     counted: PerSecond,
 }
 
+/// By [`Counter`]; `None`: it is not known.
 #[derive(Clone, Copy, Default)]
-struct PerSecond {
-    instructions: f64,
-    cycles: f64,
-    l1_references: Option<f64>,
-    llc_references: f64,
-    llc_misses: f64,
-    stalls_l2_miss: f64,
-    stalls_llc_miss: f64,
-    stalls_store_buffer: f64,
-    memory_bytes: f64,
-}
+struct PerSecond([Option<f64>; Counter::ALL.len()]);
 
 impl Profiled {
     pub(super) fn new(programs: Programs) -> Self {
@@ -153,49 +144,31 @@ impl PerSecond {
         let rates = program.rates(ways);
         let instructions = HZ * program.best_ipc() / rates.slowdown;
         let misses = HZ / 1000.0 * rates.llcmpkc;
-        Self {
-            instructions,
-            cycles: HZ,
-            l1_references: program.l1rpki().map(|rate| instructions / 1000.0 * rate),
-            llc_references: (HZ / 1000.0 * rates.llcrpkc).max(misses),
-            llc_misses: misses,
-            stalls_l2_miss: HZ * rates.stalls_l2_miss,
-            stalls_llc_miss: HZ * rates.stalls_l3_miss,
-            stalls_store_buffer: HZ * rates.stalls_store_buf,
-            memory_bytes: rates.bandwidth_mbps * 1e6,
-        }
+        Self(Counter::ALL.map(|counter| match counter {
+            Counter::Instructions => Some(instructions),
+            Counter::Cycles => Some(HZ),
+            Counter::L1References => program.l1rpki().map(|rate| instructions / 1000.0 * rate),
+            Counter::LlcReferences => Some((HZ / 1000.0 * rates.llcrpkc).max(misses)),
+            Counter::LlcMisses => Some(misses),
+            Counter::StallsL2Miss => Some(HZ * rates.stalls_l2_miss),
+            Counter::StallsLlcMiss => Some(HZ * rates.stalls_l3_miss),
+            Counter::StallsStoreBuffer => Some(HZ * rates.stalls_store_buf),
+            Counter::MemoryBytes => Some(rates.bandwidth_mbps * 1e6),
+            Counter::CpuNanos => Some(1e9),
+        }))
     }
 
     /// This, and what so many seconds at that rate add to it.
     fn and(&self, rate: &Self, seconds: f64) -> Self {
-        let sum = |of: fn(&Self) -> f64| of(self) + of(rate) * seconds;
-        let references = rate.l1_references.map(|rate| rate * seconds);
-        Self {
-            instructions: sum(|of| of.instructions),
-            cycles: sum(|of| of.cycles),
-            l1_references: references.map(|more| self.l1_references.unwrap_or(0.0) + more),
-            llc_references: sum(|of| of.llc_references),
-            llc_misses: sum(|of| of.llc_misses),
-            stalls_l2_miss: sum(|of| of.stalls_l2_miss),
-            stalls_llc_miss: sum(|of| of.stalls_llc_miss),
-            stalls_store_buffer: sum(|of| of.stalls_store_buffer),
-            memory_bytes: sum(|of| of.memory_bytes),
-        }
+        let sum = |counter: Counter| {
+            let (so_far, rate) = (self.0[counter as usize], rate.0[counter as usize]);
+            rate.map(|rate| so_far.unwrap_or(0.0) + rate * seconds)
+        };
+        Self(Counter::ALL.map(sum))
     }
 
     fn counters(&self) -> Counters {
-        Counters {
-            instructions: whole(self.instructions),
-            cycles: whole(self.cycles),
-            l1_references: self.l1_references.and_then(whole),
-            llc_references: whole(self.llc_references),
-            llc_misses: whole(self.llc_misses),
-            stalls_l2_miss: whole(self.stalls_l2_miss),
-            stalls_llc_miss: whole(self.stalls_llc_miss),
-            stalls_store_buffer: whole(self.stalls_store_buffer),
-            memory_bytes: whole(self.memory_bytes),
-            cpu_nanos: whole(self.cycles / HZ * 1e9),
-        }
+        Counters::of_each(|counter| self.0[counter as usize].and_then(whole))
     }
 }
 
@@ -261,7 +234,7 @@ mod tests {
         profiled.started(0, app);
         let rate = |profiled: &Profiled| {
             let shared = profiled.0.lock();
-            shared.apps[&app].rates[&0].per_second.instructions
+            shared.apps[&app].rates[&0].per_second.0[Counter::Instructions as usize]
         };
         let alone = rate(&profiled);
         let mut partition = Partition::default();

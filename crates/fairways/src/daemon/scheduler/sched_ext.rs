@@ -5,9 +5,9 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use fairways_core::{AppId, Counters};
+use fairways_core::{AppId, Counter, Counters};
 use fairways_host::actuate::{OpenError, Restored};
-use fairways_host::counters::perf::events::{self, Field};
+use fairways_host::counters::perf::events::{self};
 use fairways_host::counters::perf::on_cpus;
 use fairways_host::schedule::ledger::Ledger;
 use fairways_host::schedule::{Given, Scheduler, Settings, Told, Turn, Who};
@@ -25,7 +25,7 @@ struct SchedExt {
     inner: kernel::Scheduler,
     ledger: Ledger,
     /// What each slot of a turn's counters is.
-    fields: Vec<Field>,
+    fields: Vec<Counter>,
     threads: BTreeMap<AppId, i32>,
     by_thread: HashMap<i32, AppId>,
     /// Those that are to be put under it.
@@ -65,7 +65,7 @@ pub(super) fn supported() -> Result<(), String> {
 }
 
 /// What CPUs count, and which of it is in which slot; nothing where there is no PMU.
-fn counters(settings: &Settings) -> (Vec<kernel::CpuCounter>, Vec<Field>) {
+fn counters(settings: &Settings) -> (Vec<kernel::CpuCounter>, Vec<Counter>) {
     let chosen = settings.events.clone().or_else(|| {
         let devices = settings.sysfs.join("bus/event_source/devices");
         let cpu = events::Cpu::read(&settings.proc.join("cpuinfo"), &devices).ok()?;
@@ -130,7 +130,7 @@ impl SchedExt {
     fn turn(&self, turn: &kernel::Turn) -> Turn {
         let mut counters = Counters::default();
         for (field, value) in self.fields.iter().zip(turn.counters) {
-            *field.of(&mut counters) = value;
+            *counters.slot(*field) = value;
         }
         let who = match turn.who {
             kernel::Who::Idle => Who::Idle,

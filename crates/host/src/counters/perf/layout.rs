@@ -1,10 +1,12 @@
 //! Which events are counted together.
 
+use fairways_core::Counter;
+
 use std::io;
 
 use rustix::io::Errno;
 
-use super::events::{Chosen, Encoding, Event, Field};
+use super::events::{Chosen, Encoding, Event};
 use super::part::{How, Layout, Part};
 use super::sys::{self, Whom};
 use super::trouble;
@@ -21,9 +23,9 @@ pub(super) struct Fitted {
     /// Whether the kernel's part of a program's work is left out, because only that is allowed.
     pub(super) user_only: bool,
     /// What can't, and why.
-    pub(super) lost: Vec<(Field, String)>,
+    pub(super) lost: Vec<(Counter, String)>,
     taken: Vec<Event>,
-    alone: Vec<Field>,
+    alone: Vec<Counter>,
     beside: usize,
 }
 
@@ -46,14 +48,15 @@ pub(super) fn cost(chosen: &Chosen) -> usize {
 
 /// Groups of at most `beside` events beside instructions and cycles, which are in each; so the ratios that policies want are of one
 /// time. Those that are to be `alone` are the only ones of theirs. With `beside` 0, each event alone.
-fn plan(events: &[Event], beside: usize, alone: &[Field]) -> Layout {
+fn plan(events: &[Event], beside: usize, alone: &[Counter]) -> Layout {
     let pair = |event: &Event| (event.field, event.encoding);
     if beside == 0 {
         return events.iter().map(|event| vec![pair(event)]).collect();
     }
-    let (shared, others): (Vec<&Event>, Vec<&Event>) =
-        events.iter().partition(|event| matches!(event.field, Field::Instructions | Field::Cycles));
-    let shared: Vec<(Field, Encoding)> = shared.into_iter().map(pair).collect();
+    let (shared, others): (Vec<&Event>, Vec<&Event>) = events
+        .iter()
+        .partition(|event| matches!(event.field, Counter::Instructions | Counter::Cycles));
+    let shared: Vec<(Counter, Encoding)> = shared.into_iter().map(pair).collect();
     if others.is_empty() {
         return if shared.is_empty() { Vec::new() } else { vec![shared] };
     }
@@ -111,7 +114,7 @@ mod tests {
                     .iter()
                     .filter(|group| group.contains(&(event.field, event.encoding)))
                     .count();
-                let everywhere = matches!(event.field, Field::Instructions | Field::Cycles);
+                let everywhere = matches!(event.field, Counter::Instructions | Counter::Cycles);
                 assert_eq!(held, if everywhere { layout.len() } else { 1 }, "{}", event.name);
             }
             assert!(layout.len() <= 3 && layout.iter().all(|group| group.len() <= 5));
@@ -133,7 +136,7 @@ mod tests {
         assert_eq!(chosen.name, "Haswell");
         for group in plan(&chosen.events, BESIDE, &chosen.alone) {
             // Instructions and cycles are on fixed counters, but for cycles if the watchdog has that one.
-            let loads = group.iter().any(|&(field, _)| field == Field::L1References);
+            let loads = group.iter().any(|&(field, _)| field == Counter::L1References);
             assert!(group.len() <= if loads { 3 } else { 4 }, "{group:?}");
         }
     }

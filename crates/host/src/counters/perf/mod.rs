@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 
-use fairways_core::AppId;
+use fairways_core::{AppId, Counter};
 use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
 
@@ -39,7 +39,7 @@ pub use trouble::paranoid;
 
 use super::Target;
 use budget::Budget;
-use events::{Chosen, Field};
+use events::{BY_PROCESSOR, Chosen};
 use layout::Fitted;
 use part::{How, Layout, Part};
 use program::{Blind, By, Program};
@@ -70,9 +70,9 @@ pub struct Settings {
 /// Counters of the kernel's perf events.
 pub struct Perf {
     fitted: Fitted,
-    /// In how many groups each field is.
-    groups: [u32; Field::ALL.len()],
-    lost: Vec<(Field, String)>,
+    /// In how many groups each counter is.
+    groups: [u32; BY_PROCESSOR.len()],
+    lost: Vec<(Counter, String)>,
     cpus: BTreeMap<i32, u32>,
     budget: Budget,
     programs: BTreeMap<AppId, Program>,
@@ -141,13 +141,13 @@ impl Perf {
     fn counts_instructions(&self) -> bool {
         let layout = &self.fitted.layout;
         let first = layout.first().and_then(|group| group.first());
-        first.is_some_and(|&(field, _)| field == Field::Instructions)
+        first.is_some_and(|&(field, _)| field == Counter::Instructions)
             && layout.iter().map(Vec::len).sum::<usize>() <= sampling::EVENTS
     }
 
-    /// The fields that can't be counted on this host, and why.
+    /// The counters that can't be read on this host, and why.
     #[must_use]
-    pub fn lost(&self) -> &[(Field, String)] {
+    pub fn lost(&self) -> &[(Counter, String)] {
         &self.lost
     }
 
@@ -336,7 +336,7 @@ impl Perf {
     }
 
     /// Opens every program's events in smaller groups, as one is never put on counters: other events hold those that it needs.
-    fn regroup(&mut self, starved: Field) {
+    fn regroup(&mut self, starved: Counter) {
         let before = self.fitted.layout.clone();
         if !self.fitted.shrink() {
             self.say_once(&format!(
@@ -385,9 +385,9 @@ fn depart(program: &mut Program, within: impl Fn(i32) -> bool) {
     }
 }
 
-/// In how many groups each field is.
-fn groups(layout: &Layout) -> [u32; Field::ALL.len()] {
-    Field::ALL.map(|field| {
+/// In how many groups each counter is.
+fn groups(layout: &Layout) -> [u32; BY_PROCESSOR.len()] {
+    BY_PROCESSOR.map(|field| {
         let of = layout.iter().flatten().filter(|&&(of, _)| of == field).count();
         u32::try_from(of).unwrap_or(u32::MAX)
     })

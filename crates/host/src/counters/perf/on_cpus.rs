@@ -1,10 +1,12 @@
 //! Events of whole CPUs, for somebody in the kernel to read.
 
+use fairways_core::Counter;
+
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use fairways_resctrl::language::CpuSet;
 
-use super::events::{Chosen, Event, Field};
+use super::events::{Chosen, Event};
 use super::sys::{self, Whom};
 
 /// An event that counts what a CPU does, whoever runs there.
@@ -13,19 +15,19 @@ pub struct OnCpu {
     /// The CPU.
     pub cpu: u32,
     /// What it counts.
-    pub field: Field,
+    pub field: Counter,
     /// Its descriptor.
     pub event: OwnedFd,
 }
 
 /// What policies that schedule go by, and as many events as one group holds on every processor with a table: instructions and
 /// cycles have counters of their own on most, and three others are on the general ones.
-const WANTED: [Field; 5] = [
-    Field::Instructions,
-    Field::Cycles,
-    Field::LlcMisses,
-    Field::LlcReferences,
-    Field::StallsLlcMiss,
+const WANTED: [Counter; 5] = [
+    Counter::Instructions,
+    Counter::Cycles,
+    Counter::LlcMisses,
+    Counter::LlcReferences,
+    Counter::StallsLlcMiss,
 ];
 
 /// Opens the events on these CPUs, a group on each, so that they count at the same times. What the kernel refuses is missing: all, where
@@ -72,9 +74,9 @@ mod tests {
             encoding: Encoding { kind: SOFTWARE, config },
         };
         let events = vec![
-            event(Field::Instructions, 0),
-            event(Field::Cycles, 1 << 40),
-            event(Field::LlcMisses, 0),
+            event(Counter::Instructions, 0),
+            event(Counter::Cycles, 1 << 40),
+            event(Counter::LlcMisses, 0),
         ];
         let source = "include/uapi/linux/perf_event.h";
         let chosen =
@@ -85,8 +87,8 @@ mod tests {
             assert!(sys::open(chosen.events[0].encoding, Whom::Cpu(0), None, false, 0).is_err());
             return;
         }
-        let fields: Vec<Field> = opened.iter().map(|of| of.field).collect();
-        assert_eq!(fields, [Field::Instructions, Field::LlcMisses]);
+        let fields: Vec<Counter> = opened.iter().map(|of| of.field).collect();
+        assert_eq!(fields, [Counter::Instructions, Counter::LlcMisses]);
         let counted = || sys::read(&opened[0].event, 2).unwrap().values;
         let (from, began) = (counted(), std::time::Instant::now());
         while counted() <= from {

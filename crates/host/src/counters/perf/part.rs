@@ -1,15 +1,17 @@
 //! The counter groups of one thread, or of one cgroup on one CPU.
 
+use fairways_core::Counter;
+
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use super::events::{Encoding, Field};
+use super::events::Encoding;
 use super::sampling::Joined;
 use super::sys::{self, Whom};
 use super::tally::Span;
 
 /// Which events make a group: they are put on counters together or not at all.
-pub(super) type Layout = Vec<Vec<(Field, Encoding)>>;
+pub(super) type Layout = Vec<Vec<(Counter, Encoding)>>;
 
 /// How events are opened.
 #[derive(Clone, Copy)]
@@ -46,7 +48,7 @@ impl Part {
             let Some((&(_, first), rest)) = events.split_first() else { continue };
             let period = if how.sampled && groups.is_empty() { sys::NEVER } else { 0 };
             let leader = sys::open(first, whom, None, how.user_only, period)?;
-            let member = |&(_, event): &(Field, Encoding)| {
+            let member = |&(_, event): &(Counter, Encoding)| {
                 sys::open(event, whom, Some(leader.as_fd()), how.user_only, 0)
             };
             let members = rest.iter().map(member).collect::<io::Result<Vec<OwnedFd>>>()?;
@@ -58,14 +60,14 @@ impl Part {
         Ok(Self { groups, joined: None })
     }
 
-    /// Tells what each field counted since the last call.
+    /// Tells what each counter counted since the last call.
     ///
     /// # Errors
     /// read(2)'s.
     pub(super) fn read(
         &mut self,
         layout: &Layout,
-        mut tell: impl FnMut(Field, Span),
+        mut tell: impl FnMut(Counter, Span),
     ) -> io::Result<()> {
         for (group, events) in self.groups.iter_mut().zip(layout) {
             for ((&(field, _), now), last) in events.iter().zip(spans(group)?).zip(&mut group.last)

@@ -1,5 +1,7 @@
 //! What perf can count on this host.
 
+use fairways_core::Counter;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
@@ -7,7 +9,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::events::{self, Chosen, Cpu, Event, Field};
+use super::events::{self, Chosen, Cpu, Event};
 use super::sys::{self, Whom};
 use super::{layout, paranoid, trouble};
 
@@ -21,7 +23,7 @@ pub struct Probe {
     /// The events that work.
     pub works: Vec<Event>,
     /// What can't be counted, and why: the table's losses and the kernel's refusals.
-    pub lost: Vec<(Field, String)>,
+    pub lost: Vec<(Counter, String)>,
     /// Whether only what programs do outside the kernel may be counted.
     pub user_only: bool,
     /// How many groups the events make; with more than one they take turns.

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
 
-use fairways_core::Counters;
+use fairways_core::{Counter, Counters};
 use rustix::io::Errno;
 
-use super::events::Field;
+use super::events::BY_PROCESSOR;
 use super::part::{Layout, Part};
 use super::tally::Tally;
 use super::trouble;
@@ -49,7 +49,7 @@ const STARVED: u64 = 1_000_000_000;
 /// What some of its parts counted together: those of a domain, or all where parts do not tell CPUs apart.
 #[derive(Default)]
 struct Pool {
-    tallies: [Tally; Field::ALL.len()],
+    tallies: [Tally; BY_PROCESSOR.len()],
     /// Nanoseconds for which the counted threads ran, summed over the groups that count instructions.
     ran: u64,
     /// How often some of what the program did was not counted in it.
@@ -146,10 +146,10 @@ impl Program {
     }
 
     /// An event that has been on no counter for long, though there was something to count.
-    pub(super) fn starved(&self) -> Option<Field> {
-        let is_starved = |(_, tally): &(&Field, &Tally)| tally.starved() >= STARVED;
+    pub(super) fn starved(&self) -> Option<Counter> {
+        let is_starved = |(_, tally): &(&Counter, &Tally)| tally.starved() >= STARVED;
         let of = |pool: &Pool| {
-            Field::ALL.iter().zip(&pool.tallies).find(is_starved).map(|(field, _)| *field)
+            BY_PROCESSOR.iter().zip(&pool.tallies).find(is_starved).map(|(field, _)| *field)
         };
         self.pools.values().find_map(of)
     }
@@ -161,7 +161,7 @@ impl Program {
     pub(super) fn read(
         &mut self,
         layout: &Layout,
-        groups: &[u32; Field::ALL.len()],
+        groups: &[u32; BY_PROCESSOR.len()],
         domain: u32,
         within: impl Fn(i32) -> bool,
     ) -> io::Result<Counters> {
@@ -180,11 +180,11 @@ impl Program {
         for (_, part) in self.parts.iter_mut().filter(|&(&key, _)| all || within(key)) {
             collect(pool, part, layout)?;
         }
-        for ((field, tally), &groups) in Field::ALL.iter().zip(&mut pool.tallies).zip(groups) {
+        for ((field, tally), &groups) in BY_PROCESSOR.iter().zip(&mut pool.tallies).zip(groups) {
             if groups > 0 {
-                *field.of(&mut counters) = tally.tell(groups);
+                *counters.slot(*field) = tally.tell(groups);
             }
-            if *field == Field::Instructions {
+            if *field == Counter::Instructions {
                 counters.cpu_nanos = pool.ran.checked_div(groups.into());
             }
         }
@@ -206,12 +206,12 @@ impl Program {
 
 fn collect(pool: &mut Pool, part: &mut Part, layout: &Layout) -> io::Result<()> {
     part.read(layout, |field, span| {
-        for (known, tally) in Field::ALL.iter().zip(&mut pool.tallies) {
+        for (known, tally) in BY_PROCESSOR.iter().zip(&mut pool.tallies) {
             if *known == field {
                 tally.add(span);
             }
         }
-        if field == Field::Instructions {
+        if field == Counter::Instructions {
             pool.ran = pool.ran.saturating_add(span.enabled);
         }
     })
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn every_domain_is_told_of_a_gap_once() {
         let layout = Layout::new();
-        let groups = [1; Field::ALL.len()];
+        let groups = [1; BY_PROCESSOR.len()];
         let mut program = Program::new("test".to_owned(), By::Threads);
         let is_known = |program: &mut Program, domain| {
             program.read(&layout, &groups, domain, |_| true).unwrap().instructions.is_some()

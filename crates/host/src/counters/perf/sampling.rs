@@ -7,10 +7,10 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters};
+use fairways_core::{AppId, Counter, Counters};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::events::Field;
+use super::events::BY_PROCESSOR;
 use super::part::{Layout, Part};
 pub use super::tally::Span;
 use crate::counters::Ended;
@@ -228,7 +228,7 @@ impl Sampling {
     pub(super) fn ended(
         &mut self,
         layout: &Layout,
-        groups: &[u32; Field::ALL.len()],
+        groups: &[u32; BY_PROCESSOR.len()],
         told: &mut Vec<Ended>,
     ) {
         let mut windows = Vec::new();
@@ -261,18 +261,18 @@ fn period(window: u64, parts: usize) -> u64 {
 /// What a window counted.
 fn counters(
     layout: &Layout,
-    groups: &[u32; Field::ALL.len()],
+    groups: &[u32; BY_PROCESSOR.len()],
     counted: &[Option<Span>],
 ) -> Counters {
     let mut counters = Counters::default();
-    for (field, &groups) in Field::ALL.iter().zip(groups).filter(|&(_, &groups)| groups > 0) {
+    for (field, &groups) in BY_PROCESSOR.iter().zip(groups).filter(|&(_, &groups)| groups > 0) {
         let events = layout.iter().flatten().zip(counted).filter(|((of, _), _)| of == field);
         let spans = events.map(|(_, span)| *span).collect::<Option<Vec<Span>>>();
         let sum = spans.map(|spans| spans.into_iter().fold(Span::default(), Span::grown));
-        if *field == Field::Instructions {
+        if *field == Counter::Instructions {
             counters.cpu_nanos = sum.and_then(|sum| sum.enabled.checked_div(groups.into()));
         }
-        *field.of(&mut counters) = sum.and_then(|sum| sum.scaled(groups));
+        *counters.slot(*field) = sum.and_then(|sum| sum.scaled(groups));
     }
     counters
 }

@@ -1,4 +1,4 @@
-use fairways_core::Counters;
+use fairways_core::{Counter, Counters};
 
 use super::events::{Encoding, Event};
 use super::*;
@@ -7,7 +7,7 @@ use crate::counters::Source;
 #[test]
 fn smaller_groups_go_on_counting_what_was_counted() {
     let test = "smaller_groups_go_on_counting_what_was_counted";
-    let fields = [Field::Instructions, Field::LlcReferences, Field::LlcMisses];
+    let fields = [Counter::Instructions, Counter::LlcReferences, Counter::LlcMisses];
     // The time that a thread ran, by which no kernel has too few counters.
     let encoding = Encoding { kind: 1, config: 1 };
     let event = |field| Event { field, name: "test", encoding };
@@ -29,13 +29,13 @@ fn smaller_groups_go_on_counting_what_was_counted() {
     let before = perf.read(app, 0);
     assert!(before.instructions.is_some() && perf.descriptors().0 == 3, "{before:?}");
     for descriptors in [4, 3] {
-        perf.regroup(Field::LlcMisses);
+        perf.regroup(Counter::LlcMisses);
         assert_eq!(perf.descriptors().0, descriptors);
         assert_eq!(perf.read(app, 0), Counters::default(), "what was in between is missing");
         let after = perf.read(app, 0);
         assert!(after.llc_misses > before.llc_misses, "{before:?} {after:?}");
     }
-    perf.regroup(Field::LlcMisses);
+    perf.regroup(Counter::LlcMisses);
     assert_eq!(perf.descriptors().0, 3, "no group is smaller than one event");
     assert!(perf.read(app, 0).instructions > before.instructions);
 }

@@ -1,10 +1,9 @@
 //! One CPU's switches: from what the kernel wrote to who ran.
 
-use fairways_core::Counters;
+use fairways_core::{Counter, Counters};
 
 use super::Stay;
 use super::records::Record;
-use crate::counters::perf::events::Field;
 use crate::counters::perf::sys::Group;
 
 /// What was read at a moment, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -19,7 +18,7 @@ struct Moment {
 pub(super) struct Row {
     cpu: u32,
     /// What the group's events count, but the leader, which counts switches.
-    fields: Vec<Field>,
+    fields: Vec<Counter>,
     /// The last moment of which all is known; `None` after something was lost.
     since: Option<Moment>,
     /// Who has run since then, if that is known.
@@ -27,7 +26,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) const fn new(cpu: u32, fields: Vec<Field>) -> Self {
+    pub(super) const fn new(cpu: u32, fields: Vec<Counter>) -> Self {
         Self { cpu, fields, since: None, on: None }
     }
 
@@ -87,7 +86,7 @@ impl Row {
         let mut counters = Counters::default();
         let values = before.values.iter().zip(&after.values).skip(1);
         for (&field, (before, after)) in self.fields.iter().zip(values) {
-            *field.of(&mut counters) = after.checked_sub(*before);
+            *counters.slot(field) = after.checked_sub(*before);
         }
         Some(Stay { cpu: self.cpu, thread, span: (since.at, now.at), counters, goes_on: false })
     }
@@ -107,7 +106,7 @@ mod tests {
     }
 
     fn told(records: Vec<Record>) -> Vec<(i32, (u64, u64), Option<u64>)> {
-        let mut row = Row::new(3, vec![Field::Cycles]);
+        let mut row = Row::new(3, vec![Counter::Cycles]);
         let mut stays = Vec::new();
         records.into_iter().for_each(|record| row.take(record, &mut stays));
         assert!(stays.iter().all(|stay| stay.cpu == 3 && !stay.goes_on));
@@ -164,7 +163,7 @@ mod tests {
 
     #[test]
     fn who_stays_is_cut_if_nobody_switched() {
-        let mut row = Row::new(0, vec![Field::Cycles]);
+        let mut row = Row::new(0, vec![Counter::Cycles]);
         let mut stays = Vec::new();
         row.take(left(1, 10, 1, 0), &mut stays);
         row.look(20, group(1, 20, 5), &mut stays);

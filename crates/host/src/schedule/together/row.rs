@@ -103,19 +103,7 @@ fn is_continued(turn: &Turn, next: &Turn) -> bool {
 
 /// Each of `a`'s numbers with that of `b`; missing where either is.
 fn with(a: &Counters, b: &Counters, both: impl Fn(u64, u64) -> u64) -> Counters {
-    let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| both(a, b));
-    Counters {
-        instructions: both(a.instructions, b.instructions),
-        cycles: both(a.cycles, b.cycles),
-        l1_references: both(a.l1_references, b.l1_references),
-        llc_references: both(a.llc_references, b.llc_references),
-        llc_misses: both(a.llc_misses, b.llc_misses),
-        stalls_l2_miss: both(a.stalls_l2_miss, b.stalls_l2_miss),
-        stalls_llc_miss: both(a.stalls_llc_miss, b.stalls_llc_miss),
-        stalls_store_buffer: both(a.stalls_store_buffer, b.stalls_store_buffer),
-        memory_bytes: both(a.memory_bytes, b.memory_bytes),
-        cpu_nanos: both(a.cpu_nanos, b.cpu_nanos),
-    }
+    a.with(b, |a, b| a.zip(b).map(|(a, b)| both(a, b)))
 }
 
 pub(super) fn sum(a: &Counters, b: &Counters) -> Counters {

@@ -4,18 +4,20 @@
 //! its data cache was filled from: beyond the L2 is a reference to the LLC, beyond the CCX a miss. Instruction fetches and the L2's
 //! prefetches are not in it.
 
-use super::{Field, RAW, Table};
+use fairways_core::Counter;
 
-const INSTRUCTIONS: (Field, &str, u64) = (Field::Instructions, "ex_ret_instr", 0x00c0);
-const CYCLES: (Field, &str, u64) = (Field::Cycles, "ls_not_halted_cyc", 0x0076);
-const ACCESSES: (Field, &str, u64) = (Field::L1References, "ls_dc_accesses", 0x0040);
-const DISPATCHED: (Field, &str, u64) =
-    (Field::L1References, "ls_dispatch (ld, store, ld_st)", 0x0729);
+use super::{RAW, Table};
 
-const NO_L2_STALLS: (Field, &str) =
-    (Field::StallsL2Miss, "Zen has no event for cycles stalled while an L2 miss is outstanding");
-const NO_LLC_STALLS: (Field, &str) =
-    (Field::StallsLlcMiss, "Zen has no event for cycles stalled while an L3 miss is outstanding");
+const INSTRUCTIONS: (Counter, &str, u64) = (Counter::Instructions, "ex_ret_instr", 0x00c0);
+const CYCLES: (Counter, &str, u64) = (Counter::Cycles, "ls_not_halted_cyc", 0x0076);
+const ACCESSES: (Counter, &str, u64) = (Counter::L1References, "ls_dc_accesses", 0x0040);
+const DISPATCHED: (Counter, &str, u64) =
+    (Counter::L1References, "ls_dispatch (ld, store, ld_st)", 0x0729);
+
+const NO_L2_STALLS: (Counter, &str) =
+    (Counter::StallsL2Miss, "Zen has no event for cycles stalled while an L2 miss is outstanding");
+const NO_LLC_STALLS: (Counter, &str) =
+    (Counter::StallsLlcMiss, "Zen has no event for cycles stalled while an L3 miss is outstanding");
 
 pub(super) const TABLES: &[Table] = &[
     Table {
@@ -27,13 +29,13 @@ pub(super) const TABLES: &[Table] = &[
             INSTRUCTIONS,
             CYCLES,
             ACCESSES,
-            (Field::LlcReferences, "l2_cache_req_stat.ic_dc_miss_in_l2", 0x0964),
+            (Counter::LlcReferences, "l2_cache_req_stat.ic_dc_miss_in_l2", 0x0964),
         ],
         lost: &[
-            (Field::LlcMisses, "Zen 1 counts L3 misses for a whole CCX only, not for a task"),
+            (Counter::LlcMisses, "Zen 1 counts L3 misses for a whole CCX only, not for a task"),
             NO_L2_STALLS,
             NO_LLC_STALLS,
-            (Field::StallsStoreBuffer, "Zen 1's list has no event for a full store queue"),
+            (Counter::StallsStoreBuffer, "Zen 1's list has no event for a full store queue"),
         ],
     },
     Table {
@@ -46,10 +48,10 @@ pub(super) const TABLES: &[Table] = &[
             CYCLES,
             ACCESSES,
             // Local cache 0x02 (its own CCX's, or another's of the same die: such a miss can't be told), local DRAM 0x08, remote cache 0x10, remote DRAM 0x40.
-            (Field::LlcReferences, "ls_refills_from_sys (all but lcl_l2)", 0x5a43),
-            (Field::LlcMisses, "ls_refills_from_sys (lcl_dram, rmt_cache, rmt_dram)", 0x5843),
+            (Counter::LlcReferences, "ls_refills_from_sys (all but lcl_l2)", 0x5a43),
+            (Counter::LlcMisses, "ls_refills_from_sys (lcl_dram, rmt_cache, rmt_dram)", 0x5843),
             (
-                Field::StallsStoreBuffer,
+                Counter::StallsStoreBuffer,
                 "de_dis_dispatch_token_stalls1.store_queue_token_stall",
                 0x04ae,
             ),
@@ -66,10 +68,10 @@ pub(super) const TABLES: &[Table] = &[
             CYCLES,
             DISPATCHED,
             // Own CCX 0x02, other CCX near 0x04 and far 0x10, DRAM or I/O near 0x08 and far 0x40.
-            (Field::LlcReferences, "ls_any_fills_from_sys (all but local_l2)", 0x5e44),
-            (Field::LlcMisses, "ls_any_fills_from_sys (all beyond the CCX)", 0x5c44),
+            (Counter::LlcReferences, "ls_any_fills_from_sys (all but local_l2)", 0x5e44),
+            (Counter::LlcMisses, "ls_any_fills_from_sys (all beyond the CCX)", 0x5c44),
             (
-                Field::StallsStoreBuffer,
+                Counter::StallsStoreBuffer,
                 "de_dis_dispatch_token_stalls1.store_queue_rsrc_stall",
                 0x04ae,
             ),
@@ -87,10 +89,10 @@ pub(super) const TABLES: &[Table] = &[
             DISPATCHED,
             // As Zen 3's, and extension memory 0x80. Zen 5's list calls the stall
             // de_dispatch_stall_cycle_dynamic_tokens_part1.store_queue_rsrc_stall.
-            (Field::LlcReferences, "ls_any_fills_from_sys (all but local_l2)", 0xde44),
-            (Field::LlcMisses, "ls_any_fills_from_sys (all beyond the CCX)", 0xdc44),
+            (Counter::LlcReferences, "ls_any_fills_from_sys (all but local_l2)", 0xde44),
+            (Counter::LlcMisses, "ls_any_fills_from_sys (all beyond the CCX)", 0xdc44),
             (
-                Field::StallsStoreBuffer,
+                Counter::StallsStoreBuffer,
                 "de_dis_dispatch_token_stalls1.store_queue_rsrc_stall",
                 0x04ae,
             ),

@@ -3,22 +3,24 @@
 //! `LL_CACHE_RD` counts reads only, and reads beyond the core only where firmware says that there is such a cache
 //! (`CPUECTLR_EL1.EXTLLC`, Neoverse N1 TRM).
 
-use super::{Field, RAW, Table};
+use fairways_core::Counter;
 
-const INSTRUCTIONS: (Field, &str, u64) = (Field::Instructions, "INST_RETIRED", 0x08);
-const CYCLES: (Field, &str, u64) = (Field::Cycles, "CPU_CYCLES", 0x11);
-const L1: (Field, &str, u64) = (Field::L1References, "L1D_CACHE", 0x04);
-const REFERENCES: (Field, &str, u64) = (Field::LlcReferences, "LL_CACHE_RD", 0x36);
-const MISSES: (Field, &str, u64) = (Field::LlcMisses, "LL_CACHE_MISS_RD", 0x37);
+use super::{RAW, Table};
+
+const INSTRUCTIONS: (Counter, &str, u64) = (Counter::Instructions, "INST_RETIRED", 0x08);
+const CYCLES: (Counter, &str, u64) = (Counter::Cycles, "CPU_CYCLES", 0x11);
+const L1: (Counter, &str, u64) = (Counter::L1References, "L1D_CACHE", 0x04);
+const REFERENCES: (Counter, &str, u64) = (Counter::LlcReferences, "LL_CACHE_RD", 0x36);
+const MISSES: (Counter, &str, u64) = (Counter::LlcMisses, "LL_CACHE_MISS_RD", 0x37);
 // The last cache within the core's clock domain is Neoverse's L2: stalls while a demand miss of it is outstanding.
-const L2_STALLS: (Field, &str, u64) = (Field::StallsL2Miss, "STALL_BACKEND_MEM", 0x4005);
+const L2_STALLS: (Counter, &str, u64) = (Counter::StallsL2Miss, "STALL_BACKEND_MEM", 0x4005);
 
-const NO_LLC_STALLS: (Field, &str) = (
-    Field::StallsLlcMiss,
+const NO_LLC_STALLS: (Counter, &str) = (
+    Counter::StallsLlcMiss,
     "the core does not know whether a miss of its L2 misses the LLC as well",
 );
-const NO_STORE_BUFFER: (Field, &str) =
-    (Field::StallsStoreBuffer, "the core has no event for a full store buffer");
+const NO_STORE_BUFFER: (Counter, &str) =
+    (Counter::StallsStoreBuffer, "the core has no event for a full store buffer");
 
 pub(super) const TABLES: &[Table] = &[
     Table {
@@ -28,7 +30,7 @@ pub(super) const TABLES: &[Table] = &[
         alone: &[],
         events: &[INSTRUCTIONS, CYCLES, L1, REFERENCES, MISSES],
         lost: &[
-            (Field::StallsL2Miss, "N1 counts stalls of its back end whatever their cause"),
+            (Counter::StallsL2Miss, "N1 counts stalls of its back end whatever their cause"),
             NO_LLC_STALLS,
             NO_STORE_BUFFER,
         ],

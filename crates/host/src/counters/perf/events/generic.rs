@@ -1,12 +1,14 @@
 //! The kernel's generic events, for a processor without a table.
 
+use fairways_core::Counter;
+
 use perf_event_open_sys::bindings::{
     PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_OP_READ,
     PERF_COUNT_HW_CACHE_RESULT_ACCESS, PERF_COUNT_HW_CACHE_RESULT_MISS, PERF_COUNT_HW_CPU_CYCLES,
     PERF_COUNT_HW_INSTRUCTIONS, PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE,
 };
 
-use super::{Chosen, Encoding, Event, Field};
+use super::{Chosen, Encoding, Event};
 
 /// `perf_event_open(2)`: `cache | operation << 8 | result << 16`, of reads.
 const fn cache(cache: u32, result: u32) -> u64 {
@@ -22,38 +24,38 @@ pub(super) fn events() -> Chosen {
         source: "perf_event_open(2)",
         events: vec![
             event(
-                Field::Instructions,
+                Counter::Instructions,
                 "PERF_COUNT_HW_INSTRUCTIONS",
                 PERF_TYPE_HARDWARE,
                 PERF_COUNT_HW_INSTRUCTIONS.into(),
             ),
             event(
-                Field::Cycles,
+                Counter::Cycles,
                 "PERF_COUNT_HW_CPU_CYCLES",
                 PERF_TYPE_HARDWARE,
                 PERF_COUNT_HW_CPU_CYCLES.into(),
             ),
             event(
-                Field::L1References,
+                Counter::L1References,
                 "L1-dcache-loads",
                 PERF_TYPE_HW_CACHE,
                 cache(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_ACCESS),
             ),
             event(
-                Field::LlcReferences,
+                Counter::LlcReferences,
                 "LLC-loads",
                 PERF_TYPE_HW_CACHE,
                 cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_ACCESS),
             ),
             event(
-                Field::LlcMisses,
+                Counter::LlcMisses,
                 "LLC-load-misses",
                 PERF_TYPE_HW_CACHE,
                 cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_MISS),
             ),
         ],
         alone: Vec::new(),
-        lost: [Field::StallsL2Miss, Field::StallsLlcMiss, Field::StallsStoreBuffer]
+        lost: [Counter::StallsL2Miss, Counter::StallsLlcMiss, Counter::StallsStoreBuffer]
             .map(|field| (field, why.to_owned()))
             .to_vec(),
     }

@@ -1,36 +1,40 @@
 //! Intel's events: `umask << 8 | event`, and the counter mask in bits 24 to 31 (SDM volume 3, 20.2.1; the kernel's
 //! `/sys/bus/event_source/devices/cpu/format`).
 
-use super::{Field, RAW, Table};
+use fairways_core::Counter;
 
-const INSTRUCTIONS: (Field, &str, u64) = (Field::Instructions, "INST_RETIRED.ANY_P", 0x00c0);
-const CYCLES: (Field, &str, u64) = (Field::Cycles, "CPU_CLK_UNHALTED.THREAD_P", 0x003c);
-const LOADS: (Field, &str, u64) = (Field::L1References, "MEM_UOPS_RETIRED.ALL_LOADS", 0x81d0);
-const LOADS_AND_STORES: (Field, &str, u64) = (Field::L1References, "MEM_INST_RETIRED.ANY", 0x83d0);
-const REFERENCES: (Field, &str, u64) =
-    (Field::LlcReferences, "LONGEST_LAT_CACHE.REFERENCE", 0x4f2e);
-const MISSES: (Field, &str, u64) = (Field::LlcMisses, "LONGEST_LAT_CACHE.MISS", 0x412e);
-const L2_STALLS: (Field, &str, u64) =
-    (Field::StallsL2Miss, "CYCLE_ACTIVITY.STALLS_L2_MISS", 0x0500_05a3);
-const LLC_STALLS: (Field, &str, u64) =
-    (Field::StallsLlcMiss, "CYCLE_ACTIVITY.STALLS_L3_MISS", 0x0600_06a3);
-const STORE_BUFFER: (Field, &str, u64) = (Field::StallsStoreBuffer, "RESOURCE_STALLS.SB", 0x08a2);
+use super::{RAW, Table};
 
-const NO_LLC_STALLS: (Field, &str) =
-    (Field::StallsLlcMiss, "before Skylake, stalls are told apart by misses of L1 and L2 only");
+const INSTRUCTIONS: (Counter, &str, u64) = (Counter::Instructions, "INST_RETIRED.ANY_P", 0x00c0);
+const CYCLES: (Counter, &str, u64) = (Counter::Cycles, "CPU_CLK_UNHALTED.THREAD_P", 0x003c);
+const LOADS: (Counter, &str, u64) = (Counter::L1References, "MEM_UOPS_RETIRED.ALL_LOADS", 0x81d0);
+const LOADS_AND_STORES: (Counter, &str, u64) =
+    (Counter::L1References, "MEM_INST_RETIRED.ANY", 0x83d0);
+const REFERENCES: (Counter, &str, u64) =
+    (Counter::LlcReferences, "LONGEST_LAT_CACHE.REFERENCE", 0x4f2e);
+const MISSES: (Counter, &str, u64) = (Counter::LlcMisses, "LONGEST_LAT_CACHE.MISS", 0x412e);
+const L2_STALLS: (Counter, &str, u64) =
+    (Counter::StallsL2Miss, "CYCLE_ACTIVITY.STALLS_L2_MISS", 0x0500_05a3);
+const LLC_STALLS: (Counter, &str, u64) =
+    (Counter::StallsLlcMiss, "CYCLE_ACTIVITY.STALLS_L3_MISS", 0x0600_06a3);
+const STORE_BUFFER: (Counter, &str, u64) =
+    (Counter::StallsStoreBuffer, "RESOURCE_STALLS.SB", 0x08a2);
 
-const GOLDEN_COVE: &[(Field, &str, u64)] = &[
+const NO_LLC_STALLS: (Counter, &str) =
+    (Counter::StallsLlcMiss, "before Skylake, stalls are told apart by misses of L1 and L2 only");
+
+const GOLDEN_COVE: &[(Counter, &str, u64)] = &[
     INSTRUCTIONS,
     CYCLES,
     LOADS_AND_STORES,
     REFERENCES,
     MISSES,
-    (Field::StallsL2Miss, "MEMORY_ACTIVITY.STALLS_L2_MISS", 0x0500_0547),
-    (Field::StallsLlcMiss, "MEMORY_ACTIVITY.STALLS_L3_MISS", 0x0900_0947),
+    (Counter::StallsL2Miss, "MEMORY_ACTIVITY.STALLS_L2_MISS", 0x0500_0547),
+    (Counter::StallsLlcMiss, "MEMORY_ACTIVITY.STALLS_L3_MISS", 0x0900_0947),
     STORE_BUFFER,
 ];
 
-const SKYLAKE: &[(Field, &str, u64)] = &[
+const SKYLAKE: &[(Counter, &str, u64)] = &[
     INSTRUCTIONS,
     CYCLES,
     LOADS_AND_STORES,
@@ -48,14 +52,14 @@ pub(super) const TABLES: &[Table] = &[
         kind: RAW,
         // Where hyper-threads are on, the kernel lets a thread have half of the general counters while 0xd0 is on one (erratum
         // HSD29; `exclusive_present` of arch/x86/events/core.c).
-        alone: &[Field::L1References],
+        alone: &[Counter::L1References],
         events: &[
             INSTRUCTIONS,
             CYCLES,
             LOADS,
             REFERENCES,
             MISSES,
-            (Field::StallsL2Miss, "CYCLE_ACTIVITY.STALLS_L2_PENDING", 0x0500_05a3),
+            (Counter::StallsL2Miss, "CYCLE_ACTIVITY.STALLS_L2_PENDING", 0x0500_05a3),
             STORE_BUFFER,
         ],
         lost: &[NO_LLC_STALLS],
@@ -111,15 +115,15 @@ pub(super) const TABLES: &[Table] = &[
             LOADS,
             REFERENCES,
             MISSES,
-            (Field::StallsStoreBuffer, "MEM_SCHEDULER_BLOCK.ST_BUF", 0x0104),
+            (Counter::StallsStoreBuffer, "MEM_SCHEDULER_BLOCK.ST_BUF", 0x0104),
         ],
         lost: &[
             (
-                Field::StallsL2Miss,
+                Counter::StallsL2Miss,
                 "its cores tell stalls by where a load was served (MEM_BOUND_STALLS_LOAD), not while a miss is outstanding",
             ),
             (
-                Field::StallsLlcMiss,
+                Counter::StallsLlcMiss,
                 "its cores tell stalls by where a load was served (MEM_BOUND_STALLS_LOAD), not while a miss is outstanding",
             ),
         ],

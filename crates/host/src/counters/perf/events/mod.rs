@@ -1,7 +1,7 @@
 //! Which event of which processor counts what Fairways asks for.
 //!
-//! A processor's table names, for each [`Field`], the event, its raw encoding and the file of Linux's
-//! `tools/perf/pmu-events/arch` (vendors' own event lists) that it stands in. Fields that a processor has no event for are lost, and
+//! A processor's table names, for each [`Counter`], the event, its raw encoding and the file of Linux's
+//! `tools/perf/pmu-events/arch` (vendors' own event lists) that it stands in. Counters that a processor has no event for are lost, and
 //! the table says why. A processor without a table is counted by the kernel's generic events.
 
 mod amd;
@@ -10,73 +10,21 @@ mod cpu;
 mod generic;
 mod intel;
 
-use fairways_core::Counters;
+use fairways_core::Counter;
 
 pub use cpu::{Cpu, Vendor};
 
-/// One of [`Counters`]' numbers that the processor counts. (`memory_bytes` is resctrl's.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Field {
-    /// [`Counters::instructions`].
-    Instructions,
-    /// [`Counters::cycles`].
-    Cycles,
-    /// [`Counters::l1_references`].
-    L1References,
-    /// [`Counters::llc_references`].
-    LlcReferences,
-    /// [`Counters::llc_misses`].
-    LlcMisses,
-    /// [`Counters::stalls_l2_miss`].
-    StallsL2Miss,
-    /// [`Counters::stalls_llc_miss`].
-    StallsLlcMiss,
-    /// [`Counters::stalls_store_buffer`].
-    StallsStoreBuffer,
-}
-
-impl Field {
-    /// All of them, in [`Counters`]' order.
-    pub const ALL: [Self; 8] = [
-        Self::Instructions,
-        Self::Cycles,
-        Self::L1References,
-        Self::LlcReferences,
-        Self::LlcMisses,
-        Self::StallsL2Miss,
-        Self::StallsLlcMiss,
-        Self::StallsStoreBuffer,
-    ];
-
-    /// Its name in [`Counters`].
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Instructions => "instructions",
-            Self::Cycles => "cycles",
-            Self::L1References => "l1_references",
-            Self::LlcReferences => "llc_references",
-            Self::LlcMisses => "llc_misses",
-            Self::StallsL2Miss => "stalls_l2_miss",
-            Self::StallsLlcMiss => "stalls_llc_miss",
-            Self::StallsStoreBuffer => "stalls_store_buffer",
-        }
-    }
-
-    /// Where it stands in `counters`.
-    pub const fn of(self, counters: &mut Counters) -> &mut Option<u64> {
-        match self {
-            Self::Instructions => &mut counters.instructions,
-            Self::Cycles => &mut counters.cycles,
-            Self::L1References => &mut counters.l1_references,
-            Self::LlcReferences => &mut counters.llc_references,
-            Self::LlcMisses => &mut counters.llc_misses,
-            Self::StallsL2Miss => &mut counters.stalls_l2_miss,
-            Self::StallsLlcMiss => &mut counters.stalls_llc_miss,
-            Self::StallsStoreBuffer => &mut counters.stalls_store_buffer,
-        }
-    }
-}
+/// The counters that the processor counts. (`memory_bytes` is resctrl's, `cpu_nanos` the kernel's.)
+pub const BY_PROCESSOR: [Counter; 8] = [
+    Counter::Instructions,
+    Counter::Cycles,
+    Counter::L1References,
+    Counter::LlcReferences,
+    Counter::LlcMisses,
+    Counter::StallsL2Miss,
+    Counter::StallsLlcMiss,
+    Counter::StallsStoreBuffer,
+];
 
 /// An event as perf_event_open(2) is asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,11 +35,11 @@ pub struct Encoding {
     pub config: u64,
 }
 
-/// The event that counts a field.
+/// The event that counts a counter of Fairways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The field.
-    pub field: Field,
+    /// What it counts.
+    pub field: Counter,
     /// The event's name in the vendor's list.
     pub name: &'static str,
     /// How it is asked for.
@@ -105,12 +53,12 @@ pub struct Chosen {
     pub name: &'static str,
     /// Where the events are written down, under `tools/perf/pmu-events/arch` of Linux unless it says otherwise.
     pub source: &'static str,
-    /// The events, at most one a field, in the fields' order.
+    /// The events, at most one a counter, in [`BY_PROCESSOR`]'s order.
     pub events: Vec<Event>,
-    /// The fields that can't be counted, and why.
-    pub lost: Vec<(Field, String)>,
+    /// The counters that can't be counted, and why.
+    pub lost: Vec<(Counter, String)>,
     /// Fields whose events leave a hyper-thread few counters: nothing but instructions and cycles is counted with them at once.
-    pub alone: Vec<Field>,
+    pub alone: Vec<Counter>,
 }
 
 impl Chosen {
@@ -134,14 +82,14 @@ struct Table {
     source: &'static str,
     kind: u32,
     /// See [`Chosen::alone`].
-    alone: &'static [Field],
-    events: &'static [(Field, &'static str, u64)],
-    lost: &'static [(Field, &'static str)],
+    alone: &'static [Counter],
+    events: &'static [(Counter, &'static str, u64)],
+    lost: &'static [(Counter, &'static str)],
 }
 
 impl Table {
     fn chosen(&self) -> Chosen {
-        let event = |&(field, name, config): &(Field, &'static str, u64)| Event {
+        let event = |&(field, name, config): &(Counter, &'static str, u64)| Event {
             field,
             name,
             encoding: Encoding { kind: self.kind, config },
@@ -167,7 +115,7 @@ pub fn for_cpu(cpu: &Cpu) -> Chosen {
             name: "hybrid",
             source: "/sys/bus/event_source/devices",
             events: Vec::new(),
-            lost: Field::ALL.iter().map(|&field| (field, why.to_owned())).collect(),
+            lost: BY_PROCESSOR.iter().map(|&field| (field, why.to_owned())).collect(),
             alone: Vec::new(),
         };
     }
@@ -189,12 +137,14 @@ pub fn all() -> Vec<Chosen> {
 
 #[cfg(test)]
 mod tests {
+    use fairways_core::Counters;
+
     use super::*;
 
     #[test]
     fn every_table_says_of_every_field_either_how_it_is_counted_or_why_not() {
         for chosen in all() {
-            for field in Field::ALL {
+            for field in BY_PROCESSOR {
                 let counted = chosen.events.iter().filter(|event| event.field == field).count();
                 let lost = chosen.lost.iter().filter(|&&(lost, _)| lost == field).count();
                 assert_eq!(counted + lost, 1, "{}: {}", chosen.name, field.name());
@@ -215,9 +165,9 @@ mod tests {
 
     #[test]
     fn each_field_has_a_place_of_its_own() {
-        for field in Field::ALL {
+        for field in BY_PROCESSOR {
             let mut counters = Counters::default();
-            *field.of(&mut counters) = Some(7);
+            *counters.slot(field) = Some(7);
             let told = serde_json::to_value(counters).unwrap();
             assert_eq!(told[field.name()], 7, "{told}");
             assert_eq!(told.as_object().unwrap().values().filter(|v| !v.is_null()).count(), 1);
