@@ -51,10 +51,10 @@ pub(super) enum How {
 }
 
 impl How {
-    /// All but the two that are compared are run once.
+    /// What is compared is run with every seed, all else once.
     fn runs(self, setting: Setting) -> u64 {
         match self {
-            Self::Conventional | Self::CacheFair => setting.runs,
+            Self::Conventional | Self::CacheFair | Self::Knowing => setting.runs,
             _ => 1,
         }
     }
