@@ -180,7 +180,7 @@ fn a_journal_is_never_overwritten() {
 fn bad_flags_are_told_in_one_line() {
     for (flags, said) in [
         (&["--mix", "nonesuch"][..], "--mix: expected one of the 38 programs"),
-        (&["--policy", "best"], "--policy: expected some of stock"),
+        (&["--policy", "best"], "--policy: expected one of stock"),
         (&["--set", "threshold=1"], "found \"threshold\""),
         (&["--policy", "ucp", "--set", "a=1"], "parameters of ucp: expected none"),
         (&["--duration", "long"], "--duration: expected a time"),
@@ -216,7 +216,7 @@ fn what_is_no_journal_is_told_with_its_line() {
         (String::new(), "j:1: expected the header"),
         ("{}\n".into(), "it has no schema"),
         (header(2, "lfoc"), "schema 1 is known here, found 2"),
-        (header(1, "best"), "expected a policy of stock"),
+        (header(1, "best"), "expected one of stock"),
         (header(1, "lfoc") + "nonsense\n", "j:2"),
         (header(1, "lfoc") + "{\"at\":0}\n", "j:2: expected an event or an action"),
         (header(1, "lfoc") + "{\"at\":0,\"event\":{\"machine\":{\"ways\":33}}}\n", "1 to 32 ways"),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter, Counters};
 use fairways_host::actuate::{OpenError, Restored};
-use fairways_host::counters::perf::events::{self};
+use fairways_host::counters::perf::events;
 use fairways_host::counters::perf::on_cpus;
 use fairways_host::schedule::ledger::Ledger;
 use fairways_host::schedule::{Given, Scheduler, Settings, Told, Turn, Who};
