@@ -54,8 +54,15 @@ struct Rates {
 }
 
 /// By [`Counter`]; `None`: it is not known.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct PerSecond([Option<f64>; Counter::ALL.len()]);
+
+/// Nothing of what every profile tells.
+impl Default for PerSecond {
+    fn default() -> Self {
+        Self(Counter::ALL.map(|counter| (counter != Counter::L1References).then_some(0.0)))
+    }
+}
 
 impl Profiled {
     pub(super) fn new(programs: Programs) -> Self {
