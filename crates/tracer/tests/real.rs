@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use fairways_needs::Need;
@@ -159,9 +159,13 @@ const THREADS: usize = 8;
 #[test]
 #[ignore = "a guest"]
 fn guest_threads() {
+    // All have their array at the same time: what one frees another may get.
+    let all = Arc::new(Barrier::new(THREADS));
     let sums = (0..THREADS).map(|thread| {
+        let all = Arc::clone(&all);
         std::thread::spawn(move || {
             let words = vec![thread as u64; WORDS];
+            all.wait();
             words.iter().fold(0, |sum, word| sum ^ std::hint::black_box(*word))
         })
     });
