@@ -1,8 +1,8 @@
 //! Every policy of Fairways, one folder each, and what several of them share.
 //!
 //! A policy is a [`Policy`]: a state machine from events to actions without I/O, clock, random
-//! numbers or floating point. [`POLICIES`] is the table of them ([`Descriptor`]), from which all that is shown and
-//! asked of a policy comes; [`by_name`] makes one from the name users know it by.
+//! numbers or floating point. [`POLICIES`] is the table of them ([`Descriptor`]), which the command
+//! line, the daemon and the documentation go by; [`by_name`] makes a policy from its name.
 //!
 //! | name | folder | what it does |
 //! |---|---|---|
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn an_objective_changes_no_plan_but_locpart_s() {
         use fairways_core::{AppId, Event, Llc, Objective, Q32, Time, Ways, Wish};
-        let heeds = |policy: &&Descriptor| policy.heeds(table::Heeds::Objectives);
-        for name in POLICIES.iter().filter(|policy| !heeds(policy)).map(|policy| policy.name) {
+        let honours = |policy: &&Descriptor| policy.honours(table::Request::Objectives);
+        for name in POLICIES.iter().filter(|policy| !honours(policy)).map(|policy| policy.name) {
             let mut policy = by_name(name).unwrap();
             let llc = Llc::with_ways(Ways::new(8).unwrap());
             let started =

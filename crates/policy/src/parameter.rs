@@ -18,7 +18,8 @@ pub struct Parameter {
     pub kind: Kind,
     /// What it counts; empty where that is no unit.
     pub unit: &'static str,
-    /// The least value, of a time in nanoseconds, of a fraction in units of 2^-32; `None` if that is nothing.
+    /// The least value, of a time in nanoseconds, of a fraction in units of 2^-32; `None` if there
+    /// is none.
     pub least: Option<u64>,
     /// The largest value, likewise; `None` if only its type has one.
     pub most: Option<u64>,
@@ -243,8 +244,8 @@ macro_rules! choices {
     };
 }
 
-/// A struct of parameters, with its defaults and its table. Of each: its documentation, whose first paragraph is
-/// its help, its name, type, default, unit and source, and bounds as in [`Parameter::least`].
+/// A struct of parameters, with its defaults and its table. Of each: its documentation, whose
+/// first paragraph is its help, its name, type, default, unit and source, and bounds as in [`Parameter::least`].
 macro_rules! parameters {
     (
         $(#[$attribute:meta])*

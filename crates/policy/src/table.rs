@@ -21,8 +21,8 @@ pub struct Descriptor {
     pub decides: Decides,
     /// From what it knows programs.
     pub knows: Knows,
-    /// What it heeds of what owners ask for their programs ([`fairways_core::Wish`]).
-    pub heeds: &'static [Heeds],
+    /// Which requests of a program's owner it honours ([`fairways_core::Wish`]).
+    pub honours: &'static [Request],
     /// Its parameters.
     pub parameters: &'static [Parameter],
     pub(crate) make: Make,
@@ -58,9 +58,9 @@ pub enum Knows {
     Threads,
 }
 
-/// A part of what owners ask for.
+/// A request that the owner of a program can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heeds {
+pub enum Request {
     /// [`fairways_core::Wish::baseline_ways`].
     Baselines,
     /// [`fairways_core::Wish::objective`].
@@ -85,7 +85,7 @@ impl Descriptor {
         make: Make,
     ) -> Self {
         let (decides, knows) = (Decides::Ways, Knows::Nothing);
-        Self { name, summary, paper: "", decides, knows, heeds: &[], parameters: P::TABLE, make }
+        Self { name, summary, paper: "", decides, knows, honours: &[], parameters: P::TABLE, make }
     }
 
     /// Makes one with these parameters, read by [`Parameter::read`]; the others are as by default.
@@ -100,10 +100,10 @@ impl Descriptor {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Whether it heeds that part of what owners ask for.
+    /// Whether it honours that request.
     #[must_use]
-    pub fn heeds(&self, what: Heeds) -> bool {
-        self.heeds.contains(&what)
+    pub fn honours(&self, what: Request) -> bool {
+        self.honours.contains(&what)
     }
 
     /// Whether it finds out for itself what it must know of a program, by counters.

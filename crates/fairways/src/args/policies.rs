@@ -27,8 +27,9 @@ impl TypedValueParser for PolicyName {
 
 /// List the policies, or show one with its parameters
 ///
-/// Of each: what it does, what it decides, from what it knows programs, and what it heeds of what their owners ask
-/// for. Of one: its parameters, with their defaults, for --set.
+/// The list shows what each policy does and decides, which measurements it uses, and which requests
+/// of a program's owner it honours. With a name, it shows the parameters that --set takes, with
+/// their defaults.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Policies {
     /// The policy to show, with its parameters

@@ -4,7 +4,7 @@ use fairways_chip::Job;
 use fairways_chip::program::split;
 use fairways_chip::service::parse_loads;
 use fairways_core::Wish;
-use fairways_policy::table::Heeds;
+use fairways_policy::table::Request;
 
 use super::objective;
 use super::settings::World;
@@ -83,7 +83,7 @@ fn pairs<'a>(
 
 fn without_objectives(policies: &[&str], jobs: &[Job]) -> Option<String> {
     let policy =
-        policies.iter().find(|policy| crate::policies::heeds(policy, Heeds::Objectives))?;
+        policies.iter().find(|policy| crate::policies::honours(policy, Request::Objectives))?;
     let asked = jobs.iter().any(|job| job.wish.objective.is_some());
     (!asked).then(|| {
         format!("{policy}: no program has an objective (--objectives), so it splits evenly")

@@ -4,7 +4,7 @@ mod show;
 
 use fairways_core::Policy;
 use fairways_policy::parameter::{self, Kind, Parameter};
-use fairways_policy::table::Heeds;
+use fairways_policy::table::Request;
 use fairways_policy::{Descriptor, NAMES, POLICIES, descriptor};
 use serde_json::{Map, Value};
 
@@ -21,9 +21,9 @@ pub(crate) fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
     })
 }
 
-/// Whether the policy of this name heeds that part of what owners ask for.
-pub(crate) fn heeds(name: &str, what: Heeds) -> bool {
-    descriptor(name).is_some_and(|policy| policy.heeds(what))
+/// Whether the policy of this name honours that request of owners.
+pub(crate) fn honours(name: &str, what: Request) -> bool {
+    descriptor(name).is_some_and(|policy| policy.honours(what))
 }
 
 /// The names of those of which it is so: `a, b or c`.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_policy::parameter::{Kind, Parameter};
-use fairways_policy::table::{Decides, Heeds, Knows};
+use fairways_policy::table::{Decides, Knows, Request};
 use fairways_policy::{Descriptor, POLICIES};
 use serde_json::{Value, json};
 
@@ -50,23 +50,23 @@ const fn knows(policy: &Descriptor) -> &'static str {
     }
 }
 
-fn heeds(policy: &Descriptor) -> Vec<&'static str> {
-    let word = |what: &Heeds| match what {
-        Heeds::Baselines => "baselines",
-        Heeds::Objectives => "objectives",
-        Heeds::BestEffort => "best_effort",
+fn honours(policy: &Descriptor) -> Vec<&'static str> {
+    let word = |what: &Request| match what {
+        Request::Baselines => "baselines",
+        Request::Objectives => "objectives",
+        Request::BestEffort => "best_effort",
     };
-    policy.heeds.iter().map(word).collect()
+    policy.honours.iter().map(word).collect()
 }
 
 fn all(out: &mut dyn Write) -> anyhow::Result<()> {
     let mut table = Table::new();
-    table.load_style(STYLE).set_header(["policy", "decides", "goes by", "heeds", "what it does"]);
+    table.load_style(STYLE).set_header(["policy", "decides", "goes by", "honours", "what it does"]);
     for policy in POLICIES {
-        let heeds = heeds(policy).join(", ");
-        table.add_row([policy.name, decides(policy), knows(policy), &heeds, policy.summary]);
+        let honours = honours(policy).join(", ");
+        table.add_row([policy.name, decides(policy), knows(policy), &honours, policy.summary]);
     }
-    writeln!(out, "{}", fit(table, &["heeds", "goes by"]))?;
+    writeln!(out, "{}", fit(table, &["honours", "goes by"]))?;
     Ok(())
 }
 
@@ -75,10 +75,10 @@ fn one(policy: &Descriptor, out: &mut dyn Write) -> anyhow::Result<()> {
     if !policy.paper.is_empty() {
         writeln!(out, "{}", policy.paper)?;
     }
-    let heeds = heeds(policy);
+    let honours = honours(policy);
     write!(out, "decides {}, goes by {}", decides(policy), knows(policy))?;
-    if !heeds.is_empty() {
-        write!(out, ", heeds {}", heeds.join(", "))?;
+    if !honours.is_empty() {
+        write!(out, "; honours {}", honours.join(", "))?;
     }
     writeln!(out, "\n")?;
     if policy.parameters.is_empty() {
@@ -109,7 +109,7 @@ fn described(policy: &Descriptor) -> Value {
         "paper": Some(policy.paper).filter(|paper| !paper.is_empty()),
         "decides": decides(policy),
         "knows": knows(policy),
-        "heeds": heeds(policy),
+        "honours": honours(policy),
         "parameters": parameters.map(|(parameter, default)| detail(parameter, &default)).collect::<Vec<_>>(),
     })
 }

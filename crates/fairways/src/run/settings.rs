@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairways_core::{Policy, Time, Ways};
 use fairways_lab::{Observed, draw_workloads, job, profile};
 use fairways_model::{Job, Model, Settings, Then};
-use fairways_policy::table::{Heeds, Knows};
+use fairways_policy::table::{Knows, Request};
 use fairways_profiles::Mix;
 use serde_json::{Value, json};
 
@@ -44,8 +44,8 @@ impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(machine: Option<&Machine>, args: &RunFlags) -> Result<Self, BadInput> {
         let name = policy(args.policy.as_deref().unwrap_or("lfoc"), "--policy")?;
-        if args.world.baselines.is_some() && !policies::heeds(name, Heeds::Baselines) {
-            let heeding = policies::names(|policy| policy.heeds(Heeds::Baselines));
+        if args.world.baselines.is_some() && !policies::honours(name, Request::Baselines) {
+            let heeding = policies::names(|policy| policy.honours(Request::Baselines));
             return Err(BadInput(format!(
                 "--baselines: expected --policy {heeding}, which alone heed them"
             )));

@@ -2,7 +2,7 @@
 
 use fairways_core::{Policy, Ways};
 use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
-use fairways_policy::table::Heeds;
+use fairways_policy::table::Request;
 use fairways_policy::{by_name, descriptor};
 use fairways_profiles::{Mix, Programs};
 
@@ -32,7 +32,7 @@ pub(crate) fn refused_on_model(policy: &str) -> Option<&'static str> {
     if policy.schedules() {
         return Some(NO_TURNS);
     }
-    policy.heeds(Heeds::Objectives).then_some(NO_SERVICES)
+    policy.honours(Request::Objectives).then_some(NO_SERVICES)
 }
 
 const NO_SERVICES: &str = "it divides ways between services and batch programs, and on the model nobody answers requests: \
@@ -54,9 +54,9 @@ impl Checked {
             return Err(BadInput(format!("--policies {policy}: {why}")));
         }
         if args.world.baselines.is_some()
-            && !policies.iter().any(|name| crate::policies::heeds(name, Heeds::Baselines))
+            && !policies.iter().any(|name| crate::policies::honours(name, Request::Baselines))
         {
-            let heeding = crate::policies::names(|policy| policy.heeds(Heeds::Baselines));
+            let heeding = crate::policies::names(|policy| policy.honours(Request::Baselines));
             return Err(BadInput(format!(
                 "--baselines: expected {heeding} among --policies, which alone heed them"
             )));

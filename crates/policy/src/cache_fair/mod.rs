@@ -38,7 +38,7 @@ use fairways_core::{
 };
 
 use crate::running::{Change, Running};
-use crate::table::{Decides, Descriptor, Heeds, Knows, make};
+use crate::table::{Decides, Descriptor, Knows, Request, make};
 use best_effort::Losses;
 use exchange::{Exchange, Role, Thread};
 use thread::Fair;
@@ -65,7 +65,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Fedorova, Seltzer and Smith, Cache-Fair Thread Scheduling for Multicore Processors, TR-17-06, 2006",
     decides: Decides::Turns,
     knows: Knows::Threads,
-    heeds: &[Heeds::BestEffort],
+    honours: &[Request::BestEffort],
     ..Descriptor::new::<Parameters>(
         "cache-fair",
         "CPU time for those that the shared cache slows down; no partitioning",

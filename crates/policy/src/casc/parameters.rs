@@ -20,8 +20,8 @@ pub enum Penalty {
 choices!(Penalty { Restricted = "restricted", InBucket = "in-bucket" });
 
 parameters! {
-    /// The parameters of CASC. Decisions are those of docs/decisions.md. Miss rates, and what is compared with
-    /// them, are L2 misses per 100 references (§4.2).
+    /// The parameters of CASC. Decisions are those of docs/decisions.md. Miss rates, and what is
+    /// compared with them, are L2 misses per 100 references (§4.2).
     pub struct Parameters {
         /// How long the intervals of a measurement are in sum, at least.
         min_runlength: Duration = Duration::from_millis(2), "", "§4.2.2.3, `MIN_RUNLENGTH`";

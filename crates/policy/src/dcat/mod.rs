@@ -36,7 +36,7 @@ use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, 
 
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
-use crate::table::{Descriptor, Heeds, Knows, make};
+use crate::table::{Descriptor, Knows, Request, make};
 use crate::telling::{Teller, raw, ways};
 use crate::words;
 use workload::Workload;
@@ -53,7 +53,7 @@ const UNMET: &str = "baselines first; more is claimed of them than there are way
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Xu, Rajamani, Ferreira, Felter, Rubio and Li, dCat, EuroSys 2018",
     knows: Knows::OtherWays,
-    heeds: &[Heeds::Baselines],
+    honours: &[Request::Baselines],
     ..Descriptor::new::<Parameters>(
         "dcat",
         "the ways that each was promised, and spare ones to whom they help",

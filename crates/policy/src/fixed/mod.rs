@@ -12,13 +12,13 @@ use fairways_core::{Action, AppId, Event, Llc, Partition, Policy, Time};
 
 use crate::running::{Program, Running};
 use crate::split::{Stack, evenly};
-use crate::table::{Descriptor, Heeds, make};
+use crate::table::{Descriptor, Request, make};
 use crate::telling::{self, Teller};
 use crate::words;
 
 /// `static`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
-    heeds: &[Heeds::Baselines],
+    honours: &[Request::Baselines],
     ..Descriptor::new::<()>("static", "the ways that each program was promised", |given| {
         make((), |()| Static::default(), given)
     })

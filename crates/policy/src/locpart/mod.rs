@@ -31,7 +31,7 @@ use fairways_core::{Action, AppId, Event, Every, Latencies, Llc, PlanId, Policy,
 
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
-use crate::table::{Descriptor, Heeds, Knows, make};
+use crate::table::{Descriptor, Knows, Request, make};
 use crate::telling::raw;
 use crate::words;
 use margin::Verdict;
@@ -50,7 +50,7 @@ const SLACK: &str = "ways that services can do without";
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Qin, Locpart: a Latency Optimized Cache Partitioning for Cloud Data Centers",
     knows: Knows::Latencies,
-    heeds: &[Heeds::Objectives],
+    honours: &[Request::Objectives],
     ..Descriptor::new::<Parameters>(
         "locpart",
         "a tail latency for services, and what they can do without for batch programs",
