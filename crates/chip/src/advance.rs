@@ -18,7 +18,7 @@ impl Chip {
     /// The next time at which something happens that is a matter of time.
     fn next_time(&self) -> Option<Time> {
         let times = [
-            self.alarm.map(|time| self.here(time)),
+            self.alarm.at().map(|time| self.here(time)),
             self.stop_at.map(|time| self.not_after(time)),
             self.arrivals.last().map(|&(time, _)| time),
             self.wishes.last().map(|&(time, ..)| time),

@@ -79,7 +79,7 @@ impl Chip {
             app.runner.clock = app.runner.clock.min(clock);
             self.leave(index);
             self.apps[index].runner.end();
-            self.due.push_back(Due::Exit(id));
+            self.due.push(Due::Exit(id));
         }
     }
 

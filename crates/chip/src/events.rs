@@ -37,12 +37,12 @@ impl Chip {
             {
                 let times = u64::from(self.settings.time_scale);
                 let length = self.told(self.now).since(self.told(window.since));
-                self.due.push_back(Due::Event(Event::Sampled(Sample {
+                self.due.push(Due::Event(Event::Sampled(Sample {
                     app: app.id,
                     counters: account.since(&window.from, times),
                     occupancy: Some(self.held(app)),
                     window: length,
-                    plan: self.plan,
+                    plan: self.in_force.plan,
                     straddled: window.straddled,
                 })));
                 let next = Window { since: self.now, from: account, straddled: false, ..window };
@@ -51,7 +51,7 @@ impl Chip {
                 if let Some(serving) = serving {
                     let answered = serving.end_window();
                     let latencies = Latencies { app: *app, window: length, answered };
-                    self.due.push_back(Due::Event(Event::Latency(latencies)));
+                    self.due.push(Due::Event(Event::Latency(latencies)));
                 }
             }
             let app = &self.apps[index];
@@ -67,26 +67,26 @@ impl Chip {
             if let Some(index) = self.find(id) {
                 self.leave(index);
             }
-            self.due.push_back(Due::Exit(id));
+            self.due.push(Due::Exit(id));
             let seconds = self.told(self.now).since(self.told(started)).as_secs_f64();
             self.jobs[job].completions.push(seconds);
             if self.restarts(job) {
-                self.due.push_back(Due::Start(job));
+                self.due.push(Due::Start(job));
             }
         }
         while let Some((_, job)) = self.arrivals.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push_back(Due::Start(job));
+            self.due.push(Due::Start(job));
         }
         while let Some((_, job, wish)) = self.wishes.pop_if(|(time, ..)| *time <= self.now) {
-            self.due.push_back(Due::Wish(job, wish));
+            self.due.push(Due::Wish(job, wish));
         }
         if self.due.is_empty() {
             self.reschedule();
         }
         // Until all else is told, it may still be set anew.
-        if self.due.is_empty() && self.alarm.is_some_and(|time| self.here(time) <= self.now) {
-            self.alarm = None;
-            self.due.push_back(Due::Event(Event::Woke));
+        if self.due.is_empty() && self.alarm.at().is_some_and(|time| self.here(time) <= self.now) {
+            self.alarm.clear();
+            self.due.push(Due::Event(Event::Woke));
         }
     }
 
@@ -121,7 +121,7 @@ impl Chip {
 impl Machine for Chip {
     fn next_event(&mut self) -> Option<(Time, Event)> {
         loop {
-            if let Some(due) = self.due.pop_front() {
+            if let Some(due) = self.due.pop() {
                 let event = match due {
                     Due::Event(event) => Some(event),
                     Due::Start(job) => self.start(job),
@@ -154,19 +154,13 @@ impl Machine for Chip {
     fn carry_out(&mut self, action: Action<'_>) {
         match action {
             Action::Partition { plan, partition, .. } => {
-                let llc = &self.settings.chip.llc;
-                if let Err(why) = partition
-                    .check(llc, self.apps.iter().filter(|app| app.is_told).map(|app| app.id))
-                {
-                    // What became of a plan is known before anything else happens, save what became
-                    // of those before it.
-                    let is_refusal = |due: &&Due| matches!(due, Due::Event(Event::Refused { .. }));
-                    let place = self.due.iter().take_while(is_refusal).count();
-                    self.due.insert(place, Due::Event(Event::Refused { plan, why }));
+                let running = self.apps.iter().filter(|app| app.is_told).map(|app| app.id);
+                let legal = partition.check(&self.settings.chip.llc, running);
+                let (answer, is_in_force) = self.in_force.carry_out(plan, &partition, legal);
+                self.due.answer(answer);
+                if !is_in_force {
                     return;
                 }
-                self.plan = Some(plan);
-                self.partition.clone_from(partition);
                 for index in 0..self.apps.len() {
                     let fill = self.fill_of(index);
                     let app = &mut self.apps[index];
@@ -189,7 +183,7 @@ impl Machine for Chip {
                     }
                 }
             }
-            Action::Wake { at } => self.alarm = Some(at),
+            Action::Wake { at } => self.alarm.set(at),
             Action::WatchTogether { shortest } => self.watch_together(shortest),
             Action::Allow { thread, cpus, .. } => {
                 let count = self.settings.chip.cpus();
@@ -200,7 +194,7 @@ impl Machine for Chip {
                 }
             }
             Action::Priority { threads, raised, .. } => {
-                for &thread in threads {
+                for &thread in threads.iter() {
                     if let Some(of) = self.thread(thread) {
                         of.priority = if raised { Priority::Raised } else { Priority::Normal };
                     }

@@ -1,11 +1,11 @@
 //! The machine: all of its state, and what can be asked about it.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fairways_core::{AppId, Event, Partition, PlanId, Q32, Time, WayMask, Wish};
+use fairways_machine_kit::{self as machine_kit, Alarm, InForce};
 
 use crate::account::{Account, TICKS, ticks};
 use crate::app::{App, Runner};
@@ -29,13 +29,13 @@ pub struct Chip {
     pub(crate) jobs: Vec<Record>,
     /// On the chip's clock, like all times within.
     pub(crate) now: Time,
-    pub(crate) due: VecDeque<Due>,
+    pub(crate) due: machine_kit::Due<Due>,
     /// Jobs that are still to come, the next one last.
     pub(crate) arrivals: Vec<(Time, usize)>,
     /// What owners will ask for, the next one last.
     pub(crate) wishes: Vec<(Time, usize, Wish)>,
     /// On the policy's clock.
-    pub(crate) alarm: Option<Time>,
+    pub(crate) alarm: Alarm,
     pub(crate) stop_at: Option<Time>,
     pub(crate) stop_after: Option<usize>,
     pub(crate) stop_at_instructions: Option<(usize, u64)>,
@@ -44,8 +44,7 @@ pub struct Chip {
     pub(crate) failure: Option<String>,
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) next_id: u32,
-    pub(crate) plan: Option<PlanId>,
-    pub(crate) partition: Partition,
+    pub(crate) in_force: InForce,
     pub(crate) apps: Vec<App>,
     pub(crate) caches: Vec<Caches>,
     pub(crate) uncore: Uncore,
@@ -80,6 +79,12 @@ pub(crate) enum Due {
     Start(usize),
     /// The owner of a job asks for something else.
     Wish(usize, Wish),
+}
+
+impl From<Event> for Due {
+    fn from(event: Event) -> Self {
+        Self::Event(event)
+    }
 }
 
 impl Chip {
@@ -119,7 +124,8 @@ impl Chip {
         wishes.sort_by_key(|&(at, job, _)| (at, job));
         wishes.reverse();
         let told = settings.scheduler.map(|scheduling| Self::cpus(scheduling, chip.cpus()));
-        let due = [Some(Event::Machine(chip.llc)), told].into_iter().flatten().map(Due::Event);
+        let due =
+            [Some(Event::Machine(chip.llc.into())), told].into_iter().flatten().map(Due::Event);
         let due = due.collect();
         Ok(Self {
             jobs,
@@ -127,7 +133,7 @@ impl Chip {
             due,
             arrivals,
             wishes,
-            alarm: None,
+            alarm: Alarm::default(),
             stop_at: None,
             stop_after: None,
             stop_at_instructions: None,
@@ -135,8 +141,7 @@ impl Chip {
             failure: None,
             stop: None,
             next_id: 0,
-            plan: None,
-            partition: Partition::default(),
+            in_force: InForce::default(),
             apps: Vec::new(),
             caches: vec![caches; chip.cores as usize],
             uncore: Uncore {
@@ -191,7 +196,7 @@ impl Chip {
     /// The plan in force; `None` before the first.
     #[must_use]
     pub fn plan(&self) -> Option<PlanId> {
-        self.plan
+        self.in_force.plan
     }
 
     /// The seconds that each completed run of a job took.
@@ -247,7 +252,7 @@ impl Chip {
     /// The partition in force; without a cluster before the first.
     #[must_use]
     pub fn partition(&self) -> &Partition {
-        &self.partition
+        &self.in_force.partition
     }
 
     /// Ends the real programs among those that run: nothing more is to happen.
@@ -318,7 +323,7 @@ impl Chip {
         let of_cpu = || self.fill_by_cpu.get((*cpu)?).copied();
         let all = WayMask::full(self.settings.chip.llc.ways);
         let of_class = self.class_of(index).map(|class| class.mask);
-        let mask = of_class.or_else(|| self.partition.mask_of(*id)).or_else(of_cpu);
+        let mask = of_class.or_else(|| self.in_force.partition.mask_of(*id)).or_else(of_cpu);
         let mark = self.class_of(index).map_or(0, |class| class.mark);
         Fill::new(mask.unwrap_or(all)).marked(mark)
     }

@@ -36,7 +36,7 @@ impl Policy for First {
             partition.place_all((1..=*last).map(AppId), rest..=rest);
         }
         let plan = PlanId::default();
-        act(Action::Partition { plan, partition: &partition, reason: "" });
+        act(Action::Partition { plan, partition: (&partition).into(), reason: "".into() });
     }
 }
 
@@ -60,7 +60,11 @@ impl Policy for Grows {
         let mut partition = Partition::default();
         let own = partition.add_cluster(WayMask::span(0, ways));
         partition.place(AppId(0), own);
-        act(Action::Partition { plan: PlanId(ways), partition: &partition, reason: "" });
+        act(Action::Partition {
+            plan: PlanId(ways),
+            partition: (&partition).into(),
+            reason: "".into(),
+        });
     }
 }
 

@@ -50,7 +50,11 @@ fn alone(settings: Settings, program: &Program, ways: u32) -> Account {
         let own = partition.add_cluster(WayMask::span(0, ways));
         partition.place(app, own);
         let (plan, reason) = (PlanId::default(), "so many ways");
-        chip.carry_out(Action::Partition { plan, partition: &partition, reason });
+        chip.carry_out(Action::Partition {
+            plan,
+            partition: (&partition).into(),
+            reason: reason.into(),
+        });
     }
     chip.account(0)
 }

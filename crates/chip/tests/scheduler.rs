@@ -48,7 +48,11 @@ fn thread(app: u32) -> ThreadId {
 }
 
 fn allow(chip: &mut Chip, app: u32, cpus: &[u32]) {
-    chip.carry_out(Action::Allow { thread: thread(app), cpus, reason: "a test" });
+    chip.carry_out(Action::Allow {
+        thread: thread(app),
+        cpus: cpus.into(),
+        reason: "a test".into(),
+    });
 }
 
 /// The share of a CPU that each job had.
@@ -124,9 +128,11 @@ fn in_time_sharing_nobody_starves_and_shares_differ() {
     // A thread that an order is for has that turn, whatever its level.
     let mut ran = Vec::new();
     run(time_sharing(1, false), vec![busy(), busy()], 400 * MS, |_, event, chip| match event {
-        Event::Started { app, .. } if app.0 == 0 => {
-            chip.carry_out(Action::Quantum { thread: thread(0), time: 50 * MS, reason: "a test" })
-        }
+        Event::Started { app, .. } if app.0 == 0 => chip.carry_out(Action::Quantum {
+            thread: thread(0),
+            time: 50 * MS,
+            reason: "a test".into(),
+        }),
         Event::QuantumGiven(slice) => ran.push(slice.ran),
         _ => {}
     });
@@ -158,7 +164,7 @@ fn orders_are_shares_of_time() {
         let span = 600 * MS;
         // Half as much again for one, half for another; each order is for a turn.
         let order = |chip: &mut Chip, app, time| {
-            chip.carry_out(Action::Quantum { thread: thread(app), time, reason: "a test" });
+            chip.carry_out(Action::Quantum { thread: thread(app), time, reason: "a test".into() });
         };
         let chip = run(settings(cpus), vec![busy(); threads], span, |_, event, chip| match event {
             Event::Started { app, .. } if app.0 == 0 => order(chip, 0, 3 * MS),
@@ -194,7 +200,7 @@ fn an_order_is_for_one_turn() {
         Event::Started { app, .. } => chip.carry_out(Action::Quantum {
             thread: ThreadId::first_of(*app),
             time: 3 * MS / 2,
-            reason: "a test",
+            reason: "a test".into(),
         }),
         Event::QuantumGiven(slice) => ran.push(slice.ran),
         _ => {}
@@ -206,7 +212,7 @@ fn an_order_is_for_one_turn() {
         Event::Started { .. } => chip.carry_out(Action::Quantum {
             thread: thread(0),
             time: MS + MS / 50,
-            reason: "a test",
+            reason: "a test".into(),
         }),
         Event::QuantumGiven(slice) => ran.push((slice.ordered, slice.ran)),
         _ => {}
@@ -285,7 +291,11 @@ fn raised_threads_run_before_others() {
         if at >= Time::ZERO.after(20 * MS) && !raised {
             raised = true;
             let threads = [thread(1), thread(3), thread(4)];
-            chip.carry_out(Action::Priority { threads: &threads, raised: true, reason: "a test" });
+            chip.carry_out(Action::Priority {
+                threads: (&threads).into(),
+                raised: true,
+                reason: "a test".into(),
+            });
             at_raise = std::array::from_fn(|job| chip.account(job).cycles());
         }
         last.extend(turns(&event));
@@ -317,7 +327,11 @@ fn the_system_runs_before_all_and_is_not_told_of() {
             assert_ne!(*app, AppId(0));
             // Nor does raising one put it above the system.
             let threads = [ThreadId::first_of(*app)];
-            chip.carry_out(Action::Priority { threads: &threads, raised: true, reason: "a test" });
+            chip.carry_out(Action::Priority {
+                threads: (&threads).into(),
+                raised: true,
+                reason: "a test".into(),
+            });
         }
         Event::QuantumGiven(slice) => {
             assert_ne!(slice.thread, thread(0));
@@ -571,7 +585,11 @@ fn the_system_takes_the_place_of_the_lowest() {
         if app.0 == 1 {
             allow(chip, 1, &[0]);
             let (threads, reason) = ([thread(1)], "a test");
-            chip.carry_out(Action::Priority { threads: &threads, raised: true, reason });
+            chip.carry_out(Action::Priority {
+                threads: (&threads).into(),
+                raised: true,
+                reason: reason.into(),
+            });
         }
     });
     let got = shares(&chip, 3, span);

@@ -180,7 +180,11 @@ fn the_same_requests_come_whatever_is_done_about_them() {
                 partition.place(fairways_core::AppId(0), own);
                 partition.place(app, others);
                 let (plan, reason) = (PlanId::default(), "a test");
-                chip.carry_out(Action::Partition { plan, partition: &partition, reason });
+                chip.carry_out(Action::Partition {
+                    plan,
+                    partition: (&partition).into(),
+                    reason: reason.into(),
+                });
             }
         }
         let instructions = chip.account(0).instructions;

@@ -52,6 +52,11 @@ impl<'a> Drive<'a> {
         self.witness.llc().expect("nothing is asked before the first event")
     }
 
+    /// Whether it can limit memory bandwidth.
+    pub(crate) fn limits(&self) -> bool {
+        self.witness.limits()
+    }
+
     pub(crate) fn cpus(&self) -> Option<u32> {
         self.witness.cpus()
     }
@@ -135,7 +140,7 @@ impl<'a> Drive<'a> {
     pub(crate) fn plan(&mut self, partition: &Partition) -> PlanId {
         let plan = self.next;
         self.next = plan.next();
-        self.act(Action::Partition { plan, partition, reason: "a check" });
+        self.act(Action::Partition { plan, partition: partition.into(), reason: "a check".into() });
         plan
     }
 

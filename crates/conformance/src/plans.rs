@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairways_core::{Event, PartitionError, PlanId, Time};
+use fairways_core::{AppId, Event, PartitionError, PlanId, Time};
 
 use crate::promise::{self, hold};
 
@@ -25,24 +25,39 @@ impl Plans {
         self.asked.push_back(Asked { at, plan, legal });
     }
 
-    /// Takes in what is told next; `None`: no more is. A plan that this does not refuse was
-    /// carried out.
-    pub(crate) fn settle(&mut self, told: Option<&Event>) {
-        let refused = match told {
-            Some(Event::Refused { plan, why }) => Some((*plan, *why)),
-            _ => None,
-        };
-        while let Some(Asked { at, plan, legal }) = self.asked.pop_front() {
-            if let Some((_, why)) = refused.filter(|(refused, _)| *refused == plan) {
-                // A machine may refuse more than the rules do, but no less.
-                let named = legal.is_ok() || legal == Err(why);
-                hold(named, promise::REFUSED, format_args!("{plan:?}: {why:?}, not {legal:?}"));
-                return;
-            }
-            hold(legal.is_ok(), promise::REFUSED, format_args!("{plan:?} ({legal:?}): {told:?}"));
-            self.carried_out.push((at, plan));
+    /// Takes in what is told next, of which the first is the answer to the first plan that was asked for and not
+    /// yet answered; `None`: no more is told. `limits`: whether the machine can limit memory bandwidth.
+    pub(crate) fn settle(&mut self, told: Option<&Event>, running: &[AppId], limits: bool) {
+        if let Some(Event::Applied { actual, .. }) = told {
+            let runs = actual.places().iter().all(|place| running.contains(&place.app));
+            hold(runs, promise::ACTUAL, format_args!("{told:?}: {running:?}"));
+            let is_there = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
+            hold(limits || !is_there, promise::NOT_THERE, format_args!("{told:?}"));
         }
-        hold(refused.is_none(), promise::REFUSED, format_args!("{told:?} answers no plan"));
+        let Some(Asked { at, plan, legal }) = self.asked.pop_front() else {
+            let is_answer = match told {
+                Some(Event::Refused { .. }) => true,
+                // What is in force has become something else.
+                Some(Event::Applied { plan, .. }) => {
+                    self.carried_out.last().is_none_or(|(_, last)| last != plan)
+                }
+                _ => false,
+            };
+            hold(!is_answer, promise::ANSWERED, format_args!("{told:?} answers no plan"));
+            return;
+        };
+        match told {
+            Some(Event::Applied { plan: of, .. }) if *of == plan => {
+                hold(legal.is_ok(), promise::REFUSED, format_args!("{plan:?} ({legal:?})"));
+                self.carried_out.push((at, plan));
+            }
+            Some(Event::Refused { plan: of, why }) if *of == plan => {
+                // A machine may refuse more than the rules do, but no less.
+                let named = legal.is_ok() || legal == Err(*why);
+                hold(named, promise::REFUSED, format_args!("{plan:?}: {why:?}, not {legal:?}"));
+            }
+            _ => hold(false, promise::ANSWERED, format_args!("{plan:?}: {told:?}")),
+        }
     }
 
     /// The plan in force at the end of a window, and whether one was carried out in it. What was

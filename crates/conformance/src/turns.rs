@@ -155,12 +155,25 @@ mod tests {
         let mut silent = Turns::default();
         assert!(gave(&mut silent, 6, slice).contains(promise::TURNS));
         let mut asked = turns();
-        asked.ask(at(0), &Action::Quantum { thread: thread(0), time: 3 * MS, reason: "a test" });
+        asked.ask(
+            at(0),
+            &Action::Quantum { thread: thread(0), time: 3 * MS, reason: "a test".into() },
+        );
         assert_eq!(gave(&mut asked, 6, Slice { ordered: 3 * MS, ..slice }), "");
-        asked.ask(at(8), &Action::Allow { thread: thread(0), cpus: &[0, 9], reason: "a test" });
+        asked.ask(
+            at(8),
+            &Action::Allow {
+                thread: thread(0),
+                cpus: (&[0, 9][..]).into(),
+                reason: "a test".into(),
+            },
+        );
         assert_eq!(gave(&mut asked, 9, slice), "");
         assert!(gave(&mut asked, 11, slice).contains(promise::ALLOWED));
-        asked.ask(at(8), &Action::Allow { thread: thread(0), cpus: &[9], reason: "a test" });
+        asked.ask(
+            at(8),
+            &Action::Allow { thread: thread(0), cpus: (&[9][..]).into(), reason: "a test".into() },
+        );
         assert_eq!(gave(&mut asked, 13, slice), "");
     }
 

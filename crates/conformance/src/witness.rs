@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Latencies, Llc, Machine, Sample, Time};
+use fairways_core::{Action, AppId, Event, Latencies, Levers, Llc, Machine, Sample, Time};
 
 use crate::plans::Plans;
 use crate::promise::{self, hold};
@@ -19,6 +19,8 @@ pub struct Witness<'a> {
     /// How late at this instant the last event belongs.
     rank: u8,
     llc: Option<Llc>,
+    /// Whether it can limit memory bandwidth.
+    limits: bool,
     running: Vec<AppId>,
     ever: BTreeSet<AppId>,
     windows: Windows,
@@ -38,6 +40,7 @@ impl<'a> Witness<'a> {
             now: Time::ZERO,
             rank: 0,
             llc: None,
+            limits: false,
             running: Vec::new(),
             ever: BTreeSet::new(),
             windows: Windows::new(subject.is_noisy()),
@@ -59,6 +62,12 @@ impl<'a> Witness<'a> {
         self.llc
     }
 
+    /// Whether the machine can limit memory bandwidth.
+    #[must_use]
+    pub fn limits(&self) -> bool {
+        self.limits
+    }
+
     /// How many CPUs the machine schedules threads on; `None` if it has told of none.
     #[must_use]
     pub fn cpus(&self) -> Option<u32> {
@@ -74,8 +83,11 @@ impl<'a> Witness<'a> {
     fn place(&mut self, at: Time, event: &Event) {
         hold(at >= self.now, promise::FORWARD, format_args!("{event:?} at {at:?}, {:?}", self.now));
         let rank = match event {
-            // Refusals follow the actions that they answer; turns may end by actions.
-            Event::Refused { .. } | Event::RanTogether(_) | Event::QuantumGiven(_) => {
+            // Answers follow the actions that they answer; turns may end by actions.
+            Event::Applied { .. }
+            | Event::Refused { .. }
+            | Event::RanTogether(_)
+            | Event::QuantumGiven(_) => {
                 self.rank = if at > self.now { 0 } else { self.rank };
                 return;
             }
@@ -101,7 +113,7 @@ impl<'a> Witness<'a> {
     fn take_in(&mut self, at: Time, event: &Event) {
         let is_machine = matches!(event, Event::Machine(_));
         hold(is_machine || self.llc.is_some(), promise::FIRST, format_args!("{event:?}"));
-        self.plans.settle(Some(event));
+        self.plans.settle(Some(event), &self.running, self.limits);
         if let Event::Exited { app }
         | Event::Wished { app, .. }
         | Event::Sampled(Sample { app, .. })
@@ -114,11 +126,13 @@ impl<'a> Witness<'a> {
             hold(at <= alarm, promise::ALARM, format_args!("{event:?} at {at:?} before {alarm:?}"));
         }
         self.now = at;
-        if !matches!(event, Event::Latency(_) | Event::Refused { .. }) {
+        if !matches!(event, Event::Latency(_) | Event::Applied { .. } | Event::Refused { .. }) {
             self.windows.go_on();
         }
         match event {
-            Event::Machine(llc) => self.llc = Some(*llc),
+            Event::Machine(Levers { llc, bandwidth }) => {
+                (self.llc, self.limits) = (Some(*llc), bandwidth.is_some());
+            }
             Event::Started { app, .. } => {
                 hold(self.ever.insert(*app), promise::NO_REUSE, format_args!("{app} once more"));
                 self.running.push(*app);
@@ -138,7 +152,7 @@ impl<'a> Witness<'a> {
             Event::Cpus(cpus) => self.turns.machine(*cpus),
             Event::RanTogether(together) => self.turns.ran(at, together, &self.running),
             Event::QuantumGiven(slice) => self.turns.gave(at, slice, &self.running),
-            Event::Refused { .. } => {}
+            Event::Applied { .. } | Event::Refused { .. } => {}
         }
     }
 }
@@ -148,23 +162,23 @@ impl Machine for Witness<'_> {
         let told = self.machine.next_event();
         match &told {
             Some((at, event)) => self.take_in(*at, event),
-            None => self.plans.settle(None),
+            None => self.plans.settle(None, &self.running, self.limits),
         }
         told
     }
 
     fn carry_out(&mut self, action: Action<'_>) {
-        match action {
-            Action::Partition { plan, partition, .. } => {
+        match &action {
+            &Action::Partition { plan, ref partition, .. } => {
                 if let Some(llc) = &self.llc {
                     let legal = partition.check(llc, self.running.iter().copied());
                     self.plans.ask(self.now, plan, legal);
                 }
             }
-            Action::Watch { app, every } if self.running.contains(&app) => {
+            &Action::Watch { app, every } if self.running.contains(&app) => {
                 self.windows.ask(self.now, app, every);
             }
-            Action::Wake { at } => self.alarm = Some(at.max(self.now)),
+            &Action::Wake { at } => self.alarm = Some(at.max(self.now)),
             Action::WatchTogether { .. } => self.turns.ask(self.now, &action),
             Action::Allow { thread, .. } | Action::Quantum { thread, .. }
                 if self.running.contains(&thread.app) =>

@@ -1,21 +1,23 @@
 //! What a machine tells a policy, and what a policy asks of a machine.
 
+use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::{
-    AppId, Cpus, Every, Latencies, Llc, Objective, Partition, PartitionError, PlanId, Profile, Q32,
-    Sample, Slice, ThreadId, Time, Together,
+    AppId, Cpus, Every, Latencies, Levers, Objective, Partition, PartitionError, PlanId, Profile,
+    Q32, Sample, Slice, ThreadId, Time, Together,
 };
 
 /// What happened on a machine.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Event {
-    /// What the cache is like: first of all, and again whenever it changes, or the machine that failed to carry
+    /// What can be given out: first of all, and again whenever it changes, or the machine that failed to carry
     /// a plan out can be asked again.
-    Machine(Llc),
+    Machine(Levers),
     /// How threads are scheduled, from a machine that lets policies have a say in it: right after the first
     /// [`Event::Machine`], and again whenever it changes. Of other machines, threads are not told.
     Cpus(Cpus),
@@ -51,6 +53,16 @@ pub enum Event {
     QuantumGiven(Slice),
     /// The time came that the policy asked to be woken at ([`Action::Wake`]).
     Woke,
+    /// A plan is in force, and this is what it has come to: told of every plan that is not refused, before
+    /// anything else, and again whenever that becomes something else.
+    Applied {
+        /// The plan.
+        plan: PlanId,
+        /// What programs really may have: masks as the platform rounded them, clusters as they were made one
+        /// where there are too few classes, and a program that could not be moved where it still is. Who has
+        /// no place in it may have anything.
+        actual: Partition,
+    },
     /// The machine can't carry a plan out; the one before it still holds.
     Refused {
         /// The plan.
@@ -60,10 +72,32 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// What it is, in the word of the journal.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Machine(_) => "machine",
+            Self::Cpus(_) => "cpus",
+            Self::Started { .. } => "started",
+            Self::Wished { .. } => "wished",
+            Self::Exited { .. } => "exited",
+            Self::Sampled(_) => "sampled",
+            Self::Latency(_) => "latency",
+            Self::RanTogether(_) => "ran_together",
+            Self::QuantumGiven(_) => "quantum_given",
+            Self::Woke => "woke",
+            Self::Applied { .. } => "applied",
+            Self::Refused { .. } => "refused",
+        }
+    }
+}
+
 /// What the owner of a program asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wish {
     /// Ways that the program is to have at least (dCat's baseline).
     pub baseline_ways: Option<u32>,
@@ -77,17 +111,23 @@ pub struct Wish {
 }
 
 /// What a policy asks of a machine.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+///
+/// One form for all: a policy borrows what it has at hand, so that saying it allocates nothing, and who reads a
+/// journal owns what he has read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Action<'a> {
-    /// Let each cluster's programs fill its ways, and no others.
+    /// Let each cluster's programs fill its ways, and no others. What it comes to is told at once
+    /// ([`Event::Applied`], [`Event::Refused`]).
     Partition {
         /// The plan's number.
         plan: PlanId,
         /// The clusters and their masks.
-        partition: &'a Partition,
+        partition: Cow<'a, Partition>,
         /// Why the policy decided so, in a line for people.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
     /// From now on, tell what the program does in windows of this length, one after the other
     /// ([`Event::Sampled`]), and how soon it answered if it is a service ([`Event::Latency`]); a window that is
@@ -110,6 +150,7 @@ pub enum Action<'a> {
     WatchTogether {
         /// Shorter ones are not told.
         #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+        #[cfg_attr(feature = "schema", schemars(with = "u64"))]
         shortest: Duration,
     },
     /// Let a thread run on these CPUs only, until told otherwise; one that runs on another leaves it.
@@ -118,18 +159,18 @@ pub enum Action<'a> {
         thread: ThreadId,
         /// The CPUs, in order; those that there are not are passed over, and if that leaves none, the thread
         /// may run on every one.
-        cpus: &'a [u32],
+        cpus: Cow<'a, [u32]>,
         /// Why the policy decided so, in a line for people.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
     /// Let these threads run before all that are not raised, or no longer.
     Priority {
         /// The threads.
-        threads: &'a [ThreadId],
+        threads: Cow<'a, [ThreadId]>,
         /// Whether they are raised; none is when it starts.
         raised: bool,
         /// Why the policy decided so, in a line for people.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
     /// Let a thread's next turn on a CPU be so long; the turns after it are as usual again. A thread that is
     /// on a CPU finishes its turn first. A later order replaces one that was not yet given.
@@ -138,9 +179,10 @@ pub enum Action<'a> {
         thread: ThreadId,
         /// How long, more than nothing.
         #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+        #[cfg_attr(feature = "schema", schemars(with = "u64"))]
         time: Duration,
         /// Why the policy decided so, in a line for people.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
     /// A number that the policy found out of a thread, or of a program by its first, for people and journals; a
     /// machine does nothing about it. It stands before the plan that it decided, and is not told again until it is
@@ -151,7 +193,7 @@ pub enum Action<'a> {
         /// Which number, in the paper's word, and its unit behind a comma; `slowdown` always is the completion time
         /// to expect with the ways that it is given, over that with all or with those at which it is fastest,
         /// whichever the policy divides by.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// The number that the policy goes by.
         value: Q32,
         /// As it came out, before it was held to what it can be, in units of 2^-32.
@@ -163,8 +205,26 @@ pub enum Action<'a> {
         /// The program.
         app: AppId,
         /// The class, in the policy's word.
-        class: &'static str,
+        class: Cow<'static, str>,
         /// Why, in a line for people.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
+}
+
+impl Action<'_> {
+    /// What it is, in the word of the journal.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Partition { .. } => "partition",
+            Self::Watch { .. } => "watch",
+            Self::Wake { .. } => "wake",
+            Self::WatchTogether { .. } => "watch_together",
+            Self::Allow { .. } => "allow",
+            Self::Priority { .. } => "priority",
+            Self::Quantum { .. } => "quantum",
+            Self::Estimated { .. } => "estimated",
+            Self::Classified { .. } => "classified",
+        }
+    }
 }

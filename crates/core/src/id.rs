@@ -5,6 +5,7 @@ use core::fmt;
 /// A program (a process, a container, a resctrl group). Never a PID, and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AppId(pub u32);
 
 impl fmt::Display for AppId {
@@ -16,6 +17,7 @@ impl fmt::Display for AppId {
 /// One plan of a policy; plans are numbered from 0 in the order in which they were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanId(pub u32);
 
 impl PlanId {

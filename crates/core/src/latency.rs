@@ -10,9 +10,11 @@ use crate::{AppId, Q32};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Objective {
     /// The service-level objective, Locpart's L_SLO; more than nothing.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub slo: Duration,
     /// Which percentile of the latencies the tail is, above 0 and up to 100.
     pub percentile: Q32,
@@ -38,11 +40,13 @@ impl fmt::Display for Objective {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latencies {
     /// The service.
     pub app: AppId,
     /// How long the window was, as measured.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub window: Duration,
     /// A histogram of them, from the shortest to the longest; empty if none was answered.
     pub answered: Vec<Answered>,
@@ -52,9 +56,11 @@ pub struct Latencies {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answered {
     /// How long, as exactly as it was recorded: no less than it was.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub latency: Duration,
     /// How many, at least 1.
     pub requests: u64,

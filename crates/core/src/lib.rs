@@ -11,12 +11,14 @@
 
 extern crate alloc;
 
+mod bandwidth;
 mod counter;
 mod curve;
 mod decimal;
 mod event;
 mod id;
 mod latency;
+mod levers;
 mod llc;
 mod mask;
 mod partition;
@@ -25,19 +27,23 @@ mod profile;
 mod run;
 mod sample;
 mod schedule;
+#[cfg(feature = "schema")]
+mod schema;
 #[cfg(feature = "serde")]
 mod text;
 mod time;
 
+pub use bandwidth::Bandwidth;
 pub use counter::{Counter, Counters};
 pub use curve::{Curve, CurveError, Q32};
 pub use decimal::NotANumber;
 pub use event::{Action, Event, Wish};
 pub use id::{AppId, PlanId};
 pub use latency::{Answered, Latencies, Objective};
+pub use levers::{BandwidthLever, Levers};
 pub use llc::{Llc, MAX_WAYS, Ways};
 pub use mask::{MaskError, WayMask};
-pub use partition::{Partition, PartitionError, Place};
+pub use partition::{Partition, PartitionError, Place, Resources};
 pub use plain::is_plain;
 pub use profile::Profile;
 pub use run::{Machine, Policy, run};

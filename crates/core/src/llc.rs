@@ -34,6 +34,7 @@ impl fmt::Display for Ways {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Llc {
     /// Ways of the cache: the bits of `cbm_mask`.
     pub ways: Ways,

@@ -1,11 +1,12 @@
 //! Who may fill which ways.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::{AppId, Llc, MaskError, WayMask};
+use crate::{AppId, Bandwidth, Llc, MaskError, WayMask};
 
 /// One program's cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,27 +17,42 @@ pub struct Place {
     pub cluster: u32,
 }
 
-/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2).
+/// What the members of a cluster may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// The ways that they may fill.
+    pub mask: WayMask,
+    /// How much of the domain's memory bandwidth they may use together; `None`: it is not limited. A machine
+    /// without that lever answers `None`, whatever was planned.
+    pub bandwidth: Option<Bandwidth>,
+}
+
+/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2), and what else they may have.
 ///
 /// A program is in one cluster. The masks of two clusters may overlap: Dunn's do. The default is
 /// a partition of nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
-    masks: Vec<WayMask>,
+    clusters: Vec<Resources>,
     places: Vec<Place>,
 }
 
 impl Partition {
     /// Forgets every cluster and keeps the memory, so that the next plan allocates none.
     pub fn clear(&mut self) {
-        self.masks.clear();
+        self.clusters.clear();
         self.places.clear();
     }
 
     /// Adds a cluster without members that may fill `mask`; returns its index.
     pub fn add_cluster(&mut self, mask: WayMask) -> u32 {
-        let index = self.masks.len();
-        self.masks.push(mask);
+        self.add(Resources { mask, bandwidth: None })
+    }
+
+    /// Adds a cluster without members that may have these; returns its index.
+    pub fn add(&mut self, resources: Resources) -> u32 {
+        let index = self.clusters.len();
+        self.clusters.push(resources);
         u32::try_from(index).unwrap_or(u32::MAX)
     }
 
@@ -60,10 +76,21 @@ impl Partition {
         }));
     }
 
-    /// The masks, by cluster.
+    /// What each cluster may have.
     #[must_use]
-    pub fn masks(&self) -> &[WayMask] {
-        &self.masks
+    pub fn clusters(&self) -> &[Resources] {
+        &self.clusters
+    }
+
+    /// The masks, by cluster.
+    pub fn masks(&self) -> impl ExactSizeIterator<Item = WayMask> + Clone + '_ {
+        self.clusters.iter().map(|cluster| cluster.mask)
+    }
+
+    /// The mask of a cluster; `None` if there is no such cluster.
+    #[must_use]
+    pub fn mask(&self, cluster: u32) -> Option<WayMask> {
+        self.clusters.get(cluster as usize).map(|cluster| cluster.mask)
     }
 
     /// Every program's cluster, in the order in which they were placed.
@@ -77,11 +104,32 @@ impl Partition {
         self.places.iter().filter(move |place| place.cluster == cluster).map(|place| place.app)
     }
 
+    /// What `app` may have; `None` if it has no place.
+    #[must_use]
+    pub fn resources_of(&self, app: AppId) -> Option<Resources> {
+        let place = self.places.iter().find(|place| place.app == app)?;
+        self.clusters.get(place.cluster as usize).copied()
+    }
+
     /// The ways that `app` may fill; `None` if it has no place.
     #[must_use]
     pub fn mask_of(&self, app: AppId) -> Option<WayMask> {
-        let place = self.places.iter().find(|place| place.app == app)?;
-        self.masks.get(place.cluster as usize).copied()
+        self.resources_of(app).map(|of| of.mask)
+    }
+
+    /// Whether every program of either may have the same under both, however their clusters are numbered.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        let same = |place: &Place| self.resources_of(place.app) == other.resources_of(place.app);
+        self.places.iter().all(same) && other.places.iter().all(same)
+    }
+
+    /// The same without limits of memory bandwidth: what a machine that has no such lever makes of it.
+    #[must_use]
+    pub fn without_bandwidth(&self) -> Self {
+        let mut partition = self.clone();
+        partition.clusters.iter_mut().for_each(|cluster| cluster.bandwidth = None);
+        partition
     }
 
     /// Whether a machine with this cache, on which exactly `running` run, can carry the partition
@@ -94,11 +142,11 @@ impl Partition {
         llc: &Llc,
         running: impl IntoIterator<Item = AppId>,
     ) -> Result<(), PartitionError> {
-        let clusters = u32::try_from(self.masks.len()).unwrap_or(u32::MAX);
+        let clusters = u32::try_from(self.clusters.len()).unwrap_or(u32::MAX);
         if clusters > llc.clos {
             return Err(PartitionError::TooManyClusters { clusters, clos: llc.clos });
         }
-        for (cluster, mask) in (0..).zip(&self.masks) {
+        for (cluster, mask) in (0..).zip(self.masks()) {
             mask.check(llc).map_err(|why| PartitionError::Mask { cluster, why })?;
             if self.members(cluster).next().is_none() {
                 return Err(PartitionError::NoMember { cluster });
@@ -122,10 +170,23 @@ impl Partition {
     }
 }
 
+impl<'a> From<&'a Partition> for Cow<'a, Partition> {
+    fn from(partition: &'a Partition) -> Self {
+        Self::Borrowed(partition)
+    }
+}
+
+impl From<Partition> for Cow<'_, Partition> {
+    fn from(partition: Partition) -> Self {
+        Self::Owned(partition)
+    }
+}
+
 /// Why a partition can't be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PartitionError {
     /// More clusters than the machine has classes of service.
     TooManyClusters {

@@ -10,6 +10,7 @@ use crate::{AppId, Counters};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadId {
     /// The program.
     pub app: AppId,
@@ -39,11 +40,13 @@ impl fmt::Display for ThreadId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpus {
     /// How many CPUs there are, numbered from 0; at least 1. Each hardware thread is one.
     pub count: u32,
     /// How long a thread stays on a CPU when another waits for it and nobody ordered otherwise.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub quantum: Duration,
 }
 
@@ -52,6 +55,7 @@ pub struct Cpus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Together {
     /// All that ran, by their ids, and what each did; at least one.
     pub threads: Vec<Ran>,
@@ -59,6 +63,7 @@ pub struct Together {
     pub group: Counters,
     /// How long it was.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub window: Duration,
 }
 
@@ -66,6 +71,7 @@ pub struct Together {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ran {
     /// The thread.
     pub thread: ThreadId,
@@ -77,6 +83,7 @@ pub struct Ran {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slice {
     /// The thread.
     pub thread: ThreadId,
@@ -85,8 +92,10 @@ pub struct Slice {
     /// How long it was to be: as ordered ([`Action::Quantum`](crate::Action::Quantum)), or the machine's
     /// quantum.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub ordered: Duration,
     /// How long it was, as measured.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub ran: Duration,
 }

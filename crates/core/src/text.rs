@@ -8,7 +8,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{AppId, Curve, NotANumber, Partition, Q32, WayMask, Ways};
+use crate::{AppId, Bandwidth, Curve, NotANumber, Partition, Q32, Resources, WayMask, Ways};
 
 /// Spans of time as whole nanoseconds, for `#[serde(with)]`.
 pub mod nanos {
@@ -104,20 +104,53 @@ impl<'de> Deserialize<'de> for Curve {
     }
 }
 
-/// A cluster, as a journal has it.
-#[derive(Serialize)]
-struct Cluster {
+impl Serialize for Bandwidth {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u16(self.get())
+    }
+}
+
+impl<'de> Deserialize<'de> for Bandwidth {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let share = u16::deserialize(deserializer)?;
+        let wrong = || D::Error::invalid_value(Unexpected::Unsigned(share.into()), &"1 to 1024");
+        Self::new(share).ok_or_else(wrong)
+    }
+}
+
+/// A cluster of a partition, as a journal has it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cluster"))]
+pub(crate) struct Cluster {
+    /// The ways that its programs may fill.
     mask: WayMask,
+    /// How much of the memory bandwidth they may use, in 1/1024 of the peak; missing: it is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bandwidth: Option<Bandwidth>,
+    /// Its programs.
     apps: Vec<AppId>,
 }
 
 impl Serialize for Partition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut clusters = serializer.serialize_seq(Some(self.masks().len()))?;
-        for (cluster, &mask) in (0..).zip(self.masks()) {
-            clusters.serialize_element(&Cluster { mask, apps: self.members(cluster).collect() })?;
+        let mut clusters = serializer.serialize_seq(Some(self.clusters().len()))?;
+        for (cluster, &Resources { mask, bandwidth }) in (0..).zip(self.clusters()) {
+            let apps = self.members(cluster).collect();
+            clusters.serialize_element(&Cluster { mask, bandwidth, apps })?;
         }
         clusters.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Partition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut partition = Self::default();
+        for Cluster { mask, bandwidth, apps } in Vec::<Cluster>::deserialize(deserializer)? {
+            let cluster = partition.add(Resources { mask, bandwidth });
+            apps.into_iter().for_each(|app| partition.place(app, cluster));
+        }
+        Ok(partition)
     }
 }
 

@@ -7,6 +7,7 @@ use core::time::Duration;
 /// An instant on a machine's own clock: nanoseconds since the machine began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Time(u64);
 
 impl Time {

@@ -1,15 +1,16 @@
-//! Every event reads as it was written.
+//! Every event and every action reads as it was written.
 
 #![cfg(feature = "serde")]
 #![allow(clippy::unwrap_used)]
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Answered, AppId, Counters, Cpus, Curve, Event, Every, Latencies, Llc, MaskError, Objective,
-    PartitionError, PlanId, Profile, Q32, Ran, Sample, Slice, ThreadId, Time, Together, WayMask,
-    Ways, Wish,
+    Action, Answered, AppId, Bandwidth, BandwidthLever, Counters, Cpus, Curve, Event, Every,
+    Latencies, Levers, Llc, MaskError, Objective, Partition, PartitionError, PlanId, Profile, Q32,
+    Ran, Resources, Sample, Slice, ThreadId, Time, Together, WayMask, Ways, Wish,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -112,17 +113,89 @@ fn latencies() -> impl Strategy<Value = Latencies> {
         .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
 }
 
+fn share() -> impl Strategy<Value = Bandwidth> {
+    (1u16..=1024).prop_map(|share| Bandwidth::new(share).unwrap())
+}
+
+/// Programs stand in it cluster by cluster, as they are read.
+fn partition() -> impl Strategy<Value = Partition> {
+    let cluster = (any::<u32>(), of(share()), prop::collection::vec(any::<u32>(), 0..4));
+    prop::collection::vec(cluster, 0..4).prop_map(|clusters| {
+        let mut partition = Partition::default();
+        for (mask, bandwidth, apps) in clusters {
+            let mask = WayMask::from_bits(mask);
+            let cluster = partition.add(Resources { mask, bandwidth });
+            apps.into_iter().for_each(|app| partition.place(AppId(app), cluster));
+        }
+        partition
+    })
+}
+
+fn text() -> impl Strategy<Value = Cow<'static, str>> {
+    ".{0,20}".prop_map(Cow::Owned)
+}
+
+fn action() -> impl Strategy<Value = Action<'static>> {
+    let every =
+        prop_oneof![any::<u64>().prop_map(Every::Instructions), spans().prop_map(Every::Time),];
+    let app = || any::<u32>().prop_map(AppId);
+    let plan = (any::<u32>(), partition(), text()).prop_map(|(plan, partition, reason)| {
+        Action::Partition { plan: PlanId(plan), partition: partition.into(), reason }
+    });
+    let allow = (thread(), prop::collection::vec(any::<u32>(), 0..4), text())
+        .prop_map(|(thread, cpus, reason)| Action::Allow { thread, cpus: cpus.into(), reason });
+    let threads = prop::collection::vec(thread(), 0..4);
+    let priority = (threads, any::<bool>(), text()).prop_map(|(threads, raised, reason)| {
+        Action::Priority { threads: threads.into(), raised, reason }
+    });
+    let estimated =
+        (thread(), text(), any::<u64>(), any::<i64>()).prop_map(|(thread, what, value, raw)| {
+            Action::Estimated { thread, what, value: Q32::from_raw(value), raw }
+        });
+    prop_oneof![
+        plan,
+        (app(), every).prop_map(|(app, every)| Action::Watch { app, every }),
+        any::<u64>().prop_map(|at| Action::Wake { at: Time::from_nanos(at) }),
+        spans().prop_map(|shortest| Action::WatchTogether { shortest }),
+        allow,
+        priority,
+        (thread(), spans(), text()).prop_map(|(thread, time, reason)| Action::Quantum {
+            thread,
+            time,
+            reason
+        }),
+        estimated,
+        (app(), text(), text()).prop_map(|(app, class, reason)| Action::Classified {
+            app,
+            class,
+            reason
+        }),
+    ]
+}
+
+/// The name under which a value stands.
+fn name(text: &str) -> String {
+    let value: serde_json::Value = serde_json::from_str(text).unwrap();
+    let of_object = value.as_object().and_then(|of| of.keys().next().cloned());
+    of_object.or_else(|| value.as_str().map(str::to_owned)).unwrap()
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let app = any::<u32>().prop_map(AppId);
-    let llc =
-        (ways(), any::<(u32, bool, u32)>()).prop_map(|(ways, (min_bits, contiguous, clos))| {
-            Event::Machine(Llc { ways, min_bits, contiguous, clos })
-        });
+    let llc = (ways(), any::<(u32, bool, u32)>())
+        .prop_map(|(ways, (min_bits, contiguous, clos))| Llc { ways, min_bits, contiguous, clos });
+    let lever = (share(), share(), any::<u32>()).prop_map(|(step, least, clos)| BandwidthLever {
+        step,
+        least,
+        clos,
+    });
+    let machine =
+        (llc, of(lever)).prop_map(|(llc, bandwidth)| Event::Machine(Levers { llc, bandwidth }));
     let started = (app.clone(), wish(), of(profile()))
         .prop_map(|(app, wish, profile)| Event::Started { app, wish, profile });
     let wished = (app.clone(), wish()).prop_map(|(app, wish)| Event::Wished { app, wish });
     prop_oneof![
-        llc,
+        machine,
         started,
         wished,
         app.prop_map(|app| Event::Exited { app }),
@@ -130,6 +203,8 @@ fn event() -> impl Strategy<Value = Event> {
         latencies().prop_map(Event::Latency),
         scheduled(),
         Just(Event::Woke),
+        (any::<u32>(), partition())
+            .prop_map(|(plan, actual)| Event::Applied { plan: PlanId(plan), actual }),
         (any::<u32>(), refusal())
             .prop_map(|(plan, why)| Event::Refused { plan: PlanId(plan), why }),
     ]
@@ -142,6 +217,15 @@ proptest! {
         let read: Event = serde_json::from_str(&text).unwrap();
         // Events have no equality of their own; what they show leaves nothing out.
         prop_assert_eq!(format!("{read:?}"), format!("{event:?}"));
+        prop_assert_eq!(name(&text), event.kind());
+    }
+
+    #[test]
+    fn an_action_reads_as_it_was_written(action in action()) {
+        let text = serde_json::to_string(&action).unwrap();
+        let read: Action<'static> = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(&read, &action);
+        prop_assert_eq!(name(&text), action.kind());
     }
 
     #[test]

@@ -80,7 +80,11 @@ fn alone() -> (Vec<Reached>, Vec<(u64, Sample)>) {
                     let cluster = partition.add_cluster(WayMask::from_bits(mask));
                     partition.place(app, cluster);
                 }
-                let action = Action::Partition { plan, partition: &partition, reason: "script" };
+                let action = Action::Partition {
+                    plan,
+                    partition: (&partition).into(),
+                    reason: "script".into(),
+                };
                 chip.carry_out(action);
                 plan = plan.next();
                 chip.carry_out(Action::Wake { at: Time::from_nanos(next) });

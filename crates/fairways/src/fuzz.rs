@@ -46,7 +46,7 @@ pub fn configuration(bytes: &[u8]) {
 pub fn journal(bytes: &[u8]) {
     let file = file_of(bytes);
     let told = Followed::open(file.path()).and_then(|mut journal| {
-        while journal.step()? {}
+        while journal.step()?.is_some() {}
         Ok(())
     });
     if let Err(why) = told {

@@ -14,7 +14,7 @@ pub(crate) fn letter(cluster: usize) -> char {
 /// The ways as a bar, the highest first: each way the letter of its cluster.
 pub(crate) fn bar(partition: &Partition, ways: Ways) -> String {
     let way = |way| {
-        let masks = partition.masks().iter().enumerate();
+        let masks = partition.masks().enumerate();
         let mut fillers = masks.filter(|(_, mask)| mask.contains(way));
         match (fillers.next(), fillers.next()) {
             (None, _) => NOBODY,
@@ -34,7 +34,7 @@ pub(crate) fn members(partition: &Partition) -> String {
         let apps: Vec<String> = apps.iter().map(u32::to_string).collect();
         format!("{} {}", letter(cluster), apps.join(" "))
     };
-    (0..partition.masks().len()).map(cluster).collect::<Vec<_>>().join("  ")
+    (0..partition.clusters().len()).map(cluster).collect::<Vec<_>>().join("  ")
 }
 
 #[cfg(test)]

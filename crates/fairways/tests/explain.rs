@@ -47,11 +47,11 @@ fn what_is_no_journal_is_said_in_a_line() {
         r#"{"at":0,"action":{"partition":{"plan":0,"partition":[{"mask":"0xf"}],"reason":"x"}}}"#;
     let event = r#"{"at":0,"event":"woke"}"#;
     for (lines, said) in [
-        (vec![action], ":2: expected an event"),
-        (vec![event, action], ":3: expected an action: missing field `apps`"),
+        (vec![r#"{"at":0,"action":{"wake":{"at":0}}}"#], ":2: expected an event"),
+        (vec![event, action], ": expected a line of a journal: missing field `apps`"),
         (
             vec![event, r#"{"at":0,"action":{"dance":{}}}"#],
-            ":3: expected an action: unknown variant `dance`",
+            ": expected a line of a journal: unknown variant `dance`",
         ),
         (vec![event, r#"{"at":0}"#], ":3: expected an event or an action"),
     ] {

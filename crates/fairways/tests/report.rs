@@ -243,8 +243,8 @@ fn a_journal_that_is_cut_short_is_shown_and_says_so() {
     fs::write(&path, broken).unwrap();
     assert!(refused(&path).contains(":2:"), "the line is told");
     let other = fs::read_to_string(format!("{DATA}/run.journal")).unwrap();
-    fs::write(&path, other.replacen("\"schema\":1", "\"schema\":7", 1)).unwrap();
-    assert!(refused(&path).contains("schema 1 is known here, found 7"));
+    fs::write(&path, other.replacen("\"schema\":2", "\"schema\":7", 1)).unwrap();
+    assert!(refused(&path).contains("schema 2 is known here, found 7"));
 }
 
 /// A journal in parts is the same as one in a piece.

@@ -111,7 +111,7 @@ fn parts_follow_each_other_and_each_names_the_run() {
     };
     for number in 0..2 {
         let header = header(&part(&path, number));
-        assert_eq!((&header["schema"], &header["part"]), (&1.into(), &number.into()));
+        assert_eq!((&header["schema"], &header["part"]), (&2.into(), &number.into()));
         assert_eq!(header["policy"], "lfoc");
         assert_eq!(header["parameters"]["decision_period"], 250_000_000);
         assert_eq!(header["machine"]["kind"], "model");
@@ -215,12 +215,19 @@ fn what_is_no_journal_is_told_with_its_line() {
     for (text, said) in [
         (String::new(), "j:1: expected the header"),
         ("{}\n".into(), "it has no schema"),
-        (header(2, "lfoc"), "schema 1 is known here, found 2"),
-        (header(1, "best"), "expected one of stock"),
-        (header(1, "lfoc") + "nonsense\n", "j:2"),
-        (header(1, "lfoc") + "{\"at\":0}\n", "j:2: expected an event or an action"),
-        (header(1, "lfoc") + "{\"at\":0,\"event\":{\"machine\":{\"ways\":33}}}\n", "1 to 32 ways"),
-        (header(1, "lfoc") + &"x".repeat(2 << 20) + "\n", "expected a line of at most"),
+        (
+            header(1, "lfoc"),
+            "schema 2 is known here, found 1: a fairways that was built before 2026-11-25 reads it",
+        ),
+        (header(3, "lfoc"), "found 3: a later fairways reads it"),
+        (header(2, "best"), "expected one of stock"),
+        (header(2, "lfoc") + "nonsense\n", "j:2"),
+        (header(2, "lfoc") + "{\"at\":0}\n", "j:2: expected an event or an action"),
+        (
+            header(2, "lfoc") + "{\"at\":0,\"event\":{\"machine\":{\"llc\":{\"ways\":33}}}}\n",
+            "1 to 32 ways",
+        ),
+        (header(2, "lfoc") + &"x".repeat(2 << 20) + "\n", "expected a line of at most"),
     ] {
         std::fs::write(&path, &text).unwrap();
         let told = refused(replay(&path));

@@ -66,7 +66,7 @@ fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, T
             }
         });
     };
-    tell(Time::ZERO, &Event::Machine(llc), &mut ways);
+    tell(Time::ZERO, &Event::Machine(llc.into()), &mut ways);
     for app in (0..WORKLOADS).map(AppId) {
         let wish = Wish { baseline_ways: Some(1), ..Wish::default() };
         tell(Time::ZERO, &Event::Started { app, wish, profile: None }, &mut ways);

@@ -191,7 +191,7 @@ struct Subject<P> {
 impl<P: Policy> Subject<P> {
     fn new(llc: Llc, policy: P) -> Self {
         let mut subject = Self { policy, next: 0, running: Vec::new() };
-        subject.handle(&Event::Machine(llc));
+        subject.handle(&Event::Machine(llc.into()));
         subject
     }
 

@@ -76,7 +76,7 @@ fn ready(
     let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
     let objective = Objective { slo: Duration::from_millis(2), percentile: Q32::from_int(99) };
     let mut ignore = |_: Action<'_>| ();
-    policy.handle(Time::ZERO, &Event::Machine(llc), &mut ignore);
+    policy.handle(Time::ZERO, &Event::Machine(llc.into()), &mut ignore);
     for app in 0..services + batch {
         let wish = Wish { objective: (app < services).then_some(objective), ..Wish::default() };
         let started = Event::Started { app: AppId(app), wish, profile: None };

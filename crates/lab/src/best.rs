@@ -71,7 +71,7 @@ pub fn composition(
             }
             let class = CLASSES.iter().position(|class| *class == classes[program]);
             let moves = &mut found.moves[class.expect("one of three")];
-            for &other in best.masks().iter().filter(|mask| **mask != own) {
+            for other in best.masks().filter(|mask| *mask != own) {
                 masks[index] = other;
                 // Where memory can't serve them there, nobody would move it.
                 let Ok(slowdowns) = scorer.score(&masks) else { continue };

@@ -60,14 +60,18 @@ impl Policy for BestStatic {
         }
         let Some(apps) = self.apps.iter().copied().collect::<Option<Vec<AppId>>>() else { return };
         let mut partition = Partition::default();
-        for &mask in self.best.masks() {
+        for mask in self.best.masks() {
             partition.add_cluster(mask);
         }
         for place in self.best.places() {
             partition.place(apps[place.app.0 as usize], place.cluster);
         }
         let reason = "the least unfairness there is";
-        act(Action::Partition { plan: self.plan, partition: &partition, reason });
+        act(Action::Partition {
+            plan: self.plan,
+            partition: (&partition).into(),
+            reason: reason.into(),
+        });
         self.plan = self.plan.next();
     }
 }

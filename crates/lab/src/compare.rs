@@ -27,7 +27,7 @@ pub struct Outcome {
     /// What it decided on; app `i` is the mix's program `i`.
     pub partition: Partition,
     /// Why, in its own words.
-    pub reason: &'static str,
+    pub reason: String,
     /// The slowdown of each program of the mix, in order.
     pub slowdowns: Vec<f64>,
     /// What they sum up to.
@@ -116,7 +116,8 @@ pub fn compare(
         let masks: Vec<_> = apps.map(mask).collect();
         let slowdowns = score(policy, &masks)?;
         let metrics = Metrics::of(&slowdowns);
-        outcomes.push(Outcome { policy, partition: partition.clone(), reason, slowdowns, metrics });
+        let (partition, reason) = (partition.clone(), reason.to_owned());
+        outcomes.push(Outcome { policy, partition, reason, slowdowns, metrics });
     }
     Ok(Comparison { stock, outcomes })
 }

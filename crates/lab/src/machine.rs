@@ -1,11 +1,12 @@
 //! A machine on which programs start together and then run, unless more is made to happen.
 
-use std::collections::VecDeque;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use fairways_core::{
-    Action, AppId, Event, Llc, Machine, Partition, PartitionError, Profile, Time, Wish,
+    Action, AppId, Event, Levers, Llc, Machine, Partition, PartitionError, Profile, Time, Wish,
 };
+use fairways_machine_kit::{Due, InForce};
 
 /// Programs with known profiles that start one after the other at one instant, and run on.
 ///
@@ -14,9 +15,9 @@ use fairways_core::{
 #[derive(Clone, Debug)]
 pub struct StaticMachine {
     llc: Llc,
-    events: VecDeque<Event>,
+    events: Due<Event>,
     running: Vec<AppId>,
-    partition: Option<(Partition, &'static str)>,
+    partition: Option<(Partition, Cow<'static, str>)>,
     refused: Option<PartitionError>,
 }
 
@@ -29,20 +30,20 @@ impl StaticMachine {
             wish,
             profile,
         });
-        let events = std::iter::once(Event::Machine(llc)).chain(started).collect();
+        let events = std::iter::once(Event::Machine(llc.into())).chain(started).collect();
         Self { llc, events, running: Vec::new(), partition: None, refused: None }
     }
 
     /// Lets something else happen after all that is still to happen.
     pub fn then(&mut self, event: Event) {
-        self.events.push_back(event);
+        self.events.push(event);
     }
 
     /// The partition in force and the reason that the policy gave for it; `None` if no plan has
     /// been carried out.
     #[must_use]
-    pub fn partition(&self) -> Option<(&Partition, &'static str)> {
-        self.partition.as_ref().map(|(partition, reason)| (partition, *reason))
+    pub fn partition(&self) -> Option<(&Partition, &str)> {
+        self.partition.as_ref().map(|(partition, reason)| (partition, &**reason))
     }
 
     /// Why the last plan was refused, if it was.
@@ -54,9 +55,9 @@ impl StaticMachine {
 
 impl Machine for StaticMachine {
     fn next_event(&mut self) -> Option<(Time, Event)> {
-        let event = self.events.pop_front()?;
+        let event = self.events.pop()?;
         match &event {
-            Event::Machine(llc) => self.llc = *llc,
+            Event::Machine(Levers { llc, .. }) => self.llc = *llc,
             Event::Started { app, .. } => self.running.push(*app),
             Event::Exited { app } => self.running.retain(|running| running != app),
             Event::Cpus(_)
@@ -66,6 +67,7 @@ impl Machine for StaticMachine {
             | Event::RanTogether(_)
             | Event::QuantumGiven(_)
             | Event::Woke
+            | Event::Applied { .. }
             | Event::Refused { .. } => {}
         }
         Some((Time::ZERO, event))
@@ -74,20 +76,14 @@ impl Machine for StaticMachine {
     fn carry_out(&mut self, action: Action<'_>) {
         // Nothing runs here, so no window ends, and no time passes.
         let Action::Partition { plan, partition, reason } = action else { return };
-        match partition.check(&self.llc, self.running.iter().copied()) {
-            Ok(()) => {
-                self.partition = Some((partition.clone(), reason));
-                self.refused = None;
-            }
-            Err(why) => {
-                self.refused = Some(why);
-                // What became of a plan is known before anything else happens, save what became of
-                // those before it.
-                let is_refusal = |event: &&Event| matches!(event, Event::Refused { .. });
-                let place = self.events.iter().take_while(is_refusal).count();
-                self.events.insert(place, Event::Refused { plan, why });
-            }
+        let legal = partition.check(&self.llc, self.running.iter().copied());
+        let mut in_force = InForce::default();
+        let (answer, is_in_force) = in_force.carry_out(plan, &partition, legal);
+        if is_in_force {
+            self.partition = Some((in_force.partition, reason));
         }
+        self.refused = legal.err();
+        self.events.answer(answer);
     }
 }
 
@@ -111,7 +107,7 @@ mod tests {
 
         fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
             match event {
-                Event::Machine(llc) => {
+                Event::Machine(Levers { llc, .. }) => {
                     self.placed.add_cluster(WayMask::full(llc.ways));
                     return;
                 }
@@ -128,11 +124,12 @@ mod tests {
                     self.refused.push(*why);
                     return;
                 }
+                Event::Applied { .. } => return,
             }
             act(Action::Partition {
                 plan: PlanId::default(),
-                partition: &self.placed,
-                reason: "always",
+                partition: (&self.placed).into(),
+                reason: "always".into(),
             });
         }
     }

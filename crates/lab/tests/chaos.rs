@@ -9,7 +9,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Llc, Machine, Policy, Time, Ways, Wish};
+use fairways_core::{Action, AppId, Event, Levers, Llc, Machine, Policy, Time, Ways, Wish};
 use fairways_lab::job;
 use fairways_model::{Job, Model, Settings, Then};
 use fairways_policy::dcat::{self, Dcat, Objective};
@@ -196,7 +196,7 @@ fn check<P: Policy>(
     let mut last_change = Time::ZERO;
     while let Some((at, event)) = model.next_event() {
         match &event {
-            Event::Machine(now) => (llc, last_change) = (*now, at),
+            Event::Machine(Levers { llc: now, .. }) => (llc, last_change) = (*now, at),
             Event::Started { app, .. } => running.push((*app, at)),
             Event::Exited { app } => {
                 running.retain(|(other, _)| other != app);
@@ -212,6 +212,7 @@ fn check<P: Policy>(
             | Event::Latency(_)
             | Event::RanTogether(_)
             | Event::QuantumGiven(_)
+            | Event::Applied { .. }
             | Event::Woke => {}
         }
         policy.handle(at, &event, &mut |action| {

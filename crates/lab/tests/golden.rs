@@ -59,7 +59,7 @@ fn shape(clusters: &[(String, u32)]) -> Shape {
 
 fn shape_of(outcome: &Outcome) -> Shape {
     let place = |place: &Place| {
-        let mask = outcome.partition.masks()[place.cluster as usize];
+        let mask = outcome.partition.mask(place.cluster).unwrap();
         (place.cluster.to_string(), mask.count())
     };
     let mut places = outcome.partition.places().to_vec();

@@ -84,9 +84,10 @@ impl Machine for Witness {
     }
 
     fn carry_out(&mut self, action: Action<'_>) {
-        self.log.push_str(&format!("{action:?}\n"));
+        let asked = format!("{action:?}\n");
         self.machine.carry_out(action);
-        assert_eq!(self.machine.refused(), None, "{action:?}");
+        assert_eq!(self.machine.refused(), None, "{asked}");
+        self.log.push_str(&asked);
     }
 }
 
@@ -121,11 +122,11 @@ fn history(
             Later::Exits(_) => {}
             Later::Machine(changed) => {
                 llc = *changed;
-                machine.then(Event::Machine(llc));
+                machine.then(Event::Machine(llc.into()));
             }
         }
     }
-    let alone = std::iter::once(Event::Machine(llc))
+    let alone = std::iter::once(Event::Machine(llc.into()))
         .chain(running.iter().map(|(app, program)| start(*app, program)))
         .collect();
     let (machine, log) = watch(name, machine);
@@ -168,7 +169,7 @@ proptest! {
             } else if alone.len() > 1 && name != "dcat" {
                 prop_assert_eq!(Some(partition), afresh.partition().map(|plan| plan.0));
             }
-            let masks = partition.masks();
+            let masks: Vec<WayMask> = partition.masks().collect();
             let contiguous = masks.iter().all(|mask| mask.is_contiguous());
             prop_assert!(contiguous, "{name}: {masks:?}");
             // Only Dunn's partitions overlap.
@@ -188,7 +189,7 @@ proptest! {
         for name in dividing().filter(|name| !["static", "dcat"].contains(name)) {
             let (machine, ..) = history(name, llc, &programs, &[]);
             let (partition, _) = machine.partition().unwrap();
-            let used = partition.masks().iter().fold(0, |used, mask| used | mask.bits());
+            let used = partition.masks().fold(0, |used, mask| used | mask.bits());
             prop_assert_eq!(used, WayMask::full(llc.ways).bits(), "{}: {:?}", name, partition);
         }
     }

@@ -112,7 +112,7 @@ fn ours(table: &Table, mix: &Mix) -> Clusters {
     let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
     let lfoc = by_name("lfoc").unwrap();
     let outcome = compare(table, mix, &settings, [lfoc]).unwrap().outcomes.remove(0);
-    let masks = outcome.partition.masks().iter();
+    let masks = outcome.partition.masks();
     let mut clusters: Clusters = (0..)
         .zip(masks)
         .map(|(cluster, mask)| {

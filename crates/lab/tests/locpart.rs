@@ -273,9 +273,9 @@ proptest! {
             }
             let mut plans = Vec::new();
             policy.handle(at, &event, &mut |action| {
-                if let Action::Partition { partition, .. } = action {
+                if let Action::Partition { partition, .. } = &action {
                     let of = |app| partition.mask_of(app).map_or(0, |mask| mask.count());
-                    plans.push((partition.clone(), running.iter().map(|&app| (app, of(app))).collect::<Vec<_>>()));
+                    plans.push(((**partition).clone(), running.iter().map(|&app| (app, of(app))).collect::<Vec<_>>()));
                 }
                 chip.carry_out(action);
             });
@@ -319,7 +319,11 @@ impl Policy for Divides {
             let cluster = partition.add_cluster(mask);
             partition.place(AppId(app), cluster);
         }
-        act(Action::Partition { plan: self.plan, partition: &partition, reason: "a test" });
+        act(Action::Partition {
+            plan: self.plan,
+            partition: (&partition).into(),
+            reason: "a test".into(),
+        });
         self.plan = self.plan.next();
         if self.plan.0 == 1 {
             act(Action::Wake { at: at.after(PERIOD * 20) });

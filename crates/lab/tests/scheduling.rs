@@ -36,13 +36,13 @@ fn run<P: Policy>(
     chip: &mut Chip,
     policy: &mut P,
     end: Duration,
-    mut look: impl FnMut(Time, &Event, Option<Action<'_>>),
+    mut look: impl FnMut(Time, &Event, Option<&Action<'_>>),
 ) {
     chip.stop_at(Time::ZERO.after(end));
     while let Some((at, event)) = chip.next_event() {
         look(at, &event, None);
         policy.handle(at, &event, &mut |action| {
-            look(at, &event, Some(action));
+            look(at, &event, Some(&action));
             chip.carry_out(action);
         });
     }

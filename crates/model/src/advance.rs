@@ -71,7 +71,7 @@ impl Model {
     fn next_thing(&self) -> u64 {
         let mut next = FOREVER;
         let times = [
-            self.alarm,
+            self.alarm.at(),
             self.stop_at,
             self.arrivals.last().map(|&(time, _)| time),
             self.changes.last().map(|&(time, _)| time),

@@ -47,3 +47,9 @@ pub(crate) enum Due {
     Exit(AppId),
     Start(usize),
 }
+
+impl From<Event> for Due {
+    fn from(event: Event) -> Self {
+        Self::Event(event)
+    }
+}

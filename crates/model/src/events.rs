@@ -1,6 +1,6 @@
 //! What happens, and what is done about it.
 
-use fairways_core::{Action, AppId, Event, Machine, PartitionError, Sample, Time, WayMask};
+use fairways_core::{Action, AppId, Event, Levers, Machine, PartitionError, Sample, Time, WayMask};
 
 use crate::app::{App, Due};
 use crate::cache::Lines;
@@ -51,12 +51,12 @@ impl Model {
                 && window.ended(self.now, &app.totals)
             {
                 app.window = Some(window.next(self.now, app.totals));
-                self.due.push_back(Due::Event(Event::Sampled(Sample {
+                self.due.push(Due::Event(Event::Sampled(Sample {
                     app: app.id,
                     counters: self.observer.counters(&app.totals.since(&window.from)),
                     occupancy: self.observer.occupancy(held),
                     window: self.now.since(window.since),
-                    plan: self.plan,
+                    plan: self.in_force.plan,
                     straddled: window.straddled,
                 })));
             }
@@ -74,24 +74,23 @@ impl Model {
         }
         for app in &self.apps {
             if app.run_left <= 0.0 {
-                self.due.push_back(Due::Exit(app.id));
+                self.due.push(Due::Exit(app.id));
                 let record = &mut self.jobs[app.job];
                 record.completions.push(self.now.since(app.started).as_secs_f64());
                 if record.job.then == Then::Restart {
-                    self.due.push_back(Due::Start(app.job));
+                    self.due.push(Due::Start(app.job));
                 }
             }
         }
         while let Some((_, job)) = self.arrivals.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push_back(Due::Start(job));
+            self.due.push(Due::Start(job));
         }
         while let Some((_, llc)) = self.changes.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push_back(Due::Event(Event::Machine(llc)));
+            self.due.push(Due::Event(Event::Machine(llc.into())));
         }
         // Until all else is told, it may still be set anew.
-        if self.due.is_empty() && self.alarm.is_some_and(|time| time <= self.now) {
-            self.alarm = None;
-            self.due.push_back(Due::Event(Event::Woke));
+        if self.due.is_empty() && self.alarm.rings(self.now) {
+            self.due.push(Due::Event(Event::Woke));
         }
     }
 
@@ -108,7 +107,7 @@ impl Model {
 impl Machine for Model {
     fn next_event(&mut self) -> Option<(Time, Event)> {
         loop {
-            if let Some(due) = self.due.pop_front() {
+            if let Some(due) = self.due.pop() {
                 let event = match due {
                     Due::Event(event) => event,
                     Due::Start(job) => self.start(job),
@@ -117,7 +116,7 @@ impl Machine for Model {
                         Event::Exited { app }
                     }
                 };
-                if let Event::Machine(llc) = &event {
+                if let Event::Machine(Levers { llc, .. }) = &event {
                     self.settings.llc = *llc;
                 }
                 return Some((self.now, event));
@@ -132,22 +131,17 @@ impl Machine for Model {
     fn carry_out(&mut self, action: Action<'_>) {
         match action {
             Action::Partition { plan, partition, .. } => {
-                let clusters = u32::try_from(partition.masks().len()).unwrap_or(u32::MAX);
+                let clusters = u32::try_from(partition.clusters().len()).unwrap_or(u32::MAX);
                 let mut checked =
                     partition.check(&self.settings.llc, self.apps.iter().map(|app| app.id));
                 if checked.is_ok() && clusters > 1 && self.observer.refuses() {
                     checked = Err(PartitionError::TooManyClusters { clusters, clos: clusters - 1 });
                 }
-                if let Err(why) = checked {
-                    // What became of a plan is known before anything else happens, save what became
-                    // of those before it.
-                    let is_refusal = |due: &&Due| matches!(due, Due::Event(Event::Refused { .. }));
-                    let place = self.due.iter().take_while(is_refusal).count();
-                    self.due.insert(place, Due::Event(Event::Refused { plan, why }));
+                let (answer, is_in_force) = self.in_force.carry_out(plan, &partition, checked);
+                self.due.answer(answer);
+                if !is_in_force {
                     return;
                 }
-                self.plan = Some(plan);
-                self.partition.clone_from(partition);
                 for app in &mut self.apps {
                     app.mask = partition.mask_of(app.id).unwrap_or_default();
                     if let Some(window) = &mut app.window {
@@ -163,7 +157,7 @@ impl Machine for Model {
                     app.window = Some(Window::new(every, overshoot, now, app.totals));
                 }
             }
-            Action::Wake { at } => self.alarm = Some(at),
+            Action::Wake { at } => self.alarm.set(at),
             // Every program has a core of its own: there is nothing to schedule.
             Action::WatchTogether { .. }
             | Action::Allow { .. }

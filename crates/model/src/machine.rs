@@ -1,8 +1,7 @@
 //! The machine: all of its state, and what can be asked about it.
 
-use std::collections::VecDeque;
-
 use fairways_core::{AppId, Event, Llc, Partition, PlanId, Time};
+use fairways_machine_kit::{self as machine_kit, Alarm, InForce};
 use fairways_profiles::DemandError;
 
 use crate::app::{App, Due, Record, Work};
@@ -19,16 +18,15 @@ pub struct Model {
     pub(crate) observer: Observer,
     pub(crate) jobs: Vec<Record>,
     pub(crate) now: Time,
-    pub(crate) due: VecDeque<Due>,
+    pub(crate) due: machine_kit::Due<Due>,
     /// Jobs and changes of the cache that are still to come, the next one last.
     pub(crate) arrivals: Vec<(Time, usize)>,
     pub(crate) changes: Vec<(Time, Llc)>,
-    pub(crate) alarm: Option<Time>,
+    pub(crate) alarm: Alarm,
     pub(crate) stop_at: Option<Time>,
     pub(crate) stop_after: Option<usize>,
     pub(crate) next_id: u32,
-    pub(crate) plan: Option<PlanId>,
-    pub(crate) partition: Partition,
+    pub(crate) in_force: InForce,
     pub(crate) failure: Option<DemandError>,
     pub(crate) apps: Vec<App>,
     /// By app: its lines, and what it does in a second. `stale`: rates are to be computed again.
@@ -54,15 +52,14 @@ impl Model {
             observer: Observer::new(&settings),
             jobs,
             now: Time::ZERO,
-            due: VecDeque::from([Due::Event(Event::Machine(settings.llc))]),
+            due: [Event::Machine(settings.llc.into()).into()].into_iter().collect(),
             arrivals,
             changes: Vec::new(),
-            alarm: None,
+            alarm: Alarm::default(),
             stop_at: None,
             stop_after: None,
             next_id: 0,
-            plan: None,
-            partition: Partition::default(),
+            in_force: InForce::default(),
             failure: None,
             apps: Vec::new(),
             lines: Vec::new(),
@@ -105,7 +102,7 @@ impl Model {
     /// The plan in force; `None` before the first.
     #[must_use]
     pub fn plan(&self) -> Option<PlanId> {
-        self.plan
+        self.in_force.plan
     }
 
     /// Why the machine stopped, if memory can't serve the programs that run: it tells nothing
@@ -163,7 +160,7 @@ impl Model {
     /// The partition in force; without a cluster before the first.
     #[must_use]
     pub fn partition(&self) -> &Partition {
-        &self.partition
+        &self.in_force.partition
     }
 
     pub(crate) fn find(&self, app: AppId) -> Option<usize> {

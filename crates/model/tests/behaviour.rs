@@ -51,7 +51,11 @@ fn partition(model: &mut Model, plan: u32, masks: &[u32]) {
         partition.place(AppId(app), cluster);
     }
     let plan = PlanId(plan);
-    model.carry_out(Action::Partition { plan, partition: &partition, reason: "test" });
+    model.carry_out(Action::Partition {
+        plan,
+        partition: (&partition).into(),
+        reason: "test".into(),
+    });
 }
 
 fn watch(model: &mut Model, app: u32, every: Every) {

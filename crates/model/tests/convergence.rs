@@ -49,7 +49,11 @@ fn run_to(model: &mut Model, time: Time, mut partition: Option<&Partition>) {
         if let Event::Started { app, .. } = event
             && let Some(partition) = partition.take_if(|p| p.places().last().unwrap().app == app)
         {
-            model.carry_out(Action::Partition { plan: PlanId(0), partition, reason: "test" });
+            model.carry_out(Action::Partition {
+                plan: PlanId(0),
+                partition: partition.into(),
+                reason: "test".into(),
+            });
         }
     }
 }
@@ -103,8 +107,8 @@ fn unsettled(mix: &[usize], ways: Ways, partitions: [&Partition; 2], step: f64) 
     run_to(&mut model, Time::ZERO.after(Duration::from_millis(50)), Some(partitions[0]));
     model.carry_out(Action::Partition {
         plan: PlanId(1),
-        partition: partitions[1],
-        reason: "test",
+        partition: partitions[1].into(),
+        reason: "test".into(),
     });
     run_to(&mut model, Time::ZERO.after(Duration::from_millis(100)), None);
     let slowdown = |job| {

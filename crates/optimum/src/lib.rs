@@ -172,7 +172,7 @@ fn solution(
     let Problem { profiles, mix, llc, bandwidth, objective, .. } = *problem;
     let mut partition = Partition::default();
     for (app, &mask) in (0..).zip(masks) {
-        let known = (0..).zip(partition.masks()).find(|(_, other)| **other == mask);
+        let known = (0..).zip(partition.masks()).find(|(_, other)| *other == mask);
         let known = known.map(|(cluster, _)| cluster);
         let cluster = known.unwrap_or_else(|| partition.add_cluster(mask));
         partition.place(AppId(app), cluster);

@@ -64,7 +64,7 @@ proptest! {
                 }
                 let apps = (0..).map(fairways_core::AppId).take(count);
                 prop_assert_eq!(found.partition.check(&llc, apps), Ok(()));
-                let given: u32 = found.partition.masks().iter().map(|mask| mask.count()).sum();
+                let given: u32 = found.partition.masks().map(|mask| mask.count()).sum();
                 prop_assert_eq!(given, llc.ways.get());
             }
         }

@@ -168,7 +168,7 @@ mod tests {
             let llc = Llc::with_ways(Ways::new(8).unwrap());
             let started =
                 |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
-            for event in [Event::Machine(llc), started(0), started(1)] {
+            for event in [Event::Machine(llc.into()), started(0), started(1)] {
                 policy.handle(Time::ZERO, &event, &mut |_| ());
             }
             let slo = core::time::Duration::from_millis(2);

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Event, Llc, Partition, PlanId, Profile, WayMask, Wish};
+use fairways_core::{Action, AppId, Event, Levers, Llc, Partition, PlanId, Profile, WayMask, Wish};
 
 use crate::telling::{Teller, Told};
 
@@ -24,6 +24,8 @@ pub(crate) struct Running {
     told: Vec<Told>,
     plan: PlanId,
     partition: Partition,
+    /// What it has come to, where that is not what it says.
+    actual: Option<Partition>,
 }
 
 /// What an event changed.
@@ -49,7 +51,7 @@ impl Running {
     /// same plan again, so a refusal calls for none.
     pub(crate) fn take(&mut self, event: &Event) -> Option<Change> {
         match event {
-            Event::Machine(llc) => {
+            Event::Machine(Levers { llc, .. }) => {
                 self.llc = Some(*llc);
                 Some(Change::Machine)
             }
@@ -80,6 +82,10 @@ impl Running {
             | Event::QuantumGiven(_)
             | Event::Woke
             | Event::Refused { .. } => None,
+            Event::Applied { plan, actual } => {
+                self.applied(*plan, actual);
+                None
+            }
         }
     }
 
@@ -122,6 +128,7 @@ impl Running {
             return None;
         }
         self.partition.clear();
+        self.actual = None;
         let reason = if self.programs.is_empty() {
             "no program runs"
         } else {
@@ -129,7 +136,7 @@ impl Running {
             decide(&llc, &self.programs, &mut self.partition, &mut teller)
         };
         let plan = self.plan;
-        act(Action::Partition { plan, partition: &self.partition, reason });
+        act(Action::Partition { plan, partition: (&self.partition).into(), reason: reason.into() });
         self.plan = plan.next();
         Some(plan)
     }
@@ -137,6 +144,37 @@ impl Running {
     /// The partition that was planned last.
     pub(crate) const fn partition(&self) -> &Partition {
         &self.partition
+    }
+
+    /// Takes in what a plan has come to; of one that is not the last there is nothing to know.
+    pub(crate) fn applied(&mut self, plan: PlanId, actual: &Partition) {
+        if plan.next() == self.plan {
+            let is_as_planned = *actual == self.partition || actual.agrees(&self.partition);
+            self.actual = (!is_as_planned).then(|| actual.clone());
+        }
+    }
+
+    /// The ways that a program really has, where they are not those that were planned for it.
+    pub(crate) fn other_ways(&self, app: AppId) -> Option<u32> {
+        let actual = self.actual.as_ref()?.mask_of(app)?.count();
+        (self.partition.mask_of(app).map(WayMask::count) != Some(actual)).then_some(actual)
+    }
+
+    /// The ways that a program may fill; what the machine has not told is as planned.
+    pub(crate) fn mask_of(&self, app: AppId) -> Option<WayMask> {
+        let told = self.actual.as_ref().and_then(|actual| actual.mask_of(app));
+        told.or_else(|| self.partition.mask_of(app))
+    }
+
+    /// Whether the machine has let somebody else into the ways of a program that was to have them alone.
+    pub(crate) fn is_joined(&self, app: AppId) -> bool {
+        let Some(actual) = &self.actual else { return false };
+        let Some(own) = actual.mask_of(app) else { return true };
+        let shares = |other: AppId| {
+            let mask = actual.mask_of(other).unwrap_or_default();
+            other != app && mask.bits() & own.bits() != 0
+        };
+        actual.places().iter().any(|place| shares(place.app))
     }
 }
 

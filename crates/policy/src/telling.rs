@@ -1,5 +1,8 @@
 //! Classes and numbers of programs are told when they change, and no sooner; numbers are taken back that no longer hold.
 
+#[cfg(test)]
+use alloc::borrow::Cow;
+
 use fairways_core::{Action, AppId, Q32, ThreadId};
 
 use crate::running::Program;
@@ -42,7 +45,7 @@ impl Told {
     fn anew(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
         self.known = 0;
         if let Some((class, reason)) = self.class {
-            act(Action::Classified { app, class, reason });
+            act(Action::Classified { app, class: class.into(), reason: reason.into() });
         }
     }
 
@@ -66,7 +69,7 @@ impl Told {
             if known & 1 << place != 0 && news {
                 self.numbers[place] = raw;
                 let value = Q32::from_raw(raw.max(0).unsigned_abs());
-                act(Action::Estimated { thread, what: what.text(), value, raw });
+                act(Action::Estimated { thread, what: what.text().into(), value, raw });
             }
         }
         self.known = known;
@@ -198,6 +201,15 @@ static CLUSTERS: [&str; 52] = [
     "cluster x", "cluster y", "cluster z",
 ];
 
+/// A text that a policy says. It knows all of them beforehand: saying one allocates nothing.
+#[cfg(test)]
+pub(crate) fn said(text: Cow<'static, str>) -> &'static str {
+    match text {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(text) => panic!("{text:?} was made up"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
@@ -209,15 +221,15 @@ mod tests {
 
     /// What is told of one program: reasons of classes, and words of numbers.
     fn told(told: &mut Told, tell: impl FnOnce(&mut Teller<'_>)) -> Vec<&'static str> {
-        let mut said = Vec::new();
+        let mut texts = Vec::new();
         let programs = [Program { app: AppId(3), wish: Wish::default(), profile: None }];
         let mut act = |action: Action<'_>| match action {
-            Action::Classified { reason, .. } => said.push(reason),
-            Action::Estimated { what, .. } => said.push(what),
+            Action::Classified { reason, .. } => texts.push(said(reason)),
+            Action::Estimated { what, .. } => texts.push(said(what)),
             _ => {}
         };
         tell(&mut Teller::new(&programs, core::slice::from_mut(told), &mut act));
-        said
+        texts
     }
 
     #[test]

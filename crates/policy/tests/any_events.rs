@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, Answered, AppId, Counters, Cpus, Curve, Event, Latencies, Llc, Objective,
-    PartitionError, PlanId, Policy, Profile, Q32, Ran, Sample, Slice, ThreadId, Time, Together,
-    Ways, Wish,
+    Action, Answered, AppId, Counters, Cpus, Curve, Event, Latencies, Levers, Llc, Objective,
+    Partition, PartitionError, PlanId, Policy, Profile, Q32, Ran, Sample, Slice, ThreadId, Time,
+    Together, WayMask, Ways, Wish,
 };
 use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::casc::{self, Casc};
@@ -159,10 +159,22 @@ fn latencies() -> impl Strategy<Value = Latencies> {
         .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
 }
 
+/// What a plan may come to, whatever it says.
+fn actual() -> impl Strategy<Value = Partition> {
+    prop::collection::vec((0u32..6, 1u32..1 << 11), 0..4).prop_map(|clusters| {
+        let mut partition = Partition::default();
+        for (app, mask) in clusters {
+            let cluster = partition.add_cluster(WayMask::from_bits(mask));
+            partition.place(AppId(app), cluster);
+        }
+        partition
+    })
+}
+
 fn events() -> impl Strategy<Value = Event> {
     let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
     prop_oneof![
-        1 => llcs().prop_map(Event::Machine),
+        1 => llcs().prop_map(|llc| Event::Machine(llc.into())),
         1 => cpus().prop_map(Event::Cpus),
         3 => (0u32..6, profiles(), wishes()).prop_map(|(app, profile, wish)| {
             Event::Started { app: AppId(app), wish, profile }
@@ -175,6 +187,10 @@ fn events() -> impl Strategy<Value = Event> {
         10 => slices().prop_map(Event::QuantumGiven),
         4 => Just(Event::Woke),
         1 => (0u32..60).prop_map(move |plan| Event::Refused { plan: PlanId(plan), why }),
+        3 => (0u32..60, actual()).prop_map(|(plan, actual)| Event::Applied {
+            plan: PlanId(plan),
+            actual,
+        }),
     ]
 }
 
@@ -262,7 +278,7 @@ fn tell(made: &Made, events: &[Event]) -> u32 {
     let (mut llc, mut running, mut plans, mut count) = (None, Vec::new(), 0, 0);
     for (nanos, event) in (0..).zip(events) {
         match event {
-            Event::Machine(now) => llc = Some(*now),
+            Event::Machine(Levers { llc: now, .. }) => llc = Some(*now),
             Event::Started { app, .. } if running.contains(app) => continue,
             Event::Started { app, .. } => running.push(*app),
             Event::Exited { app } => running.retain(|other| other != app),
@@ -282,8 +298,8 @@ fn tell(made: &Made, events: &[Event]) -> u32 {
                     if matches!(made, Made::Locpart(_)) && !running.is_empty() {
                         // Every way is somebody's, and nobody else's.
                         let masks = partition.masks();
-                        let all = masks.iter().fold(0, |all, mask| all | mask.bits()).count_ones();
-                        let sum: u32 = masks.iter().map(|mask| mask.count()).sum();
+                        let all = masks.clone().fold(0, |all, mask| all | mask.bits()).count_ones();
+                        let sum: u32 = masks.map(|mask| mask.count()).sum();
                         assert!(all == sum && sum == llc.unwrap().ways.get(), "{partition:?}");
                     }
                     plans += 1;
@@ -342,7 +358,7 @@ proptest! {
             Event::Started { app: AppId(app), wish, profile: None }
         };
         let cpus = Event::Cpus(Cpus { count: 2, quantum: Duration::from_millis(10) });
-        let machine = [Event::Machine(llc), cpus];
+        let machine = [Event::Machine(llc.into()), cpus];
         let all: Vec<Event> = machine.into_iter().chain((0..6).map(start)).chain(events).collect();
         let plans = tell(&made, &all);
         prop_assert_eq!(plans >= 6, made.partitions(), "{} plans", plans);
@@ -372,7 +388,7 @@ proptest! {
         llc in llcs(),
         events in prop::collection::vec(events(), 0..120),
     ) {
-        let all: Vec<Event> = [Event::Machine(llc)].into_iter().chain(events).collect();
+        let all: Vec<Event> = [Event::Machine(llc.into())].into_iter().chain(events).collect();
         tell(&Made::Climb, &all);
     }
 }

@@ -39,7 +39,7 @@ fn a_decision_allocates_nothing() {
                 plans += u32::from(matches!(action, Action::Partition { .. }));
             });
         };
-        handle(&Event::Machine(Llc { clos, ..Llc::with_ways(ways) }));
+        handle(&Event::Machine(Llc { clos, ..Llc::with_ways(ways) }.into()));
         let started = |number| Event::Started {
             app: AppId(number),
             wish: Wish::default(),
@@ -70,7 +70,7 @@ fn a_period_in_which_nothing_changes_allocates_nothing() {
             plans += u32::from(matches!(action, Action::Partition { .. }));
         });
     };
-    handle(0, &Event::Machine(Llc::with_ways(Ways::new(20).expect("from 1 to 32"))));
+    handle(0, &Event::Machine(Llc::with_ways(Ways::new(20).expect("from 1 to 32")).into()));
     let slo = Duration::from_millis(10);
     let objective = Some(Objective { slo, percentile: Q32::from_int(99) });
     for app in (0..4).map(AppId) {

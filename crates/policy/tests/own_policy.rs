@@ -23,14 +23,14 @@ fn the_page_shows_what_the_example_prints() {
 #[derive(Default)]
 struct Asked {
     policy: climb::policy::Climb,
-    plans: Vec<(PlanId, Vec<u32>, &'static str)>,
+    plans: Vec<(PlanId, Vec<u32>, String)>,
 }
 
 impl Asked {
     /// Programs that have started on a machine.
     fn begun() -> Self {
         let mut asked = Self::default();
-        asked.tell(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap())));
+        asked.tell(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));
         for app in [0, 1] {
             asked.tell(&Event::Started { app: AppId(app), wish: Wish::default(), profile: None });
         }
@@ -40,8 +40,8 @@ impl Asked {
     fn tell(&mut self, event: &Event) {
         self.policy.handle(Time::ZERO, event, &mut |action| {
             if let Action::Partition { plan, partition, reason } = action {
-                let ways = partition.masks().iter().map(|mask| mask.count()).collect();
-                self.plans.push((plan, ways, reason));
+                let ways = partition.masks().map(|mask| mask.count()).collect();
+                self.plans.push((plan, ways, reason.into_owned()));
             }
         });
     }
@@ -71,7 +71,7 @@ impl Asked {
         self.tell(&Event::Refused { plan: self.last().0, why });
     }
 
-    fn last(&self) -> &(PlanId, Vec<u32>, &'static str) {
+    fn last(&self) -> &(PlanId, Vec<u32>, String) {
         self.plans.last().unwrap()
     }
 }
@@ -85,7 +85,7 @@ fn a_first_division_that_is_refused_is_asked_for_again() {
         asked.round(9000);
         assert_eq!(asked.plans.len(), plans + 1);
         let (_, ways, reason) = asked.last();
-        assert_eq!((&ways[..], *reason), (&[4, 4][..], "the last plan was refused: again"));
+        assert_eq!((&ways[..], &reason[..]), (&[4, 4][..], "the last plan was refused: again"));
     }
     asked.round(9000);
     assert_eq!(asked.last().1, [3, 5]);
@@ -96,11 +96,11 @@ fn a_way_back_that_is_refused_is_asked_for_again() {
     let mut asked = Asked::begun();
     asked.round(9000);
     asked.round(9000);
-    assert_eq!((&asked.last().1[..], asked.last().2), (&[4, 4][..], "it did not help: back"));
+    assert_eq!((&asked.last().1[..], &asked.last().2[..]), (&[4, 4][..], "it did not help: back"));
     asked.refuse();
     asked.round(9000);
     assert_eq!(
-        (&asked.last().1[..], asked.last().2),
+        (&asked.last().1[..], &asked.last().2[..]),
         (&[4, 4][..], "the last plan was refused: again")
     );
     // And is not judged as a trial: who got the way still rests.
@@ -117,7 +117,7 @@ fn a_trial_that_is_refused_was_none() {
     // The plan before holds: nothing is to be undone, and another is tried, for the second rests.
     asked.round(9000);
     assert_eq!(
-        (&asked.last().1[..], asked.last().2),
+        (&asked.last().1[..], &asked.last().2[..]),
         (&[5, 3][..], "a way is tried on who misses most")
     );
 }

@@ -58,7 +58,7 @@ impl Chip {
             }
             if !threads.is_empty() {
                 let together = Together { threads, group, window };
-                self.due.push_back(Due::Event(Event::RanTogether(together)));
+                self.due.push(Due::Event(Event::RanTogether(together)));
             }
         }
         (gathering.since, gathering.from) = (self.now, self.now_running());

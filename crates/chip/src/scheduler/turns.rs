@@ -92,7 +92,7 @@ impl Chip {
             return;
         }
         let (thread, cpu) = (ThreadId::first_of(app), u32::try_from(cpu).unwrap_or(u32::MAX));
-        self.due.push_back(Due::Event(Event::QuantumGiven(Slice { thread, cpu, ordered, ran })));
+        self.due.push(Due::Event(Event::QuantumGiven(Slice { thread, cpu, ordered, ran })));
     }
 
     /// The same of one that goes back to a queue, if it can still run, as if it waited since then.

@@ -1,6 +1,6 @@
 //! Programs that start and end.
 
-use fairways_core::Event;
+use fairways_core::{Event, Levers};
 
 use crate::drive::Drive;
 use crate::promise::{self, hold};
@@ -15,7 +15,8 @@ pub fn programs_start_and_end(subject: &dyn Subject) {
     let ends = |starts, ends| Program { kind: Kind::Sensitive, starts, ends: Some(ends) };
     let mut drive = Drive::new(subject, &[ends(0, 4), ends(0, 2), ends(1, 4), ends(6, 1)]);
     let first = drive.next_event();
-    let is_the_cache = matches!(&first, Some((_, Event::Machine(llc))) if *llc == subject.llc());
+    let is_the_cache =
+        matches!(&first, Some((_, Event::Machine(Levers { llc, .. }))) if *llc == subject.llc());
     hold(is_the_cache, promise::FIRST, format_args!("{first:?}"));
     let (mut started, mut exited) = (0, 0);
     drive.until(promise::LIVES, |_, event| {

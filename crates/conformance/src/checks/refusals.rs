@@ -1,8 +1,9 @@
 //! Plans that can't be carried out.
 
-use fairways_core::AppId;
+use fairways_core::{AppId, Bandwidth, Event, Partition, Resources};
 
 use crate::drive::Drive;
+use crate::promise::{self, hold};
 use crate::spoil::{Spoil, halves, shared};
 use crate::subject::{Kind, Subject};
 
@@ -58,4 +59,26 @@ pub fn refusals_are_in_order(subject: &dyn Subject) {
         drive.refused(plan);
     }
     drive.samples(apps[0], 2);
+}
+
+/// A machine that can't limit memory bandwidth refuses no plan that has it limited, and answers that it is not.
+///
+/// # Panics
+/// If it does not keep this.
+pub fn limits_without_a_lever_are_not_there(subject: &dyn Subject) {
+    let (mut drive, apps) = Drive::of(subject, &KINDS);
+    let mut limited = Partition::default();
+    for cluster in shared(&drive.llc(), &apps).clusters() {
+        limited.add(Resources { bandwidth: Bandwidth::new(512), ..*cluster });
+    }
+    limited.place_all(apps, 0..=0);
+    // A machine may fail; it is not to fail for this.
+    drive.insist(limited);
+    let (plan, actual) = drive.until(promise::NOT_THERE, |_, event| match event {
+        Event::Applied { plan, actual } => Some((*plan, actual.clone())),
+        _ => None,
+    });
+    let is_there = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
+    let answered = drive.limits() || !is_there;
+    hold(answered, promise::NOT_THERE, format_args!("{plan:?}: {actual:?}"));
 }

@@ -44,7 +44,11 @@ impl Drive<'_> {
             3 => self.watch(anybody, self.scale.by_instructions(quarters)),
             4 => self.wake(self.scale.time / 4 * quarters),
             5 => self.act(Action::Wake { at: Time::from_nanos(self.now().nanos() / 2) }),
-            6 => self.act(Action::Classified { app: anybody, class: "any", reason: "a check" }),
+            6 => self.act(Action::Classified {
+                app: anybody,
+                class: "any".into(),
+                reason: "a check".into(),
+            }),
             7 => {
                 if let Some(cpus) = self.cpus() {
                     self.schedule(rng, ThreadId::first_of(anybody), cpus);
@@ -56,16 +60,17 @@ impl Drive<'_> {
 
     /// Asks for something of a thread, on a machine that schedules.
     fn schedule(&mut self, rng: &mut Rng, thread: ThreadId, cpus: u32) {
-        let (time, reason) = (self.scale.time / 40 * (1 + rng.below(40)), "a check");
+        let (time, reason) = (self.scale.time / 40 * (1 + rng.below(40)), "a check".into());
+        let threads = vec![thread].into();
         match rng.below(5) {
             0 => self.act(Action::WatchTogether { shortest: time / 10 }),
             1 => self.act(Action::Quantum { thread, time, reason }),
-            2 => self.act(Action::Priority { threads: &[thread], raised: true, reason }),
-            3 => self.act(Action::Priority { threads: &[thread], raised: false, reason }),
+            2 => self.act(Action::Priority { threads, raised: true, reason }),
+            3 => self.act(Action::Priority { threads, raised: false, reason }),
             _ => {
                 // One that there is not, too.
                 let some: Vec<u32> = (0..=cpus).filter(|_| rng.below(3) > 0).collect();
-                self.act(Action::Allow { thread, cpus: &some, reason });
+                self.act(Action::Allow { thread, cpus: some.into(), reason });
             }
         }
     }

@@ -11,20 +11,30 @@ impl Tiny {
         if self.fault == Fault::RefusesAll && legal.is_ok() {
             legal = Err(PartitionError::TooManyClusters { clusters: 1, clos: 0 });
         }
-        if let (Err(why), true) = (legal, self.fault != Fault::AcceptsAll) {
-            let refused = Event::Refused { plan, why };
-            let is_refusal = |event: &&Event| matches!(event, Event::Refused { .. });
-            let place = match self.fault {
-                Fault::RefusesLate => self.due.len(),
-                Fault::RefusesLastFirst => 0,
-                _ => self.due.iter().take_while(is_refusal).count(),
-            };
-            self.due.insert(place, refused);
+        if self.fault == Fault::AcceptsAll {
+            legal = Ok(());
+        }
+        let (mut answer, is_in_force) = self.in_force.carry_out(plan, partition, legal);
+        if let (Event::Applied { actual, .. }, Fault::ClaimsLimits) = (&mut answer, self.fault) {
+            actual.clone_from(partition);
+        }
+        match self.fault {
+            Fault::AnswersNothing if is_in_force => {}
+            Fault::RefusesLate if !is_in_force => self.due.push(answer),
+            Fault::RefusesLastFirst => self.reversed.push(answer),
+            Fault::AnswersOfStrangers if is_in_force => {
+                let mut actual = partition.clone();
+                actual.place(AppId(77), 0);
+                self.due.answer(Event::Applied { plan, actual });
+            }
+            _ => self.due.answer(answer),
+        }
+        if !is_in_force {
             if self.fault != Fault::AppliesRefused {
                 return;
             }
+            self.in_force.plan = Some(plan);
         }
-        self.plan = Some(plan);
         for window in self.apps.iter_mut().filter_map(|app| app.window.as_mut()) {
             window.straddled |= window.since < self.now || self.fault == Fault::StraddlesAll;
         }

@@ -3,15 +3,16 @@
 
 mod actions;
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fairways_conformance::Program;
 use fairways_core::{
-    Action, Answered, AppId, Counters, Event, Latencies, Llc, Machine, Objective, PlanId, Q32,
-    Sample, Time, Wish,
+    Action, Answered, AppId, Counters, Event, Latencies, Llc, Machine, Objective, Q32, Sample,
+    Time, Wish,
 };
+
+use fairways_machine_kit::{Alarm, Due, InForce};
 
 use crate::{Fault, SCALE};
 
@@ -31,15 +32,17 @@ pub(crate) struct Tiny {
     fault: Fault,
     llc: Llc,
     now: u64,
-    due: VecDeque<Event>,
+    due: Due<Event>,
+    /// Answers that are told the last one first.
+    reversed: Vec<Event>,
     /// The programs to come, the next one last.
     arrivals: Vec<Program>,
     apps: Vec<App>,
     /// The programs that are told to run.
     told: Vec<AppId>,
     next: u32,
-    plan: Option<PlanId>,
-    alarm: Option<u64>,
+    in_force: InForce,
+    alarm: Alarm,
     asked: u32,
 }
 
@@ -61,19 +64,20 @@ impl Tiny {
         let mut arrivals = programs.to_vec();
         arrivals.sort_by_key(|program| program.starts);
         arrivals.reverse();
-        let due = if fault == Fault::NoMachine { None } else { Some(Event::Machine(llc)) };
+        let due = if fault == Fault::NoMachine { None } else { Some(Event::Machine(llc.into())) };
         let now = if fault == Fault::Moody { MACHINES.fetch_add(1, Ordering::Relaxed) } else { 0 };
         Self {
             fault,
             llc,
             now,
             due: due.into_iter().collect(),
+            reversed: Vec::new(),
             arrivals,
             apps: Vec::new(),
             told: Vec::new(),
             next: 0,
-            plan: None,
-            alarm: None,
+            in_force: InForce::default(),
+            alarm: Alarm::default(),
             asked: 0,
         }
     }
@@ -90,7 +94,7 @@ impl Tiny {
             let latency = latencies(app.id, ran, self.fault);
             let first = latency.clone().filter(|_| self.fault == Fault::EarlyLatency);
             self.due.extend(first);
-            self.due.push_back(Event::Sampled(Sample {
+            self.due.push(Event::Sampled(Sample {
                 app: app.id,
                 counters: Counters {
                     instructions: Some(ran),
@@ -101,7 +105,7 @@ impl Tiny {
                 },
                 occupancy: None,
                 window: Duration::from_nanos(ran),
-                plan: if self.fault == Fault::ForgetsPlan { None } else { self.plan },
+                plan: if self.fault == Fault::ForgetsPlan { None } else { self.in_force.plan },
                 straddled: window.straddled && self.fault != Fault::ForgetsStraddling,
             }));
             self.due.extend(latency.filter(|_| self.fault != Fault::EarlyLatency));
@@ -114,7 +118,7 @@ impl Tiny {
         let now = self.now;
         for app in self.apps.extract_if(.., |app| app.ends <= now) {
             if self.fault != Fault::HidesExits {
-                self.due.push_back(Event::Exited { app: app.id });
+                self.due.push(Event::Exited { app: app.id });
             }
             if let (Fault::TellsAfterExit, Some(_)) = (self.fault, &app.window) {
                 let last = Sample {
@@ -122,10 +126,10 @@ impl Tiny {
                     counters: Counters::default(),
                     occupancy: None,
                     window: SCALE.time,
-                    plan: self.plan,
+                    plan: self.in_force.plan,
                     straddled: false,
                 };
-                self.due.push_back(Event::Sampled(last));
+                self.due.push(Event::Sampled(last));
             }
         }
         while let Some(program) = self.arrivals.pop_if(|program| program.at(SCALE).nanos() <= now) {
@@ -134,19 +138,18 @@ impl Tiny {
             self.next = if reuses { 0 } else { self.next + 1 };
             let ends = program.instructions(SCALE).map_or(u64::MAX, |n| now + n);
             self.apps.push(App { id, ends, window: None });
-            self.due.push_back(Event::Started { app: id, wish: Wish::default(), profile: None });
+            self.due.push(Event::Started { app: id, wish: Wish::default(), profile: None });
             if self.fault == Fault::EmptyObjective {
                 let objective = Objective { slo: Duration::ZERO, percentile: Q32::from_int(99) };
                 let wish = Wish { objective: Some(objective), ..Wish::default() };
-                self.due.push_back(Event::Wished { app: id, wish });
+                self.due.push(Event::Wished { app: id, wish });
             }
         }
     }
 
     fn ring(&mut self) {
-        if self.alarm.is_some_and(|at| at <= self.now) && self.fault != Fault::NeverRings {
-            self.alarm = None;
-            self.due.push_back(Event::Woke);
+        if self.fault != Fault::NeverRings && self.alarm.rings(Time::from_nanos(self.now)) {
+            self.due.push(Event::Woke);
         }
     }
 
@@ -156,7 +159,7 @@ impl Tiny {
         let next = ends
             .chain(windows.map(|window| window.since + window.length))
             .chain(self.arrivals.last().map(|program| program.at(SCALE).nanos()))
-            .chain(self.alarm)
+            .chain(self.alarm.at().map(Time::nanos))
             .filter(|&at| at > self.now)
             .min();
         let over = self.apps.is_empty() && self.arrivals.is_empty();
@@ -171,7 +174,7 @@ impl Tiny {
 impl Machine for Tiny {
     fn next_event(&mut self) -> Option<(Time, Event)> {
         self.asked += 1;
-        while self.due.is_empty() {
+        while self.due.is_empty() && self.reversed.is_empty() {
             if self.fault == Fault::AlarmFirst {
                 self.ring();
             }
@@ -186,10 +189,11 @@ impl Machine for Tiny {
             }
             if self.due.is_empty() && !self.step() {
                 let more = self.fault == Fault::GoesOn && self.asked.is_multiple_of(7);
-                return more.then_some((Time::from_nanos(self.now), Event::Machine(self.llc)));
+                return more
+                    .then_some((Time::from_nanos(self.now), Event::Machine(self.llc.into())));
             }
         }
-        let event = self.due.pop_front()?;
+        let event = self.reversed.pop().or_else(|| self.due.pop())?;
         match &event {
             Event::Started { app, .. } => self.told.push(*app),
             Event::Exited { app } => self.told.retain(|other| other != app),
@@ -201,14 +205,13 @@ impl Machine for Tiny {
 
     fn carry_out(&mut self, action: Action<'_>) {
         match action {
-            Action::Partition { plan, partition, .. } => self.partition(plan, partition),
+            Action::Partition { plan, partition, .. } => self.partition(plan, &partition),
             Action::Watch { app, every } => self.watch(app, every),
-            Action::Wake { at } if self.fault == Fault::KeepsAlarm => {
-                self.alarm.get_or_insert(at.nanos());
+            Action::Wake { .. } if self.fault == Fault::KeepsAlarm && self.alarm.at().is_some() => {
             }
             Action::Wake { at } => {
                 let early = u64::from(self.fault == Fault::RingsEarly);
-                self.alarm = Some(at.nanos().saturating_sub(early));
+                self.alarm.set(Time::from_nanos(at.nanos().saturating_sub(early)));
             }
             Action::WatchTogether { .. }
             | Action::Allow { .. }

@@ -31,7 +31,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Time};
+use fairways_core::{Action, AppId, Event, Levers, Time};
 use fairways_host::emulated::Connection;
 use fairways_host::machine::Host;
 use parking_lot::Mutex;
@@ -323,7 +323,7 @@ impl Daemon {
                 info!(domain, cpus = cpus.count, quantum = ?cpus.quantum, "threads take turns");
             }
             Event::Machine(_) if self.host.scheduler().is_some() => {}
-            Event::Machine(llc) => {
+            Event::Machine(Levers { llc, .. }) => {
                 info!(
                     domain,
                     ways = llc.ways.get(),
@@ -347,6 +347,14 @@ impl Daemon {
                     profiled.exited(domain, *app);
                 }
             }
+            Event::Applied { plan, actual } => {
+                if let Some(profiled) = &self.profiled {
+                    profiled.plan(domain, actual);
+                }
+                for line in self.watched.lock().status.otherwise(domain) {
+                    warn!(domain, plan = plan.0, "not as planned: {line}");
+                }
+            }
             Event::Refused { plan, why } => warn!(domain, plan = plan.0, "refused: {why}"),
             _ => {}
         }
@@ -354,32 +362,22 @@ impl Daemon {
 
     /// Asks the policy, and does what it says.
     fn decide(&mut self, domain: u32, at: Time, event: &Event) {
-        let Self { host, rules, watched, profiled, journals, unmeasured, notify, .. } = self;
+        let Self { host, rules, watched, journals, unmeasured, notify, .. } = self;
         let in_host = Cell::new(false);
         let asked = rules.handle(domain, at, event, &mut |action| {
             journals.action(domain, at, &action);
+            if let Some(shown) = unmeasured.shown(domain, &action) {
+                if let Action::Classified { app, class, reason } = &*shown {
+                    debug!(domain, app = app.0, %class, "{reason}");
+                }
+                watched.lock().action(domain, &shown, host);
+            }
             // Resctrl may be slow.
             notify.in_system();
             in_host.set(true);
             host.carry_out(domain, action);
             in_host.set(false);
             notify.in_policy();
-            let holds = match &action {
-                Action::Partition { plan, .. } => host.plan(domain) == Some(*plan),
-                _ => true,
-            };
-            let shown = unmeasured.shown(domain, action);
-            if let Some(Action::Classified { app, class, reason }) = &shown {
-                debug!(domain, app = app.0, class, "{reason}");
-            }
-            if let Some(shown) = &shown {
-                watched.lock().action(domain, shown, host, holds);
-            }
-            if let (true, Action::Partition { partition, .. }, Some(profiled)) =
-                (holds, &action, &profiled)
-            {
-                profiled.plan(domain, partition);
-            }
         });
         let there = host.domains();
         if there.len() != watched.lock().status.domains.len() {

@@ -88,6 +88,9 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
             (Some(plan), Some(reason)) => writeln!(out, "; plan {plan}: {reason}")?,
             _ => writeln!(out, "; no plan yet")?,
         }
+        for line in status.otherwise(id) {
+            writeln!(out, "not as planned: {line}")?;
+        }
         if let Some(why) = &domain.refused {
             writeln!(out, "the last plan was refused: {why}")?;
         }
@@ -179,11 +182,20 @@ fn number(number: Option<f64>) -> String {
     number.map_or("-".to_owned(), |value| format!("{value:.2}"))
 }
 
+/// Those in force, and behind them those that were planned if they are others.
+fn ways(program: &Program) -> String {
+    let number = |ways: Option<u32>| ways.map_or("-".to_owned(), |ways| ways.to_string());
+    match program.planned_ways {
+        Some(planned) => format!("{} ({planned} planned)", number(program.ways)),
+        None => number(program.ways),
+    }
+}
+
 fn row(program: &Program) -> [String; 12] {
     [
         program.name.clone(),
         program.domain.to_string(),
-        program.ways.map_or("-".to_owned(), |ways| ways.to_string()),
+        ways(program),
         text(&program.mask),
         text(&program.class),
         number(program.ipc),

@@ -73,8 +73,9 @@ mod tests {
     fn a_policy_that_fails_is_asked_no_more_and_others_are() {
         let mut rules = Rules::new("stock", Map::new()).unwrap();
         let event = Event::Started { app: AppId(0), wish: Wish::default(), profile: None };
-        let machine =
-            Event::Machine(fairways_core::Llc::with_ways(fairways_core::Ways::new(4).unwrap()));
+        let machine = Event::Machine(
+            fairways_core::Llc::with_ways(fairways_core::Ways::new(4).unwrap()).into(),
+        );
         for domain in [0, 1] {
             rules.handle(domain, Time::ZERO, &machine, &mut |_| ()).unwrap();
         }

@@ -1,5 +1,6 @@
 //! What is shown where a policy finds out about programs by giving them other ways, and no ways are given.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use fairways_core::{Action, AppId, Event};
@@ -48,14 +49,22 @@ impl Unmeasured {
     }
 
     /// What is shown of an action; `None` where it says what was not measured.
-    pub(super) fn shown<'a>(&self, domain: u32, action: Action<'a>) -> Option<Action<'a>> {
+    pub(super) fn shown<'a>(
+        &self,
+        domain: u32,
+        action: &'a Action<'a>,
+    ) -> Option<Cow<'a, Action<'a>>> {
         let is_known = |app: AppId| !self.is_so || self.known.contains(&(domain, app));
         match action {
-            Action::Classified { app, .. } if !is_known(app) => {
-                Some(Action::Classified { app, class: CLASS, reason: REASON })
+            &Action::Classified { app, .. } if !is_known(app) => {
+                Some(Cow::Owned(Action::Classified {
+                    app,
+                    class: CLASS.into(),
+                    reason: REASON.into(),
+                }))
             }
             Action::Estimated { thread, .. } if !is_known(thread.app) => None,
-            action => Some(action),
+            action => Some(Cow::Borrowed(action)),
         }
     }
 }

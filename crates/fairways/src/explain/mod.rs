@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Explain, out: &mut dyn Write) -> anyhow::Result<()> {
         }
         Some(path) => {
             let mut followed = Followed::open(path)?;
-            while followed.step()? {}
+            while followed.step()?.is_some() {}
             (followed.watched.decisions.kept().cloned().collect::<Vec<_>>(), None)
         }
     };

@@ -12,19 +12,29 @@ use fairways_policy::words;
 use super::*;
 use crate::status::{Outcome, Plain, Status, Watched};
 
+/// What a policy does on a machine that does what it says, but for plan 4, and answers when all is said.
+fn carry_out(watched: &mut Watched, domain: u32, actions: &[Action<'_>]) {
+    actions.iter().for_each(|action| watched.action(domain, action, &Plain));
+    for action in actions {
+        let &Action::Partition { plan, ref partition, .. } = action else { continue };
+        if plan != PlanId(4) {
+            let at = Time::from_nanos(watched.status.now_ns);
+            let applied = Event::Applied { plan, actual: (**partition).clone() };
+            watched.event(domain, at, &applied, &Plain, |_| String::new());
+        }
+    }
+}
+
 /// LFOC's words about two programs, and a plan for both.
 fn watched() -> Watched {
     let mut watched = Watched::new(Status::default());
     let mut tell = |at: u64, event: Event, actions: &[Action<'_>]| {
         let name = |app: AppId| ["lbm", "xalancbmk"][app.0 as usize].to_owned();
         watched.event(0, Time::from_nanos(at * 1_000_000), &event, &Plain, name);
-        for action in actions {
-            let is_refused = matches!(action, Action::Partition { plan: PlanId(4), .. });
-            watched.action(0, action, &Plain, !is_refused);
-        }
+        carry_out(&mut watched, 0, actions);
     };
     let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
-    tell(0, Event::Machine(Llc::with_ways(Ways::new(8).unwrap())), &[]);
+    tell(0, Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()), &[]);
     tell(0, started(0), &[]);
     let both = |masks: [u32; 2]| {
         let mut partition = Partition::default();
@@ -34,15 +44,19 @@ fn watched() -> Watched {
         }
         partition
     };
-    let plan =
-        |plan, partition, reason| Action::Partition { plan: PlanId(plan), partition, reason };
+    let plan = |plan, partition, reason: &'static str| Action::Partition {
+        plan: PlanId(plan),
+        partition: std::borrow::Cow::Borrowed(partition),
+        reason: reason.into(),
+    };
     let sampling = [both([0x1, 0xfe]), both([0x3, 0xfc]), both([0x7, 0xf8])];
     tell(1, started(1), &[plan(0, &sampling[0], SAMPLING)]);
     tell(2, Event::Woke, &[plan(1, &sampling[1], SAMPLING)]);
     tell(3, Event::Woke, &[plan(2, &sampling[2], SAMPLING)]);
     let thread = ThreadId::first_of(AppId(1));
-    let estimated = |what, value| Action::Estimated { thread, what, value, raw: 0 };
-    let (class, reason) = ("sensitive", "it gains by more cache");
+    let estimated =
+        |what: &'static str, value| Action::Estimated { thread, what: what.into(), value, raw: 0 };
+    let (class, reason) = ("sensitive".into(), "it gains by more cache".into());
     let sample = Sample {
         app: AppId(1),
         counters: Counters::default(),
@@ -127,10 +141,11 @@ fn no_more_are_kept_than_there_is_room_for() {
     for number in 0..1000 {
         watched
             .event(0, Time::from_nanos(u64::from(number)), &Event::Woke, &Plain, |_| String::new());
-        let (plan, partition) = (PlanId(number), &Partition::default());
+        let (plan, partition) = (PlanId(number), Partition::default().into());
         // The same reason over and over, which is none of sampling's.
         let reason = "one";
-        watched.action(0, &Action::Partition { plan, partition, reason }, &Plain, true);
+        let asked = Action::Partition { plan, partition, reason: reason.into() };
+        carry_out(&mut watched, 0, &[asked]);
     }
     let kept: Vec<&Decision> = watched.decisions.kept().collect();
     assert_eq!((kept.len(), kept[0].number, kept[255].number), (256, 745, 1000));
@@ -146,9 +161,7 @@ fn what_was_said_of_a_namesake_is_not_said_of_another() {
     let mut tell = |domain: u32, at: u64, event: Event, actions: &[Action<'_>]| {
         let at = Time::from_nanos(at * 1_000_000);
         watched.event(domain, at, &event, &Plain, |_| "web".to_owned());
-        for action in actions {
-            watched.action(domain, action, &Plain, true);
-        }
+        carry_out(&mut watched, domain, actions);
     };
     let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
     let whole = |app| {
@@ -158,10 +171,16 @@ fn what_was_said_of_a_namesake_is_not_said_of_another() {
         partition
     };
     let (first, other, again) = (whole(0), whole(1), whole(2));
-    let plan =
-        |plan, partition| Action::Partition { plan: PlanId(plan), partition, reason: "so it is" };
-    let classified =
-        Action::Classified { app: AppId(0), class: "sensitive", reason: "it was sampled" };
+    let plan = |plan, partition| Action::Partition {
+        plan: PlanId(plan),
+        partition: std::borrow::Cow::Borrowed(partition),
+        reason: "so it is".into(),
+    };
+    let classified = Action::Classified {
+        app: AppId(0),
+        class: "sensitive".into(),
+        reason: "it was sampled".into(),
+    };
     tell(0, 1, started(0), &[plan(0, &first), classified]);
     tell(1, 2, started(1), &[plan(0, &other)]);
     tell(0, 3, Event::Exited { app: AppId(0) }, &[]);
@@ -191,8 +210,8 @@ fn what_is_less_than_nothing_is_told_as_it_came_out() {
     let started = Event::Started { app, wish: Wish::default(), profile: None };
     watched.event(0, Time::ZERO, &started, &Plain, |_| "web".to_owned());
     let (thread, value, raw) = (ThreadId::first_of(app), Q32::from_raw(0), -3 << 30);
-    let slack = Action::Estimated { thread, what: words::SLACK.text(), value, raw };
-    watched.action(0, &slack, &Plain, true);
+    let slack = Action::Estimated { thread, what: words::SLACK.text().into(), value, raw };
+    watched.action(0, &slack, &Plain);
     assert_eq!(watched.status.programs[0].estimates[words::SLACK.text()], -0.75);
     let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
     let told = sentences(&decisions, &[1], None);
@@ -209,8 +228,12 @@ fn a_plan_is_kept_once() {
         watched.event(0, Time::ZERO, &event, &Plain, |app| format!("worker-{}", app.0));
         partition.place(AppId(app), 0);
     }
-    let plan = Action::Partition { plan: PlanId(0), partition: &partition, reason: "all together" };
-    watched.action(0, &plan, &Plain, true);
+    let plan = Action::Partition {
+        plan: PlanId(0),
+        partition: (&partition).into(),
+        reason: "all together".into(),
+    };
+    carry_out(&mut watched, 0, &[plan]);
     let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
     let told = serde_json::to_string(&decisions).unwrap();
     assert!(told.len() < 64 * 256, "{} bytes", told.len());

@@ -55,6 +55,7 @@ pub(super) fn print(
         let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let mut plan = None;
         let mut shares: &[Share] = &[];
+        let mut actual: &[Share] = &[];
         for said in &decision.said {
             match said {
                 Said::Classified { program, class, reason } => {
@@ -70,12 +71,20 @@ pub(super) fn print(
                 }
                 Said::Planned { plan: number, reason, clusters, outcome } => {
                     plan = Some((number, reason, outcome));
+                    let others = match outcome {
+                        Outcome::Otherwise(others) => others.as_slice(),
+                        _ => &[],
+                    };
                     match about {
-                        None => shares = clusters,
+                        None => (shares, actual) = (clusters, others),
                         Some(about) => {
                             if let Some((share, member)) = share_of(clusters, about) {
                                 let text = ways(share, member);
-                                told.entry(&member.program).or_default().push(text);
+                                let told = told.entry(&member.program).or_default();
+                                told.push(text);
+                                if let Some((share, member)) = share_of(others, about) {
+                                    told.push(format!("in force: {}", ways(share, member)));
+                                }
                             }
                         }
                     }
@@ -114,6 +123,9 @@ pub(super) fn print(
             for share in shares {
                 writeln!(out, "{INDENT}{}", cluster(share))?;
             }
+            for share in actual {
+                writeln!(out, "{INDENT}in force: {}", cluster(share))?;
+            }
         }
         for ended in &decision.ended {
             known.remove(&(domain, ended.as_str()));
@@ -143,8 +155,10 @@ fn head(
         if decision.alike > 0 {
             write!(out, " (and {} like it before)", decision.alike)?;
         }
-        if let Outcome::Refused(why) = outcome {
-            write!(out, "; refused: {why}")?;
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Otherwise(_) => write!(out, "; the machine made something else of it")?,
+            Outcome::Refused(why) => write!(out, "; refused: {why}")?,
         }
     }
     writeln!(out)

@@ -1,16 +1,16 @@
 //! A journal, followed: how the machine and its programs were, line by line.
 
-use std::collections::VecDeque;
+use std::borrow::Cow;
 use std::path::Path;
 
-use fairways_core::{Event, PlanId, Time};
+use fairways_core::{Action, Event, Time};
 use serde_json::Value;
 
-use super::actions::{Owned, Texts, plain};
+use super::Header;
 use super::reader::Reader;
 use crate::BadInput;
 use crate::moment::Moment;
-use crate::status::{Plain, Status, Watched};
+use crate::status::{InForce, Plain, Status, Watched};
 
 /// A journal that is read step by step, a step being an event and what the policy did about it.
 pub(crate) struct Followed {
@@ -21,22 +21,19 @@ pub(crate) struct Followed {
     began: Option<Moment>,
     /// The programs that its header names, which apps of a simulated machine are by their order.
     programs: Vec<String>,
-    texts: Texts,
     /// The event of the step that is read next.
-    next: Option<(Time, Event, Option<String>)>,
-    /// Steps that were read ahead, to see what became of plans; the last of them may be wrong.
-    ahead: VecDeque<Result<Step, BadInput>>,
+    next: Option<Step>,
     /// What is known after the last step.
     pub(crate) watched: Watched,
 }
 
 /// An event, and what the policy did about it.
-struct Step {
-    at: Time,
-    event: Event,
+pub(crate) struct Step {
+    pub(crate) at: Time,
+    pub(crate) event: Event,
     /// What the program is called that started.
-    name: Option<String>,
-    actions: Vec<Owned>,
+    pub(crate) name: Option<String>,
+    pub(crate) actions: Vec<Action<'static>>,
 }
 
 impl Followed {
@@ -45,7 +42,14 @@ impl Followed {
     /// # Errors
     /// If it can't be read, or is none.
     pub(crate) fn open(path: &Path) -> Result<Self, BadInput> {
-        let reader = Reader::open(path)?;
+        Self::new(Reader::open(path)?)
+    }
+
+    /// One that is read from here on.
+    ///
+    /// # Errors
+    /// If its first line is none of a journal.
+    pub(crate) fn new(reader: Reader) -> Result<Self, BadInput> {
         let machine = &reader.header.machine;
         let domain = machine.get("domain").and_then(Value::as_u64);
         let programs = machine.get("programs").and_then(Value::as_array);
@@ -63,34 +67,34 @@ impl Followed {
         let began = reader.header.began();
         let domain = domain.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
         let watched = Watched::new(status);
-        let mut followed = Self {
-            reader,
-            domain,
-            began,
-            programs,
-            texts: Texts::default(),
-            next: None,
-            ahead: VecDeque::new(),
-            watched,
-        };
-        followed.next = match followed.reader.next()? {
-            None => None,
-            Some(line) => match (line.event, line.action) {
-                (Some(event), None) => Some((line.at, event, line.name)),
+        let mut followed = Self { reader, domain, began, programs, next: None, watched };
+        if let Some(line) = followed.reader.next()? {
+            followed.next = match (line.event, line.action) {
+                (Some(event), None) => Some(begin(line.at, event, line.name)),
                 _ => return Err(followed.wrong("expected an event")),
-            },
-        };
+            };
+        }
         Ok(followed)
     }
 
     /// The time of the next step; `None` at the end.
     pub(crate) fn next_at(&self) -> Option<Time> {
-        match self.ahead.front() {
-            Some(Ok(step)) => Some(step.at),
-            // It is stepped to, and told then.
-            Some(Err(_)) => Some(Time::from_nanos(self.watched.status.now_ns)),
-            None => self.next.as_ref().map(|(at, ..)| *at),
-        }
+        self.next.as_ref().map(|step| step.at)
+    }
+
+    /// Where the line is that was read last.
+    pub(crate) fn place(&self) -> String {
+        self.reader.place()
+    }
+
+    /// The plan in force, and what it has come to.
+    pub(crate) fn in_force(&self) -> Option<&InForce> {
+        self.watched.status.in_force(self.domain)
+    }
+
+    /// Its header.
+    pub(crate) fn header(&self) -> &Header {
+        &self.reader.header
     }
 
     /// Whether the end was cut short, for whoever wrote it was killed.
@@ -98,76 +102,73 @@ impl Followed {
         self.reader.cut_short
     }
 
-    /// Takes in the next event and what was done about it; false at the end.
+    /// Takes in the next event and what was done about it, which is returned; `None` at the end.
     ///
     /// # Errors
     /// If a line is not one of a journal.
-    pub(crate) fn step(&mut self) -> Result<bool, BadInput> {
-        let Some(step) = self.ahead.pop_front().or_else(|| self.read().transpose()) else {
-            return Ok(false);
-        };
-        let Step { at, event, name, actions } = step?;
-        let refused = self.refused(actions.iter().filter_map(Owned::plan).collect());
+    pub(crate) fn step(&mut self) -> Result<Option<Step>, BadInput> {
+        let Some(step) = self.read()? else { return Ok(None) };
         let programs = &self.programs;
         let name = |app: fairways_core::AppId| {
             let known = usize::try_from(app.0).ok().and_then(|place| programs.get(place));
-            name.map(plain)
-                .or_else(|| known.cloned())
-                .unwrap_or_else(|| format!("program {}", app.0))
+            let name = step.name.clone().or_else(|| known.cloned());
+            name.unwrap_or_else(|| format!("program {}", app.0))
         };
-        self.watched.status.now = self.began.and_then(|began| began.after(at));
-        self.watched.event(self.domain, at, &event, &Plain, name);
-        for action in actions {
-            let (domain, watched) = (self.domain, &mut self.watched);
-            let holds = action.plan().is_none_or(|plan| !refused.contains(&plan));
-            action
-                .say(&mut self.texts, &mut |action| watched.action(domain, &action, &Plain, holds));
+        self.watched.status.now = self.began.and_then(|began| began.after(step.at));
+        self.watched.event(self.domain, step.at, &step.event, &Plain, name);
+        for action in &step.actions {
+            self.watched.action(self.domain, action, &Plain);
         }
-        Ok(true)
-    }
-
-    /// Which of these plans, the last, were refused: that is told right after them, before anything else.
-    fn refused(&mut self, mut plans: Vec<PlanId>) -> Vec<PlanId> {
-        let mut refused = Vec::new();
-        let mut at = 0;
-        while !plans.is_empty() {
-            if self.ahead.len() == at {
-                let next = self.read().transpose();
-                self.ahead.extend(next);
-            }
-            let Some(Ok(Step { event: Event::Refused { plan, .. }, .. })) = self.ahead.get(at)
-            else {
-                break;
-            };
-            if let Some(place) = plans.iter().position(|of| of == plan) {
-                refused.push(plans.swap_remove(place));
-            }
-            at += 1;
-        }
-        refused
+        Ok(Some(step))
     }
 
     /// The next step; `None` at the end.
     fn read(&mut self) -> Result<Option<Step>, BadInput> {
-        let Some((at, event, name)) = self.next.take() else { return Ok(None) };
-        let mut actions = Vec::new();
+        let Some(mut step) = self.next.take() else { return Ok(None) };
         while let Some(line) = self.reader.next()? {
-            let action = match (line.event, line.action) {
+            match (line.event, line.action) {
                 (Some(event), None) => {
-                    self.next = Some((line.at, event, line.name));
+                    self.next = Some(begin(line.at, event, line.name));
                     break;
                 }
-                (None, Some(action)) => action,
+                (None, Some(action)) => step.actions.push(shown(action.into_owned())),
                 _ => return Err(self.wrong("expected an event or an action")),
-            };
-            let action = serde_json::from_value(action)
-                .map_err(|why| self.wrong(&format!("expected an action: {why}")))?;
-            actions.push(action);
+            }
         }
-        Ok(Some(Step { at, event, name, actions }))
+        Ok(Some(step))
     }
 
     fn wrong(&self, why: &str) -> BadInput {
         BadInput(format!("{}: {why}", self.reader.place()))
     }
+}
+
+/// A step of which the event is known.
+fn begin(at: Time, event: Cow<'_, Event>, name: Option<Cow<'_, str>>) -> Step {
+    let name = name.map(|name| plain(name.into_owned()));
+    Step { at, event: event.into_owned(), name, actions: Vec::new() }
+}
+
+/// A text as it may be shown: who reads it is at a terminal, which is not to do as a journal of others bids it.
+fn plain(text: String) -> String {
+    if text.chars().all(fairways_core::is_plain) { text } else { crate::plain::plain(&text) }
+}
+
+/// An action whose texts may be shown.
+fn shown(mut action: Action<'static>) -> Action<'static> {
+    let clean =
+        |text: &mut Cow<'static, str>| *text = plain(std::mem::take(text).into_owned()).into();
+    match &mut action {
+        Action::Partition { reason, .. }
+        | Action::Allow { reason, .. }
+        | Action::Priority { reason, .. }
+        | Action::Quantum { reason, .. } => clean(reason),
+        Action::Estimated { what, .. } => clean(what),
+        Action::Classified { class, reason, .. } => {
+            clean(class);
+            clean(reason);
+        }
+        Action::Watch { .. } | Action::Wake { .. } | Action::WatchTogether { .. } => {}
+    }
+    action
 }

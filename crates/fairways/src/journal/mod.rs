@@ -1,7 +1,6 @@
 //! The journal: every event and every action of a run, a JSON line each, so that it can be looked
 //! into, and replayed. docs/journal.md describes it.
 
-mod actions;
 mod followed;
 mod reader;
 mod replay;
@@ -9,19 +8,21 @@ mod replay;
 mod tests;
 mod writer;
 
+use std::borrow::Cow;
+
 use fairways_core::{Action, Event, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::moment::Moment;
 
-pub(crate) use followed::Followed;
+pub(crate) use followed::{Followed, Step};
 pub(crate) use reader::Reader;
 pub(crate) use replay::replay;
 pub(crate) use writer::{Start, Writer, parts};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// Line 1 of every part of a journal.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -54,30 +55,18 @@ const fn is_zero(part: &u32) -> bool {
     *part == 0
 }
 
-/// A line that is written.
-#[derive(Serialize)]
-struct Said<'a> {
-    at: Time,
-    #[serde(flatten)]
-    what: What<'a>,
+/// Every other line: an event, or an action that follows from the event before it.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Line<'a> {
+    /// When, in nanoseconds since the machine began.
+    pub(crate) at: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) event: Option<Cow<'a, Event>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) action: Option<Cow<'a, Action<'a>>>,
     /// What the program is called that started.
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum What<'a> {
-    Event(&'a Event),
-    Action(&'a Action<'a>),
-}
-
-/// A line that is read.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Line {
-    pub(crate) at: Time,
-    pub(crate) event: Option<Event>,
-    pub(crate) action: Option<Value>,
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<Cow<'a, str>>,
 }

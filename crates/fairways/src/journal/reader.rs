@@ -78,7 +78,7 @@ impl Reader {
     }
 
     /// The next line; `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Line>, BadInput> {
+    pub(crate) fn next(&mut self) -> Result<Option<Line<'static>>, BadInput> {
         loop {
             let Some(text) = read_line(&mut self.file, &self.path, self.number + 1)? else {
                 let Some(next) = self.parts.next() else { return Ok(None) };
@@ -152,7 +152,11 @@ fn begin(path: &Path) -> Result<(BufReader<File>, Header), BadInput> {
     match value.get("schema").and_then(Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => {}
         Some(schema) => {
-            return Err(expected(&format!("schema {SCHEMA} is known here, found {schema}")));
+            let by = match schema {
+                1 => "a fairways that was built before 2026-11-25 reads it",
+                _ => "a later fairways reads it",
+            };
+            return Err(expected(&format!("schema {SCHEMA} is known here, found {schema}: {by}")));
         }
         None => return Err(expected("it has no schema")),
     }

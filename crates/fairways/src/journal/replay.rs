@@ -87,7 +87,7 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
             (Some(event), None) if now.is_empty() => {
                 events += 1;
                 before = line.at;
-                policy.handle(line.at, &event, &mut |action| {
+                policy.handle(line.at, event.as_ref(), &mut |action| {
                     now.extend(serde_json::to_value(action));
                 });
                 continue;
@@ -102,7 +102,10 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
             }
             (None, Some(action)) => {
                 actions += 1;
-                Some(action)
+                Some(
+                    serde_json::to_value(action)
+                        .map_err(|why| BadInput(format!("{}: {why}", reader.place())))?,
+                )
             }
             _ => {
                 let place = reader.place();

@@ -3,7 +3,7 @@
 use fairways_core::{Action, AppId, Event, Partition, PartitionError, PlanId, Time, WayMask, Wish};
 use serde_json::json;
 
-use super::{Followed, Start, Writer};
+use super::{Followed, Line, Start, Writer};
 
 #[test]
 fn an_event_stands_on_the_disk_with_its_actions_or_not_at_all() {
@@ -63,30 +63,40 @@ fn a_plan_that_is_refused_never_holds() {
         let at = Time::from_nanos(at);
         writer.event(at, event, Some("web")).unwrap();
         for &plan in plans {
-            let (plan, partition) = (PlanId(plan), &partition);
-            writer.action(at, &Action::Partition { plan, partition, reason: "a test" }).unwrap();
+            let (plan, partition) = (PlanId(plan), (&partition).into());
+            writer
+                .action(at, &Action::Partition { plan, partition, reason: "a test".into() })
+                .unwrap();
         }
     };
     let started = Event::Started { app: AppId(0), wish: Wish::default(), profile: None };
     let why = PartitionError::NotPlaced { app: AppId(0) };
     let refused = |plan| Event::Refused { plan: PlanId(plan), why };
+    let actual = partition.clone();
+    let applied = |plan| Event::Applied { plan: PlanId(plan), actual: actual.clone() };
     tell(0, &started, &[0]);
+    tell(0, &applied(0), &[]);
     tell(1, &Event::Woke, &[1, 2, 3]);
     tell(1, &refused(1), &[4]);
+    tell(1, &applied(2), &[]);
     tell(1, &refused(3), &[]);
     tell(1, &refused(4), &[]);
     tell(2, &Event::Woke, &[5]);
+    tell(2, &applied(5), &[]);
     tell(3, &Event::Woke, &[]);
     writer.finish().unwrap();
     let mut followed = Followed::open(&path).unwrap();
     let mut told = Vec::new();
-    while followed.next_at().is_some() && followed.step().unwrap() {
+    while followed.next_at().is_some() && followed.step().unwrap().is_some() {
         let watched = &followed.watched;
-        told.push((watched.status.domains[0].plan, watched.status.domains[0].refused.is_some()));
+        let domain = watched.status.domains.first();
+        told.push(domain.map(|of| (of.plan, of.refused.is_some())).unwrap_or_default());
     }
-    let plans = [0, 2, 2, 2, 2, 5, 5].map(Some);
-    let is_refused = [false, false, true, true, true, false, false];
-    assert_eq!(told, plans.into_iter().zip(is_refused).collect::<Vec<_>>());
+    let plans =
+        [None, Some(0), Some(0), Some(0), Some(2), Some(2), Some(2), Some(2), Some(5), Some(5)];
+    let is_refused = [3, 5, 6, 7].map(|step| told[step].1);
+    assert_eq!(told.iter().map(|of| of.0).collect::<Vec<_>>(), plans);
+    assert_eq!((is_refused, told[4].1, told[8].1), ([true; 4], false, false));
     let totals = &followed.watched.totals;
     assert_eq!((totals.planned, totals.refused), (3, 3));
     // What is wrong behind it is told when it is come to.
@@ -94,7 +104,56 @@ fn a_plan_that_is_refused_never_holds() {
     let place = text.find("{\"at\":1,\"event\":{\"refused\"").unwrap();
     std::fs::write(&path, format!("{}no line\n", &text[..place])).unwrap();
     let mut followed = Followed::open(&path).unwrap();
-    assert!(followed.step().unwrap());
-    let why = followed.step().unwrap_err().to_string();
-    assert!(why.contains("journal:8:"), "{why}");
+    for _ in 0..2 {
+        assert!(followed.step().unwrap().is_some());
+    }
+    let why = followed.step().map(|_| ()).unwrap_err().to_string();
+    assert!(why.contains("journal:9:"), "{why}");
+}
+
+/// Where the schema of a line is committed.
+const SCHEMA_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/journal.schema.json");
+
+/// `TRYCMD=overwrite` writes it anew.
+#[test]
+fn the_committed_schema_is_that_of_the_types() {
+    let schema = schemars::schema_for!(Line<'static>);
+    let now = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+    if std::env::var("TRYCMD").is_ok_and(|how| how == "overwrite") {
+        std::fs::write(SCHEMA_FILE, &now).unwrap();
+    }
+    let committed = std::fs::read_to_string(SCHEMA_FILE).unwrap_or_default();
+    assert!(
+        committed == now,
+        "docs/journal.schema.json is not what the types say: TRYCMD=overwrite writes it"
+    );
+}
+
+/// What is written fits the schema, and what is no line does not.
+#[test]
+fn every_line_of_a_journal_fits_the_schema() {
+    let schema = serde_json::from_str(&std::fs::read_to_string(SCHEMA_FILE).unwrap()).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let text = std::fs::read_to_string("tests/data/run.journal").unwrap();
+    let mut kinds = std::collections::BTreeSet::new();
+    for line in text.lines().skip(1) {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(schema.is_valid(&value), "{line}: {:?}", schema.iter_errors(&value).next());
+        let of = value.get("event").or(value.get("action")).unwrap();
+        kinds.insert(
+            of.as_object().map_or_else(|| of.to_string(), |of| of.keys().next().unwrap().clone()),
+        );
+    }
+    assert!(kinds.len() >= 7, "{kinds:?}");
+    for wrong in [
+        json!({"event": "woke"}),
+        json!({"at": -1, "event": "woke"}),
+        json!({"at": 0, "event": "slept"}),
+        json!({"at": 0, "event": "woke", "more": 1}),
+        json!({"at": 0, "action": {"wake": {}}}),
+        json!({"at": 0, "action": {"partition": {"plan": 0, "reason": "", "partition": [{"mask": "7f", "apps": []}]}}}),
+    ] {
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+        assert!(serde_json::from_value::<Line<'static>>(wrong.clone()).is_err(), "{wrong}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Writing a journal, part after part.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::reader::part_of;
-use super::{Header, SCHEMA, Said, What};
+use super::{Header, Line, SCHEMA};
 use crate::BadInput;
 use crate::world::shown;
 
@@ -73,12 +74,13 @@ impl Writer {
         name: Option<&str>,
     ) -> anyhow::Result<()> {
         self.write()?;
-        self.hold(&Said { at, what: What::Event(event), name })
+        let (event, name) = (Some(Cow::Borrowed(event)), name.map(Cow::Borrowed));
+        self.hold(&Line { at, event, name, ..Line::default() })
     }
 
     /// Writes what is done about it.
     pub(crate) fn action(&mut self, at: Time, action: &Action<'_>) -> anyhow::Result<()> {
-        self.hold(&Said { at, what: What::Action(action), name: None })
+        self.hold(&Line { at, action: Some(Cow::Borrowed(action)), ..Line::default() })
     }
 
     /// Writes out what is still held back.

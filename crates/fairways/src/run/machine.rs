@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairways_core::{Action, AppId, Event, Machine, PlanId, Time};
+use fairways_core::{Action, AppId, Event, Machine, Time};
 use fairways_lab::{Observed, Served};
 use fairways_model::Model;
 
@@ -37,14 +37,6 @@ impl Running {
         match self {
             Self::Model(model) => model.now(),
             Self::Chip(of) => of.chip.now(),
-        }
-    }
-
-    /// The plan in force; `None` before the first.
-    pub(super) fn plan(&self) -> Option<PlanId> {
-        match self {
-            Self::Model(model) => model.plan(),
-            Self::Chip(of) => of.chip.plan(),
         }
     }
 

@@ -164,7 +164,11 @@ pub(crate) fn fixed(
         }
         if let Some(partition) = partition {
             let plan = PlanId::default();
-            machine.carry_out(Action::Partition { plan, partition, reason: "a test" });
+            machine.carry_out(Action::Partition {
+                plan,
+                partition: partition.into(),
+                reason: "a test".into(),
+            });
         }
         machine.carry_out(Action::Wake { at: Time::ZERO.after(from) });
     }

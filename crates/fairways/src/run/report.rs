@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use fairways_core::{Action, AppId, Event, Time, Ways};
+use fairways_core::{Action, AppId, Event, Levers, Partition, Time, Ways};
 use fairways_policy::{kpart, lfoc};
 
 use super::machine::Running;
@@ -21,6 +21,8 @@ pub(super) struct Report<'a> {
     programs: HashMap<AppId, usize>,
     /// Who is being sampled.
     sampled: Option<AppId>,
+    /// What was planned last.
+    planned: Partition,
     /// Numbers that are still to be told, and of whom they are.
     numbers: Vec<String>,
     of: Option<AppId>,
@@ -34,6 +36,7 @@ impl<'a> Report<'a> {
             names: checked.names(),
             programs: HashMap::new(),
             sampled: None,
+            planned: Partition::default(),
             numbers: Vec::new(),
             of: None,
         }
@@ -47,7 +50,7 @@ impl<'a> Report<'a> {
 
     pub(super) fn event(&mut self, at: Time, event: &Event, machine: &Running) -> io::Result<()> {
         match event {
-            Event::Machine(llc) => {
+            Event::Machine(Levers { llc, .. }) => {
                 let (ways, least, clos) = (llc.ways, llc.min_ways(), llc.clos);
                 writeln!(
                     self.out,
@@ -61,6 +64,10 @@ impl<'a> Report<'a> {
             Event::Exited { app } => {
                 writeln!(self.out, "{at:>11}  {} has finished", self.name(*app))
             }
+            Event::Applied { plan, actual } if !actual.agrees(&self.planned) => {
+                let (bar, members) = (bar(actual, self.ways), members(actual));
+                writeln!(self.out, "{at:>11}  plan {} has come to {bar}  {members}", plan.0)
+            }
             Event::Refused { plan, why } => {
                 writeln!(self.out, "{at:>11}  plan {} is refused: {why}", plan.0)
             }
@@ -73,7 +80,8 @@ impl<'a> Report<'a> {
                 let wished = wished.unwrap_or_else(|| "no objective".to_owned());
                 writeln!(self.out, "{at:>11}  {} has {wished} from now on", self.name(*app))
             }
-            Event::Sampled(_)
+            Event::Applied { .. }
+            | Event::Sampled(_)
             | Event::Latency(_)
             | Event::RanTogether(_)
             | Event::QuantumGiven(_)
@@ -93,9 +101,12 @@ impl<'a> Report<'a> {
         if !matches!(action, Action::Estimated { thread, .. } if self.of == Some(thread.app)) {
             self.numbers(at)?;
         }
+        if let Action::Partition { partition, .. } = action {
+            self.planned = partition.without_bandwidth();
+        }
         match action {
             Action::Partition { partition, reason, .. }
-                if [lfoc::SAMPLING, kpart::SAMPLING].contains(reason) =>
+                if [lfoc::SAMPLING, kpart::SAMPLING].contains(&&**reason) =>
             {
                 let app = partition.places().first().map(|place| place.app);
                 if self.sampled == app {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairways_core::{Action, AppId, Machine as _, Time, WayMask};
+use fairways_core::{AppId, Machine as _, Time, WayMask};
 
 use super::machine::Running;
 use super::settings::Checked;
@@ -88,12 +88,8 @@ impl Stepped {
         };
         watched.event(0, at, &event, seen, name);
         checked.policy.handle(at, &event, &mut |action| {
+            watched.action(0, &action, seen);
             machine.carry_out(action);
-            let holds = match &action {
-                Action::Partition { plan, .. } => machine.plan() == Some(*plan),
-                _ => true,
-            };
-            watched.action(0, &action, seen, holds);
         });
         Some(at)
     }

@@ -138,7 +138,7 @@ pub(crate) fn decided<'a>(
     metrics: &Metrics,
     slowdowns: &'a [f64],
 ) -> PolicyReport<'a> {
-    let cluster = |(cluster, mask): (u32, &WayMask)| {
+    let cluster = |(cluster, mask): (u32, WayMask)| {
         let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
         apps.sort_unstable();
         ClusterReport { apps, mask: mask.to_string(), ways: mask.count() }

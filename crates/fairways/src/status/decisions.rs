@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use fairways_core::{Action, AppId, Event, Partition, Time};
+use fairways_core::{Action, AppId, Event, Partition, PlanId, Time};
 use fairways_policy::{kpart, lfoc};
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +92,8 @@ pub(crate) enum Outcome {
     /// It holds, or did until the next.
     #[default]
     Done,
+    /// The machine made something else of it: who fills which ways in force.
+    Otherwise(Vec<Share>),
     /// The machine could not carry it out: why.
     Refused(String),
 }
@@ -136,21 +138,33 @@ impl Decisions {
     }
 
     /// Takes in what happened, before the policy decides about it; `status` is what is known of the machine.
-    pub(crate) fn event(&mut self, domain: u32, at: Time, event: &Event, status: &Status) {
-        if let Event::Refused { plan, why } = event {
-            let of = self.kept.iter_mut().rev().filter(|of| of.domain == domain);
-            let mut said = of.flat_map(|of| of.said.iter_mut());
-            let found = said.find_map(|said| match said {
-                Said::Planned { plan: of, outcome, .. } if *of == plan.0 => Some(outcome),
-                _ => None,
-            });
-            if let Some(outcome) = found {
-                *outcome = Outcome::Refused(why.to_string());
+    pub(crate) fn event(
+        &mut self,
+        domain: u32,
+        at: Time,
+        event: &Event,
+        status: &Status,
+        seen: &dyn Seen,
+    ) {
+        match event {
+            Event::Refused { plan, why } => {
+                self.answered(domain, *plan, Outcome::Refused(why.to_string()));
             }
+            Event::Applied { plan, actual } => {
+                let is_as_planned =
+                    status.planned(domain, *plan).is_none_or(|of| actual.agrees(of));
+                let outcome = match is_as_planned {
+                    true => Outcome::Done,
+                    false => Outcome::Otherwise(shares(domain, actual, status, seen)),
+                };
+                self.answered(domain, *plan, outcome);
+                self.fold();
+            }
+            _ => {}
         }
         let name = |app: AppId| status.name(domain, app);
         let line = match event {
-            Event::Machine(llc) => format!("a cache of {} ways", llc.ways),
+            Event::Machine(levers) => format!("a cache of {} ways", levers.llc.ways),
             Event::Cpus(cpus) => format!("{} CPUs", cpus.count),
             Event::Started { app, .. } => format!("{} started", name(*app)),
             Event::Wished { app, .. } => format!("{} was given another wish", name(*app)),
@@ -160,6 +174,7 @@ impl Decisions {
             Event::RanTogether(_) => "threads ran together".to_owned(),
             Event::QuantumGiven(of) => format!("{} had its turn", name(of.thread.app)),
             Event::Woke => "the policy's period was over".to_owned(),
+            Event::Applied { plan, .. } => format!("plan {} is in force", plan.0),
             Event::Refused { plan, .. } => format!("plan {} was refused", plan.0),
         };
         if let Event::Exited { app } = event {
@@ -170,14 +185,26 @@ impl Decisions {
         self.open = false;
     }
 
-    /// Takes in what the policy does, before `status` does; `holds` is false of a plan that was refused.
+    /// What became of a plan.
+    fn answered(&mut self, domain: u32, plan: PlanId, now: Outcome) {
+        let of = self.kept.iter_mut().rev().filter(|of| of.domain == domain);
+        let mut said = of.flat_map(|of| of.said.iter_mut());
+        let found = said.find_map(|said| match said {
+            Said::Planned { plan: of, outcome, .. } if *of == plan.0 => Some(outcome),
+            _ => None,
+        });
+        if let Some(outcome) = found {
+            *outcome = now;
+        }
+    }
+
+    /// Takes in what the policy does, before `status` does.
     pub(crate) fn action(
         &mut self,
         domain: u32,
         action: &Action<'_>,
         status: &Status,
         seen: &dyn Seen,
-        holds: bool,
     ) {
         let Some(said) = said(domain, action, status, seen) else { return };
         if !self.open {
@@ -198,9 +225,6 @@ impl Decisions {
         }
         if let Some(last) = self.kept.back_mut() {
             last.said.push(said);
-        }
-        if holds {
-            self.fold();
         }
     }
 
@@ -283,34 +307,34 @@ fn said(domain: u32, action: &Action<'_>, status: &Status, seen: &dyn Seen) -> O
     Some(match action {
         Action::Classified { app, class, reason } => Said::Classified {
             program: name(*app),
-            class: (*class).to_owned(),
-            reason: (*reason).to_owned(),
+            class: class.clone().into_owned(),
+            reason: reason.clone().into_owned(),
         },
         Action::Estimated { thread, what, value, raw } => Said::Estimated {
             program: name(thread.app),
-            what: (*what).to_owned(),
+            what: what.clone().into_owned(),
             value: number(*value, *raw),
         },
         Action::Partition { plan, partition, reason } => Said::Planned {
             plan: plan.0,
-            reason: (*reason).to_owned(),
+            reason: reason.clone().into_owned(),
             clusters: shares(domain, partition, status, seen),
             outcome: Outcome::Done,
         },
         Action::Allow { thread, cpus, reason } => Said::Allowed {
             program: name(thread.app),
             cpus: cpus.to_vec(),
-            reason: (*reason).to_owned(),
+            reason: reason.clone().into_owned(),
         },
         Action::Priority { threads, raised, reason } => Said::Raised {
             programs: once(threads.iter().map(|thread| name(thread.app))),
             raised: *raised,
-            reason: (*reason).to_owned(),
+            reason: reason.clone().into_owned(),
         },
         Action::Quantum { thread, time, reason } => Said::Ordered {
             program: name(thread.app),
             time_ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
-            reason: (*reason).to_owned(),
+            reason: reason.clone().into_owned(),
         },
         Action::Watch { .. } | Action::Wake { .. } | Action::WatchTogether { .. } => return None,
     })
@@ -333,12 +357,9 @@ fn shares(domain: u32, partition: &Partition, status: &Status, seen: &dyn Seen) 
     let mut shares: Vec<(u32, Share)> = Vec::new();
     for (place, cluster) in places {
         let of = &status.programs[place];
-        let masks = partition.masks();
-        let Some(mask) = usize::try_from(cluster).ok().and_then(|at| masks.get(at)) else {
-            continue;
-        };
+        let Some(mask) = partition.mask(cluster) else { continue };
         let at = shares.iter().position(|(other, _)| *other == cluster).unwrap_or_else(|| {
-            let (physical, members) = (seen.physical(domain, *mask), Vec::new());
+            let (physical, members) = (seen.physical(domain, mask), Vec::new());
             let share = Share { mask: physical.to_string(), ways: mask.count(), members };
             shares.push((cluster, share));
             shares.len() - 1

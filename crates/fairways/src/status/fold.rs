@@ -1,12 +1,10 @@
 //! Events and actions, added up.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use fairways_core::{Action, AppId, Counters, Event, Latencies, Q32, Time, WayMask, Wish};
+use fairways_core::{Action, AppId, Counters, Event, Latencies, Levers, Q32, Time, WayMask, Wish};
 use fairways_policy::words;
 use fairways_resctrl::language::CpuSet;
 
-use super::{Cache, Cluster, Domain, Objective, Program, Seen, Status};
+use super::{Cache, Domain, Objective, Program, Seen, Status};
 
 /// Linux knows no more; a damaged journal may.
 const MOST_CPUS: u32 = 8192;
@@ -22,8 +20,11 @@ impl Status {
         name: impl FnOnce(AppId) -> String,
     ) {
         self.now_ns = at.nanos();
+        if !matches!(event, Event::Applied { .. } | Event::Refused { .. }) {
+            self.plans(domain).forget();
+        }
         match event {
-            Event::Machine(llc) => {
+            Event::Machine(Levers { llc, .. }) => {
                 let cache = seen.cache(domain).unwrap_or_else(|| {
                     let all = WayMask::full(llc.ways);
                     Cache { all, offered: all, way_bytes: None }
@@ -66,6 +67,7 @@ impl Status {
                     objective.unknown();
                 }
             }
+            Event::Applied { plan, actual } => self.applied(domain, *plan, actual, seen),
             Event::Refused { why, .. } => self.domain(domain).refused = Some(why.to_string()),
             Event::Cpus(cpus) => {
                 let of = self.domain(domain);
@@ -88,45 +90,14 @@ impl Status {
     pub(crate) fn action(&mut self, domain: u32, action: &Action<'_>, seen: &dyn Seen) {
         match action {
             Action::Partition { plan, partition, reason } => {
-                let physical = |mask: &WayMask| seen.physical(domain, *mask);
-                let mut clusters: Vec<Cluster> =
-                    partition.masks().iter().map(|mask| Cluster::new(physical(mask))).collect();
-                let here: BTreeMap<u32, u32> =
-                    partition.places().iter().map(|place| (place.app.0, place.cluster)).collect();
-                let before = self.index.placed(domain, here.keys().copied().collect());
-                let apps: BTreeSet<u32> = here.keys().copied().chain(before).collect();
-                // In the order in which they began.
-                let places: BTreeSet<usize> = apps
-                    .into_iter()
-                    .filter_map(|app| self.index.seek(&self.programs, domain, app))
-                    .collect();
-                for place in places {
-                    let of = &mut self.programs[place];
-                    let number = here.get(&of.app).copied();
-                    let cluster = number.map(|cluster| cluster as usize);
-                    let mask = cluster.and_then(|cluster| partition.masks().get(cluster));
-                    of.ways = mask.map(|mask| mask.count());
-                    of.cluster = number.filter(|_| mask.is_some());
-                    let Some(cluster) = cluster.and_then(|cluster| clusters.get_mut(cluster))
-                    else {
-                        of.mask = None;
-                        continue;
-                    };
-                    of.mask.get_or_insert_default().clone_from(&cluster.mask);
-                    cluster.programs.push(of.name.clone());
-                    seen.tasks(AppId(of.app), &mut cluster.tasks);
-                }
-                let of = self.domain(domain);
-                of.plan = Some(plan.0);
-                of.reason = Some((*reason).to_owned());
-                of.clusters = clusters;
-                of.refused = None;
+                let planned = partition.without_bandwidth();
+                self.plans(domain).ask(*plan, planned, reason.clone().into_owned());
             }
             Action::Classified { app, class, reason } => {
                 if let Some(of) = self.program(domain, *app) {
                     of.estimates.retain(|what, _| words::outlives_class(what));
-                    of.class = Some((*class).to_owned());
-                    of.class_reason = Some((*reason).to_owned());
+                    of.class = Some(class.clone().into_owned());
+                    of.class_reason = Some(reason.clone().into_owned());
                 }
             }
             Action::Allow { thread, cpus, .. } => {
@@ -148,7 +119,7 @@ impl Status {
                 }
             }
             Action::Priority { threads, raised, .. } => {
-                for thread in *threads {
+                for thread in threads.iter() {
                     if let Some(of) = self.program(domain, thread.app) {
                         of.raised = *raised;
                     }
@@ -161,7 +132,7 @@ impl Status {
             }
             Action::Estimated { thread, what, value, raw } => {
                 if let Some(of) = self.program(domain, thread.app) {
-                    of.estimates.insert((*what).to_owned(), number(*value, *raw));
+                    of.estimates.insert(what.clone().into_owned(), number(*value, *raw));
                 }
             }
             Action::Watch { .. } | Action::Wake { .. } | Action::WatchTogether { .. } => {}
@@ -196,7 +167,7 @@ impl Status {
         }
     }
 
-    fn domain(&mut self, id: u32) -> &mut Domain {
+    pub(super) fn domain(&mut self, id: u32) -> &mut Domain {
         let place = self.domains.binary_search_by_key(&id, |of| of.id).unwrap_or_else(|place| {
             self.domains.insert(place, Domain { id, ..Domain::default() });
             place

@@ -4,6 +4,7 @@
 mod decisions;
 mod fold;
 mod index;
+mod plans;
 mod seen;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use crate::moment::Moment;
 pub(crate) use decisions::{Decision, Decisions, Member, Outcome, Said, Share, share_of};
 pub(crate) use fold::unlike;
 pub(crate) use index::Index;
+pub(crate) use plans::{InForce, Plans};
 pub(crate) use seen::{Cache, Plain, Seen};
 pub(crate) use totals::{Counted, EVENTS, OCCUPANCY, Totals};
 
@@ -62,6 +64,9 @@ pub(crate) struct Status {
     /// Of the programs that events started.
     #[serde(skip)]
     pub(crate) index: Index,
+    /// By domain: what was planned, and what that has come to.
+    #[serde(skip)]
+    pub(crate) plans: BTreeMap<u32, Plans>,
 }
 
 /// A program that the configuration names and that nothing is.
@@ -108,8 +113,10 @@ pub(crate) struct Domain {
     /// The plan in force, and why; `null` before the first.
     pub(crate) plan: Option<u32>,
     pub(crate) reason: Option<String>,
-    /// Its clusters.
+    /// The clusters in force.
     pub(crate) clusters: Vec<Cluster>,
+    /// The clusters of the plan; `null` where they are those in force.
+    pub(crate) planned: Option<Vec<Cluster>>,
     /// Why the last plan was refused, if it was.
     pub(crate) refused: Option<String>,
 }
@@ -138,6 +145,9 @@ pub(crate) struct Program {
     /// The ways that it may fill, as a line of schemata has them; `null` while it has no place.
     pub(crate) mask: Option<String>,
     pub(crate) ways: Option<u32>,
+    /// The same as the plan has it; `null` where that is in force.
+    pub(crate) planned_mask: Option<String>,
+    pub(crate) planned_ways: Option<u32>,
     /// Its cluster, an index into its domain's; `null` while it has no place.
     pub(crate) cluster: Option<u32>,
     /// The ways that it was promised, and whether it is background work.
@@ -256,30 +266,23 @@ impl Watched {
         name: impl FnOnce(AppId) -> String,
     ) {
         let Self { status, decisions, totals } = self;
-        // Programs have their names from their start to their end.
-        if matches!(event, Event::Exited { .. }) {
-            decisions.event(domain, at, event, status);
+        // Programs have their names from their start to their end, and what they had before a plan until it is in force.
+        if matches!(event, Event::Exited { .. } | Event::Applied { .. }) {
+            decisions.event(domain, at, event, status, seen);
+            totals.event(domain, event, status);
             status.event(domain, at, event, seen, name);
         } else {
             status.event(domain, at, event, seen, name);
-            decisions.event(domain, at, event, status);
+            decisions.event(domain, at, event, status, seen);
+            totals.event(domain, event, status);
         }
-        totals.event(domain, event, status);
     }
 
-    /// Takes in what the policy of a domain does; `holds` is false of a plan that was refused.
-    pub(crate) fn action(
-        &mut self,
-        domain: u32,
-        action: &Action<'_>,
-        seen: &dyn Seen,
-        holds: bool,
-    ) {
-        self.decisions.action(domain, action, &self.status, seen, holds);
-        self.totals.action(action, holds);
-        if holds {
-            self.status.action(domain, action, seen);
-        }
+    /// Takes in what the policy of a domain does.
+    pub(crate) fn action(&mut self, domain: u32, action: &Action<'_>, seen: &dyn Seen) {
+        self.decisions.action(domain, action, &self.status, seen);
+        self.totals.action(action);
+        self.status.action(domain, action, seen);
     }
 }
 

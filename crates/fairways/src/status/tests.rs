@@ -66,8 +66,9 @@ fn who_runs_before_others_is_named_once() {
     let started = Event::Started { app: AppId(0), wish: Wish::default(), profile: None };
     watched.event(3, Time::ZERO, &started, &Known, |_| "web".to_owned());
     let threads = [0, 1, 2].map(|number| ThreadId { app: AppId(0), number });
-    let action = Action::Priority { threads: &threads, raised: false, reason: "so" };
-    watched.action(3, &action, &Known, true);
+    let action =
+        Action::Priority { threads: (&threads[..]).into(), raised: false, reason: "so".into() };
+    watched.action(3, &action, &Known);
     let said: Vec<&Said> = watched.decisions.kept().flat_map(|of| &of.said).collect();
     let (programs, reason) = (vec!["web".to_owned()], "so".to_owned());
     assert_eq!(said, [&Said::Raised { programs, raised: false, reason }]);
@@ -77,14 +78,18 @@ fn who_runs_before_others_is_named_once() {
 fn what_happened_is_told() {
     let mut status = Status::default();
     let llc = Llc::with_ways(Ways::new(11).unwrap());
-    status.event(3, Time::ZERO, &Event::Machine(llc), &Known, |_| String::new());
+    status.event(3, Time::ZERO, &Event::Machine(llc.into()), &Known, |_| String::new());
     started(&mut status, 0, "web");
     started(&mut status, 1, "batch");
     let mut partition = Partition::default();
     partition.place(AppId(1), 0);
     partition.add_cluster(WayMask::from_bits(0x700));
     let (plan, reason) = (PlanId(4), "because");
-    status.action(3, &Action::Partition { plan, partition: &partition, reason }, &Known);
+    let asked = Action::Partition { plan, partition: (&partition).into(), reason: reason.into() };
+    status.action(3, &asked, &Known);
+    assert_eq!((status.domains[0].plan, status.programs[1].ways), (None, None), "not yet");
+    let applied = Event::Applied { plan, actual: partition.clone() };
+    status.event(3, Time::ZERO, &applied, &Known, |_| String::new());
     let counters = Counters { instructions: Some(300), cycles: Some(200), ..Counters::default() };
     let window = Duration::from_millis(100);
     let (occupancy, straddled) = (Some(Q32::ratio(5, 2)), false);
@@ -102,17 +107,18 @@ fn what_happened_is_told() {
     let thread = ThreadId::first_of(AppId(1));
     let value = Q32::ratio(3, 2);
     for action in [
-        Action::Allow { thread, cpus: &[0, 2, 9], reason },
-        Action::Priority { threads: &[thread], raised: true, reason },
-        Action::Quantum { thread, time: window, reason },
-        Action::Estimated { thread, what: "PCMR", value, raw: 0 },
+        Action::Allow { thread, cpus: vec![0, 2, 9].into(), reason: reason.into() },
+        Action::Priority { threads: vec![thread].into(), raised: true, reason: reason.into() },
+        Action::Quantum { thread, time: window, reason: reason.into() },
+        Action::Estimated { thread, what: "PCMR".into(), value, raw: 0 },
     ] {
         status.action(3, &action, &Known);
     }
     let batch = &status.programs[1];
     assert_eq!((batch.cpus.as_deref(), batch.raised), (Some("4,7"), true));
     assert_eq!((batch.ordered_ns, batch.estimates["PCMR"]), (Some(100_000_000), 1.5));
-    status.action(3, &Action::Allow { thread, cpus: &[2, 1, 0], reason }, &Known);
+    let (cpus, reason) = (vec![2, 1, 0].into(), reason.into());
+    status.action(3, &Action::Allow { thread, cpus, reason }, &Known);
     assert_eq!(status.programs[1].cpus, None);
 
     status.scheduler = Some("sched_ext".to_owned());
@@ -144,11 +150,13 @@ fn where_nobody_tells_of_cpus_they_have_the_policys_numbers() {
     event(&Event::Cpus(cpus));
     assert_eq!(status.domains[0].cpus.as_deref(), Some("0-3"));
     let thread = ThreadId::first_of(AppId(0));
+    let allow =
+        |cpus: &[u32]| Action::Allow { thread, cpus: cpus.to_vec().into(), reason: "so".into() };
     for (cpus, shown) in [(&[1, 0][..], Some("0-1")), (&[0, 1, 2, 3], None), (&[3], Some("3"))] {
-        status.action(0, &Action::Allow { thread, cpus, reason: "so" }, &Plain);
+        status.action(0, &allow(cpus), &Plain);
         assert_eq!(status.programs[0].cpus.as_deref(), shown);
     }
-    status.action(0, &Action::Allow { thread, cpus: &[], reason: "so" }, &Plain);
+    status.action(0, &allow(&[]), &Plain);
     assert_eq!(status.programs[0].cpus, None);
 }
 
@@ -178,4 +186,63 @@ fn of_a_window_without_latencies_none_are_told() {
     assert_eq!(event(&sample), unknown, "until it is told of this window");
     assert_eq!(event(&latency(0)), Some((None, Some(0), None)), "nobody asked anything");
     assert_eq!((event(&sample), event(&sample)), (unknown, unknown));
+}
+
+/// A machine that rounds one mask and leaves another program where it was: what is in force is shown, and what was
+/// planned beside it.
+#[test]
+fn what_is_in_force_is_shown_beside_what_was_planned() {
+    let mut watched = Watched::new(Status::default());
+    let mut tell = |event: &Event| {
+        let name = |app: AppId| ["web", "batch", "other"][app.0 as usize].to_owned();
+        watched.event(3, Time::ZERO, event, &Known, name);
+    };
+    tell(&Event::Machine(Llc::with_ways(Ways::new(11).unwrap()).into()));
+    for app in [0, 1, 2].map(AppId) {
+        tell(&Event::Started { app, wish: Wish::default(), profile: None });
+    }
+    let of = |clusters: &[(u32, &[u32])]| {
+        let mut partition = Partition::default();
+        for (mask, apps) in clusters {
+            let cluster = partition.add_cluster(WayMask::from_bits(*mask));
+            apps.iter().for_each(|&app| partition.place(AppId(app), cluster));
+        }
+        partition
+    };
+    let (plan, planned) = (PlanId(4), of(&[(0x700, &[0]), (0x0ff, &[1, 2])]));
+    let partition = (&planned).into();
+    watched.action(3, &Action::Partition { plan, partition, reason: "because".into() }, &Known);
+    let actual = of(&[(0x600, &[0]), (0x0ff, &[1])]);
+    watched.event(3, Time::ZERO, &Event::Applied { plan, actual }, &Known, |_| String::new());
+
+    let status = &watched.status;
+    let [web, batch, other] = &status.programs[..] else { panic!("three programs") };
+    assert_eq!((web.ways, web.planned_ways), (Some(2), Some(3)));
+    assert_eq!(
+        (web.mask.as_deref(), web.planned_mask.as_deref()),
+        (Some("0x1800"), Some("0x1c00"))
+    );
+    assert_eq!((batch.ways, batch.planned_ways), (Some(8), None));
+    assert_eq!((other.ways, other.planned_ways), (None, Some(8)));
+    let planned = status.domains[0].planned.as_ref().unwrap();
+    assert_eq!(
+        (&planned[0].mask[..], &planned[1].programs[..]),
+        ("0x1c00", &["batch".to_owned(), "other".to_owned()][..])
+    );
+    assert_eq!(
+        status.otherwise(3).collect::<Vec<_>>(),
+        ["web has 0x1800 instead of 0x1c00", "other has all ways instead of 0x3fc"]
+    );
+    let decisions: Vec<&Said> = watched.decisions.kept().flat_map(|of| &of.said).collect();
+    let [Said::Planned { clusters, outcome: Outcome::Otherwise(others), .. }] = decisions[..]
+    else {
+        panic!("{decisions:?}")
+    };
+    assert_eq!((clusters[0].ways, others[0].ways, others.len()), (3, 2, 2));
+    assert_eq!((watched.totals.planned, watched.totals.refused), (1, 0));
+    // What is in force becomes what was planned, without another plan.
+    let actual = of(&[(0x700, &[0]), (0x0ff, &[1, 2])]);
+    watched.event(3, Time::ZERO, &Event::Applied { plan, actual }, &Known, |_| String::new());
+    assert!(watched.status.domains[0].planned.is_none() && watched.totals.planned == 1);
+    assert_eq!(watched.status.otherwise(3).count(), 0);
 }

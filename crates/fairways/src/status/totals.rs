@@ -71,7 +71,7 @@ impl Totals {
         self.programs.get(&(domain, app))
     }
 
-    /// Takes in what happened in a domain, of which `status` knows already.
+    /// Takes in what happened in a domain, of which `status` knows already, unless that is a plan that was put in force.
     pub(super) fn event(&mut self, domain: u32, event: &Event, status: &Status) {
         match event {
             Event::Started { app, .. } => {
@@ -79,6 +79,12 @@ impl Totals {
             }
             Event::Exited { app } => drop(self.programs.remove(&(domain, app.0))),
             Event::Sampled(sample) => self.sampled(domain, sample),
+            // It is told again where it becomes something else.
+            Event::Applied { plan, .. } => {
+                let is_new = status.in_force(domain).is_none_or(|of| of.plan != *plan);
+                self.planned += u64::from(is_new);
+            }
+            Event::Refused { .. } => self.refused += 1,
             Event::Latency(of) => {
                 let Some(counted) = self.programs.get_mut(&(domain, of.app.0)) else { return };
                 *counted.requests.get_or_insert(0) += of.requests();
@@ -108,11 +114,9 @@ impl Totals {
         self.missing_occupancy += u64::from(sample.occupancy.is_none());
     }
 
-    /// Takes in what a policy does; `holds` is false of a plan that was refused.
-    pub(super) fn action(&mut self, action: &Action<'_>, holds: bool) {
+    /// Takes in what a policy does.
+    pub(super) fn action(&mut self, action: &Action<'_>) {
         match action {
-            Action::Partition { .. } if holds => self.planned += 1,
-            Action::Partition { .. } => self.refused += 1,
             Action::Allow { .. } => self.allowed += 1,
             Action::Priority { .. } => self.raised += 1,
             Action::Quantum { .. } => self.ordered += 1,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Every, Llc, Partition, PlanId, Policy, Time, WayMask};
+use fairways_core::{
+    Action, AppId, Event, Every, Levers, Llc, Partition, PlanId, Policy, Time, WayMask,
+};
 use parking_lot::Mutex;
 
 use super::found::{Arm, Found};
@@ -84,10 +86,11 @@ impl Trial {
         let Self { policy, plans, since, next, alarm, learnt, .. } = self;
         let end = *learnt.get_or_insert(at.after(self.planned.learn));
         policy.handle(at, event, &mut |action| match action {
-            Action::Partition { plan, partition, .. } => {
+            Action::Partition { plan, ref partition, .. } => {
                 held(plans, at.since(*since));
                 *since = at;
                 *next = plan.next();
+                let partition = &**partition;
                 plans.retain(|(other, held)| other != partition || !held.is_zero());
                 let known = plans.iter().position(|(other, _)| other == partition);
                 // The one in force stands last.
@@ -150,7 +153,7 @@ impl Trial {
         let plan = self.next;
         self.next = plan.next();
         self.now = Some(plan);
-        act(Action::Partition { plan, partition: &partition, reason });
+        act(Action::Partition { plan, partition: (&partition).into(), reason: reason.into() });
     }
 
     fn end(&mut self, why: Option<&'static str>) {
@@ -207,7 +210,7 @@ impl Policy for Trial {
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         match event {
-            Event::Machine(llc) => self.llc = Some(*llc),
+            Event::Machine(Levers { llc, .. }) => self.llc = Some(*llc),
             Event::Started { app, wish, .. } => {
                 self.running.push(*app);
                 self.found.lock().objective(self.domain, *app, wish.objective);

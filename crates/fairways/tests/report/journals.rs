@@ -8,13 +8,18 @@ use tempfile::TempDir;
 use super::html::{Table, table};
 use super::{DATA, fairways, page, refused};
 
-const HEADER: &str = r#"{"schema":1,"fairways":"0.1.0","part":0,"policy":"lfoc","parameters":{},"machine":{"kind":"host","programs":[]}}"#;
-const MACHINE: &str =
-    r#"{"at":0,"event":{"machine":{"ways":4,"min_bits":1,"contiguous":true,"clos":16}}}"#;
+const HEADER: &str = r#"{"schema":2,"fairways":"0.1.0","part":0,"policy":"lfoc","parameters":{},"machine":{"kind":"host","programs":[]}}"#;
+const MACHINE: &str = r#"{"at":0,"event":{"machine":{"llc":{"ways":4,"min_bits":1,"contiguous":true,"clos":16},"bandwidth":null}}}"#;
 
 fn plan(at: u64, plan: u32, mask: &str) -> String {
     format!(
         r#"{{"at":{at},"action":{{"partition":{{"plan":{plan},"partition":[{{"mask":"{mask}","apps":[7]}}],"reason":"r"}}}}}}"#
+    )
+}
+
+fn applied(at: u64, plan: u32, mask: &str) -> String {
+    format!(
+        r#"{{"at":{at},"event":{{"applied":{{"plan":{plan},"actual":[{{"mask":"{mask}","apps":[7]}}]}}}}}}"#
     )
 }
 
@@ -119,9 +124,12 @@ fn a_part_of_a_journal_is_not_overwritten_by_its_page() {
 
 #[test]
 fn the_last_plan_is_told_even_if_nothing_follows() {
-    let page = told(&[plan(0, 0, "0x3")]);
+    let page = told(&[plan(0, 0, "0x3"), applied(0, 0, "0x3")]);
     assert!(page.contains("The journal ends with its first plan") && page.contains("1 plan."));
     assert_eq!(plans(&page), [["0", "0.000", "0.000", "..AA"]]);
+    let open = told(&[plan(0, 0, "0x3")]);
+    assert!(open.contains("ends before the machine has answered its first plan"));
+    assert!(open.contains("1 plan."));
     let none = told(&[woke(5)]);
     assert!(none.contains("The policy divided no ways."));
     let all = told(&[plan(0, 0, "0x3"), refusal(9, 0)]);
@@ -133,12 +141,17 @@ fn a_plan_may_be_refused_after_others_were_made() {
     let second = 1_000_000_000;
     let lines = [
         plan(0, 0, "0xf"),
+        applied(0, 0, "0xf"),
+        woke(second),
         plan(second, 1, "0x3"),
-        plan(2 * second, 2, "0xf"),
-        refusal(2 * second, 1),
+        plan(second, 2, "0xf"),
+        refusal(second, 1),
+        applied(second, 2, "0xf"),
+        woke(3 * second),
         plan(3 * second, 3, "0x1"),
-        plan(4 * second, 4, "0x1"),
-        refusal(4 * second, 4),
+        applied(3 * second, 3, "0x1"),
+        plan(3 * second, 4, "0x1"),
+        refusal(3 * second, 4),
         woke(5 * second),
     ];
     let page = told(&lines);
@@ -148,6 +161,26 @@ fn a_plan_may_be_refused_after_others_were_made() {
     );
     assert!(page.contains("5 plans, 2 of them refused."));
     assert!(page.contains("1 change of who may fill what"));
+}
+
+/// A machine that rounds, and whose ways others take later: what was in force is shown, and what was planned told.
+#[test]
+fn ways_in_force_are_shown_and_others_that_were_planned_told() {
+    let second = 1_000_000_000;
+    let lines = [
+        plan(0, 0, "0x1"),
+        applied(0, 0, "0x3"),
+        woke(second),
+        applied(2 * second, 0, "0x1"),
+        woke(3 * second),
+    ];
+    let page = told(&lines);
+    assert_eq!(plans(&page), [["0", "0.000", "2.000", "..AA"], ["0", "2.000", "3.000", "...A"]]);
+    let tables = Table::all(&page);
+    let reasons = table(&tables, "Plans").column("reason");
+    let reasons: Vec<&str> = reasons.iter().map(|cell| cell.text.as_str()).collect();
+    assert_eq!(reasons, ["r; planned was ...A, A 7", "r"]);
+    assert!(page.contains("1 plan."));
 }
 
 #[test]

@@ -268,7 +268,7 @@ fn of_a_journal() {
 /// On a host: a program whose start does not name it, a plan that is refused, and readings that are missing.
 #[test]
 fn of_a_journal_in_which_things_are_missing() {
-    let header = r#"{"schema":1,"fairways":"0.1.0","part":0,"policy":"lfoc","parameters":{},"machine":{"kind":"host","programs":["web"]}}"#;
+    let header = r#"{"schema":2,"fairways":"0.1.0","part":0,"policy":"lfoc","parameters":{},"machine":{"kind":"host","programs":["web"]}}"#;
     let counters = r#""llc_references":null,"stalls_l2_miss":null,"memory_bytes":null"#;
     let sampled = |at: u64, counted: &str, occupancy: &str| {
         format!(
@@ -282,11 +282,12 @@ fn of_a_journal_in_which_things_are_missing() {
     };
     let lines = [
         header.to_owned(),
-        r#"{"at":0,"event":{"machine":{"ways":4,"min_bits":1,"contiguous":true,"clos":16}}}"#
+        r#"{"at":0,"event":{"machine":{"llc":{"ways":4,"min_bits":1,"contiguous":true,"clos":16},"bandwidth":null}}}"#
             .into(),
         r#"{"at":0,"event":{"started":{"app":7,"wish":{"baseline_ways":null},"profile":null}}}"#
             .into(),
         plan(0, 0, "0xf"),
+        r#"{"at":0,"event":{"applied":{"plan":0,"actual":[{"mask":"0xf","apps":[7]}]}}}"#.into(),
         sampled(1_000_000_000, r#""instructions":null,"cycles":500,"llc_misses":5"#, "null"),
         plan(1_000_000_000, 1, "0x3"),
         r#"{"at":1000000000,"event":{"refused":{"plan":1,"why":"failed"}}}"#.into(),

@@ -80,8 +80,8 @@ impl Actuator {
             let checked = partition.check(&domain.llc, known.collect::<BTreeSet<_>>());
             checked.map_err(|why| Refused::Partition { domain: id, why })?;
             let masks = partition.places().iter().filter_map(|place| {
-                let mask = partition.masks().get(place.cluster as usize)?;
-                Some((place.app, domain.physical(*mask)))
+                let mask = partition.mask(place.cluster)?;
+                Some((place.app, domain.physical(mask)))
             });
             wanted.insert(id, masks.collect::<Plan>());
         }
@@ -109,6 +109,24 @@ impl Actuator {
             tracing::warn!(target: "fairways::actuate", merged, classes = most, reason, "too few classes");
         }
         Ok(Applied { placed: self.placed(&targets, names), merged })
+    }
+
+    /// Who may fill which of a domain's offered ways, by what the files said last; who has no place in it is in the root's group. `None`
+    /// in a dry run, which makes no classes.
+    #[must_use]
+    pub fn in_force(&self, domain: u32) -> Option<Partition> {
+        let of = self.domains.iter().find(|of| of.id == domain);
+        let of = of.filter(|_| !self.settings.dry_run)?;
+        let mut partition = Partition::default();
+        for class in &self.classes {
+            let mask = class.now.get(&(self.survey.sides[0], domain));
+            let members = self.members(&class.name);
+            if let Some(&mask) = mask.filter(|_| !members.is_empty()) {
+                let cluster = partition.add_cluster(of.offered(mask));
+                members.into_iter().for_each(|app| partition.place(app, cluster));
+            }
+        }
+        Some(partition)
     }
 
     /// What is in force, by what the files say.

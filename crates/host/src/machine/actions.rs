@@ -13,27 +13,29 @@ impl Host {
         }
         match action {
             Action::Partition { plan, partition, reason } => {
-                if let Err(why) = self.partition(domain, plan, partition, reason)
+                let done = self.partition(domain, plan, &partition, &reason);
+                if let Err(why) = done
                     && let Some(domain) = self.domains.get_mut(&domain)
                 {
                     if why == PartitionError::Failed {
                         domain.fails(self.now);
                     }
-                    domain.refuse(Event::Refused { plan, why });
+                    domain.due.answer(Event::Refused { plan, why });
                 }
+                self.tell_actual();
             }
             Action::Watch { app, every } => self.watch(domain, app, every),
             Action::Wake { at } => {
                 if let Some(domain) = self.domains.get_mut(&domain) {
-                    domain.alarm = Some(at);
+                    domain.alarm.set(at);
                 }
             }
             Action::WatchTogether { shortest } => self.watch_together(domain, shortest),
-            Action::Allow { thread, cpus, reason } => self.allow(domain, thread, cpus, reason),
+            Action::Allow { thread, cpus, reason } => self.allow(domain, thread, &cpus, &reason),
             Action::Priority { threads, raised, reason } => {
-                self.raise(domain, threads, raised, reason);
+                self.raise(domain, &threads, raised, &reason);
             }
-            Action::Quantum { thread, time, reason } => self.order(domain, thread, time, reason),
+            Action::Quantum { thread, time, reason } => self.order(domain, thread, time, &reason),
             Action::Estimated { .. } | Action::Classified { .. } => {}
         }
     }
@@ -74,7 +76,46 @@ impl Host {
                 window.straddled |= window.since < now;
             }
         }
+        let actual = self.actual(id);
+        if let Some(domain) = self.domains.get_mut(&id) {
+            domain.applied(actual);
+        }
         Ok(())
+    }
+
+    /// What a domain's plan has come to: what it says, where that is so for all that are still there.
+    fn actual(&self, id: u32) -> Partition {
+        let Some(domain) = self.domains.get(&id) else { return Partition::default() };
+        let planned = domain.partition.without_bandwidth();
+        let Means::Ways(actuator) = &self.means else { return planned };
+        // Nothing is done here, and decisions are as if it were.
+        let Some(found) = actuator.in_force(id).filter(|_| !self.settings.observe) else {
+            return planned;
+        };
+        let is_here = |app: &AppId| {
+            let member = self.members.get(app).filter(|_| domain.told.contains(app));
+            // Whose threads are all in groups of others has what those have.
+            member.is_some_and(|of| of.left.values().sum::<usize>() < of.tasks.len().max(1))
+        };
+        let actual = only(&found, is_here);
+        if actual.agrees(&self.living(&planned)) { planned } else { actual }
+    }
+
+    /// Tells every policy whose plan has come to something else than it was told.
+    pub(super) fn tell_actual(&mut self) {
+        let now = self.now;
+        let planned = |domain: &&super::Domain| !domain.partition.clusters().is_empty();
+        let ids = self.domains.iter().filter(|(_, domain)| planned(domain)).map(|(&id, _)| id);
+        for id in ids.collect::<Vec<_>>() {
+            let actual = self.actual(id);
+            let domain = self.domains.get_mut(&id).filter(|domain| !domain.actual.agrees(&actual));
+            let Some(domain) = domain else { continue };
+            tracing::info!(target: "fairways::machine", domain = id, ?actual, "what is in force has changed");
+            for window in domain.windows.values_mut() {
+                window.straddled |= window.since < now;
+            }
+            domain.applied(actual);
+        }
     }
 
     /// Carries out what every domain's plan says, this one in place of its domain's. Where others changed something since the last
@@ -119,7 +160,7 @@ impl Host {
         let plans: Vec<(u32, Partition)> = self.domains.iter().map(of_domain).collect();
         let plans: Vec<(u32, &Partition)> = plans
             .iter()
-            .filter(|(_, plan)| !plan.masks().is_empty())
+            .filter(|(_, plan)| !plan.clusters().is_empty())
             .map(|(id, plan)| (*id, plan))
             .collect();
         match &mut self.means {
@@ -130,16 +171,7 @@ impl Host {
 
     /// A plan without those who are over: other domains' policies may know of it later.
     fn living(&self, partition: &Partition) -> Partition {
-        let mut living = Partition::default();
-        for (cluster, mask) in (0..).zip(partition.masks()) {
-            let members: Vec<AppId> =
-                partition.members(cluster).filter(|app| self.members.contains_key(app)).collect();
-            if !members.is_empty() {
-                let cluster = living.add_cluster(*mask);
-                members.into_iter().for_each(|app| living.place(app, cluster));
-            }
-        }
-        living
+        only(partition, |app| self.members.contains_key(app))
     }
 
     /// Makes anew what somebody else has taken away.
@@ -150,4 +182,17 @@ impl Host {
             let _ = self.apply(None, "a group or a mask was changed from outside");
         }
     }
+}
+
+/// Those of the clusters that have some of these programs, and of their members these.
+fn only(partition: &Partition, is_one: impl Fn(&AppId) -> bool) -> Partition {
+    let mut only = Partition::default();
+    for (cluster, resources) in (0..).zip(partition.clusters()) {
+        let mut members = partition.members(cluster).filter(|app| is_one(app)).peekable();
+        if members.peek().is_some() {
+            let cluster = only.add(*resources);
+            members.for_each(|app| only.place(app, cluster));
+        }
+    }
+    only
 }

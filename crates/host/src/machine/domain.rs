@@ -1,9 +1,10 @@
 //! A domain, as its policy knows it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairways_core::{AppId, Cpus, Event, Llc, Partition, PlanId, Time};
+use fairways_machine_kit::{self as machine_kit, Alarm};
 use fairways_resctrl::language::CpuSet;
 
 use super::windows::Window;
@@ -21,6 +22,12 @@ pub(super) enum Due {
     Exit(AppId),
 }
 
+impl From<Event> for Due {
+    fn from(event: Event) -> Self {
+        Self::Event(event)
+    }
+}
+
 pub(super) struct Domain {
     pub(super) llc: Llc,
     pub(super) way_bytes: u64,
@@ -30,17 +37,19 @@ pub(super) struct Domain {
     pub(super) cpus: Vec<u32>,
     /// How long turns are, likewise.
     quantum: Option<Duration>,
-    pub(super) due: VecDeque<Due>,
+    pub(super) due: machine_kit::Due<Due>,
     /// The programs that the policy was told of, in the order in which they started.
     pub(super) told: Vec<AppId>,
     pub(super) windows: BTreeMap<AppId, Window>,
-    pub(super) alarm: Option<Time>,
+    pub(super) alarm: Alarm,
     /// The plan in force.
     pub(super) plan: Option<PlanId>,
     /// Since when, which is a little after the event on which it was made.
     pub(super) planned: Time,
     /// What it says; without a cluster before the first, and after the cache has changed.
     pub(super) partition: Partition,
+    /// What it has come to, as its policy was told.
+    pub(super) actual: Partition,
     /// How many plans failed since the last that did not, and when the policy is asked for another one.
     failed: u32,
     again: Option<Time>,
@@ -58,13 +67,14 @@ impl Domain {
             ways: of.ways.clone(),
             cpus: Vec::new(),
             quantum: None,
-            due: [Due::Event(Event::Machine(llc))].into(),
+            due: [Event::Machine(llc.into()).into()].into_iter().collect(),
             told: Vec::new(),
             windows: BTreeMap::new(),
-            alarm: None,
+            alarm: Alarm::default(),
             plan: None,
             planned: Time::ZERO,
             partition: Partition::default(),
+            actual: Partition::default(),
             failed: 0,
             again: None,
             is_gone: false,
@@ -86,7 +96,7 @@ impl Domain {
     /// Asks for a plan again, if it is time.
     pub(super) fn ask_again(&mut self, now: Time) {
         if self.again.take_if(|at| *at <= now).is_some() {
-            self.tell(Event::Machine(self.llc));
+            self.tell(Event::Machine(self.llc.into()));
         }
     }
 
@@ -108,21 +118,22 @@ impl Domain {
     pub(super) fn leave(&mut self) {
         self.is_gone = true;
         self.windows.clear();
-        self.alarm = None;
+        self.alarm.clear();
         self.again = None;
         self.partition.clear();
+        self.actual.clear();
         self.due = self.told.drain(..).map(|app| Due::Event(Event::Exited { app })).collect();
     }
 
     /// Tells of something that happens now.
     pub(super) fn tell(&mut self, event: Event) {
-        self.due.push_back(Due::Event(event));
+        self.due.push(event.into());
     }
 
-    /// What became of a plan is told before anything else, save what became of those before it.
-    pub(super) fn refuse(&mut self, refused: Event) {
-        let is_refusal = |due: &&Due| matches!(due, Due::Event(Event::Refused { .. }));
-        let place = self.due.iter().take_while(is_refusal).count();
-        self.due.insert(place, Due::Event(refused));
+    /// Tells what the plan in force has come to.
+    pub(super) fn applied(&mut self, actual: Partition) {
+        let Some(plan) = self.plan else { return };
+        self.actual.clone_from(&actual);
+        self.due.answer(Event::Applied { plan, actual });
     }
 }

@@ -48,7 +48,7 @@ impl Host {
     /// The next of what happens now.
     fn due(&mut self) -> Option<(u32, Event)> {
         self.domains.retain(|_, domain| !domain.is_gone || !domain.due.is_empty());
-        let next = |domain: &mut super::Domain| domain.due.pop_front();
+        let next = |domain: &mut super::Domain| domain.due.pop();
         let (id, due) = self.domains.iter_mut().find_map(|(&id, of)| Some((id, next(of)?)))?;
         match due {
             Due::Event(event) => Some((id, event)),
@@ -76,7 +76,7 @@ impl Host {
     fn ring(&mut self) {
         let now = self.now;
         for domain in self.domains.values_mut() {
-            if domain.alarm.take_if(|at| *at <= now).is_some() {
+            if domain.alarm.rings(now) {
                 domain.tell(Event::Woke);
                 self.rang = Some(now);
             }
@@ -192,7 +192,7 @@ impl Host {
         }
         let mut instructions = Vec::new();
         for domain in self.domains.values() {
-            until = domain.alarm.map_or(until, |alarm| until.min(alarm));
+            until = domain.alarm.at().map_or(until, |alarm| until.min(alarm));
             for (&app, window) in &domain.windows {
                 match (window.ends(), window.ends_at()) {
                     (Some(end), _) => until = until.min(end),

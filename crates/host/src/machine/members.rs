@@ -123,9 +123,10 @@ impl Host {
             if (domain.llc, &domain.ways) != (of.llc, &of.ways) {
                 // Its masks mean other ways now, even where there are as many as before.
                 domain.partition.clear();
+                domain.actual.clear();
                 domain.llc = of.llc;
                 domain.ways.clone_from(&of.ways);
-                domain.tell(Event::Machine(of.llc));
+                domain.tell(Event::Machine(of.llc.into()));
             }
             if let Some(quantum) = quantum {
                 domain.schedule(&of.cpus, quantum);
@@ -154,6 +155,7 @@ impl Host {
             self.is_called = false;
             self.heed_at = self.now.after(HEED);
             self.look_at_programs(is_time);
+            self.tell_actual();
         }
     }
 
@@ -331,7 +333,7 @@ impl Host {
     pub(super) fn start(&mut self, app: AppId, member: Member) {
         for domain in &member.domains {
             if let Some(domain) = self.domains.get_mut(domain) {
-                domain.due.push_back(Due::Start(app));
+                domain.due.push(Due::Start(app));
             }
         }
         self.members.insert(app, member);
@@ -351,7 +353,7 @@ impl Host {
         }
         for domain in domains {
             match self.domains.get_mut(&domain) {
-                Some(domain) => domain.due.push_back(Due::Exit(app)),
+                Some(domain) => domain.due.push(Due::Exit(app)),
                 None => self.forget(app, domain),
             }
         }

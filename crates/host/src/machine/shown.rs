@@ -18,7 +18,7 @@ pub struct Shown {
     pub name: String,
     /// How many threads it has.
     pub tasks: usize,
-    /// The domains in which it lives, and the ways of each that the plan in force lets it fill, of those that are offered; `None`: it
+    /// The domains in which it lives, and the ways of each that it may fill by the plan in force, of those that are offered; `None`: it
     /// has no place, and fills every way. Observed only, these are what it would be let fill.
     pub masks: Vec<(u32, Option<WayMask>)>,
 }
@@ -38,7 +38,7 @@ impl Host {
     pub fn programs(&self) -> Vec<Shown> {
         let shown = |(&app, member): (&AppId, &super::Member)| {
             let masks = member.domains.iter().map(|&id| {
-                (id, self.domains.get(&id).and_then(|domain| domain.partition.mask_of(app)))
+                (id, self.domains.get(&id).and_then(|domain| domain.actual.mask_of(app)))
             });
             Shown {
                 app,

@@ -64,6 +64,10 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new() -> Option<Self> {
+        Self::of(Platform::broadwell().with_domains(2, 1))
+    }
+
+    fn of(platform: Platform) -> Option<Self> {
         if !can_mount() {
             return None;
         }
@@ -76,7 +80,6 @@ impl Bench {
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("resctrl")).unwrap();
         fs::write(at("boot_id"), "5f7c4a32-8a0f-4d0a-9f1e-00000000000e\n").unwrap();
-        let platform = Platform::broadwell().with_domains(2, 1);
         for (cpu, caches) in &platform.cpus {
             let index = at(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index3"));
             fs::create_dir_all(&index).unwrap();
@@ -189,7 +192,10 @@ pub(crate) fn partition(clusters: &[(u32, &[AppId])]) -> Partition {
 
 pub(crate) fn plan(host: &mut Host, domain: u32, number: u32, partition: &Partition) {
     let plan = PlanId(number);
-    host.carry_out(domain, Action::Partition { plan, partition, reason: "a test" });
+    host.carry_out(
+        domain,
+        Action::Partition { plan, partition: partition.into(), reason: "a test".into() },
+    );
 }
 
 #[test]
@@ -229,6 +235,46 @@ fn each_domain_has_a_policy_of_its_own_and_programs_move_between_them() {
     assert!(class(&near).contains("1=1\n"), "{}", class(&near));
     assert_eq!(host.close().left, []);
     assert!(!bench.has("fairways.0") && !bench.has("mon_groups/fairways.2-a"));
+}
+
+/// A task has one class in all domains: where there are too few, what is in force is more than was planned, and is told, again to the other
+/// domain's policy when it becomes so there.
+#[test]
+fn what_too_few_classes_make_of_plans_is_told() {
+    // The root's is one of three.
+    let platform = Platform::broadwell().with_domains(2, 1).with_closids(3);
+    let Some(bench) = Bench::of(platform) else { return };
+    let (a, b, c) = (Sleeper::start(0), Sleeper::start(0), Sleeper::start(0));
+    let all = [&a, &b, &c];
+    all.iter().for_each(|of| of.pin(&[0, 1]));
+    let list = [("a", &a), ("b", &b), ("c", &c)];
+    let list = list.map(|(name, of)| managed(name, Selector::Pid(of.id())));
+    let mut host = bench.host(list.into(), LOOK);
+    all_started(&mut host, 6);
+    let [a, b, c] = [0, 1, 2].map(AppId);
+    let applied = |wanted: u32| {
+        move |domain: u32, event: &Event| match event {
+            Event::Applied { plan, actual } if domain == wanted => Some((*plan, actual.clone())),
+            _ => None,
+        }
+    };
+    let planned = partition(&[(0x3, &[a, b]), (0xc, &[c])]);
+    plan(&mut host, 0, 1, &planned);
+    assert_eq!(await_one(&mut host, applied(0)), (PlanId(1), planned));
+    // Here a and c are together, so that three classes would be needed.
+    let other = partition(&[(0x30, &[a, c]), (0xc0, &[b])]);
+    plan(&mut host, 1, 1, &other);
+    let (_, here) = await_one(&mut host, applied(1));
+    let (of, there) = await_one(&mut host, applied(0));
+    assert_eq!(of, PlanId(1), "no other plan was made there");
+    for (domain, actual) in [(1, &here), (0, &there)] {
+        for (place, app) in [a, b, c].into_iter().enumerate() {
+            let shown =
+                host.programs()[place].masks.iter().find(|(of, _)| *of == domain).unwrap().1;
+            assert_eq!(actual.mask_of(app), shown, "{app} in domain {domain}");
+        }
+    }
+    assert!(!here.agrees(&other) || !there.agrees(&partition(&[(0x3, &[a, b]), (0xc, &[c])])));
 }
 
 /// By these its daemon is known to be alive, and by what they show its metrics are made.

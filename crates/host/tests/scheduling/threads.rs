@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Partition, PartitionError, PlanId, ThreadId, WayMask};
+use fairways_core::{
+    Action, AppId, Event, Levers, Partition, PartitionError, PlanId, ThreadId, WayMask,
+};
 use fairways_host::machine::{Failure, Host};
 
 use crate::bench::Bench;
@@ -22,7 +24,7 @@ fn told(events: &[(u32, Event)]) -> Vec<String> {
         Event::Started { app, .. } => Some(format!("{domain}: starts {}", app.0)),
         Event::Exited { app } => Some(format!("{domain}: ends {}", app.0)),
         Event::Cpus(cpus) => Some(format!("{domain}: {} CPUs", cpus.count)),
-        Event::Machine(llc) => Some(format!("{domain}: {} ways", llc.ways)),
+        Event::Machine(Levers { llc, .. }) => Some(format!("{domain}: {} ways", llc.ways)),
         Event::Refused { why, .. } => {
             assert_eq!(*why, PartitionError::Failed);
             Some(format!("{domain}: refused"))
@@ -34,7 +36,7 @@ fn told(events: &[(u32, Event)]) -> Vec<String> {
 
 fn allow(host: &mut Host, domain: u32, app: u32, cpus: &[u32]) {
     let thread = ThreadId::first_of(AppId(app));
-    host.carry_out(domain, Action::Allow { thread, cpus, reason: REASON });
+    host.carry_out(domain, Action::Allow { thread, cpus: cpus.into(), reason: REASON.into() });
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn a_turn_is_told_to_whoever_ordered_it() {
     until(&mut host, 500);
     let order = |host: &mut Host, domain, millis| {
         let (thread, time) = (ThreadId::first_of(AppId(0)), Duration::from_millis(millis));
-        host.carry_out(domain, Action::Quantum { thread, time, reason: REASON });
+        host.carry_out(domain, Action::Quantum { thread, time, reason: REASON.into() });
     };
     let slices = |host: &mut Host, to| {
         let slice = |(domain, event): &(u32, Event)| match event {
@@ -195,13 +197,20 @@ fn a_plan_is_refused_and_nothing_observed_is_carried_out() {
     let mut partition = Partition::default();
     let cluster = partition.add_cluster(WayMask::span(0, 12));
     partition.place(AppId(0), cluster);
-    let plan = Action::Partition { plan: PlanId(0), partition: &partition, reason: REASON };
+    let plan = Action::Partition {
+        plan: PlanId(0),
+        partition: (&partition).into(),
+        reason: REASON.into(),
+    };
     host.carry_out(0, plan);
     let thread = ThreadId::first_of(AppId(0));
     allow(&mut host, 0, 0, &[1]);
     let time = Duration::from_millis(20);
-    host.carry_out(0, Action::Priority { threads: &[thread], raised: true, reason: REASON });
-    host.carry_out(0, Action::Quantum { thread, time, reason: REASON });
+    host.carry_out(
+        0,
+        Action::Priority { threads: (&[thread][..]).into(), raised: true, reason: REASON.into() },
+    );
+    host.carry_out(0, Action::Quantum { thread, time, reason: REASON.into() });
     assert_eq!(told(&until(&mut host, 900)), ["0: refused"]);
     let cpus = bench.cpus.borrow();
     let of = cpus.thread(100);
@@ -225,7 +234,10 @@ fn another_scheduler_does_what_the_one_before_was_asked_for() {
     until(&mut host, 500);
     let thread = ThreadId::first_of(AppId(0));
     allow(&mut host, 0, 0, &[1]);
-    host.carry_out(0, Action::Priority { threads: &[thread], raised: true, reason: REASON });
+    host.carry_out(
+        0,
+        Action::Priority { threads: (&[thread][..]).into(), raised: true, reason: REASON.into() },
+    );
     host.carry_out(0, Action::WatchTogether { shortest: Duration::from_millis(3) });
     bench.cpus.borrow_mut().ends = true;
     // It refuses one of the threads, which is told to have ended.

@@ -103,7 +103,11 @@ pub fn measure_alone(
             let own = partition.add_cluster(WayMask::span(0, ways));
             partition.place(app, own);
             let (plan, reason) = (PlanId::default(), "so many ways");
-            machine.carry_out(Action::Partition { plan, partition: &partition, reason });
+            machine.carry_out(Action::Partition {
+                plan,
+                partition: (&partition).into(),
+                reason: reason.into(),
+            });
         }
         machine.chip.account(0)
     };

@@ -1,17 +1,18 @@
 //! What a policy does on a chip, step by step.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use fairways_chip::{Account, Chip, ChipError, Job, Settings};
 use fairways_core::{Action, Machine, Policy, Q32, Time};
 
 /// A program in one step of time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
     /// The ways that it may fill from the end of the step on.
     pub ways: u32,
     /// What the policy then holds it to be; empty if it does not say.
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
     /// What it counted in the step.
     pub counted: Account,
     /// The requests that it answered, if it is a service.
@@ -44,7 +45,7 @@ pub fn timeline(
     let mut chip = Chip::new(settings, jobs.iter().cloned())?;
     let all = settings.chip.llc.ways.get();
     let mut moments = vec![Vec::with_capacity(steps as usize); jobs.len()];
-    let mut classes = vec![""; jobs.len()];
+    let mut classes = vec![Cow::Borrowed(""); jobs.len()];
     let mut masks = vec![all; jobs.len()];
     let mut before = vec![Account::default(); jobs.len()];
     let percentile = |job: &Job| {
@@ -56,7 +57,7 @@ pub fn timeline(
         chip.stop_at(Time::ZERO.after(step * end));
         while let Some((at, event)) = chip.next_event() {
             policy.handle(at, &event, &mut |action| {
-                match action {
+                match &action {
                     Action::Partition { partition, .. } => {
                         for (app, slot) in (0..).map(fairways_core::AppId).zip(&mut masks) {
                             *slot = partition.mask_of(app).map_or(all, |mask| mask.count());
@@ -64,7 +65,7 @@ pub fn timeline(
                     }
                     Action::Classified { app, class, .. } => {
                         if let Some(slot) = classes.get_mut(app.0 as usize) {
-                            *slot = class;
+                            slot.clone_from(class);
                         }
                     }
                     _ => {}
@@ -82,7 +83,7 @@ pub fn timeline(
             let requests = latencies.as_ref().map_or(0, |latencies| latencies.len());
             let tail = latencies.map(|of| of.value_at_percentile(percentiles[job]));
             let tail = tail.map(Duration::from_nanos);
-            let (ways, class) = (masks[job], classes[job]);
+            let (ways, class) = (masks[job], classes[job].clone());
             moments.push(Moment { ways, class, counted, requests, tail });
             before[job] = now;
         }

@@ -98,7 +98,8 @@ pub fn watch<M: Working, P: Policy + ?Sized>(
     let mut before_last: (Option<Option<AppId>>, bool) = (None, false);
     let mut last = None;
     while let Some((at, event)) = model.next_event() {
-        activity.events += 1;
+        // Answers to plans are counted with those.
+        activity.events += u64::from(!matches!(event, Event::Applied { .. }));
         if let Event::Refused { plan, .. } = &event {
             activity.refused += 1;
             if last == Some(*plan) {
@@ -113,13 +114,13 @@ pub fn watch<M: Working, P: Policy + ?Sized>(
             }
         }
         policy.handle(at, &event, &mut |action| {
-            if let Action::Partition { plan, reason, partition } = action {
+            if let &Action::Partition { plan, ref reason, ref partition } = &action {
                 activity.plans += 1;
                 let app = partition.places().first().map(|place| place.app);
                 let before = sampling.take();
                 before_last = (before.map(|(_, app, _)| app), false);
                 last = Some(plan);
-                if [lfoc::SAMPLING, kpart::SAMPLING].contains(&reason) {
+                if [lfoc::SAMPLING, kpart::SAMPLING].contains(&&**reason) {
                     let (since, previous, work) = before.unwrap_or((at, None, model.work()));
                     activity.samplings += u64::from(previous != app);
                     before_last.1 = previous != app;

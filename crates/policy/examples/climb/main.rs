@@ -31,7 +31,7 @@ fn window(app: u32, llc_misses: u64) -> Event {
 pub(crate) fn told() -> String {
     let ways = Ways::new(8).unwrap_or_else(|| unreachable!("8 is a number of ways"));
     let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
-    let mut events = vec![Event::Machine(Llc::with_ways(ways)), started(0), started(1)];
+    let mut events = vec![Event::Machine(Llc::with_ways(ways).into()), started(0), started(1)];
     for misses in [9000, 6000, 4000, 3990, 4000] {
         events.extend([window(0, 1000), window(1, misses)]);
     }
@@ -40,7 +40,7 @@ pub(crate) fn told() -> String {
     for event in &events {
         policy.handle(Time::ZERO, event, &mut |action| {
             if let Action::Partition { plan, partition, reason } = action {
-                let ways: Vec<u32> = partition.masks().iter().map(|mask| mask.count()).collect();
+                let ways: Vec<u32> = partition.masks().map(|mask| mask.count()).collect();
                 told += &format!("plan {}: {ways:?} ({reason})\n", plan.0);
             }
         });

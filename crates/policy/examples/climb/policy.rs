@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Every, Llc, Partition, PlanId, Policy, Sample};
+use fairways_core::{Action, AppId, Event, Every, Levers, Llc, Partition, PlanId, Policy, Sample};
 use fairways_core::{Time, WayMask};
 
 /// How long a window is.
@@ -49,7 +49,7 @@ impl Policy for Climb {
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         match event {
-            Event::Machine(llc) => self.llc = Some(*llc),
+            Event::Machine(Levers { llc, .. }) => self.llc = Some(*llc),
             Event::Started { app, .. } if self.find(*app).is_none() => {
                 self.programs.push(Program { app: *app, ways: 0, misses: None, rest: 0 });
                 act(Action::Watch { app: *app, every: Every::Time(WINDOW) });
@@ -168,7 +168,11 @@ impl Climb {
             let cluster = partition.add_cluster(WayMask::full(llc.ways));
             partition.place_all(self.programs.iter().map(|program| program.app), cluster..=cluster);
         }
-        act(Action::Partition { plan: self.plan, partition: &partition, reason });
+        act(Action::Partition {
+            plan: self.plan,
+            partition: partition.into(),
+            reason: reason.into(),
+        });
         self.plan = self.plan.next();
     }
 }

@@ -243,7 +243,7 @@ impl Exchange {
                 let least = room.map_or(-half, |room| -room.min(half));
                 if thread.promised - *carry < least && least > -half && !thread.told {
                     let (app, class) = (id.app, super::BEST_EFFORT);
-                    act(Action::Classified { app, class, reason: NO_MORE });
+                    act(Action::Classified { app, class: class.into(), reason: NO_MORE.into() });
                     thread.told = true;
                 }
                 (-*carry).max((least - thread.promised).min(0))
@@ -291,7 +291,11 @@ impl Exchange {
             (Ordering::Greater, true) => GETS,
         };
         let time = u64::try_from(self.quantum + change).unwrap_or(u64::MAX);
-        act(Action::Quantum { thread: id, time: Duration::from_nanos(time), reason });
+        act(Action::Quantum {
+            thread: id,
+            time: Duration::from_nanos(time),
+            reason: reason.into(),
+        });
     }
 }
 

@@ -171,9 +171,9 @@ impl CacheFair {
         }
         let Some(best_effort) = self.meet(at, ThreadId::first_of(app), act) else { return };
         if best_effort {
-            act(Action::Classified { app, class: BEST_EFFORT, reason: BY_WISH });
+            act(Action::Classified { app, class: BEST_EFFORT.into(), reason: BY_WISH.into() });
         } else {
-            act(Action::Classified { app, class: CACHE_FAIR, reason: BY_DEFAULT });
+            act(Action::Classified { app, class: CACHE_FAIR.into(), reason: BY_DEFAULT.into() });
             let every = Every::Instructions(self.parameters.calibration.max(1));
             act(Action::Watch { app, every });
         }
@@ -241,13 +241,14 @@ impl CacheFair {
         let mut in_vain = false;
         for (&id, thread) in self.exchange.threads.range_mut(all) {
             let Role::CacheFair(fair) = &mut thread.role else { continue };
-            let mut tell =
-                |what, value, raw| act(Action::Estimated { thread: id, what, value, raw });
+            let mut tell = |what: &'static str, value, raw| {
+                act(Action::Estimated { thread: id, what: what.into(), value, raw })
+            };
             let adjusts = fair.window(at, &sample.counters, with, &self.parameters, &mut tell);
             in_vain |= adjusts && !possible;
         }
         if in_vain && !self.said {
-            act(Action::Classified { app, class: CACHE_FAIR, reason: ALONE });
+            act(Action::Classified { app, class: CACHE_FAIR.into(), reason: ALONE.into() });
             self.said = true;
         }
     }
@@ -262,8 +263,9 @@ impl CacheFair {
                 continue;
             };
             if let Some(point) = Point::of(together, id) {
-                let mut tell =
-                    |what, value, raw| act(Action::Estimated { thread: id, what, value, raw });
+                let mut tell = |what: &'static str, value, raw| {
+                    act(Action::Estimated { thread: id, what: what.into(), value, raw })
+                };
                 fair.ran(at, point, co_runners(cpus), &self.parameters, &mut tell);
             }
         }

@@ -31,7 +31,7 @@ impl Casc {
             };
             if thread.allowed.unwrap_or(every) != set {
                 let cpus: Vec<u32> = (0..MOST_CPUS).filter(|cpu| set & (1 << cpu) != 0).collect();
-                act(Action::Allow { thread: thread.id, cpus: &cpus, reason });
+                act(Action::Allow { thread: thread.id, cpus: cpus.into(), reason: reason.into() });
                 thread.allowed = Some(set);
             }
         }
@@ -51,12 +51,12 @@ impl Casc {
         lowered.retain(lives);
         if !lowered.is_empty() {
             let reason = "takes no part in an initial measurement any more";
-            act(Action::Priority { threads: &lowered, raised: false, reason });
+            act(Action::Priority { threads: lowered.into(), raised: false, reason: reason.into() });
         }
         let raised = less(&wanted, &self.raised);
         if !raised.is_empty() {
             let reason = "takes part in the initial measurement";
-            act(Action::Priority { threads: &raised, raised: true, reason });
+            act(Action::Priority { threads: raised.into(), raised: true, reason: reason.into() });
         }
         self.raised = wanted;
     }
@@ -70,7 +70,11 @@ impl super::thread::Thread {
             } else {
                 ("cache-frugal", "its PCMR lets it run on every CPU")
             };
-            act(Action::Classified { app: self.id.app, class, reason });
+            act(Action::Classified {
+                app: self.id.app,
+                class: class.into(),
+                reason: reason.into(),
+            });
         }
     }
 }

@@ -139,5 +139,5 @@ impl Casc {
 /// Takes a PCMR over, and publishes it.
 fn tell(thread: &mut Thread, raw: i64, by: Measurement, act: &mut dyn FnMut(Action<'_>)) {
     let value = thread.learn(raw, by);
-    act(Action::Estimated { thread: thread.id, what: PCMR.text(), value, raw });
+    act(Action::Estimated { thread: thread.id, what: PCMR.text().into(), value, raw });
 }

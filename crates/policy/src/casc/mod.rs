@@ -38,7 +38,7 @@ mod tests;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Cpus, Event, Llc, Policy, Q32, ThreadId, Time};
+use fairways_core::{Action, AppId, Cpus, Event, Levers, Llc, Policy, Q32, ThreadId, Time};
 
 use crate::table::{Decides, Descriptor, Knows, make};
 
@@ -200,7 +200,11 @@ impl Casc {
             if thread.allowed.take().is_some() {
                 let reason = "there are more CPUs than this policy can tell apart";
                 // Where none of a list is there, a thread may run on every CPU.
-                act(Action::Allow { thread: thread.id, cpus: &[], reason });
+                act(Action::Allow {
+                    thread: thread.id,
+                    cpus: (&[][..]).into(),
+                    reason: reason.into(),
+                });
             }
         }
         self.raise(act);
@@ -214,7 +218,7 @@ impl Policy for Casc {
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         match event {
-            Event::Machine(llc) => {
+            Event::Machine(Levers { llc, .. }) => {
                 if self.llc.replace(*llc).is_some_and(|before| before != *llc) {
                     self.restart(at, act);
                 }
@@ -235,6 +239,7 @@ impl Policy for Casc {
             | Event::Sampled(_)
             | Event::Latency(_)
             | Event::QuantumGiven(_)
+            | Event::Applied { .. }
             | Event::Refused { .. } => {}
         }
     }

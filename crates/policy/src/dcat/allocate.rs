@@ -65,7 +65,7 @@ fn even_out(workloads: &mut [Workload], given: &mut u32) -> bool {
 }
 
 fn gains(one: &mut Workload) {
-    one.grew = Some(one.ways);
+    one.grew = Some(one.had());
     one.ways += 1;
 }
 

@@ -28,7 +28,7 @@ impl Workload {
         }
         // What can't be measured is not decided on.
         let Some(ipc) = counters.ipc().filter(|_| self.steady) else { return };
-        let ways = self.ways;
+        let ways = self.had();
         let Some(phase) = self.phases.current_mut() else { return };
         if ways == self.baseline {
             phase.confirm(ways, ipc, thr);
@@ -50,7 +50,7 @@ impl Workload {
         let baseline = self.phases.current().and_then(|phase| phase.ipc(self.baseline));
         // The window of the baseline began in a cache that was cold: a fifth is left for that.
         let thr = Q32::from_raw(thr.raw() / 5 * 4);
-        self.ways < self.baseline
+        self.had() < self.baseline
             && baseline.is_some_and(|unit| ipc < unit && reaches(over(unit, ipc), thr, unit))
     }
 
@@ -135,7 +135,7 @@ impl Workload {
     /// It misses: it may need more.
     fn misses(&mut self, parameters: &Parameters) {
         self.gave = Gave::Nothing;
-        let (ways, baseline) = (self.ways, self.baseline);
+        let (ways, baseline) = (self.had(), self.baseline);
         let Some(phase) = self.phases.current_mut() else { return };
         if ways < baseline {
             // It had been found to need no more than this.
@@ -157,7 +157,7 @@ impl Workload {
     /// What another way has brought.
     fn grows(&mut self, trivial: bool, parameters: &Parameters) {
         let Parameters { ipc_imp_thr: thr, streaming_thr, .. } = *parameters;
-        let (ways, baseline) = (self.ways, self.baseline);
+        let (ways, baseline) = (self.had(), self.baseline);
         let Some(phase) = self.phases.current() else { return };
         if self.class == Class::Unknown {
             // Gains add up while it is Unknown (decision dCat 24).
@@ -172,7 +172,7 @@ impl Workload {
                 }
                 return self.streams("it gained nothing up to the streaming threshold");
             }
-        } else if let Some(before) = self.grew.filter(|_| self.steady)
+        } else if let Some(before) = self.grew.filter(|&before| self.steady && before != ways)
             && phase.improves(before, ways, baseline, thr) == Some(false)
         {
             return self.stops("the last way brought too little", thr);
@@ -210,7 +210,7 @@ impl Workload {
 
     /// Whether it has had spare ways, and gained nothing by them.
     pub(super) fn has_grown_in_vain(&self, parameters: &Parameters) -> bool {
-        let (ways, baseline, thr) = (self.ways, self.baseline, parameters.ipc_imp_thr);
+        let (ways, baseline, thr) = (self.had(), self.baseline, parameters.ipc_imp_thr);
         let phase = self.phases.current();
         self.class == Class::Unknown
             && ways > baseline
@@ -219,7 +219,7 @@ impl Workload {
 
     /// There is no spare way left, and it has had some of them to no avail (§3.4; decision dCat 3).
     pub(super) fn streams_for_now(&mut self) {
-        let ways = self.ways;
+        let ways = self.had();
         self.streams("all spare ways are used, and it gained nothing");
         if let Some(phase) = self.phases.current_mut() {
             phase.tried_with = Some(phase.tried_with.map_or(ways, |before| before.max(ways)));

@@ -221,6 +221,13 @@ impl Dcat {
         });
     }
 
+    /// What the last plan has come to is told: workloads have these ways now.
+    fn applied(&mut self, at: Time) {
+        for one in &mut self.workloads {
+            one.has(at, self.running.other_ways(one.app));
+        }
+    }
+
     /// The machine did not do what the last plan says: all is as it was before.
     fn refused(&mut self) {
         self.last = None;
@@ -250,7 +257,7 @@ impl Workload {
         let news = teller.class(app, self.class.name(), self.why)
             || teller.told(app, words::BASELINE) != baseline
             || teller.told(app, words::WAYS) != own;
-        let ipc = self.normalised(self.planned).and_then(raw);
+        let ipc = self.normalised(self.actual.unwrap_or(self.planned)).and_then(raw);
         let ipc = if news { ipc } else { ipc.and(teller.told(app, words::NORMALIZED_IPC)) };
         let marked = matches!(self.class, Class::Receiver | Class::Keeper);
         let preferred = self.preferred(thr).filter(|_| marked).and_then(ways);
@@ -278,6 +285,7 @@ impl Policy for Dcat {
         match event {
             Event::Sampled(sample) => self.sampled(at, sample, act),
             Event::Woke if self.began.is_some_and(|began| began < at) => self.decide(at, act),
+            Event::Applied { plan, .. } if self.last == Some(*plan) => self.applied(at),
             Event::Refused { plan, .. } if self.last == Some(*plan) => self.refused(),
             _ => {}
         }

@@ -72,6 +72,8 @@ pub(super) struct Workload {
     /// Its ways by the last plan, and by the one before.
     pub(super) planned: u32,
     pub(super) before: u32,
+    /// What it really has under the last plan, where that is not what was planned.
+    pub(super) actual: Option<u32>,
     /// What it has still to go down to, as a plan that was refused had it.
     pub(super) owed: Option<u32>,
 }
@@ -107,8 +109,23 @@ impl Workload {
             measured: false,
             planned: 0,
             before: 0,
+            actual: None,
             owed: None,
         }
+    }
+
+    /// The ways that it has: those that it was given, or what the machine has made of them. What it has made of
+    /// the baseline counts as that (decision dCat 25): there is no other to compare with.
+    pub(super) fn had(&self) -> u32 {
+        let is_in_force = self.ways == self.planned && self.ways != self.baseline;
+        self.actual.filter(|_| is_in_force).unwrap_or(self.ways)
+    }
+
+    /// What the machine has made of its ways from then on: `None`, what was planned. A window that began
+    /// before tells of neither.
+    pub(super) fn has(&mut self, at: Time, actual: Option<u32>) {
+        self.steady &= self.actual == actual || self.since == Some(at);
+        self.actual = actual;
     }
 
     /// Whether it is to get a spare way.
@@ -214,6 +231,6 @@ impl Workload {
     /// What its last way brought.
     pub(super) fn last_way(&self) -> Q32 {
         let phase: Option<&Phase> = self.phases.current();
-        phase.map_or(Q32::default(), |phase| phase.last_way(self.ways, self.baseline))
+        phase.map_or(Q32::default(), |phase| phase.last_way(self.had(), self.baseline))
     }
 }

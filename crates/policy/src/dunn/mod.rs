@@ -153,7 +153,8 @@ impl Policy for Dunn {
                 }
             }
             Event::Refused { .. } => self.overdue = true,
-            Event::Cpus(_)
+            Event::Applied { .. }
+            | Event::Cpus(_)
             | Event::Wished { .. }
             | Event::Latency(_)
             | Event::RanTogether(_)
@@ -185,7 +186,7 @@ fn tell(
     partition: &Partition,
     teller: &mut Teller<'_>,
 ) {
-    let whole = partition.masks().len() < 2;
+    let whole = partition.clusters().len() < 2;
     for program in programs {
         let place = partition.places().iter().find(|place| place.app == program.app);
         let (Some(place), app) = (place, program.app) else { continue };

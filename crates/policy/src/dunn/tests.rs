@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use fairways_core::{Counters, Curve, PartitionError, PlanId, Profile, Ways, Wish};
 
 use super::*;
+use crate::telling::said;
 
 const LLC: Llc = Llc::with_ways(Ways::new(11).unwrap());
 
@@ -39,7 +40,7 @@ fn tell(policy: &mut Dunn, event: &Event) -> Vec<Vec<(u32, Vec<u32>)>> {
     let mut plans = Vec::new();
     policy.handle(Time::ZERO, event, &mut |action| {
         let Action::Partition { partition, .. } = action else { return };
-        let cluster = |(cluster, mask): (u32, &WayMask)| {
+        let cluster = |(cluster, mask): (u32, WayMask)| {
             let mut members: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
             members.sort_unstable();
             (mask.bits(), members)
@@ -51,7 +52,7 @@ fn tell(policy: &mut Dunn, event: &Event) -> Vec<Vec<(u32, Vec<u32>)>> {
 
 fn known(parameters: Parameters, stalls: &[u64]) -> Vec<(u32, Vec<u32>)> {
     let mut policy = Dunn::new(parameters);
-    tell(&mut policy, &Event::Machine(LLC));
+    tell(&mut policy, &Event::Machine(LLC.into()));
     let plans =
         (0..).zip(stalls).map(|(app, &stalls)| tell(&mut policy, &start(app, Some(stalls))));
     plans.last().unwrap().remove(0)
@@ -79,7 +80,7 @@ fn two_are_a_cluster_each_and_those_alike_are_one() {
 #[test]
 fn readings_add_up_and_a_period_later_there_is_a_plan_if_it_is_another() {
     let mut policy = Dunn::default();
-    tell(&mut policy, &Event::Machine(LLC));
+    tell(&mut policy, &Event::Machine(LLC.into()));
     for app in 0..4 {
         let everybody = vec![(0x7ff, (0..=app).collect::<Vec<u32>>())];
         assert_eq!(tell(&mut policy, &start(app, None)), [everybody]);
@@ -104,7 +105,7 @@ fn readings_add_up_and_a_period_later_there_is_a_plan_if_it_is_another() {
 fn the_last_window_alone_counts_where_it_is_asked_for() {
     for (last_window, ways) in [(false, 0x780), (true, 0x600)] {
         let mut policy = Dunn::new(Parameters { last_window, ..Parameters::default() });
-        tell(&mut policy, &Event::Machine(LLC));
+        tell(&mut policy, &Event::Machine(LLC.into()));
         for app in 0..2 {
             tell(&mut policy, &start(app, None));
         }
@@ -124,9 +125,9 @@ fn who_is_in_which_cluster_by_which_stalls_is_told() {
     let (mut classes, mut numbers) = (Vec::new(), Vec::new());
     let stalls = [Some(20), Some(80), Some(2), Some(78), None];
     let events = (0..).zip(stalls).map(|(app, stalls)| start(app, stalls));
-    for event in core::iter::once(Event::Machine(LLC)).chain(events) {
+    for event in core::iter::once(Event::Machine(LLC.into())).chain(events) {
         policy.handle(Time::ZERO, &event, &mut |action| match action {
-            Action::Classified { app, class, .. } => classes.push((app.0, class)),
+            Action::Classified { app, class, .. } => classes.push((app.0, said(class))),
             Action::Estimated { thread, what, value, .. } => {
                 assert_eq!(what, words::STALLS.text());
                 numbers.push((thread.app.0, value));

@@ -86,7 +86,7 @@ fn promised(
         }
     }
     if let Ok(count @ 1..) = u32::try_from(rest.len()) {
-        let first = u32::try_from(partition.masks().len()).unwrap_or(u32::MAX);
+        let first = u32::try_from(partition.clusters().len()).unwrap_or(u32::MAX);
         let free = free + llc.min_ways();
         let clusters = count.min(clusters + 1).min(free / llc.min_ways());
         for ways in evenly(free, clusters) {

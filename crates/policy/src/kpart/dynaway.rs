@@ -1,6 +1,7 @@
 //! DynaWay: measuring a program at some sizes, from nearly the whole cache down.
 
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use fairways_core::{AppId, Curve, Llc, Partition, PlanId, Q32, Sample};
 
@@ -42,8 +43,8 @@ pub(crate) struct Session {
     pub(crate) joined: bool,
     /// Windows still to discard: the first of a session, while lines move.
     warm_up: u32,
-    /// What each size showed: LLC misses per 1000 instructions, and IPC.
-    points: Vec<(Q32, Q32)>,
+    /// What each size showed, most ways first: LLC misses per 1000 instructions, and IPC.
+    points: Vec<(u32, Q32, Q32)>,
     /// Decision periods without a usable window.
     pub(crate) silent: u32,
 }
@@ -89,8 +90,8 @@ impl Session {
         SAMPLING
     }
 
-    /// Takes in a window of the program.
-    pub(crate) fn take(&mut self, sample: &Sample) -> Next {
+    /// Takes in a window of the program, in which it had the size at hand or these `other` ways.
+    pub(crate) fn take(&mut self, sample: &Sample, other: Option<u32>) -> Next {
         let joined = core::mem::take(&mut self.joined);
         if sample.plan < self.plan || (sample.straddled && !joined) {
             return Next::Wait;
@@ -107,7 +108,9 @@ impl Session {
             return Next::Wait;
         }
         let llcmpki = Q32::ratio(misses.saturating_mul(1000), instructions);
-        self.points.push((llcmpki, ipc.max(Q32::from_raw(1))));
+        let ways = other.unwrap_or(self.sizes[self.place]);
+        self.points.push((ways, llcmpki, ipc.max(Q32::from_raw(1))));
+        self.points.sort_by_key(|&(ways, ..)| Reverse(ways));
         self.place += 1;
         if self.place < self.sizes.len() {
             self.plan = None;
@@ -122,7 +125,7 @@ impl Session {
     pub(crate) fn tables(&self, llc: &Llc) -> (Curve, Curve) {
         let (mut fewest, mut fastest) = (Q32::MAX_IN_CURVE, Q32::default());
         let mut smooth = |ways: u32| {
-            let (llcmpki, ipc) = (self.at(ways, |point| point.0), self.at(ways, |point| point.1));
+            let (llcmpki, ipc) = (self.at(ways, |point| point.1), self.at(ways, |point| point.2));
             fewest = fewest.min(llcmpki);
             fastest = fastest.max(ipc);
             (fewest, fastest)
@@ -134,13 +137,13 @@ impl Session {
         (curve(|point| point.0), curve(|point| point.1))
     }
 
-    fn at(&self, ways: u32, part: impl Fn(&(Q32, Q32)) -> Q32) -> Q32 {
+    fn at(&self, ways: u32, part: impl Fn(&(u32, Q32, Q32)) -> Q32) -> Q32 {
         let value = |place: usize| u128::from(part(&self.points[place]).raw());
         // Largest sizes first.
-        let above = self.sizes.iter().rposition(|&size| size >= ways).unwrap_or(0);
-        let below = self.sizes.iter().position(|&size| size <= ways).unwrap_or(above);
-        let (high, low) = (self.sizes[above], self.sizes[below]);
-        let value = if high <= low {
+        let above = self.points.iter().rposition(|point| point.0 >= ways).unwrap_or(0);
+        let below = self.points.iter().position(|point| point.0 <= ways).unwrap_or(above);
+        let (high, low) = (self.points[above].0, self.points[below].0);
+        let value = if high <= low || ways >= high {
             value(above)
         } else {
             let (up, down) = (u128::from(ways - low), u128::from(high - ways));
@@ -189,11 +192,11 @@ mod tests {
             plan: None,
             straddled: false,
         };
-        assert!(matches!(session.take(&window(99, 9000)), Next::Wait));
+        assert!(matches!(session.take(&window(99, 9000), None), Next::Wait));
         for (misses, cycles) in [(2, 500), (8, 1000), (6, 500), (10, 2000), (18, 2000)] {
-            assert!(matches!(session.take(&window(misses, cycles)), Next::Shrink));
+            assert!(matches!(session.take(&window(misses, cycles), None), Next::Shrink));
         }
-        assert!(matches!(session.take(&window(30, 4000)), Next::Done));
+        assert!(matches!(session.take(&window(30, 4000), None), Next::Done));
         let (llcmpki, ipc) = session.tables(&llc);
         let whole =
             |curve: &Curve| curve.values().iter().map(|v| v.raw() >> 32).collect::<Vec<_>>();
@@ -201,5 +204,33 @@ mod tests {
         assert_eq!(whole(&llcmpki), [30, 18, 14, 10, 8, 6, 6, 6, 6, 4, 2, 2]);
         assert_eq!(ipc.at(1), Q32::from_raw(1 << 30));
         assert_eq!([4, 6, 8, 11].map(|ways| ipc.at(ways).raw() >> 31), [1, 4, 4, 4]);
+    }
+
+    /// A machine that gives three ways at least.
+    #[test]
+    fn decision_kpart_7_a_size_is_what_the_program_had() {
+        let llc = llc(12);
+        let mut session = Session::new(AppId(0), &llc);
+        let window = |misses: u64| Sample {
+            app: AppId(0),
+            counters: Counters {
+                instructions: Some(1000),
+                cycles: Some(1000),
+                llc_misses: Some(misses),
+                ..Counters::default()
+            },
+            occupancy: None,
+            window: Duration::ZERO,
+            plan: None,
+            straddled: false,
+        };
+        session.take(&window(99), None);
+        for (misses, other) in
+            [(1, None), (2, None), (3, None), (5, None), (9, Some(3)), (9, Some(3))]
+        {
+            session.take(&window(misses), other);
+        }
+        let (llcmpki, _) = session.tables(&llc);
+        assert_eq!([1, 2, 3, 4, 5].map(|ways| llcmpki.at(ways).raw() >> 32), [9, 9, 9, 5, 4]);
     }
 }

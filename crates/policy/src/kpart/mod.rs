@@ -141,7 +141,8 @@ impl KPart {
             self.again(sample.app, act);
             return;
         }
-        match session.take(sample) {
+        // A machine may have made more or less of the partition than was asked for.
+        match session.take(sample, self.running.other_ways(session.app)) {
             Next::Wait => {}
             Next::Shrink => self.go_on(act),
             Next::Done => {
@@ -290,7 +291,17 @@ impl Policy for KPart {
                     }
                 }
             }
-            Event::Cpus(_)
+            Event::Applied { plan, actual } if self.plan == Some(*plan) => {
+                self.running.applied(*plan, actual);
+                let session = self.session.as_ref();
+                // What it does in ways that it does not have to itself says nothing of so many.
+                if session.is_some_and(|session| self.running.is_joined(session.app)) {
+                    self.give_up(act);
+                    self.go_on(act);
+                }
+            }
+            Event::Applied { .. }
+            | Event::Cpus(_)
             | Event::Wished { .. }
             | Event::Latency(_)
             | Event::RanTogether(_)

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use fairways_core::{Counters, Llc, Partition, PartitionError, Q32, Ways, Wish};
 
 use super::*;
+use crate::telling::said;
 use crate::words;
 
 const fn llc(ways: u32) -> Llc {
@@ -32,7 +33,7 @@ struct Bench {
 impl Bench {
     fn with(programs: u32) -> Self {
         let mut bench = Self::default();
-        bench.tell(&Event::Machine(llc(11)));
+        bench.tell(&Event::Machine(llc(11).into()));
         for app in (0..programs).map(AppId) {
             bench.tell(&Event::Started { app, wish: Wish::default(), profile: None });
         }
@@ -43,16 +44,16 @@ impl Bench {
         let Self { policy, partition, reason, plan, plans, watched, classes, numbers } = self;
         policy.handle(Time::ZERO, event, &mut |action| match action {
             Action::Partition { plan: made, partition: made_of, reason: why } => {
-                partition.clone_from(made_of);
-                (*plan, *reason) = (Some(made), why);
+                partition.clone_from(&made_of);
+                (*plan, *reason) = (Some(made), said(why));
                 *plans += 1;
             }
             Action::Classified { app, class, reason } => {
-                classes.insert(app.0, (class, reason));
+                classes.insert(app.0, (said(class), said(reason)));
                 numbers.retain(|&(of, _), _| of != app.0);
             }
             Action::Estimated { thread, what, value, .. } => {
-                numbers.insert((thread.app.0, what), value);
+                numbers.insert((thread.app.0, said(what)), value);
             }
             Action::Watch { app, every: Every::Instructions(window) } => {
                 watched.insert(app.0, window);
@@ -94,7 +95,7 @@ impl Bench {
     }
 
     fn clusters(&self) -> Vec<u32> {
-        self.partition.masks().iter().map(|mask| mask.count()).collect()
+        self.partition.masks().map(|mask| mask.count()).collect()
     }
 }
 
@@ -155,12 +156,12 @@ fn a_measurement_whose_plan_is_refused_is_left_at_once() {
 fn another_cache_is_measured_anew() {
     let mut bench = Bench::with(2);
     bench.measure(&[]);
-    bench.tell(&Event::Machine(llc(20)));
+    bench.tell(&Event::Machine(llc(20).into()));
     assert_eq!(bench.measured(), Some((AppId(0), 19)));
     bench.measure(&[]);
     assert_eq!(bench.clusters().iter().sum::<u32>(), 20);
     // With fewer classes of service it is the same cache.
-    bench.tell(&Event::Machine(Llc { clos: 2, ..llc(20) }));
+    bench.tell(&Event::Machine(Llc { clos: 2, ..llc(20) }.into()));
     assert_eq!(bench.measured(), None);
 }
 
@@ -168,9 +169,9 @@ fn another_cache_is_measured_anew() {
 fn a_measurement_that_cannot_go_on_is_not_watched_any_more() {
     let mut bench = Bench::with(2);
     assert_eq!(bench.watched[&0], 10_000_000);
-    bench.tell(&Event::Machine(llc(1)));
+    bench.tell(&Event::Machine(llc(1).into()));
     assert_eq!((bench.watched[&0], bench.measured()), (20_000_000_000, None));
-    bench.tell(&Event::Machine(llc(11)));
+    bench.tell(&Event::Machine(llc(11).into()));
     assert_eq!(bench.measured(), Some((AppId(0), 10)));
     // Who remains alone is left in peace.
     bench.tell(&Event::Exited { app: AppId(1) });
@@ -187,7 +188,7 @@ fn what_speedups_are_to_be_expected_is_told() {
     assert_eq!(clusters.len(), 2);
     for app in [0, 1] {
         let own = bench.partition.mask_of(AppId(app)).unwrap();
-        let cluster = bench.partition.masks().iter().position(|&mask| mask == own).unwrap();
+        let cluster = bench.partition.masks().position(|mask| mask == own).unwrap();
         assert_eq!(bench.classes[&app].0, ["cluster A", "cluster B"][cluster]);
         assert!(bench.classes[&app].1.starts_with("alone"));
         let number = |what| bench.numbers[&(app, what)];

@@ -232,7 +232,7 @@ impl Clustering {
         partition: &mut Partition,
     ) {
         let first = streaming.clusters;
-        let end = u32::try_from(partition.masks().len()).unwrap_or(u32::MAX);
+        let end = u32::try_from(partition.clusters().len()).unwrap_or(u32::MAX);
         for (cluster, members) in (0..).zip(sets.streaming.chunks(streaming.each.max(1) as usize)) {
             partition.place_all(members.iter().copied(), cluster..=cluster);
         }

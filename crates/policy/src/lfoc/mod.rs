@@ -186,6 +186,7 @@ impl Policy for Lfoc {
             Event::Sampled(sample) => self.sampled(sample, act),
             Event::Woke => self.decide(at, act),
             Event::Refused { plan, .. } => self.refused(*plan, act),
+            Event::Applied { plan, actual } => self.applied(*plan, actual, act),
             Event::Cpus(_)
             | Event::Wished { .. }
             | Event::Latency(_)

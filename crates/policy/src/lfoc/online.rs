@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use fairways_core::{Action, AppId, Llc, PlanId, Sample, Time};
+use fairways_core::{Action, AppId, Llc, Partition, PlanId, Sample, Time};
 
 use super::Lfoc;
 use super::sampling::{Next, Session};
@@ -50,7 +50,9 @@ impl Lfoc {
         let others = self.running.programs().len() - 1;
         let (Some(llc), Some(session)) = (self.running.llc(), &mut self.session) else { return };
         let largest = Session::largest(&llc, others);
-        match session.take(&self.parameters, sample, largest) {
+        // A machine may have made more or less of the partition than was asked for.
+        let ways = self.running.other_ways(session.app).unwrap_or(session.ways);
+        match session.take(&self.parameters, sample, ways, largest) {
             Next::Wait => {}
             Next::Grow => {
                 session.grow(largest);
@@ -180,14 +182,30 @@ impl Lfoc {
         self.plan = running.plan(act, |llc, programs, partition, teller| {
             clustering.cluster(p, llc, (programs, sets, learners), partition, teller)
         });
-        if learners.0.is_empty() {
+    }
+
+    /// What a plan has come to is told: those that are watched have these ways now.
+    pub(super) fn applied(
+        &mut self,
+        plan: PlanId,
+        actual: &Partition,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        if self.plan != Some(plan) || self.learners.0.is_empty() {
             return;
         }
-        let partition = running.partition();
-        for place in partition.places() {
+        self.running.applied(plan, actual);
+        let Self { parameters: p, running, learners, session, .. } = self;
+        if let Some(session) = session {
+            // What it does in ways that it does not have to itself says nothing of so many.
+            if running.is_joined(session.app) {
+                self.give_up(act);
+            }
+            return;
+        }
+        for place in running.partition().places() {
             if let Some(learner) = learners.get_mut(place.app) {
-                let mask = partition.masks().get(place.cluster as usize);
-                learner.owns(mask.copied().unwrap_or_default(), p);
+                learner.owns(running.mask_of(place.app).unwrap_or_default(), p);
             }
         }
     }

@@ -158,8 +158,14 @@ impl Session {
         SAMPLING
     }
 
-    /// Takes in a window of the program; the partition may grow up to `largest`.
-    pub(crate) fn take(&mut self, p: &Parameters, sample: &Sample, largest: u32) -> Next {
+    /// Takes in a window of the program, in which it had so many `ways`; the partition may grow up to `largest`.
+    pub(crate) fn take(
+        &mut self,
+        p: &Parameters,
+        sample: &Sample,
+        ways: u32,
+        largest: u32,
+    ) -> Next {
         let joined = core::mem::take(&mut self.joined);
         if sample.plan < self.plan || (sample.straddled && !joined) {
             return Next::Wait;
@@ -182,8 +188,12 @@ impl Session {
         };
         // Less than an instruction in 2^32 cycles has no place in a table.
         let ipc = ipc.max(Q32::from_raw(1));
-        self.points[self.sizes as usize] = Point { ways: self.ways, ipc, llcmpkc };
-        self.sizes += 1;
+        // A size that the machine can't tell from the last one is seen once more.
+        let points = &self.points[..self.sizes as usize];
+        let place = points.iter().position(|point| point.ways >= ways);
+        let place = place.unwrap_or(self.sizes as usize);
+        self.points[place] = Point { ways, ipc, llcmpkc };
+        self.sizes = u32::try_from(place + 1).unwrap_or(u32::MAX);
         let settled = || self.is_settled(p, counters.stalls_l2_miss_share());
         if llcmpkc < p.low_threshold() && settled() {
             Next::Stop(By::MissesLittle)

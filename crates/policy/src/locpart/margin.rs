@@ -31,6 +31,20 @@ pub(super) enum Verdict {
     Down(u32),
 }
 
+impl Verdict {
+    /// What is to be planned of it where a service has `had` other ways than were `planned`: as many fewer
+    /// (decision Locpart 14).
+    pub(super) fn planned(self, had: u32, planned: u32, least: u32) -> Self {
+        match self {
+            Self::Down(to) if had != planned => {
+                let to = planned.saturating_sub(had.saturating_sub(to)).max(least);
+                if to < planned { Self::Down(to) } else { Self::Hold }
+            }
+            verdict => verdict,
+        }
+    }
+}
+
 /// What is remembered of a number of ways.
 #[derive(Clone, Copy, Debug, Default)]
 struct Missed {

@@ -176,11 +176,12 @@ impl Locpart {
         let least = self.llc.map_or(1, |llc| llc.min_ways());
         let (period, parameters) = (self.period, &self.parameters);
         for party in &mut self.parties {
+            let ways = party.actual.unwrap_or(party.ways);
             if let Some(service) = &mut party.service {
                 service.margin_before.clone_from(&service.margin);
-                let (tail, verdict) =
-                    service::judge(service, at, period, party.ways, least, parameters);
+                let (tail, verdict) = service::judge(service, at, period, ways, least, parameters);
                 service.tail = tail;
+                let verdict = verdict.planned(ways, party.ways, least);
                 service.verdict = verdict;
                 service.waits = matches!(verdict, Verdict::More | Verdict::Down(_));
             }
@@ -227,8 +228,19 @@ impl Locpart {
             }
             reason
         });
+        for party in &mut self.parties {
+            party.actual = None;
+        }
         self.last = plan.map(|plan| (plan, changed));
         self.refused = false;
+    }
+
+    /// What the last plan has come to is told: parties have these ways now.
+    fn applied(&mut self) {
+        let Self { running, parties, .. } = self;
+        for party in parties {
+            party.actual = party.owner.and_then(|app| running.other_ways(app));
+        }
     }
 
     /// The machine did not do what the last plan says.
@@ -290,6 +302,9 @@ impl Policy for Locpart {
         match event {
             Event::Latency(latencies) => self.told(at, latencies),
             Event::Woke if self.began.is_some_and(|(_, end)| end <= at) => self.woke(at, act),
+            Event::Applied { plan, .. } if self.last.is_some_and(|(last, _)| last == *plan) => {
+                self.applied();
+            }
             Event::Refused { plan, .. } => match self.last {
                 Some((last, changed)) if last == *plan => self.undo(changed),
                 _ => {}

@@ -19,6 +19,8 @@ pub(super) struct Party {
     pub(super) ways: u32,
     /// Before the last period's end.
     pub(super) before: u32,
+    /// What it really has under the last plan, where that is not what was planned.
+    pub(super) actual: Option<u32>,
     /// Whether ways changed hands at the last period's end.
     pub(super) moved: Moved,
     /// `None` for batch.
@@ -77,7 +79,7 @@ pub(super) fn form(
         let found = old.iter().position(|party| party.owner == owner);
         same &= found.is_some();
         let mut party = found.map_or_else(
-            || Party { owner, ways: 0, before: 0, moved: Moved::No, service: None },
+            || Party { owner, ways: 0, before: 0, actual: None, moved: Moved::No, service: None },
             |index| old.swap_remove(index),
         );
         match (objective, &mut party.service) {

@@ -231,6 +231,7 @@ mod tests {
     use fairways_core::{Profile, Ways, Wish};
 
     use super::*;
+    use crate::telling::said;
 
     /// By program and word: what was told last, as it came out.
     type Numbers = BTreeMap<(u32, &'static str), i64>;
@@ -263,8 +264,8 @@ mod tests {
         let (mut clusters, mut numbers) = (Vec::new(), Numbers::new());
         let mut handle = |event: &Event| {
             policy.handle(Time::ZERO, event, &mut |action| {
-                if let Action::Estimated { thread, what, raw, .. } = action {
-                    numbers.insert((thread.app.0, what), raw);
+                if let Action::Estimated { thread, what, raw, .. } = &action {
+                    numbers.insert((thread.app.0, said(what.clone())), *raw);
                 }
                 let Action::Partition { partition, .. } = action else { return };
                 let members = |cluster| partition.members(cluster).map(|app| app.0).collect();
@@ -272,7 +273,7 @@ mod tests {
                 clusters = masks.map(|(index, mask)| (mask.count(), members(index))).collect();
             });
         };
-        handle(&Event::Machine(llc));
+        handle(&Event::Machine(llc.into()));
         for (app, program) in (0..).map(AppId).zip(programs) {
             let profile = program.map(|curves| Arc::new(profile(curves)));
             handle(&Event::Started { app, wish: Wish::default(), profile });

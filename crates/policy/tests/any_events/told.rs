@@ -1,5 +1,6 @@
 //! What policies tell of programs: only of those that run, in the order in which it decides, and nothing twice.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fairways_core::{Action, AppId, Event, Q32, ThreadId};
@@ -42,7 +43,7 @@ impl Told {
 
     /// The policy does something about it.
     pub(crate) fn action(&mut self, action: &Action<'_>, running: &[AppId]) {
-        match *action {
+        match action.clone() {
             Action::Partition { reason, .. } => {
                 assert!(!reason.is_empty());
                 self.said.clear();
@@ -52,6 +53,7 @@ impl Told {
             | Action::Priority { reason, .. }
             | Action::Quantum { reason, .. } => assert!(!reason.is_empty()),
             Action::Classified { app, class, reason } => {
+                let (class, reason) = (said(class), said(reason));
                 assert!(running.contains(&app) && !class.is_empty() && !reason.is_empty());
                 let before = self.classes.insert(app, (class, reason));
                 if self.partitions {
@@ -64,6 +66,7 @@ impl Told {
                 }
             }
             Action::Estimated { thread, what, value, raw } => {
+                let what = said(what);
                 assert!(running.contains(&thread.app) && words::ALL.contains(&what), "{action:?}");
                 let before = self.numbers.insert((thread, what), (value, raw));
                 if self.partitions {
@@ -80,5 +83,13 @@ impl Told {
 
     fn before_the_plan(&self, action: &Action<'_>) {
         assert!(!self.planned || self.twice, "{action:?} stands behind its plan");
+    }
+}
+
+/// A text that a policy says; it knows all of them beforehand.
+fn said(text: Cow<'static, str>) -> &'static str {
+    match text {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(text) => panic!("{text:?} was made up"),
     }
 }

@@ -150,9 +150,13 @@ pub(super) type Put<'a> = dyn FnMut(&[(&str, &str)], Value) + 'a;
 pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
 
 /// What is told of every program, in every domain that it lives in.
-pub(super) const OF_PROGRAMS: [(Family, OfProgram); 22] = [
+pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (gauge("fairways_program_ways", "Ways that it may fill."), |row, put| {
         one(put, row.of.ways.map(|ways| Value::Whole(ways.into())));
+    }),
+    (gauge("fairways_program_planned_ways", "Ways that the plan gives it."), |row, put| {
+        let planned = row.of.planned_ways.or(row.of.ways);
+        one(put, planned.map(|ways| Value::Whole(ways.into())));
     }),
     (info("fairways_program_mask", "Which ways those are, as schemata has them."), |row, put| {
         fact(put, "mask", row.of.mask.as_deref());

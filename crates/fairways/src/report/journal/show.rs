@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fairways_core::{Partition, Time, Ways};
+use fairways_core::{Partition, Time, WayMask, Ways};
 use fairways_lab::report::{
     Block, Cell, Column, Fact, Figure, Part, Section, Span, Table, way_map,
 };
@@ -71,6 +71,9 @@ pub(super) fn section(story: &Story) -> Section {
         Some(ways) => blocks.push(Block::Figures(vec![map(story, ways)])),
         None => blocks.push(Block::Words(match (story.made, &story.plans[..]) {
             (0, _) => "The policy divided no ways.".into(),
+            (made, []) if made > story.refused => {
+                "The journal ends before the machine has answered its first plan.".into()
+            }
             (_, []) => "No plan came to hold: each was refused.".into(),
             _ => "The journal ends with its first plan: none has held for any time yet.".into(),
         })),
@@ -188,7 +191,13 @@ fn plans(story: &Story, ways: Ways) -> Table {
         Column::prose("reason"),
     ];
     let row = |plan: &Plan| {
-        let partition = partition(plan, story);
+        let partition = partition(&plan.what.clusters, story);
+        let mut reason = plan.what.reason.clone();
+        if let Some(planned) = &plan.what.planned {
+            let planned = self::partition(planned, story);
+            let (bar, members) = (bar(&planned, ways), members(&planned));
+            reason = format!("{reason}; planned was {bar}, {members}");
+        }
         let numbers = match plan.first == plan.last {
             true => plan.first.to_string(),
             false => format!("{} to {}", plan.first, plan.last),
@@ -199,7 +208,7 @@ fn plans(story: &Story, ways: Ways) -> Table {
             Cell::number(Some(seconds(plan.to)), 3),
             Cell::words(bar(&partition, ways)),
             Cell::words(members(&partition)),
-            Cell::words(&plan.what.reason),
+            Cell::words(reason),
         ]
     };
     let (caption, rows) =
@@ -208,9 +217,9 @@ fn plans(story: &Story, ways: Ways) -> Table {
 }
 
 /// With the numbers of programs in place of apps.
-fn partition(plan: &Plan, story: &Story) -> Partition {
+fn partition(clusters: &[(WayMask, Vec<Program>)], story: &Story) -> Partition {
     let mut partition = Partition::default();
-    for (mask, apps) in &plan.what.clusters {
+    for (mask, apps) in clusters {
         let cluster = partition.add_cluster(*mask);
         for &app in apps {
             partition.place(story.programs.number(app), cluster);
@@ -241,8 +250,8 @@ fn classes(story: &Story) -> Table {
 /// How many events and actions there are.
 fn counts(story: &Story) -> Table {
     let columns = vec![Column::words("what"), Column::words(""), Column::numbers("count", "")];
-    let row = |((kind, name), count): (&(&'static str, String), &u64)| {
-        vec![Cell::words(name), Cell::words(*kind), Cell::count(Some(*count))]
+    let row = |((kind, name), count): (&(&'static str, &'static str), &u64)| {
+        vec![Cell::words(*name), Cell::words(*kind), Cell::count(Some(*count))]
     };
     let rows = story.counts.iter().map(row).collect();
     Table { caption: "Events and actions".into(), columns, rows, folded: true }

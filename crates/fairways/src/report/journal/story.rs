@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use fairways_core::{AppId, Event, PlanId, Time, WayMask, Ways};
-use serde::Deserialize;
+use fairways_core::{Action, Event, Partition, Time, WayMask, Ways};
 use serde_json::Value;
 
 use super::programs::{Program, Programs};
 use crate::BadInput;
-use crate::journal::Reader;
+use crate::journal::{Followed, Reader, Step};
 use crate::moment::Moment;
+use crate::status::InForce;
 
 /// A partition, and the time in which it held.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Plan {
 #[derive(Debug, PartialEq)]
 pub(super) struct What {
     pub(super) clusters: Vec<(WayMask, Vec<Program>)>,
+    /// What was planned, where that is not what is in force.
+    pub(super) planned: Option<Vec<(WayMask, Vec<Program>)>>,
     pub(super) reason: String,
 }
 
@@ -58,36 +60,18 @@ pub(super) struct Story {
     pub(super) refused: u64,
     pub(super) classes: Vec<Class>,
     /// How many events and actions there are, by their names.
-    pub(super) counts: BTreeMap<(&'static str, String), u64>,
-}
-
-#[derive(Deserialize)]
-struct Partition {
-    plan: PlanId,
-    partition: Vec<Cluster>,
-    reason: String,
-}
-
-#[derive(Deserialize)]
-struct Cluster {
-    mask: WayMask,
-    apps: Vec<AppId>,
-}
-
-#[derive(Deserialize)]
-struct Classified {
-    app: AppId,
-    class: String,
-    reason: String,
+    pub(super) counts: BTreeMap<(&'static str, &'static str), u64>,
 }
 
 /// Reads it to its end.
-pub(super) fn read(mut reader: Reader) -> Result<Story, BadInput> {
-    let (policy, machine) = (reader.header.policy.clone(), reader.header.machine.clone());
+pub(super) fn read(reader: Reader) -> Result<Story, BadInput> {
+    let mut followed = Followed::new(reader)?;
+    let header = followed.header();
+    let (policy, machine) = (header.policy.clone(), header.machine.clone());
     let mut story = Story {
-        programs: Programs::new(&machine, reader.header.part == 0),
-        part: reader.header.part,
-        began: reader.header.began(),
+        programs: Programs::new(&machine, header.part == 0),
+        part: header.part,
+        began: header.began(),
         policy,
         machine,
         cut_short: false,
@@ -101,89 +85,77 @@ pub(super) fn read(mut reader: Reader) -> Result<Story, BadInput> {
         counts: BTreeMap::new(),
     };
     let mut is_first = true;
-    while let Some(line) = reader.next()? {
-        if line.at < story.end {
-            let place = reader.place();
+    while let Some(step) = followed.step()? {
+        if step.at < story.end {
+            let place = followed.place();
             return Err(BadInput(format!("{place}: expected a time after the lines before it")));
         }
         if is_first && story.part > 0 {
-            story.begin = line.at;
+            story.begin = step.at;
         }
         is_first = false;
-        story.end = line.at;
-        match (line.event, line.action) {
-            (Some(event), None) => story.event(line.at, &event, line.name.as_deref()),
-            (None, Some(action)) => story.action(line.at, action).map_err(|why| {
-                BadInput(format!("{}: expected an action: {why}", reader.place()))
-            })?,
-            _ => {
-                let place = reader.place();
-                return Err(BadInput(format!("{place}: expected an event or an action")));
-            }
-        }
+        story.end = step.at;
+        story.step(&step, followed.in_force());
     }
-    story.cut_short = reader.cut_short;
+    story.cut_short = followed.cut_short();
+    let totals = &followed.watched.totals;
+    story.refused = totals.refused;
     story.settle();
     Ok(story)
 }
 
 impl Story {
-    fn event(&mut self, at: Time, event: &Event, called: Option<&str>) {
-        *self.counts.entry(("event", name(event).to_owned())).or_default() += 1;
-        match event {
-            Event::Machine(llc) => {
-                self.ways = Some(self.ways.map_or(llc.ways, |ways| ways.max(llc.ways)))
+    /// Something happened, after which this is in force.
+    fn step(&mut self, step: &Step, in_force: Option<&InForce>) {
+        let at = step.at;
+        *self.counts.entry(("event", step.event.kind())).or_default() += 1;
+        match &step.event {
+            Event::Machine(levers) => {
+                let ways = levers.llc.ways;
+                self.ways = Some(self.ways.map_or(ways, |before| before.max(ways)));
             }
             Event::Started { app, profile, .. } => {
-                self.programs.started(at, *app, called, profile.as_deref());
+                self.programs.started(at, *app, step.name.as_deref(), profile.as_deref());
             }
             Event::Exited { app } => self.programs.exited(at, *app),
             Event::Sampled(sample) => self.programs.sampled(sample),
-            Event::Refused { plan, .. } => self.refuse(*plan),
+            Event::Applied { .. } => {
+                if let Some(in_force) = in_force {
+                    self.plan(at, in_force);
+                }
+            }
             _ => {}
         }
-    }
-
-    fn action(&mut self, at: Time, action: Value) -> Result<(), String> {
-        let Value::Object(action) = action else { return Err("it is no object".into()) };
-        for (name, value) in action {
-            let wrong = |why: serde_json::Error| format!("{name}: {why}");
-            match name.as_str() {
-                "partition" => self.plan(at, serde_json::from_value(value).map_err(wrong)?),
-                "classified" => {
-                    let of: Classified = serde_json::from_value(value).map_err(wrong)?;
-                    self.classify(at, of);
-                }
-                _ => {}
+        for action in &step.actions {
+            *self.counts.entry(("action", action.kind())).or_default() += 1;
+            self.made += u64::from(matches!(action, Action::Partition { .. }));
+            if let Action::Classified { app, class, reason } = action {
+                let program = self.programs.find(*app);
+                let (class, reason) = (class.to_string(), reason.to_string());
+                self.programs.classified(program, class.clone(), reason.clone());
+                self.classes.push(Class { at, program, class, reason });
             }
-            *self.counts.entry(("action", name)).or_default() += 1;
         }
-        Ok(())
     }
 
-    fn plan(&mut self, at: Time, Partition { plan, partition, reason }: Partition) {
-        self.made += 1;
+    fn plan(&mut self, at: Time, of: &InForce) {
         let programs = &mut self.programs;
-        let cluster = |of: Cluster| {
-            let mut apps: Vec<Program> =
-                of.apps.into_iter().map(|app| programs.find(app)).collect();
-            apps.sort_unstable();
-            (of.mask, apps)
+        let mut clusters = |of: &Partition| -> Vec<(WayMask, Vec<Program>)> {
+            let masks = (0..).zip(of.masks());
+            let cluster = |(cluster, mask)| {
+                let mut apps: Vec<Program> =
+                    of.members(cluster).map(|app| programs.find(app)).collect();
+                apps.sort_unstable();
+                (mask, apps)
+            };
+            masks.map(cluster).collect()
         };
-        let clusters: Vec<_> = partition.into_iter().map(cluster).collect();
-        let what = What { clusters, reason };
+        let planned = (!of.actual.agrees(&of.planned)).then(|| clusters(&of.planned));
+        let what = What { clusters: clusters(&of.actual), planned, reason: of.reason.clone() };
         let before = self.plans.last().map(|before| Rc::clone(&before.what));
         let what = before.filter(|before| **before == what).unwrap_or_else(|| Rc::new(what));
-        let (first, last) = (plan.0, plan.0);
+        let (first, last) = (of.plan.0, of.plan.0);
         self.plans.push(Plan { first, last, from: at, to: at, what });
-    }
-
-    /// It never held, whatever was planned since.
-    fn refuse(&mut self, plan: PlanId) {
-        self.refused += 1;
-        if let Some(place) = self.plans.iter().rposition(|of| of.first == plan.0) {
-            self.plans.remove(place);
-        }
     }
 
     /// Every plan held until the next one; those that say the same and follow each other are one.
@@ -209,28 +181,5 @@ impl Story {
     pub(super) fn changes(&self) -> usize {
         let plans = self.plans.windows(2);
         plans.filter(|pair| pair[0].what.clusters != pair[1].what.clusters).count()
-    }
-
-    fn classify(&mut self, at: Time, Classified { app, class, reason }: Classified) {
-        let program = self.programs.find(app);
-        self.programs.classified(program, class.clone(), reason.clone());
-        self.classes.push(Class { at, program, class, reason });
-    }
-}
-
-/// An event's name, as the journal has it.
-fn name(event: &Event) -> &'static str {
-    match event {
-        Event::Machine(_) => "machine",
-        Event::Cpus(_) => "cpus",
-        Event::Started { .. } => "started",
-        Event::Wished { .. } => "wished",
-        Event::Exited { .. } => "exited",
-        Event::Sampled(_) => "sampled",
-        Event::Latency(_) => "latency",
-        Event::RanTogether(_) => "ran_together",
-        Event::QuantumGiven(_) => "quantum_given",
-        Event::Woke => "woke",
-        Event::Refused { .. } => "refused",
     }
 }

@@ -59,6 +59,9 @@ fn ways(of: &Program) -> String {
         }
         _ => parts.push("-".to_owned()),
     }
+    if let (Some(ways), Some(mask)) = (of.planned_ways, &of.planned_mask) {
+        parts.push(format!("{ways} {mask} planned"));
+    }
     if let Some(cluster) = of.cluster.and_then(|of| usize::try_from(of).ok()) {
         parts.push(format!("cluster {}", letter(cluster)));
     }

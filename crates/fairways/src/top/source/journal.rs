@@ -134,13 +134,16 @@ impl Played {
     }
 
     fn step(&mut self) -> Result<bool, BadInput> {
-        let goes_on = self.followed.step()?;
+        let goes_on = self.followed.step()?.is_some();
         self.is_new = true;
         if goes_on {
             self.steps += 1;
             self.history.take(&self.followed.watched.status);
-            if let Some(last) = self.followed.watched.decisions.kept().next_back()
+            // What is decided is seen once the machine has answered.
+            let watched = &self.followed.watched;
+            if let Some(last) = watched.decisions.kept().next_back()
                 && last.number != self.last
+                && !watched.status.is_asked(last.domain)
             {
                 self.last = last.number;
                 if last.alike == 0 {

@@ -82,7 +82,7 @@ pub(super) fn findings(findings: &mut Findings) {
 fn newcomer() -> (f64, Option<f64>) {
     let mut casc = Casc::new(Parameters::default());
     let tell = |casc: &mut Casc, event: Event| casc.handle(Time::ZERO, &event, &mut |_| ());
-    tell(&mut casc, Event::Machine(super::setup::chip(768).llc));
+    tell(&mut casc, Event::Machine(super::setup::chip(768).llc.into()));
     tell(&mut casc, Event::Cpus(Cpus { count: CONTEXTS, quantum: Duration::from_millis(200) }));
     for app in 0..=CONTEXTS {
         let (wish, profile) = (Wish::default(), None);
@@ -101,8 +101,8 @@ fn newcomer() -> (f64, Option<f64>) {
     let (app, wish) = (AppId(CONTEXTS + 1), Wish::default());
     let mut confined = None;
     casc.handle(Time::ZERO, &Event::Started { app, wish, profile: None }, &mut |action| {
-        if let Action::Allow { thread, cpus: [cpu], .. } = action
-            && thread.app == app
+        if let Action::Allow { thread, cpus, .. } = action
+            && let ([cpu], true) = (&cpus[..], thread.app == app)
         {
             confined = Some(f64::from(*cpu));
         }

@@ -49,7 +49,7 @@ impl Script {
             random: Pcg64Mcg::seed_from_u64(trial),
             noise,
         };
-        script.tell(&Event::Machine(chip(768).llc));
+        script.tell(&Event::Machine(chip(768).llc.into()));
         let quantum = Duration::from_millis(200);
         script.tell(&Event::Cpus(Cpus { count: 8, quantum }));
         for app in 0..THREADS {

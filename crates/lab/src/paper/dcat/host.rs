@@ -31,12 +31,28 @@ impl Policy for BesideHost {
             Event::Sampled(sample) if sample.app == *host => return,
             _ => {}
         }
+        // Of the host's own cluster the policy does not hear either.
+        let answer = match event {
+            Event::Applied { plan, actual } if *runs => {
+                let mut own = Partition::default();
+                for (cluster, resources) in (0..).zip(actual.clusters()) {
+                    let mut apps = actual.members(cluster).filter(|app| app != host).peekable();
+                    if apps.peek().is_some() {
+                        let cluster = own.add(*resources);
+                        apps.for_each(|app| own.place(app, cluster));
+                    }
+                }
+                Some(Event::Applied { plan: *plan, actual: own })
+            }
+            _ => None,
+        };
+        let event = answer.as_ref().unwrap_or(event);
         policy.handle(at, event, &mut |action| match action {
             Action::Partition { plan, partition: own, reason } if *runs => {
-                partition.clone_from(own);
+                partition.clone_from(&own);
                 let cluster = partition.add_cluster(*everywhere);
                 partition.place(*host, cluster);
-                act(Action::Partition { plan, partition, reason });
+                act(Action::Partition { plan, partition: (&*partition).into(), reason });
             }
             action => act(action),
         });

@@ -31,12 +31,12 @@ fn play(
         let at = Time::ZERO.after(parameters.period * at);
         policy.handle(at, event, &mut |action| {
             if let Action::Partition { plan: id, partition, .. } = action {
-                *plan = Some((id, partition.clone()));
+                *plan = Some((id, partition.into_owned()));
             }
         });
     };
     let ways = Ways::new(ways).expect("from 1 to 32 ways");
-    tell(0, &Event::Machine(Llc::with_ways(ways)), &mut plan);
+    tell(0, &Event::Machine(Llc::with_ways(ways).into()), &mut plan);
     let has = |plan: &Option<(PlanId, Partition)>, app| {
         let mask = plan.as_ref().and_then(|(_, partition)| partition.mask_of(app));
         mask.map_or(ways.get(), |mask| mask.count())

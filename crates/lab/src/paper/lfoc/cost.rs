@@ -29,7 +29,7 @@ fn milliseconds(policy: &str, table: &Table, llc: Llc, programs: usize, seed: u6
                 black_box(&action);
             });
         };
-        handle(&Event::Machine(llc));
+        handle(&Event::Machine(llc.into()));
         for (app, &program) in (0..).map(AppId).zip(mix) {
             let profile = Some(Arc::new(table.profile(program)));
             handle(&Event::Started { app, wish: Wish::default(), profile });

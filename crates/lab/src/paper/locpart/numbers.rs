@@ -54,7 +54,7 @@ fn initial_split() -> &'static str {
     let mut ways = [0; 2];
     let started = |app, wish| Event::Started { app: AppId(app), wish, profile: None };
     let service = started(0, objective(Duration::from_millis(2)));
-    for event in [Event::Machine(llc), service, started(1, Wish::default())] {
+    for event in [Event::Machine(llc.into()), service, started(1, Wish::default())] {
         policy.handle(Time::ZERO, &event, &mut |action| {
             if let Action::Partition { partition, .. } = action {
                 let of = |app| partition.mask_of(AppId(app)).map_or(0, |mask| mask.count());

@@ -24,7 +24,7 @@ const ENOUGH: u64 = 100;
 const HELD: f64 = 0.99;
 
 /// What came of an allocation, or of a policy's.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     /// Windows that count, and those among them in which the objective held.
     windows: usize,
@@ -35,7 +35,7 @@ pub(super) struct Kept {
     pub(super) ways: f64,
     /// How often they changed, and what the service was held to be in the end.
     changes: usize,
-    class: &'static str,
+    class: String,
 }
 
 impl Kept {
@@ -53,7 +53,7 @@ impl Kept {
             ways: service.iter().map(|moment| f64::from(moment.ways)).sum::<f64>()
                 / service.len() as f64,
             changes: changes.filter(|pair| pair[0].ways != pair[1].ways).count(),
-            class: service.last().map_or("", |moment| moment.class),
+            class: service.last().map_or_else(String::new, |moment| moment.class.to_string()),
         }
     }
 
@@ -215,6 +215,6 @@ pub(super) fn rules(cases: &[Case], findings: &mut Findings) {
         let from_the_start = Some(100.0 * case.settling.share());
         beside("windows that hold, margin, from the beginning on", "percent", from_the_start);
         let case_of = format!("{name}, what the policy says");
-        findings.add_text(ITEM, &case_of, case.margin.class);
+        findings.add_text(ITEM, &case_of, &case.margin.class);
     }
 }

@@ -11,6 +11,7 @@ use fairways_core::{
 };
 
 use crate::cache_fair::{CacheFair, Parameters};
+use crate::telling::said;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const MILLION: u64 = 1_000_000;
@@ -146,7 +147,7 @@ impl Bench {
             quanta: Vec::new(),
             partitions: 0,
         };
-        bench.tell(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap())));
+        bench.tell(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));
         bench
     }
 
@@ -350,9 +351,11 @@ impl Bench {
                 *orders += change;
                 *orders -= one.order.replace(time).map_or(0, |old| i128::from(old) - quantum);
             }
-            Action::Classified { app, class, reason } => self.told.push((app.0, class, reason)),
+            Action::Classified { app, class, reason } => {
+                self.told.push((app.0, said(class), said(reason)))
+            }
             Action::Estimated { thread, what, value, raw } => {
-                self.estimates.push((thread.app.0, what, value.raw(), raw));
+                self.estimates.push((thread.app.0, said(what), value.raw(), raw));
             }
             Action::Partition { .. } => self.partitions += 1,
             other => panic!("{other:?}"),

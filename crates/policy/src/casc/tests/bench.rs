@@ -11,6 +11,7 @@ use fairways_core::{
 };
 
 use crate::casc::{Casc, Parameters};
+use crate::telling::said;
 
 pub(super) const fn thread(app: u32) -> ThreadId {
     ThreadId::first_of(AppId(app))
@@ -50,7 +51,7 @@ impl Bench {
         let (truth, asked, raised, allowed) = (vec![], vec![], vec![], vec![]);
         let mut bench =
             Self { casc, now: Time::ZERO, cpus, truth, asked, raised, allowed, alarm: None };
-        bench.tell(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap())));
+        bench.tell(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into()));
         bench.set_cpus(cpus);
         bench
     }
@@ -80,18 +81,18 @@ impl Bench {
                     Asked::Allow(thread.app.0, cpus.to_vec())
                 }
                 Action::Priority { threads, raised: true, .. } => {
-                    raised.extend(apps(threads));
-                    Asked::Raise(apps(threads))
+                    raised.extend(apps(&threads));
+                    Asked::Raise(apps(&threads))
                 }
                 Action::Priority { threads, raised: false, .. } => {
-                    raised.retain(|app| !apps(threads).contains(app));
-                    Asked::Lower(apps(threads))
+                    raised.retain(|app| !apps(&threads).contains(app));
+                    Asked::Lower(apps(&threads))
                 }
                 Action::Estimated { thread, value, raw, what } => {
                     assert_eq!(what, "PCMR, misses per 100 L2 references");
                     Asked::Estimated(thread.app.0, value, raw)
                 }
-                Action::Classified { app, class, .. } => Asked::Class(app.0, class),
+                Action::Classified { app, class, .. } => Asked::Class(app.0, said(class)),
                 Action::Wake { at } => {
                     *alarm = Some(at);
                     Asked::Wake(at)

@@ -14,7 +14,7 @@ fn restless() -> Parameters {
 #[test]
 fn without_cpus_it_does_nothing() {
     let mut casc = Casc::new(restless());
-    let machine = Event::Machine(Llc::with_ways(Ways::new(12).unwrap()));
+    let machine = Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into());
     let start = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
     for event in
         [machine, start(0), start(1), start(2), Event::Woke, Event::Exited { app: AppId(1) }]
@@ -57,9 +57,9 @@ fn another_cache_calls_for_other_pcmrs() {
     let mut bench = Bench::with(2, &[60, 5, 5], restless());
     bench.rows(&[0, 1, 2]);
     bench.asked();
-    bench.tell(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap())));
+    bench.tell(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into()));
     assert!(bench.knows(0));
-    bench.tell(&Event::Machine(Llc::with_ways(Ways::new(6).unwrap())));
+    bench.tell(&Event::Machine(Llc::with_ways(Ways::new(6).unwrap()).into()));
     assert_eq!(bench.pcmr(0), None);
     assert!(bench.asked().contains(&Asked::Raise([0, 1, 2].to_vec())));
 }

@@ -11,6 +11,7 @@ use fairways_core::{
 
 use super::programs::{Does, Table};
 use crate::dcat::{Class, Dcat, Parameters};
+use crate::telling::said;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -35,6 +36,8 @@ pub(super) struct Bench {
     /// Programs whose windows do not arrive.
     pub(super) lost: BTreeSet<u32>,
     pub(super) refuses: bool,
+    /// What the machine makes of a plan, where it does not do what it says.
+    pub(super) makes: Option<fn(&Partition) -> Partition>,
 }
 
 impl Bench {
@@ -44,7 +47,7 @@ impl Bench {
 
     pub(super) fn on(llc: Llc, parameters: Parameters) -> Self {
         let mut bench = Self { policy: Dcat::new(parameters), llc: Some(llc), ..Self::default() };
-        bench.tell(&Event::Machine(llc));
+        bench.tell(&Event::Machine(llc.into()));
         bench
     }
 
@@ -52,7 +55,7 @@ impl Bench {
     pub(super) fn machine(&mut self, ways: u32) {
         let llc = Llc::with_ways(Ways::new(ways).unwrap());
         self.llc = Some(llc);
-        self.tell(&Event::Machine(llc));
+        self.tell(&Event::Machine(llc.into()));
     }
 
     /// Programs 0, 1, ... that were promised so many ways.
@@ -82,21 +85,27 @@ impl Bench {
     }
 
     fn tell(&mut self, event: &Event) {
-        let mut refused = Vec::new();
+        let (mut refused, mut applied) = (Vec::new(), Vec::new());
         let llc = self.llc.unwrap();
         self.policy.handle(self.now, event, &mut |action| match action {
             Action::Partition { plan, partition, reason } => {
                 partition.check(&llc, self.programs.keys().map(|&app| AppId(app))).unwrap();
                 let masks = partition.masks();
-                let all = masks.iter().fold(0, |all, mask| all | mask.bits()).count_ones();
-                assert_eq!(all, masks.iter().map(|mask| mask.count()).sum(), "masks overlap");
+                let all = masks.clone().fold(0, |all, mask| all | mask.bits()).count_ones();
+                assert_eq!(
+                    all,
+                    masks.clone().map(|mask| mask.count()).sum::<u32>(),
+                    "masks overlap"
+                );
                 self.plans += 1;
                 if self.refuses {
                     return refused.push(plan);
                 }
                 self.done += 1;
-                (self.plan, self.reason) = (Some(plan), reason);
-                self.partition.clone_from(partition);
+                (self.plan, self.reason) = (Some(plan), said(reason));
+                self.partition =
+                    self.makes.map_or_else(|| (*partition).clone(), |makes| makes(&partition));
+                applied.push(plan);
             }
             Action::Watch { app, every: Every::Time(window) } => {
                 self.watched.insert(app.0, (self.now.after(window), window));
@@ -107,11 +116,12 @@ impl Bench {
             | Action::Priority { .. }
             | Action::Quantum { .. } => panic!("dCat schedules nobody"),
             Action::Estimated { thread, what, value, .. } => {
-                let told = self.numbers.insert((thread.app.0, what), value);
+                let told = self.numbers.insert((thread.app.0, said(what)), value);
                 assert_ne!(told, Some(value), "told twice");
             }
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, reason } => {
+                let (class, reason) = (said(class), said(reason));
                 let told = self.told.insert(app.0, (class, reason));
                 let void = self.numbers.keys().any(|&(of, _)| of == app.0);
                 assert!(told != Some((class, reason)) || void, "told twice");
@@ -119,6 +129,10 @@ impl Bench {
             }
         });
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
+        for plan in applied {
+            let actual = self.partition.clone();
+            self.tell(&Event::Applied { plan, actual });
+        }
         for plan in refused {
             self.tell(&Event::Refused { plan, why });
         }

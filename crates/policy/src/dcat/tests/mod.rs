@@ -1,5 +1,6 @@
 //! Tests that quote the section or the decision that they hold.
 
+mod actual;
 mod bench;
 mod counters;
 mod donors;

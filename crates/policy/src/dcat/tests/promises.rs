@@ -132,7 +132,7 @@ fn on_a_machine_with_one_class_of_service_everybody_shares_it() {
     bench.rounds(3);
     bench.start(1, 2, QUIET);
     bench.rounds(3);
-    assert_eq!(bench.partition.masks().len(), 1);
+    assert_eq!(bench.partition.clusters().len(), 1);
     bench.exit(0);
     bench.rounds(3);
     bench.exit(1);

@@ -56,7 +56,7 @@ fn clusters_with(parameters: Parameters, llc: Llc, programs: &[Is]) -> Vec<(u32,
             }
         });
     };
-    handle(&Event::Machine(llc));
+    handle(&Event::Machine(llc.into()));
     for (app, &is) in (0..).map(AppId).zip(programs) {
         handle(&Event::Started { app, wish: Wish::default(), profile: profile(is) });
     }

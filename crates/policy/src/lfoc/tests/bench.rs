@@ -11,6 +11,7 @@ use fairways_core::{
 };
 
 use crate::lfoc::{Class, Lfoc, Parameters, SAMPLING};
+use crate::telling::said;
 
 pub(super) const LLC: Llc =
     Llc { ways: Ways::new(11).unwrap(), min_bits: 1, contiguous: true, clos: 16 };
@@ -65,6 +66,8 @@ pub(super) struct Bench {
     llc: Option<Llc>,
     /// Whether plans of two clusters are refused.
     pub(super) refuses: bool,
+    /// What the machine makes of a plan, where it does not do what it says.
+    pub(super) makes: Option<fn(&Partition) -> Partition>,
 }
 
 impl Bench {
@@ -85,7 +88,7 @@ impl Bench {
 
     pub(super) fn machine(&mut self, llc: Llc) {
         self.llc = Some(llc);
-        self.tell(&Event::Machine(llc));
+        self.tell(&Event::Machine(llc.into()));
     }
 
     pub(super) fn start(&mut self, app: u32, does: Behaviour) {
@@ -128,17 +131,18 @@ impl Bench {
     pub(super) fn tell(&mut self, event: &Event) {
         let Self { policy, partition, plans, plan, reason, watched, alarm, llc, .. } = self;
         let Self { classes, numbers, .. } = self;
-        let mut refused = Vec::new();
+        let (mut refused, mut applied) = (Vec::new(), Vec::new());
         policy.handle(self.now, event, &mut |action| match action {
             Action::Partition { plan: id, partition: new, reason: why } => {
                 let running = self.programs.keys().map(|&app| AppId(app));
                 new.check(&llc.unwrap(), running).unwrap();
-                if self.refuses && new.masks().len() > 1 {
+                if self.refuses && new.clusters().len() > 1 {
                     refused.push(id);
                 } else {
                     *plans += 1;
-                    (*plan, *reason) = (Some(id), why);
-                    partition.clone_from(new);
+                    (*plan, *reason) = (Some(id), said(why));
+                    *partition = self.makes.map_or_else(|| (*new).clone(), |makes| makes(&new));
+                    applied.push(id);
                 }
             }
             Action::Watch { app, every: Every::Instructions(count) } => {
@@ -151,17 +155,22 @@ impl Bench {
             | Action::Quantum { .. } => panic!("LFOC schedules nobody"),
             Action::Watch { .. } => panic!("LFOC counts instructions (§5.2)"),
             Action::Classified { app, class, reason } => {
+                let (class, reason) = (said(class), said(reason));
                 let told = classes.insert(app.0, (class, reason));
                 let void = numbers.keys().any(|&(of, _)| of == app.0);
                 assert!(told != Some((class, reason)) || void, "told twice");
                 numbers.retain(|&(of, _), _| of != app.0);
             }
             Action::Estimated { thread, what, value, .. } => {
-                let told = numbers.insert((thread.app.0, what), value);
+                let told = numbers.insert((thread.app.0, said(what)), value);
                 assert_ne!(told, Some(value), "told twice");
             }
         });
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
+        for plan in applied {
+            let actual = self.partition.clone();
+            self.tell(&Event::Applied { plan, actual });
+        }
         for plan in refused {
             self.tell(&Event::Refused { plan, why });
         }

@@ -1,5 +1,6 @@
 //! Tests that quote the section or the decision that they hold.
 
+mod actual;
 mod algorithm;
 mod bench;
 mod leaving;

@@ -133,7 +133,7 @@ fn known_and_sampled_programs_mix() {
         assert_eq!(bench.class(app), Some(Class::Sensitive));
         assert_eq!(bench.watched.contains_key(&app), app % 2 == 0);
     }
-    assert_eq!(bench.partition.masks().len(), 3);
+    assert_eq!(bench.partition.clusters().len(), 3);
 }
 
 /// A machine whose classes of service have run out refuses the plan after sampling, too.

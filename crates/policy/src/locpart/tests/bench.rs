@@ -11,6 +11,7 @@ use fairways_core::{
 
 use super::service::{Service, histogram, is_missed};
 use crate::locpart::{Locpart, Parameters};
+use crate::telling::said;
 
 /// An objective in microseconds.
 pub(super) const fn objective(percent: u32, micros: u64) -> Objective {
@@ -36,6 +37,9 @@ pub(super) struct Bench {
     /// The numbers of each program's class, as they came out.
     pub(super) numbers: BTreeMap<(u32, &'static str), i64>,
     pub(super) refuses: bool,
+    /// What the machine makes of a plan, where it does not do what it says; and what is in force.
+    pub(super) makes: Option<fn(&Partition) -> Partition>,
+    actual: Partition,
     /// Whether the objective was missed in the last period, of those who had 100 requests or more.
     pub(super) missed: BTreeMap<u32, bool>,
     /// Periods with so many requests, and those of them in which the objective was missed, of everybody.
@@ -57,7 +61,7 @@ impl Bench {
             programs: BTreeMap::new(),
             services: BTreeMap::new(),
             partition: Partition::default(),
-            reason: "",
+            reason: "".into(),
             plans: 0,
             done: 0,
             watched: BTreeMap::new(),
@@ -66,17 +70,19 @@ impl Bench {
             classes: Vec::new(),
             numbers: BTreeMap::new(),
             refuses: false,
+            makes: None,
+            actual: Partition::default(),
             missed: BTreeMap::new(),
             windows: 0,
             misses: 0,
         };
-        bench.tell(&Event::Machine(llc));
+        bench.tell(&Event::Machine(llc.into()));
         bench
     }
 
     pub(super) fn machine(&mut self, llc: Llc) {
         self.llc = llc;
-        self.tell(&Event::Machine(llc));
+        self.tell(&Event::Machine(llc.into()));
     }
 
     pub(super) fn start(&mut self, app: u32, objective: Option<Objective>) {
@@ -105,23 +111,30 @@ impl Bench {
     }
 
     pub(super) fn tell(&mut self, event: &Event) {
-        let mut refused = Vec::new();
+        let (mut refused, mut applied) = (Vec::new(), None);
         let llc = self.llc;
         self.policy.handle(self.now, event, &mut |action| match action {
             Action::Partition { plan, partition, reason } => {
                 partition.check(&llc, self.programs.keys().map(|&app| AppId(app))).unwrap();
                 let masks = partition.masks();
-                let all = masks.iter().fold(0, |all, mask| all | mask.bits()).count_ones();
-                assert_eq!(all, masks.iter().map(|mask| mask.count()).sum(), "masks overlap");
-                assert!(all == llc.ways.get() || masks.is_empty(), "ways lie idle");
+                let all = masks.clone().fold(0, |all, mask| all | mask.bits()).count_ones();
+                assert_eq!(
+                    all,
+                    masks.clone().map(|mask| mask.count()).sum::<u32>(),
+                    "masks overlap"
+                );
+                assert!(all == llc.ways.get() || masks.len() == 0, "ways lie idle");
                 self.plans += 1;
                 if self.refuses {
                     return refused.push(plan);
                 }
                 assert_ne!(*partition, self.partition, "a plan that changes nothing");
                 self.done += 1;
-                self.reason = reason;
-                self.partition.clone_from(partition);
+                self.reason = said(reason);
+                self.partition.clone_from(&partition);
+                self.actual =
+                    self.makes.map_or_else(|| (*partition).clone(), |makes| makes(&partition));
+                applied = Some(plan);
             }
             Action::Watch { app, every: Every::Time(window) } => {
                 assert_eq!(window, self.period);
@@ -130,6 +143,7 @@ impl Bench {
             }
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, .. } => {
+                let class = said(class);
                 assert_ne!(self.told.insert(app.0, class), Some(class), "told twice");
                 self.numbers.retain(|&(of, _), _| of != app.0);
                 // What it is until something is known of it is told when it starts.
@@ -138,11 +152,15 @@ impl Bench {
                 }
             }
             Action::Estimated { thread, what, raw, .. } => {
-                let told = self.numbers.insert((thread.app.0, what), raw);
+                let told = self.numbers.insert((thread.app.0, said(what)), raw);
                 assert_ne!(told, Some(raw), "told twice");
             }
             other => panic!("{other:?}"),
         });
+        if let Some(plan) = applied {
+            let actual = self.actual.clone();
+            self.tell(&Event::Applied { plan, actual });
+        }
         self.refuse(&refused);
     }
 
@@ -155,7 +173,7 @@ impl Bench {
     pub(super) fn round(&mut self) {
         self.now = self.now.after(self.period);
         let now = self.now.nanos();
-        let ways: Vec<u32> = self.services.keys().map(|&app| self.ways(app)).collect();
+        let ways: Vec<u32> = self.services.keys().map(|&app| self.had(app)).collect();
         let mut events = Vec::new();
         self.missed.clear();
         for ((&app, service), ways) in self.services.iter_mut().zip(ways) {
@@ -196,6 +214,13 @@ impl Bench {
         self.misses * 1000 / self.windows.max(1)
     }
 
+    /// The ways in force.
+    pub(super) fn had(&self, app: u32) -> u32 {
+        let mask = self.actual.mask_of(AppId(app));
+        mask.map_or(self.llc.ways.get(), |mask| mask.count())
+    }
+
+    /// The ways that were planned.
     pub(super) fn ways(&self, app: u32) -> u32 {
         let mask = self.partition.mask_of(AppId(app));
         mask.map_or(self.llc.ways.get(), |mask| mask.count())

@@ -1,6 +1,6 @@
 //! Programs that come and go, and what their owners wish.
 
-use fairways_core::{AppId, Event, Llc, Ways};
+use fairways_core::{AppId, Event, Llc, Partition, WayMask, Ways};
 
 use super::algorithm::taking;
 use super::bench::{Bench, objective};
@@ -123,11 +123,11 @@ fn where_there_is_no_room_batch_shares_and_then_the_last_services() {
     bench.serve(0, objective(99, 1000), needing(6));
     (1..4).for_each(|app| bench.start(app, None));
     bench.serve(4, objective(99, 1000), needing(7));
-    assert_eq!((bench.partition.masks().len(), bench.reason), (3, "the programs have changed"));
+    assert_eq!((bench.partition.clusters().len(), bench.reason), (3, "the programs have changed"));
     bench.rounds(20);
     assert_eq!(ways(&bench, [0, 4, 1, 2, 3]), [6, 7, 7, 7, 7]);
     bench.serve(5, objective(99, 1000), needing(2));
-    assert_eq!(bench.partition.masks().len(), 4);
+    assert_eq!(bench.partition.clusters().len(), 4);
     bench.serve(6, objective(99, 1000), needing(2));
     assert!(bench.reason.contains("share"), "{}", bench.reason);
     assert_eq!(bench.partition.mask_of(AppId(6)), bench.partition.mask_of(AppId(1)));
@@ -140,7 +140,7 @@ fn where_there_is_no_room_batch_shares_and_then_the_last_services() {
     // Batch programs part again once there is room.
     bench.exit(4);
     bench.exit(5);
-    assert_eq!((bench.partition.masks().len(), bench.ways(6)), (4, 2));
+    assert_eq!((bench.partition.clusters().len(), bench.ways(6)), (4, 2));
 }
 
 #[test]
@@ -177,4 +177,29 @@ fn what_is_told_of_strangers_and_of_batch_is_passed_over() {
     bench.tell(&Event::Woke);
     bench.rounds(10);
     assert_eq!((bench.ways(0), bench.plans), (8, plans));
+}
+
+/// A machine that gives the first program two ways more than planned, of the second one's.
+fn two_more(planned: &Partition) -> Partition {
+    let ways = |app: u32| planned.mask_of(AppId(app)).map(WayMask::count);
+    let (Some(own), Some(other)) = (ways(0), ways(1)) else { return planned.clone() };
+    let own = own + other.saturating_sub(1).min(2);
+    let mut actual = Partition::default();
+    for (app, mask) in [(0, WayMask::span(0, own)), (1, WayMask::span(own, 20 - own))] {
+        let cluster = actual.add_cluster(mask);
+        actual.place(AppId(app), cluster);
+    }
+    actual
+}
+
+#[test]
+fn decision_14_fewer_are_planned_where_the_machine_gives_more() {
+    let mut bench = Bench::new(20, Parameters::default());
+    bench.makes = Some(two_more);
+    bench.serve(0, objective(99, 1000), needing(8));
+    bench.start(1, None);
+    bench.rounds(80);
+    assert_eq!((bench.had(0), bench.ways(0)), (8, 6));
+    // It is not tried again and again with fewer, which would be too few.
+    assert!(bench.thousandths(100) <= 20, "{}", bench.misses);
 }

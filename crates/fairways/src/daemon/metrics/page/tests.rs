@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use fairways_core::{
-    Answered, AppId, Counters, Event, Latencies, Llc, Q32, Sample, Time, Ways, Wish,
+    Action, Answered, AppId, Counters, Event, Latencies, Llc, Partition, PlanId, Q32, Sample, Time,
+    WayMask, Ways, Wish,
 };
 use fairways_host::actuate::Ids;
 use fairways_policy::words;
@@ -15,7 +16,7 @@ fn watched(programs: &[&str]) -> Watched {
     let status = Status { policy: "lfoc".into(), mode: "manage".into(), ..Status::default() };
     let mut watched = Watched::new(status);
     let llc = Llc::with_ways(Ways::new(12).unwrap());
-    watched.event(3, Time::ZERO, &Event::Machine(llc), &Plain, |_| String::new());
+    watched.event(3, Time::ZERO, &Event::Machine(llc.into()), &Plain, |_| String::new());
     for (app, name) in (0..).zip(programs) {
         let started = Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
         watched.event(3, Time::ZERO, &started, &Plain, |_| (*name).to_owned());
@@ -153,6 +154,29 @@ fn of_two_of_a_name_the_later_is_numbered() {
     watched.event(3, Time::ZERO, &exited, &Plain, |_| String::new());
     let told = page(&watched, Means::default());
     assert_eq!(samples(&told, "fairways_windows_total"), [&all[..1], &all[2..]].concat());
+}
+
+/// Ways in force are told, and beside them those of the plan, which are others where the machine rounded.
+#[test]
+fn ways_are_those_in_force_and_those_planned_stand_beside() {
+    let mut watched = watched(&["web", "batch"]);
+    let of = |masks: [u32; 2]| {
+        let mut partition = Partition::default();
+        for (number, mask) in (0..).zip(masks) {
+            partition.add_cluster(WayMask::from_bits(mask));
+            partition.place(AppId(number), number);
+        }
+        partition
+    };
+    let (plan, planned) = (PlanId(0), of([0x1, 0x6]));
+    let partition = (&planned).into();
+    watched.action(3, &Action::Partition { plan, partition, reason: "so".into() }, &Plain);
+    let applied = Event::Applied { plan, actual: of([0x3, 0x6]) };
+    watched.event(3, Time::ZERO, &applied, &Plain, |_| String::new());
+    let told = page(&watched, Means::default());
+    let of = |name: &str, ways| format!("{{program=\"{name}\",domain=\"3\"}} {ways}");
+    assert_eq!(samples(&told, "fairways_program_ways"), [of("batch", 2), of("web", 2)]);
+    assert_eq!(samples(&told, "fairways_program_planned_ways"), [of("batch", 2), of("web", 1)]);
 }
 
 /// Tells all that there is of each program, and of the means.

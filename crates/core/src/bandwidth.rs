@@ -1,0 +1,33 @@
+//! Memory bandwidth, as policies give it out.
+
+use core::fmt;
+
+/// A share of a domain's peak memory bandwidth, in 1/1024 of it: 1 to [`Bandwidth::ALL`].
+///
+/// The unit is the core's own. What a platform makes of it (percent, multiples of 1/8 GB/s) is its machine's
+/// matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bandwidth(u16);
+
+impl Bandwidth {
+    /// All of it.
+    pub const ALL: Self = Self(1024);
+
+    /// So many 1/1024 of the peak, or `None` if that is none of it or more than all.
+    #[must_use]
+    pub const fn new(share: u16) -> Option<Self> {
+        if share == 0 || share > Self::ALL.0 { None } else { Some(Self(share)) }
+    }
+
+    /// The share, in 1/1024 of the peak.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+impl fmt::Display for Bandwidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/1024", self.0)
+    }
+}

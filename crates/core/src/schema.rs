@@ -1,0 +1,67 @@
+//! The JSON Schema of what does not read as it is stored (`text.rs`).
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::text::Cluster;
+use crate::{Bandwidth, Curve, Partition, Q32, WayMask, Ways};
+
+/// A value's name and what it may be.
+macro_rules! schemas {
+    ($($value:ident: $schema:tt,)*) => {$(
+        impl JsonSchema for $value {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($value).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )*};
+}
+
+schemas! {
+    Ways: {
+        "description": "How many ways a cache has.",
+        "type": "integer", "minimum": 1, "maximum": 32
+    },
+    WayMask: {
+        "description": "A set of ways, a bit each.",
+        "type": "string", "pattern": "^0x[0-9a-f]{1,8}$"
+    },
+    Q32: {
+        "description": "A number that is exact in units of 2^-32, in decimals.",
+        "type": "string", "pattern": "^[0-9]+([.][0-9]+)?$"
+    },
+    Bandwidth: {
+        "description": "A share of a domain's peak memory bandwidth, in 1/1024 of it.",
+        "type": "integer", "minimum": 1, "maximum": 1024
+    },
+}
+
+impl JsonSchema for Curve {
+    fn schema_name() -> Cow<'static, str> {
+        "Curve".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let values = generator.subschema_for::<Q32>();
+        json_schema!({
+            "description": "A value for each number of ways, from one on.",
+            "type": "array", "items": values, "minItems": 1, "maxItems": 32
+        })
+    }
+}
+
+impl JsonSchema for Partition {
+    fn schema_name() -> Cow<'static, str> {
+        "Partition".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<Cluster>::json_schema(generator)
+    }
+}

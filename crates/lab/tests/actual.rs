@@ -1,0 +1,109 @@
+//! A machine that makes something else of plans: it rounds, merges and loses ways. Policies decide on what programs had.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_core::{Action, AppId, Event, Llc, Machine, Partition, Policy, Time, WayMask};
+use fairways_lab::{classes, job};
+use fairways_model::{Model, Settings};
+use fairways_policy::lfoc::{Class, Lfoc};
+use fairways_policy::table::{Decides, Knows};
+use fairways_policy::{POLICIES, by_name};
+use fairways_profiles::embedded_programs;
+
+/// The ways that this machine has, the highest of which others hold.
+const LEFT: u32 = 10;
+
+/// Two classes of service, of which the first has an even number of ways, and no highest way.
+fn rough(planned: &Partition) -> Partition {
+    let mut actual = Partition::default();
+    let masks: Vec<WayMask> = planned.masks().collect();
+    let own = match masks[..] {
+        [] => return actual,
+        [_] => LEFT,
+        [own, ..] => own.count().next_multiple_of(2).min(LEFT - 2),
+    };
+    actual.add_cluster(WayMask::span(0, own));
+    if own < LEFT {
+        actual.add_cluster(WayMask::span(own, LEFT - own));
+    }
+    for place in planned.places() {
+        actual.place(place.app, place.cluster.min(1));
+    }
+    actual
+}
+
+/// The model, behind it.
+struct Rough(Model);
+
+impl Machine for Rough {
+    fn next_event(&mut self) -> Option<(Time, Event)> {
+        self.0.next_event()
+    }
+
+    fn carry_out(&mut self, action: Action<'_>) {
+        self.0.carry_out(match action {
+            Action::Partition { plan, partition, reason } => {
+                Action::Partition { plan, partition: rough(&partition).into(), reason }
+            }
+            action => action,
+        });
+    }
+}
+
+const MIX: [&str; 6] =
+    ["triad", "hash-join", "btree-lookup", "graph-walk", "chess", "lattice-flow"];
+
+/// What was planned last after half a minute, and what is in force then.
+fn last(policy: &mut dyn Policy, told: bool) -> (Partition, Partition) {
+    let programs = embedded_programs();
+    let ways = programs.table().ways();
+    let jobs = MIX.map(|name| {
+        let index = programs.table().find(name).unwrap();
+        let mut job = job(programs, index, ways, 1.0);
+        job.profile = told.then(|| Arc::new(programs.table().profile(index)));
+        job
+    });
+    let mut machine = Rough(Model::new(Settings::new(Llc::with_ways(ways)), jobs));
+    machine.0.stop_at(Time::ZERO.after(Duration::from_secs(30)));
+    let (mut planned, mut actual) = (Partition::default(), Partition::default());
+    while let Some((at, event)) = machine.next_event() {
+        match &event {
+            Event::Applied { actual: told, .. } => actual.clone_from(told),
+            Event::Refused { why, .. } => panic!("{}: {why}", policy.name()),
+            _ => {}
+        }
+        policy.handle(at, &event, &mut |action| {
+            if let Action::Partition { partition, .. } = &action {
+                planned.clone_from(partition);
+            }
+            machine.carry_out(action);
+        });
+    }
+    (planned, actual)
+}
+
+#[test]
+fn every_policy_goes_on_with_what_it_was_given() {
+    for policy in POLICIES.iter().filter(|of| of.decides == Decides::Ways) {
+        let mut of = by_name(policy.name).unwrap();
+        let (planned, actual) = last(of.as_mut(), policy.knows == Knows::Profiles);
+        assert_eq!(actual, rough(&planned), "{}", policy.name);
+        assert_eq!(planned.places().len(), MIX.len(), "{}", policy.name);
+    }
+}
+
+/// Its tables are of the ways that programs had: what it finds is what they are.
+#[test]
+fn lfoc_finds_the_classes_of_programs_on_it() {
+    let mut lfoc = Lfoc::default();
+    last(&mut lfoc, false);
+    let table = embedded_programs().table();
+    let classes = classes(table, table.ways());
+    for (app, name) in (0..).map(AppId).zip(MIX) {
+        let is = classes[table.find(name).unwrap()];
+        assert_eq!(lfoc.class(app).map(Class::name), Some(is.name()), "{name}");
+    }
+}

@@ -1,0 +1,86 @@
+//! What is due.
+
+use std::collections::VecDeque;
+
+use fairways_core::Event;
+
+/// What happens now and is still to be told: answers to plans first, in the order of the plans, then all else in
+/// the order in which it came. `T` is what a machine has to do for an event, or the event itself.
+#[derive(Clone, Debug)]
+pub struct Due<T> {
+    answers: VecDeque<Event>,
+    rest: VecDeque<T>,
+}
+
+impl<T> Default for Due<T> {
+    fn default() -> Self {
+        Self { answers: VecDeque::new(), rest: VecDeque::new() }
+    }
+}
+
+impl<T> Due<T> {
+    /// What became of a plan ([`Event::Applied`], [`Event::Refused`]).
+    pub fn answer(&mut self, answer: Event) {
+        self.answers.push_back(answer);
+    }
+
+    /// Something else.
+    pub fn push(&mut self, due: T) {
+        self.rest.push_back(due);
+    }
+
+    /// Whether nothing is due.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.answers.is_empty() && self.rest.is_empty()
+    }
+
+    /// All but the answers.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.rest.iter()
+    }
+
+    /// Keeps these of all but the answers.
+    pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
+        self.rest.retain(keep);
+    }
+}
+
+impl<T: From<Event>> Due<T> {
+    /// The next of all.
+    pub fn pop(&mut self) -> Option<T> {
+        self.answers.pop_front().map(T::from).or_else(|| self.rest.pop_front())
+    }
+}
+
+impl<T> Extend<T> for Due<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, due: I) {
+        self.rest.extend(due);
+    }
+}
+
+impl<T> FromIterator<T> for Due<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(due: I) -> Self {
+        Self { answers: VecDeque::new(), rest: due.into_iter().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_core::{PartitionError, PlanId};
+
+    use super::*;
+
+    #[test]
+    fn answers_come_before_all_else_and_in_order() {
+        let why = PartitionError::Failed;
+        let refused = |plan| Event::Refused { plan: PlanId(plan), why };
+        let mut due: Due<Event> = [Event::Woke].into_iter().collect();
+        due.answer(refused(0));
+        due.answer(refused(1));
+        let told: Vec<String> =
+            std::iter::from_fn(|| due.pop()).map(|event| format!("{event:?}")).collect();
+        let expected = [refused(0), refused(1), Event::Woke].map(|event| format!("{event:?}"));
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,30 @@
+//! The plan in force.
+
+use fairways_core::{Event, Partition, PartitionError, PlanId};
+
+/// The plan in force on a machine that does what plans say, but has no lever for memory bandwidth.
+#[derive(Clone, Debug, Default)]
+pub struct InForce {
+    /// Its number; `None` before the first.
+    pub plan: Option<PlanId>,
+    /// Who may have what; without a cluster before the first.
+    pub partition: Partition,
+}
+
+impl InForce {
+    /// Puts a plan in force unless it breaks a rule; the answer to it, and whether it is in force.
+    pub fn carry_out(
+        &mut self,
+        plan: PlanId,
+        partition: &Partition,
+        legal: Result<(), PartitionError>,
+    ) -> (Event, bool) {
+        if let Err(why) = legal {
+            return (Event::Refused { plan, why }, false);
+        }
+        let actual = partition.without_bandwidth();
+        self.plan = Some(plan);
+        self.partition.clone_from(&actual);
+        (Event::Applied { plan, actual }, true)
+    }
+}
