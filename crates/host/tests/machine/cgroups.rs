@@ -12,7 +12,8 @@ use fairways_host::machine::Managed;
 use fairways_host::programs::{Roots, Selector};
 
 use crate::real::{
-    Bench, LOOK, Sleeper, all_started, await_one, exited, managed, partition, plan, started, until,
+    Bench, LOOK, Sleeper, all_started, applied, await_one, exited, managed, partition, plan,
+    started, until,
 };
 
 /// Where nothing is in, yet.
@@ -103,6 +104,7 @@ fn threads_stay_in_their_class_while_they_cannot_be_listed() {
     let mut host = bench.host_of(parts, vec![of("a", "/a")], LOOK);
     assert_eq!(all_started(&mut host, 1), [(0, AppId(0))]);
     plan(&mut host, 0, 1, &partition(&[(0x3, &[AppId(0)])]));
+    await_one(&mut host, applied);
     let placed = || bench.read("fairways.0/tasks");
     assert_eq!(placed(), format!("{}\n", sleeper.id()));
 
