@@ -61,7 +61,7 @@ impl Bench {
             programs: BTreeMap::new(),
             services: BTreeMap::new(),
             partition: Partition::default(),
-            reason: "".into(),
+            reason: "",
             plans: 0,
             done: 0,
             watched: BTreeMap::new(),
