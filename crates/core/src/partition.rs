@@ -120,8 +120,14 @@ impl Partition {
     /// Whether every program of either may have the same under both, however their clusters are numbered.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
-        let same = |place: &Place| self.resources_of(place.app) == other.resources_of(place.app);
-        self.places.iter().all(same) && other.places.iter().all(same)
+        let by_app = |of: &Self| {
+            let of_place =
+                |place: &Place| Some((place.app, *of.clusters.get(place.cluster as usize)?));
+            let mut all: Vec<(AppId, Resources)> = of.places.iter().filter_map(of_place).collect();
+            all.sort_unstable_by_key(|(app, _)| *app);
+            all
+        };
+        self == other || by_app(self) == by_app(other)
     }
 
     /// The same without limits of memory bandwidth: what a machine that has no such lever makes of it.
@@ -304,6 +310,20 @@ mod tests {
         partition.place_all([8, 6, 7, 5, 9].map(AppId), 1..=2);
         assert!(partition.members(1).eq([8, 7, 9].map(AppId)));
         assert!(partition.members(2).eq([6, 5].map(AppId)));
+    }
+
+    #[test]
+    fn partitions_agree_however_their_clusters_are_numbered() {
+        let one = partition(&[0x700, 0x0ff], &[(3, 1), (5, 0), (9, 1)]);
+        assert!(one.agrees(&partition(&[0x0ff, 0x700, 0x0ff], &[(9, 0), (3, 2), (5, 1)])));
+        assert!(!one.agrees(&partition(&[0x0ff, 0x700], &[(3, 0), (5, 1)])));
+        assert!(!one.agrees(&partition(&[0x0ff, 0x300], &[(3, 0), (5, 1), (9, 0)])));
+        let mut limited = Partition::default();
+        for cluster in one.clusters() {
+            limited.add(Resources { bandwidth: Bandwidth::new(512), ..*cluster });
+        }
+        one.places().iter().for_each(|place| limited.place(place.app, place.cluster));
+        assert!(!one.agrees(&limited) && one.agrees(&limited.without_bandwidth()));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is done about it.
 
+use std::collections::BTreeSet;
+
 use fairways_core::{Action, AppId, Event, Partition, PartitionError, PlanId};
 
 use super::{Host, Means};
@@ -92,8 +94,9 @@ impl Host {
         let Some(found) = actuator.in_force(id).filter(|_| !self.settings.observe) else {
             return planned;
         };
+        let told: BTreeSet<AppId> = domain.told.iter().copied().collect();
         let is_here = |app: &AppId| {
-            let member = self.members.get(app).filter(|_| domain.told.contains(app));
+            let member = self.members.get(app).filter(|_| told.contains(app));
             // Whose threads are all in groups of others has what those have.
             member.is_some_and(|of| of.left.values().sum::<usize>() < of.tasks.len().max(1))
         };
