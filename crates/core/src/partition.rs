@@ -130,6 +130,20 @@ impl Partition {
         self == other || by_app(self) == by_app(other)
     }
 
+    /// Those of the clusters that have some of these programs, and of their members these.
+    #[must_use]
+    pub fn only(&self, is_one: impl Fn(AppId) -> bool) -> Self {
+        let mut only = Self::default();
+        for (cluster, resources) in (0..).zip(&self.clusters) {
+            let mut members = self.members(cluster).filter(|&app| is_one(app)).peekable();
+            if members.peek().is_some() {
+                let cluster = only.add(*resources);
+                members.for_each(|app| only.place(app, cluster));
+            }
+        }
+        only
+    }
+
     /// The same without limits of memory bandwidth: what a machine that has no such lever makes of it.
     #[must_use]
     pub fn without_bandwidth(&self) -> Self {

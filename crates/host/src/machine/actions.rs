@@ -95,12 +95,12 @@ impl Host {
             return planned;
         };
         let told: BTreeSet<AppId> = domain.told.iter().copied().collect();
-        let is_here = |app: &AppId| {
-            let member = self.members.get(app).filter(|_| told.contains(app));
+        let is_here = |app: AppId| {
+            let member = self.members.get(&app).filter(|_| told.contains(&app));
             // Whose threads are all in groups of others has what those have.
             member.is_some_and(|of| of.left.values().sum::<usize>() < of.tasks.len().max(1))
         };
-        let actual = only(&found, is_here);
+        let actual = found.only(is_here);
         if actual.agrees(&self.living(&planned)) { planned } else { actual }
     }
 
@@ -174,7 +174,7 @@ impl Host {
 
     /// A plan without those who are over: other domains' policies may know of it later.
     fn living(&self, partition: &Partition) -> Partition {
-        only(partition, |app| self.members.contains_key(app))
+        partition.only(|app| self.members.contains_key(&app))
     }
 
     /// Makes anew what somebody else has taken away.
@@ -185,17 +185,4 @@ impl Host {
             let _ = self.apply(None, "a group or a mask was changed from outside");
         }
     }
-}
-
-/// Those of the clusters that have some of these programs, and of their members these.
-fn only(partition: &Partition, is_one: impl Fn(&AppId) -> bool) -> Partition {
-    let mut only = Partition::default();
-    for (cluster, resources) in (0..).zip(partition.clusters()) {
-        let mut members = partition.members(cluster).filter(|app| is_one(app)).peekable();
-        if members.peek().is_some() {
-            let cluster = only.add(*resources);
-            members.for_each(|app| only.place(app, cluster));
-        }
-    }
-    only
 }

@@ -257,7 +257,7 @@ impl Workload {
         let news = teller.class(app, self.class.name(), self.why)
             || teller.told(app, words::BASELINE) != baseline
             || teller.told(app, words::WAYS) != own;
-        let ipc = self.normalised(self.actual.unwrap_or(self.planned)).and_then(raw);
+        let ipc = self.normalised(self.in_force()).and_then(raw);
         let ipc = if news { ipc } else { ipc.and(teller.told(app, words::NORMALIZED_IPC)) };
         let marked = matches!(self.class, Class::Receiver | Class::Keeper);
         let preferred = self.preferred(thr).filter(|_| marked).and_then(ways);

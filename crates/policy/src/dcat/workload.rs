@@ -114,11 +114,15 @@ impl Workload {
         }
     }
 
-    /// The ways that it has: those that it was given, or what the machine has made of them. What it has made of
-    /// the baseline counts as that (decision dCat 25): there is no other to compare with.
+    /// Its ways by the last plan, or what the machine has made of them. What it has made of the baseline counts as
+    /// that (decision dCat 25): there is no other to compare with.
+    pub(super) fn in_force(&self) -> u32 {
+        self.actual.filter(|_| self.planned != self.baseline).unwrap_or(self.planned)
+    }
+
+    /// The ways that it was given, or, once they are planned, what is in force of them.
     pub(super) fn had(&self) -> u32 {
-        let is_in_force = self.ways == self.planned && self.ways != self.baseline;
-        self.actual.filter(|_| is_in_force).unwrap_or(self.ways)
+        if self.ways == self.planned { self.in_force() } else { self.ways }
     }
 
     /// What the machine has made of its ways from then on: `None`, what was planned. A window that began

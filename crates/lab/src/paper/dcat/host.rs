@@ -34,15 +34,7 @@ impl Policy for BesideHost {
         // Of the host's own cluster the policy does not hear either.
         let answer = match event {
             Event::Applied { plan, actual } if *runs => {
-                let mut own = Partition::default();
-                for (cluster, resources) in (0..).zip(actual.clusters()) {
-                    let mut apps = actual.members(cluster).filter(|app| app != host).peekable();
-                    if apps.peek().is_some() {
-                        let cluster = own.add(*resources);
-                        apps.for_each(|app| own.place(app, cluster));
-                    }
-                }
-                Some(Event::Applied { plan: *plan, actual: own })
+                Some(Event::Applied { plan: *plan, actual: actual.only(|app| app != *host) })
             }
             _ => None,
         };
