@@ -25,8 +25,8 @@ impl Plans {
         self.asked.push_back(Asked { at, plan, legal });
     }
 
-    /// Takes in what is told next, of which the first is the answer to the first plan that was asked for and not
-    /// yet answered; `None`: no more is told. `limits`: whether the machine can limit memory bandwidth.
+    /// Takes in the next event, which must answer the first open plan if there is one; `None`: the
+    /// machine has ended. `limits`: whether the machine can limit memory bandwidth.
     pub(crate) fn settle(&mut self, told: Option<&Event>, running: &[AppId], limits: bool) {
         if let Some(Event::Applied { actual, .. }) = told {
             let runs = actual.places().iter().all(|place| running.contains(&place.app));

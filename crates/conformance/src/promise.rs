@@ -32,12 +32,13 @@ pub const LATENCIES: &str = "latencies are those of the window that was just tol
 pub const WISHES: &str = "wishes are such as can be";
 /// Counters that are read make sense together.
 pub const COUNTERS: &str = "counters agree with each other";
-/// Every plan is answered before anything else is told, several in the order of the plans; what one has come to
-/// may be told again while it is in force.
-pub const ANSWERED: &str = "each plan is answered, before anything else is told";
-/// What a plan has come to is said of programs that run.
-pub const ACTUAL: &str = "what a plan has come to is said of those who run";
-/// A machine that has no lever for memory bandwidth refuses no limit, and answers that there is none.
+/// Every plan is answered before any other event, several in the order of the plans. The plan in
+/// force may be answered again.
+pub const ANSWERED: &str = "each plan is answered before any other event";
+/// The partition in force has programs that run, and no others.
+pub const ACTUAL: &str = "the partition in force has only programs that run";
+/// A machine that has no lever for memory bandwidth refuses no limit, and answers that there is
+/// none.
 pub const NOT_THERE: &str = "a limit without a lever is answered as not there";
 /// A plan that breaks a rule is refused, and no other but by a machine that fails.
 pub const REFUSED: &str = "a plan that breaks a rule is refused";

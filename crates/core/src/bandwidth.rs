@@ -4,8 +4,8 @@ use core::fmt;
 
 /// A share of a domain's peak memory bandwidth, in 1/1024 of it: 1 to [`Bandwidth::ALL`].
 ///
-/// The unit is the core's own. What a platform makes of it (percent, multiples of 1/8 GB/s) is its machine's
-/// matter.
+/// The unit is the core's own. What a platform makes of it (percent, multiples of 1/8 GB/s) is its
+/// machine's matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bandwidth(u16);
 

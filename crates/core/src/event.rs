@@ -15,8 +15,8 @@ use crate::{
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Event {
-    /// What can be given out: first of all, and again whenever it changes, or the machine that failed to carry
-    /// a plan out can be asked again.
+    /// The levers of the machine: the first event, and again whenever they change, or when a plan
+    /// that failed can be tried again.
     Machine(Levers),
     /// How threads are scheduled, from a machine that lets policies have a say in it: right after the first
     /// [`Event::Machine`], and again whenever it changes. Of other machines, threads are not told.
@@ -53,14 +53,14 @@ pub enum Event {
     QuantumGiven(Slice),
     /// The time came that the policy asked to be woken at ([`Action::Wake`]).
     Woke,
-    /// A plan is in force, and this is what it has come to: told of every plan that is not refused, before
-    /// anything else, and again whenever that becomes something else.
+    /// A plan is in force. Each plan that is not refused is answered so before any other event, and
+    /// again whenever the partition in force changes.
     Applied {
         /// The plan.
         plan: PlanId,
-        /// What programs really may have: masks as the platform rounded them, clusters as they were made one
-        /// where there are too few classes, and a program that could not be moved where it still is. Who has
-        /// no place in it may have anything.
+        /// The partition in force: with masks as the platform rounded them, clusters merged where
+        /// classes are too few, and programs that could not be moved where they are. A program
+        /// without a place is not limited by the plan.
         actual: Partition,
     },
     /// The machine can't carry a plan out; the one before it still holds.
@@ -112,15 +112,15 @@ pub struct Wish {
 
 /// What a policy asks of a machine.
 ///
-/// One form for all: a policy borrows what it has at hand, so that saying it allocates nothing, and who reads a
-/// journal owns what he has read.
+/// A policy borrows what it has at hand and allocates nothing; the reader of a journal owns what it
+/// has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Action<'a> {
-    /// Let each cluster's programs fill its ways, and no others. What it comes to is told at once
-    /// ([`Event::Applied`], [`Event::Refused`]).
+    /// Let each cluster's programs fill its ways, and no others. It is
+    /// answered before any other event ([`Event::Applied`], [`Event::Refused`]).
     Partition {
         /// The plan's number.
         plan: PlanId,

@@ -21,15 +21,16 @@ impl From<Llc> for Levers {
     }
 }
 
-/// How a machine limits memory bandwidth (Linux `Documentation/filesystems/resctrl.rst`, the files of
-/// `info/MB`). A limit between two steps is rounded by the machine, which answers with what it made of it.
+/// How a machine limits memory bandwidth (Linux `Documentation/filesystems/resctrl.rst`, the files
+/// of `info/MB`). A limit between two steps is rounded by the machine, which answers with what it
+/// made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BandwidthLever {
-    /// The step between two limits (`bandwidth_gran`). It may be an approximation: what is in force is what the
-    /// machine answers.
+    /// The step between two limits (`bandwidth_gran`). It may be an approximation: what is in force
+    /// is what the machine answers.
     pub step: Bandwidth,
     /// The least limit (`min_bandwidth`).
     pub least: Bandwidth,

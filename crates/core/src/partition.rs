@@ -22,12 +22,13 @@ pub struct Place {
 pub struct Resources {
     /// The ways that they may fill.
     pub mask: WayMask,
-    /// How much of the domain's memory bandwidth they may use together; `None`: it is not limited. A machine
-    /// without that lever answers `None`, whatever was planned.
+    /// How much of the domain's memory bandwidth they may use together; `None`: it is not limited.
+    /// A machine without that lever answers `None`, whatever was planned.
     pub bandwidth: Option<Bandwidth>,
 }
 
-/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2), and what else they may have.
+/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2), and what else
+/// they may have.
 ///
 /// A program is in one cluster. The masks of two clusters may overlap: Dunn's do. The default is
 /// a partition of nothing.
@@ -117,7 +118,8 @@ impl Partition {
         self.resources_of(app).map(|of| of.mask)
     }
 
-    /// Whether every program of either may have the same under both, however their clusters are numbered.
+    /// Whether every program of either may have the same under both, however their clusters are
+    /// numbered.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
         let by_app = |of: &Self| {
@@ -144,7 +146,8 @@ impl Partition {
         only
     }
 
-    /// The same without limits of memory bandwidth: what a machine that has no such lever makes of it.
+    /// The same without limits of memory bandwidth: what a machine that has no such lever makes of
+    /// it.
     #[must_use]
     pub fn without_bandwidth(&self) -> Self {
         let mut partition = self.clone();

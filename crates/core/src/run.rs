@@ -18,15 +18,15 @@ pub trait Policy {
 /// A place where programs share a cache: a host, a model or a chip.
 ///
 /// What every machine keeps to (`crates/conformance` holds each to it):
-/// - The first event is [`Event::Machine`]. Time never goes back. Every plan is answered before anything else is
-///   told, several in their order ([`Event::Applied`], [`Event::Refused`]). At one instant, windows that ended
-///   come before whatever else happened; the alarm comes last.
+/// - The first event is [`Event::Machine`]. Time never goes back. Every plan is answered before
+///   any other event, several in their order ([`Event::Applied`], [`Event::Refused`]). At one
+///   instant, windows that ended come before whatever else happened; the alarm comes last.
 /// - A program is told of from its [`Event::Started`] to its [`Event::Exited`], and at no other
 ///   time; the window that an exit cuts short is not told.
-/// - A plan is in force from the moment it is carried out, and its answer says what it has come to. A program that
-///   has no place in it, for it started later, may fill every way.
-/// - A machine that can't limit memory bandwidth ([`Levers`](crate::Levers)) refuses no limit, and answers that
-///   there is none.
+/// - A plan is in force from the moment it is carried out, and its answer says what it has come to.
+///   A program that has no place in it, for it started later, may fill every way.
+/// - A machine that can't limit memory bandwidth ([`Levers`](crate::Levers)) refuses no limit, and
+///   answers that there is none.
 /// - Turns on a CPU that ended, and times in which the same threads ran, are told at the instant at which they
 ///   end, in no order with what else happens then; an action may end them.
 /// - Windows follow each other without a gap, are at least as long as was asked, and say under
@@ -35,8 +35,8 @@ pub trait Machine {
     /// The next event and when it happened; `None` once nothing more will happen.
     fn next_event(&mut self) -> Option<(Time, Event)>;
 
-    /// Carries an action out, at the time of the event that was last told. A plan is answered by the next event; one
-    /// that can't be carried out changes nothing.
+    /// Carries an action out, at the time of the event that was last told. A plan is
+    /// answered before any other event; one that can't be carried out changes nothing.
     fn carry_out(&mut self, action: Action<'_>);
 }
 

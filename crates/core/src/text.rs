@@ -125,7 +125,8 @@ impl<'de> Deserialize<'de> for Bandwidth {
 pub(crate) struct Cluster {
     /// The ways that its programs may fill.
     mask: WayMask,
-    /// How much of the memory bandwidth they may use, in 1/1024 of the peak; missing: it is not limited.
+    /// How much of the memory bandwidth they may use, in 1/1024 of the peak; missing: it is not
+    /// limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bandwidth: Option<Bandwidth>,
     /// Its programs.

@@ -1,4 +1,5 @@
-//! A machine that makes something else of plans: it rounds, merges and loses ways. Policies decide on what programs had.
+//! Policies on a machine that rounds masks, merges clusters and loses ways: they decide on the ways
+//! that programs had.
 
 #![allow(clippy::unwrap_used)]
 

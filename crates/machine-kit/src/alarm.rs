@@ -2,8 +2,8 @@
 
 use fairways_core::Time;
 
-/// The alarm of a policy ([`Action::Wake`](fairways_core::Action::Wake)). There is one: setting it replaces one that
-/// is yet to come.
+/// The alarm of a policy ([`Action::Wake`](fairways_core::Action::Wake)). There is one: setting it
+/// replaces one that is yet to come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Alarm(Option<Time>);
 

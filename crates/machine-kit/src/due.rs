@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use fairways_core::Event;
 
-/// What happens now and is still to be told: answers to plans first, in the order of the plans, then all else in
-/// the order in which it came. `T` is what a machine has to do for an event, or the event itself.
+/// The events of this instant that are still to be reported: first the answers to plans, in the
+/// order of the plans, then all others in the order in which they came. `T` is an event, or what a
+/// machine has to do to make one.
 #[derive(Clone, Debug)]
 pub struct Due<T> {
     answers: VecDeque<Event>,
@@ -19,12 +20,12 @@ impl<T> Default for Due<T> {
 }
 
 impl<T> Due<T> {
-    /// What became of a plan ([`Event::Applied`], [`Event::Refused`]).
+    /// Adds the answer to a plan ([`Event::Applied`], [`Event::Refused`]).
     pub fn answer(&mut self, answer: Event) {
         self.answers.push_back(answer);
     }
 
-    /// Something else.
+    /// Adds anything else.
     pub fn push(&mut self, due: T) {
         self.rest.push_back(due);
     }

@@ -1,7 +1,9 @@
-//! What every [`Machine`](fairways_core::Machine) needs, whatever runs on it: a queue of what is due ([`Due`]),
-//! which tells answers to plans before anything else; the one [`Alarm`]; and the plan in force ([`InForce`]).
+//! What every [`Machine`](fairways_core::Machine) needs, whatever runs on it: a queue of what is
+//! due ([`Due`]), which tells answers to plans before anything else; the one [`Alarm`]; and the
+//! plan in force ([`InForce`]).
 //!
-//! A machine without a memory-bandwidth lever answers that a limit is not there, and refuses nothing for it.
+//! A machine without a memory-bandwidth lever answers that a limit is not there, and refuses
+//! nothing for it.
 
 mod alarm;
 mod due;

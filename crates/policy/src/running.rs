@@ -166,7 +166,8 @@ impl Running {
         told.or_else(|| self.partition.mask_of(app))
     }
 
-    /// Whether the machine has let somebody else into the ways of a program that was to have them alone.
+    /// Whether the machine has let somebody else into the ways of a program that was to have them
+    /// alone.
     pub(crate) fn is_joined(&self, app: AppId) -> bool {
         let Some(actual) = &self.actual else { return false };
         let Some(own) = actual.mask_of(app) else { return true };

@@ -61,7 +61,8 @@ pub fn refusals_are_in_order(subject: &dyn Subject) {
     drive.samples(apps[0], 2);
 }
 
-/// A machine that can't limit memory bandwidth refuses no plan that has it limited, and answers that it is not.
+/// A machine that can't limit memory bandwidth refuses no plan that has it limited, and answers
+/// that it is not.
 ///
 /// # Panics
 /// If it does not keep this.

@@ -352,7 +352,7 @@ impl Daemon {
                     profiled.plan(domain, actual);
                 }
                 for line in self.watched.lock().status.otherwise(domain) {
-                    warn!(domain, plan = plan.0, "not as planned: {line}");
+                    warn!(domain, plan = plan.0, "the plan is not fully in force: {line}");
                 }
             }
             Event::Refused { plan, why } => warn!(domain, plan = plan.0, "refused: {why}"),

@@ -89,7 +89,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
             _ => writeln!(out, "; no plan yet")?,
         }
         for line in status.otherwise(id) {
-            writeln!(out, "not as planned: {line}")?;
+            writeln!(out, "the plan is not fully in force: {line}")?;
         }
         if let Some(why) = &domain.refused {
             writeln!(out, "the last plan was refused: {why}")?;
@@ -182,7 +182,7 @@ fn number(number: Option<f64>) -> String {
     number.map_or("-".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// Those in force, and behind them those that were planned if they are others.
+/// The number of ways in force, and the planned number where it differs.
 fn ways(program: &Program) -> String {
     let number = |ways: Option<u32>| ways.map_or("-".to_owned(), |ways| ways.to_string());
     match program.planned_ways {

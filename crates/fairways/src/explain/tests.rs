@@ -12,7 +12,8 @@ use fairways_policy::words;
 use super::*;
 use crate::status::{Outcome, Plain, Status, Watched};
 
-/// What a policy does on a machine that does what it says, but for plan 4, and answers when all is said.
+/// What a policy does on a machine that does what it says, but for plan 4, and answers when all is
+/// said.
 fn carry_out(watched: &mut Watched, domain: u32, actions: &[Action<'_>]) {
     actions.iter().for_each(|action| watched.action(domain, action, &Plain));
     for action in actions {

@@ -157,7 +157,7 @@ fn head(
         }
         match outcome {
             Outcome::Done => {}
-            Outcome::Otherwise(_) => write!(out, "; the machine made something else of it")?,
+            Outcome::Otherwise(_) => write!(out, "; in force with other ways")?,
             Outcome::Refused(why) => write!(out, "; refused: {why}")?,
         }
     }

@@ -149,12 +149,12 @@ fn begin(at: Time, event: Cow<'_, Event>, name: Option<Cow<'_, str>>) -> Step {
     Step { at, event: event.into_owned(), name, actions: Vec::new() }
 }
 
-/// A text as it may be shown: who reads it is at a terminal, which is not to do as a journal of others bids it.
+/// A text that is safe to print: a journal of somebody else must not control the terminal.
 fn plain(text: String) -> String {
     if text.chars().all(fairways_core::is_plain) { text } else { crate::plain::plain(&text) }
 }
 
-/// An action whose texts may be shown.
+/// An action whose texts are safe to print.
 fn shown(mut action: Action<'static>) -> Action<'static> {
     let clean =
         |text: &mut Cow<'static, str>| *text = plain(std::mem::take(text).into_owned()).into();

@@ -20,8 +20,10 @@ impl Status {
         name: impl FnOnce(AppId) -> String,
     ) {
         self.now_ns = at.nanos();
-        if !matches!(event, Event::Applied { .. } | Event::Refused { .. }) {
-            self.plans(domain).forget();
+        if !matches!(event, Event::Applied { .. } | Event::Refused { .. })
+            && let Some(plans) = self.plans.get_mut(&domain)
+        {
+            plans.forget();
         }
         match event {
             Event::Machine(Levers { llc, .. }) => {
@@ -91,7 +93,7 @@ impl Status {
         match action {
             Action::Partition { plan, partition, reason } => {
                 let planned = partition.without_bandwidth();
-                self.plans(domain).ask(*plan, planned, reason.clone().into_owned());
+                self.asked(domain, *plan, planned, reason.clone().into_owned());
             }
             Action::Classified { app, class, reason } => {
                 if let Some(of) = self.program(domain, *app) {

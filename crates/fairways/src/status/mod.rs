@@ -266,7 +266,8 @@ impl Watched {
         name: impl FnOnce(AppId) -> String,
     ) {
         let Self { status, decisions, totals } = self;
-        // Programs have their names from their start to their end, and what they had before a plan until it is in force.
+        // Programs have their names from their start to their end, and what they had before a plan
+        // until it is in force.
         if matches!(event, Event::Exited { .. } | Event::Applied { .. }) {
             decisions.event(domain, at, event, status, seen);
             totals.event(domain, event, status);

@@ -28,7 +28,7 @@ impl Plans {
         self.asked.push(InForce { plan, reason, planned, actual: Partition::default() });
     }
 
-    /// Whatever was not answered by now is not going to be.
+    /// Drops the plans that are still not answered: no answer comes any more.
     pub(super) fn forget(&mut self) {
         self.asked.clear();
     }
@@ -62,18 +62,21 @@ impl Status {
         all.find(|of| of.plan == plan).map(|of| &of.planned)
     }
 
-    /// Who has other ways in a domain than was planned, a line each.
+    /// The programs of a domain whose ways are not those of the plan, a line each.
     pub(crate) fn otherwise(&self, domain: u32) -> impl Iterator<Item = String> {
         let here = self.programs.iter().filter(move |of| of.domain == domain);
         here.filter_map(|of| {
             let planned = of.planned_mask.as_deref()?;
-            let has = of.mask.as_deref().unwrap_or("all ways");
-            Some(format!("{} has {has} instead of {planned}", of.name))
+            Some(match &of.mask {
+                Some(mask) => format!("{} has ways {mask}, planned {planned}", of.name),
+                None => format!("{} is not held to its planned ways {planned}", of.name),
+            })
         })
     }
 
-    pub(super) fn plans(&mut self, domain: u32) -> &mut Plans {
-        self.plans.entry(domain).or_default()
+    /// Takes in a plan that waits for its answer.
+    pub(super) fn asked(&mut self, domain: u32, plan: PlanId, planned: Partition, reason: String) {
+        self.plans.entry(domain).or_default().ask(plan, planned, reason);
     }
 
     /// A plan has come to this.
@@ -84,7 +87,8 @@ impl Status {
         actual: &Partition,
         seen: &dyn Seen,
     ) {
-        let Some(of) = self.plans(domain).applied(plan, actual) else { return };
+        let plans = self.plans.get_mut(&domain);
+        let Some(of) = plans.and_then(|plans| plans.applied(plan, actual)) else { return };
         let (planned, reason) = (of.planned.clone(), of.reason.clone());
         let is_as_planned = actual.agrees(&planned);
         let mut clusters = clusters(domain, actual, seen);
@@ -133,7 +137,7 @@ impl Status {
     }
 }
 
-/// Clusters of which nobody is in yet.
+/// The clusters of a partition, still without their programs.
 fn clusters(domain: u32, partition: &Partition, seen: &dyn Seen) -> Vec<Cluster> {
     partition.masks().map(|mask| Cluster::new(seen.physical(domain, mask))).collect()
 }

@@ -188,8 +188,7 @@ fn of_a_window_without_latencies_none_are_told() {
     assert_eq!((event(&sample), event(&sample)), (unknown, unknown));
 }
 
-/// A machine that rounds one mask and leaves another program where it was: what is in force is shown, and what was
-/// planned beside it.
+/// The machine rounds one mask and can't move another program.
 #[test]
 fn what_is_in_force_is_shown_beside_what_was_planned() {
     let mut watched = Watched::new(Status::default());
@@ -231,7 +230,7 @@ fn what_is_in_force_is_shown_beside_what_was_planned() {
     );
     assert_eq!(
         status.otherwise(3).collect::<Vec<_>>(),
-        ["web has 0x1800 instead of 0x1c00", "other has all ways instead of 0x3fc"]
+        ["web has ways 0x1800, planned 0x1c00", "other is not held to its planned ways 0x3fc"]
     );
     let decisions: Vec<&Said> = watched.decisions.kept().flat_map(|of| &of.said).collect();
     let [Said::Planned { clusters, outcome: Outcome::Otherwise(others), .. }] = decisions[..]

@@ -71,7 +71,8 @@ impl Totals {
         self.programs.get(&(domain, app))
     }
 
-    /// Takes in what happened in a domain, of which `status` knows already, unless that is a plan that was put in force.
+    /// Takes in what happened in a domain, of which `status` knows already, unless that is a plan
+    /// that was put in force.
     pub(super) fn event(&mut self, domain: u32, event: &Event, status: &Status) {
         match event {
             Event::Started { app, .. } => {

@@ -163,7 +163,7 @@ fn a_plan_may_be_refused_after_others_were_made() {
     assert!(page.contains("1 change of who may fill what"));
 }
 
-/// A machine that rounds, and whose ways others take later: what was in force is shown, and what was planned told.
+/// The machine rounds a mask at first, and later gives what was planned.
 #[test]
 fn ways_in_force_are_shown_and_others_that_were_planned_told() {
     let second = 1_000_000_000;

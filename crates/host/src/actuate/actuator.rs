@@ -45,6 +45,8 @@ pub struct Actuator {
     pub(super) plans: BTreeMap<u32, Plan>,
     /// How many times two classes of these plans were made one, for there are too few.
     pub(super) merged: usize,
+    /// What the last plans would come to, in a dry run.
+    pub(super) foreseen: super::Applied,
     /// What was not told yet by [`look`](Self::look).
     pub(super) pending: Changes,
     /// Whether it was said that counts are lost where groups can't be renamed.
@@ -104,6 +106,7 @@ impl Actuator {
             programs: BTreeMap::new(),
             plans: BTreeMap::new(),
             merged: 0,
+            foreseen: super::Applied::default(),
             pending: Changes::default(),
             told_of_loss: false,
             unmovable: BTreeSet::new(),

@@ -108,15 +108,22 @@ impl Actuator {
         if merged > 0 {
             tracing::warn!(target: "fairways::actuate", merged, classes = most, reason, "too few classes");
         }
-        Ok(Applied { placed: self.placed(&targets, names), merged })
+        let applied = Applied { placed: self.placed(&targets, names), merged };
+        if self.settings.dry_run {
+            self.foreseen.clone_from(&applied);
+        }
+        Ok(applied)
     }
 
-    /// Who may fill which of a domain's offered ways, by what the files said last; who has no place in it is in the root's group. `None`
-    /// in a dry run, which makes no classes.
+    /// The partition in force in a domain, in offered ways, by the schemata that were read last. In
+    /// a dry run, which makes no classes: the one that would be. A program without a place is in
+    /// the root's group. `None` if there is no such domain.
     #[must_use]
     pub fn in_force(&self, domain: u32) -> Option<Partition> {
-        let of = self.domains.iter().find(|of| of.id == domain);
-        let of = of.filter(|_| !self.settings.dry_run)?;
+        let of = self.domains.iter().find(|of| of.id == domain)?;
+        if self.settings.dry_run {
+            return Some(self.foreseen.partition(domain));
+        }
         let mut partition = Partition::default();
         for class in &self.classes {
             let mask = class.now.get(&(self.survey.sides[0], domain));

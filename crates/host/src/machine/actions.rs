@@ -16,6 +16,7 @@ impl Host {
         match action {
             Action::Partition { plan, partition, reason } => {
                 let done = self.partition(domain, plan, &partition, &reason);
+                let answered = done.is_ok().then_some(domain);
                 if let Err(why) = done
                     && let Some(domain) = self.domains.get_mut(&domain)
                 {
@@ -24,7 +25,7 @@ impl Host {
                     }
                     domain.due.answer(Event::Refused { plan, why });
                 }
-                self.tell_actual();
+                self.report_actual(answered);
             }
             Action::Watch { app, every } => self.watch(domain, app, every),
             Action::Wake { at } => {
@@ -85,31 +86,36 @@ impl Host {
         Ok(())
     }
 
-    /// What a domain's plan has come to: what it says, where that is so for all that are still there.
+    /// The partition in force in a domain: the planned one where every program that still runs has
+    /// what was planned for it.
     fn actual(&self, id: u32) -> Partition {
         let Some(domain) = self.domains.get(&id) else { return Partition::default() };
         let planned = domain.partition.without_bandwidth();
         let Means::Ways(actuator) = &self.means else { return planned };
-        // Nothing is done here, and decisions are as if it were.
+        // While observing nothing is written, and the policy decides as if it were.
         let Some(found) = actuator.in_force(id).filter(|_| !self.settings.observe) else {
             return planned;
         };
-        let told: BTreeSet<AppId> = domain.told.iter().copied().collect();
+        let running: BTreeSet<AppId> = domain.told.iter().copied().collect();
         let is_here = |app: AppId| {
-            let member = self.members.get(&app).filter(|_| told.contains(&app));
-            // Whose threads are all in groups of others has what those have.
+            let member = self.members.get(&app).filter(|_| running.contains(&app));
+            // A program is not held to its plan while all its threads are in groups of others.
             member.is_some_and(|of| of.left.values().sum::<usize>() < of.tasks.len().max(1))
         };
         let actual = found.only(is_here);
         if actual.agrees(&self.living(&planned)) { planned } else { actual }
     }
 
-    /// Tells every policy whose plan has come to something else than it was told.
-    pub(super) fn tell_actual(&mut self) {
+    /// Reports the partition in force to every policy for which it has changed, except in the
+    /// domain that was just answered.
+    pub(super) fn report_actual(&mut self, answered: Option<u32>) {
         let now = self.now;
-        let planned = |domain: &&super::Domain| !domain.partition.clusters().is_empty();
-        let ids = self.domains.iter().filter(|(_, domain)| planned(domain)).map(|(&id, _)| id);
-        for id in ids.collect::<Vec<_>>() {
+        let ids: Vec<u32> = self.domains.keys().copied().collect();
+        for id in ids.into_iter().filter(|&id| Some(id) != answered) {
+            let domain = self.domains.get(&id);
+            if domain.is_none_or(|domain| domain.partition.clusters().is_empty()) {
+                continue;
+            }
             let actual = self.actual(id);
             let domain = self.domains.get_mut(&id).filter(|domain| !domain.actual.agrees(&actual));
             let Some(domain) = domain else { continue };

@@ -155,7 +155,7 @@ impl Host {
             self.is_called = false;
             self.heed_at = self.now.after(HEED);
             self.look_at_programs(is_time);
-            self.tell_actual();
+            self.report_actual(None);
         }
     }
 

@@ -18,8 +18,9 @@ pub struct Shown {
     pub name: String,
     /// How many threads it has.
     pub tasks: usize,
-    /// The domains in which it lives, and the ways of each that it may fill by the plan in force, of those that are offered; `None`: it
-    /// has no place, and fills every way. Observed only, these are what it would be let fill.
+    /// The domains in which it lives, and the ways of each that it may fill by the plan in force,
+    /// of those that are offered; `None`: it has no place, and fills every way. Observed only,
+    /// these are what it would be let fill.
     pub masks: Vec<(u32, Option<WayMask>)>,
 }
 

@@ -99,6 +99,7 @@ fn a_dry_run_writes_nothing() {
     client.tasks(AppId(1), &mut |list| list.push(sleeper.id())).unwrap();
     let applied = client.apply(&[(0, &plan(&[(0x00f, &[1])]))], "a test").unwrap();
     assert_eq!(applied.partition(0), plan(&[(0x00f, &[1])]));
+    assert_eq!(client.in_force(0), Some(applied.partition(0)));
     assert!(!client.look().unwrap().domains);
     client.remove(AppId(1)).unwrap();
     assert_eq!(client.close(), Restored::default());

@@ -245,8 +245,8 @@ fn each_domain_has_a_policy_of_its_own_and_programs_move_between_them() {
     assert!(!bench.has("fairways.0") && !bench.has("mon_groups/fairways.2-a"));
 }
 
-/// A task has one class in all domains: where there are too few, what is in force is more than was planned, and is told, again to the other
-/// domain's policy when it becomes so there.
+/// A task has one class in all domains. Where classes are too few, programs get more ways than
+/// planned, and the policy of each domain is told so, also when another domain's plan is the cause.
 #[test]
 fn what_too_few_classes_make_of_plans_is_told() {
     // The root's is one of three.
@@ -263,7 +263,7 @@ fn what_too_few_classes_make_of_plans_is_told() {
     let planned = partition(&[(0x3, &[a, b]), (0x4, &[c])]);
     plan(&mut host, 0, 1, &planned);
     assert_eq!(await_one(&mut host, applied), (0, PlanId(1), planned.clone()));
-    // Here a and c are together, which takes three classes, or costs least where c gets a's ways of the other domain, too.
+    // With this plan three classes are needed. Merging a and c costs least: both get 0x7 in domain 0.
     let other = partition(&[(0x30, &[a, c]), (0xc0, &[b])]);
     plan(&mut host, 1, 1, &other);
     let mut told = [(); 2].map(|()| await_one(&mut host, applied));

@@ -114,8 +114,8 @@ impl Workload {
         }
     }
 
-    /// Its ways by the last plan, or what the machine has made of them. What it has made of the baseline counts as
-    /// that (decision dCat 25): there is no other to compare with.
+    /// Its ways by the last plan, or what the machine has made of them. What it has made of the
+    /// baseline counts as that (decision dCat 25): there is no other to compare with.
     pub(super) fn in_force(&self) -> u32 {
         self.actual.filter(|_| self.planned != self.baseline).unwrap_or(self.planned)
     }
@@ -125,8 +125,8 @@ impl Workload {
         if self.ways == self.planned { self.in_force() } else { self.ways }
     }
 
-    /// What the machine has made of its ways from then on: `None`, what was planned. A window that began
-    /// before tells of neither.
+    /// What the machine has made of its ways from then on: `None`, what was planned. A window that
+    /// began before tells of neither.
     pub(super) fn has(&mut self, at: Time, actual: Option<u32>) {
         self.steady &= self.actual == actual || self.since == Some(at);
         self.actual = actual;

@@ -175,11 +175,8 @@ mod tests {
         assert_eq!(sizes(&Llc { min_bits: 3, ..llc(11) }), [8, 6, 4, 3]);
     }
 
-    #[test]
-    fn lines_between_the_sizes_and_no_way_back() {
-        let llc = llc(12);
-        let mut session = Session::new(AppId(0), &llc);
-        let window = |misses: u64, cycles: u64| Sample {
+    fn window(misses: u64, cycles: u64) -> Sample {
+        Sample {
             app: AppId(0),
             counters: Counters {
                 instructions: Some(1000),
@@ -191,7 +188,13 @@ mod tests {
             window: Duration::ZERO,
             plan: None,
             straddled: false,
-        };
+        }
+    }
+
+    #[test]
+    fn lines_between_the_sizes_and_no_way_back() {
+        let llc = llc(12);
+        let mut session = Session::new(AppId(0), &llc);
         assert!(matches!(session.take(&window(99, 9000), None), Next::Wait));
         for (misses, cycles) in [(2, 500), (8, 1000), (6, 500), (10, 2000), (18, 2000)] {
             assert!(matches!(session.take(&window(misses, cycles), None), Next::Shrink));
@@ -211,24 +214,11 @@ mod tests {
     fn decision_kpart_7_a_size_is_what_the_program_had() {
         let llc = llc(12);
         let mut session = Session::new(AppId(0), &llc);
-        let window = |misses: u64| Sample {
-            app: AppId(0),
-            counters: Counters {
-                instructions: Some(1000),
-                cycles: Some(1000),
-                llc_misses: Some(misses),
-                ..Counters::default()
-            },
-            occupancy: None,
-            window: Duration::ZERO,
-            plan: None,
-            straddled: false,
-        };
-        session.take(&window(99), None);
+        session.take(&window(99, 1000), None);
         for (misses, other) in
             [(1, None), (2, None), (3, None), (5, None), (9, Some(3)), (9, Some(3))]
         {
-            session.take(&window(misses), other);
+            session.take(&window(misses, 1000), other);
         }
         let (llcmpki, _) = session.tables(&llc);
         assert_eq!([1, 2, 3, 4, 5].map(|ways| llcmpki.at(ways).raw() >> 32), [9, 9, 9, 5, 4]);

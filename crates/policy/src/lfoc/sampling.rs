@@ -158,7 +158,8 @@ impl Session {
         SAMPLING
     }
 
-    /// Takes in a window of the program, in which it had so many `ways`; the partition may grow up to `largest`.
+    /// Takes in a window of the program, in which it had so many `ways`; the partition may grow up
+    /// to `largest`.
     pub(crate) fn take(
         &mut self,
         p: &Parameters,

@@ -32,8 +32,8 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// What is to be planned of it where a service has `had` other ways than were `planned`: as many fewer
-    /// (decision Locpart 14).
+    /// What is to be planned of it where a service has `had` other ways than were `planned`: as
+    /// many fewer (decision Locpart 14).
     pub(super) fn planned(self, had: u32, planned: u32, least: u32) -> Self {
         match self {
             Self::Down(to) if had != planned => {

@@ -8,7 +8,8 @@ use crate::words::CRITICAL_SIZE;
 
 const LLC: Llc = Llc::with_ways(Ways::new(12).unwrap());
 
-/// A machine that gives the first of two clusters an even number of ways, and the other one the rest.
+/// A machine that gives the first of two clusters an even number of ways, and the other one the
+/// rest.
 fn even(planned: &Partition) -> Partition {
     let [Some(own), Some(_)] = [0, 1].map(|cluster| planned.mask(cluster)) else {
         return planned.clone();

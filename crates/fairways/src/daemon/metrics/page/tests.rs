@@ -156,7 +156,8 @@ fn of_two_of_a_name_the_later_is_numbered() {
     assert_eq!(samples(&told, "fairways_windows_total"), [&all[..1], &all[2..]].concat());
 }
 
-/// Ways in force are told, and beside them those of the plan, which are others where the machine rounded.
+/// Ways in force are told, and beside them those of the plan, which are others where the machine
+/// rounded.
 #[test]
 fn ways_are_those_in_force_and_those_planned_stand_beside() {
     let mut watched = watched(&["web", "batch"]);
