@@ -153,6 +153,15 @@ impl Counters {
         Self::of_each(|counter| both(self.get(counter), other.get(counter)))
     }
 
+    /// The sum of both: what only one has is that one's, what none has is missing.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, |one, other| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        })
+    }
+
     fn per_cycle(&self, count: Option<u64>, scale: u64) -> Option<Q32> {
         let cycles = self.cycles.filter(|&cycles| cycles > 0)?;
         Some(Q32::ratio(count?.saturating_mul(scale), cycles))
@@ -177,6 +186,14 @@ mod tests {
         assert_eq!(Counters { cycles: None, ..counters }.ipc(), None);
         assert_eq!(Counters { cycles: Some(0), ..counters }.ipc(), None);
         assert_eq!(counters.running_threads(Duration::from_secs(1)), None);
+    }
+
+    #[test]
+    fn a_sum_has_what_either_has() {
+        let one = Counters { instructions: Some(3), cycles: Some(u64::MAX), ..Counters::default() };
+        let other = Counters { cycles: Some(1), llc_misses: Some(0), ..Counters::default() };
+        let sum = Counters { llc_misses: Some(0), ..one };
+        assert_eq!((one.plus(&other), other.plus(&one)), (sum, sum));
     }
 
     #[test]

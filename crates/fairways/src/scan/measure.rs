@@ -99,40 +99,33 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
 
 fn of_program(user: User, status: &Status, totals: &Totals) -> Row {
     let mut occupancy_bytes: Option<u64> = None;
-    let (mut events, mut seconds) = (Counters::default(), 0.0_f64);
-    let add = |sum: &mut Option<u64>, more: Option<u64>| {
-        *sum = match (*sum, more) {
-            (Some(one), Some(other)) => Some(one.saturating_add(other)),
-            (one, other) => one.or(other),
-        }
-    };
+    let (mut counters, mut seconds) = (Counters::default(), 0.0_f64);
     for program in status.programs.iter().filter(|of| of.name == user.name) {
         let domain = status.domains.iter().find(|of| of.id == program.domain);
         let way = domain.and_then(|of| of.way_bytes);
         let bytes = program.occupancy_ways.zip(way).map(|(ways, way)| ways * way as f64);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cache's")]
-        add(&mut occupancy_bytes, bytes.map(|bytes| bytes as u64));
+        if let Some(bytes) = bytes.map(|bytes| bytes as u64) {
+            *occupancy_bytes.get_or_insert(0) += bytes;
+        }
         if let Some(counted) = totals.of(program.domain, program.app) {
-            let [instructions, _, _, misses, bytes] = counted.events;
-            add(&mut events.instructions, instructions);
-            add(&mut events.llc_misses, misses);
-            add(&mut events.memory_bytes, bytes);
+            counters = counters.plus(&counted.counters);
             seconds = seconds.max(counted.window_ns as f64 / 1e9);
         }
     }
-    row(user, occupancy_bytes, &events, seconds)
+    row(user, occupancy_bytes, &counters, seconds)
 }
 
-fn row(user: User, occupancy_bytes: Option<u64>, events: &Counters, seconds: f64) -> Row {
+fn row(user: User, occupancy_bytes: Option<u64>, counters: &Counters, seconds: f64) -> Row {
     let a_second =
         |count: Option<u64>| count.filter(|_| seconds > 0.0).map(|count| count as f64 / seconds);
-    let instructions = events.instructions.filter(|&count| count > 0);
-    let of_both = events.llc_misses.zip(instructions);
+    let instructions = counters.instructions.filter(|&count| count > 0);
+    let of_both = counters.llc_misses.zip(instructions);
     Row {
         user,
         occupancy_bytes,
-        bytes_per_second: a_second(events.memory_bytes),
-        misses_per_second: a_second(events.llc_misses),
+        bytes_per_second: a_second(counters.memory_bytes),
+        misses_per_second: a_second(counters.llc_misses),
         mpki: of_both.map(|(misses, instructions)| 1000.0 * misses as f64 / instructions as f64),
     }
 }

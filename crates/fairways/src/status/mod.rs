@@ -1,6 +1,7 @@
 //! How a machine and its programs are: what events and actions say, added up. A daemon's machine is told to clients, a
 //! simulated one's and a journal's to whoever watches.
 
+mod counted;
 mod decisions;
 mod fold;
 mod index;
@@ -18,12 +19,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::moment::Moment;
 
+pub(crate) use counted::Counted;
 pub(crate) use decisions::{Decision, Decisions, Member, Outcome, Said, Share, share_of};
 pub(crate) use fold::unlike;
 pub(crate) use index::Index;
 pub(crate) use plans::{InForce, Plans};
 pub(crate) use seen::{Cache, Plain, Seen};
-pub(crate) use totals::{Counted, EVENTS, OCCUPANCY, Totals};
+pub(crate) use totals::Totals;
 
 /// The version of these types: it changes when a field changes its meaning or goes. New ones do not change it, and who reads
 /// passes over those that he does not know.

@@ -2,23 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::{Action, Counters, Event, Sample};
+use fairways_core::{Action, Counter, Event, Sample};
 
-use super::Status;
-
-/// The counters that are summed up, by the kernel's words, as they stand in [`Counted::events`].
-pub(crate) const EVENTS: [(&str, Read); 5] = [
-    ("instructions", |of| of.instructions),
-    ("cycles", |of| of.cycles),
-    ("llc_references", |of| of.llc_references),
-    ("llc_misses", |of| of.llc_misses),
-    ("mbm_total_bytes", |of| of.memory_bytes),
-];
-
-type Read = fn(&Counters) -> Option<u64>;
-
-/// What a window's occupancy is called.
-pub(crate) const OCCUPANCY: &str = "llc_occupancy";
+use super::{Counted, Status};
 
 /// What is counted from the start on.
 #[derive(Clone, Debug, Default)]
@@ -33,36 +19,11 @@ pub(crate) struct Totals {
     pub(crate) allowed: u64,
     pub(crate) raised: u64,
     pub(crate) ordered: u64,
-    /// How many windows ended, of programs that are over too, and how many of them lacked each of [`EVENTS`], and [`OCCUPANCY`].
+    /// How many windows ended, of programs that are over too, and how many of them lacked each
+    /// counter, and the occupancy.
     pub(crate) windows: u64,
-    pub(crate) missing: [u64; EVENTS.len()],
+    pub(crate) missing: [u64; Counter::ALL.len()],
     pub(crate) missing_occupancy: u64,
-}
-
-/// What was counted of a program in a domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// Windows that ended, and how long they were together.
-    pub(crate) windows: u64,
-    pub(crate) window_ns: u64,
-    /// Sums of [`EVENTS`] over the windows in which they were told; `None` if in none.
-    pub(crate) events: [Option<u64>; EVENTS.len()],
-    /// Requests answered, if any window told of them, and windows in which the objective was met and was not.
-    pub(crate) requests: Option<u64>,
-    pub(crate) met: u64,
-    pub(crate) missed: u64,
-}
-
-impl Counted {
-    /// Of a program that has just started.
-    pub(crate) const NOTHING: Self = Self {
-        windows: 0,
-        window_ns: 0,
-        events: [None; EVENTS.len()],
-        requests: None,
-        met: 0,
-        missed: 0,
-    };
 }
 
 impl Totals {
@@ -76,7 +37,7 @@ impl Totals {
     pub(super) fn event(&mut self, domain: u32, event: &Event, status: &Status) {
         match event {
             Event::Started { app, .. } => {
-                self.programs.insert((domain, app.0), Counted::NOTHING);
+                self.programs.insert((domain, app.0), Counted::default());
             }
             Event::Exited { app } => drop(self.programs.remove(&(domain, app.0))),
             Event::Sampled(sample) => self.sampled(domain, sample),
@@ -101,16 +62,10 @@ impl Totals {
 
     fn sampled(&mut self, domain: u32, sample: &Sample) {
         let Some(counted) = self.programs.get_mut(&(domain, sample.app.0)) else { return };
-        counted.windows += 1;
+        counted.sampled(sample);
         self.windows += 1;
-        let length = u64::try_from(sample.window.as_nanos()).unwrap_or(u64::MAX);
-        counted.window_ns = counted.window_ns.saturating_add(length);
-        let sums = counted.events.iter_mut().zip(&mut self.missing);
-        for ((sum, missing), (_, read)) in sums.zip(EVENTS) {
-            match read(&sample.counters) {
-                Some(count) => *sum = Some(sum.unwrap_or(0).saturating_add(count)),
-                None => *missing += 1,
-            }
+        for (missing, counter) in self.missing.iter_mut().zip(Counter::ALL) {
+            *missing += u64::from(sample.counters.get(counter).is_none());
         }
         self.missing_occupancy += u64::from(sample.occupancy.is_none());
     }
@@ -130,7 +85,7 @@ impl Totals {
 mod tests {
     use std::time::Duration;
 
-    use fairways_core::{AppId, Wish};
+    use fairways_core::{AppId, Counters, Wish};
 
     use super::*;
 
@@ -152,11 +107,14 @@ mod tests {
         }
         let counted = totals.of(1, 2).unwrap();
         assert_eq!((counted.windows, counted.window_ns), (3, 300_000_000));
-        assert_eq!(counted.events, [Some(5), None, None, None, None]);
-        assert_eq!((totals.missing, totals.missing_occupancy), ([1, 3, 3, 3, 3], 3));
+        assert_eq!(counted.counters, Counters { instructions: Some(5), ..Counters::default() });
+        let missing = |counter: Counter| totals.missing[counter as usize];
+        assert_eq!((missing(Counter::Instructions), missing(Counter::MemoryBytes)), (1, 3));
+        assert_eq!(totals.missing_occupancy, 3);
         totals.event(1, &Event::Exited { app }, &status);
         assert_eq!(totals.of(1, 2), None);
         totals.event(1, &sample(Some(5), Some(7)), &status);
-        assert_eq!((totals.missing[0], totals.windows), (1, 3), "who is over has no windows");
+        let missing = totals.missing[Counter::Instructions as usize];
+        assert_eq!((missing, totals.windows), (1, 3), "who is over has no windows");
     }
 }

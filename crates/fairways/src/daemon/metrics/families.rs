@@ -2,6 +2,7 @@
 //!
 //! Names are node_exporter's and cAdvisor's direction: base units, `_total` on counters, `_info` on facts.
 
+use fairways_core::Counter;
 use fairways_policy::words;
 use fairways_resctrl::language::CpuSet;
 use prometheus_client::metrics::MetricType;
@@ -100,6 +101,18 @@ pub(super) const OPEN: Family = gauge("process_open_fds", "The daemon's file des
 pub(super) const MOST: Family =
     gauge("process_max_fds", "How many file descriptors the daemon may have.");
 
+/// The counters that are exported, by the kernel's words.
+pub(super) const EVENTS: [(&str, Counter); 5] = [
+    ("instructions", Counter::Instructions),
+    ("cycles", Counter::Cycles),
+    ("llc_references", Counter::LlcReferences),
+    ("llc_misses", Counter::LlcMisses),
+    ("mbm_total_bytes", Counter::MemoryBytes),
+];
+
+/// What a window's occupancy is called, likewise.
+pub(super) const OCCUPANCY: &str = "llc_occupancy";
+
 /// What is told of every domain.
 pub(super) const OF_DOMAINS: [(Family, OfDomain); 6] = [
     (gauge("fairways_domain_ways", "Ways that the policy may give out."), |of| {
@@ -175,7 +188,7 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (
         counter("fairways_mbm_total", "What it moved from and to memory in its windows.")
             .in_unit("bytes"),
-        |row, put| row.event(4, put),
+        |row, put| row.event(Counter::MemoryBytes, put),
     ),
     (counter("fairways_windows", "Its windows of counters that ended."), |row, put| {
         put(&[], Value::Whole(row.counted.windows));
@@ -189,11 +202,11 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (
         counter("fairways_instructions", "Instructions that it retired in its windows."),
         |row, put| {
-            row.event(0, put);
+            row.event(Counter::Instructions, put);
         },
     ),
     (counter("fairways_cycles", "Core cycles that it ran in its windows."), |row, put| {
-        row.event(1, put);
+        row.event(Counter::Cycles, put);
     }),
     (
         counter(
@@ -201,13 +214,13 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
             "Its references to the last-level cache in its windows.",
         ),
         |row, put| {
-            row.event(2, put);
+            row.event(Counter::LlcReferences, put);
         },
     ),
     (
         counter("fairways_llc_misses", "Its misses of the last-level cache in its windows."),
         |row, put| {
-            row.event(3, put);
+            row.event(Counter::LlcMisses, put);
         },
     ),
     (
@@ -300,8 +313,8 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
 ];
 
 impl Row<'_> {
-    fn event(&self, at: usize, put: &mut Put<'_>) {
-        one(put, self.counted.events[at].map(Value::Whole));
+    fn event(&self, counter: Counter, put: &mut Put<'_>) {
+        one(put, self.counted.counters.get(counter).map(Value::Whole));
     }
 
     /// What it holds, back from ways to bytes: they were divided to within 2^-32 of a way.

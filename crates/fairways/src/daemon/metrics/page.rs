@@ -11,9 +11,11 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::Means;
-use super::families::{self, Family, OF_DOMAINS, OF_PROGRAMS, Row, Value, seconds};
+use super::families::{
+    self, EVENTS, Family, OCCUPANCY, OF_DOMAINS, OF_PROGRAMS, Row, Value, seconds,
+};
 use super::process::Process;
-use crate::status::{Counted, EVENTS, OCCUPANCY, Program, Status, Totals};
+use crate::status::{Counted, Program, Status, Totals};
 
 /// Its media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -74,8 +76,8 @@ impl Snapshot {
         let kinds = kinds.into_iter().filter(|_| status.scheduler.is_some());
         labelled(to, &families::THREADS, &[("policy", policy)], "kind", kinds)?;
         labelled(to, &families::ERRORS, &[], "errno", means.errors.iter())?;
-        let events = EVENTS.iter().map(|(name, _)| *name).zip(totals.missing);
-        let events = events.chain([(OCCUPANCY, totals.missing_occupancy)]);
+        let events = EVENTS.map(|(name, counter)| (name, totals.missing[counter as usize]));
+        let events = events.into_iter().chain([(OCCUPANCY, totals.missing_occupancy)]);
         labelled(to, &families::UNAVAILABLE, &[], "event", events)?;
         single(to, &families::WINDOWS, Some(Value::Whole(totals.windows)))?;
         for (family, ids) in [(&families::CLOSIDS, means.closids), (&families::RMIDS, means.rmids)]
@@ -102,13 +104,13 @@ impl Snapshot {
     }
 
     fn programs(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        const NOTHING: &Counted = &Counted::NOTHING;
+        let nothing = Counted::default();
         let Self { status, totals, .. } = self;
         let rows: Vec<(String, String, Row<'_>)> = named(&status.programs)
             .into_iter()
             .map(|((name, id), of)| {
                 let domain = status.domains.iter().find(|domain| domain.id == id);
-                let counted = totals.of(id, of.app).unwrap_or(NOTHING);
+                let counted = totals.of(id, of.app).unwrap_or(&nothing);
                 let way_bytes = domain.and_then(|domain| domain.way_bytes);
                 (name, id.to_string(), Row { of, counted, way_bytes })
             })

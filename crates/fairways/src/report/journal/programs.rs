@@ -2,78 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::{AppId, Profile, Sample, Time};
+use fairways_core::{AppId, Counters, Profile, Q32, Sample, Time};
 use serde_json::Value;
+
+use crate::status::Counted;
 
 /// A program, all its runs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Program(pub(super) usize);
 
-/// What windows showed of a program; of two readings, only those windows count that have both.
+/// What a program did, in all its runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Did {
     pub(super) runs: u64,
-    pub(super) windows: u64,
+    pub(super) counted: Counted,
     /// Windows of which a reading is missing that is shown here.
     pub(super) incomplete: u64,
-    pub(super) instructions: Option<u64>,
-    ipc: Ratio,
-    misses: Ratio,
-    occupancy: Ratio,
     /// What the policy held it to be in the end, and why.
     pub(super) class: Option<(String, String)>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Ratio {
-    over: f64,
-    under: f64,
-}
-
-impl Ratio {
-    fn add(&mut self, over: Option<f64>, under: Option<f64>) {
-        if let (Some(over), Some(under)) = (over, under) {
-            self.over += over;
-            self.under += under;
-        }
-    }
-
-    fn get(self) -> Option<f64> {
-        (self.under > 0.0).then_some(self.over / self.under)
-    }
-}
-
-impl Did {
-    fn sampled(&mut self, sample: &Sample) {
-        let number = |count: u64| count as f64;
-        let of = &sample.counters;
-        let (instructions, cycles) = (of.instructions.map(number), of.cycles.map(number));
-        let misses = of.llc_misses.map(number);
-        self.windows += 1;
-        let is_whole = instructions.and(cycles).and(misses).is_some() && sample.occupancy.is_some();
-        self.incomplete += u64::from(!is_whole);
-        if let Some(instructions) = of.instructions {
-            *self.instructions.get_or_insert(0) += instructions;
-        }
-        self.ipc.add(instructions, cycles);
-        self.misses.add(misses, instructions);
-        let seconds = sample.window.as_secs_f64();
-        let held = sample.occupancy.map(|ways| ways.raw() as f64 / (1_u64 << 32) as f64);
-        self.occupancy.add(held.map(|held| held * seconds), Some(seconds));
-    }
-
-    pub(super) fn ipc(&self) -> Option<f64> {
-        self.ipc.get()
-    }
-
-    pub(super) fn mpki(&self) -> Option<f64> {
-        self.misses.get().map(|misses| misses * 1000.0)
-    }
-
-    /// Ways, averaged over time.
-    pub(super) fn occupancy(&self) -> Option<f64> {
-        self.occupancy.get()
-    }
 }
 
 /// The programs of a journal.
@@ -139,7 +85,11 @@ impl Programs {
 
     pub(super) fn sampled(&mut self, sample: &Sample) {
         let program = self.find(sample.app);
-        self.did[program.0].sampled(sample);
+        let did = &mut self.did[program.0];
+        did.counted.sampled(sample);
+        let Counters { instructions, cycles, llc_misses, .. } = sample.counters;
+        let shown = [instructions, cycles, llc_misses, sample.occupancy.map(Q32::raw)];
+        did.incomplete += u64::from(shown.contains(&None));
     }
 
     pub(super) fn classified(&mut self, program: Program, class: String, reason: String) {

@@ -1,0 +1,74 @@
+//! What was counted of a program: sums of its windows.
+
+use fairways_core::{Counters, Sample};
+
+/// What was counted of a program in a domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Counted {
+    /// Windows that ended, and how long they were together.
+    pub(crate) windows: u64,
+    pub(crate) window_ns: u64,
+    /// Sums over the windows in which each was counted.
+    pub(crate) counters: Counters,
+    ipc: Ratio,
+    misses: Ratio,
+    occupancy: Ratio,
+    /// Requests answered, if any window told of them, and windows in which the objective was met
+    /// and was not.
+    pub(crate) requests: Option<u64>,
+    pub(crate) met: u64,
+    pub(crate) missed: u64,
+}
+
+/// Of two readings, summed over the windows that have both.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Ratio {
+    over: f64,
+    under: f64,
+}
+
+impl Ratio {
+    fn add(&mut self, over: Option<f64>, under: Option<f64>) {
+        if let (Some(over), Some(under)) = (over, under) {
+            self.over += over;
+            self.under += under;
+        }
+    }
+
+    fn get(self) -> Option<f64> {
+        (self.under > 0.0).then_some(self.over / self.under)
+    }
+}
+
+impl Counted {
+    /// Takes in a window.
+    pub(crate) fn sampled(&mut self, sample: &Sample) {
+        let counters = &sample.counters;
+        self.windows += 1;
+        let length = u64::try_from(sample.window.as_nanos()).unwrap_or(u64::MAX);
+        self.window_ns = self.window_ns.saturating_add(length);
+        self.counters = self.counters.plus(counters);
+        let number = |count: Option<u64>| count.map(|count| count as f64);
+        let instructions = number(counters.instructions);
+        self.ipc.add(instructions, number(counters.cycles));
+        self.misses.add(number(counters.llc_misses), instructions);
+        let seconds = sample.window.as_secs_f64();
+        let held = sample.occupancy.map(|ways| ways.raw() as f64 / (1_u64 << 32) as f64);
+        self.occupancy.add(held.map(|held| held * seconds), Some(seconds));
+    }
+
+    /// Instructions per cycle.
+    pub(crate) fn ipc(&self) -> Option<f64> {
+        self.ipc.get()
+    }
+
+    /// Misses of the last-level cache per 1000 instructions.
+    pub(crate) fn mpki(&self) -> Option<f64> {
+        self.misses.get().map(|misses| misses * 1000.0)
+    }
+
+    /// Ways, averaged over time.
+    pub(crate) fn occupancy(&self) -> Option<f64> {
+        self.occupancy.get()
+    }
+}
