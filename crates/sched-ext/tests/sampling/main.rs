@@ -1,6 +1,5 @@
 //! Windows that end in the kernel, of real threads, on this machine's kernel and on that of the kernel lab.
 
-#![cfg(feature = "sched-ext")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

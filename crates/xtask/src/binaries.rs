@@ -1,0 +1,80 @@
+//! Building tests, and where they are then.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+
+/// A program of tests.
+#[derive(Clone, Debug)]
+pub(crate) struct Binary {
+    /// Its package.
+    pub(crate) package: String,
+    /// The folder of its package, where it runs.
+    pub(crate) folder: PathBuf,
+    pub(crate) name: String,
+    pub(crate) program: PathBuf,
+}
+
+/// What was built.
+#[derive(Debug, Default)]
+pub(crate) struct Built {
+    /// Tests that stand in files of their own.
+    pub(crate) tests: Vec<Binary>,
+    /// The programs that they run, by name.
+    pub(crate) programs: Vec<(String, PathBuf)>,
+}
+
+/// What cargo says of something that it has built.
+#[derive(Deserialize)]
+struct Artifact {
+    manifest_path: PathBuf,
+    target: Target,
+    profile: Profile,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+/// Has `cargo test --no-run` with these arguments build.
+///
+/// # Errors
+/// If they can't be built.
+pub(crate) fn build(arguments: &[&str]) -> anyhow::Result<Built> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
+    cargo.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = cargo.output().context("cargo")?;
+    if !output.status.success() {
+        bail!("cargo test --no-run {}: {}", arguments.join(" "), output.status);
+    }
+    let mut all = Built::default();
+    for line in String::from_utf8(output.stdout)?.lines() {
+        // Messages of other kinds have other members.
+        let Ok(artifact) = serde_json::from_str::<Artifact>(line) else { continue };
+        let Artifact { manifest_path, target, profile, executable: Some(program) } = artifact
+        else {
+            continue;
+        };
+        let is = |kind: &str| target.kind.iter().any(|of| of == kind);
+        if is("bin") && !profile.test {
+            all.programs.push((target.name, program));
+        } else if is("test") && profile.test {
+            let folder = manifest_path.parent().context("a manifest in a folder")?.to_owned();
+            let manifest: toml::Table = toml::from_str(&std::fs::read_to_string(&manifest_path)?)?;
+            let package = manifest["package"]["name"].as_str().context("a name")?.to_owned();
+            all.tests.push(Binary { package, folder, name: target.name, program });
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,145 @@
+//! Jobs side by side, each with its output in a file until it ends.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+/// A command to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) name: String,
+    pub(crate) command: Vec<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) variables: Vec<(String, String)>,
+}
+
+/// How a job came out.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    pub(crate) name: String,
+    pub(crate) took: Duration,
+    pub(crate) passed: bool,
+    pub(crate) output: PathBuf,
+}
+
+/// Runs jobs of several queues: those of one queue one after the other, the queues side by side;
+/// `lanes` says how many jobs of each queue run at once. What each printed is shown when it ends.
+///
+/// # Errors
+/// If a command can't be started, or its output not be kept.
+pub(crate) fn run(queues: Vec<(Vec<Job>, usize)>, logs: &Path) -> anyhow::Result<Vec<Done>> {
+    fs::create_dir_all(logs).with_context(|| logs.display().to_string())?;
+    let done = Mutex::new(Ok(Vec::new()));
+    let queues = queues.into_iter().map(|(jobs, lanes)| (Mutex::new(VecDeque::from(jobs)), lanes));
+    let queues: Vec<(Mutex<VecDeque<Job>>, usize)> = queues.collect();
+    std::thread::scope(|scope| {
+        for (queue, lanes) in &queues {
+            for _ in 0..*lanes {
+                scope.spawn(|| {
+                    loop {
+                        let Some(job) = next(queue) else { return };
+                        let one = one(&job, logs);
+                        let Ok(mut all) = done.lock() else { return };
+                        match (&mut *all, one) {
+                            (Ok(all), Ok(one)) => {
+                                show(&one);
+                                all.push(one);
+                            }
+                            (Ok(_), Err(error)) => *all = Err(error),
+                            (Err(_), _) => return,
+                        }
+                    }
+                });
+            }
+        }
+    });
+    done.into_inner().unwrap_or_else(|_| Ok(Vec::new()))
+}
+
+fn next(queue: &Mutex<VecDeque<Job>>) -> Option<Job> {
+    queue.lock().ok()?.pop_front()
+}
+
+fn one(job: &Job, logs: &Path) -> anyhow::Result<Done> {
+    let output = logs.join(format!("{}.txt", job.name.replace([' ', '/'], "-")));
+    let file = File::create(&output).with_context(|| output.display().to_string())?;
+    let (program, arguments) = job.command.split_first().context("a command")?;
+    let since = Instant::now();
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&job.folder).envs(job.variables.iter().cloned());
+    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+    let status = command.status().with_context(|| format!("{}: {program}", job.name))?;
+    Ok(Done { name: job.name.clone(), took: since.elapsed(), passed: status.success(), output })
+}
+
+/// What a job printed, after a line that says which it was.
+fn show(done: &Done) {
+    let mut to = std::io::stdout().lock();
+    let word = if done.passed { "passed" } else { "FAILED" };
+    let seconds = done.took.as_secs_f64();
+    let _ = writeln!(to, "\n== {}: {word} in {seconds:.1} s", done.name);
+    if let Ok(text) = fs::read(&done.output) {
+        let _ = to.write_all(&text);
+    }
+}
+
+/// The jobs by how long they took, and those that failed, with the end of what they printed; whether
+/// all passed.
+pub(crate) fn sum_up(mut done: Vec<Done>) -> bool {
+    done.sort_by_key(|of| std::cmp::Reverse(of.took));
+    let mut to = std::io::stdout().lock();
+    let _ = writeln!(to, "\n== seconds");
+    for of in &done {
+        let _ = writeln!(to, "{:>7.1} {}", of.took.as_secs_f64(), of.name);
+    }
+    for of in done.iter().filter(|of| !of.passed) {
+        let _ = writeln!(to, "\n== FAILED: {}", of.name);
+        let text = fs::read(&of.output).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        // Of tests that failed, what each said; of anything else, the end.
+        let from = lines.iter().position(|line| *line == "failures:");
+        let from = from.unwrap_or(lines.len().saturating_sub(LAST));
+        for line in lines[from..].iter().take(2 * LAST) {
+            let _ = writeln!(to, "{}", line.chars().take(400).collect::<String>());
+        }
+        for line in lines.iter().filter(|line| line.ends_with("... FAILED")) {
+            let _ = writeln!(to, "{line}");
+        }
+    }
+    done.iter().all(|of| of.passed)
+}
+
+/// Lines of a job that failed.
+const LAST: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_run_and_one_that_fails_is_told() {
+        let folder = std::env::temp_dir().join(format!("fairways-xtask-{}", std::process::id()));
+        let job = |name: &str, script: &str| Job {
+            name: name.to_owned(),
+            command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+            folder: std::env::temp_dir(),
+            variables: vec![("WORD".to_owned(), "said".to_owned())],
+        };
+        let one = vec![job("good", "echo $WORD"), job("bad", "echo no; exit 3")];
+        let done = run(vec![(one, 1), (vec![job("other", "true")], 2)], &folder).unwrap();
+        let mut came: Vec<(&str, bool)> =
+            done.iter().map(|of| (of.name.as_str(), of.passed)).collect();
+        came.sort_unstable();
+        assert_eq!(came, [("bad", false), ("good", true), ("other", true)]);
+        assert_eq!(fs::read_to_string(folder.join("good.txt")).unwrap(), "said\n");
+        assert!(!sum_up(done));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,102 @@
+//! What the suites need besides the toolchain: installed where it is missing.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+
+use crate::suites::Suites;
+
+/// Judges of manifests, which no distribution packages: both for one Python.
+const JUDGES: [&str; 2] = ["kubernetes-validate==1.37.0", "dockerfile-parse==2.0.1"];
+
+/// Installs; the folder that `PATH` has to begin with, if any.
+///
+/// # Errors
+/// If something could not be installed.
+pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
+    let suites = Suites::read()?;
+    let mut missing: Vec<&str> = Vec::new();
+    for (program, package) in &suites.programs {
+        if !is_there(program) && !missing.contains(&package.as_str()) {
+            missing.push(package);
+        }
+    }
+    let installed = |package: &str| quietly(Command::new("dpkg").args(["-s", package]));
+    missing.extend(suites.packages.iter().map(String::as_str).filter(|of| !installed(of)));
+    if !missing.is_empty() {
+        apt_get(&missing)?;
+    }
+    // As udev's rules have it: users may mount what only they see.
+    run(Command::new("chmod").args(["0666", "/dev/fuse"]))?;
+    judges()
+}
+
+fn apt_get(packages: &[&str]) -> anyhow::Result<()> {
+    eprintln!("== apt-get install {}", packages.join(" "));
+    let options = ["-qq", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300"];
+    let apt_get = || {
+        let mut command = Command::new("apt-get");
+        command.args(options).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
+        command
+    };
+    // The archive is at times out of reach.
+    for pause in [10, 30, 60, 0] {
+        let _ = run(apt_get().arg("update"));
+        let install = ["install", "-y", "--no-install-recommends"];
+        if run(apt_get().args(install).args(packages)).is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_secs(pause));
+    }
+    bail!("apt-get install {}", packages.join(" "))
+}
+
+/// Those that are there, if their Python has both; else both in a folder of their own.
+fn judges() -> anyhow::Result<Option<PathBuf>> {
+    if let Some(judge) = find("kubernetes-validate") {
+        let text = std::fs::read_to_string(judge).unwrap_or_default();
+        let python = text.lines().next().and_then(|line| line.strip_prefix("#!"));
+        let imports = ["-c", "import dockerfile_parse, yaml"];
+        if python.is_some_and(|python| quietly(Command::new(python).args(imports))) {
+            return Ok(None);
+        }
+    }
+    let folder = Path::new("target/judges");
+    if !folder.is_dir() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+    }
+    let pip = folder.join("bin/pip");
+    run(Command::new(pip).args(["install", "--quiet", "--retries", "10"]).args(JUDGES))?;
+    // With nothing else: its Python is for itself.
+    let path = std::env::current_dir()?.join(folder).join("path");
+    std::fs::create_dir_all(&path)?;
+    let link = path.join("kubernetes-validate");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(folder.canonicalize()?.join("bin/kubernetes-validate"), link)?;
+    Ok(Some(path))
+}
+
+fn find(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+fn is_there(program: &str) -> bool {
+    find(program).is_some()
+}
+
+fn quietly(command: &mut Command) -> bool {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command.stdin(Stdio::null()).status().context(name.clone())?;
+    if !status.success() {
+        bail!("{name}: {status}");
+    }
+    Ok(())
+}
