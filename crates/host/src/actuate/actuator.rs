@@ -6,16 +6,16 @@ use fairways_core::AppId;
 use fairways_resctrl::language::{Monitoring, Reading};
 use rustix::io::Errno;
 
-use super::adopted::sum;
+use super::adopt::sum;
 use super::classes::Class;
 use super::domain::{Domain, Offers};
 use super::kept::Cap;
 use super::ledger::State;
 use super::lock::{Kept, Lock};
 use super::program::Program;
+use super::put_back::{Restored, put_back};
 use super::recover::{is_mounted_anywhere, recover};
 use super::refine::Plan;
-use super::restore::{Restored, put_back};
 use super::survey::Survey;
 use super::tally::Errors;
 use super::topology::Topology;

@@ -13,7 +13,7 @@
 //! Sources: Documentation/filesystems/resctrl.rst; fs/resctrl of the kernel.
 
 mod actuator;
-mod adopted;
+mod adopt;
 mod apply;
 mod classes;
 mod domain;
@@ -28,9 +28,9 @@ mod lock;
 mod look;
 mod offer;
 mod program;
+mod put_back;
 mod recover;
 mod refine;
-mod restore;
 mod survey;
 mod taken;
 mod tally;
@@ -50,7 +50,7 @@ pub use error::{Error, OpenError, Refused};
 pub use ledger::fuzz;
 pub use look::Changes;
 pub use program::Added;
-pub use restore::{Restored, Thing, restore};
+pub use put_back::{Restored, Thing, restore};
 pub use tally::{Errors, Ids};
 pub use tasks::Moved;
 

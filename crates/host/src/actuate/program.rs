@@ -6,7 +6,7 @@ use fairways_core::AppId;
 
 use super::Error;
 use super::actuator::Actuator;
-use super::adopted::{Adopted, Counted};
+use super::adopt::{Adopted, Counted};
 use super::events::Events;
 use super::foreign::members;
 use super::ledger::Made;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
-use super::adopted::place;
+use super::adopt::place;
 use super::foreign::classes;
 use super::ledger::{Borrowed, Changed, Ledger, Made, State};
-use super::restore::{Restored, Thing, is_another, places, put_back, read_mask};
+use super::put_back::{Restored, Thing, is_another, places, put_back, read_mask};
 use super::tree::Tree;
 use super::{Error, Settings};
 

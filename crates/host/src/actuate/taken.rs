@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::foreign::members;
 use super::ledger::{Made, Taken};
-use super::restore::{Restored, Thing};
+use super::put_back::{Restored, Thing};
 use super::threads::{apart, give_back, is_still};
 use super::tree::Tree;
 use super::{Error, Settings};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::adopted;
+use super::adopt;
 use super::leave::{vacate, widen};
 use super::ledger::{Changed, Ledger, Made, State};
 use super::lock::{Kept, Lock};
@@ -103,7 +103,7 @@ pub(super) fn put_back(
     let mut failed = Ledger::default();
     let classes = ledger.groups.iter().filter(|made| !made.monitors);
     let classes = classes.map(|made| made.name.as_str());
-    failed.borrowed = adopted::groups(tree, &ledger.borrowed, classes, &mut restored);
+    failed.borrowed = adopt::groups(tree, &ledger.borrowed, classes, &mut restored);
     let groups = places(tree, &ledger.groups, &mut failed, &mut restored);
     for (made, path) in &groups {
         if let Some(inode) = made.inode {

@@ -15,7 +15,7 @@ use super::events::Events;
 use super::foreign::members;
 use super::ledger::Borrowed;
 use super::program::Program;
-use super::restore::{Restored, Thing};
+use super::put_back::{Restored, Thing};
 use super::tree::{Tree, of};
 
 /// The kernel's longest name of a group.
