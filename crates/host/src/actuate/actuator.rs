@@ -7,20 +7,24 @@ use fairways_resctrl::language::{Monitoring, Reading};
 use rustix::io::Errno;
 
 use super::adopt::sum;
+use super::applied::Applied;
+use super::changes::Changes;
 use super::classes::Class;
+use super::domain::Cap;
 use super::domain::{Domain, Offers};
-use super::kept::Cap;
+use super::error::{Error, OpenError};
 use super::ledger::State;
 use super::lock::{Kept, Lock};
 use super::program::Program;
-use super::put_back::{Restored, put_back};
+use super::put_back::put_back;
 use super::recover::{is_mounted_anywhere, recover};
 use super::refine::Plan;
+use super::restored::{Restored, Thing};
+use super::settings::Settings;
 use super::survey::Survey;
 use super::tally::Errors;
 use super::topology::Topology;
 use super::tree::Tree;
-use super::{Changes, Error, OpenError, Settings};
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
 ///
@@ -46,7 +50,7 @@ pub struct Actuator {
     /// How many times two classes of these plans were made one, for there are too few.
     pub(super) merged: usize,
     /// What the last plans would come to, in a dry run.
-    pub(super) foreseen: super::Applied,
+    pub(super) foreseen: Applied,
     /// What was not told yet by [`look`](Self::look).
     pub(super) pending: Changes,
     /// Whether it was said that counts are lost where groups can't be renamed.
@@ -106,7 +110,7 @@ impl Actuator {
             programs: BTreeMap::new(),
             plans: BTreeMap::new(),
             merged: 0,
-            foreseen: super::Applied::default(),
+            foreseen: Applied::default(),
             pending: Changes::default(),
             told_of_loss: false,
             unmovable: BTreeSet::new(),
@@ -178,7 +182,7 @@ impl Actuator {
         put_back(&self.tree, &mut self.state, &self.settings).unwrap_or_else(|error| {
             tracing::error!(target: "fairways::actuate", %error, "not restored");
             let mut restored = Restored::default();
-            restored.failed.push((super::Thing::Group("fairways.*".to_owned()), error.to_string()));
+            restored.failed.push((Thing::Group("fairways.*".to_owned()), error.to_string()));
             restored
         })
     }
@@ -195,7 +199,7 @@ impl Actuator {
         };
         if let Err(error) = done {
             tracing::error!(target: "fairways::actuate", %error, "not restored");
-            restored.failed.push((super::Thing::Ledger(path), error.to_string()));
+            restored.failed.push((Thing::Ledger(path), error.to_string()));
         }
         restored
     }

@@ -2,53 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairways_core::{AppId, Partition, WayMask};
+use fairways_core::{AppId, Partition};
 use rustix::io::Errno;
 
 use super::actuator::Actuator;
-use super::classes::Step;
+use super::applied::{Applied, Placed};
 use super::domain::Offers;
+use super::error::{Error, Refused};
 use super::foreign::members;
 use super::limits::Carried;
+use super::masks::{Masks, masks};
 use super::program::Program;
 use super::refine::{Plan, Target, assign, refine};
-use super::survey::{Survey, masks};
+use super::step::Step;
+use super::survey::Survey;
 use super::threads::enter;
-use super::{Error, Refused};
-
-/// What became of a plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Applied {
-    /// The classes now, ascending by group.
-    pub placed: Vec<Placed>,
-    /// How many times two classes were made one, for there are too few; their programs may fill more ways than planned.
-    pub merged: usize,
-}
-
-/// One class.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// Its group; in a dry run, which makes none, its number.
-    pub group: String,
-    /// The offered ways that it may fill, by domain.
-    pub masks: BTreeMap<u32, WayMask>,
-    /// Its programs, ascending.
-    pub programs: Vec<AppId>,
-}
-
-impl Applied {
-    /// The partition that is in force in a domain, in offered ways.
-    #[must_use]
-    pub fn partition(&self, domain: u32) -> Partition {
-        let mut partition = Partition::default();
-        for placed in &self.placed {
-            let Some(&mask) = placed.masks.get(&domain) else { continue };
-            let cluster = partition.add_cluster(mask);
-            placed.programs.iter().for_each(|&app| partition.place(app, cluster));
-        }
-        partition
-    }
-}
 
 impl Actuator {
     /// Carries out a plan for each of these domains, in offered ways; other domains' plans stay in force. A program has one class in all
@@ -357,7 +325,7 @@ impl Actuator {
         if left.is_empty() { Refused::Failed(why) } else { Refused::Halfway { why, left } }
     }
 
-    fn masks_again(&mut self, group: &str, before: &super::survey::Masks) -> Result<(), Error> {
+    fn masks_again(&mut self, group: &str, before: &Masks) -> Result<(), Error> {
         let now = masks(&self.tree, group, self.survey.sides)?.unwrap_or_default();
         let now = self.write_masks(group, &now, before, "the plan was refused")?.unwrap_or(now);
         let side = self.survey.sides[0];

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, WayMask};
 
-use super::Error;
 use super::actuator::Actuator;
+use super::changes::note;
+use super::error::Error;
 use super::foreign;
 use super::ledger::{Changed, Made};
 use super::limits::Limits;
-use super::look::note;
-use super::survey::{Masks, masks, masks_in, schemata};
+use super::masks::{Masks, masks, masks_in, schemata};
+use super::step::Step;
 use super::tree::of;
 
 /// A class of service of ours.
@@ -57,19 +58,6 @@ impl Class {
         }
         self.now = now;
     }
-}
-
-/// A step that was done, by which it is undone.
-#[derive(Debug)]
-pub(super) enum Step {
-    /// A class was made.
-    Made(String),
-    /// Masks of a group were changed from these; the root's name is empty.
-    Masks(String, Masks),
-    /// Limits of a class were changed from these.
-    Limits(String, Limits),
-    /// A program was moved from this class.
-    Moved(AppId, String),
 }
 
 impl Actuator {

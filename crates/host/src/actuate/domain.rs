@@ -1,17 +1,17 @@
 //! A domain as policies see it.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use fairways_core::{Llc, WayMask, Ways};
 use fairways_resctrl::language::CpuSet;
 
-use super::kept::Cap;
-use super::offer::{Offer, Rules, offer, offered, physical};
-use super::refine::Room;
+use super::error::Error;
+use super::offer::{Offer, Room, Rules, offer, offered, physical};
+use super::settings::Settings;
 use super::survey::Survey;
 use super::topology::{Topology, listed};
 use super::tree::{Tree, of};
-use super::{Error, Settings};
 
 /// An L3 cache, and what of it policies may give out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,15 @@ impl Domain {
     pub fn offered(&self, mask: WayMask) -> WayMask {
         offered(mask, &self.ways)
     }
+}
+
+/// No more classes than these are to be had.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cap {
+    /// Besides the root's and others'.
+    pub(super) classes: u32,
+    /// When that was last found.
+    pub(super) found: Instant,
 }
 
 /// What is offered in all domains.

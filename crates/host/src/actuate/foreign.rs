@@ -7,8 +7,8 @@ use std::path::Path;
 use fairways_core::WayMask;
 use fairways_resctrl::language::{CpuSet, Mode, Schemata};
 
-use super::Error;
-use super::survey::{masks_in, schemata};
+use super::error::Error;
+use super::masks::{masks_in, schemata};
 use super::threads::allowed;
 use super::topology::listed;
 use super::tree::{Tree, of};

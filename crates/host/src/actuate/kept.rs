@@ -2,18 +2,10 @@
 
 use std::time::Instant;
 
-use super::Error;
 use super::actuator::Actuator;
-use super::classes::Step;
-
-/// No more classes than these are to be had.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cap {
-    /// Besides the root's and others'.
-    pub(super) classes: u32,
-    /// When that was last found.
-    pub(super) found: Instant,
-}
+use super::domain::Cap;
+use super::error::Error;
+use super::step::Step;
 
 impl Actuator {
     /// What is not as it should be, though programs are managed; a line each. Nothing for the most part.

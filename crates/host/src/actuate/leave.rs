@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::Error;
+use super::error::Error;
 use super::foreign::members;
 use super::threads::enter;
 use super::tree::{Tree, of};

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use fairways_core::{AppId, WayMask};
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::Error;
 use super::actuator::Actuator;
-use super::classes::Step;
-use super::survey::schemata;
+use super::error::Error;
+use super::masks::{masks, schemata};
+use super::step::Step;
 use super::threads::apart;
 use super::tree::of;
 
@@ -243,7 +243,7 @@ impl Actuator {
             Err(error) if error.is_exhausted() => return Ok(false),
             Err(error) => return Err(error),
         };
-        let masks = super::survey::masks(&self.tree, "", self.survey.sides)?.unwrap_or_default();
+        let masks = masks(&self.tree, "", self.survey.sides)?.unwrap_or_default();
         let side = self.survey.sides[0];
         let masks: BTreeMap<u32, WayMask> = masks
             .into_iter()

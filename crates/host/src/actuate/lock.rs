@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock, fstat, major, minor};
 use rustix::io::Errno;
 
-use super::Error;
+use super::error::Error;
 use super::tree::Tree;
 
 /// How often it is tried again.

@@ -4,34 +4,15 @@ use std::collections::BTreeMap;
 
 use fairways_core::AppId;
 
-use super::Error;
 use super::actuator::Actuator;
+use super::changes::{Changes, note};
 use super::domain::Offers;
-use super::foreign::Foreign;
-use super::foreign::{members, residents};
+use super::error::Error;
+use super::foreign::{Foreign, members, residents};
+use super::masks::Masks;
 use super::program::Program;
-use super::survey::{Masks, Survey};
+use super::survey::Survey;
 use super::threads::enter;
-
-/// What is not as it was at the last look.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Whether [`Actuator::domains`] says something else now; a plan that was made before may be refused.
-    pub domains: bool,
-    /// Other managers' groups that came, went, or have other masks.
-    pub others: Vec<String>,
-    /// Our classes that somebody removed. Their programs are in the root's group until the next plan.
-    pub lost: Vec<String>,
-    /// Our classes whose masks somebody changed, or whose domain returned without them; they have been written again.
-    pub rewritten: Vec<String>,
-    /// Whether limits changed of groups that our programs' threads came from; classes have followed, and another
-    /// plan may part programs that differ now.
-    pub limits: bool,
-    /// Programs that are monitored from now on.
-    pub monitored: Vec<AppId>,
-    /// Programs that are not monitored any longer, for somebody removed their groups.
-    pub unmonitored: Vec<AppId>,
-}
 
 impl Actuator {
     /// Finds out what others have changed: domains that went off line or returned, groups that came, went or changed, groups of ours that
@@ -169,13 +150,6 @@ impl Actuator {
             note(&mut self.pending.monitored, app);
         }
         Ok(())
-    }
-}
-
-/// Each is told once.
-pub(super) fn note<T: PartialEq>(told: &mut Vec<T>, what: T) {
-    if !told.contains(&what) {
-        told.push(what);
     }
 }
 

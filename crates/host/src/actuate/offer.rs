@@ -27,6 +27,17 @@ pub(super) struct Offer {
     pub(super) others: Option<WayMask>,
 }
 
+/// A domain as classes need to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    /// The ways on offer, the cache's bits.
+    pub(super) ways: WayMask,
+    /// Whether a mask must be one run.
+    pub(super) contiguous: bool,
+    /// The fewest ways of a mask.
+    pub(super) min_bits: u32,
+}
+
 /// The free ways but those that others have `reserved`; where masks may have no gaps, the longest run of them, the lowest of
 /// several. `None` if fewer are left than a mask needs.
 ///

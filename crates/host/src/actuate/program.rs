@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::AppId;
 
-use super::Error;
 use super::actuator::Actuator;
 use super::adopt::{Adopted, Counted};
+use super::error::Error;
 use super::events::Events;
 use super::foreign::members;
 use super::ledger::Made;

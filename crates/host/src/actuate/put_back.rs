@@ -1,94 +1,18 @@
 //! Putting back what was changed, as far as it is still as Fairways left it.
 
-use std::fmt;
-use std::path::PathBuf;
-
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::adopt;
+use super::borrowed;
+use super::error::Error;
+use super::foreign;
 use super::leave::{vacate, widen};
 use super::ledger::{Changed, Ledger, Made, State};
 use super::lock::{Kept, Lock};
-use super::recover::{recover, unknown};
+use super::restored::{Restored, Thing};
+use super::settings::Settings;
 use super::taken::tasks;
 use super::tree::{Tree, of};
-use super::{Error, OpenError, Settings};
-
-/// What was made or changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Thing {
-    /// A group, by its path.
-    Group(String),
-    /// A mask of the root's: the line of `schemata`, and the domain.
-    Mask(String, u32),
-    /// A thread, and the group that it was taken from.
-    Task(i32, String),
-    /// The CPUs that a thread may run on ([`schedule`](crate::schedule)).
-    Affinity(i32),
-    /// A thread's nice value.
-    Nice(i32),
-    /// A thread's scheduling policy.
-    Policy(i32),
-    /// What a ledger told that can't be read; where it is kept.
-    Ledger(PathBuf),
-}
-
-impl fmt::Display for Thing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Group(path) => write!(f, "group {path}"),
-            Self::Mask(line, domain) => write!(f, "{line}:{domain} of the root's schemata"),
-            Self::Task(thread, group) => write!(f, "task {thread} of group {group}"),
-            Self::Affinity(thread) => write!(f, "affinity of thread {thread}"),
-            Self::Nice(thread) => write!(f, "nice value of thread {thread}"),
-            Self::Policy(thread) => write!(f, "scheduling policy of thread {thread}"),
-            Self::Ledger(path) => write!(f, "what {} tells", path.display()),
-        }
-    }
-}
-
-/// What became of it in the end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Restored {
-    /// What is as it was before: groups are gone, masks and tasks put back.
-    pub done: Vec<Thing>,
-    /// What was left as it is, since others have changed it, and how.
-    pub left: Vec<(Thing, String)>,
-    /// What could not be put back, and why. It stays written down, and is tried again the next time.
-    pub failed: Vec<(Thing, String)>,
-}
-
-impl fmt::Display for Restored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for thing in &self.done {
-            writeln!(f, "restored {thing}")?;
-        }
-        for (thing, why) in &self.left {
-            writeln!(f, "left {thing}: {why}")?;
-        }
-        for (thing, why) in &self.failed {
-            writeln!(f, "not restored {thing}: {why}")?;
-        }
-        Ok(())
-    }
-}
-
-/// Puts right what a fairways that was killed has left (`fairways restore`). What is of another boot or another mount is not
-/// there any more; its ledger is put aside. One that can't be read is kept, and among what failed.
-///
-/// # Errors
-/// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger tells of another mount.
-pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
-    let (mut state, found) = State::open(&settings.state)?;
-    let mut restored = match (Tree::open(&settings.root), found.ledger) {
-        (Ok(tree), ledger) => recover(&tree, &mut state, ledger, settings)?,
-        (Err(_), None) => Restored::default(),
-        (Err(error), Some(_)) => return Err(error.into()),
-    };
-    restored.failed.extend(found.damaged);
-    Ok(restored)
-}
 
 /// Restores what the ledger tells; what could not be stays in it, and is tried again the next time. It can be broken off anywhere
 /// and done again: what is restored already is not ours any more.
@@ -103,7 +27,7 @@ pub(super) fn put_back(
     let mut failed = Ledger::default();
     let classes = ledger.groups.iter().filter(|made| !made.monitors);
     let classes = classes.map(|made| made.name.as_str());
-    failed.borrowed = adopt::groups(tree, &ledger.borrowed, classes, &mut restored);
+    failed.borrowed = borrowed::groups(tree, &ledger.borrowed, classes, &mut restored);
     let groups = places(tree, &ledger.groups, &mut failed, &mut restored);
     for (made, path) in &groups {
         if let Some(inode) = made.inode {
@@ -185,6 +109,18 @@ pub(super) fn put_back(
         ledger.borrowed = failed.borrowed;
     })?;
     Ok(restored)
+}
+
+/// Tells of groups of such names that no ledger knows.
+pub(super) fn unknown(tree: &Tree, restored: &mut Restored) {
+    // Where that can't be told, what was to be restored is told all the same.
+    for name in foreign::classes(tree).unwrap_or_default() {
+        let thing = Thing::Group(name.clone());
+        let mut told = restored.left.iter().chain(&restored.failed).map(|(thing, _)| thing);
+        if name.starts_with("fairways.") && !told.any(|told| *told == thing) {
+            restored.left.push((thing, "it is not in the ledger".to_owned()));
+        }
+    }
 }
 
 /// What became of a group.

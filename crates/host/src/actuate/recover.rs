@@ -5,12 +5,29 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
-use super::adopt::place;
-use super::foreign::classes;
+use super::borrowed::place;
+use super::error::{Error, OpenError};
 use super::ledger::{Borrowed, Changed, Ledger, Made, State};
-use super::put_back::{Restored, Thing, is_another, places, put_back, read_mask};
+use super::put_back::{is_another, places, put_back, read_mask, unknown};
+use super::restored::Restored;
+use super::settings::Settings;
 use super::tree::Tree;
-use super::{Error, Settings};
+
+/// Puts right what a fairways that was killed has left (`fairways restore`). What is of another boot or another mount is not
+/// there any more; its ledger is put aside. One that can't be read is kept, and among what failed.
+///
+/// # Errors
+/// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger tells of another mount.
+pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
+    let (mut state, found) = State::open(&settings.state)?;
+    let mut restored = match (Tree::open(&settings.root), found.ledger) {
+        (Ok(tree), ledger) => recover(&tree, &mut state, ledger, settings)?,
+        (Err(_), None) => Restored::default(),
+        (Err(error), Some(_)) => return Err(error.into()),
+    };
+    restored.failed.extend(found.damaged);
+    Ok(restored)
+}
 
 /// Restores what a ledger tells, and begins a new one.
 pub(super) fn recover(
@@ -82,16 +99,4 @@ fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
         now.map_or(true, |now| now.is_some_and(|now| value.ours.contains(&now.bits())))
     };
     !lost.groups.is_empty() || places.iter().any(is_there) || ledger.values.iter().any(is_ours)
-}
-
-/// Tells of groups of such names that no ledger knows.
-pub(super) fn unknown(tree: &Tree, restored: &mut Restored) {
-    // Where that can't be told, what was to be restored is told all the same.
-    for name in classes(tree).unwrap_or_default() {
-        let thing = Thing::Group(name.clone());
-        let mut told = restored.left.iter().chain(&restored.failed).map(|(thing, _)| thing);
-        if name.starts_with("fairways.") && !told.any(|told| *told == thing) {
-            restored.left.push((thing, "it is not in the ledger".to_owned()));
-        }
-    }
 }

@@ -10,17 +10,7 @@ use std::collections::BTreeMap;
 use fairways_core::{AppId, WayMask};
 
 use super::limits::{Carried, Limits};
-
-/// A domain as classes need to know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
-    /// The ways on offer, the cache's bits.
-    pub(super) ways: WayMask,
-    /// Whether a mask must be one run.
-    pub(super) contiguous: bool,
-    /// The fewest ways of a mask.
-    pub(super) min_bits: u32,
-}
+use super::offer::Room;
 
 /// A domain's plan: masks in the cache's bits by program.
 pub(super) type Plan = BTreeMap<AppId, WayMask>;

@@ -1,12 +1,12 @@
 //! What there is: the cache, its domains, and what others hold.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Cache, Info, Line, Monitoring, Schemata, Value};
 
-use super::Error;
+use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
 use super::tree::Tree;
 
@@ -45,9 +45,6 @@ pub(super) struct Found {
     /// Bytes of a way.
     pub(super) way_bytes: u64,
 }
-
-/// Masks by line and domain, as `schemata` has them.
-pub(super) type Masks = BTreeMap<(&'static str, u32), WayMask>;
 
 impl Survey {
     /// Reads everything anew, but `info` only if the mount or the domains are not those of the survey `before`; `None` where no L3 can
@@ -169,36 +166,4 @@ fn domains(tree: &Tree, schemata: &Schemata, line: &str) -> Result<Vec<Found>, E
         Some(Found { id, way_bytes })
     });
     Ok(found.collect())
-}
-
-/// A group's `schemata`; `None` if the group is gone.
-pub(super) fn schemata(tree: &Tree, group: &str) -> Result<Option<Schemata>, Error> {
-    let path = super::tree::of(group, "schemata");
-    let text = match tree.read(&path) {
-        Err(error) if error.is_gone() => return Ok(None),
-        text => text?,
-    };
-    Schemata::parse(&text).map(Some).map_err(|why| tree.misread(&path, why))
-}
-
-/// A group's masks of these lines; `None` if the group is gone.
-pub(super) fn masks(
-    tree: &Tree,
-    group: &str,
-    sides: &[&'static str],
-) -> Result<Option<Masks>, Error> {
-    Ok(schemata(tree, group)?.map(|schemata| masks_in(&schemata, sides)))
-}
-
-/// The masks of these lines.
-pub(super) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
-    let mut masks = Masks::new();
-    for &side in sides {
-        for (id, value) in schemata.line(side).into_iter().flat_map(|line| &line.domains) {
-            if let Value::Mask(mask) = value {
-                masks.insert((side, *id), *mask);
-            }
-        }
-    }
-    masks
 }

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use super::error::Error;
 use super::foreign::members;
 use super::ledger::{Made, Taken};
-use super::put_back::{Restored, Thing};
+use super::restored::{Restored, Thing};
+use super::settings::Settings;
 use super::threads::{apart, give_back, is_still};
 use super::tree::Tree;
-use super::{Error, Settings};
 
 /// Puts threads back that are still in groups of ours; those that could not be.
 pub(super) fn tasks(

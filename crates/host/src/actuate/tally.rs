@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::actuator::Actuator;
 use super::error::name;
-use super::{Error, Refused};
+use super::error::{Error, Refused};
 
 /// Whose the ids of a kind are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

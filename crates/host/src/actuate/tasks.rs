@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use fairways_core::AppId;
 
-use super::Error;
 use super::actuator::Actuator;
+use super::error::Error;
 use super::foreign::{members, residents, residents_by_cpu};
 use super::ledger::Taken;
 use super::threads::{enter, give_back, inherited, is_still, started};

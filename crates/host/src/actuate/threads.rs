@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fairways_resctrl::language::CpuSet;
 
-use super::Error;
+use super::error::Error;
 use super::ledger::Taken;
 use super::topology::listed;
 use super::tree::{Tree, of};

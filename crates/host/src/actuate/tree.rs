@@ -11,7 +11,7 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, read, retry_on_intr, write};
 
-use super::Error;
+use super::error::Error;
 
 /// A mounted resctrl. Paths are relative to its root; the root's own is empty.
 #[derive(Debug)]

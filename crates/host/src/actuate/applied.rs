@@ -1,0 +1,39 @@
+//! What became of plans.
+
+use std::collections::BTreeMap;
+
+use fairways_core::{AppId, Partition, WayMask};
+
+/// What became of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// The classes now, ascending by group.
+    pub placed: Vec<Placed>,
+    /// How many times two classes were made one, for there are too few; their programs may fill more ways than planned.
+    pub merged: usize,
+}
+
+/// One class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its group; in a dry run, which makes none, its number.
+    pub group: String,
+    /// The offered ways that it may fill, by domain.
+    pub masks: BTreeMap<u32, WayMask>,
+    /// Its programs, ascending.
+    pub programs: Vec<AppId>,
+}
+
+impl Applied {
+    /// The partition that is in force in a domain, in offered ways.
+    #[must_use]
+    pub fn partition(&self, domain: u32) -> Partition {
+        let mut partition = Partition::default();
+        for placed in &self.placed {
+            let Some(&mask) = placed.masks.get(&domain) else { continue };
+            let cluster = partition.add_cluster(mask);
+            placed.programs.iter().for_each(|&app| partition.place(app, cluster));
+        }
+        partition
+    }
+}

@@ -1,0 +1,30 @@
+//! What others have changed meanwhile, until it is told.
+
+use fairways_core::AppId;
+
+/// What is not as it was at the last look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Whether [`Actuator::domains`](super::Actuator::domains) says something else now; a plan that was made before may be refused.
+    pub domains: bool,
+    /// Other managers' groups that came, went, or have other masks.
+    pub others: Vec<String>,
+    /// Our classes that somebody removed. Their programs are in the root's group until the next plan.
+    pub lost: Vec<String>,
+    /// Our classes whose masks somebody changed, or whose domain returned without them; they have been written again.
+    pub rewritten: Vec<String>,
+    /// Whether limits changed of groups that our programs' threads came from; classes have followed, and another
+    /// plan may part programs that differ now.
+    pub limits: bool,
+    /// Programs that are monitored from now on.
+    pub monitored: Vec<AppId>,
+    /// Programs that are not monitored any longer, for somebody removed their groups.
+    pub unmonitored: Vec<AppId>,
+}
+
+/// Each is told once.
+pub(super) fn note<T: PartialEq>(told: &mut Vec<T>, what: T) {
+    if !told.contains(&what) {
+        told.push(what);
+    }
+}

@@ -1,0 +1,44 @@
+//! What `schemata` of a group says.
+
+use std::collections::BTreeMap;
+
+use fairways_core::WayMask;
+use fairways_resctrl::language::{Schemata, Value};
+
+use super::error::Error;
+use super::tree::{Tree, of};
+
+/// Masks by line and domain, as `schemata` has them.
+pub(super) type Masks = BTreeMap<(&'static str, u32), WayMask>;
+
+/// A group's `schemata`; `None` if the group is gone.
+pub(super) fn schemata(tree: &Tree, group: &str) -> Result<Option<Schemata>, Error> {
+    let path = of(group, "schemata");
+    let text = match tree.read(&path) {
+        Err(error) if error.is_gone() => return Ok(None),
+        text => text?,
+    };
+    Schemata::parse(&text).map(Some).map_err(|why| tree.misread(&path, why))
+}
+
+/// A group's masks of these lines; `None` if the group is gone.
+pub(super) fn masks(
+    tree: &Tree,
+    group: &str,
+    sides: &[&'static str],
+) -> Result<Option<Masks>, Error> {
+    Ok(schemata(tree, group)?.map(|schemata| masks_in(&schemata, sides)))
+}
+
+/// The masks of these lines.
+pub(super) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
+    let mut masks = Masks::new();
+    for &side in sides {
+        for (id, value) in schemata.line(side).into_iter().flat_map(|line| &line.domains) {
+            if let Value::Mask(mask) = value {
+                masks.insert((side, *id), *mask);
+            }
+        }
+    }
+    masks
+}
