@@ -1,29 +1,26 @@
 //! The client itself.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use fairways_core::AppId;
 use fairways_resctrl::language::{Monitoring, Reading};
 use rustix::io::Errno;
 
-use super::adopt::sum;
-use super::applied::Applied;
+use super::applied::Plans;
 use super::changes::Changes;
-use super::classes::Class;
-use super::domain::Cap;
-use super::domain::{Domain, Offers};
+use super::classes::Classes;
+use super::confine::Root;
+use super::domain::Domain;
 use super::error::{Error, OpenError};
+use super::findings::Findings;
 use super::ledger::State;
-use super::lock::{Kept, Lock};
+use super::mount::Mount;
 use super::program::Program;
+use super::programs::Programs;
 use super::put_back::put_back;
 use super::recover::{is_mounted_anywhere, recover};
-use super::refine::Plan;
 use super::restored::{Restored, Thing};
 use super::settings::Settings;
 use super::survey::Survey;
-use super::tally::Errors;
-use super::topology::Topology;
+use super::tally::{Errors, Ids};
 use super::tree::Tree;
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
@@ -32,33 +29,14 @@ use super::tree::Tree;
 /// [`open`](Self::open), or [`restore`](super::restore()).
 #[derive(Debug)]
 pub struct Actuator {
-    pub(super) settings: Settings,
-    pub(super) tree: Tree,
-    pub(super) state: State,
-    pub(super) survey: Survey,
-    pub(super) topology: Topology,
-    pub(super) offers: Offers,
-    /// Where fewer classes are to be had than are counted.
-    pub(super) cap: Option<Cap>,
-    pub(super) domains: Vec<Domain>,
-    pub(super) classes: Vec<Class>,
-    /// The root's group, as far as others are confined in it.
-    pub(super) root: Class,
-    pub(super) programs: BTreeMap<AppId, Program>,
-    /// The plan in force, by domain.
-    pub(super) plans: BTreeMap<u32, Plan>,
-    /// How many times two classes of these plans were made one, for there are too few.
-    pub(super) merged: usize,
-    /// What the last plans would come to, in a dry run.
-    pub(super) foreseen: Applied,
+    pub(super) mount: Mount,
+    pub(super) found: Findings,
+    pub(super) classes: Classes,
+    pub(super) root: Root,
+    pub(super) programs: Programs,
+    pub(super) plans: Plans,
     /// What was not told yet by [`look`](Self::look).
     pub(super) pending: Changes,
-    /// Whether it was said that counts are lost where groups can't be renamed.
-    pub(super) told_of_loss: bool,
-    /// `st_ino` of monitoring groups of others that the kernel did not let be adopted.
-    pub(super) unmovable: BTreeSet<u64>,
-    /// What could not be done.
-    pub(super) errors: Errors,
 }
 
 impl Actuator {
@@ -92,63 +70,41 @@ impl Actuator {
                  or Arm MPAM; \"rdt=l3cat\" on the kernel's command line where it is left out)"
             )));
         };
-        let offers = Offers::find(&survey, &settings, None)?;
-        let mut topology = Topology::default();
-        topology.refresh(&settings.sysfs);
-        let domains = offers.domains(&survey, &tree, &topology);
+        let found = Findings::new(survey, &settings, &tree)?;
         Ok(Self {
-            settings,
-            tree,
-            state,
-            survey,
-            topology,
-            offers,
-            cap: None,
-            domains,
-            classes: Vec::new(),
-            root: Class::default(),
-            programs: BTreeMap::new(),
-            plans: BTreeMap::new(),
-            merged: 0,
-            foreseen: Applied::default(),
+            mount: Mount { settings, tree, state, errors: Errors::default() },
+            found,
+            classes: Classes::default(),
+            root: Root::default(),
+            programs: Programs::default(),
+            plans: Plans::default(),
             pending: Changes::default(),
-            told_of_loss: false,
-            unmovable: BTreeSet::new(),
-            errors: Errors::default(),
         })
     }
 
     /// The domains on line that have something to offer, ascending.
     #[must_use]
     pub fn domains(&self) -> &[Domain] {
-        &self.domains
+        &self.found.domains
     }
 
     /// What this host can monitor.
     #[must_use]
     pub fn monitoring(&self) -> Option<&Monitoring> {
-        self.survey.monitoring.as_ref()
+        self.found.survey.monitoring.as_ref()
     }
 
     /// The bytes of lines that a program holds in a domain (`llc_occupancy`). `Unassigned`: it is not monitored, or this host counts no
     /// such thing; `Unavailable`: not now; `Error`: it can't be read.
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
-        self.event(app, "llc_occupancy", |program, tree| {
-            let Program { name, class, events, .. } = program;
-            let own = events.occupancy(tree, || Program::monitor_in(class, name), domain);
-            sum(0, [own, program.adopted_occupancy(tree, domain)].into_iter())
-        })
+        self.event(app, "llc_occupancy", |program, tree| program.occupancy(tree, domain))
     }
 
     /// The bytes that a program has moved from and to memory through a domain since it was first monitored
     /// (`mbm_total_bytes`). They never get fewer, though some may be missing where a group had to be made anew. What
     /// is missing is told as by [`occupancy`](Self::occupancy).
     pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
-        self.event(app, "mbm_total_bytes", |program, tree| {
-            let Program { name, class, events, .. } = program;
-            let own = events.memory(tree, || Program::monitor_in(class, name), domain);
-            sum(0, [own, program.adopted_memory(tree, domain)].into_iter())
-        })
+        self.event(app, "mbm_total_bytes", |program, tree| program.memory(tree, domain))
     }
 
     fn event(
@@ -157,10 +113,10 @@ impl Actuator {
         event: &str,
         read: impl FnOnce(&mut Program, &Tree) -> Reading,
     ) -> Reading {
-        let counted = self.survey.monitoring.as_ref();
+        let counted = self.found.survey.monitoring.as_ref();
         let counted = counted.is_some_and(|of| of.events.iter().any(|name| name == event));
-        match self.programs.get_mut(&app) {
-            Some(program) if program.monitored && counted => read(program, &self.tree),
+        match self.programs.by_id.get_mut(&app) {
+            Some(program) if program.monitored && counted => read(program, &self.mount.tree),
             _ => Reading::Unassigned,
         }
     }
@@ -168,18 +124,16 @@ impl Actuator {
     /// Puts everything back, and says what could not be.
     #[must_use]
     pub fn close(mut self) -> Restored {
-        if self.settings.dry_run {
+        if self.mount.settings.dry_run {
             return Restored::default();
         }
         // Files of groups that go are of no use.
-        self.programs.values_mut().for_each(|program| {
-            program.events.close();
-            program.adopted.clear();
-        });
-        if !self.tree.is_mounted() {
+        self.programs.by_id.values_mut().for_each(Program::close);
+        let Mount { settings, tree, state, .. } = &mut self.mount;
+        if !tree.is_mounted() {
             return self.unmounted();
         }
-        put_back(&self.tree, &mut self.state, &self.settings).unwrap_or_else(|error| {
+        put_back(tree, state, settings).unwrap_or_else(|error| {
             tracing::error!(target: "fairways::actuate", %error, "not restored");
             let mut restored = Restored::default();
             restored.failed.push((Thing::Group("fairways.*".to_owned()), error.to_string()));
@@ -189,13 +143,14 @@ impl Actuator {
 
     /// What was made went with the mount, unless another one only hides it.
     fn unmounted(self) -> Restored {
+        let Mount { settings, tree, state, .. } = self.mount;
         let mut restored = Restored::default();
-        let path = self.state.path();
-        let done = if is_mounted_anywhere(&self.settings.proc, self.tree.device()) {
-            let root = self.tree.root().to_owned();
+        let path = state.path();
+        let done = if is_mounted_anywhere(&settings.proc, tree.device()) {
+            let root = tree.root().to_owned();
             Err(Error::Unmounted { root })
         } else {
-            self.state.put_aside("resctrl was unmounted")
+            state.put_aside("resctrl was unmounted")
         };
         if let Err(error) = done {
             tracing::error!(target: "fairways::actuate", %error, "not restored");
@@ -204,17 +159,68 @@ impl Actuator {
         restored
     }
 
-    /// The lock between managers, until it is dropped.
-    pub(super) fn lock(&self) -> Result<Lock, Error> {
-        Lock::take(&self.tree, &self.settings.proc, self.settings.patience, Kept::Refuse)
+    /// What is not as it should be, though programs are managed; a line each. Nothing for the most part.
+    #[must_use]
+    pub fn degraded(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.mount.tree.locked.borrow().iter().cloned().collect();
+        if self.found.cap.is_some() {
+            let (offered, counted) = (self.found.offers.classes, self.found.offers.counted);
+            lines.push(format!(
+                "only {offered} of {counted} classes of service can be had: the kernel keeps the rest, and mkdir answers ENOSPC"
+            ));
+        }
+        if self.plans.merged > 0 {
+            lines.push(format!(
+                "too few classes of service: of the plan's, two were made one {} times, and their programs may fill more ways than planned",
+                self.plans.merged
+            ));
+        }
+        for class in self.classes.list.iter().filter(|class| !class.tightened.is_empty()) {
+            let name = |app| self.programs.by_id.get(app).map(|program| program.name.as_str());
+            let programs: Vec<&str> = class.tightened.iter().filter_map(name).collect();
+            lines.push(format!(
+                "too few classes of service: in {} ({}) limits are stricter than where these came from: {}",
+                class.name,
+                class.limits.shown(),
+                programs.join(", ")
+            ));
+        }
+        lines
+    }
+
+    /// Classes of service: those of every domain, for a task has one for all.
+    #[must_use]
+    pub fn closids(&self) -> Ids {
+        let Findings { survey, offers, .. } = &self.found;
+        let (all, offered) = (survey.closids.into(), u64::from(offers.classes));
+        Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
+    }
+
+    /// Monitoring ids; `None` where this host has none. Those that the kernel keeps back until their lines are gone are nobody's: it
+    /// does not tell them apart.
+    #[must_use]
+    pub fn rmids(&self) -> Option<Ids> {
+        let survey = &self.found.survey;
+        let others = 1 + survey.foreign.len() + survey.monitors.len();
+        let used = self.programs.monitored() + self.classes.list.len();
+        let all = survey.monitoring.as_ref()?.rmids;
+        Some(Ids::new(all.into(), used as u64, others as u64))
+    }
+
+    /// What could not be done: plans, masks, monitoring groups, removals. What was tried again counts again.
+    #[must_use]
+    pub const fn errors(&self) -> &Errors {
+        &self.mount.errors
+    }
+
+    /// Counts what could not be done.
+    pub(crate) fn erred(&mut self, error: &Error) {
+        self.mount.errors.came(error);
     }
 
     /// Whether a group of this name is one of this actuator's.
     pub(super) fn is_ours(&self, name: &str) -> bool {
-        let is_it = |program: &Program| program.monitored && program.name == name;
-        self.is_adopted(name)
-            || self.classes.iter().any(|class| class.name == name)
-            || Program::owner(name).and_then(|app| self.programs.get(&app)).is_some_and(is_it)
+        self.classes.get(name).is_some() || self.programs.have_group(name)
     }
 }
 

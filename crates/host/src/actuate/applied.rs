@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, Partition, WayMask};
 
+use super::refine::Plan;
+
 /// What became of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
@@ -35,5 +37,22 @@ impl Applied {
             placed.programs.iter().for_each(|&app| partition.place(app, cluster));
         }
         partition
+    }
+}
+
+/// The plans in force.
+#[derive(Debug, Default)]
+pub(super) struct Plans {
+    pub(super) by_domain: BTreeMap<u32, Plan>,
+    /// How many times two classes of these plans were made one, for there are too few.
+    pub(super) merged: usize,
+    /// What the last plans would come to, in a dry run.
+    pub(super) foreseen: Applied,
+}
+
+impl Plans {
+    /// Takes a program out of all plans, for it goes.
+    pub(super) fn forget(&mut self, app: AppId) {
+        self.by_domain.values_mut().for_each(|plan| plan.retain(|of, _| *of != app));
     }
 }

@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use fairways_core::{AppId, WayMask};
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::actuator::Actuator;
 use super::error::Error;
-use super::masks::{masks, schemata};
-use super::step::Step;
+use super::findings::Findings;
+use super::masks::schemata;
+use super::mount::Mount;
+use super::programs::Programs;
 use super::threads::apart;
-use super::tree::of;
+use super::tree::Tree;
 
 /// Values by line of `schemata` and domain: a mask's bits, or a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +40,7 @@ impl Limits {
     }
 
     /// The lines that make these of those `now`; empty where they are.
-    fn lines(&self, now: &Self) -> String {
+    pub(super) fn lines(&self, now: &Self) -> String {
         let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (key @ (resource, domain), value) in &self.0 {
             if now.0.get(key).is_some_and(|now| now != value) {
@@ -52,13 +53,51 @@ impl Limits {
             |(resource, values): (&str, Vec<String>)| format!("{resource}:{}\n", values.join(";"));
         lines.into_iter().map(line).collect()
     }
+
+    /// All of them, on one line.
+    pub(super) fn shown(&self) -> String {
+        let of = |((resource, domain), value): (&(String, u32), &u32)| {
+            let is_mask = resource.starts_with('L');
+            let value = if is_mask { format!("{value:x}") } else { value.to_string() };
+            format!("{resource}:{domain}={value}")
+        };
+        self.0.iter().map(of).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// The programs whose limits are not the root's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried(pub(super) BTreeMap<AppId, Limits>);
 
-impl Actuator {
+impl Carried {
+    /// The programs with threads that came from groups with other limits than the root's.
+    pub(super) fn of(programs: &Programs, mount: &Mount, found: &Findings) -> Result<Self, Error> {
+        let taken = &mount.state.ledger.tasks;
+        let mut carried = Self::default();
+        if taken.is_empty() {
+            return Ok(carried);
+        }
+        let root = found.root_limits();
+        let groups: HashMap<i32, &str> =
+            taken.iter().map(|task| (task.thread, task.group.as_str())).collect();
+        for (&app, program) in &programs.by_id {
+            let of = |thread: &i32| groups.get(thread).copied().unwrap_or_default();
+            let origins: BTreeSet<&str> = program.placed.iter().map(of).collect();
+            let mut limits: Option<Limits> = None;
+            for group in origins {
+                let more = found.origin_limits(&mount.tree, group)?;
+                limits = Some(match limits {
+                    Some(limits) => found.stricter(&limits, &more),
+                    None => more,
+                });
+            }
+            carried.0.extend(limits.filter(|limits| *limits != root).map(|limits| (app, limits)));
+        }
+        Ok(carried)
+    }
+}
+
+impl Findings {
     /// What of these lines others decide on.
     pub(super) fn limits_in(&self, schemata: &Schemata) -> Limits {
         let mut limits = Limits::default();
@@ -77,22 +116,21 @@ impl Actuator {
         limits
     }
 
-    /// What a class of ours has now.
-    pub(super) fn read_limits(&self, class: &str) -> Result<Limits, Error> {
-        let found = schemata(&self.tree, class)?;
-        Ok(found.map(|found| self.limits_in(&found)).unwrap_or_default())
+    /// What a group has now; `None` if it is gone.
+    pub(super) fn read_limits(&self, tree: &Tree, group: &str) -> Result<Option<Limits>, Error> {
+        Ok(schemata(tree, group)?.map(|now| self.limits_in(&now)))
     }
 
-    fn root_limits(&self) -> Limits {
+    pub(super) fn root_limits(&self) -> Limits {
         self.limits_in(&self.survey.root)
     }
 
-    fn stricter(&self, one: &Limits, other: &Limits) -> Limits {
+    pub(super) fn stricter(&self, one: &Limits, other: &Limits) -> Limits {
         one.strictest(other, self.survey.least_bits)
     }
 
     /// What a group gives those in it, as it was last looked at; one that is gone, what the root's does.
-    fn origin_limits(&self, group: &str) -> Result<Limits, Error> {
+    fn origin_limits(&self, tree: &Tree, group: &str) -> Result<Limits, Error> {
         let (class, _) = apart(group);
         if class.is_empty() {
             return Ok(self.root_limits());
@@ -100,34 +138,7 @@ impl Actuator {
         if let Some(known) = self.survey.foreign.iter().find(|of| of.name == class) {
             return Ok(self.limits_in(&known.schemata));
         }
-        let found = schemata(&self.tree, class)?;
-        Ok(found.map_or_else(|| self.root_limits(), |found| self.limits_in(&found)))
-    }
-
-    /// The programs with threads that came from groups with other limits than the root's.
-    pub(super) fn carried(&self) -> Result<Carried, Error> {
-        let taken = &self.state.ledger.tasks;
-        let mut carried = Carried::default();
-        if taken.is_empty() {
-            return Ok(carried);
-        }
-        let root = self.root_limits();
-        let groups: HashMap<i32, &str> =
-            taken.iter().map(|task| (task.thread, task.group.as_str())).collect();
-        for (&app, program) in &self.programs {
-            let of = |thread: &i32| groups.get(thread).copied().unwrap_or_default();
-            let origins: BTreeSet<&str> = program.placed.iter().map(of).collect();
-            let mut limits: Option<Limits> = None;
-            for group in origins {
-                let more = self.origin_limits(group)?;
-                limits = Some(match limits {
-                    Some(limits) => self.stricter(&limits, &more),
-                    None => more,
-                });
-            }
-            carried.0.extend(limits.filter(|limits| *limits != root).map(|limits| (app, limits)));
-        }
-        Ok(carried)
+        Ok(self.read_limits(tree, class)?.unwrap_or_else(|| self.root_limits()))
     }
 
     /// The strictest of these programs' limits; the root's for none.
@@ -136,136 +147,5 @@ impl Actuator {
         let of = |app: &AppId| carried.0.get(app).unwrap_or(&root).clone();
         let all = members.iter().map(of).reduce(|one, other| self.stricter(&one, &other));
         all.unwrap_or(root)
-    }
-
-    /// Limits a class to these; only `tighter` where it may hold threads that are limited otherwise.
-    pub(super) fn limit(
-        &mut self,
-        name: &str,
-        wanted: &Limits,
-        tighter: bool,
-        done: &mut Vec<Step>,
-    ) -> Result<bool, Error> {
-        let Some(at) = self.classes.iter().position(|class| class.name == name) else {
-            return Ok(false);
-        };
-        let before = self.classes[at].limits.clone();
-        let wanted = if tighter { self.stricter(&before, wanted) } else { wanted.clone() };
-        let took = self.classes[at].limits_taken.as_ref();
-        let text = wanted.lines(&before);
-        if text.is_empty() || took == Some(&(wanted.clone(), before.clone())) {
-            return Ok(false);
-        }
-        done.push(Step::Limits(name.to_owned(), before.clone()));
-        self.tree.write(&of(name, "schemata"), &text).inspect_err(|error| {
-            tracing::error!(target: "fairways::actuate", group = name, %error, "limits refused");
-        })?;
-        let now = self.read_limits(name)?;
-        tracing::info!(
-            target: "fairways::actuate", group = name, before = before.shown(), after = now.shown(),
-            "limits of its programs' groups"
-        );
-        let class = &mut self.classes[at];
-        class.limits_taken = Some((wanted, now.clone()));
-        class.limits = now;
-        Ok(true)
-    }
-
-    /// Says, once for each change, whose limits are stricter than the groups' that its threads came from.
-    pub(super) fn say_tightened(&mut self, carried: &Carried) {
-        let root = self.root_limits();
-        for at in 0..self.classes.len() {
-            let name = self.classes[at].name.clone();
-            let mut members = self.members(&name);
-            members.retain(|app| *carried.0.get(app).unwrap_or(&root) != self.classes[at].limits);
-            if members == self.classes[at].tightened {
-                continue;
-            }
-            if !members.is_empty() {
-                let apps: Vec<String> = members.iter().map(|app| app.0.to_string()).collect();
-                tracing::warn!(
-                    target: "fairways::actuate", group = name, limits = self.classes[at].limits.shown(),
-                    programs = apps.join(" "), "too few classes: programs have stricter limits than where they came from"
-                );
-            }
-            self.classes[at].tightened = members;
-        }
-    }
-
-    /// Gives our classes the limits of the groups that their programs came from, where these have changed; whether any
-    /// had.
-    pub(super) fn follow_limits(&mut self) -> Result<bool, Error> {
-        let carried = self.carried()?;
-        let mut changed = false;
-        for at in 0..self.classes.len() {
-            let name = self.classes[at].name.clone();
-            let members = self.members(&name);
-            if members.is_empty() {
-                continue;
-            }
-            let wanted = self.limits_for(&members, &carried);
-            match self.limit(&name, &wanted, false, &mut Vec::new()) {
-                Ok(did) => changed |= did,
-                // The next look tries again.
-                Err(error) => self.errors.came(&error),
-            }
-        }
-        Ok(changed)
-    }
-
-    /// Sees to it that threads which come from these groups are limited as there from the moment on at which they enter a
-    /// program's group: its class is limited before, and made if it is still the root's. Whether that could be.
-    pub(super) fn make_ready<'a>(
-        &mut self,
-        app: AppId,
-        from: impl Iterator<Item = &'a String>,
-    ) -> Result<bool, Error> {
-        let groups: BTreeSet<&str> = from.map(|group| apart(group).0).collect();
-        let root = self.root_limits();
-        let class = self.programs.get(&app).ok_or(Error::Unknown(app))?.class.clone();
-        let before = if class.is_empty() { root.clone() } else { self.read_limits(&class)? };
-        let mut wanted = before.clone();
-        for group in groups {
-            // Read now: somebody may just have written it.
-            let found = schemata(&self.tree, group)?.map(|found| self.limits_in(&found));
-            wanted = self.stricter(&wanted, found.as_ref().unwrap_or(&root));
-        }
-        if wanted == before {
-            return Ok(true);
-        }
-        if !class.is_empty() {
-            self.limit(&class, &wanted, true, &mut Vec::new())?;
-            return Ok(true);
-        }
-        let mut done = Vec::new();
-        let made = match self.make_class(&mut done) {
-            Ok(name) => name,
-            Err(error) if error.is_exhausted() => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        let masks = masks(&self.tree, "", self.survey.sides)?.unwrap_or_default();
-        let side = self.survey.sides[0];
-        let masks: BTreeMap<u32, WayMask> = masks
-            .into_iter()
-            .filter(|((of, domain), _)| *of == side && self.offers.of.contains_key(domain))
-            .map(|((_, domain), mask)| (domain, mask))
-            .collect();
-        let reason = "limits of the program's group";
-        self.limit(&made, &wanted, true, &mut done)?;
-        self.set_masks(&made, &masks, reason, &mut done)?;
-        self.move_program(app, &made, reason, &mut done)?;
-        Ok(true)
-    }
-}
-
-impl Limits {
-    /// All of them, on one line.
-    pub(super) fn shown(&self) -> String {
-        let of = |((resource, domain), value): (&(String, u32), &u32)| {
-            let is_mask = resource.starts_with('L');
-            let value = if is_mask { format!("{value:x}") } else { value.to_string() };
-            format!("{resource}:{domain}={value}")
-        };
-        self.0.iter().map(of).collect::<Vec<_>>().join(" ")
     }
 }

@@ -2,17 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::AppId;
-
 use super::actuator::Actuator;
 use super::changes::{Changes, note};
 use super::domain::Offers;
 use super::error::Error;
-use super::foreign::{Foreign, members, residents};
-use super::masks::Masks;
-use super::program::Program;
+use super::foreign::{Foreign, residents};
 use super::survey::Survey;
-use super::threads::enter;
 
 impl Actuator {
     /// Finds out what others have changed: domains that went off line or returned, groups that came, went or changed, groups of ours that
@@ -29,125 +24,61 @@ impl Actuator {
 
     /// Notes each change in [`Self::pending`] as soon as it is known, so that what fails later loses none.
     fn see(&mut self) -> Result<(), Error> {
-        let root = self.settings.root.clone();
+        let root = self.mount.settings.root.clone();
         let unmounted = || Error::Unmounted { root: root.clone() };
-        if !self.tree.is_mounted() {
+        if !self.mount.tree.is_mounted() {
             return Err(unmounted());
         }
-        self.see_replaced()?;
+        self.classes.see_replaced(&mut self.mount, &mut self.programs, &mut self.pending)?;
         let ours = |name: &str| self.is_ours(name);
-        let survey = match Survey::read(&self.tree, Some(&self.survey), &ours) {
+        let survey = match Survey::read(&self.mount.tree, Some(&self.found.survey), &ours) {
             Ok(survey) => survey.ok_or_else(unmounted)?,
             Err(error) if error.is_gone() => return Err(unmounted()),
             Err(error) => return Err(error),
         };
+        let Self { mount, found, classes, programs, pending, .. } = self;
         let gone = |of: &Foreign| survey.foreign.iter().all(|now| now.name != of.name);
-        let has_gone = self.survey.foreign.iter().any(gone);
-        if !self.settings.dry_run && self.cap.is_some() {
-            let _lock = self.lock()?;
-            self.try_for_more(has_gone)?;
+        let has_gone = found.survey.foreign.iter().any(gone);
+        if let Some(cap) = found.cap.filter(|_| !mount.settings.dry_run) {
+            let _lock = mount.lock()?;
+            found.cap = classes.try_for_more(mount, found, cap, has_gone)?;
         }
-        let offers = Offers::find(&survey, &self.settings, self.cap)?;
-        for group in differences(&self.survey.foreign, &survey.foreign) {
-            note(&mut self.pending.others, group);
+        let offers = Offers::find(&survey, &mount.settings, found.cap)?;
+        for group in differences(&found.survey.foreign, &survey.foreign) {
+            note(&mut pending.others, group);
         }
-        self.topology.refresh(&self.settings.sysfs);
-        let domains = offers.domains(&survey, &self.tree, &self.topology);
-        self.pending.domains |= domains != self.domains;
-        (self.survey, self.offers, self.domains) = (survey, offers, domains);
-        if self.settings.dry_run {
+        pending.domains |= found.renew(survey, offers, &mount.settings, &mount.tree);
+        if mount.settings.dry_run {
             return Ok(());
         }
         // They may be anybody's now.
-        self.programs.values_mut().for_each(|program| program.others.clear());
+        programs.by_id.values_mut().for_each(|program| program.others.clear());
         self.see_moved()?;
-        let _lock = self.lock()?;
-        self.see_classes()?;
-        self.see_monitors()?;
-        if let Err(error) = self.see_adopted() {
+        let Self { mount, found, classes, programs, pending, .. } = self;
+        let _lock = mount.lock()?;
+        classes.see(mount, found, programs, pending)?;
+        programs.see_monitors(mount, found, pending);
+        if let Err(error) = programs.see_adopted(mount) {
             // The next look tries again; nothing else waits for it.
             tracing::error!(target: "fairways::actuate", %error, "monitoring groups not given back");
-            self.erred(&error);
+            mount.errors.came(&error);
         }
-        self.write_again();
-        self.pending.limits |= self.follow_limits()?;
-        self.monitor_more()?;
-        self.state.settle()
+        classes.write_again(mount, found, pending);
+        pending.limits |= classes.follow_limits(mount, found, programs)?;
+        programs.monitor_more(mount, found, pending)?;
+        mount.state.settle()
     }
 
     /// Which threads others have put into groups of theirs since they were placed: they are theirs, as those that were there before.
     fn see_moved(&mut self) -> Result<(), Error> {
-        let others = !self.survey.foreign.is_empty() || !self.survey.monitors.is_empty();
-        if self.settings.take_over || !others {
+        let others =
+            !self.found.survey.foreign.is_empty() || !self.found.survey.monitors.is_empty();
+        if self.mount.settings.take_over || !others {
             return Ok(());
         }
-        let theirs = residents(&self.tree, &|name: &str| self.is_ours(name))?;
-        for program in self.programs.values_mut() {
+        let theirs = residents(&self.mount.tree, &|name: &str| self.is_ours(name))?;
+        for program in self.programs.by_id.values_mut() {
             program.placed.retain(|thread| !theirs.contains_key(thread));
-        }
-        Ok(())
-    }
-
-    /// Which MON groups of ours are gone.
-    fn see_monitors(&mut self) -> Result<(), Error> {
-        for (&app, program) in self.programs.iter_mut().filter(|(_, program)| program.monitored) {
-            if !self.survey.ours.contains(&program.group()) {
-                self.tree.forget(&program.group());
-                program.unmonitored();
-                self.state.note(|ledger| ledger.groups.retain(|made| made.name != program.name));
-                note(&mut self.pending.unmonitored, app);
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives our classes the masks that they are to have, where they are possible still.
-    fn write_again(&mut self) {
-        for at in 0..self.classes.len() {
-            let class = &self.classes[at];
-            let possible = |domain: &u32| self.offers.of.get(domain).map(|offer| offer.ways.bits());
-            let after: Masks = class
-                .now
-                .keys()
-                .filter_map(|&(side, domain)| {
-                    let mask = *class.wanted.get(&domain)?;
-                    let fits = mask.bits() & !possible(&domain)? == 0;
-                    fits.then_some(((side, domain), mask))
-                })
-                .collect();
-            let reason = "it was changed by others, or its domain returned";
-            match self.write_masks(&class.name, &class.known(&after), &after, reason) {
-                Ok(Some(now)) => {
-                    note(&mut self.pending.rewritten, class.name.clone());
-                    self.classes[at].saw(now, &after);
-                }
-                Ok(None) => {}
-                // The next plan tries again, and tells if it can't.
-                Err(error) => {
-                    tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
-                    self.errors.came(&error);
-                }
-            }
-        }
-    }
-
-    /// Monitors programs that are not yet, as far as ids go.
-    fn monitor_more(&mut self) -> Result<(), Error> {
-        let waiting = self.programs.iter().filter(|(_, program)| !program.monitored);
-        let waiting: Vec<AppId> = waiting.map(|(&app, _)| app).collect();
-        for app in waiting {
-            let Some(program) = self.programs.get(&app) else { continue };
-            let class = program.class.clone();
-            if !self.monitor(app)? {
-                return Ok(());
-            }
-            let Some(program) = self.programs.get(&app) else { continue };
-            let path = Program::monitor_in(&class, &program.name);
-            let mut threads = members(&self.tree, &class)?;
-            let along = self.adopted_threads(app)?;
-            threads.retain(|thread| program.placed.contains(thread) && !along.contains(thread));
-            enter(&self.tree, &path, threads, &mut Vec::new())?;
-            note(&mut self.pending.monitored, app);
         }
         Ok(())
     }

@@ -42,3 +42,46 @@ pub(super) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
     }
     masks
 }
+
+/// Writes the masks that differ, and reads what came of it: hardware may give more bits than were asked for. `None` if none
+/// differs.
+pub(super) fn write_masks(
+    tree: &Tree,
+    sides: &[&'static str],
+    group: &str,
+    before: &Masks,
+    after: &Masks,
+    reason: &str,
+) -> Result<Option<Masks>, Error> {
+    let mut text = String::new();
+    for &side in sides {
+        let of = after.iter().filter(|&(key, mask)| key.0 == side && before.get(key) != Some(mask));
+        let values: Vec<String> =
+            of.map(|(key, mask)| format!("{}={:x}", key.1, mask.bits())).collect();
+        if !values.is_empty() {
+            text.push_str(&format!("{side}:{}\n", values.join(";")));
+        }
+    }
+    if text.is_empty() {
+        return Ok(None);
+    }
+    tree.write(&of(group, "schemata"), &text).inspect_err(|error| {
+        tracing::error!(target: "fairways::actuate", group, reason, %error, "masks refused");
+    })?;
+    let now = masks(tree, group, sides)?.unwrap_or_default();
+    for (key @ (resource, domain), mask) in after {
+        let (old, got) = (before.get(key), now.get(key).unwrap_or(mask));
+        if old != Some(mask) {
+            let before = old.map(ToString::to_string).unwrap_or_default();
+            tracing::info!(
+                target: "fairways::actuate", group, resource, domain, before, after = %got, reason, "mask changed"
+            );
+        }
+        if got != mask {
+            tracing::warn!(
+                target: "fairways::actuate", group, domain, asked = %mask, got = %got, "hardware took another mask"
+            );
+        }
+    }
+    Ok(Some(now))
+}

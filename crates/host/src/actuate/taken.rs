@@ -1,14 +1,62 @@
 //! Threads that were taken from others, and go back.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::error::Error;
 use super::foreign::members;
 use super::ledger::{Made, Taken};
+use super::mount::Mount;
 use super::restored::{Restored, Thing};
 use super::settings::Settings;
-use super::threads::{apart, give_back, is_still};
+use super::threads::{apart, give_back, inherited, is_still, started};
 use super::tree::Tree;
+
+impl Mount {
+    /// Writes down where threads are taken from.
+    pub(super) fn take(
+        &mut self,
+        threads: &[i32],
+        from: &HashMap<i32, String>,
+    ) -> Result<(), Error> {
+        let mut taken = Vec::new();
+        for &thread in threads {
+            let Some(group) = from.get(&thread).cloned() else { continue };
+            let started = started(&self.settings.proc, thread);
+            if let (Some(started), Some(inode)) = (started, self.tree.inode(&group)?) {
+                taken.push(Taken { thread, started, group, inode });
+            }
+        }
+        self.write_down(taken)
+    }
+
+    /// Writes down where threads would be that were born in a program's group, to parents that were taken.
+    pub(super) fn inherit(&mut self, group: &str, threads: &[i32]) -> Result<(), Error> {
+        let taken = &self.state.ledger.tasks;
+        if taken.is_empty() || group.is_empty() {
+            return Ok(());
+        }
+        let proc = &self.settings.proc;
+        let inside: HashSet<i32> = members(&self.tree, group)?.into_iter().collect();
+        let is_known =
+            |thread: i32| taken.iter().any(|task| task.thread == thread && is_still(proc, task));
+        let born = threads.iter().copied();
+        let born = born.filter(|&thread| inside.contains(&thread) && !is_known(thread));
+        let born: Vec<Taken> =
+            born.filter_map(|thread| inherited(proc, thread, taken, &inside)).collect();
+        self.write_down(born)
+    }
+
+    fn write_down(&mut self, taken: Vec<Taken>) -> Result<(), Error> {
+        if taken.is_empty() || self.settings.dry_run {
+            return Ok(());
+        }
+        let threads: HashSet<i32> = taken.iter().map(|task| task.thread).collect();
+        self.state.record(|ledger| {
+            ledger.tasks.retain(|task| !threads.contains(&task.thread));
+            ledger.tasks.extend(taken);
+        })
+    }
+}
 
 /// Puts threads back that are still in groups of ours; those that could not be.
 pub(super) fn tasks(

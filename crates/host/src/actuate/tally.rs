@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use rustix::io::Errno;
 
-use super::actuator::Actuator;
-use super::error::name;
-use super::error::{Error, Refused};
+use super::error::{Error, Refused, name};
 
 /// Whose the ids of a kind are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +15,13 @@ pub struct Ids {
     pub others: u64,
     /// Nobody's.
     pub free: u64,
+}
+
+impl Ids {
+    /// Of so many, what is left.
+    pub(super) fn new(all: u64, used: u64, others: u64) -> Self {
+        Self { used, others, free: all.saturating_sub(used + others) }
+    }
 }
 
 /// What was to be done and could not be: how often, by the name of its error number, or by a word where it has none.
@@ -44,6 +49,15 @@ impl Errors {
         self.one(word.to_owned());
     }
 
+    /// A plan could not be carried out: counts why, if that was an error.
+    pub(super) fn refused(&mut self, why: &Refused) {
+        match why {
+            Refused::Failed(error) | Refused::Halfway { why: error, .. } => self.came(error),
+            Refused::Exhausted(_) => self.came_from_system(&Errno::NOSPC.into()),
+            Refused::Partition { .. } | Refused::NoDomain(_) | Refused::Changed => {}
+        }
+    }
+
     /// One of the system's came.
     pub(crate) fn came_from_system(&mut self, error: &std::io::Error) {
         let errno = error.raw_os_error().map(Errno::from_raw_os_error);
@@ -53,50 +67,6 @@ impl Errors {
     fn one(&mut self, name: String) {
         *self.0.entry(name).or_default() += 1;
     }
-}
-
-impl Actuator {
-    /// Classes of service: those of every domain, for a task has one for all.
-    #[must_use]
-    pub fn closids(&self) -> Ids {
-        let (all, offered) = (self.survey.closids.into(), u64::from(self.offers.classes));
-        shared(all, self.classes.len() as u64, u64::saturating_sub(all, offered))
-    }
-
-    /// Monitoring ids; `None` where this host has none. Those that the kernel keeps back until their lines are gone are nobody's: it
-    /// does not tell them apart.
-    #[must_use]
-    pub fn rmids(&self) -> Option<Ids> {
-        let monitored = self.programs.values().filter(|program| program.monitored).count();
-        let others = 1 + self.survey.foreign.len() + self.survey.monitors.len();
-        let used = monitored + self.classes.len();
-        let all = self.survey.monitoring.as_ref()?.rmids;
-        Some(shared(all.into(), used as u64, others as u64))
-    }
-
-    /// What could not be done: plans, masks, monitoring groups, removals. What was tried again counts again.
-    #[must_use]
-    pub const fn errors(&self) -> &Errors {
-        &self.errors
-    }
-
-    /// Counts what could not be done.
-    pub(crate) fn erred(&mut self, error: &Error) {
-        self.errors.came(error);
-    }
-
-    /// Counts why a plan could not be carried out, if that was an error.
-    pub(super) fn refused(&mut self, why: &Refused) {
-        match why {
-            Refused::Failed(error) | Refused::Halfway { why: error, .. } => self.erred(error),
-            Refused::Exhausted(_) => self.errors.came_from_system(&Errno::NOSPC.into()),
-            Refused::Partition { .. } | Refused::NoDomain(_) | Refused::Changed => {}
-        }
-    }
-}
-
-fn shared(all: u64, used: u64, others: u64) -> Ids {
-    Ids { used, others, free: all.saturating_sub(used + others) }
 }
 
 #[cfg(test)]
@@ -116,7 +86,7 @@ mod tests {
 
     #[test]
     fn ids_are_never_fewer_than_none() {
-        assert_eq!(shared(16, 3, 2), Ids { used: 3, others: 2, free: 11 });
-        assert_eq!(shared(4, 3, 2).free, 0);
+        assert_eq!(Ids::new(16, 3, 2), Ids { used: 3, others: 2, free: 11 });
+        assert_eq!(Ids::new(4, 3, 2).free, 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Threads that come to a program and leave it.
+//! Programs that come and go, and their threads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -7,12 +7,21 @@ use fairways_core::AppId;
 use super::actuator::Actuator;
 use super::error::Error;
 use super::foreign::{members, residents, residents_by_cpu};
-use super::ledger::Taken;
-use super::threads::{enter, give_back, inherited, is_still, started};
+use super::program::Program;
+use super::threads::enter;
 
 /// How often a program that forks all the time is gone through at once; what it forks then inherits its group, and the next
 /// call sees to the rest.
 const PASSES: usize = 8;
+
+/// What became of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Whether it is monitored: has a MON group of its own.
+    pub monitored: bool,
+    /// Its tasks.
+    pub tasks: Moved,
+}
 
 /// What became of tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +33,60 @@ pub struct Moved {
 }
 
 impl Actuator {
+    /// Takes a program on, in the root's group at first: makes a MON group for it, if monitoring ids suffice, and puts these threads
+    /// into it.
+    ///
+    /// # Errors
+    /// If a thread can't be moved that runs; the program is known then, and [`tasks`](Self::tasks) may be tried again.
+    pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
+        self.programs.by_id.insert(app, Program::new(app, name));
+        if self.mount.settings.dry_run {
+            let monitored = self.programs.free_monitors(&self.found, &self.mount.settings) > 0;
+            return Ok(Added { monitored, tasks: self.admit(app, tasks)? });
+        }
+        let _lock = self.mount.lock()?;
+        let monitored = self.programs.monitor(&mut self.mount, &self.found, app)?;
+        Ok(Added { monitored, tasks: self.admit(app, tasks)? })
+    }
+
+    /// Lets a program go: its threads that run are put back to where they were, and its groups removed if nobody else is in them.
+    ///
+    /// # Errors
+    /// If it is not managed, or something can't be put back; it is not managed any longer then, and what is left is restored in
+    /// the end.
+    pub fn remove(&mut self, app: AppId) -> Result<(), Error> {
+        if self.mount.settings.dry_run {
+            self.plans.forget(app);
+            return self.programs.by_id.remove(&app).map(drop).ok_or(Error::Unknown(app));
+        }
+        let program = self.programs.get(app)?;
+        if !program.adopted.is_empty()
+            && let Err(error) = self.programs.give_back_with(&mut self.mount, app, None)
+        {
+            // It is tried again in the end.
+            tracing::error!(target: "fairways::actuate", app = app.0, %error, "monitoring groups not given back");
+            self.mount.errors.came(&error);
+        }
+        let program = self.programs.get(app)?;
+        let mut threads = program.placed.clone();
+        if program.monitored {
+            threads.extend(members(&self.mount.tree, &program.group())?);
+        }
+        let threads: Vec<i32> = threads.into_iter().collect();
+        let released = self.programs.release(&mut self.mount, app, &threads);
+        self.plans.forget(app);
+        let Some(program) = self.programs.by_id.remove(&app) else { return released };
+        let _lock = self.mount.lock()?;
+        if program.monitored {
+            self.mount.tree.rmdir(&program.group())?;
+            self.mount.strike_group(&program.name);
+        }
+        if !program.class.is_empty() {
+            self.classes.tidy(&mut self.mount, &self.programs);
+        }
+        released
+    }
+
     /// Lists a program's threads by `list`, and puts those into its group that came, until none came. Threads that are not listed any
     /// longer but run on are put back to where they were.
     ///
@@ -39,29 +102,23 @@ impl Actuator {
         for pass in 0..PASSES {
             listed.clear();
             list(&mut listed);
-            let program = self.programs.get_mut(&app).ok_or(Error::Unknown(app))?;
-            let is_known = |thread: &i32| {
-                program.placed.contains(thread) || program.others.contains_key(thread)
-            };
+            let program = self.programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
             let known = program.placed.len() + program.others.len();
-            if listed.len() == known && listed.iter().all(is_known) {
+            if listed.len() == known && listed.iter().all(|&thread| program.knows(thread)) {
                 break;
             }
             if pass == 0 {
                 let now: BTreeSet<i32> = listed.iter().copied().collect();
                 program.others.retain(|thread, _| now.contains(thread));
                 let left: Vec<i32> = program.placed.difference(&now).copied().collect();
-                self.release(app, &left)?;
+                self.programs.release(&mut self.mount, app, &left)?;
             }
-            let program = self.programs.get(&app).ok_or(Error::Unknown(app))?;
-            let known = |thread: &i32| {
-                program.placed.contains(thread) || program.others.contains_key(thread)
-            };
-            listed.retain(|thread| !known(thread));
+            let program = self.programs.get(app)?;
+            listed.retain(|&thread| !program.knows(thread));
             if listed.is_empty() {
                 break;
             }
-            let _lock = if self.settings.dry_run { None } else { Some(self.lock()?) };
+            let _lock = if self.mount.settings.dry_run { None } else { Some(self.mount.lock()?) };
             let some = self.admit(app, &listed)?;
             all.moved.extend(some.moved);
             all.others.extend(some.others);
@@ -72,56 +129,58 @@ impl Actuator {
     /// How many of a program's threads were left in each group of others when they were last listed.
     pub(crate) fn left(&self, app: AppId) -> BTreeMap<String, usize> {
         let mut left = BTreeMap::new();
-        for group in self.programs.get(&app).into_iter().flat_map(|of| of.others.values()) {
+        for group in self.programs.by_id.get(&app).into_iter().flat_map(|of| of.others.values()) {
             *left.entry(group.clone()).or_default() += 1;
         }
         left
     }
 
     /// Puts new threads into a program's group, but those that are others'.
-    pub(super) fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
-        let mut group = self.programs.get(&app).ok_or(Error::Unknown(app))?.group();
+    fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
+        let mut group = self.programs.get(app)?.group();
         let theirs = self.others_threads(&group, tasks)?;
         let (mut others, free): (Vec<i32>, Vec<i32>) =
             tasks.iter().partition(|thread| theirs.contains_key(thread));
         let mut ours = free;
         let mut left = Vec::new();
-        let mut along = self.adopt(app, &theirs, tasks)?;
+        let Self { mount, found, classes, programs, .. } = self;
+        let mut along = programs.adopt(mount, app, &theirs, tasks)?;
         others.retain(|thread| !along.contains(thread));
         // What threads of an adopted group make meanwhile is born in it.
-        along.extend(self.adopted_threads(app)?.intersection(&ours.iter().copied().collect()));
+        let adopted = programs.adopted_threads(&mount.tree, app)?;
+        along.extend(adopted.intersection(&ours.iter().copied().collect()));
         ours.retain(|thread| !along.contains(thread));
-        if self.settings.dry_run {
+        if mount.settings.dry_run {
             let said =
-                if self.settings.take_over { "would be taken over" } else { "left to others" };
+                if mount.settings.take_over { "would be taken over" } else { "left to others" };
             for thread in &others {
                 let group = theirs.get(thread);
                 tracing::info!(target: "fairways::actuate", app = app.0, thread, group, "{said}");
             }
         }
-        if self.settings.take_over && !self.settings.dry_run && !others.is_empty() {
+        if mount.settings.take_over && !mount.settings.dry_run && !others.is_empty() {
             let from = others.iter().filter_map(|thread| theirs.get(thread));
-            if self.make_ready(app, from)? {
-                group = self.programs.get(&app).ok_or(Error::Unknown(app))?.group();
+            if classes.make_ready(mount, found, programs, app, from)? {
+                group = programs.get(app)?.group();
             } else {
                 // No class is free that could limit them so.
                 let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
                 left = std::mem::take(&mut others).into_iter().filter_map(of).collect();
             }
         }
-        if self.settings.take_over {
-            self.take(&others, &theirs)?;
-            self.inherit(&group, &ours)?;
+        if mount.settings.take_over {
+            mount.take(&others, &theirs)?;
+            mount.inherit(&group, &ours)?;
             ours.extend(others);
         } else {
             let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
             left = others.into_iter().filter_map(of).collect();
         }
-        let program = self.programs.get_mut(&app).ok_or(Error::Unknown(app))?;
+        let program = programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
         program.others.extend(left.iter().cloned());
         let mut moved = Vec::new();
-        if !self.settings.dry_run {
-            enter(&self.tree, &group, ours.iter().copied(), &mut moved)?;
+        if !mount.settings.dry_run {
+            enter(&mount.tree, &group, ours.iter().copied(), &mut moved)?;
         }
         program.placed.extend(ours);
         program.placed.extend(along);
@@ -131,122 +190,23 @@ impl Actuator {
     /// The threads in others' groups; and, where they are left there, those of `tasks` that are by their CPUs.
     fn others_threads(&self, group: &str, tasks: &[i32]) -> Result<HashMap<i32, String>, Error> {
         let is_ours = |name: &str| self.is_ours(name);
-        let mut theirs = residents(&self.tree, &is_ours)?;
-        if self.settings.take_over {
+        let mut theirs = residents(&self.mount.tree, &is_ours)?;
+        if self.mount.settings.take_over {
             return Ok(theirs);
         }
         // In a group of ours, a thread has our class on every CPU.
         let inside: HashSet<i32> = if group.is_empty() {
             HashSet::new()
         } else {
-            members(&self.tree, group)?.into_iter().collect()
+            members(&self.mount.tree, group)?.into_iter().collect()
         };
-        let placed = |thread: &i32| self.programs.values().any(|of| of.placed.contains(thread));
         let mut rest = tasks.to_vec();
         rest.retain(|thread| {
-            !theirs.contains_key(thread) && !inside.contains(thread) && !placed(thread)
+            let is_known = theirs.contains_key(thread) || inside.contains(thread);
+            !is_known && !self.programs.have_placed(*thread)
         });
-        theirs.extend(residents_by_cpu(&self.tree, &self.settings.proc, &rest, &is_ours)?);
+        let proc = &self.mount.settings.proc;
+        theirs.extend(residents_by_cpu(&self.mount.tree, proc, &rest, &is_ours)?);
         Ok(theirs)
-    }
-
-    /// Writes down where threads are taken from.
-    fn take(&mut self, threads: &[i32], from: &HashMap<i32, String>) -> Result<(), Error> {
-        let mut taken = Vec::new();
-        for &thread in threads {
-            let Some(group) = from.get(&thread).cloned() else { continue };
-            let started = started(&self.settings.proc, thread);
-            if let (Some(started), Some(inode)) = (started, self.tree.inode(&group)?) {
-                taken.push(Taken { thread, started, group, inode });
-            }
-        }
-        self.write_down(taken)
-    }
-
-    /// Writes down where threads would be that were born in a program's group, to parents that were taken.
-    fn inherit(&mut self, group: &str, threads: &[i32]) -> Result<(), Error> {
-        let taken = &self.state.ledger.tasks;
-        if taken.is_empty() || group.is_empty() {
-            return Ok(());
-        }
-        let proc = &self.settings.proc;
-        let inside: HashSet<i32> = members(&self.tree, group)?.into_iter().collect();
-        let is_known =
-            |thread: i32| taken.iter().any(|task| task.thread == thread && is_still(proc, task));
-        let born = threads.iter().copied();
-        let born = born.filter(|&thread| inside.contains(&thread) && !is_known(thread));
-        let born: Vec<Taken> =
-            born.filter_map(|thread| inherited(proc, thread, taken, &inside)).collect();
-        self.write_down(born)
-    }
-
-    fn write_down(&mut self, taken: Vec<Taken>) -> Result<(), Error> {
-        if taken.is_empty() || self.settings.dry_run {
-            return Ok(());
-        }
-        let threads: HashSet<i32> = taken.iter().map(|task| task.thread).collect();
-        self.state.record(|ledger| {
-            ledger.tasks.retain(|task| !threads.contains(&task.thread));
-            ledger.tasks.extend(taken);
-        })
-    }
-
-    /// Puts threads back that the program gives up, if they are still in its group: into the group that they were taken from, or
-    /// the root's. Where they were taken from stays written down for those that are in another program's.
-    pub(super) fn release(&mut self, app: AppId, threads: &[i32]) -> Result<(), Error> {
-        let Some(program) = self.programs.get_mut(&app) else { return Ok(()) };
-        program.placed.retain(|thread| !threads.contains(thread));
-        if self.settings.dry_run {
-            return Ok(());
-        }
-        if !program.adopted.is_empty() {
-            self.give_back_with(app, Some(threads))?;
-        }
-        let Some(program) = self.programs.get_mut(&app) else { return Ok(()) };
-        let (group, monitored) = (program.group(), program.monitored);
-        let proc = &self.settings.proc;
-        // Of those that have ended, which nearly all have, another thread may have the id.
-        let ended = |task: &Taken| threads.contains(&task.thread) && !is_still(proc, task);
-        if self.state.ledger.tasks.iter().any(ended) {
-            self.state.note(|ledger| ledger.tasks.retain(|task| !ended(task)));
-        }
-        let here = |thread: &i32| started(proc, *thread).is_some();
-        let alive: Vec<i32> = threads.iter().copied().filter(here).collect();
-        if alive.is_empty() {
-            return Ok(());
-        }
-        let _lock = self.lock()?;
-        let placed = |thread: i32| self.programs.values().any(|of| of.placed.contains(&thread));
-        let inside: HashSet<i32> = members(&self.tree, &group)?.into_iter().collect();
-        let mut known = Vec::new();
-        let mut free = Vec::new();
-        for thread in alive {
-            // A class's own threads may be those of any program in it.
-            let is_here = inside.contains(&thread) && (monitored || !placed(thread));
-            if !is_here {
-                known.extend((!placed(thread)).then_some(thread));
-                continue;
-            }
-            let taken = self.state.ledger.tasks.iter().find(|task| task.thread == thread);
-            let back = match taken {
-                Some(task) => give_back(&self.tree, task)?,
-                None => false,
-            };
-            known.push(thread);
-            if !back {
-                free.push(thread);
-            }
-        }
-        if !group.is_empty() {
-            enter(&self.tree, "", free, &mut Vec::new())?;
-        }
-        // Another program that had it too may fetch it.
-        for program in self.programs.values_mut() {
-            program.placed.retain(|thread| !known.contains(thread));
-        }
-        if self.state.ledger.tasks.iter().any(|task| known.contains(&task.thread)) {
-            self.state.note(|ledger| ledger.tasks.retain(|task| !known.contains(&task.thread)));
-        }
-        Ok(())
     }
 }

@@ -276,3 +276,8 @@ impl AsFd for Start<'_> {
 pub(super) fn of(group: &str, name: &str) -> String {
     if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") }
 }
+
+/// The path of the MON group of that name in a class.
+pub(super) fn monitor_in(class: &str, name: &str) -> String {
+    format!("{}/{name}", of(class, "mon_groups"))
+}

@@ -1,0 +1,81 @@
+//! The root's masks, where everybody who is in its group is confined.
+
+use super::class::Class;
+use super::error::Error;
+use super::findings::Findings;
+use super::ledger::Changed;
+use super::masks::{Masks, masks, write_masks};
+use super::mount::Mount;
+use super::step::Step;
+use super::tree::Tree;
+
+/// The root's group, as far as others are confined in it.
+#[derive(Debug, Default)]
+pub(super) struct Root(Class);
+
+impl Root {
+    /// Gives the root's group the ways that others are confined to, where they are.
+    pub(super) fn confine(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        reason: &str,
+        done: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        if mount.settings.confine_others.is_none() {
+            return Ok(());
+        }
+        let (before, after) = confinement(&mount.tree, found)?;
+        self.0.now.clone_from(&before);
+        let known = self.0.known(&after);
+        if known == after {
+            return Ok(());
+        }
+        mount.state.record(|ledger| {
+            for (key @ &(line, domain), mask) in &after {
+                let was = before.get(key).copied().unwrap_or_default().bits();
+                let of = ledger.values.iter_mut().find(|of| of.line == line && of.domain == domain);
+                match of {
+                    Some(of) if of.ours.contains(&was) || of.before == was => {
+                        of.ours.push(mask.bits())
+                    }
+                    // Others have written it since; that is what it is to be again.
+                    Some(of) => (of.before, of.ours) = (was, vec![mask.bits()]),
+                    None if was == mask.bits() => {}
+                    None => ledger.values.push(Changed {
+                        line: line.to_owned(),
+                        domain,
+                        before: was,
+                        ours: vec![mask.bits()],
+                    }),
+                }
+            }
+        })?;
+        done.push(Step::Masks(String::new(), before));
+        let sides = found.survey.sides;
+        if let Some(now) = write_masks(&mount.tree, sides, "", &known, &after, reason)? {
+            // What hardware took is ours as well, and put back in the end.
+            mount.state.record(|ledger| {
+                for of in &mut ledger.values {
+                    let key = now.iter().find(|(key, _)| key.0 == of.line && key.1 == of.domain);
+                    let took = key.filter(|(key, took)| after.get(*key) != Some(*took));
+                    of.ours.extend(took.map(|(_, took)| took.bits()));
+                }
+            })?;
+            self.0.saw(now, &after);
+        }
+        Ok(())
+    }
+}
+
+/// The root's masks, and what they are to be.
+pub(super) fn confinement(tree: &Tree, found: &Findings) -> Result<(Masks, Masks), Error> {
+    let before = masks(tree, "", found.survey.sides)?.unwrap_or_default();
+    let mut after = before.clone();
+    for ((_, domain), mask) in &mut after {
+        if let Some(others) = found.offers.of.get(domain).and_then(|offer| offer.others) {
+            *mask = others;
+        }
+    }
+    Ok((before, after))
+}

@@ -1,0 +1,152 @@
+//! Classes are limited as the groups are that their programs came from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairways_core::{AppId, WayMask};
+
+use super::classes::Classes;
+use super::error::Error;
+use super::findings::Findings;
+use super::limits::{Carried, Limits};
+use super::masks::masks;
+use super::mount::Mount;
+use super::programs::Programs;
+use super::step::Step;
+use super::threads::apart;
+use super::tree::{Tree, of};
+
+impl Classes {
+    /// Limits a class to these; only `tighter` where it may hold threads that are limited otherwise.
+    pub(super) fn limit(
+        &mut self,
+        tree: &Tree,
+        found: &Findings,
+        name: &str,
+        wanted: &Limits,
+        tighter: bool,
+        done: &mut Vec<Step>,
+    ) -> Result<bool, Error> {
+        let Some(class) = self.get_mut(name) else { return Ok(false) };
+        let before = class.limits.clone();
+        let wanted = if tighter { found.stricter(&before, wanted) } else { wanted.clone() };
+        let took = class.limits_taken.as_ref();
+        let text = wanted.lines(&before);
+        if text.is_empty() || took == Some(&(wanted.clone(), before.clone())) {
+            return Ok(false);
+        }
+        done.push(Step::Limits(name.to_owned(), before.clone()));
+        tree.write(&of(name, "schemata"), &text).inspect_err(|error| {
+            tracing::error!(target: "fairways::actuate", group = name, %error, "limits refused");
+        })?;
+        let now = found.read_limits(tree, name)?.unwrap_or_default();
+        tracing::info!(
+            target: "fairways::actuate", group = name, before = before.shown(), after = now.shown(),
+            "limits of its programs' groups"
+        );
+        class.limits_taken = Some((wanted, now.clone()));
+        class.limits = now;
+        Ok(true)
+    }
+
+    /// Says, once for each change, whose limits are stricter than the groups' that its threads came from.
+    pub(super) fn say_tightened(
+        &mut self,
+        found: &Findings,
+        programs: &Programs,
+        carried: &Carried,
+    ) {
+        let root = found.root_limits();
+        for class in &mut self.list {
+            let mut members = programs.in_class(&class.name);
+            members.retain(|app| *carried.0.get(app).unwrap_or(&root) != class.limits);
+            if members == class.tightened {
+                continue;
+            }
+            if !members.is_empty() {
+                let apps: Vec<String> = members.iter().map(|app| app.0.to_string()).collect();
+                tracing::warn!(
+                    target: "fairways::actuate", group = class.name, limits = class.limits.shown(),
+                    programs = apps.join(" "), "too few classes: programs have stricter limits than where they came from"
+                );
+            }
+            class.tightened = members;
+        }
+    }
+
+    /// Gives our classes the limits of the groups that their programs came from, where these have changed; whether any
+    /// had.
+    pub(super) fn follow_limits(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        programs: &Programs,
+    ) -> Result<bool, Error> {
+        let carried = Carried::of(programs, mount, found)?;
+        let mut changed = false;
+        for at in 0..self.list.len() {
+            let name = self.list[at].name.clone();
+            let members = programs.in_class(&name);
+            if members.is_empty() {
+                continue;
+            }
+            let wanted = found.limits_for(&members, &carried);
+            match self.limit(&mount.tree, found, &name, &wanted, false, &mut Vec::new()) {
+                Ok(did) => changed |= did,
+                // The next look tries again.
+                Err(error) => mount.errors.came(&error),
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Sees to it that threads which come from these groups are limited as there from the moment on at which they enter a
+    /// program's group: its class is limited before, and made if it is still the root's. Whether that could be.
+    pub(super) fn make_ready<'a>(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        programs: &mut Programs,
+        app: AppId,
+        from: impl Iterator<Item = &'a String>,
+    ) -> Result<bool, Error> {
+        let groups: BTreeSet<&str> = from.map(|group| apart(group).0).collect();
+        let root = found.root_limits();
+        let class = &programs.get(app)?.class;
+        let before = if class.is_empty() {
+            root.clone()
+        } else {
+            found.read_limits(&mount.tree, class)?.unwrap_or_default()
+        };
+        let mut wanted = before.clone();
+        for group in groups {
+            // Read now: somebody may just have written it.
+            let read = found.read_limits(&mount.tree, group)?;
+            wanted = found.stricter(&wanted, read.as_ref().unwrap_or(&root));
+        }
+        if wanted == before {
+            return Ok(true);
+        }
+        if !class.is_empty() {
+            self.limit(&mount.tree, found, class, &wanted, true, &mut Vec::new())?;
+            return Ok(true);
+        }
+        let mut done = Vec::new();
+        let made = match self.make(mount, found, &mut done) {
+            Ok(name) => name,
+            Err(error) if error.is_exhausted() => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let masks = masks(&mount.tree, "", found.survey.sides)?.unwrap_or_default();
+        let side = found.survey.sides[0];
+        let masks: BTreeMap<u32, WayMask> = masks
+            .into_iter()
+            .filter(|((of, domain), _)| *of == side && found.offers.of.contains_key(domain))
+            .map(|((_, domain), mask)| (domain, mask))
+            .collect();
+        let reason = "limits of the program's group";
+        self.limit(&mount.tree, found, &made, &wanted, true, &mut done)?;
+        self.set_masks(&mount.tree, found, &made, &masks, reason, &mut done)?;
+        programs.change_class(mount, app, &made, reason, &mut done)?;
+        Ok(true)
+    }
+}

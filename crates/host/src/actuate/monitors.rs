@@ -1,0 +1,139 @@
+//! A MON group for each program, as far as monitoring ids suffice.
+
+use fairways_core::AppId;
+
+use super::changes::{Changes, note};
+use super::error::Error;
+use super::findings::Findings;
+use super::foreign::members;
+use super::ledger::Made;
+use super::mount::Mount;
+use super::programs::Programs;
+use super::settings::Settings;
+use super::threads::enter;
+use super::tree::monitor_in;
+
+impl Programs {
+    /// How many more programs can be monitored: the ids that nobody uses, less one for each class that there can be, which takes one
+    /// as well (`mkdir_rdt_prepare_rmid_alloc`).
+    pub(super) fn free_monitors(&self, found: &Findings, settings: &Settings) -> usize {
+        let survey = &found.survey;
+        let Some(monitoring) = &survey.monitoring else { return 0 };
+        let adopted = self.by_id.values().map(|program| program.adopted.len());
+        let theirs = 1 + survey.foreign.len() + survey.monitors.len() + adopted.sum::<usize>();
+        let free =
+            (monitoring.rmids as usize).saturating_sub(theirs + found.offers.classes as usize);
+        let most = settings.rmids.map_or(free, |most| free.min(most as usize));
+        most.saturating_sub(self.monitored())
+    }
+
+    /// Makes a program's MON group, if an id is to be had; whether it has one.
+    pub(super) fn monitor(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        app: AppId,
+    ) -> Result<bool, Error> {
+        if self.free_monitors(found, &mount.settings) == 0 {
+            return Ok(false);
+        }
+        let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
+        program.monitored = make_monitor(mount, &program.class, &program.name)?;
+        Ok(program.monitored)
+    }
+
+    /// Monitors programs that are not yet, as far as ids go.
+    pub(super) fn monitor_more(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        changes: &mut Changes,
+    ) -> Result<(), Error> {
+        let waiting = self.by_id.iter().filter(|(_, program)| !program.monitored);
+        let waiting: Vec<AppId> = waiting.map(|(&app, _)| app).collect();
+        for app in waiting {
+            if !self.monitor(mount, found, app)? {
+                return Ok(());
+            }
+            let program = self.get(app)?;
+            let mut threads = members(&mount.tree, &program.class)?;
+            let along = self.adopted_threads(&mount.tree, app)?;
+            threads.retain(|thread| program.placed.contains(thread) && !along.contains(thread));
+            enter(&mount.tree, &program.group(), threads, &mut Vec::new())?;
+            note(&mut changes.monitored, app);
+        }
+        Ok(())
+    }
+
+    /// Which MON groups of ours are gone.
+    pub(super) fn see_monitors(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        changes: &mut Changes,
+    ) {
+        for (&app, program) in self.by_id.iter_mut().filter(|(_, program)| program.monitored) {
+            let group = program.group();
+            if !found.survey.ours.contains(&group) {
+                mount.tree.forget(&group);
+                program.unmonitored();
+                mount.strike_group(&program.name);
+                note(&mut changes.unmonitored, app);
+            }
+        }
+    }
+
+    /// Forgets MON groups of ours whose place another group of that name has taken.
+    pub(super) fn see_replaced(
+        &mut self,
+        mount: &mut Mount,
+        changes: &mut Changes,
+        told: &str,
+    ) -> Result<(), Error> {
+        for (&app, program) in self.by_id.iter_mut().filter(|(_, program)| program.monitored) {
+            let group = program.group();
+            if mount.tree.is_replaced(&group)? {
+                program.unmonitored();
+                mount.strike_group(&program.name);
+                mount.tree.forget(&group);
+                program.take_another_name();
+                tracing::warn!(target: "fairways::actuate", group, "{told}");
+                note(&mut changes.unmonitored, app);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes a MON group in a class; whether that could be. One of that name in another class stays in the ledger until it is known
+/// that this one takes its place.
+pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result<bool, Error> {
+    let path = monitor_in(class, name);
+    let made = Made { name: name.to_owned(), monitors: true, inode: None };
+    let Mount { tree, state, errors, .. } = mount;
+    let before = state.ledger.groups.iter().find(|made| made.name == name).cloned();
+    state.record(|ledger| {
+        ledger.groups.retain(|made| made.name != name);
+        ledger.groups.push(made.clone());
+    })?;
+    let (now, error) = match tree.mkdir(&path) {
+        // If that can't be told, its name says enough.
+        Ok(()) => {
+            let inode = tree.inode(&path).ok().flatten();
+            if let Some(inode) = inode {
+                tree.keep(&path, inode);
+            }
+            (Some(Made { inode, ..made }), None)
+        }
+        Err(error) => (before, Some(error)),
+    };
+    state.note(|ledger| {
+        ledger.groups.retain(|made| made.name != name);
+        ledger.groups.extend(now);
+    });
+    if let Some(error) = error.as_ref().filter(|error| !error.is_exhausted()) {
+        tracing::error!(target: "fairways::actuate", group = path, %error, "not monitored");
+        errors.came(error);
+    }
+    Ok(error.is_none())
+}

@@ -1,0 +1,114 @@
+//! Programs that go from one class to another.
+
+use fairways_core::AppId;
+use rustix::io::Errno;
+
+use super::error::Error;
+use super::foreign::members;
+use super::monitors::make_monitor;
+use super::mount::Mount;
+use super::programs::Programs;
+use super::step::Step;
+use super::threads::enter;
+use super::tree::monitor_in;
+
+impl Programs {
+    /// Moves a program to another class, with its MON group.
+    pub(super) fn change_class(
+        &mut self,
+        mount: &mut Mount,
+        app: AppId,
+        to: &str,
+        reason: &str,
+        done: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let Some(program) = self.by_id.get(&app).filter(|program| program.class != to) else {
+            return Ok(());
+        };
+        let (name, from) = (program.name.clone(), program.class.clone());
+        let old = monitor_in(&from, &name);
+        let mut renamed = false;
+        let is_gone = !from.is_empty() && mount.tree.inode(&from)?.is_none();
+        if is_gone {
+            self.lose_all_adopted(mount, app);
+        } else {
+            self.move_adopted(mount, app, &from, to)?;
+        }
+        let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
+        if is_gone {
+            // The class went a moment ago; the kernel moved the threads to the root, from where they are fetched as new ones.
+            program.lost();
+            mount.tree.forget(&from);
+            mount.strike_group(&name);
+        } else if program.monitored {
+            match mount.tree.rename(&old, &monitor_in(to, &name)) {
+                Ok(()) => renamed = true,
+                // Before Linux 6.5, and where monitoring ids are of their class (Arm MPAM).
+                Err(error) if error.errno() == Some(Errno::PERM) => {}
+                Err(error) if error.is_gone() && mount.tree.inode(&old)?.is_none() => {
+                    mount.tree.forget(&old);
+                    program.unmonitored();
+                    mount.strike_group(&name);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !renamed {
+            self.move_anew(mount, app, to)?;
+        }
+        if let Some(program) = self.by_id.get_mut(&app) {
+            to.clone_into(&mut program.class);
+        }
+        tracing::info!(
+            target: "fairways::actuate", app = app.0, before = shown(&from), after = shown(to), reason, "program moved"
+        );
+        done.push(Step::Moved(app, from));
+        Ok(())
+    }
+
+    /// Moves a program's threads one by one, to a MON group that is made anew if it has one. Where that fails, they go back.
+    fn move_anew(&mut self, mount: &mut Mount, app: AppId, to: &str) -> Result<(), Error> {
+        let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
+        let (monitored, name, from) = (program.monitored, &program.name, program.group());
+        let made = mount.state.ledger.groups.iter().find(|made| made.name == *name).cloned();
+        let mut threads = members(&mount.tree, &from)?;
+        if !monitored {
+            threads.retain(|thread| program.placed.contains(thread));
+        }
+        let anew = monitored && make_monitor(mount, to, name)?;
+        let into = if anew { monitor_in(to, name) } else { to.to_owned() };
+        if let Err(error) = enter(&mount.tree, &into, threads.iter().copied(), &mut Vec::new()) {
+            let back = enter(&mount.tree, &from, threads, &mut Vec::new());
+            if let Err(error) = back {
+                tracing::error!(target: "fairways::actuate", group = from, %error, "threads not moved back");
+                mount.errors.came(&error);
+            }
+            if anew {
+                mount.tree.rmdir(&into)?;
+                mount.state.note(|ledger| {
+                    ledger.groups.retain(|made| made.name != *name);
+                    ledger.groups.extend(made);
+                });
+            }
+            return Err(error);
+        }
+        if monitored {
+            mount.tree.rmdir(&from)?;
+            program.unmonitored();
+            program.monitored = anew;
+            if !self.told_of_loss {
+                self.told_of_loss = true;
+                tracing::warn!(
+                    target: "fairways::actuate", group = from,
+                    "MON groups can't be moved between classes here: what moves between two readings is not counted"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The root's group has no name.
+fn shown(group: &str) -> &str {
+    if group.is_empty() { "/" } else { group }
+}

@@ -1,0 +1,70 @@
+//! The programs that are managed, and whose groups are theirs.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use fairways_core::AppId;
+
+use super::error::Error;
+use super::foreign::members;
+use super::program::Program;
+use super::tree::{Tree, monitor_in};
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Programs {
+    pub(super) by_id: BTreeMap<AppId, Program>,
+    /// Whether it was said that counts are lost where groups can't be renamed.
+    pub(super) told_of_loss: bool,
+    /// `st_ino` of monitoring groups of others that the kernel did not let be adopted.
+    pub(super) unmovable: BTreeSet<u64>,
+}
+
+impl Programs {
+    pub(super) fn get(&self, app: AppId) -> Result<&Program, Error> {
+        self.by_id.get(&app).ok_or(Error::Unknown(app))
+    }
+
+    pub(super) fn ids(&self) -> Vec<AppId> {
+        self.by_id.keys().copied().collect()
+    }
+
+    /// The programs of a class.
+    pub(super) fn in_class(&self, class: &str) -> Vec<AppId> {
+        let of = self.by_id.iter().filter(|(_, program)| program.class == class);
+        of.map(|(&app, _)| app).collect()
+    }
+
+    /// How many have a MON group of their own.
+    pub(super) fn monitored(&self) -> usize {
+        self.by_id.values().filter(|program| program.monitored).count()
+    }
+
+    /// Whether a thread was put into any one's group.
+    pub(super) fn have_placed(&self, thread: i32) -> bool {
+        self.by_id.values().any(|program| program.placed.contains(&thread))
+    }
+
+    /// Whether a MON group of this name is one's, or came along with one.
+    pub(super) fn have_group(&self, name: &str) -> bool {
+        let is_it = |program: &Program| program.monitored && program.name == name;
+        self.have_adopted(name)
+            || Program::owner(name).and_then(|app| self.by_id.get(&app)).is_some_and(is_it)
+    }
+
+    fn have_adopted(&self, name: &str) -> bool {
+        let app = name.strip_prefix("fairways.").and_then(|rest| rest.split_once('+'));
+        let app = app.and_then(|(app, _)| app.parse().ok()).map(AppId);
+        let program = app.and_then(|app| self.by_id.get(&app));
+        program.is_some_and(|program| program.adopted.iter().any(|of| of.name == name))
+    }
+
+    /// The threads in groups that came along with a program.
+    pub(super) fn adopted_threads(&self, tree: &Tree, app: AppId) -> Result<HashSet<i32>, Error> {
+        let mut threads = HashSet::new();
+        let Some(program) = self.by_id.get(&app) else { return Ok(threads) };
+        for adopted in &program.adopted {
+            threads.extend(members(tree, &monitor_in(&program.class, &adopted.name))?);
+        }
+        Ok(threads)
+    }
+}
