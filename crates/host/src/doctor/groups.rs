@@ -6,6 +6,7 @@ use fairways_resctrl::language::Mode;
 use super::abilities::filled;
 use super::facts::{Facts, Group, OURS};
 use super::files::text;
+use super::managers::manager;
 use super::{Finding, State};
 
 /// The finding that is missing where no way can be given out.
@@ -20,30 +21,6 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     findings.push(ours(facts));
     findings.extend(exclusive(facts));
     findings.extend(isolation(facts));
-}
-
-/// Who names groups so: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`), koordlet's and rubik's classes, and container
-/// runtimes, which name them after pods or containers (runc: the container's id).
-pub(super) fn manager(name: &str) -> &'static str {
-    let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if name.strip_prefix("COS").is_some_and(number) {
-        "pqos"
-    } else if name.starts_with("qemu-") || name.starts_with("libvirt") {
-        "libvirt"
-    } else if matches!(name, "LSR" | "LS" | "BE") {
-        "koordlet"
-    } else if name.starts_with("rubik_") {
-        "rubik"
-    } else if name.starts_with("crio") {
-        "CRI-O"
-    } else if name.starts_with("kubepods") || name.starts_with("pod") || hex(name) {
-        "a container runtime"
-    } else if matches!(name, "Guaranteed" | "Burstable" | "BestEffort" | "BestEfforts") {
-        "containerd or CRI-O"
-    } else {
-        "unknown"
-    }
 }
 
 fn of_others(facts: &Facts) -> Finding {
@@ -142,29 +119,4 @@ fn isolation(facts: &Facts) -> Option<Finding> {
     }
     let remedy = "fairways run --confine-others N keeps them to N ways while it runs";
     Some(Finding::new("isolation", State::Limited, found, why).remedy(remedy))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::manager;
-
-    #[test]
-    fn groups_are_known_by_their_names() {
-        let id = "5f3a".repeat(16);
-        for (name, by) in [
-            ("COS1", "pqos"),
-            ("COS", "unknown"),
-            ("COSMOS", "unknown"),
-            ("qemu-1-vm-vcpus_0-3", "libvirt"),
-            ("LSR", "koordlet"),
-            ("rubik_max", "rubik"),
-            ("crio-1", "CRI-O"),
-            (&id, "a container runtime"),
-            ("pod1b2c", "a container runtime"),
-            ("BestEffort", "containerd or CRI-O"),
-            ("web", "unknown"),
-        ] {
-            assert_eq!(manager(name), by, "{name}");
-        }
-    }
 }

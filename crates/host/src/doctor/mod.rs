@@ -9,6 +9,7 @@ mod facts;
 mod files;
 mod groups;
 mod kernel;
+mod managers;
 mod monitors;
 mod mount;
 mod perf;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-pub(crate) use monitors::manager_of;
+pub(crate) use managers::manager_of;
 
 use facts::Facts;
 

@@ -5,42 +5,18 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::facts::{Facts, OURS};
 use super::files::text;
+use super::managers::agent;
 use super::{Finding, State};
 
 /// Names of groups, and of what is in one, in one line.
 const SHOWN: usize = 4;
-
-/// Whose groups are named so: cAdvisor's (`cadvisor-ID`, its resctrl/utils.go), those of goresctrl with its usual prefix, pqos's, and
-/// those of agents that call them after pods (NRI plugins) or containers.
-fn manager(name: &str) -> &'static str {
-    let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if name.starts_with("cadvisor-") {
-        "cAdvisor"
-    } else if name.starts_with("goresctrl.") {
-        "goresctrl"
-    } else if name.starts_with("pqos-") {
-        "pqos"
-    } else if name.starts_with("pod") || name.starts_with("container-") || hex(name) {
-        "an agent that monitors pods"
-    } else {
-        "unknown"
-    }
-}
-
-/// Whose a group is by its name, that of a class or of a monitoring group.
-pub(crate) fn manager_of(name: &str) -> &'static str {
-    match manager(name) {
-        "unknown" => super::groups::manager(name),
-        known => known,
-    }
-}
 
 pub(super) fn check(facts: &Facts) -> Option<Finding> {
     facts.resctrl.as_ref()?;
     let why = "threads in a monitoring group of another are left to it, and not managed";
     let mut managers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for name in facts.monitored.iter().filter(|name| !name.starts_with(OURS)) {
-        managers.entry(manager(name)).or_default().push(name);
+        managers.entry(agent(name)).or_default().push(name);
     }
     if managers.is_empty() {
         return Some(Finding::new("others-monitors", State::Ok, "none", why));
@@ -78,26 +54,4 @@ fn about(facts: &Facts, name: &str) -> String {
     }
     let who = who.iter().map(|(comm, thread)| format!(", {} ({thread})", comm.escape_debug()));
     format!("{shown}{owner}: {} thread(s){}", tasks.lines().count(), who.collect::<String>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::manager;
-
-    #[test]
-    fn agents_are_known_by_the_names_of_their_groups() {
-        let id = "5f3a".repeat(16);
-        let agent = "an agent that monitors pods";
-        for (name, by) in [
-            ("cadvisor-docker-5f", "cAdvisor"),
-            ("goresctrl.5f", "goresctrl"),
-            ("pqos-1-2", "pqos"),
-            ("pod_1b2c", agent),
-            ("container-5f", agent),
-            (&id, agent),
-            ("mine", "unknown"),
-        ] {
-            assert_eq!(manager(name), by, "{name}");
-        }
-    }
 }
