@@ -20,6 +20,7 @@ pub mod on_cpus;
 mod part;
 mod probe;
 mod program;
+mod sampler;
 pub mod sampling;
 mod source;
 pub(crate) mod sys;

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use super::events::Encoding;
-use super::sampling::Joined;
+use super::sampler::Joined;
 use super::sys::{self, Whom};
 use super::tally::Span;
 
