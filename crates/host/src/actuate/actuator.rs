@@ -29,7 +29,9 @@ use super::tree::Tree;
 /// [`open`](Self::open), or [`restore`](super::restore()).
 #[derive(Debug)]
 pub struct Actuator {
+    /// Files, and the ledger.
     pub(super) mount: Mount,
+    /// What others have, and what they leave to offer.
     pub(super) found: Findings,
     pub(super) classes: Classes,
     pub(super) root: Root,

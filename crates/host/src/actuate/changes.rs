@@ -5,7 +5,8 @@ use fairways_core::AppId;
 /// What is not as it was at the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Whether [`Actuator::domains`](super::Actuator::domains) says something else now; a plan that was made before may be refused.
+    /// Whether [`domains`](super::Actuator::domains) says something else now; a plan that was made
+    /// before may be refused.
     pub domains: bool,
     /// Other managers' groups that came, went, or have other masks.
     pub others: Vec<String>,

@@ -16,7 +16,7 @@ use super::programs::Programs;
 use super::step::Step;
 use super::tree::{Tree, of};
 
-/// All of ours.
+/// All classes of service of ours.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     pub(super) list: Vec<Class>,

@@ -7,7 +7,7 @@ use super::survey::Survey;
 use super::topology::Topology;
 use super::tree::Tree;
 
-/// All of it; a survey, and what follows from it.
+/// A survey, and what follows from it.
 #[derive(Debug)]
 pub(super) struct Findings {
     pub(super) survey: Survey,
@@ -19,7 +19,10 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Those of the first survey; an error if it leaves nothing to offer.
+    /// What follows from the first survey.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if it leaves nothing to offer.
     pub(super) fn new(survey: Survey, settings: &Settings, tree: &Tree) -> Result<Self, Error> {
         let offers = Offers::find(&survey, settings, None)?;
         let mut topology = Topology::default();
@@ -28,7 +31,7 @@ impl Findings {
         Ok(Self { survey, topology, offers, cap: None, domains })
     }
 
-    /// Those of another survey; whether the domains are others than before.
+    /// Puts a newer survey in place; whether the domains have changed.
     pub(super) fn renew(
         &mut self,
         survey: Survey,

@@ -1,4 +1,4 @@
-//! The mounted resctrl as its client has it: its files, and what is written down before they are changed.
+//! The mounted resctrl: its files, and the ledger of what is changed in them.
 
 use super::error::Error;
 use super::ledger::State;
@@ -7,7 +7,7 @@ use super::settings::Settings;
 use super::tally::Errors;
 use super::tree::Tree;
 
-/// Everything through which something is changed.
+/// What a change needs: it is written into the ledger before the files.
 #[derive(Debug)]
 pub(super) struct Mount {
     pub(super) settings: Settings,
@@ -23,12 +23,12 @@ impl Mount {
         Lock::take(&self.tree, &self.settings.proc, self.settings.patience, Kept::Refuse)
     }
 
-    /// Strikes a group of ours from the ledger: it is gone, or another's.
+    /// Removes a group of ours from the ledger: it is gone, or another has taken its place.
     pub(super) fn strike_group(&mut self, name: &str) {
         self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
     }
 
-    /// Strikes a monitoring group from the ledger that came along: it is gone, or back.
+    /// Removes an adopted group from the ledger: it is gone, or back where it was.
     pub(super) fn strike_borrowed(&mut self, name: &str) {
         self.state.note(|ledger| ledger.borrowed.retain(|of| of.name != name));
     }

@@ -1,4 +1,4 @@
-//! The programs that are managed, and whose groups are theirs.
+//! The programs that are managed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -9,7 +9,7 @@ use super::foreign::members;
 use super::program::Program;
 use super::tree::{Tree, monitor_in};
 
-/// All of them.
+/// All managed programs.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
     pub(super) by_id: BTreeMap<AppId, Program>,
