@@ -27,8 +27,8 @@
 
 use fairways_core::Counters;
 
+use crate::cache::LINE;
 use crate::geometry::{Latency, MOST_BANKS};
-use crate::program::{LINE, Program};
 
 /// Ticks of a cycle.
 pub(crate) const TICKS: u64 = 1024;
@@ -145,11 +145,12 @@ impl Cost {
     /// Nothing runs.
     pub(crate) const NONE: Self = Self { instruction: 0, l2: 0, llc: 0, memory: 0, overlap: TICKS };
 
-    pub(crate) fn new(program: &Program, latency: Latency) -> Self {
-        let overlap = program.overlap.clamp(1.0, MOST_OVERLAP);
+    /// Of a program's CPI while all hits the L1, and of how many misses it has under way.
+    pub(crate) fn new(base_cpi: f64, overlap: f64, latency: Latency) -> Self {
+        let overlap = overlap.clamp(1.0, MOST_OVERLAP);
         let exposed = |cycles: u32| ticks(f64::from(cycles) / overlap);
         Self {
-            instruction: ticks(program.base_cpi).max(1),
+            instruction: ticks(base_cpi).max(1),
             l2: exposed(latency.l2),
             llc: exposed(latency.llc),
             memory: exposed(latency.memory),

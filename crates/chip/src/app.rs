@@ -8,8 +8,8 @@ use crate::account::{Account, Cost};
 use crate::buffer::StoreBuffer;
 use crate::cache::{DIRTY, Fill, Tag};
 use crate::geometry::Stores;
-use crate::job::Phase;
 use crate::pages::{Pages, Placement, mix};
+use crate::phase::Phase;
 use crate::program::{Access, BATCH, Generate, Program, Supply};
 use crate::scheduler::Thread;
 use crate::service::Serving;
@@ -150,7 +150,9 @@ impl Stretch {
             accesses: Vec::with_capacity(2 * BATCH),
             next: 0,
             pages: pages_of(settings, program, placed),
-            cost: program.map_or(Cost::NONE, |program| Cost::new(program, chip.latency)),
+            cost: program.map_or(Cost::NONE, |program| {
+                Cost::new(program.base_cpi, program.overlap, chip.latency)
+            }),
         }
     }
 }

@@ -3,9 +3,9 @@
 use fairways_core::{Counters, WayMask};
 
 use crate::account::Account;
+use crate::cache::LINE;
 use crate::geometry::MOST_CORES;
 use crate::machine::{Chip, Due};
-use crate::program::LINE;
 
 /// What a program may fill, and what its lines are counted as: a CLOSID's mask and an RMID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use fairways_core::{Llc, MAX_WAYS};
 use thiserror::Error;
 
-use crate::cache::Replacement;
-use crate::program::LINE;
+use crate::cache::{LINE, Replacement};
 
 /// A chip.
 #[derive(Clone, Copy, Debug, PartialEq)]

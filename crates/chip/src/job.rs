@@ -1,30 +1,12 @@
 //! What is to run on the chip.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use fairways_core::{Profile, Time, Wish};
 
+use crate::phase::Phase;
 use crate::program::{Live, Program};
 use crate::service::{Requests, Stage};
-
-/// A stretch of a program.
-#[derive(Clone, Debug)]
-pub struct Phase {
-    /// What runs; `None`: nothing does, the core is idle.
-    pub program: Option<Arc<Program>>,
-    /// How long; `None`: to the end of the run.
-    pub length: Option<Length>,
-}
-
-/// How long a phase is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// Instructions, at least 1; an idle phase runs none, and never ends.
-    Instructions(u64),
-    /// Time.
-    Time(Duration),
-}
 
 /// What happens when a program has run its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

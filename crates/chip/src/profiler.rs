@@ -137,7 +137,7 @@ impl Profiler {
         let (placed, random) = seeds(&settings, AppId(0), 0);
         Ok(Self {
             settings,
-            cost: Cost::new(program, chip.latency),
+            cost: Cost::new(program.base_cpi, program.overlap, chip.latency),
             source: program.accesses.source(&chip),
             random,
             accesses: Vec::with_capacity(2 * BATCH),

@@ -6,6 +6,9 @@ mod shared;
 pub(crate) use private::{Caches, Level};
 pub(crate) use shared::{Fill, Shared};
 
+/// Bytes of a line.
+pub const LINE: u64 = 64;
+
 /// A line in a cache: which, and in the lowest bit whether memory has an older copy of it.
 pub(crate) type Tag = u32;
 

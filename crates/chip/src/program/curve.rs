@@ -4,8 +4,8 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
+use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply, below};
 use super::mixture::whole;
-use super::{Access, AccessKind, BATCH, Generate, Supply, below};
 
 /// LLC references of which so many hit with each number of ways, whatever the cache's sets.
 ///
@@ -84,7 +84,7 @@ impl Source {
     /// The lines of a set, before they are taken again: so many more than there are ways that those of
     /// the first round are gone.
     fn round(&self) -> u16 {
-        u16::try_from(super::MOST_LINES / u64::from(self.sets)).unwrap_or(u16::MAX) - 1
+        u16::try_from(MOST_LINES / u64::from(self.sets)).unwrap_or(u16::MAX) - 1
     }
 }
 

@@ -7,8 +7,8 @@
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::workload::Source;
-use super::{Access, AccessKind, Generate, Workload};
+use super::access::{Access, AccessKind, Generate};
+use super::workload::{Source, Workload};
 
 /// A cache, its lines by sets, in each the line used last first.
 struct Cache {

@@ -8,9 +8,10 @@ use fairways_tracer::{Beside, Kind, Launch, Note, Program, StartError, State, fi
 use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
-use super::numbering::Numbering;
-use super::{Access, AccessKind, Generate, Supply};
 use crate::geometry::Shape;
+
+use super::access::{Access, AccessKind, Generate, Supply};
+use super::numbering::Numbering;
 
 /// A real program: started when its job starts, held back while it is not its turn, killed when the job ends.
 ///

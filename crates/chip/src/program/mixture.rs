@@ -3,8 +3,8 @@
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
+use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply, below};
 use super::zipf::Alias;
-use super::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply, below};
 
 /// Accesses of which each part goes to a region of its own.
 #[derive(Clone, Debug, PartialEq)]

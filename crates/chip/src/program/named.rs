@@ -25,8 +25,9 @@
 //! `niagara_costs`); floating-point programs, whose core has no unit of its own, take two in all. Misses
 //! are waited for one after the other.
 
+use super::accesses::{Accesses, Program};
 use super::tailbench::{self, SERVICE_NAMES};
-use super::{Accesses, Code, Order, Program, Region, Workload};
+use super::workload::{Code, Order, Region, Workload};
 
 /// The program with this name.
 #[must_use]

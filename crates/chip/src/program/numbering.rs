@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::MOST_LINES;
+use super::access::MOST_LINES;
 
 /// Gives the lines of a program's address spaces the numbers that the chip knows them by.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use rand_pcg::Pcg64Mcg;
 
-use super::{Access, AccessKind, BATCH, Generate, Supply, below};
+use super::access::{Access, AccessKind, BATCH, Generate, Supply, below};
 
 /// How an array is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

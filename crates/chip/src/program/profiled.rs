@@ -3,9 +3,11 @@
 use fairways_core::Ways;
 use fairways_profiles::{Metric, Table};
 
-use super::{Accesses, Curve, CurveError, Program};
 use crate::account::MOST_OVERLAP;
 use crate::geometry::Latency;
+
+use super::accesses::{Accesses, Program};
+use super::curve::{Curve, CurveError};
 
 /// Less than this many cycles per instruction is left to nothing but misses.
 const LEAST_CPI: f64 = 0.1;

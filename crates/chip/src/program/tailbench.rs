@@ -20,8 +20,12 @@
 //!
 //! The figures are in docs/workloads.md.
 
-use super::{Accesses, MOST_LINES, Mixture, Part, Program};
+use crate::cache::LINE;
 use crate::service::{Kind, Requests, Sizes};
+
+use super::access::MOST_LINES;
+use super::accesses::{Accesses, Program};
+use super::mixture::{Mixture, Part, whole};
 
 /// The service, or the program beside them, with this name.
 pub(super) fn service(name: &str) -> Option<Program> {
@@ -105,8 +109,8 @@ const SERVICES: [Named; 6] = [
 
 /// Lines of so many MB.
 fn lines(mb: f64) -> u32 {
-    const PER_MB: f64 = (1 << 20) as f64 / super::LINE as f64;
-    super::mixture::whole((mb * PER_MB).min(MOST_LINES as f64))
+    const PER_MB: f64 = (1 << 20) as f64 / LINE as f64;
+    whole((mb * PER_MB).min(MOST_LINES as f64))
 }
 
 #[cfg(test)]

@@ -8,12 +8,19 @@ use std::time::Duration;
 use fairways_tracer::Launch;
 use thiserror::Error;
 
-use super::{
-    Accesses, LINE, Live, MOST_LINES, Mixture, Part, Pattern, Program, Trace, Zipf, named,
-};
 use crate::account::MOST_OVERLAP;
-use crate::job::Length;
+use crate::cache::LINE;
+use crate::phase::Length;
 use crate::service::{Requests, Sizes};
+
+use super::access::MOST_LINES;
+use super::accesses::{Accesses, CPI, Program};
+use super::live::Live;
+use super::mixture::{Mixture, Part, whole};
+use super::named::named;
+use super::pattern::Pattern;
+use super::trace::Trace;
+use super::zipf::Zipf;
 
 /// A phase of a program, as it is written: `None` runs nothing.
 pub type Written = Vec<(Option<Program>, Option<Length>)>;
@@ -226,9 +233,6 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
     }
 }
 
-/// Cycles per instruction of simple loops on a core that retires four at a time.
-pub(super) const CPI: f64 = 0.5;
-
 /// Lines that a hardware prefetcher has under way.
 const PREFETCHED: f64 = 8.0;
 
@@ -271,7 +275,7 @@ fn lines(text: &str) -> Result<u32, String> {
     if !(lines >= 1.0 && lines <= MOST_LINES as f64) {
         return Err(refused());
     }
-    Ok(super::mixture::whole(lines))
+    Ok(whole(lines))
 }
 
 /// `2s`, `100ms`: more than nothing.

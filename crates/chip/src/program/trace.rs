@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
-use super::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply};
+use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply};
 
 /// The data accesses of a recorded program, again and again.
 ///

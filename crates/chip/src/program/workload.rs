@@ -10,8 +10,8 @@
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
+use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply};
 use super::zipf::Alias;
-use super::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply};
 
 /// The full stream of a program. Its lines, with those of its code, are fewer than [`MOST_LINES`].
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use super::{Access, AccessKind, BATCH, Generate, Supply, below};
+use super::access::{Access, AccessKind, BATCH, Generate, Supply, below};
 
 /// A store of records, read one after the other; the one that is n-th in favour is read in proportion to
 /// n to the power of minus the exponent. Records in favour are anywhere in it.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use fairways_core::Time;
 
-use crate::job::{Job, Length, Phase};
+use crate::job::Job;
+use crate::phase::{Length, Phase};
 use crate::program::{Accesses, Pattern, Program};
 use crate::settings::Scheduling;
 

@@ -1,0 +1,72 @@
+//! Accesses, and where they come from.
+
+use std::time::Duration;
+
+use rand_pcg::Pcg64Mcg;
+
+/// The lines that a program can have: 2 GB.
+pub const MOST_LINES: u64 = 1 << 25;
+
+/// Accesses that are generated together.
+pub(crate) const BATCH: usize = 256;
+
+/// Accesses to a line in a row: one that may miss, and others to the same line, which hit the L1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The line, counted from the program's first; below [`MOST_LINES`].
+    pub line: u32,
+    /// Instructions from the access before up to these, themselves included; none for a further access of
+    /// the same instruction.
+    pub instructions: u32,
+    /// Loads and stores among them.
+    pub references: u16,
+    /// What it is.
+    pub kind: AccessKind,
+}
+
+/// What an access is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// A load, through the private caches.
+    Load,
+    /// A store, through the private caches; it fetches the line.
+    Store,
+    /// A load that has missed the private caches.
+    Missed,
+    /// A fetch of instructions, through the first private cache of instructions where the chip has one; it
+    /// is no reference.
+    Fetch,
+    /// None: all references hit the L1.
+    None,
+}
+
+/// What a source of accesses came up with.
+#[must_use]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// At least one.
+    More,
+    /// None: the program waits for something outside of the chip.
+    Asleep,
+    /// None any more: it has ended.
+    Ended,
+    /// None any more: it has failed, in a line.
+    Failed(String),
+}
+
+/// A source of accesses.
+pub trait Generate: Send {
+    /// Appends some accesses.
+    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply;
+
+    /// Waits for a program that is asleep, in real time, at most so long.
+    fn wait(&mut self, _most: Duration) {}
+}
+
+/// A number below `count`, which is not 0.
+pub(crate) fn below(random: &mut Pcg64Mcg, count: u32) -> u32 {
+    use rand_core::Rng;
+    // Multiply and shift (Lemire): the bias is below 2^-32 times the count.
+    let picked = (u64::from(random.next_u32()) * u64::from(count)) >> 32;
+    u32::try_from(picked).unwrap_or(0)
+}
