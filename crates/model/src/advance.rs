@@ -7,7 +7,7 @@ use crate::cache::fill;
 use crate::machine::Model;
 use crate::rates::{PerSecond, rates};
 use crate::settings::Settings;
-use crate::window::whole_nanos;
+use crate::window::{left, whole_nanos};
 
 /// More nanoseconds than a machine runs for.
 const FOREVER: u64 = u64::MAX;
@@ -83,7 +83,8 @@ impl Model {
             let rate = rates.instructions;
             next = next.min(whole_nanos(app.phase_left.min(app.run_left) / rate));
             if let Some(window) = &app.window {
-                next = next.min(window.left(self.now, &app.totals, rate));
+                let overshoot = self.settings.overshoot;
+                next = next.min(left(window, overshoot, self.now, &app.totals, rate));
             }
         }
         next

@@ -6,7 +6,7 @@ use crate::app::{App, Due};
 use crate::cache::Lines;
 use crate::job::{Job, Then};
 use crate::machine::Model;
-use crate::window::{Totals, Window};
+use crate::window::{Totals, Window, left};
 
 impl Model {
     fn start(&mut self, job: usize) -> Event {
@@ -47,10 +47,10 @@ impl Model {
         for index in 0..self.apps.len() {
             let held = self.lines[index].occupancy();
             let app = &mut self.apps[index];
-            if let Some(window) = app.window
-                && window.ended(self.now, &app.totals)
+            if let Some(window) = &mut app.window
+                && left(window, self.settings.overshoot, self.now, &app.totals, 1.0) == 0
             {
-                app.window = Some(window.next(self.now, app.totals));
+                let window = window.restart(self.now, app.totals);
                 self.due.push(Due::Event(Event::Sampled(Sample {
                     app: app.id,
                     counters: self.observer.counters(&app.totals.since(&window.from)),
@@ -145,16 +145,15 @@ impl Machine for Model {
                 for app in &mut self.apps {
                     app.mask = partition.mask_of(app.id).unwrap_or_default();
                     if let Some(window) = &mut app.window {
-                        window.straddled |= window.since < self.now;
+                        window.straddle(self.now);
                     }
                 }
                 self.retarget();
             }
             Action::Watch { app, every } => {
-                let (now, overshoot) = (self.now, self.settings.overshoot);
                 if let Some(index) = self.find(app) {
                     let app = &mut self.apps[index];
-                    app.window = Some(Window::new(every, overshoot, now, app.totals));
+                    app.window = Some(Window::new(every, self.now, app.totals));
                 }
             }
             Action::Wake { at } => self.alarm.set(at),

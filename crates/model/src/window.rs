@@ -53,44 +53,22 @@ fn whole(total: f64) -> u64 {
     total as u64
 }
 
-/// A window under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
-    every: Every,
-    overshoot: f64,
-    pub(crate) since: Time,
-    pub(crate) from: Totals,
-    pub(crate) straddled: bool,
-}
+/// A window under way, as long as it was asked to be.
+pub(crate) type Window = fairways_machine_kit::Window<Totals>;
 
-impl Window {
-    pub(crate) fn new(every: Every, overshoot: f64, since: Time, from: Totals) -> Self {
-        Self { every, overshoot, since, from, straddled: false }
-    }
-
-    /// The window after this one.
-    pub(crate) fn next(&self, since: Time, from: Totals) -> Self {
-        Self { since, from, straddled: false, ..*self }
-    }
-
-    /// Whether it has ended.
-    pub(crate) fn ended(&self, now: Time, totals: &Totals) -> bool {
-        self.left(now, totals, 1.0) == 0
-    }
-
-    /// How many nanoseconds it still lasts while `rate` instructions retire a second; 0 at its end.
-    pub(crate) fn left(&self, now: Time, totals: &Totals, rate: f64) -> u64 {
-        match self.every {
-            Every::Instructions(asked) => {
-                // Whole counters have counted them all.
-                let end = self.from.instructions().floor() + asked.max(1) as f64 * self.overshoot;
-                whole_nanos((end.ceil() - totals.instructions()).max(0.0) / rate)
-            }
-            Every::Time(asked) => {
-                let span = (asked.as_nanos().max(1) as f64 * self.overshoot).ceil();
-                let past = now.nanos() - self.since.nanos();
-                whole(span).saturating_sub(past)
-            }
+/// How many nanoseconds a window still lasts while `rate` instructions retire a second, if it comes
+/// to be `overshoot` times as long as was asked; 0 at its end.
+pub(crate) fn left(window: &Window, overshoot: f64, now: Time, totals: &Totals, rate: f64) -> u64 {
+    match window.every {
+        Every::Instructions(asked) => {
+            // Whole counters have counted them all.
+            let end = window.from.instructions().floor() + asked.max(1) as f64 * overshoot;
+            whole_nanos((end.ceil() - totals.instructions()).max(0.0) / rate)
+        }
+        Every::Time(asked) => {
+            let span = (asked.as_nanos().max(1) as f64 * overshoot).ceil();
+            let past = now.nanos() - window.since.nanos();
+            whole(span).saturating_sub(past)
         }
     }
 }

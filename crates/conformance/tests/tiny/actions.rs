@@ -1,8 +1,11 @@
 //! What is asked of the least machine.
 
-use fairways_core::{AppId, Event, Every, Partition, PartitionError, PlanId};
+use std::time::Duration;
 
-use super::{Tiny, Window};
+use fairways_core::{AppId, Event, Every, Partition, PartitionError, PlanId, Time};
+use fairways_machine_kit::Window;
+
+use super::Tiny;
 use crate::Fault;
 
 impl Tiny {
@@ -36,7 +39,8 @@ impl Tiny {
             self.in_force.plan = Some(plan);
         }
         for window in self.apps.iter_mut().filter_map(|app| app.window.as_mut()) {
-            window.straddled |= window.since < self.now || self.fault == Fault::StraddlesAll;
+            window.straddle(Time::from_nanos(self.now));
+            window.straddled |= self.fault == Fault::StraddlesAll;
         }
     }
 
@@ -46,14 +50,14 @@ impl Tiny {
             Every::Time(time) => u64::try_from(time.as_nanos()).unwrap(),
         };
         let short = u64::from(self.fault == Fault::ShortWindows);
-        let length = (length - short.min(length)).max(1);
-        let since = self.now;
+        let every = Every::Time(Duration::from_nanos(length - short.min(length)));
+        let now = Time::from_nanos(self.now);
         let fault = self.fault;
         let Some(app) = self.apps.iter_mut().find(|other| other.id == app) else { return };
         match &mut app.window {
             Some(_) if fault == Fault::KeepsWatch => {}
-            Some(window) if fault == Fault::KeepsWindow => window.length = length,
-            window => *window = Some(Window { since, length, straddled: false }),
+            Some(window) if fault == Fault::KeepsWindow => window.every = every,
+            window => *window = Some(Window::new(every, now, ())),
         }
         if fault == Fault::NeverTells {
             app.window = None;

@@ -12,20 +12,15 @@ use fairways_core::{
     Time, Wish,
 };
 
-use fairways_machine_kit::{Alarm, Due, InForce};
+use fairways_machine_kit::{Alarm, Due, InForce, Window};
 
 use crate::{Fault, SCALE};
-
-struct Window {
-    since: u64,
-    length: u64,
-    straddled: bool,
-}
 
 struct App {
     id: AppId,
     ends: u64,
-    window: Option<Window>,
+    /// In time: that is its instructions too.
+    window: Option<Window<()>>,
 }
 
 pub(crate) struct Tiny {
@@ -83,13 +78,16 @@ impl Tiny {
     }
 
     fn windows(&mut self) {
+        let now = Time::from_nanos(self.now);
         for app in &mut self.apps {
             let Some(window) = &mut app.window else { continue };
             let cut = self.fault == Fault::TellsCutWindow && app.ends <= self.now;
-            if window.since + window.length > self.now && !cut {
+            if !window.has_ended(now, 0) && !cut {
                 continue;
             }
-            let ran = self.now - window.since;
+            let gap = u64::from(self.fault == Fault::Gap);
+            let window = window.restart(Time::from_nanos(self.now + gap), ());
+            let ran = self.now - window.since.nanos();
             let misses = if self.fault == Fault::ManyMisses { ran + 2 } else { ran / 2 };
             let latency = latencies(app.id, ran, self.fault);
             let first = latency.clone().filter(|_| self.fault == Fault::EarlyLatency);
@@ -109,8 +107,6 @@ impl Tiny {
                 straddled: window.straddled && self.fault != Fault::ForgetsStraddling,
             }));
             self.due.extend(latency.filter(|_| self.fault != Fault::EarlyLatency));
-            window.since = if self.fault == Fault::Gap { self.now + 1 } else { self.now };
-            window.straddled = false;
         }
     }
 
@@ -157,7 +153,7 @@ impl Tiny {
         let ends = self.apps.iter().map(|app| app.ends);
         let windows = self.apps.iter().filter_map(|app| app.window.as_ref());
         let next = ends
-            .chain(windows.map(|window| window.since + window.length))
+            .chain(windows.filter_map(Window::ends_at).map(Time::nanos))
             .chain(self.arrivals.last().map(|program| program.at(SCALE).nanos()))
             .chain(self.alarm.at().map(Time::nanos))
             .filter(|&at| at > self.now)
