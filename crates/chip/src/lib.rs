@@ -25,20 +25,19 @@
 //! the last bit.
 
 mod account;
-mod advance;
 mod app;
 mod buffer;
 mod bus;
 mod cache;
 mod check;
-mod class;
+mod cores;
 mod error;
 mod events;
 mod geometry;
 mod job;
 mod machine;
+mod outside;
 mod pages;
-mod pause;
 mod phase;
 pub mod preset;
 mod profiler;
@@ -47,17 +46,18 @@ mod run;
 mod scheduler;
 pub mod service;
 mod settings;
+mod stops;
 
 pub use account::Account;
 pub use cache::Replacement;
-pub use class::Class;
 pub use error::ChipError;
 pub use geometry::{Geometry, GeometryError, Latency, Shape, Stores};
 pub use job::{Job, Then};
 pub use machine::Chip;
+pub use outside::Class;
 pub use pages::{PageSize, Placement, lines_per_set};
-pub use pause::Pause;
 pub use phase::{Length, Phase};
 pub use profiler::Profiler;
 pub use program::Program;
 pub use settings::{Scheduling, SchedulingClass, Settings};
+pub use stops::Pause;

@@ -12,16 +12,16 @@ use crate::app::{App, Runner};
 use crate::bus::Bus;
 use crate::cache::{Caches, Fill, LINE, Shared};
 use crate::check::check;
-use crate::class::Class;
 use crate::error::ChipError;
 use crate::geometry::MOST_CORES;
 use crate::job::{Job, Then};
-use crate::pause::Pause;
+use crate::outside::Class;
 use crate::phase::Length;
 use crate::run::{TURN, Uncore};
 use crate::scheduler::{Level, Priority, Scheduler, Thread};
 use crate::service::{Histogram, Serving, histogram};
 use crate::settings::{SchedulingClass, Settings};
+use crate::stops::Pause;
 
 /// A chip on which programs run; the crate's documentation says how it behaves.
 pub struct Chip {
