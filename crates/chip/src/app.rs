@@ -1,16 +1,13 @@
-//! What runs.
+//! A program that runs.
 
-use fairways_core::{AppId, Every, Time};
-use rand_core::SeedableRng;
-use rand_pcg::Pcg64Mcg;
+use fairways_core::{AppId, Time};
+use fairways_machine_kit::Window;
 
-use crate::account::{Account, Cost};
-use crate::buffer::StoreBuffer;
-use crate::cache::{DIRTY, Fill, Tag};
-use crate::geometry::Stores;
-use crate::pages::{Pages, Placement, mix};
-use crate::phase::Phase;
-use crate::program::{Access, BATCH, Generate, Program, Supply};
+use crate::account::Account;
+use crate::clock::Clock;
+use crate::job::Job;
+use crate::phase::{Length, Phase};
+use crate::runner::Runner;
 use crate::scheduler::Thread;
 use crate::service::Serving;
 use crate::settings::Settings;
@@ -36,24 +33,64 @@ pub(crate) struct App {
     /// After how many instructions the run ends.
     pub(crate) run_end: u64,
     pub(crate) account: Account,
-    pub(crate) window: Option<Window>,
+    /// How long it is asked to be, on the chip's scale.
+    pub(crate) window: Option<Window<Account>>,
     /// Its requests, if it is a service.
     pub(crate) serving: Option<Box<Serving>>,
     pub(crate) runner: Runner,
 }
 
 impl App {
+    /// A job that starts, with nothing to run yet, at a CPU of its own where nobody schedules.
+    pub(crate) fn new(
+        settings: &Settings,
+        clock: Clock,
+        id: AppId,
+        place: usize,
+        (job, of): (usize, &Job),
+    ) -> Self {
+        let class = settings.scheduler.map(|scheduling| scheduling.class);
+        let now = clock.ticks();
+        let runner = Runner::new(settings, place, (id, of.key.unwrap_or(job as u64)), now);
+        let serving = of.requests().map(|requests| {
+            Box::new(Serving::new(settings, requests, &of.loads, runner.placed, now))
+        });
+        Self {
+            id,
+            job,
+            place,
+            cpu: class.is_none().then_some(place),
+            thread: Thread::new(of.system, class),
+            is_told: !of.system,
+            started: clock.now,
+            phase: 0,
+            turned: clock.now,
+            phase_end: u64::MAX,
+            run_end: of.instructions.map_or(u64::MAX, |count| clock.instructions(count)),
+            account: Account::default(),
+            window: None,
+            serving,
+            runner,
+        }
+    }
+
     /// Whether it has something to run.
     pub(crate) fn can_run(&self) -> bool {
         !self.thread.over && self.runner.now.source.is_some()
     }
 
+    /// When its phase ends, if that is a matter of time.
+    pub(crate) fn phase_ends(&self, phases: &[Phase], clock: Clock) -> Option<Time> {
+        match phases[self.phase].length {
+            Some(Length::Time(span)) => Some(self.turned.after(clock.span(span))),
+            _ => None,
+        }
+    }
+
     /// What it has counted by the time its core's clock should show. An access that is under way is counted,
     /// but not the time that it is still to take.
     pub(crate) fn counted(&self, clock: u64) -> Account {
-        let Runner { clock: reached, passed: (from, to), .. } = self.runner;
-        let own = if reached == to { from } else { reached };
-        let ahead = own.saturating_sub(clock);
+        let ahead = self.runner.reached().saturating_sub(clock);
         let last = self.runner.last;
         Account {
             ticks: self.account.ticks.saturating_sub(ahead),
@@ -63,193 +100,16 @@ impl App {
             ..self.account
         }
     }
-}
 
-/// A window under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
-    /// How long it was asked to be, and is here: instructions, or when it ends.
-    pub(crate) every: Every,
-    pub(crate) since: Time,
-    pub(crate) from: Account,
-    pub(crate) straddled: bool,
-}
-
-/// Ticks of waiting for what missed the L2, for memory among that, and for room in the store buffer.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Stall {
-    pub(crate) beyond_l2: u64,
-    pub(crate) memory: u64,
-    pub(crate) stores: u64,
-}
-
-/// What a core needs to run a program.
-pub(crate) struct Runner {
-    /// In ticks: how far its core is.
-    pub(crate) clock: u64,
-    /// From where to where its clock passed last without it, while it waited for its CPU.
-    passed: (u64, u64),
-    /// The phase that runs, and by number those that have run and will go on.
-    pub(crate) now: Stretch,
-    phase: usize,
-    others: Vec<Option<Stretch>>,
-    pub(crate) random: Pcg64Mcg,
-    pub(crate) placed: u64,
-    pub(crate) fill: Fill,
-    /// The bits of its tags that say whose lines they are.
-    pub(crate) owner: Tag,
-    /// What its source came up with last.
-    pub(crate) supply: Supply,
-    /// What its last access waited.
-    pub(crate) last: Stall,
-    /// Its stores that are under way.
-    pub(crate) buffer: Option<StoreBuffer>,
-    /// Of the sets that are simulated, of late: uses, and those that hit.
-    pub(crate) seen: (u32, u32),
-    /// Of a hit in the others, in 1024ths.
-    pub(crate) owed: u32,
-}
-
-/// A phase, and how far it has come.
-pub(crate) struct Stretch {
-    /// What runs; `None`: the core is idle.
-    pub(crate) source: Option<Box<dyn Generate>>,
-    pub(crate) accesses: Vec<Access>,
-    pub(crate) next: usize,
-    pub(crate) pages: Pages,
-    pub(crate) cost: Cost,
-}
-
-/// Where a tag says whose line it is.
-const OWNER: u32 = 26;
-
-/// Whose line it is: a program's place.
-pub(crate) fn owner(tag: Tag) -> usize {
-    (tag >> OWNER) as usize
-}
-
-/// The pages of a program.
-pub(crate) fn pages_of(settings: &Settings, program: Option<&Program>, placed: u64) -> Pages {
-    let picks = program.is_some_and(|program| program.accesses.picks_sets());
-    let placement = if picks { Placement::Sequential } else { settings.placement };
-    Pages::new(settings.pages, placement, settings.chip.sets, placed)
-}
-
-/// What says where a program's pages are, and its random numbers.
-pub(crate) fn seeds(settings: &Settings, app: AppId, key: u64) -> (u64, Pcg64Mcg) {
-    let placed = mix(settings.seed ^ mix(key));
-    (placed, Pcg64Mcg::seed_from_u64(mix(placed ^ mix(u64::from(app.0)))))
-}
-
-impl Stretch {
-    fn new(settings: &Settings, phase: &Phase, placed: u64) -> Self {
-        let chip = &settings.chip;
-        let program = phase.program.as_deref();
-        Self {
-            source: program.map(|program| program.accesses.source(chip)),
-            accesses: Vec::with_capacity(2 * BATCH),
-            next: 0,
-            pages: pages_of(settings, program, placed),
-            cost: program.map_or(Cost::NONE, |program| {
-                Cost::new(program.base_cpi, program.overlap, chip.latency)
-            }),
-        }
-    }
-}
-
-impl Runner {
-    /// `key` says where its pages are.
-    pub(crate) fn new(
-        settings: &Settings,
-        place: usize,
-        (app, key): (AppId, u64),
-        fill: Fill,
-        clock: u64,
-    ) -> Self {
-        let (placed, random) = seeds(settings, app, key);
-        Self {
-            clock,
-            passed: (clock, clock),
-            now: Stretch::new(settings, &Phase { program: None, length: None }, placed),
-            phase: usize::MAX,
-            others: Vec::new(),
-            random,
-            placed,
-            fill,
-            owner: Tag::try_from(place).unwrap_or(0) << OWNER,
-            supply: Supply::More,
-            last: Stall::default(),
-            buffer: match settings.chip.stores {
-                Stores::Back => None,
-                Stores::Through { buffer } => Some(StoreBuffer::new(buffer)),
-            },
-            seen: (0, 0),
-            owed: 0,
-        }
-    }
-
-    /// Goes on with another phase, from where it was left.
-    pub(crate) fn turn(&mut self, settings: &Settings, phases: &[Phase], phase: usize) {
-        if phase == self.phase {
-            return;
-        }
-        self.others.resize_with(phases.len(), || None);
-        let next = self.others[phase].take();
-        let next = next.unwrap_or_else(|| Stretch::new(settings, &phases[phase], self.placed));
-        let before = core::mem::replace(&mut self.now, next);
-        if let Some(place) = self.others.get_mut(self.phase) {
-            *place = Some(before);
-        }
-        self.phase = phase;
-    }
-
-    /// Ends what runs outside of the chip.
-    pub(crate) fn end(&mut self) {
-        self.now.source = None;
-        self.others.clear();
-    }
-
-    /// Where a phase's pages are.
-    pub(crate) fn pages_of(&self, settings: &Settings, phase: &Phase) -> Pages {
-        pages_of(settings, phase.program.as_deref(), self.placed)
-    }
-
-    /// Its CPU's clock is that far: what was ahead of time is another's, and none of its own cycles.
-    pub(crate) fn wait_until(&mut self, clock: u64) {
-        if self.clock < clock {
-            let from = if self.clock == self.passed.1 { self.passed.0 } else { self.clock };
-            (self.passed, self.clock) = ((from, clock), clock);
-        }
-    }
-
-    /// The tag of a line.
-    pub(crate) fn tag(&self, line: u32) -> Tag {
-        self.owner | line << 1
-    }
-
-    /// The line of a tag.
-    pub(crate) fn line(tag: Tag) -> u32 {
-        (tag & ((1 << OWNER) - 1)) >> DIRTY
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    /// Of a few seeds and a few programs, no two have their pages in the same places.
-    #[test]
-    fn every_seed_places_every_program_elsewhere() {
-        let chip = crate::preset::preset("t1").expect("a preset");
-        let all = Fill::new(fairways_core::WayMask::full(chip.llc.ways));
-        let placed = |seed, key| {
-            let settings = Settings { seed, ..Settings::new(chip) };
-            Runner::new(&settings, 0, (AppId(0), key), all, 0).placed
+    /// Whether it has nothing to run for now: its clock goes on to when it has, or to `until`.
+    pub(crate) fn idles(&mut self, until: u64) -> bool {
+        let has = match &mut self.serving {
+            _ if self.runner.now.source.is_none() => None,
+            Some(serving) => serving.turn_to_next(self.account.instructions, until),
+            None => Some(0),
         };
-        let pairs = (0..16).flat_map(|seed| (0..16).map(move |key| (seed, key)));
-        let different: BTreeSet<u64> = pairs.map(|(seed, key)| placed(seed, key)).collect();
-        assert_eq!(different.len(), 256);
+        let before = self.runner.clock;
+        self.runner.wait_until(has.unwrap_or(until));
+        self.runner.clock > before
     }
 }

@@ -1,82 +1,141 @@
-//! How time passes: in turns, and while all is asleep as it does outside.
+//! The cores, and how a turn passes on them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fairways_core::Time;
+use fairways_core::{Q32, Time};
 
+use crate::account::{TICKS, ticks};
 use crate::app::App;
+use crate::apps::Apps;
+use crate::bus::Bus;
+use crate::cache::{Caches, LINE, Shared};
+use crate::clock::Clock;
 use crate::geometry::MOST_CORES;
-use crate::machine::Chip;
+use crate::phase::{Length, Phase};
 use crate::program::Supply;
-use crate::run::Turn;
-use crate::scheduler::Scheduler;
+use crate::record::Record;
+use crate::run::{TURN, Turn, Uncore};
+use crate::runner::owner;
+use crate::settings::Settings;
 
-/// How long one that is asleep is waited for before it is looked at the others.
-const NAP: Duration = Duration::from_millis(1);
+/// The cores, and what they share.
+pub(crate) struct Cores {
+    caches: Vec<Caches>,
+    pub(crate) uncore: Uncore,
+    /// From when on each core's pipeline is free, in ticks.
+    pipelines: Vec<u64>,
+    /// Hardware threads of a core.
+    threads: usize,
+    /// How long a turn is.
+    turn: Duration,
+    /// Why a program could not go on.
+    pub(crate) failure: Option<String>,
+}
 
-impl Chip {
-    /// The next time at which something happens that is a matter of time.
-    fn next_time(&self) -> Option<Time> {
-        let times = [
-            self.alarm.at().map(|time| self.here(time)),
-            self.stop_at.map(|time| self.not_after(time)),
-            self.arrivals.last().map(|&(time, _)| time),
-            self.wishes.last().map(|&(time, ..)| time),
-            self.scheduler.as_ref().and_then(Scheduler::next_end),
-        ];
-        let windows = self.apps.iter().filter_map(|app| self.window_ends(app.window.as_ref()?));
-        let phases = self.apps.iter().filter_map(|app| self.phase_ends(app));
-        times.into_iter().flatten().chain(windows).chain(phases).min()
+/// What runs on the cores.
+pub(crate) struct Load<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) clock: Clock,
+    pub(crate) jobs: &'a mut [Record],
+    pub(crate) apps: &'a mut Apps,
+}
+
+impl Cores {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let Settings { chip, set_sampling, scheduler, .. } = *settings;
+        let turn_nanos = (TURN * 1000).div_ceil(u64::from(chip.mhz));
+        let cycles_of_a_line = f64::from(chip.mhz) * LINE as f64 / chip.bandwidth_mbps;
+        let turn_ticks = turn_nanos * u64::from(chip.mhz) * TICKS / 1000;
+        let sets = chip.sets.div_ceil(set_sampling) as usize;
+        Self {
+            caches: vec![Caches::new(&chip); chip.cores as usize],
+            uncore: Uncore {
+                llc: Shared::new(sets, chip.llc.ways.get() as usize, chip.replacement),
+                bus: Bus::new(ticks(cycles_of_a_line), turn_ticks),
+                held: vec![0; 1 + MOST_CORES as usize],
+                sampling: set_sampling as usize,
+                inclusive: chip.inclusive,
+                threads: scheduler.is_none().then_some(chip.threads as usize),
+                pages: vec![None; 1 + MOST_CORES as usize],
+                banks: chip.banks as usize - 1,
+            },
+            pipelines: vec![0; chip.cores as usize],
+            threads: chip.threads as usize,
+            turn: Duration::from_nanos(turn_nanos),
+            failure: None,
+        }
     }
 
-    /// While all that runs is asleep, time passes as it does outside: so long has passed.
-    fn sleep(&mut self) -> Duration {
-        let (mut sleepers, mut others) = (0, 0);
-        for app in &self.apps {
-            sleepers += usize::from(app.runner.supply == Supply::Asleep);
-            others +=
-                usize::from(app.runner.supply == Supply::More && app.runner.now.source.is_some());
+    /// The ways' worth of lines that a program holds.
+    pub(crate) fn held(&self, app: &App, settings: &Settings) -> Q32 {
+        let simulated = settings.chip.sets.div_ceil(settings.set_sampling);
+        Q32::ratio(u64::from(self.uncore.held[app.place]), u64::from(simulated))
+    }
+
+    /// Takes a program's lines out of the caches.
+    pub(crate) fn clear(&mut self, place: usize) {
+        let is_its = |tag| owner(tag) == place;
+        for cache in self.caches.iter_mut().flat_map(Caches::all) {
+            cache.remove(&is_its);
         }
-        if sleepers == 0 || others > 0 {
-            return Duration::ZERO;
-        }
-        let since = Instant::now();
-        for app in self.apps.iter_mut().filter(|app| app.runner.supply == Supply::Asleep).take(1) {
-            if let Some(source) = &mut app.runner.now.source {
-                source.wait(NAP);
+        self.uncore.llc.remove(&is_its);
+        self.uncore.held[place] = 0;
+        self.uncore.llc.count_marks();
+    }
+
+    /// Lets a program begin its phase.
+    pub(crate) fn begin_phase(
+        &mut self,
+        app: &mut App,
+        phases: &[Phase],
+        settings: &Settings,
+        clock: Clock,
+    ) {
+        let phase = &phases[app.phase];
+        app.turned = clock.now;
+        app.phase_end = match phase.length {
+            Some(Length::Instructions(count)) => {
+                app.account.instructions.saturating_add(clock.instructions(count))
             }
-        }
-        since.elapsed()
+            Some(Length::Time(_)) | None => u64::MAX,
+        };
+        app.runner.turn(settings, phases, app.phase);
+        self.uncore.pages[app.place] = Some(app.runner.pages_of(settings, phase));
     }
 
-    /// Lets a turn pass; false if nothing will ever happen.
-    pub(crate) fn advance(&mut self) -> bool {
-        let next = self.next_time();
-        if self.apps.is_empty() {
-            let Some(next) = next else { return false };
-            self.now = next.max(self.now);
-            self.uncore.bus.rest();
-            return true;
-        }
-        let from = self.clock(self.now);
-        let slept = self.sleep();
-        let end = self.now.after(self.turn.max(slept));
-        self.now = next.map_or(end, |next| next.clamp(self.now, end));
-        let until = self.clock(self.now);
+    /// Lets a program go on with its next phase.
+    pub(crate) fn next_phase(
+        &mut self,
+        app: &mut App,
+        phases: &[Phase],
+        settings: &Settings,
+        clock: Clock,
+    ) {
+        app.phase = (app.phase + 1) % phases.len();
+        self.begin_phase(app, phases, settings, clock);
+    }
+
+    /// Lets a turn pass, or less if something happens at `next`; the time then.
+    pub(crate) fn pass(&mut self, mut load: Load<'_>, next: Option<Time>) -> Time {
+        let (began, from) = (load.clock.now, load.clock.ticks());
+        let slept = load.apps.sleep();
+        let end = began.after(self.turn.max(slept));
+        load.clock.now = next.map_or(end, |next| next.clamp(began, end));
+        let until = load.clock.ticks();
         if slept > self.turn {
             // One that has slept meanwhile does not catch up.
-            let turn = self.clock(Time::ZERO.after(self.turn));
-            for app in &mut self.apps {
+            let turn = load.clock.ticks_at(Time::ZERO.after(self.turn));
+            for app in load.apps.iter_mut() {
                 app.runner.clock = app.runner.clock.max(until.saturating_sub(turn));
             }
         }
-        if self.settings.chip.threads == 1 {
-            for index in 0..self.apps.len() {
-                self.run_alone(index, until);
+        if self.threads == 1 {
+            for index in 0..load.apps.len() {
+                self.run_alone(&mut load, index, until);
             }
         } else {
             for core in 0..self.caches.len() {
-                self.run_threads(core, until);
+                self.run_threads(&mut load, core, until);
             }
         }
         if slept > self.turn {
@@ -84,35 +143,34 @@ impl Chip {
         } else {
             self.uncore.bus.turn(until - from);
         }
-        true
+        load.clock.now
     }
 
     /// Runs a program that has its core's pipeline for itself.
-    fn run_alone(&mut self, index: usize, until: u64) {
-        if self.apps[index].cpu.is_some() {
-            while self.run::<false>(index, until) {}
+    fn run_alone(&mut self, load: &mut Load<'_>, index: usize, until: u64) {
+        if load.apps[index].cpu.is_some() {
+            while self.run::<false>(load, index, until) {}
         }
     }
 
     /// Runs the hardware threads of a core, whichever is behind first.
-    fn run_threads(&mut self, core: usize, until: u64) {
-        let threads = self.settings.chip.threads as usize;
+    fn run_threads(&mut self, load: &mut Load<'_>, core: usize, until: u64) {
         let mut on = [0; MOST_CORES as usize];
         let mut count = 0;
-        for (index, app) in self.apps.iter().enumerate() {
-            if app.cpu.is_some_and(|cpu| cpu / threads == core) {
+        for (index, app) in load.apps.iter().enumerate() {
+            if app.cpu.is_some_and(|cpu| cpu / self.threads == core) {
                 on[count] = index;
                 count += 1;
             }
         }
         let on = &on[..count];
         if let [index] = *on {
-            return self.run_alone(index, until);
+            return self.run_alone(load, index, until);
         }
         loop {
             let (mut first, mut clock, mut next) = (None, until, until);
             for &index in on {
-                let other = self.apps[index].runner.clock;
+                let other = load.apps[index].runner.clock;
                 if other < clock {
                     (first, next, clock) = (Some(index), clock, other);
                 } else if other < next {
@@ -120,11 +178,11 @@ impl Chip {
                 }
             }
             let Some(index) = first else { return };
-            if self.idles(index, until) {
+            if load.apps[index].idles(until) {
                 continue;
             }
-            if !self.run::<true>(index, next.max(clock + 1)) {
-                let App { account, runner, run_end, .. } = &mut self.apps[index];
+            if !self.run::<true>(load, index, next.max(clock + 1)) {
+                let App { account, runner, run_end, .. } = &mut load.apps[index];
                 if account.instructions >= *run_end || runner.supply != Supply::More {
                     runner.clock = runner.clock.max(until);
                 }
@@ -132,25 +190,13 @@ impl Chip {
         }
     }
 
-    /// Whether a program has nothing to run for now: its clock goes on to when it has, or to `until`.
-    fn idles(&mut self, index: usize, until: u64) -> bool {
-        let App { account, runner, serving, .. } = &mut self.apps[index];
-        let has = match serving {
-            _ if runner.now.source.is_none() => None,
-            Some(serving) => serving.turn_to_next(account.instructions, until),
-            None => Some(0),
-        };
-        let before = runner.clock;
-        runner.wait_until(has.unwrap_or(until));
-        runner.clock > before
-    }
-
     /// Runs a program until its core's clock shows that time, its run ends, or its phase does: then, whether it
     /// is to go on at once.
-    fn run<const SHARED: bool>(&mut self, index: usize, until: u64) -> bool {
-        let App { place, cpu, account, runner, serving, run_end, phase_end, job, .. } =
-            &mut self.apps[index];
-        let (place, run_end, phase_end) = (*place, *run_end, *phase_end);
+    fn run<const SHARED: bool>(&mut self, load: &mut Load<'_>, index: usize, until: u64) -> bool {
+        let app = &mut load.apps[index];
+        let App { place, cpu, account, runner, serving, run_end, phase_end, job, .. } = app;
+        let record = &mut load.jobs[*job];
+        let (place, ends, phase_end) = (*place, *run_end, *phase_end);
         let mut request_end = u64::MAX;
         if let Some(serving) = serving {
             let Some(came) = serving.turn_to_next(account.instructions, until) else {
@@ -161,29 +207,24 @@ impl Chip {
             runner.wait_until(came);
             request_end = serving.end();
         }
-        let core = cpu.map_or(0, |cpu| cpu / self.settings.chip.threads as usize);
+        let core = cpu.map_or(0, |cpu| cpu / self.threads);
         let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
         let pipeline = &mut self.pipelines[core];
         let mut turn = Turn { core, place, runner, account, caches, uncore, pipeline };
-        turn.run::<SHARED>(until, run_end.min(phase_end).min(request_end));
+        turn.run::<SHARED>(until, ends.min(phase_end).min(request_end));
         let ran = account.instructions;
         if let Some(serving) = serving.as_mut().filter(|_| ran >= request_end) {
-            let nanos = serving.answer(runner.clock);
-            let record = &mut self.jobs[*job];
-            record.answered += 1;
-            if let Some(latencies) = &mut record.latencies {
-                latencies.saturating_record(nanos);
-            }
+            record.answer(serving.answer(runner.clock));
         }
         match &runner.supply {
             Supply::More | Supply::Asleep => {}
             // A run of its own length.
-            Supply::Ended => self.apps[index].run_end = ran,
+            Supply::Ended => *run_end = ran,
             Supply::Failed(why) => self.failure = Some(why.clone()),
         }
-        let goes_on = ran < run_end && self.apps[index].runner.clock < until;
+        let goes_on = ran < ends && runner.clock < until;
         if goes_on && ran >= phase_end {
-            self.next_phase(index);
+            self.next_phase(app, &record.job.phases, load.settings, load.clock);
         }
         goes_on && (ran >= phase_end || ran >= request_end)
     }

@@ -1,93 +1,118 @@
 //! What happens, and what is done about it.
 
-use std::sync::atomic::Ordering;
+use fairways_core::{Action, AppId, Event, Latencies, Machine, Sample, ThreadId, Time};
+use fairways_machine_kit::Window;
 
-use fairways_core::{Action, Event, Every, Latencies, Machine, Sample, ThreadId, Time};
-
-use crate::app::{App, Window};
-use crate::machine::{Chip, Due};
-use crate::scheduler::{Priority, Thread};
+use crate::agenda::Due;
+use crate::cores::Load;
+use crate::job::Then;
+use crate::machine::Chip;
+use crate::scheduler::{Priority, Scheduler, Thread};
 
 impl Chip {
-    /// When a window ends, if that is a matter of time.
-    pub(crate) fn window_ends(&self, window: &Window) -> Option<Time> {
-        match window.every {
-            Every::Time(span) => Some(window.since.after(self.span(span))),
-            Every::Instructions(_) => None,
-        }
-    }
-
-    fn has_ended(&self, window: &Window, instructions: u64) -> bool {
-        match window.every {
-            Every::Instructions(asked) => {
-                instructions - window.from.instructions >= self.instructions(asked)
-            }
-            Every::Time(_) => self.window_ends(window).is_some_and(|end| end <= self.now),
-        }
-    }
-
     /// Finds what happens now: windows that end, then programs that do, then those that start, then what owners
     /// wish, then the alarm.
     fn collect(&mut self) {
-        for index in 0..self.apps.len() {
-            let app = &self.apps[index];
-            let account = app.counted(self.clock(self.now));
-            if let Some(window) = app.window
-                && self.has_ended(&window, account.instructions)
-            {
-                let times = u64::from(self.settings.time_scale);
-                let length = self.told(self.now).since(self.told(window.since));
-                self.due.push(Due::Event(Event::Sampled(Sample {
-                    app: app.id,
-                    counters: account.since(&window.from, times),
-                    occupancy: Some(self.held(app)),
-                    window: length,
-                    plan: self.in_force.plan,
-                    straddled: window.straddled,
-                })));
-                let next = Window { since: self.now, from: account, straddled: false, ..window };
-                let App { id: app, serving, window: under_way, .. } = &mut self.apps[index];
-                *under_way = Some(next);
-                if let Some(serving) = serving {
-                    let answered = serving.end_window();
-                    let latencies = Latencies { app: *app, window: length, answered };
-                    self.due.push(Due::Event(Event::Latency(latencies)));
-                }
-            }
-            let app = &self.apps[index];
-            let in_time = self.phase_ends(app).is_some_and(|end| end <= self.now);
-            if in_time || account.instructions >= app.phase_end {
-                self.next_phase(index);
-            }
-        }
-        let ended = self.apps.iter().filter(|app| app.account.instructions >= app.run_end);
-        for (id, job, started) in
-            ended.map(|app| (app.id, app.job, app.started)).collect::<Vec<_>>()
+        self.end_windows_and_phases();
+        self.end_runs();
+        self.agenda.come(self.clock.now);
+        if self.agenda.due.is_empty()
+            && let Some((scheduler, mut threads)) = self.scheduling()
         {
-            if let Some(index) = self.find(id) {
-                self.leave(index);
-            }
-            self.due.push(Due::Exit(id));
-            let seconds = self.told(self.now).since(self.told(started)).as_secs_f64();
-            self.jobs[job].completions.push(seconds);
-            if self.restarts(job) {
-                self.due.push(Due::Start(job));
-            }
-        }
-        while let Some((_, job)) = self.arrivals.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push(Due::Start(job));
-        }
-        while let Some((_, job, wish)) = self.wishes.pop_if(|(time, ..)| *time <= self.now) {
-            self.due.push(Due::Wish(job, wish));
-        }
-        if self.due.is_empty() {
-            self.reschedule();
+            scheduler.reschedule(&mut threads);
         }
         // Until all else is told, it may still be set anew.
-        if self.due.is_empty() && self.alarm.at().is_some_and(|time| self.here(time) <= self.now) {
-            self.alarm.clear();
-            self.due.push(Due::Event(Event::Woke));
+        if self.agenda.due.is_empty() && self.agenda.alarm.rings(self.clock.told(self.clock.now)) {
+            self.agenda.tell(Event::Woke);
         }
+    }
+
+    fn end_windows_and_phases(&mut self) {
+        let Self { settings, clock, jobs, apps, fills, cores, agenda, .. } = self;
+        for app in apps.iter_mut() {
+            let account = app.counted(clock.ticks());
+            if let Some(window) = &mut app.window
+                && let retired = account.instructions - window.from.instructions
+                && window.has_ended(clock.now, retired)
+            {
+                let ended = window.restart(clock.now, account);
+                let window = clock.told_since(ended.since);
+                agenda.tell(Event::Sampled(Sample {
+                    app: app.id,
+                    counters: account.since(&ended.from, clock.times),
+                    occupancy: Some(cores.held(app, settings)),
+                    window,
+                    plan: fills.in_force.plan,
+                    straddled: ended.straddled,
+                }));
+                if let Some(serving) = &mut app.serving {
+                    let answered = serving.end_window();
+                    agenda.tell(Event::Latency(Latencies { app: app.id, window, answered }));
+                }
+            }
+            let phases = &jobs[app.job].job.phases;
+            let in_time = app.phase_ends(phases, *clock).is_some_and(|end| end <= clock.now);
+            if in_time || account.instructions >= app.phase_end {
+                cores.next_phase(app, phases, settings, *clock);
+            }
+        }
+    }
+
+    fn end_runs(&mut self) {
+        let ended = self.apps.iter().filter(|app| app.account.instructions >= app.run_end);
+        let ended: Vec<_> = ended.map(|app| (app.id, app.job, app.started)).collect();
+        for (id, job, started) in ended {
+            if let Some((scheduler, mut threads)) = self.scheduling() {
+                scheduler.leave(&mut threads, id);
+            }
+            self.agenda.due.push(Due::Exit(id));
+            let record = &mut self.jobs[job];
+            record.completions.push(self.clock.told_since(started).as_secs_f64());
+            if record.job.then == Then::Restart {
+                self.agenda.due.push(Due::Start(job));
+            }
+        }
+    }
+
+    /// Starts a job on a CPU that is free; what policies are told of it.
+    fn start(&mut self, job: usize) -> Option<Event> {
+        let of = &self.jobs[job].job;
+        let index = self.apps.start(&self.settings, self.clock, job, of);
+        let app = &mut self.apps[index];
+        self.fills.allow(app);
+        self.cores.begin_phase(app, &of.phases, &self.settings, self.clock);
+        let event = Event::Started { app: app.id, wish: of.wish, profile: of.profile.clone() };
+        app.is_told.then_some(event)
+    }
+
+    /// Takes a program off its core, and its lines out of the caches; what policies are told of it.
+    fn exit(&mut self, id: AppId) -> Option<Event> {
+        let app = self.apps.remove(id);
+        if let Some(app) = &app {
+            self.jobs[app.job].before.add(&app.account);
+            self.cores.clear(app.place);
+        }
+        app.is_none_or(|app| app.is_told).then_some(Event::Exited { app: id })
+    }
+
+    /// Lets a turn pass; false if nothing will ever happen.
+    fn advance(&mut self) -> bool {
+        let Self { settings, clock, jobs, apps, cores, scheduler, agenda, stops, .. } = self;
+        let stop = stops.at.map(|time| clock.not_after(time));
+        let turn = scheduler.as_ref().and_then(Scheduler::next_end);
+        let times = agenda.next_times(*clock).into_iter().chain([stop, turn]).flatten();
+        let windows = apps.iter().filter_map(|app| app.window.as_ref()?.ends_at());
+        let phases =
+            apps.iter().filter_map(|app| app.phase_ends(&jobs[app.job].job.phases, *clock));
+        let next = times.chain(windows).chain(phases).min();
+        if apps.is_empty() {
+            let Some(next) = next else { return false };
+            clock.now = next.max(clock.now);
+            cores.uncore.bus.rest();
+        } else {
+            clock.now = cores.pass(Load { settings, clock: *clock, jobs, apps }, next);
+        }
+        true
     }
 
     /// How a thread takes turns; `None` if it does not run.
@@ -95,57 +120,39 @@ impl Chip {
         if let Some(scheduler) = &mut self.scheduler {
             scheduler.unsettled = true;
         }
-        let index = self.find(thread.app).filter(|_| thread.number == 0)?;
-        let index = Some(index).filter(|&index| self.apps[index].is_told)?;
-        Some(&mut self.apps[index].thread)
+        let app = self.apps.find_mut(thread.app).filter(|_| thread.number == 0)?;
+        app.is_told.then_some(&mut app.thread)
     }
 
     fn is_over(&self) -> bool {
-        self.failure.is_some()
-            || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-            || self.stop_at.is_some_and(|time| self.not_after(time) <= self.now)
-            || self.stop_after.is_some_and(|completions| {
-                self.jobs
-                    .iter()
-                    .all(|record| record.job.system || record.completions.len() >= completions)
-            })
-            || self
-                .stop_at_instructions
-                .is_some_and(|(job, instructions)| self.account(job).instructions >= instructions)
-            || self.is_paused()
-            || !(self.apps.iter().any(|app| app.is_told)
-                || self.arrivals.iter().any(|(_, job)| !self.jobs[*job].job.system))
+        let is_told = |job: usize| !self.jobs[job].job.system;
+        self.cores.failure.is_some()
+            || self.stops.have_come(self.clock, &self.jobs, &self.apps)
+            || !(self.apps.iter().any(|app| app.is_told) || self.agenda.expects(is_told))
     }
 }
 
 impl Machine for Chip {
     fn next_event(&mut self) -> Option<(Time, Event)> {
         loop {
-            if let Some(due) = self.due.pop() {
+            if let Some(due) = self.agenda.due.pop() {
                 let event = match due {
                     Due::Event(event) => Some(event),
                     Due::Start(job) => self.start(job),
                     Due::Wish(job, wish) => {
                         self.jobs[job].job.wish = wish;
-                        let app = self.apps.iter().find(|app| app.job == job && app.is_told);
+                        let app = self.apps.of(job).find(|app| app.is_told);
                         app.map(|app| Event::Wished { app: app.id, wish })
                     }
-                    Due::Exit(app) => {
-                        let index = self.find(app);
-                        let is_told = index.is_none_or(|index| self.apps[index].is_told);
-                        if let Some(index) = index {
-                            self.remove(index);
-                        }
-                        is_told.then_some(Event::Exited { app })
-                    }
+                    Due::Exit(app) => self.exit(app),
                 };
                 if let Some(event) = event {
-                    return Some((self.told(self.now), event));
+                    return Some((self.now(), event));
                 }
                 continue;
             }
             self.collect();
-            if self.due.is_empty() && (self.is_over() || !self.advance()) {
+            if self.agenda.due.is_empty() && (self.is_over() || !self.advance()) {
                 return None;
             }
         }
@@ -156,35 +163,34 @@ impl Machine for Chip {
             Action::Partition { plan, partition, .. } => {
                 let running = self.apps.iter().filter(|app| app.is_told).map(|app| app.id);
                 let legal = partition.check(&self.settings.chip.llc, running);
-                let (answer, is_in_force) = self.in_force.carry_out(plan, &partition, legal);
-                self.due.answer(answer);
+                let (answer, is_in_force) = self.fills.in_force.carry_out(plan, &partition, legal);
+                self.agenda.due.answer(answer);
                 if !is_in_force {
                     return;
                 }
-                for index in 0..self.apps.len() {
-                    let fill = self.fill_of(index);
-                    let app = &mut self.apps[index];
-                    app.runner.fill = fill;
+                for app in self.apps.iter_mut() {
+                    self.fills.allow(app);
                     if let Some(window) = &mut app.window {
-                        window.straddled |= window.since < self.now;
+                        window.straddle(self.clock.now);
                     }
                 }
             }
             Action::Watch { app, every } => {
-                let (since, clock) = (self.now, self.clock(self.now));
-                if let Some(index) = self.find(app)
-                    && self.apps[index].is_told
-                {
-                    let app = &mut self.apps[index];
-                    let from = app.counted(clock);
-                    app.window = Some(Window { every, since, from, straddled: false });
+                if let Some(app) = self.apps.find_mut(app).filter(|app| app.is_told) {
+                    let from = app.counted(self.clock.ticks());
+                    let every = self.clock.every(every);
+                    app.window = Some(Window::new(every, self.clock.now, from));
                     if let Some(serving) = &mut app.serving {
                         serving.begin_window();
                     }
                 }
             }
-            Action::Wake { at } => self.alarm.set(at),
-            Action::WatchTogether { shortest } => self.watch_together(shortest),
+            Action::Wake { at } => self.agenda.alarm.set(at),
+            Action::WatchTogether { shortest } => {
+                if let Some((scheduler, threads)) = self.scheduling() {
+                    scheduler.watch_together(shortest, &threads);
+                }
+            }
             Action::Allow { thread, cpus, .. } => {
                 let count = self.settings.chip.cpus();
                 let known = cpus.iter().filter(|cpu| **cpu < count);

@@ -13,11 +13,11 @@ use fairways_core::{AppId, MAX_WAYS};
 use rand_pcg::Pcg64Mcg;
 
 use crate::account::{Account, Cost};
-use crate::app::{pages_of, seeds};
 use crate::cache::{Caches, DIRTY, Level, NONE, Tag};
 use crate::geometry::GeometryError;
 use crate::pages::Pages;
 use crate::program::{Access, AccessKind, BATCH, Generate, Program, Supply};
+use crate::runner::{pages_of, seeds};
 use crate::settings::Settings;
 
 /// A program under measurement.

@@ -5,11 +5,11 @@
 //! core run in the order of their clocks.
 
 use crate::account::{Account, TICKS};
-use crate::app::{Runner, Stall, Stretch, owner};
 use crate::bus::Bus;
 use crate::cache::{Caches, DIRTY, Level, NONE, Shared, Tag};
 use crate::pages::Pages;
 use crate::program::{AccessKind, Supply};
+use crate::runner::{Runner, Stall, Stretch, owner};
 
 /// Cycles of a turn.
 pub(crate) const TURN: u64 = 1000;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use fairways_core::AppId;
 
 use crate::app::App;
+use crate::apps::Apps;
 
 /// Who waits where.
 #[derive(Clone, Debug)]
@@ -38,18 +39,12 @@ impl Queues {
         self.0[cpu.unwrap_or(0)].push_back(app.id);
     }
 
-    /// The thread that runs next on a CPU, by index: among those of the highest rank that may run
-    /// there, the one that has had the fewest turns, of those with at most so many the one that has waited for longest.
-    pub(super) fn first(&self, apps: &[App], cpu: usize, few: u64) -> Option<usize> {
-        let mut best = None;
-        for id in self.0.iter().flatten() {
-            let Some(index) = apps.iter().position(|app| app.id == *id) else { continue };
-            let thread = &apps[index].thread;
-            let key = (Reverse(thread.rank()), thread.turns.max(few), thread.waits);
-            if thread.may(cpu) && best.is_none_or(|(first, _)| key < first) {
-                best = Some((key, index));
-            }
-        }
-        best.map(|(_, index)| index)
+    /// The thread that runs next on a CPU: among those of the highest rank that may run there, the one that has had
+    /// the fewest turns, of those with at most so many the one that has waited for longest.
+    pub(super) fn first<'a>(&self, apps: &'a Apps, cpu: usize, few: u64) -> Option<&'a App> {
+        let key =
+            |app: &App| (Reverse(app.thread.rank()), app.thread.turns.max(few), app.thread.waits);
+        let waiting = self.0.iter().flatten().filter_map(|id| apps.find(*id));
+        waiting.filter(|app| app.thread.may(cpu)).min_by_key(|app| key(app))
     }
 }

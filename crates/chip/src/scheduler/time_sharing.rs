@@ -3,17 +3,11 @@
 
 use std::time::Duration;
 
-use fairways_core::Time;
-
-use crate::machine::Chip;
-
-use super::Scheduler;
-
 /// The highest level. Whoever is there is not raised for having waited (`ts_maxwait` 32000).
 const HIGHEST: u8 = 59;
 
 /// How often those that wait are raised.
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 /// A level of the time-sharing class. The highest runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +39,7 @@ impl Level {
     }
 
     /// `ts_lwait`: the level of a thread that waits when a second begins.
-    fn waited(self) -> Self {
+    pub(super) fn waited(self) -> Self {
         Self(match self.0 {
             level @ 0..30 => 50 + level / 10,
             30..35 => 53,
@@ -64,23 +58,6 @@ impl Level {
             49..HIGHEST => Self(58),
             _ => self.waited(),
         }
-    }
-}
-
-impl Chip {
-    /// When a second begins, raises those that wait.
-    pub(super) fn raise_waiting(&mut self, scheduler: &mut Scheduler) {
-        let Some(next) = scheduler.next_second.filter(|&next| next <= self.now) else { return };
-        for app in self.apps.iter_mut().filter(|app| app.thread.waits.is_some()) {
-            app.thread.level = app.thread.level.waited();
-        }
-        scheduler.next_second = Some(next.after(self.span(SECOND)));
-        scheduler.unsettled = true;
-    }
-
-    /// When the first second ends, on the chip's clock.
-    pub(crate) fn first_second(time_scale: u32) -> Time {
-        Time::ZERO.after(SECOND / time_scale)
     }
 }
 

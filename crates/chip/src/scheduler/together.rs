@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Event, Ran, ThreadId, Time, Together};
+use fairways_core::{AppId, Counters, Ran, ThreadId, Time, Together};
 
-use super::Scheduler;
 use crate::account::Account;
-use crate::machine::{Chip, Due};
+use crate::apps::Apps;
+use crate::clock::Clock;
 
 /// A time in which the same threads run.
 #[derive(Clone, Debug)]
-pub(crate) struct Gathering {
+pub(super) struct Gathering {
     /// Shorter ones are not told; on the policy's clock.
     shortest: Duration,
     since: Time,
@@ -18,51 +18,42 @@ pub(crate) struct Gathering {
     from: Vec<(AppId, Account)>,
 }
 
-impl Chip {
+impl Gathering {
     /// Watches from now on.
-    pub(crate) fn watch_together(&mut self, shortest: Duration) {
-        let (since, from) = (self.now, self.now_running());
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.gathering = Some(Gathering { shortest, since, from });
-        }
+    pub(super) fn new(shortest: Duration, apps: &Apps, clock: Clock) -> Self {
+        Self { shortest, since: clock.now, from: running(apps, clock) }
     }
 
-    /// Who runs, by their ids, and what each has counted.
-    fn now_running(&self) -> Vec<(AppId, Account)> {
-        let clock = self.clock(self.now);
-        let on = self.apps.iter().filter(|app| app.cpu.is_some());
-        // Ids are given in order, and programs are kept in the order in which they started.
-        on.map(|app| (app.id, app.counted(clock))).collect()
+    /// If others run now, ends this time and begins the next; what is to be told of it.
+    pub(super) fn end(&mut self, apps: &Apps, clock: Clock) -> Option<Together> {
+        let on = apps.iter().filter(|app| app.cpu.is_some()).map(|app| app.id);
+        if on.eq(self.from.iter().map(|(app, _)| *app)) {
+            return None;
+        }
+        let window = clock.told_since(self.since);
+        let next = Self::new(self.shortest, apps, clock);
+        let Self { from, .. } = std::mem::replace(self, next);
+        if from.is_empty() || window < self.shortest || window.is_zero() {
+            return None;
+        }
+        let (mut threads, mut group) = (Vec::new(), Counters::default());
+        for (id, from) in &from {
+            // One that has ended is still there until its exit is told.
+            let Some(app) = apps.find(*id) else { continue };
+            let counters = app.counted(clock.ticks()).since(from, clock.times);
+            group = sum(&group, &counters);
+            if app.is_told {
+                threads.push(Ran { thread: ThreadId::first_of(*id), counters });
+            }
+        }
+        (!threads.is_empty()).then_some(Together { threads, group, window })
     }
+}
 
-    /// Tells of a time that has ended, if others run now.
-    pub(super) fn gather(&mut self, scheduler: &mut Scheduler) {
-        let Some(gathering) = &mut scheduler.gathering else { return };
-        let on = self.apps.iter().filter(|app| app.cpu.is_some()).map(|app| app.id);
-        if on.eq(gathering.from.iter().map(|(app, _)| *app)) {
-            return;
-        }
-        let clock = self.clock(self.now);
-        let window = self.told(self.now).since(self.told(gathering.since));
-        if !gathering.from.is_empty() && window >= gathering.shortest && !window.is_zero() {
-            let times = u64::from(self.settings.time_scale);
-            let (mut threads, mut group) = (Vec::new(), Counters::default());
-            for (app, from) in &gathering.from {
-                // One that has ended is still there until its exit is told.
-                let Some(index) = self.find(*app) else { continue };
-                let counters = self.apps[index].counted(clock).since(from, times);
-                group = sum(&group, &counters);
-                if self.apps[index].is_told {
-                    threads.push(Ran { thread: ThreadId::first_of(*app), counters });
-                }
-            }
-            if !threads.is_empty() {
-                let together = Together { threads, group, window };
-                self.due.push(Due::Event(Event::RanTogether(together)));
-            }
-        }
-        (gathering.since, gathering.from) = (self.now, self.now_running());
-    }
+/// Who runs, by their ids, and what each has counted.
+fn running(apps: &Apps, clock: Clock) -> Vec<(AppId, Account)> {
+    let on = apps.iter().filter(|app| app.cpu.is_some());
+    on.map(|app| (app.id, app.counted(clock.ticks()))).collect()
 }
 
 /// What two counted; a counter that none of them has is missing.

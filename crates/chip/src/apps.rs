@@ -1,0 +1,112 @@
+//! The programs that run.
+
+use std::ops::{Deref, DerefMut};
+use std::time::{Duration, Instant};
+
+use fairways_core::AppId;
+
+use crate::account::Account;
+use crate::app::App;
+use crate::clock::Clock;
+use crate::geometry::MOST_CORES;
+use crate::job::Job;
+use crate::program::Supply;
+use crate::record::Record;
+use crate::settings::Settings;
+
+/// How long one that is asleep is waited for before it is looked at the others.
+const NAP: Duration = Duration::from_millis(1);
+
+/// The programs that run, in the order in which they started, which is that of their ids.
+#[derive(Default)]
+pub(crate) struct Apps {
+    running: Vec<App>,
+    next_id: u32,
+}
+
+impl Deref for Apps {
+    type Target = [App];
+
+    fn deref(&self) -> &[App] {
+        &self.running
+    }
+}
+
+impl DerefMut for Apps {
+    fn deref_mut(&mut self) -> &mut [App] {
+        &mut self.running
+    }
+}
+
+impl Apps {
+    pub(crate) fn find(&self, id: AppId) -> Option<&App> {
+        self.iter().find(|app| app.id == id)
+    }
+
+    pub(crate) fn find_mut(&mut self, id: AppId) -> Option<&mut App> {
+        self.iter_mut().find(|app| app.id == id)
+    }
+
+    /// The programs of a job: it may have started again before its last run is told to have ended.
+    pub(crate) fn of(&self, job: usize) -> impl Iterator<Item = &App> {
+        self.iter().filter(move |app| app.job == job)
+    }
+
+    /// What a job has counted so far, over all its runs.
+    pub(crate) fn account(&self, jobs: &[Record], job: usize) -> Account {
+        let mut all = jobs[job].before;
+        self.of(job).for_each(|app| all.add(&app.account));
+        all
+    }
+
+    /// Starts a job on a CPU that is free; its index. It has not begun its phase.
+    pub(crate) fn start(
+        &mut self,
+        settings: &Settings,
+        clock: Clock,
+        index: usize,
+        job: &Job,
+    ) -> usize {
+        let (id, place) = (AppId(self.next_id), self.free_place(settings));
+        self.next_id += 1;
+        self.running.push(App::new(settings, clock, id, place, (index, job)));
+        self.len() - 1
+    }
+
+    fn free_place(&self, settings: &Settings) -> usize {
+        let is_free = |place: &usize| self.iter().all(|app| app.place != *place);
+        let threads = settings.chip.threads as usize;
+        let place = if settings.scheduler.is_some() {
+            (0..MOST_CORES as usize).find(is_free)
+        } else {
+            // Where fewest share the core.
+            let on = |core| self.iter().filter(|app| app.place / threads == core).count();
+            let cpus = (0..settings.chip.cores as usize * threads).filter(is_free);
+            cpus.min_by_key(|cpu| on(cpu / threads))
+        };
+        place.unwrap_or(0)
+    }
+
+    pub(crate) fn remove(&mut self, id: AppId) -> Option<App> {
+        let index = self.iter().position(|app| app.id == id)?;
+        Some(self.running.remove(index))
+    }
+
+    /// While all that runs is asleep, time passes as it does outside: so long has passed.
+    pub(crate) fn sleep(&mut self) -> Duration {
+        let (mut sleepers, mut others) = (0, 0);
+        for App { runner, .. } in self.iter() {
+            sleepers += usize::from(runner.supply == Supply::Asleep);
+            others += usize::from(runner.supply == Supply::More && runner.now.source.is_some());
+        }
+        if sleepers == 0 || others > 0 {
+            return Duration::ZERO;
+        }
+        let since = Instant::now();
+        let sleeper = self.iter_mut().find(|app| app.runner.supply == Supply::Asleep);
+        if let Some(source) = sleeper.and_then(|app| app.runner.now.source.as_mut()) {
+            source.wait(NAP);
+        }
+        since.elapsed()
+    }
+}

@@ -1,0 +1,196 @@
+//! What a core needs to run a program.
+
+use fairways_core::{AppId, WayMask};
+use rand_core::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::account::Cost;
+use crate::buffer::StoreBuffer;
+use crate::cache::{DIRTY, Fill, Tag};
+use crate::geometry::Stores;
+use crate::pages::{Pages, Placement, mix};
+use crate::phase::Phase;
+use crate::program::{Access, BATCH, Generate, Program, Supply};
+use crate::settings::Settings;
+
+/// Ticks of waiting for what missed the L2, for memory among that, and for room in the store buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stall {
+    pub(crate) beyond_l2: u64,
+    pub(crate) memory: u64,
+    pub(crate) stores: u64,
+}
+
+/// What a core needs to run a program.
+pub(crate) struct Runner {
+    /// In ticks: how far its core is.
+    pub(crate) clock: u64,
+    /// From where to where its clock passed last without it, while it waited for its CPU.
+    passed: (u64, u64),
+    /// The phase that runs, and by number those that have run and will go on.
+    pub(crate) now: Stretch,
+    phase: usize,
+    others: Vec<Option<Stretch>>,
+    pub(crate) random: Pcg64Mcg,
+    pub(crate) placed: u64,
+    pub(crate) fill: Fill,
+    /// The bits of its tags that say whose lines they are.
+    pub(crate) owner: Tag,
+    /// What its source came up with last.
+    pub(crate) supply: Supply,
+    /// What its last access waited.
+    pub(crate) last: Stall,
+    /// Its stores that are under way.
+    pub(crate) buffer: Option<StoreBuffer>,
+    /// Of the sets that are simulated, of late: uses, and those that hit.
+    pub(crate) seen: (u32, u32),
+    /// Of a hit in the others, in 1024ths.
+    pub(crate) owed: u32,
+}
+
+/// A phase, and how far it has come.
+pub(crate) struct Stretch {
+    /// What runs; `None`: the core is idle.
+    pub(crate) source: Option<Box<dyn Generate>>,
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) next: usize,
+    pub(crate) pages: Pages,
+    pub(crate) cost: Cost,
+}
+
+/// Where a tag says whose line it is.
+const OWNER: u32 = 26;
+
+/// Whose line it is: a program's place.
+pub(crate) fn owner(tag: Tag) -> usize {
+    (tag >> OWNER) as usize
+}
+
+/// The pages of a program.
+pub(crate) fn pages_of(settings: &Settings, program: Option<&Program>, placed: u64) -> Pages {
+    let picks = program.is_some_and(|program| program.accesses.picks_sets());
+    let placement = if picks { Placement::Sequential } else { settings.placement };
+    Pages::new(settings.pages, placement, settings.chip.sets, placed)
+}
+
+/// What says where a program's pages are, and its random numbers.
+pub(crate) fn seeds(settings: &Settings, app: AppId, key: u64) -> (u64, Pcg64Mcg) {
+    let placed = mix(settings.seed ^ mix(key));
+    (placed, Pcg64Mcg::seed_from_u64(mix(placed ^ mix(u64::from(app.0)))))
+}
+
+impl Stretch {
+    fn new(settings: &Settings, phase: &Phase, placed: u64) -> Self {
+        let chip = &settings.chip;
+        let program = phase.program.as_deref();
+        Self {
+            source: program.map(|program| program.accesses.source(chip)),
+            accesses: Vec::with_capacity(2 * BATCH),
+            next: 0,
+            pages: pages_of(settings, program, placed),
+            cost: program.map_or(Cost::NONE, |program| {
+                Cost::new(program.base_cpi, program.overlap, chip.latency)
+            }),
+        }
+    }
+}
+
+impl Runner {
+    /// One that runs nothing yet, and may fill all ways; `key` says where its pages are.
+    pub(crate) fn new(
+        settings: &Settings,
+        place: usize,
+        (app, key): (AppId, u64),
+        clock: u64,
+    ) -> Self {
+        let (placed, random) = seeds(settings, app, key);
+        Self {
+            clock,
+            passed: (clock, clock),
+            now: Stretch::new(settings, &Phase { program: None, length: None }, placed),
+            phase: usize::MAX,
+            others: Vec::new(),
+            random,
+            placed,
+            fill: Fill::new(WayMask::full(settings.chip.llc.ways)),
+            owner: Tag::try_from(place).unwrap_or(0) << OWNER,
+            supply: Supply::More,
+            last: Stall::default(),
+            buffer: match settings.chip.stores {
+                Stores::Back => None,
+                Stores::Through { buffer } => Some(StoreBuffer::new(buffer)),
+            },
+            seen: (0, 0),
+            owed: 0,
+        }
+    }
+
+    /// Goes on with another phase, from where it was left.
+    pub(crate) fn turn(&mut self, settings: &Settings, phases: &[Phase], phase: usize) {
+        if phase == self.phase {
+            return;
+        }
+        self.others.resize_with(phases.len(), || None);
+        let next = self.others[phase].take();
+        let next = next.unwrap_or_else(|| Stretch::new(settings, &phases[phase], self.placed));
+        let before = core::mem::replace(&mut self.now, next);
+        if let Some(place) = self.others.get_mut(self.phase) {
+            *place = Some(before);
+        }
+        self.phase = phase;
+    }
+
+    /// Ends what runs outside of the chip.
+    pub(crate) fn end(&mut self) {
+        self.now.source = None;
+        self.others.clear();
+    }
+
+    /// Where a phase's pages are.
+    pub(crate) fn pages_of(&self, settings: &Settings, phase: &Phase) -> Pages {
+        pages_of(settings, phase.program.as_deref(), self.placed)
+    }
+
+    /// How far its core's clock was when it last ran, in ticks.
+    pub(crate) fn reached(&self) -> u64 {
+        let (from, to) = self.passed;
+        if self.clock == to { from } else { self.clock }
+    }
+
+    /// Its CPU's clock is that far: what was ahead of time is another's, and none of its own cycles.
+    pub(crate) fn wait_until(&mut self, clock: u64) {
+        if self.clock < clock {
+            (self.passed, self.clock) = ((self.reached(), clock), clock);
+        }
+    }
+
+    /// The tag of a line.
+    pub(crate) fn tag(&self, line: u32) -> Tag {
+        self.owner | line << 1
+    }
+
+    /// The line of a tag.
+    pub(crate) fn line(tag: Tag) -> u32 {
+        (tag & ((1 << OWNER) - 1)) >> DIRTY
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Of a few seeds and a few programs, no two have their pages in the same places.
+    #[test]
+    fn every_seed_places_every_program_elsewhere() {
+        let chip = crate::preset::preset("t1").expect("a preset");
+        let placed = |seed, key| {
+            let settings = Settings { seed, ..Settings::new(chip) };
+            Runner::new(&settings, 0, (AppId(0), key), 0).placed
+        };
+        let pairs = (0..16).flat_map(|seed| (0..16).map(move |key| (seed, key)));
+        let different: BTreeSet<u64> = pairs.map(|(seed, key)| placed(seed, key)).collect();
+        assert_eq!(different.len(), 256);
+    }
+}
