@@ -16,8 +16,8 @@ use crate::settings::Settings;
 pub(crate) struct App {
     pub(crate) id: AppId,
     pub(crate) job: usize,
-    /// Whose lines are its own: below [`MOST_CORES`](crate::geometry::MOST_CORES), and no other program's that
-    /// runs.
+    /// Whose lines are its own: below [`MOST_CORES`](crate::geometry::MOST_CORES), and no other
+    /// program's that runs.
     pub(crate) place: usize,
     /// The CPU that it is on.
     pub(crate) cpu: Option<usize>,
@@ -87,8 +87,8 @@ impl App {
         }
     }
 
-    /// What it has counted by the time its core's clock should show. An access that is under way is counted,
-    /// but not the time that it is still to take.
+    /// What it has counted by the time its core's clock should show. An access that is under way is
+    /// counted, but not the time that it is still to take.
     pub(crate) fn counted(&self, clock: u64) -> Account {
         let ahead = self.runner.reached().saturating_sub(clock);
         let last = self.runner.last;

@@ -20,12 +20,11 @@ use crate::settings::Settings;
 
 /// The cores, and what they share.
 pub(crate) struct Cores {
+    settings: Settings,
     caches: Vec<Caches>,
     pub(crate) uncore: Uncore,
     /// From when on each core's pipeline is free, in ticks.
     pipelines: Vec<u64>,
-    /// Hardware threads of a core.
-    threads: usize,
     /// How long a turn is.
     turn: Duration,
     /// Why a program could not go on.
@@ -34,7 +33,6 @@ pub(crate) struct Cores {
 
 /// What runs on the cores.
 pub(crate) struct Load<'a> {
-    pub(crate) settings: &'a Settings,
     pub(crate) clock: Clock,
     pub(crate) jobs: &'a mut [Record],
     pub(crate) apps: &'a mut Apps,
@@ -48,6 +46,7 @@ impl Cores {
         let turn_ticks = turn_nanos * u64::from(chip.mhz) * TICKS / 1000;
         let sets = chip.sets.div_ceil(set_sampling) as usize;
         Self {
+            settings: *settings,
             caches: vec![Caches::new(&chip); chip.cores as usize],
             uncore: Uncore {
                 llc: Shared::new(sets, chip.llc.ways.get() as usize, chip.replacement),
@@ -60,15 +59,14 @@ impl Cores {
                 banks: chip.banks as usize - 1,
             },
             pipelines: vec![0; chip.cores as usize],
-            threads: chip.threads as usize,
             turn: Duration::from_nanos(turn_nanos),
             failure: None,
         }
     }
 
     /// The ways' worth of lines that a program holds.
-    pub(crate) fn held(&self, app: &App, settings: &Settings) -> Q32 {
-        let simulated = settings.chip.sets.div_ceil(settings.set_sampling);
+    pub(crate) fn held(&self, app: &App) -> Q32 {
+        let simulated = self.settings.chip.sets.div_ceil(self.settings.set_sampling);
         Q32::ratio(u64::from(self.uncore.held[app.place]), u64::from(simulated))
     }
 
@@ -84,13 +82,7 @@ impl Cores {
     }
 
     /// Lets a program begin its phase.
-    pub(crate) fn begin_phase(
-        &mut self,
-        app: &mut App,
-        phases: &[Phase],
-        settings: &Settings,
-        clock: Clock,
-    ) {
+    pub(crate) fn begin_phase(&mut self, app: &mut App, phases: &[Phase], clock: Clock) {
         let phase = &phases[app.phase];
         app.turned = clock.now;
         app.phase_end = match phase.length {
@@ -99,20 +91,14 @@ impl Cores {
             }
             Some(Length::Time(_)) | None => u64::MAX,
         };
-        app.runner.turn(settings, phases, app.phase);
-        self.uncore.pages[app.place] = Some(app.runner.pages_of(settings, phase));
+        app.runner.turn(&self.settings, phases, app.phase);
+        self.uncore.pages[app.place] = Some(app.runner.pages_of(&self.settings, phase));
     }
 
     /// Lets a program go on with its next phase.
-    pub(crate) fn next_phase(
-        &mut self,
-        app: &mut App,
-        phases: &[Phase],
-        settings: &Settings,
-        clock: Clock,
-    ) {
+    pub(crate) fn next_phase(&mut self, app: &mut App, phases: &[Phase], clock: Clock) {
         app.phase = (app.phase + 1) % phases.len();
-        self.begin_phase(app, phases, settings, clock);
+        self.begin_phase(app, phases, clock);
     }
 
     /// Lets a turn pass, or less if something happens at `next`; the time then.
@@ -129,7 +115,7 @@ impl Cores {
                 app.runner.clock = app.runner.clock.max(until.saturating_sub(turn));
             }
         }
-        if self.threads == 1 {
+        if self.settings.chip.threads == 1 {
             for index in 0..load.apps.len() {
                 self.run_alone(&mut load, index, until);
             }
@@ -155,10 +141,11 @@ impl Cores {
 
     /// Runs the hardware threads of a core, whichever is behind first.
     fn run_threads(&mut self, load: &mut Load<'_>, core: usize, until: u64) {
+        let threads = self.settings.chip.threads as usize;
         let mut on = [0; MOST_CORES as usize];
         let mut count = 0;
         for (index, app) in load.apps.iter().enumerate() {
-            if app.cpu.is_some_and(|cpu| cpu / self.threads == core) {
+            if app.cpu.is_some_and(|cpu| cpu / threads == core) {
                 on[count] = index;
                 count += 1;
             }
@@ -190,8 +177,8 @@ impl Cores {
         }
     }
 
-    /// Runs a program until its core's clock shows that time, its run ends, or its phase does: then, whether it
-    /// is to go on at once.
+    /// Runs a program until its core's clock shows that time, its run ends, or its phase does:
+    /// then, whether it is to go on at once.
     fn run<const SHARED: bool>(&mut self, load: &mut Load<'_>, index: usize, until: u64) -> bool {
         let app = &mut load.apps[index];
         let App { place, cpu, account, runner, serving, run_end, phase_end, job, .. } = app;
@@ -207,7 +194,7 @@ impl Cores {
             runner.wait_until(came);
             request_end = serving.end();
         }
-        let core = cpu.map_or(0, |cpu| cpu / self.threads);
+        let core = cpu.map_or(0, |cpu| cpu / self.settings.chip.threads as usize);
         let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
         let pipeline = &mut self.pipelines[core];
         let mut turn = Turn { core, place, runner, account, caches, uncore, pipeline };
@@ -224,7 +211,7 @@ impl Cores {
         }
         let goes_on = ran < ends && runner.clock < until;
         if goes_on && ran >= phase_end {
-            self.next_phase(app, &record.job.phases, load.settings, load.clock);
+            self.next_phase(app, &record.job.phases, load.clock);
         }
         goes_on && (ran >= phase_end || ran >= request_end)
     }

@@ -10,8 +10,8 @@ use crate::machine::Chip;
 use crate::scheduler::{Priority, Scheduler, Thread};
 
 impl Chip {
-    /// Finds what happens now: windows that end, then programs that do, then those that start, then what owners
-    /// wish, then the alarm.
+    /// Finds what happens now: windows that end, then programs that do, then those that start, then
+    /// what owners wish, then the alarm.
     fn collect(&mut self) {
         self.end_windows_and_phases();
         self.end_runs();
@@ -28,7 +28,7 @@ impl Chip {
     }
 
     fn end_windows_and_phases(&mut self) {
-        let Self { settings, clock, jobs, apps, fills, cores, agenda, .. } = self;
+        let Self { clock, jobs, apps, fills, cores, agenda, .. } = self;
         for app in apps.iter_mut() {
             let account = app.counted(clock.ticks());
             if let Some(window) = &mut app.window
@@ -40,7 +40,7 @@ impl Chip {
                 agenda.tell(Event::Sampled(Sample {
                     app: app.id,
                     counters: account.since(&ended.from, clock.times),
-                    occupancy: Some(cores.held(app, settings)),
+                    occupancy: Some(cores.held(app)),
                     window,
                     plan: fills.in_force.plan,
                     straddled: ended.straddled,
@@ -53,7 +53,7 @@ impl Chip {
             let phases = &jobs[app.job].job.phases;
             let in_time = app.phase_ends(phases, *clock).is_some_and(|end| end <= clock.now);
             if in_time || account.instructions >= app.phase_end {
-                cores.next_phase(app, phases, settings, *clock);
+                cores.next_phase(app, phases, *clock);
             }
         }
     }
@@ -80,7 +80,7 @@ impl Chip {
         let index = self.apps.start(&self.settings, self.clock, job, of);
         let app = &mut self.apps[index];
         self.fills.allow(app);
-        self.cores.begin_phase(app, &of.phases, &self.settings, self.clock);
+        self.cores.begin_phase(app, &of.phases, self.clock);
         let event = Event::Started { app: app.id, wish: of.wish, profile: of.profile.clone() };
         app.is_told.then_some(event)
     }
@@ -97,7 +97,7 @@ impl Chip {
 
     /// Lets a turn pass; false if nothing will ever happen.
     fn advance(&mut self) -> bool {
-        let Self { settings, clock, jobs, apps, cores, scheduler, agenda, stops, .. } = self;
+        let Self { clock, jobs, apps, cores, scheduler, agenda, stops, .. } = self;
         let stop = stops.at.map(|time| clock.not_after(time));
         let turn = scheduler.as_ref().and_then(Scheduler::next_end);
         let times = agenda.next_times(*clock).into_iter().chain([stop, turn]).flatten();
@@ -110,7 +110,7 @@ impl Chip {
             clock.now = next.max(clock.now);
             cores.uncore.bus.rest();
         } else {
-            clock.now = cores.pass(Load { settings, clock: *clock, jobs, apps }, next);
+            clock.now = cores.pass(Load { clock: *clock, jobs, apps }, next);
         }
         true
     }

@@ -15,11 +15,13 @@ pub struct Class {
     pub mark: u16,
 }
 
-/// Who may fill which ways: a job's classes come before the partition, and that before the CPUs' masks.
+/// Who may fill which ways: a job's classes come before the partition, and that before the CPUs'
+/// masks.
 #[derive(Clone, Debug)]
 pub(crate) struct Fills {
     pub(crate) in_force: InForce,
-    /// What each job's program may fill, and under which mark, by the CPU that it is on; none: the partition says.
+    /// What each job's program may fill, and under which mark, by the CPU that it is on; none: the
+    /// partition says.
     pub(crate) classes: Vec<Vec<Class>>,
     /// The ways that programs without a place in the partition may fill, by CPU.
     pub(crate) by_cpu: Vec<WayMask>,

@@ -34,8 +34,8 @@ pub struct Chip {
 }
 
 impl Chip {
-    /// A chip on which these jobs run; job `i` is named so below. Jobs that start together do so in this
-    /// order.
+    /// A chip on which these jobs run; job `i` is named so below. Jobs that start together do so in
+    /// this order.
     ///
     /// # Errors
     /// If there can't be such a chip, or it has fewer cores than there are jobs: [`ChipError`].
@@ -77,8 +77,8 @@ impl Chip {
         self.stops.after = Some(completions);
     }
 
-    /// Nothing more is told once a job has run so many instructions in all, which are not scaled; `None`: until
-    /// something else ends.
+    /// Nothing more is told once a job has run so many instructions in all, which are not scaled;
+    /// `None`: until something else ends.
     pub fn stop_at_instructions(&mut self, job: usize, instructions: Option<u64>) {
         self.stops.at_instructions = instructions.map(|instructions| (job, instructions));
     }
@@ -113,8 +113,8 @@ impl Chip {
         self.jobs[job].answered
     }
 
-    /// The latencies of the requests that a job has answered since they were last taken, in nanoseconds on the
-    /// policy's clock; empty if it is no service.
+    /// The latencies of the requests that a job has answered since they were last taken, in
+    /// nanoseconds on the policy's clock; empty if it is no service.
     pub fn take_latencies(&mut self, job: usize) -> Histogram<u64> {
         let Some(latencies) = &mut self.jobs[job].latencies else { return histogram() };
         let taken = Histogram::clone(latencies);
@@ -125,7 +125,7 @@ impl Chip {
     /// The ways' worth of lines that a job's program holds; 0 if it does not run.
     #[must_use]
     pub fn occupancy_of(&self, job: usize) -> Q32 {
-        self.apps.of(job).next().map_or(Q32::default(), |app| self.cores.held(app, &self.settings))
+        self.apps.of(job).next().map_or(Q32::default(), |app| self.cores.held(app))
     }
 
     /// The job that a program runs; `None` if it does not run.
@@ -137,7 +137,7 @@ impl Chip {
     /// The ways' worth of lines that a program holds; `None` if it does not run.
     #[must_use]
     pub fn occupancy(&self, app: AppId) -> Option<Q32> {
-        Some(self.cores.held(self.apps.find(app)?, &self.settings))
+        Some(self.cores.held(self.apps.find(app)?))
     }
 
     /// The partition in force; without a cluster before the first.

@@ -13,7 +13,8 @@ use crate::phase::Phase;
 use crate::program::{Access, BATCH, Generate, Program, Supply};
 use crate::settings::Settings;
 
-/// Ticks of waiting for what missed the L2, for memory among that, and for room in the store buffer.
+/// Ticks of waiting for what missed the L2, for memory among that, and for room in the store
+/// buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stall {
     pub(crate) beyond_l2: u64,
@@ -157,7 +158,8 @@ impl Runner {
         if self.clock == to { from } else { self.clock }
     }
 
-    /// Its CPU's clock is that far: what was ahead of time is another's, and none of its own cycles.
+    /// Its CPU's clock is that far: what was ahead of time is another's, and none of its own
+    /// cycles.
     pub(crate) fn wait_until(&mut self, clock: u64) {
         if self.clock < clock {
             (self.passed, self.clock) = ((self.reached(), clock), clock);

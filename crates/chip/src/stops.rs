@@ -9,14 +9,16 @@ use crate::apps::Apps;
 use crate::clock::Clock;
 use crate::record::Record;
 
-/// What somebody outside waits for. A time at which [`Chip::stop_at`](crate::Chip::stop_at) ends everything cuts the turn under way, as a window
-/// that ends there would; these don't, so that the chip goes through the turns that it would have gone through without.
+/// What somebody outside waits for. A time at which [`Chip::stop_at`](crate::Chip::stop_at) ends
+/// everything cuts the turn under way, as a window that ends there would; these don't, so that the
+/// chip goes through the turns that it would have gone through without.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
     /// The end of the first turn in which this time comes; `None`: it is not waited for.
     pub at: Option<Time>,
-    /// The end of the turn in which these jobs together have run so many instructions, over all their runs and on the
-    /// policies' scale of time: what [`Chip::counters`](crate::Chip::counters) shows.
+    /// The end of the turn in which these jobs together have run so many instructions, over all
+    /// their runs and on the policies' scale of time: what
+    /// [`Chip::counters`](crate::Chip::counters) shows.
     pub instructions: Vec<(Vec<usize>, u64)>,
 }
 

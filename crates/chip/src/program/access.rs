@@ -15,8 +15,8 @@ pub(crate) const BATCH: usize = 256;
 pub struct Access {
     /// The line, counted from the program's first; below [`MOST_LINES`].
     pub line: u32,
-    /// Instructions from the access before up to these, themselves included; none for a further access of
-    /// the same instruction.
+    /// Instructions from the access before up to these, themselves included; none for a further
+    /// access of the same instruction.
     pub instructions: u32,
     /// Loads and stores among them.
     pub references: u16,
@@ -33,8 +33,8 @@ pub enum AccessKind {
     Store,
     /// A load that has missed the private caches.
     Missed,
-    /// A fetch of instructions, through the first private cache of instructions where the chip has one; it
-    /// is no reference.
+    /// A fetch of instructions, through the first private cache of instructions where the chip has
+    /// one; it is no reference.
     Fetch,
     /// None: all references hit the L1.
     None,

@@ -24,8 +24,8 @@ pub struct Program {
     pub accesses: Accesses,
     /// Cycles per instruction while everything hits the L1.
     pub base_cpi: f64,
-    /// Misses under way at the same time: what a miss stalls the program for is its latency over this, at
-    /// least 1.
+    /// Misses under way at the same time: what a miss stalls the program for is its latency over
+    /// this, at least 1.
     pub overlap: f64,
     /// What its requests take, if it is a service.
     pub requests: Option<Requests>,
@@ -38,8 +38,8 @@ impl Program {
         Self { accesses, base_cpi, overlap, requests: None }
     }
 
-    /// A real program, of which nothing is known: simple code, of which an out-of-order core has four misses under
-    /// way.
+    /// A real program, of which nothing is known: simple code, of which an out-of-order core has
+    /// four misses under way.
     #[must_use]
     pub fn live(live: Live) -> Self {
         Self::new(Accesses::Live(Arc::new(live)), CPI, 4.0)
@@ -88,7 +88,8 @@ impl Accesses {
         }
     }
 
-    /// Whether lines must be where their numbers say, whatever the pages: a curve picks sets itself.
+    /// Whether lines must be where their numbers say, whatever the pages: a curve picks sets
+    /// itself.
     pub(crate) fn picks_sets(&self) -> bool {
         matches!(self, Self::Curve(_))
     }

@@ -44,7 +44,8 @@ impl Scheduler {
         waiting.min().map(|(.., id, cpu)| (id, cpu))
     }
 
-    /// Lets somebody run on a CPU that is free, if anybody can: if need be, after others moved on to it.
+    /// Lets somebody run on a CPU that is free, if anybody can: if need be, after others moved on
+    /// to it.
     pub(super) fn occupy(&mut self, of: &mut Threads<'_>, cpu: usize) {
         let mut path = vec![cpu];
         if self.queues.is_empty() || !self.leads_somewhere(of.apps, &mut path, &mut 0) {
@@ -68,8 +69,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether somebody waits for the last CPU of `path`, or, once its thread has moved to the CPU before it,
-    /// for another, which is appended. `seen` are CPUs, a bit each, that were tried.
+    /// Whether somebody waits for the last CPU of `path`, or, once its thread has moved to the CPU
+    /// before it, for another, which is appended. `seen` are CPUs, a bit each, that were tried.
     fn leads_somewhere(&self, apps: &Apps, path: &mut Vec<usize>, seen: &mut u64) -> bool {
         let Some(&cpu) = path.last() else { return false };
         *seen |= 1 << cpu;

@@ -30,8 +30,8 @@ impl Queues {
         self.0.iter_mut().for_each(|queue| queue.retain(|other| *other != app));
     }
 
-    /// Puts a thread at the end of the queue of the CPU that it was on last, or, if it may not run there, of
-    /// the CPU where fewest wait.
+    /// Puts a thread at the end of the queue of the CPU that it was on last, or, if it may not run
+    /// there, of the CPU where fewest wait.
     pub(super) fn push(&mut self, app: &App) {
         let last = app.thread.last.filter(|&cpu| app.thread.may(cpu));
         let allowed = (0..self.0.len()).filter(|&cpu| app.thread.may(cpu));
@@ -39,8 +39,9 @@ impl Queues {
         self.0[cpu.unwrap_or(0)].push_back(app.id);
     }
 
-    /// The thread that runs next on a CPU: among those of the highest rank that may run there, the one that has had
-    /// the fewest turns, of those with at most so many the one that has waited for longest.
+    /// The thread that runs next on a CPU: among those of the highest rank that may run there, the
+    /// one that has had the fewest turns, of those with at most so many the one that has waited for
+    /// longest.
     pub(super) fn first<'a>(&self, apps: &'a Apps, cpu: usize, few: u64) -> Option<&'a App> {
         let key =
             |app: &App| (Reverse(app.thread.rank()), app.thread.turns.max(few), app.thread.waits);
