@@ -76,7 +76,7 @@ impl Host {
             domain.partition.clone_from(partition);
             domain.holds();
             for window in domain.windows.values_mut() {
-                window.straddled |= window.since < now;
+                window.common.straddle(now);
             }
         }
         let actual = self.actual(id);
@@ -121,7 +121,7 @@ impl Host {
             let Some(domain) = domain else { continue };
             tracing::info!(target: "fairways::machine", domain = id, ?actual, "what is in force has changed");
             for window in domain.windows.values_mut() {
-                window.straddled |= window.since < now;
+                window.common.straddle(now);
             }
             domain.applied(actual);
         }

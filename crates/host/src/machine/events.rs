@@ -99,11 +99,12 @@ impl Host {
         let tells = self.clock.tells_instructions();
         let now = self.now;
         let Some(domain) = self.domains.get_mut(&id) else { return };
-        let Some(window) = domain.windows.get_mut(&app).filter(|window| window.since < now) else {
+        let Some(window) = domain.windows.get_mut(&app).filter(|window| window.common.since < now)
+        else {
             return;
         };
-        let is_due = match window.every {
-            Every::Time(_) => window.ends().is_some_and(|end| end <= now),
+        let is_due = match window.common.every {
+            Every::Time(_) => window.common.ends_at().is_some_and(|end| end <= now),
             Every::Instructions(_) if window.told => false,
             Every::Instructions(_) => tells || window.poll_at <= now,
         };
@@ -113,9 +114,9 @@ impl Host {
         let mut to = self.source.read(app, id);
         let end = window.ends_at();
         let is_over = end.zip(to.instructions).is_some_and(|(end, did)| did >= end);
-        if window.ends().is_none() && !is_over {
+        if window.common.ends_at().is_none() && !is_over {
             if window.go_on(now, &to) {
-                let every = window.every;
+                let every = window.common.every;
                 self.add_bytes(id, app, &mut to);
                 self.begin_window(id, app, every, to);
             }
@@ -123,8 +124,8 @@ impl Host {
         }
         let window = *window;
         self.add_bytes(id, app, &mut to);
-        let counters = between(&window.from, &to);
-        self.sampled(id, app, counters, now.since(window.since), window.next(now, to));
+        let counters = between(&window.common.from, &to);
+        self.sampled(id, app, counters, now.since(window.common.since), window.next(now, to));
     }
 
     /// Tells what a window counted that has ended now, and lets the next follow.
@@ -137,7 +138,7 @@ impl Host {
         next: Window,
     ) {
         let Some(domain) = self.domains.get(&id) else { return };
-        let straddled = domain.windows.get(&app).is_some_and(|window| window.straddled);
+        let straddled = domain.windows.get(&app).is_some_and(|window| window.common.straddled);
         let (way_bytes, plan) = (domain.way_bytes, domain.plan);
         let held = match &mut self.means {
             Means::Ways(actuator) => actuator.occupancy(app, id),
@@ -194,7 +195,7 @@ impl Host {
         for domain in self.domains.values() {
             until = domain.alarm.at().map_or(until, |alarm| until.min(alarm));
             for (&app, window) in &domain.windows {
-                match (window.ends(), window.ends_at()) {
+                match (window.common.ends_at(), window.ends_at()) {
                     (Some(end), _) => until = until.min(end),
                     (None, _) if window.told => {}
                     (None, Some(count)) if tells => instructions.push((app, count)),
@@ -235,7 +236,8 @@ impl Host {
         tracing::info!(target: "fairways::machine", "resumed: windows begin anew");
         (self.look_at, self.others_at) = (self.now, self.now);
         let of = |(&id, domain): (&u32, &super::Domain)| {
-            let windows = domain.windows.iter().map(move |(&app, window)| (id, app, window.every));
+            let windows =
+                domain.windows.iter().map(move |(&app, window)| (id, app, window.common.every));
             windows.collect::<Vec<_>>()
         };
         let all: Vec<(u32, AppId, Every)> = self.domains.iter().flat_map(of).collect();

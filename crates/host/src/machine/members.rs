@@ -470,7 +470,8 @@ impl Host {
         member.cgroup = self.programs.cgroup(member.program).map(Into::into);
         let (name, cgroup) = (member.name.clone(), member.cgroup.clone());
         self.source.begin(&Target { app, name, cgroup, threads: member.tasks.clone() });
-        let of = |(&id, domain): (&u32, &Domain)| Some((id, domain.windows.get(&app)?.every));
+        let of =
+            |(&id, domain): (&u32, &Domain)| Some((id, domain.windows.get(&app)?.common.every));
         let windows: Vec<_> = self.domains.iter().filter_map(of).collect();
         for (id, every) in windows {
             self.watch(id, app, every);

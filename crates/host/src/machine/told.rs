@@ -23,7 +23,7 @@ impl Host {
         for (&id, domain) in &self.domains {
             let told = domain.windows.iter().filter(|(_, window)| window.told);
             let silenced = told.filter(|&(&app, _)| !self.source.tells(app, id));
-            silent.extend(silenced.map(|(&app, window)| (id, app, window.every)));
+            silent.extend(silenced.map(|(&app, window)| (id, app, window.common.every)));
         }
         for (id, app, every) in silent {
             self.watch(id, app, every);
@@ -41,12 +41,12 @@ impl Host {
             return;
         };
         let planned = domain.planned;
-        let end = before(self.now, ago).max(window.since);
+        let end = before(self.now, ago).max(window.common.since);
         let mut next = window.next(end, Counters::default());
-        next.straddled = planned > end;
-        self.add_bytes(id, app, &mut next.from);
+        next.common.straddled = planned > end;
+        self.add_bytes(id, app, &mut next.common.from);
         if alone {
-            counters.memory_bytes = between(&window.from, &next.from).memory_bytes;
+            counters.memory_bytes = between(&window.common.from, &next.common.from).memory_bytes;
         }
         self.sampled(id, app, counters, length, next);
     }

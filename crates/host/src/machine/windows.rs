@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use fairways_core::{Counters, Every, Time};
+use fairways_machine_kit as machine_kit;
 
 /// A window under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    pub(super) every: Every,
-    pub(super) since: Time,
-    pub(super) from: Counters,
-    pub(super) straddled: bool,
+    /// What windows of every machine have.
+    pub(super) common: machine_kit::Window<Counters>,
     /// Whether the counters' source tells when it ends.
     pub(super) told: bool,
     /// From when on to look whether its instructions have been retired, where the clock can't tell, if anything else wakes the machine,
@@ -67,31 +66,24 @@ impl Window {
         let (poll_at, poll_by) =
             length.map_or((soonest, soonest), |length| looks(since, length, length));
         let seen = (since, from.instructions);
-        Self { every, since, from, straddled: false, told: false, poll_at, poll_by, seen, rate }
+        let common = machine_kit::Window::new(every, since, from);
+        Self { common, told: false, poll_at, poll_by, seen, rate }
     }
 
     /// The next window, which begins with the end of this one.
     pub(super) fn next(&self, now: Time, from: Counters) -> Self {
-        let did = from.instructions.zip(self.from.instructions);
+        let did = from.instructions.zip(self.common.from.instructions);
         let instructions = did.map_or(0, |(to, from)| to.saturating_sub(from));
-        let rate = Rate { instructions, time: now.since(self.since) };
-        Self { told: self.told, ..Self::new(self.every, now, from, rate) }
-    }
-
-    /// When it ends, if that is a matter of time.
-    pub(super) fn ends(&self) -> Option<Time> {
-        match self.every {
-            Every::Time(span) => Some(self.since.after(span.max(Duration::from_nanos(1)))),
-            Every::Instructions(_) => None,
-        }
+        let rate = Rate { instructions, time: now.since(self.common.since) };
+        Self { told: self.told, ..Self::new(self.common.every, now, from, rate) }
     }
 
     /// How many instructions the program has retired in all when it ends, if it is a matter of those and they can be told.
     pub(super) fn ends_at(&self) -> Option<u64> {
-        match self.every {
+        match self.common.every {
             Every::Time(_) => None,
             Every::Instructions(count) => {
-                Some(self.from.instructions?.saturating_add(count.max(1)))
+                Some(self.common.from.instructions?.saturating_add(count.max(1)))
             }
         }
     }
@@ -99,14 +91,14 @@ impl Window {
     /// It has not ended by its instructions: when to look again. The answer is whether it begins now, as its instructions can be read
     /// again.
     pub(super) fn go_on(&mut self, now: Time, counters: &Counters) -> bool {
-        let Every::Instructions(count) = self.every else { return false };
-        let (Some(from), Some(to)) = (self.from.instructions, counters.instructions) else {
+        let Every::Instructions(count) = self.common.every else { return false };
+        let (Some(from), Some(to)) = (self.common.from.instructions, counters.instructions) else {
             let begins = counters.instructions.is_some();
             if begins {
-                *self = Self::new(self.every, now, *counters, Rate::default());
+                *self = Self::new(self.common.every, now, *counters, Rate::default());
             } else {
                 // What was counted before is no beginning any longer: something after it was not.
-                self.from = Counters::default();
+                self.common.from = Counters::default();
                 (self.poll_at, self.poll_by) = (now.after(IDLE - LATE), now.after(IDLE));
             }
             return begins;
@@ -121,7 +113,7 @@ impl Window {
                 let wait = (passed * 2).clamp(SOONEST, IDLE);
                 (now.after(wait - wait / 8), now.after(wait))
             }
-            Some(left) => looks(now, left, now.since(self.since).saturating_add(left)),
+            Some(left) => looks(now, left, now.since(self.common.since).saturating_add(left)),
         };
         self.seen = (now, Some(to));
         false
@@ -217,7 +209,7 @@ mod tests {
                 looks += 1;
                 let ran = ran(length, now);
                 if ran.instructions >= window.ends_at() {
-                    let was = now.since(window.since);
+                    let was = now.since(window.common.since);
                     let longest = length + length / LONGER + SOONEST;
                     let is_long = was + Duration::from_micros(1) >= length;
                     assert!(is_long && was <= longest, "{was:?} {length:?}");
@@ -268,17 +260,17 @@ mod tests {
         let mut window = Window::new(Every::Instructions(5), at(0), counted(None), Rate::default());
         assert_eq!(window.ends_at(), None);
         window.go_on(at(1), &counted(None));
-        assert_eq!((window.ends_at(), window.since), (None, at(0)));
+        assert_eq!((window.ends_at(), window.common.since), (None, at(0)));
         window.go_on(at(101), &counted(Some(7)));
-        assert_eq!((window.ends_at(), window.since), (Some(12), at(101)));
-        window.straddled = true;
+        assert_eq!((window.ends_at(), window.common.since), (Some(12), at(101)));
+        window.common.straddled = true;
         window.go_on(at(102), &counted(None));
         assert_eq!((window.ends_at(), window.poll_by), (None, at(202)));
-        assert_eq!(window.ends(), None);
+        assert_eq!(window.common.ends_at(), None);
         // It begins anew with what is counted then: of what was not, nobody knows how much it was.
         assert!(window.go_on(at(202), &counted(Some(9))));
-        assert_eq!((window.ends_at(), window.since), (Some(14), at(202)));
-        assert!(!window.straddled && !window.go_on(at(203), &counted(Some(10))));
+        assert_eq!((window.ends_at(), window.common.since), (Some(14), at(202)));
+        assert!(!window.common.straddled && !window.go_on(at(203), &counted(Some(10))));
     }
 
     #[test]
@@ -286,7 +278,7 @@ mod tests {
         let now = at(3);
         let by_time =
             Window::new(Every::Time(Duration::ZERO), now, counted(Some(9)), Rate::default());
-        assert_eq!(by_time.ends(), Some(now.after(Duration::from_nanos(1))));
+        assert_eq!(by_time.common.ends_at(), Some(now.after(Duration::from_nanos(1))));
         let by_count = Window::new(Every::Instructions(0), now, counted(Some(9)), Rate::default());
         assert_eq!(by_count.ends_at(), Some(10));
     }
