@@ -7,14 +7,21 @@ use anyhow::{Context as _, ensure};
 
 use crate::binaries::{Built, build};
 use crate::pool::{Job, run, sum_up};
-use crate::prepare::prepare;
+use crate::prepare::{judges, prepare};
 use crate::suites::{Suite, Suites, Tier};
 
 /// The command of the README that runs all that is pure.
 const TESTS: &str = "cargo test --workspace";
 
 /// Cargo's other steps, one after the other.
-const STEPS: [(&str, &str); 10] = [
+const STEPS: [(&str, &str); 12] = [
+    (
+        "tools",
+        "cargo install --locked --debug --root target/tools cargo-deny@0.20.2 cargo-machete@0.9.2",
+    ),
+    // Advisories are for whoever can reach their database: `cargo deny check`.
+    ("licences and sources", "target/tools/bin/cargo-deny check licenses sources"),
+    ("unused dependencies", "target/tools/bin/cargo-machete"),
     (
         "unit tests of sched-ext",
         "cargo test -p fairways-sched-ext --features sched-ext --lib --locked",
@@ -23,7 +30,6 @@ const STEPS: [(&str, &str); 10] = [
     ("format", "cargo fmt --all --check"),
     ("format of fuzz targets", "cargo fmt --manifest-path fuzz/Cargo.toml --check"),
     ("clippy", "cargo clippy --workspace --all-targets --locked -- --deny warnings"),
-    ("clippy of suites", "cargo clippy --workspace --test * --locked -- --deny warnings"),
     (
         "clippy sched-ext",
         "cargo clippy -p fairways -p fairways-sched-ext --features sched-ext --all-targets --test * --locked -- --deny warnings",
@@ -45,10 +51,19 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
     let readme = std::fs::read_to_string("README.md").context("README.md")?;
     ensure!(readme.lines().any(|line| line == TESTS), "README.md: expected the line {TESTS}");
     let path = prepare()?;
-    let jobs = jobs(Suites::read()?.suite, path.as_deref())?;
+    let suites = Suites::read()?.suite;
+    // What has `test = false` is no part of all targets.
+    let lint = format!(
+        "cargo clippy --workspace --locked {} -- --deny warnings",
+        named(&suites, None).join(" ")
+    );
+    let jobs = jobs(suites, path.as_deref())?;
     build(&["--workspace"])?;
-    let steps = [("tests of the README", format!("{TESTS} --locked --no-fail-fast"))];
-    let steps = steps.into_iter().chain(STEPS.map(|(name, line)| (name, line.to_owned())));
+    let own = [
+        ("tests of the README", format!("{TESTS} --locked --no-fail-fast")),
+        ("clippy of suites", lint),
+    ];
+    let steps = own.into_iter().chain(STEPS.map(|(name, line)| (name, line.to_owned())));
     let steps = steps.map(|(name, line)| Job {
         name: name.to_owned(),
         command: line.split(' ').map(str::to_owned).collect(),
@@ -75,7 +90,8 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
     };
     let suites = all.into_iter().filter(is_asked).collect();
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let done = run(vec![(jobs(suites, None)?, lanes)], Path::new("target/ci"))?;
+    let path = judges();
+    let done = run(vec![(jobs(suites, path.as_deref())?, lanes)], Path::new("target/ci"))?;
     Ok(sum_up(done))
 }
 
@@ -85,7 +101,7 @@ fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
     let mut built = BTreeMap::new();
     // What has no feature comes last: its programs are those that stay where cargo puts them.
     for feature in features.iter().rev() {
-        built.insert(feature.map(str::to_owned), build_with(*feature)?);
+        built.insert(feature.map(str::to_owned), build_with(*feature, &named(&suites, *feature))?);
     }
     let mut jobs = Vec::new();
     for Suite { package, test, only, feature, .. } in suites {
@@ -106,12 +122,18 @@ fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
     Ok(jobs)
 }
 
-/// Builds the suites that need a feature, or those that need none. Programs with a feature are put
-/// aside, for those without take their places.
-fn build_with(feature: Option<&str>) -> anyhow::Result<Built> {
-    let Some(feature) = feature else { return build(&["--workspace", "--test", "*"]) };
-    let packages = ["-p", "fairways", "-p", "fairways-sched-ext"];
-    let mut built = build(&[&packages[..], &["--features", feature, "--test", "*"]].concat())?;
+/// What names the suites with a feature, or those without, to cargo.
+fn named<'a>(suites: &'a [Suite], feature: Option<&str>) -> Vec<&'a str> {
+    let suites = suites.iter().filter(|of| of.feature.as_deref() == feature);
+    suites.flat_map(|of| ["--test", of.test.as_str()]).collect()
+}
+
+/// Builds suites that need a feature, or that need none. Programs with a feature are put aside, for
+/// those without take their places.
+fn build_with(feature: Option<&str>, named: &[&str]) -> anyhow::Result<Built> {
+    let Some(feature) = feature else { return build(&[&["--workspace"], named].concat()) };
+    let packages = ["-p", "fairways", "-p", "fairways-sched-ext", "--features", feature];
+    let mut built = build(&[&packages[..], named].concat())?;
     let aside = std::env::current_dir()?.join("target/ci").join(feature);
     std::fs::create_dir_all(&aside)?;
     for (name, program) in &mut built.programs {

@@ -11,6 +11,9 @@ use crate::suites::Suites;
 /// Judges of manifests, which no distribution packages: both for one Python.
 const JUDGES: [&str; 2] = ["kubernetes-validate==1.37.0", "dockerfile-parse==2.0.1"];
 
+/// A folder with nothing but what judges manifests.
+const JUDGES_PATH: &str = "target/judges/path";
+
 /// Installs; the folder that `PATH` has to begin with, if any.
 ///
 /// # Errors
@@ -30,7 +33,13 @@ pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
     }
     // As udev's rules have it: users may mount what only they see.
     run(Command::new("chmod").args(["0666", "/dev/fuse"]))?;
-    judges()
+    install_judges()?;
+    Ok(judges())
+}
+
+/// Where judges are that [`prepare`] has installed: the folder that `PATH` has to begin with.
+pub(crate) fn judges() -> Option<PathBuf> {
+    Path::new(JUDGES_PATH).canonicalize().ok()
 }
 
 fn apt_get(packages: &[&str]) -> anyhow::Result<()> {
@@ -53,29 +62,29 @@ fn apt_get(packages: &[&str]) -> anyhow::Result<()> {
     bail!("apt-get install {}", packages.join(" "))
 }
 
-/// Those that are there, if their Python has both; else both in a folder of their own.
-fn judges() -> anyhow::Result<Option<PathBuf>> {
+/// Those that are there will do, if their Python has both.
+fn install_judges() -> anyhow::Result<()> {
     if let Some(judge) = find("kubernetes-validate") {
         let text = std::fs::read_to_string(judge).unwrap_or_default();
         let python = text.lines().next().and_then(|line| line.strip_prefix("#!"));
         let imports = ["-c", "import dockerfile_parse, yaml"];
         if python.is_some_and(|python| quietly(Command::new(python).args(imports))) {
-            return Ok(None);
+            return Ok(());
         }
     }
-    let folder = Path::new("target/judges");
+    let path = Path::new(JUDGES_PATH);
+    let folder = path.parent().context(JUDGES_PATH)?;
     if !folder.is_dir() {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
     }
     let pip = folder.join("bin/pip");
     run(Command::new(pip).args(["install", "--quiet", "--retries", "10"]).args(JUDGES))?;
     // With nothing else: its Python is for itself.
-    let path = std::env::current_dir()?.join(folder).join("path");
-    std::fs::create_dir_all(&path)?;
+    std::fs::create_dir_all(path)?;
     let link = path.join("kubernetes-validate");
     let _ = std::fs::remove_file(&link);
-    std::os::unix::fs::symlink(folder.canonicalize()?.join("bin/kubernetes-validate"), link)?;
-    Ok(Some(path))
+    std::os::unix::fs::symlink(folder.canonicalize()?.join("bin/kubernetes-validate"), &link)
+        .with_context(|| link.display().to_string())
 }
 
 fn find(program: &str) -> Option<PathBuf> {
