@@ -1,17 +1,93 @@
-//! Exit codes beyond success (0) and failure (1); README.md lists them.
+//! How a command ends: its exit code, and what it says on standard error.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::process;
+
+use crate::plain;
 
 /// Bad usage or bad input.
-pub(crate) const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 /// This host cannot be managed: its hardware, its kernel or resctrl's mount is missing.
-pub(crate) const NOT_SUPPORTED: u8 = 3;
+pub const NOT_SUPPORTED: u8 = 3;
 /// Others hold what would be managed.
-pub(crate) const BUSY: u8 = 4;
+pub const BUSY: u8 = 4;
 /// This process may not.
-pub(crate) const PERMISSION: u8 = 5;
+pub const PERMISSION: u8 = 5;
 /// SIGINT or SIGTERM, after all was put in order.
-pub(crate) const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
-/// What `--help` says of them.
-pub(crate) const HELP: &str = "\
+/// What `--help` says of them, with success (0) and failure (1); README.md lists them, too.
+pub const HELP: &str = "\
 Exit codes: 0 done, 1 failed, 2 bad usage or bad input, 3 this host is not supported, 4 others hold its cache, 5 no permission, \
 130 interrupted";
+
+/// The user has seen enough (SIGINT or SIGTERM): exit code 130, after all is put in order.
+#[derive(Debug)]
+pub struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl Error for Interrupted {}
+
+/// A command that was run has ended with this code, and all is said.
+#[derive(Debug)]
+pub struct ExitCode(pub u8);
+
+impl fmt::Display for ExitCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit code {}", self.0)
+    }
+}
+
+impl Error for ExitCode {}
+
+/// Bad usage or bad input: exit code 2.
+#[derive(Debug)]
+pub struct BadInput(pub String);
+
+impl fmt::Display for BadInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for BadInput {}
+
+/// The exit code of a command that ended with this.
+pub fn code_of(error: &anyhow::Error) -> u8 {
+    if let Some(ExitCode(code)) = error.downcast_ref() {
+        *code
+    } else if error.is::<BadInput>() {
+        USAGE
+    } else if error.is::<Interrupted>() {
+        INTERRUPTED
+    } else {
+        1
+    }
+}
+
+/// Whether who reads what is written has seen enough.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = |cause: &(dyn Error + 'static)| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        io.or_else(|| cause.downcast_ref::<serde_json::Error>().and_then(|e| e.io_error_kind()))
+    };
+    error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+/// Something that the user may not have meant, in a line on standard error.
+pub fn warn(message: &str) {
+    let _ = writeln!(io::stderr(), "fairways: warning: {}", plain::lines(message));
+}
+
+/// Why a command fails, in a line on standard error, and the code to end with.
+pub fn fail(message: &str, code: u8) -> process::ExitCode {
+    let _ = writeln!(io::stderr(), "fairways: {}", plain::lines(message));
+    process::ExitCode::from(code)
+}

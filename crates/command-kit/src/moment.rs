@@ -10,15 +10,16 @@ use tracing_subscriber::fmt::time::FormatTime;
 
 /// A time of day, in RFC 3339 and in UTC: to the second where people read it, to the millisecond in JSON and in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment(SystemTime);
+pub struct Moment(SystemTime);
 
 impl Moment {
-    pub(crate) fn now() -> Self {
+    /// What the host's clock says.
+    pub fn now() -> Self {
         Self(SystemTime::now())
     }
 
     /// So much later; `None` past the calendar's end, the year 9999, which a damaged journal may say.
-    pub(crate) fn after(self, time: Time) -> Option<Self> {
+    pub fn after(self, time: Time) -> Option<Self> {
         let later = self.0.checked_add(Duration::from_nanos(time.nanos()))?;
         let seconds = later.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
         (seconds < 253_402_300_800).then_some(Self(later))
@@ -45,7 +46,7 @@ impl<'de> Deserialize<'de> for Moment {
 }
 
 /// The time of day in a line of the log.
-pub(crate) struct TimeOfDay;
+pub struct TimeOfDay;
 
 impl FormatTime for TimeOfDay {
     fn format_time(&self, to: &mut Writer<'_>) -> fmt::Result {

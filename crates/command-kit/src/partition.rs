@@ -2,17 +2,18 @@
 
 use fairways_core::{Partition, Ways};
 
-/// What a way that no cluster may fill, and one that several may, look like.
-pub(crate) const NOBODY: char = '.';
-pub(crate) const SEVERAL: char = '#';
+/// What a way that no cluster may fill looks like.
+pub const NOBODY: char = '.';
+/// What a way that several clusters may fill looks like.
+pub const SEVERAL: char = '#';
 
 /// The letter of a cluster: A for the first.
-pub(crate) fn letter(cluster: usize) -> char {
+pub fn letter(cluster: usize) -> char {
     ('A'..='Z').chain('a'..='z').nth(cluster).unwrap_or('?')
 }
 
 /// The ways as a bar, the highest first: each way the letter of its cluster.
-pub(crate) fn bar(partition: &Partition, ways: Ways) -> String {
+pub fn bar(partition: &Partition, ways: Ways) -> String {
     let way = |way| {
         let masks = partition.masks().enumerate();
         let mut fillers = masks.filter(|(_, mask)| mask.contains(way));
@@ -26,7 +27,7 @@ pub(crate) fn bar(partition: &Partition, ways: Ways) -> String {
 }
 
 /// Which programs are in which cluster: `A 0 3  B 1`.
-pub(crate) fn members(partition: &Partition) -> String {
+pub fn members(partition: &Partition) -> String {
     let cluster = |cluster: usize| {
         let index = u32::try_from(cluster).unwrap_or(u32::MAX);
         let mut apps: Vec<u32> = partition.members(index).map(|app| app.0).collect();

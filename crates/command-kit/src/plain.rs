@@ -5,24 +5,25 @@ use std::io::{self, Write};
 use fairways_core::is_plain;
 
 /// A text of others on one line: what is not plain is `?`.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     text.replace(|letter| !is_plain(letter), "?")
 }
 
 /// The same in as many lines as there are.
-pub(crate) fn lines(text: &str) -> String {
+pub fn lines(text: &str) -> String {
     text.replace(|letter| !is_plain(letter) && !matches!(letter, '\n' | '\t'), "?")
 }
 
 /// Writes what is plain in lines, and `?` instead of all else.
-pub(crate) struct Plain<W: Write> {
+pub struct Plain<W: Write> {
     to: W,
     /// The beginning of a letter.
     begun: Vec<u8>,
 }
 
 impl<W: Write> Plain<W> {
-    pub(crate) const fn new(to: W) -> Self {
+    /// Writes to this.
+    pub const fn new(to: W) -> Self {
         Self { to, begun: Vec::new() }
     }
 }
@@ -54,7 +55,10 @@ impl<W: Write> Write for Plain<W> {
 }
 
 /// Writes an event of the log, which comes as a whole, as one line.
-pub(crate) struct LogLine<W: Write>(pub(crate) W);
+pub struct LogLine<W: Write>(
+    /// Where it is written to.
+    pub W,
+);
 
 impl<W: Write> Write for LogLine<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -1,7 +1,5 @@
 //! Policies by name, with parameters.
 
-mod show;
-
 use fairways_core::Policy;
 use fairways_policy::parameter::{self, Kind, Parameter};
 use fairways_policy::table::Request;
@@ -11,23 +9,35 @@ use serde_json::{Map, Value};
 use crate::BadInput;
 use crate::similar::did_you_mean;
 
-pub(crate) use show::run;
-
 /// The policy of this name.
-pub(crate) fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
+///
+/// # Errors
+///
+/// There is none.
+pub fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
     descriptor(name).ok_or_else(|| {
         let (known, meant) = (NAMES.join(", "), did_you_mean(name, NAMES));
         BadInput(format!("expected one of {known}, found {name:?}{meant}"))
     })
 }
 
+/// The name of a policy that a flag names.
+///
+/// # Errors
+///
+/// There is no such policy.
+pub fn named(name: &str, flag: &str) -> Result<&'static str, BadInput> {
+    let known = known(name).map_err(|why| BadInput(format!("{flag}: {why}")))?;
+    Ok(known.name)
+}
+
 /// Whether the policy of this name honours that request of owners.
-pub(crate) fn honours(name: &str, what: Request) -> bool {
+pub fn honours(name: &str, what: Request) -> bool {
     descriptor(name).is_some_and(|policy| policy.honours(what))
 }
 
 /// The names of those of which it is so: `a, b or c`.
-pub(crate) fn names(so: impl Fn(&Descriptor) -> bool) -> String {
+pub fn names(so: impl Fn(&Descriptor) -> bool) -> String {
     let names: Vec<&str> =
         POLICIES.iter().filter(|policy| so(policy)).map(|policy| policy.name).collect();
     match names.split_last() {
@@ -39,10 +49,11 @@ pub(crate) fn names(so: impl Fn(&Descriptor) -> bool) -> String {
 
 /// The policy with this name and these parameters, and all its parameters, those that were not
 /// named with their defaults.
-pub(crate) fn make(
-    name: &str,
-    given: Map<String, Value>,
-) -> Result<(Box<dyn Policy>, Value), BadInput> {
+///
+/// # Errors
+///
+/// There is no such policy, or it has no such parameter, or the parameter can't be that.
+pub fn make(name: &str, given: Map<String, Value>) -> Result<(Box<dyn Policy>, Value), BadInput> {
     let policy = known(name)?;
     let values: Vec<(&str, parameter::Value)> = given
         .iter()
@@ -89,8 +100,8 @@ fn found(parameter: &Parameter, value: &Value, text: String) -> String {
     }
 }
 
-/// As journals have it.
-fn json(value: parameter::Value) -> Value {
+/// As journals have it: times as whole nanoseconds, fractions as text.
+pub fn json(value: parameter::Value) -> Value {
     match value {
         parameter::Value::Switch(is) => is.into(),
         parameter::Value::Count(count) => count.into(),
@@ -101,7 +112,11 @@ fn json(value: parameter::Value) -> Value {
 }
 
 /// The parameters that `NAME=VALUE` flags name. A span of time may have a unit: `500ms`.
-pub(crate) fn parse(flags: &[String]) -> Result<Map<String, Value>, BadInput> {
+///
+/// # Errors
+///
+/// A flag is not such, or a name is there twice.
+pub fn parse(flags: &[String]) -> Result<Map<String, Value>, BadInput> {
     let mut parameters = Map::new();
     for flag in flags {
         let (name, text) = flag

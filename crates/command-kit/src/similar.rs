@@ -7,19 +7,13 @@ const LIKENESS: f64 = 0.8;
 const SHORTEST: usize = 3;
 
 /// The candidate that is most like what was found, as the end of a message: `; did you mean "lfoc"?`. Nothing if none is alike.
-pub(crate) fn did_you_mean<'a>(
-    found: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> String {
+pub fn did_you_mean<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(found, candidates);
     near.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
 }
 
 /// The candidate that is most like what was found, if any is alike.
-pub(crate) fn nearest<'a>(
-    found: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found = found.to_lowercase();
     let likeness = |&candidate: &&str| {
         let name = candidate.to_lowercase();

@@ -5,11 +5,11 @@ use std::io::IsTerminal as _;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 /// Lines between the header and the rows only.
-pub(crate) const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+pub const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
 
 /// The table as text that fits the terminal. Where it is too wide, the columns of these headers are given up, the first of them first, and
 /// a line below the table says which; where that is not enough, long cells are broken.
-pub(crate) fn fit(table: Table, given_up: &[&str]) -> String {
+pub fn fit(table: Table, given_up: &[&str]) -> String {
     match columns() {
         Some(columns) => fit_to(table, given_up, columns),
         None => table.trim_fmt(),

@@ -17,7 +17,11 @@ const NEW: u32 = 0o666;
 ///
 /// What a link leads to is written, and the link kept; so are the permissions of what is replaced. A device or a pipe is written
 /// as it is.
-pub(crate) fn write(path: &Path, text: &[u8], old: Option<&str>) -> io::Result<()> {
+///
+/// # Errors
+///
+/// The file system refuses something; what was there is still there then, or beside it under `old`.
+pub fn write(path: &Path, text: &[u8], old: Option<&str>) -> io::Result<()> {
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
         return fs::write(path, text);
@@ -39,7 +43,11 @@ pub(crate) fn write(path: &Path, text: &[u8], old: Option<&str>) -> io::Result<(
 }
 
 /// Whether it could be written.
-pub(crate) fn try_out(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+///
+/// Why not.
+pub fn try_out(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }

@@ -37,7 +37,7 @@ pub(crate) use trial::Trial;
 /// Programs that run side by side on a multicore chip fight over its last-level cache. Fairways
 /// decides who may fill which ways of it, under the policy of your choice.
 #[derive(Debug, Parser)]
-#[command(version = env!("FAIRWAYS_VERSION"), arg_required_else_help = true, after_help = crate::exit::HELP)]
+#[command(version = env!("FAIRWAYS_VERSION"), arg_required_else_help = true, after_help = fairways_command_kit::exit::HELP)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -6,6 +6,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::span;
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_emulator::control::{
     ArmedFault, Client, ClientError, ClockState, ProgramCounters, ProgramLatencies, ProgramState,
     Request, Response, SCHEMA, Status,
@@ -13,10 +16,7 @@ use fairways_emulator::control::{
 use fairways_emulator::{Fault, beside};
 use serde::Serialize;
 
-use crate::BadInput;
 use crate::args::{Asked, Emulated, OnOff};
-use crate::chip::span;
-use crate::table::{STYLE, fit};
 
 /// Runs the command.
 pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {

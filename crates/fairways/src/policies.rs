@@ -3,15 +3,15 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::BadInput;
+use fairways_command_kit::policies::{json as value_of, known};
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_policy::parameter::{Kind, Parameter};
 use fairways_policy::table::{Decides, Knows, Request};
 use fairways_policy::{Descriptor, POLICIES};
 use serde_json::{Value, json};
 
-use super::{json as value_of, known};
-use crate::BadInput;
 use crate::args::Policies;
-use crate::table::{STYLE, fit};
 
 /// Runs the command.
 pub(crate) fn run(args: &Policies, out: &mut dyn Write) -> anyhow::Result<()> {

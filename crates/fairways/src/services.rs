@@ -1,11 +1,10 @@
 //! How services answered, as a table and as JSON.
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Objective;
 use fairways_lab::{Kept, Served};
 use serde::Serialize;
-
-use crate::table::{STYLE, fit};
 
 /// How a service answered; docs/chip.md describes it.
 #[derive(Serialize)]

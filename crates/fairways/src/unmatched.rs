@@ -1,9 +1,8 @@
 //! Programs that were asked for and that nothing is: what to say of them.
 
+use fairways_command_kit::plain::plain;
+use fairways_command_kit::similar::nearest;
 use fairways_host::programs::{Running, Selector};
-
-use crate::plain::plain;
-use crate::similar::nearest;
 
 /// Why nothing is selected, and what runs that may have been meant.
 pub(crate) fn why(selector: &Selector, running: &Running) -> String {

@@ -1,10 +1,11 @@
 //! The programs and the machine that flags describe, checked.
 
-use std::collections::HashSet;
-use std::io::Read;
 use std::path::Path;
-use std::str::FromStr;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{number, read, real, repeated, shown};
+use fairways_command_kit::plain::plain;
+use fairways_command_kit::similar::did_you_mean;
 use fairways_core::{Llc, Ways, Wish};
 use fairways_lab::{draw_mixes, draw_workloads};
 use fairways_profiles::{
@@ -12,14 +13,7 @@ use fairways_profiles::{
     read_table,
 };
 
-use crate::BadInput;
 use crate::args::{Model, Observation, World as Args};
-use crate::plain::plain;
-use crate::policies;
-use crate::similar::did_you_mean;
-
-/// No profile, phases or mixes file is larger.
-pub(crate) const LARGEST_FILE: u64 = 1 << 28;
 
 /// Programs, and the machine on which they run.
 pub(crate) struct World {
@@ -63,7 +57,7 @@ impl World {
         let total = mixes.iter().map(most).max().unwrap_or(0);
         warn_of_promises(total, self.llc.ways);
         if policies.contains(&"dcat") && self.programs().table().l1rpki(0).is_none() {
-            crate::warn(
+            fairways_command_kit::warn(
                 "dcat: the profiles have no column l1rpki, so that it can't tell phases apart; \
                  --set reclaim_on_ipc=true tells them by more",
             );
@@ -142,62 +136,6 @@ pub(crate) fn profiles(args: &Args) -> Result<Programs, BadInput> {
     Ok(read_programs(args)?.unwrap_or_else(|| embedded_programs().clone()))
 }
 
-/// A path on one line, whatever is in it.
-pub(crate) fn shown(path: &Path) -> String {
-    plain(&path.display().to_string())
-}
-
-/// The bytes of a file.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, BadInput> {
-    let error = |why: std::io::Error| BadInput(format!("{}: can't read it: {why}", shown(path)));
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(error)?;
-    file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(error)?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        return Err(BadInput(format!(
-            "{}: expected a file of at most {LARGEST_FILE} bytes",
-            shown(path)
-        )));
-    }
-    Ok(bytes)
-}
-
-/// The first item that was there before.
-pub(crate) fn repeated<T: Copy + Eq + std::hash::Hash>(
-    items: impl IntoIterator<Item = T>,
-) -> Option<T> {
-    let mut seen = HashSet::new();
-    items.into_iter().find(|&item| !seen.insert(item))
-}
-
-/// A whole number within bounds.
-pub(crate) fn number<N>(text: &str, flag: &str, least: N, most: N) -> Result<N, BadInput>
-where
-    N: FromStr + PartialOrd + std::fmt::Display,
-{
-    within(text, flag, "a whole number", least, most)
-}
-
-/// A number within bounds.
-pub(crate) fn real(text: &str, flag: &str, least: f64, most: f64) -> Result<f64, BadInput> {
-    within(text, flag, "a number", least, most)
-}
-
-fn within<N>(text: &str, flag: &str, what: &str, least: N, most: N) -> Result<N, BadInput>
-where
-    N: FromStr + PartialOrd + std::fmt::Display,
-{
-    text.trim().parse().ok().filter(|number| (&least..=&most).contains(&number)).ok_or_else(|| {
-        BadInput(format!("{flag}: expected {what} from {least} to {most}, found {text:?}"))
-    })
-}
-
-/// The policy with this name.
-pub(crate) fn policy(name: &str, flag: &str) -> Result<&'static str, BadInput> {
-    let known = policies::known(name).map_err(|why| BadInput(format!("{flag}: {why}")))?;
-    Ok(known.name)
-}
-
 /// The ways that are promised to programs.
 pub(crate) fn promised(wishes: impl Iterator<Item = Wish>) -> u64 {
     wishes.filter_map(|wish| wish.baseline_ways).map(u64::from).sum()
@@ -206,7 +144,7 @@ pub(crate) fn promised(wishes: impl Iterator<Item = Wish>) -> u64 {
 /// Warns where more ways are promised to programs that run together than a cache has.
 pub(crate) fn warn_of_promises(total: u64, ways: Ways) {
     if total > u64::from(ways.get()) {
-        crate::warn(&format!(
+        fairways_command_kit::warn(&format!(
             "--baselines: {total} ways are promised, and there are {ways}: not every promise can hold"
         ));
     }

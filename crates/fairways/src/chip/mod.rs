@@ -6,18 +6,20 @@ mod services;
 mod settings;
 
 use std::io::Write;
+use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fairways_chip::ChipError;
+use fairways_command_kit::{BadInput, exit};
 use fairways_lab::{ChipComparison, compare_on_chip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::BadInput;
 use crate::args::Simulate;
 pub(crate) use objective::objective;
 use settings::Checked;
-pub(crate) use settings::{World, simulated, span};
+pub(crate) use settings::{World, simulated};
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -26,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) fn simulate(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
     let checked = Checked::new(args)?;
     if checked.world.jobs.iter().any(|job| job.live().next().is_some()) {
-        crate::end_all_on_signals()?;
+        end_all_on_signals()?;
     }
     let found = compare(&checked)?;
     if args.json {
@@ -34,6 +36,18 @@ pub(crate) fn simulate(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<(
     } else {
         output::table(&checked, &found, out)
     }
+}
+
+/// SIGINT and SIGTERM end this process, and what it has started.
+fn end_all_on_signals() -> anyhow::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            fairways_tracer::kill_all();
+            process::exit(exit::INTERRUPTED.into());
+        }
+    });
+    Ok(())
 }
 
 fn compare(checked: &Checked) -> anyhow::Result<ChipComparison> {

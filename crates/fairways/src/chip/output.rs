@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_lab::{Alone as ByItself, ChipComparison, ChipOutcome};
 use serde::Serialize;
 
@@ -10,7 +11,6 @@ use super::Checked;
 use crate::services::{self, Answers};
 use crate::simulate::json::{Did, How, PolicyReport, SCHEMA, lived, policy};
 use crate::simulate::table::{Row, fit_metrics, metrics_table};
-use crate::table::{STYLE, fit};
 
 #[derive(Serialize)]
 struct Report<'a> {

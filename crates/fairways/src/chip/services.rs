@@ -3,12 +3,12 @@
 use fairways_chip::Job;
 use fairways_chip::program::split;
 use fairways_chip::service::parse_loads;
+use fairways_command_kit::BadInput;
 use fairways_core::Wish;
 use fairways_policy::table::Request;
 
 use super::objective;
 use super::settings::World;
-use crate::BadInput;
 
 impl World {
     /// Lets requests come to services.
@@ -43,7 +43,7 @@ impl World {
     /// Warns of what the user may not have meant.
     pub(crate) fn warn(&self, policies: &[&str]) {
         if let Some(warning) = without_objectives(policies, &self.jobs) {
-            crate::warn(&warning);
+            fairways_command_kit::warn(&warning);
         }
     }
 
@@ -82,8 +82,9 @@ fn pairs<'a>(
 }
 
 fn without_objectives(policies: &[&str], jobs: &[Job]) -> Option<String> {
-    let policy =
-        policies.iter().find(|policy| crate::policies::honours(policy, Request::Objectives))?;
+    let policy = policies
+        .iter()
+        .find(|policy| fairways_command_kit::policies::honours(policy, Request::Objectives))?;
     let asked = jobs.iter().any(|job| job.wish.objective.is_some());
     (!asked).then(|| {
         format!("{policy}: no program has an objective (--objectives), so it splits evenly")

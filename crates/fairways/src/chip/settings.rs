@@ -8,14 +8,15 @@ use fairways_chip::program::{Live, Written, parse, profiled, split};
 use fairways_chip::{
     Chip, Geometry, Job, PageSize, Phase, Placement, Scheduling, SchedulingClass, Settings, Then,
 };
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{number, real, span};
+use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::ChipProtocol;
 use fairways_policy::{Descriptor, descriptor};
 
-use crate::BadInput;
 use crate::args::{self, ChipFlags, How, Machine, Pages, Simulate};
-use crate::similar::did_you_mean;
 use crate::simulate::policies;
-use crate::world::{number, profiles, promised, real, warn_of_promises};
+use crate::world::{profiles, promised, warn_of_promises};
 
 /// How texts of programs begin (docs/chip.md), for whoever misspells one.
 const KINDS: [&str; 10] =
@@ -112,7 +113,7 @@ impl World {
     /// Tells what users should know of real programs that have run.
     pub(crate) fn remark(&self) {
         for remark in self.jobs.iter().flat_map(Job::live).flat_map(Live::remarks) {
-            crate::warn(&remark.said);
+            fairways_command_kit::warn(&remark.said);
         }
     }
 
@@ -165,7 +166,7 @@ pub(crate) fn simulated(chip: Geometry, how: &How, seed: &str) -> Result<Setting
 
 /// What a program is called: as it was written, but a command by its first word.
 fn name_of(text: &str) -> String {
-    let text = crate::plain::plain(text);
+    let text = fairways_command_kit::plain::plain(text);
     match text.strip_prefix("live:") {
         Some(command) => {
             let mut words = command.split_whitespace();
@@ -216,14 +217,6 @@ fn scale(text: Option<&String>) -> Result<u32, BadInput> {
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 10^6")]
     Ok(whole as u32)
-}
-
-/// A span of time.
-pub(crate) fn span(text: &str, flag: &str) -> Result<Duration, BadInput> {
-    let span = humantime::parse_duration(text.trim()).ok();
-    span.filter(|span| !span.is_zero()).ok_or_else(|| {
-        BadInput(format!("{flag}: expected a time such as 500ms, 60s or 2m, found {text:?}"))
-    })
 }
 
 impl Checked {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use fairways_command_kit::plain::plain;
 use fairways_host::latency::{Bounds, UNBOUNDED};
 use humantime::format_duration;
 
 use super::{Config, ProgramConfig};
-use crate::plain::plain;
 
 /// A bucket that is wider than this share of the objective is worth a word.
 const COARSE: u32 = 4;

@@ -5,10 +5,9 @@ use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use fairways_command_kit::input::shown;
 use fairways_host::owners::{Owned, STICKY};
 use rustix::fs::OFlags;
-
-use crate::world::shown;
 
 /// No configuration is larger.
 const LARGEST: u64 = 1 << 20;

@@ -12,6 +12,8 @@ pub(crate) mod values;
 
 use std::io::{self, Write};
 
+use fairways_command_kit::plain::plain;
+use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_host::programs::{Programs, Roots, Running, Wanted};
 
 pub(crate) use listen::Listen;
@@ -22,8 +24,6 @@ pub(crate) use schema::{
 pub(crate) use values::{ClockSource, CounterSource};
 
 use crate::args::{AskedOfConfig, Config as Args};
-use crate::plain::plain;
-use crate::{BadInput, ExitCode, exit};
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
             }
             writeln!(out, "ok")?;
             for line in not_there(&config).into_iter().chain(coarse::too_coarse(&config)) {
-                crate::warn(&line);
+                fairways_command_kit::warn(&line);
             }
         }
         AskedOfConfig::Show { json: true, .. } => {

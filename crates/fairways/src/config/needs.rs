@@ -1,10 +1,10 @@
 //! What policies need that a host may not have.
 
+use fairways_command_kit::policies;
 use fairways_policy::Descriptor;
 use fairways_policy::table::Knows;
 
 use super::Config;
-use crate::policies;
 
 impl Config {
     /// What the policy needs and does not have here, so that it would decide nothing.

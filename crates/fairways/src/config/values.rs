@@ -182,7 +182,7 @@ pub(super) mod size {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
         let text = String::deserialize(from)?;
-        crate::run::bytes(&text).ok_or_else(|| {
+        fairways_command_kit::input::bytes(&text).ok_or_else(|| {
             D::Error::custom(format!("expected a size such as 500K, 64M or 2G, found {text:?}"))
         })
     }
@@ -191,7 +191,7 @@ pub(super) mod size {
 /// The name of a policy.
 pub(super) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let name = String::deserialize(from)?;
-    crate::policies::known(&name).map_err(D::Error::custom)?;
+    fairways_command_kit::policies::known(&name).map_err(D::Error::custom)?;
     Ok(name)
 }
 

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use fairways_command_kit::input::shown;
+use fairways_command_kit::plain::plain;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 use serde_json::Value;
 
 use super::control::{Request, Response};
 use super::socket;
-use crate::plain::plain;
-use crate::world::shown;
 
 /// No answer is longer, and none takes longer: 256 decisions about 8,000 programs have 40 MB.
 const LONGEST: u64 = 1 << 26;

@@ -4,12 +4,12 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
+use fairways_command_kit::plain::Plain;
 use fairways_core::is_plain;
 use parking_lot::Mutex;
 
 use super::control::{Response, attend};
 use super::report;
-use crate::plain::Plain;
 use crate::status::Watched;
 
 /// What a client sends to the control socket: each answer is a line of JSON, and says an error where nothing else was asked for.

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairways_command_kit::input::shown;
+use fairways_command_kit::moment::Moment;
+use fairways_command_kit::plain::plain;
 use fairways_core::{Action, Event, Time};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -13,9 +16,6 @@ use tracing::error;
 use super::rules::Rules;
 use crate::config::Config;
 use crate::journal::{Start, Writer};
-use crate::moment::Moment;
-use crate::plain::plain;
-use crate::world::shown;
 
 /// Events are written out no later than this after they came, by the time that the policy is told; what is decided of ways, at once.
 const LATEST: Duration = Duration::from_millis(500);

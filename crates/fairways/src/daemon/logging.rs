@@ -2,14 +2,14 @@
 
 use std::io;
 
+use fairways_command_kit::moment::TimeOfDay;
+use fairways_command_kit::plain::LogLine;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
 
 use crate::config::{Log, LogFormat, LogLevel, LogTarget};
-use crate::moment::TimeOfDay;
-use crate::plain::LogLine;
 
 /// Sends all that is told from now on there. The journal keeps what changed as fields: `journalctl FAIRWAYS_GROUP=...`.
 ///

@@ -31,16 +31,16 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairways_command_kit::Interrupted;
+use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, AppId, Event, Levers, Time};
 use fairways_host::emulated::Connection;
 use fairways_host::machine::Host;
 use parking_lot::Mutex;
 use tracing::{debug, error, info, warn};
 
-use crate::Interrupted;
 use crate::args::Run;
 use crate::config::{ClockSource, Config};
-use crate::moment::Moment;
 use crate::status::{self, Sandbox, Status, Totals, Watched};
 use crate::trial::On;
 use control::Control;
@@ -132,12 +132,12 @@ fn look_after(
     if let Some(on) = &on {
         if checked.config.dry_run || checked.config.observe {
             let said = "a trial gives out ways: expected neither --dry-run nor --observe";
-            return Err(crate::BadInput(said.to_owned()).into());
+            return Err(fairways_command_kit::BadInput(said.to_owned()).into());
         }
         if checked.config.schedules() {
             let said =
                 format!("policy {}: expected one that gives out ways", checked.config.policy);
-            return Err(crate::BadInput(said).into());
+            return Err(fairways_command_kit::BadInput(said).into());
         }
         checked.duration = None;
         // What a trial does is not what the policy decides.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use fairways_command_kit::input::{read, shown};
+use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_core::Wish;
 use fairways_host::actuate::{self, Actuator};
 use fairways_host::clock::{Clock, EmulatorClock, RealClock};
@@ -27,8 +29,6 @@ use super::sampling;
 use super::scheduler;
 use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
 use crate::status::Watched;
-use crate::world::{read, shown};
-use crate::{BadInput, ExitCode, exit};
 
 /// What was opened.
 pub(super) struct Opened {
@@ -213,6 +213,6 @@ fn taken(place: &str, why: &io::Error) -> anyhow::Error {
         io::ErrorKind::PermissionDenied => exit::PERMISSION,
         _ => return anyhow::anyhow!(said),
     };
-    crate::fail(&said, code);
+    fairways_command_kit::fail(&said, code);
     ExitCode(code).into()
 }

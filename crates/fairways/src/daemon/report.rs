@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::ExitCode;
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Time;
 
 use super::ask::ask;
 use super::control::{Request, Response};
-use crate::ExitCode;
 use crate::args;
 use crate::status::{Decision, Program, Status};
-use crate::table::{STYLE, fit};
 
 /// Where the daemon listens unless it was told otherwise.
 pub(crate) const SOCKET: &str = "/run/fairways/fairways.sock";
@@ -46,7 +46,7 @@ fn asked(control: Option<&Path>, request: Request) -> anyhow::Result<Response> {
 }
 
 fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {
-    let path = crate::world::shown(control.unwrap_or(Path::new(SOCKET)));
+    let path = fairways_command_kit::input::shown(control.unwrap_or(Path::new(SOCKET)));
     match response {
         Response::Error(why) => anyhow::anyhow!("{path}: {why}"),
         _ => anyhow::anyhow!("{path}: expected another answer: is the daemon of this version?"),

@@ -2,18 +2,19 @@
 
 use std::io::Write;
 
+use fairways_command_kit::{ExitCode, exit};
 use fairways_host::actuate::{OpenError, Restored, Settings, Thing};
 use serde_json::json;
 
 use crate::status::SCHEMA;
-use crate::{ExitCode, args, config, exit};
+use crate::{args, config};
 
 /// Runs the command. What is left as it is, because others have changed it since, is no failure, and told; what could not be put back
 /// is one, and is tried again by the next.
 pub(crate) fn restore(args: &args::Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     // Whatever has become of the configuration since, what was left is to be put back.
     let (config, _) = config::load(args.config.as_deref()).unwrap_or_else(|errors| {
-        crate::warn(&format!("the usual places hold: {}", errors.join("; ")));
+        fairways_command_kit::warn(&format!("the usual places hold: {}", errors.join("; ")));
         Default::default()
     });
     let settings = Settings {
@@ -83,6 +84,6 @@ pub(super) fn refused(why: OpenError) -> anyhow::Error {
         exit::NOT_SUPPORTED => "; fairways doctor says what this host can, and what is missing",
         _ => "",
     };
-    crate::fail(&format!("{why}{hint}"), code);
+    fairways_command_kit::fail(&format!("{why}{hint}"), code);
     ExitCode(code).into()
 }

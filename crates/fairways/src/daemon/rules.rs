@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Action, Event, Policy, Time};
 use serde_json::{Map, Value};
 
 use crate::trial::On;
-use crate::{BadInput, policies};
 
 /// The policies of the domains.
 pub(super) struct Rules {

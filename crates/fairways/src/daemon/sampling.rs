@@ -1,9 +1,9 @@
 //! Who says when a window by instructions is over, where perf counts.
 
+use fairways_command_kit::{ExitCode, exit};
 use fairways_host::counters::perf::Perf;
 
 use crate::config::Windows;
-use crate::{ExitCode, exit};
 
 /// Lets the kernel say so, if that is asked for and can be; which it is goes into the log.
 pub(super) fn choose(windows: Windows, perf: &mut Perf) -> anyhow::Result<()> {
@@ -21,7 +21,10 @@ pub(super) fn choose(windows: Windows, perf: &mut Perf) -> anyhow::Result<()> {
             Ok(())
         }
         Err(why) => {
-            crate::fail(&format!("counters.windows = \"kernel\": {why}"), exit::NOT_SUPPORTED);
+            fairways_command_kit::fail(
+                &format!("counters.windows = \"kernel\": {why}"),
+                exit::NOT_SUPPORTED,
+            );
             Err(ExitCode(exit::NOT_SUPPORTED).into())
         }
     }

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{number, span};
+use fairways_command_kit::similar::did_you_mean;
 use fairways_host::programs::Selector;
 
 use super::rules::Rules;
-use crate::BadInput;
 use crate::args::{HostFlags, Run};
-use crate::chip::span;
 use crate::config::{self, ClockSource, Config, CounterSource, ProgramConfig};
-use crate::similar::did_you_mean;
-use crate::world::number;
 
 /// How selectors begin, for whoever misspells one.
 const SELECTORS: [&str; 6] = ["cgroup", "unit", "container", "pod", "process", "pid"];
@@ -43,7 +42,7 @@ impl Checked {
         if let Some(why) = config.missing_need() {
             return Err(BadInput(why));
         }
-        let flags = crate::policies::parse(&args.of.set)?;
+        let flags = fairways_command_kit::policies::parse(&args.of.set)?;
         let mut parameters = config.given()?;
         parameters.extend(flags);
         let rules = Rules::new(&config.policy, parameters)?;
@@ -83,7 +82,7 @@ pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
     })?;
     lay_over(&mut config, flags)?;
     if let Some(policy) = &args.of.policy {
-        crate::world::policy(policy, "--policy")?;
+        fairways_command_kit::policies::named(policy, "--policy")?;
         config.policy.clone_from(policy);
     }
     if let Some(journal) = &args.journal {
@@ -143,7 +142,7 @@ fn lay_over(config: &mut Config, flags: &HostFlags) -> Result<(), BadInput> {
         let programs = flags.program.iter().map(|text| program(text));
         config.program = programs.collect::<Result<_, _>>()?;
         let names = config.program.iter().map(|of| of.name.as_str());
-        if let Some(name) = crate::world::repeated(names) {
+        if let Some(name) = fairways_command_kit::input::repeated(names) {
             let said =
                 format!("--program: expected programs of different names, found two {name:?}");
             return Err(BadInput(said));

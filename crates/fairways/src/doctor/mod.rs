@@ -5,11 +5,11 @@ mod windows;
 
 use std::io::Write;
 
+use fairways_command_kit::input::shown;
+use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_host::doctor::{Place, Verdict, examine};
 
 use crate::args::Doctor;
-use crate::world::shown;
-use crate::{BadInput, ExitCode, exit};
 
 /// Runs the command; the exit code says whether the host can be managed.
 pub(crate) fn run(args: &Doctor, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
+use fairways_command_kit::plain::plain;
 use fairways_host::doctor::{Answer, Finding, Report, State, Verdict};
 use serde::Serialize;
-
-use crate::plain::plain;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;

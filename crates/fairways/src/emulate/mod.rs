@@ -6,6 +6,8 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use comfy_table::Table;
+use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::{BadInput, Interrupted};
 use fairways_emulator::control::{Client, ProgramState, SCHEMA};
 use fairways_emulator::{Emulator, MountError, StartError, host_files};
 use serde::Serialize;
@@ -13,8 +15,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::{Command, Emulate};
-use crate::table::{STYLE, fit};
-use crate::{BadInput, Interrupted};
 use settings::Checked;
 
 /// How often it is looked whether the end has come, and how often the status line is written anew.
@@ -54,7 +54,10 @@ pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
     if let Some(folder) = &args.host_files {
         host_files::write(folder, &checked.platform, checked.geometry, &args.dir, &args.options)
             .map_err(|why| {
-                BadInput(format!("--host-files: {}: {why}", crate::world::shown(folder)))
+                BadInput(format!(
+                    "--host-files: {}: {why}",
+                    fairways_command_kit::input::shown(folder)
+                ))
             })?;
     }
     let (names, clock) = ((checked.preset.clone(), checked.platform.clone()), checked.clock);

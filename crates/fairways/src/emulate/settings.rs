@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use fairways_chip::{Geometry, Job};
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{number, real};
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Fault, Pace, Settings, Starter};
 use fairways_resctrl::platform::{Kernel, Platform};
 
-use crate::BadInput;
 use crate::args::{self, ChipFlags, Emulate, How, Machine, Model, Pacing};
 use crate::chip::World;
-use crate::world::{number, real};
 
 /// An emulator that can be started.
 pub(super) struct Checked {

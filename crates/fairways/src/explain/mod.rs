@@ -5,13 +5,14 @@ mod text;
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::number;
 use serde::Serialize;
 
 use crate::args::Explain;
+use crate::daemon;
 use crate::journal::Followed;
 use crate::status::{Decision, Said, share_of};
-use crate::world::number;
-use crate::{BadInput, daemon};
 
 /// Nobody wants to see more decisions; no more than the last 256 are known.
 const MOST: usize = 1_000_000;

@@ -8,9 +8,10 @@ mod schemata;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use crate::BadInput;
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{number, read};
+
 use crate::args::{Export, Format};
-use crate::world::{number, read};
 use plan::{Document, Plan};
 
 /// Where a plan holds.
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &Export, out: &mut dyn Write) -> anyhow::Result<()> {
         std::io::stdin().lock().read_to_end(&mut text)?;
         (text, "standard input".to_owned())
     } else {
-        (read(&args.plan)?, crate::world::shown(&args.plan))
+        (read(&args.plan)?, fairways_command_kit::input::shown(&args.plan))
     };
     let document = Document::parse(&text).map_err(|why| BadInput(format!("{name}: {why}")))?;
     let plan = match &domains {
@@ -72,7 +73,7 @@ fn heading(plan: &Plan<'_>) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    crate::plain::plain(text)
+    fairways_command_kit::plain::plain(text)
 }
 
 /// A pattern of pgrep for the processes with these names, quoted for a shell. The kernel cuts names to 15 bytes (proc(5), `comm`).

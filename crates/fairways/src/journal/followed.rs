@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, Event, Time};
 use serde_json::Value;
 
 use super::Header;
 use super::reader::Reader;
-use crate::BadInput;
-use crate::moment::Moment;
 use crate::status::{InForce, Plain, Status, Watched};
 
 /// A journal that is read step by step, a step being an event and what the policy did about it.
@@ -151,7 +151,11 @@ fn begin(at: Time, event: Cow<'_, Event>, name: Option<Cow<'_, str>>) -> Step {
 
 /// A text that is safe to print: a journal of somebody else must not control the terminal.
 fn plain(text: String) -> String {
-    if text.chars().all(fairways_core::is_plain) { text } else { crate::plain::plain(&text) }
+    if text.chars().all(fairways_core::is_plain) {
+        text
+    } else {
+        fairways_command_kit::plain::plain(&text)
+    }
 }
 
 /// An action whose texts are safe to print.

@@ -10,11 +10,10 @@ mod writer;
 
 use std::borrow::Cow;
 
+use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, Event, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::moment::Moment;
 
 pub(crate) use followed::{Followed, Step};
 pub(crate) use reader::Reader;

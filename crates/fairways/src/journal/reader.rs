@@ -6,12 +6,12 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::shown;
 use serde_json::Value;
 
 use super::writer::{numbered, part, parts};
 use super::{Header, Line, SCHEMA};
-use crate::BadInput;
-use crate::world::shown;
 
 /// No line is longer: one that starts a program with a profile of 32 ways has a few thousand bytes.
 const LONGEST_LINE: u64 = 1 << 20;

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::anyhow;
+use fairways_command_kit::{BadInput, policies};
 use fairways_core::Time;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::reader::Reader;
 use crate::args::Replay;
-use crate::{BadInput, policies};
 
 /// What a replay found.
 #[derive(Serialize)]

@@ -6,14 +6,14 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::shown;
 use fairways_core::{Action, Event, Time};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::reader::part_of;
 use super::{Header, Line, SCHEMA};
-use crate::BadInput;
-use crate::world::shown;
 
 /// Writes a journal to a file; finished parts of it are set aside as FILE.0, FILE.1, ...
 pub(crate) struct Writer {

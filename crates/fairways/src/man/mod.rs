@@ -13,9 +13,9 @@ use anyhow::Context;
 use clap::CommandFactory;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use fairways_command_kit::exit;
 
 use crate::args::Args;
-use crate::exit;
 
 /// When what is described was last changed; nothing where no git told.
 const DATE: &str = env!("FAIRWAYS_DATE");

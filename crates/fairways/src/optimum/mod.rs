@@ -5,14 +5,15 @@ mod output;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{number, real};
 use fairways_core::Llc;
 use fairways_optimum::{Impossible, Problem, Solution, solve};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-use crate::BadInput;
 use crate::args::{self, Kind, Objective, Optimum};
-use crate::world::{World, number, real};
+use crate::world::World;
 
 /// A search that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);

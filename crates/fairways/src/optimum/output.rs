@@ -3,14 +3,14 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::partition::{bar, members};
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Ways;
 use serde::Serialize;
 
 use super::Found;
 use crate::args::Objective;
-use crate::partition::{bar, members};
 use crate::simulate::json::{PolicyReport, decided};
-use crate::table::{STYLE, fit};
 use crate::world::World;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.

@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::ValueEnum;
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::number;
 use fairways_lab::paper::cache_fair::{self, CacheFair};
 use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
@@ -16,9 +18,8 @@ use fairways_lab::paper::locpart::{self, Locpart};
 use fairways_lab::paper::{self, Row, claims, rows};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-use crate::BadInput;
 use crate::args::{self, Name, Paper};
-use crate::world::{World, number};
+use crate::world::World;
 
 /// A paper's claims and what came out.
 pub(crate) struct Report {

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_lab::paper::{Claim, Counts, Kind, Row, Value};
 use serde::Serialize;
 
 use super::Report;
-use crate::table::{STYLE, fit};
 
 #[derive(Serialize)]
 struct Json<'a> {

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use fairways_chip::Profiler;
 use fairways_chip::program::Supply;
+use fairways_command_kit::{BadInput, ExitCode, Interrupted};
 use fairways_lab::table_of;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Profile;
-use crate::{BadInput, ExitCode, Interrupted};
 use settings::Checked;
 
 /// How long a program that is asleep is waited for at a time, and how often progress is shown.
@@ -25,7 +25,7 @@ const OFTEN: Duration = Duration::from_millis(200);
 pub(crate) fn run(args: &Profile, out: &mut dyn Write) -> anyhow::Result<()> {
     let checked = Checked::new(args)?;
     let stop = Arc::new(AtomicBool::new(false));
-    crate::stop_on_signals(&stop)?;
+    fairways_command_kit::stop_on_signals(&stop)?;
     let start = Instant::now();
     let mut profiler = Profiler::new(checked.settings, &checked.program)?;
     let ended = measure(&mut profiler, &stop, args.quiet)?;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Profile, out: &mut dyn Write) -> anyhow::Result<()> {
     profiler.end();
     for remark in checked.live().remarks() {
         let hint = if remark.of_children { "; --children measures them, too" } else { "" };
-        crate::warn(&format!("{}{hint}", remark.said));
+        fairways_command_kit::warn(&format!("{}{hint}", remark.said));
     }
     if profiler.instructions() == 0 {
         return Err(BadInput(format!("{}: ran no instruction that was seen", checked.name)).into());

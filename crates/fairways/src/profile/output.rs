@@ -6,13 +6,13 @@ use std::path::Path;
 use anyhow::Context;
 use comfy_table::CellAlignment;
 use fairways_chip::Profiler;
+use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::whole;
 use fairways_lab::paper::{Line, lines};
 use fairways_profiles::{Metric, Table, write_table};
 use serde::Serialize;
 
 use super::settings::{Checked, Output, others};
-use crate::table::{STYLE, fit};
-use crate::whole;
 
 /// What there is to show.
 pub(super) struct Measured<'a> {

@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 
 use fairways_chip::program::{Accesses, Live, LiveError, Program};
 use fairways_chip::{Placement, Settings, preset};
+use fairways_command_kit::input::{number, read, real};
+use fairways_command_kit::{BadInput, whole};
 use fairways_core::Ways;
 use fairways_profiles::{Table, read_table};
 use fairways_tracer::{Launch, StartError};
 
-use crate::BadInput;
 use crate::args::{Machine, Profile};
 use crate::chip::simulated;
-use crate::whole;
-use crate::world::{number, read, real};
 
 /// As many as a profile may have.
 const MOST_WAYS: u32 = 32;
@@ -105,8 +104,9 @@ impl Checked {
 
 /// What takes long to measure is not to be lost in the end.
 fn can_write(path: &Path) -> Result<(), BadInput> {
-    whole::try_out(path)
-        .map_err(|why| BadInput(format!("{}: can't write it: {why}", crate::world::shown(path))))
+    whole::try_out(path).map_err(|why| {
+        BadInput(format!("{}: can't write it: {why}", fairways_command_kit::input::shown(path)))
+    })
 }
 
 /// What a profile file may call a program.

@@ -14,12 +14,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use fairways_command_kit::input::shown;
+use fairways_command_kit::{BadInput, whole};
 use fairways_lab::report::{Page, Section};
 
-use crate::BadInput;
 use crate::args::Report;
-use crate::whole;
-use crate::world::shown;
 
 /// Runs the command.
 pub(crate) fn run(args: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -35,7 +34,7 @@ pub(crate) fn run(args: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
         1 => "one file".to_owned(),
         several => format!("{several} files"),
     };
-    let html = crate::plain::lines(&Page { title, sections }.html()?);
+    let html = fairways_command_kit::plain::lines(&Page { title, sections }.html()?);
     if to_standard {
         return Ok(out.write_all(html.as_bytes())?);
     }

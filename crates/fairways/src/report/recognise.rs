@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{LARGEST_FILE, shown};
 use fairways_lab::report::Section;
 use fairways_profiles::read_table;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{chip, journal, paper, profile, run, simulate};
-use crate::BadInput;
-use crate::world::{LARGEST_FILE, shown};
 
 /// Changes when a field of the results changes its meaning or goes.
 const SCHEMA: u64 = 1;

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use fairways_command_kit::BadInput;
 use fairways_core::{Action, AppId, Event, Machine, Time};
 use fairways_lab::{Observed, Served};
 use fairways_model::Model;
-
-use crate::BadInput;
 
 /// A machine on which the programs run; job `i` is program `i`.
 pub(super) enum Running {

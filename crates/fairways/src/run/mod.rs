@@ -11,17 +11,17 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Machine, Time};
 use fairways_policy::stock::Stock;
 
-use crate::Interrupted;
 use crate::args::{Machine as MachineFlag, Run};
 use crate::journal::Writer;
 use crate::trial::{Ended, On};
 use machine::Running;
 use report::Report;
 use settings::Checked;
-pub(crate) use settings::{bytes, journal_limits};
+pub(crate) use settings::journal_limits;
 pub(crate) use stepped::Stepped;
 use summary::Summary;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     let limits = (size.unwrap_or(crate::config::Config::default().journal.size), parts);
     let mut checked = Checked::new(args.machine.as_ref(), &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
-    crate::stop_on_signals(&stop)?;
+    fairways_command_kit::stop_on_signals(&stop)?;
     let mut journal =
         args.journal.as_ref().map(|path| checked.journal(path, limits)).transpose()?;
     let mut machine = checked.machine();
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
 pub(crate) fn trial(machine: &MachineFlag, args: &Run, on: On) -> anyhow::Result<Ended> {
     let mut checked = Checked::new(Some(machine), &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
-    crate::stop_on_signals(&stop)?;
+    fairways_command_kit::stop_on_signals(&stop)?;
     checked.endless();
     let mut machine = checked.machine();
     machine.stop_when(Arc::clone(&stop));

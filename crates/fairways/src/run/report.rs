@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use fairways_command_kit::partition::{bar, members};
 use fairways_core::{Action, AppId, Event, Levers, Partition, Time, Ways};
 use fairways_policy::{kpart, lfoc};
 
 use super::machine::Running;
 use super::settings::Checked;
-use crate::partition::{bar, members};
 use crate::status::estimate;
 
 /// Tells what happens as it happens.

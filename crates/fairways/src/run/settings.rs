@@ -4,6 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairways_command_kit::input::{bytes, number, span};
+use fairways_command_kit::policies::named;
+use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
 use fairways_lab::{Observed, draw_workloads, job, profile};
 use fairways_model::{Job, Model, Settings, Then};
@@ -13,11 +16,10 @@ use serde_json::{Value, json};
 
 use super::machine::Running;
 use crate::args::{Machine, Run, RunFlags};
-use crate::chip::{self, span};
+use crate::chip;
 use crate::journal::{Start, Writer};
 use crate::simulate::refused_on_model;
-use crate::world::{World, number, policy};
-use crate::{BadInput, policies};
+use crate::world::World;
 
 /// No program runs more instructions: weeks of them.
 const ENDLESS: u64 = 1_000_000_000_000_000;
@@ -43,7 +45,7 @@ pub(super) enum On {
 impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(machine: Option<&Machine>, args: &RunFlags) -> Result<Self, BadInput> {
-        let name = policy(args.policy.as_deref().unwrap_or("lfoc"), "--policy")?;
+        let name = named(args.policy.as_deref().unwrap_or("lfoc"), "--policy")?;
         if args.world.baselines.is_some() && !policies::honours(name, Request::Baselines) {
             let heeding = policies::names(|policy| policy.honours(Request::Baselines));
             return Err(BadInput(format!(
@@ -244,16 +246,4 @@ fn size(text: &str) -> Result<u64, BadInput> {
     bytes(text).ok_or_else(|| {
         BadInput(format!("--journal-size: expected a size such as 500K, 64M or 2G, found {text:?}"))
     })
-}
-
-/// `500K`, `64M`, `2G`, or so many bytes; at least one.
-pub(crate) fn bytes(text: &str) -> Option<u64> {
-    let (digits, shift) = match text.trim().char_indices().last() {
-        Some((end, 'K')) => (&text.trim()[..end], 10),
-        Some((end, 'M')) => (&text.trim()[..end], 20),
-        Some((end, 'G')) => (&text.trim()[..end], 30),
-        _ => (text.trim(), 0),
-    };
-    let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(1 << shift));
-    bytes.filter(|&bytes| bytes > 0)
 }

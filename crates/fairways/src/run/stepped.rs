@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use fairways_command_kit::BadInput;
 use fairways_core::{AppId, Machine as _, Time, WayMask};
 
 use super::machine::Running;
 use super::settings::Checked;
-use crate::BadInput;
 use crate::args::{Machine, RunFlags};
 use crate::status::{Cache, Plain, SCHEMA, Seen, Status, Watched};
 

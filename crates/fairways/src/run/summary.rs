@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Time;
 use fairways_lab::Served;
 use fairways_policy::stock::Stock;
@@ -14,7 +15,6 @@ use super::best::{Best, run_until};
 use super::machine::Running;
 use super::settings::Checked;
 use crate::services::{self, Answers};
-use crate::table::{STYLE, fit};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;

@@ -143,7 +143,7 @@ fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Res
     let rows: Vec<Row> =
         apps().zip(users).map(|(app, user)| row(user, None, &perf.read(app, 0), seconds)).collect();
     let is_counted = rows.iter().any(|row| row.misses_per_second.is_some());
-    let root = crate::world::shown(&config.resctrl.root);
+    let root = fairways_command_kit::input::shown(&config.resctrl.root);
     let without = match is_counted {
         true => format!("no resctrl at {root}: occupancy and traffic are not known"),
         false => format!(

@@ -8,11 +8,11 @@ mod users;
 
 use std::io::Write;
 
-use crate::Interrupted;
+use fairways_command_kit::Interrupted;
+use fairways_command_kit::input::{number, span};
+
 use crate::args::Scan;
-use crate::chip::span;
 use crate::config::{ClockSource, Config, CounterSource};
-use crate::world::number;
 use report::Report;
 
 /// More monitoring ids than any processor has.

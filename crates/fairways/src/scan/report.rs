@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::plain::plain;
+use fairways_command_kit::table::{STYLE, fit};
 use serde::Serialize;
 
 use super::measure::{Measured, Row, caution};
 use crate::config::{ClockSource, Config};
-use crate::plain::plain;
-use crate::table::{STYLE, fit};
 
 /// The version of the JSON object: it changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;

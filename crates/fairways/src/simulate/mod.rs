@@ -7,11 +7,11 @@ pub(crate) mod table;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use fairways_command_kit::BadInput;
 use fairways_lab::{CompareError, Comparison, LiveComparison, compare, compare_live};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-use crate::BadInput;
 use crate::args::Simulate;
 use settings::{Checked, How};
 pub(crate) use settings::{policies, refused_on_model};

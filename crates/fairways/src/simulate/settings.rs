@@ -1,14 +1,16 @@
 //! From flags to what is to be done, checked.
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{number, real, repeated};
+use fairways_command_kit::policies::named;
 use fairways_core::{Policy, Ways};
 use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
 use fairways_policy::table::Request;
 use fairways_policy::{by_name, descriptor};
 use fairways_profiles::{Mix, Programs};
 
-use crate::BadInput;
 use crate::args::Simulate;
-use crate::world::{World, number, policy, real, repeated};
+use crate::world::World;
 
 /// A comparison that can be made.
 pub(super) struct Checked {
@@ -54,9 +56,12 @@ impl Checked {
             return Err(BadInput(format!("--policies {policy}: {why}")));
         }
         if args.world.baselines.is_some()
-            && !policies.iter().any(|name| crate::policies::honours(name, Request::Baselines))
+            && !policies
+                .iter()
+                .any(|name| fairways_command_kit::policies::honours(name, Request::Baselines))
         {
-            let heeding = crate::policies::names(|policy| policy.honours(Request::Baselines));
+            let heeding =
+                fairways_command_kit::policies::names(|policy| policy.honours(Request::Baselines));
             return Err(BadInput(format!(
                 "--baselines: expected {heeding} among --policies, which alone heed them"
             )));
@@ -134,7 +139,7 @@ fn how(args: &Simulate, world: &World) -> Result<How, BadInput> {
 pub(crate) fn policies(names: &str) -> Result<Vec<&'static str>, BadInput> {
     let known = |name: &str| match name.trim() {
         OPTIMUM => Ok(OPTIMUM),
-        name => policy(name, "--policies"),
+        name => named(name, "--policies"),
     };
     let policies = names.split(',').map(known);
     let policies: Vec<_> = policies.collect::<Result<_, _>>()?;

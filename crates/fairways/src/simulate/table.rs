@@ -3,14 +3,14 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::partition::{bar, members};
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Ways;
 use fairways_lab::{LiveOutcome, Outcome, classes};
 use fairways_profiles::{Metrics, Mix};
 
 use super::Results;
 use super::settings::Checked;
-use crate::partition::{bar, members};
-use crate::table::{STYLE, fit};
 
 const LEGEND: &str = "\
 unfairness  largest slowdown over smallest, 1 at best

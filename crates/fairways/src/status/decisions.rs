@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, AppId, Event, Partition, PlanId, Time};
 use fairways_policy::{kpart, lfoc};
 use serde::{Deserialize, Serialize};
 
 use super::fold::number;
 use super::{Seen, Status};
-use crate::moment::Moment;
 
 /// So many are kept of a machine.
 const KEPT: usize = 256;

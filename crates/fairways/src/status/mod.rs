@@ -13,11 +13,10 @@ mod totals;
 
 use std::collections::BTreeMap;
 
+use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, AppId, Event, Time, WayMask};
 use fairways_policy::words;
 use serde::{Deserialize, Serialize};
-
-use crate::moment::Moment;
 
 pub(crate) use counted::Counted;
 pub(crate) use decisions::{Decision, Decisions, Member, Outcome, Said, Share, share_of};

@@ -14,13 +14,12 @@ mod view;
 use std::io::{IsTerminal, Write, stdin, stdout};
 use std::time::Duration;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{number, real, span};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::BadInput;
 use crate::args::Top;
-use crate::chip::span;
-use crate::world::{number, real};
 use colours::Colours;
 use source::{Scene, Source};
 use view::View;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use fairways_command_kit::Interrupted;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::execute;
 use ratatui::crossterm::style::force_color_output;
@@ -20,7 +21,6 @@ use super::keyboard::{self, Heard, Keyboard};
 use super::keys::{self, Command};
 use super::source::{Scene, Source};
 use super::view::View;
-use crate::Interrupted;
 
 /// How long keys are waited for before it is looked what is new. It is drawn where something is.
 const LOOK: Duration = Duration::from_millis(100);
@@ -112,7 +112,7 @@ fn end_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
             std::thread::sleep(GRACE);
             fairways_tracer::kill_all();
             let _ = disable_raw_mode();
-            std::process::exit(i32::from(crate::exit::INTERRUPTED));
+            std::process::exit(i32::from(fairways_command_kit::exit::INTERRUPTED));
         }
     })?;
     Ok(())

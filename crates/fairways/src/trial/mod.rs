@@ -11,15 +11,14 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairways_command_kit::input::{number, span};
+use fairways_command_kit::{BadInput, Interrupted};
 use fairways_core::Policy;
 use parking_lot::Mutex;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::args::{self, INSTRUCTIONS, Run};
-use crate::chip::span;
-use crate::world::number;
-use crate::{BadInput, Interrupted};
 use found::{Arm, Found};
 use policy::{Planned, Trial};
 use report::Report;

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::AppId;
 use serde::Serialize;
 
 use super::found::{Found, Measure};
 use super::verdict::{Difference, Verdict, of_all, of_program};
-use crate::table::{STYLE, fit};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;

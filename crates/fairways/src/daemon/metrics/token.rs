@@ -6,9 +6,8 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use fairways_command_kit::input::shown;
 use rustix::fs::OFlags;
-
-use crate::world::shown;
 
 /// No token is longer: a request's head, which holds it, has 8192 bytes.
 const LONGEST: u64 = 4096;

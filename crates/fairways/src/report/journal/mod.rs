@@ -6,11 +6,11 @@ mod story;
 
 use std::path::Path;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::shown;
 use fairways_lab::report::Section;
 
-use crate::BadInput;
 use crate::journal::Reader;
-use crate::world::shown;
 
 /// Shows it.
 pub(super) fn section(path: &Path) -> Result<Section, BadInput> {

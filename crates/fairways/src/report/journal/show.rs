@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use fairways_command_kit::partition::{bar, members};
 use fairways_core::{Partition, Time, WayMask, Ways};
 use fairways_lab::report::{
     Block, Cell, Column, Fact, Figure, Part, Section, Span, Table, way_map,
@@ -9,7 +10,6 @@ use fairways_lab::report::{
 
 use super::programs::Program;
 use super::story::{Plan, Story};
-use crate::partition::{bar, members};
 use crate::report::profile::told;
 
 /// Of more rows than this, the first and the last half are shown.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, Event, Partition, Time, WayMask, Ways};
 use serde_json::Value;
 
 use super::programs::{Program, Programs};
-use crate::BadInput;
 use crate::journal::{Followed, Reader, Step};
-use crate::moment::Moment;
 use crate::status::InForce;
 
 /// A partition, and the time in which it held.

@@ -1,6 +1,7 @@
 //! Ways, drawn in the cache's own geometry: the highest first, as the bits of a mask are read.
 
-use crate::partition::{NOBODY, SEVERAL, letter};
+use fairways_command_kit::partition::{NOBODY, SEVERAL, letter};
+
 use crate::status::{Domain, Program};
 
 /// A way that is not given out.

@@ -1,12 +1,12 @@
 //! What is watched, and the cache.
 
+use fairways_command_kit::partition::{NOBODY, SEVERAL};
 use fairways_core::Time;
 use ratatui::style::Style;
 
 use super::Screen;
 use super::bar::{Cache, OTHERS};
 use super::text::{bytes, fit, fit_end};
-use crate::partition::{NOBODY, SEVERAL};
 use crate::status::{Domain, Status};
 use crate::top::source::Scene;
 use crate::top::view::View;

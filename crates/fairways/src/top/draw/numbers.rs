@@ -1,11 +1,11 @@
 //! All that is known of a program, whatever columns there is room for.
 
+use fairways_command_kit::partition::letter;
 use fairways_policy::words;
 
 use super::head::takes_turns;
 use super::table::{latency, milliseconds};
 use super::text::{number, wrap};
-use crate::partition::letter;
 use crate::status::{Program, estimate};
 use crate::top::source::Scene;
 use crate::top::view::View;

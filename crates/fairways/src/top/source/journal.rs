@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::shown;
 use fairways_core::Time;
 
 use super::pacer::Pacer;
 use super::{PLAYED_POINT, Play, Scene};
-use crate::BadInput;
 use crate::journal::Followed;
 use crate::top::history::History;
-use crate::world::shown;
 
 /// No longer at a time: keys are heeded in between.
 const PATIENCE: Duration = Duration::from_millis(50);

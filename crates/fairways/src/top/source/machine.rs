@@ -39,7 +39,7 @@ struct Shared {
 /// If the flags do not make a run, or it could not go on.
 pub(super) fn once(machine: &Machine, flags: &RunFlags) -> anyhow::Result<Scene> {
     let stop = Arc::new(AtomicBool::new(false));
-    crate::stop_on_signals(&stop)?;
+    fairways_command_kit::stop_on_signals(&stop)?;
     let mut stepped = Stepped::new(machine, flags, Arc::clone(&stop))?;
     let mut history = History::new(PLAYED_POINT);
     while !stop.load(Ordering::Relaxed) && stepped.step().is_some() {
@@ -49,7 +49,7 @@ pub(super) fn once(machine: &Machine, flags: &RunFlags) -> anyhow::Result<Scene>
         return Err(why);
     }
     if stop.load(Ordering::Relaxed) {
-        return Err(crate::Interrupted.into());
+        return Err(fairways_command_kit::Interrupted.into());
     }
     Ok(Scene::of(&stepped.watched, &history, &stepped.kind(), String::new()))
 }

@@ -164,11 +164,11 @@ impl Source {
 
 fn from(args: &Top) -> String {
     let path = args.control.as_deref().unwrap_or(std::path::Path::new(daemon::SOCKET));
-    crate::world::shown(path)
+    fairways_command_kit::input::shown(path)
 }
 
 /// A journal at its end.
 #[cfg(test)]
-pub(super) fn played(path: &std::path::Path) -> Result<Scene, crate::BadInput> {
+pub(super) fn played(path: &std::path::Path) -> Result<Scene, fairways_command_kit::BadInput> {
     Played::at(path, None)
 }
