@@ -22,7 +22,6 @@ pub fn shown(path: &Path) -> String {
 /// The bytes of a file.
 ///
 /// # Errors
-///
 /// It can't be read, or is larger than [`LARGEST_FILE`].
 pub fn read(path: &Path) -> Result<Vec<u8>, BadInput> {
     let error = |why: io::Error| BadInput(format!("{}: can't read it: {why}", shown(path)));
@@ -47,7 +46,6 @@ pub fn repeated<T: Copy + Eq + Hash>(items: impl IntoIterator<Item = T>) -> Opti
 /// A whole number from `least` to `most`.
 ///
 /// # Errors
-///
 /// It is none, or out of bounds.
 pub fn number<N>(text: &str, flag: &str, least: N, most: N) -> Result<N, BadInput>
 where
@@ -59,7 +57,6 @@ where
 /// A number from `least` to `most`.
 ///
 /// # Errors
-///
 /// It is none, or out of bounds.
 pub fn real(text: &str, flag: &str, least: f64, most: f64) -> Result<f64, BadInput> {
     within(text, flag, "a number", least, most)
@@ -77,7 +74,6 @@ where
 /// A span of time, as in `500ms`.
 ///
 /// # Errors
-///
 /// It is none, or nothing.
 pub fn span(text: &str, flag: &str) -> Result<Duration, BadInput> {
     let span = humantime::parse_duration(text.trim()).ok();

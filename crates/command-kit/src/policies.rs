@@ -12,7 +12,6 @@ use crate::similar::did_you_mean;
 /// The policy of this name.
 ///
 /// # Errors
-///
 /// There is none.
 pub fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
     descriptor(name).ok_or_else(|| {
@@ -24,7 +23,6 @@ pub fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
 /// The name of a policy that a flag names.
 ///
 /// # Errors
-///
 /// There is no such policy.
 pub fn named(name: &str, flag: &str) -> Result<&'static str, BadInput> {
     let known = known(name).map_err(|why| BadInput(format!("{flag}: {why}")))?;
@@ -51,7 +49,6 @@ pub fn names(so: impl Fn(&Descriptor) -> bool) -> String {
 /// named with their defaults.
 ///
 /// # Errors
-///
 /// There is no such policy, or it has no such parameter, or the parameter can't be that.
 pub fn make(name: &str, given: Map<String, Value>) -> Result<(Box<dyn Policy>, Value), BadInput> {
     let policy = known(name)?;
@@ -114,7 +111,6 @@ pub fn json(value: parameter::Value) -> Value {
 /// The parameters that `NAME=VALUE` flags name. A span of time may have a unit: `500ms`.
 ///
 /// # Errors
-///
 /// A flag is not such, or a name is there twice.
 pub fn parse(flags: &[String]) -> Result<Map<String, Value>, BadInput> {
     let mut parameters = Map::new();

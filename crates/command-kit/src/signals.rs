@@ -11,7 +11,6 @@ use crate::exit::INTERRUPTED;
 /// SIGINT and SIGTERM say that the user has seen enough, by `stop`; a second one ends everything at once.
 ///
 /// # Errors
-///
 /// The kernel does not take the handlers.
 pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> io::Result<()> {
     for signal in [SIGINT, SIGTERM] {

@@ -19,7 +19,6 @@ const NEW: u32 = 0o666;
 /// as it is.
 ///
 /// # Errors
-///
 /// The file system refuses something; what was there is still there then, or beside it under `old`.
 pub fn write(path: &Path, text: &[u8], old: Option<&str>) -> io::Result<()> {
     let there = fs::metadata(path).ok();
@@ -45,7 +44,6 @@ pub fn write(path: &Path, text: &[u8], old: Option<&str>) -> io::Result<()> {
 /// Whether it could be written.
 ///
 /// # Errors
-///
 /// Why not.
 pub fn try_out(path: &Path) -> io::Result<()> {
     if path.is_dir() {

@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
+use fairways_record::journal::Followed;
+
 use crate::config;
-use crate::journal::Followed;
 
 pub use self::sockets::{answer, request, scrape};
 

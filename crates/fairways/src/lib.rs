@@ -10,22 +10,20 @@ mod daemon;
 mod doctor;
 mod emulate;
 mod emulated;
-mod explain;
 mod export;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
-mod journal;
 mod man;
 mod optimum;
 mod paper;
 mod policies;
 mod profile;
+mod replay;
 mod report;
 mod run;
 mod scan;
 mod services;
 mod simulate;
-mod status;
 mod top;
 mod trial;
 mod unmatched;
@@ -72,9 +70,12 @@ pub fn main() -> process::ExitCode {
         Command::Trial(trial) => trial::run(&trial, &mut out),
         Command::Status(status) => daemon::status(&status, &mut out),
         Command::Top(top) => top::run(*top, &mut out),
-        Command::Explain(explain) => explain::run(&explain, &mut out),
+        Command::Explain(explain) => match explain.options() {
+            Ok(options) => fairways_record::explain::run(&options, &mut out),
+            Err(why) => Err(why.into()),
+        },
         Command::Restore(restore) => daemon::restore(&restore, &mut out),
-        Command::Replay(replay) => journal::replay(&replay, &mut out),
+        Command::Replay(replay) => replay::run(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
         Command::Policies(policies) => policies::run(&policies, &mut out),
         Command::Profile(profile) => profile::run(&profile, &mut out),

@@ -7,10 +7,10 @@ use std::path::Path;
 use anyhow::anyhow;
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::Time;
+use fairways_record::journal::{Reader, SCHEMA};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::reader::Reader;
 use crate::args::Replay;
 
 /// What a replay found.
@@ -37,7 +37,7 @@ struct Difference {
 }
 
 /// Runs the command.
-pub(crate) fn replay(args: &Replay, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Replay, out: &mut dyn Write) -> anyhow::Result<()> {
     let found = compare(&args.journal)?;
     if args.json {
         serde_json::to_writer(&mut *out, &found)?;
@@ -82,25 +82,25 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
     let mut now: VecDeque<Value> = VecDeque::new();
     let mut before = Time::ZERO;
     let mut difference = None;
-    while let Some(line) = reader.next()? {
-        let said = match (line.event, line.action) {
-            (Some(event), None) if now.is_empty() => {
+    while let Some(line) = reader.line()? {
+        let said = match line.into_parts() {
+            (at, Some(event), None) if now.is_empty() => {
                 events += 1;
-                before = line.at;
-                policy.handle(line.at, event.as_ref(), &mut |action| {
+                before = at;
+                policy.handle(at, &event, &mut |action| {
                     now.extend(serde_json::to_value(action));
                 });
                 continue;
             }
             // The journal goes on, and the policy has more to do.
-            (Some(_), None) => None,
-            (None, Some(_)) if line.at != before => {
-                let (place, at) = (reader.place(), line.at.nanos());
+            (_, Some(_), None) => None,
+            (at, None, Some(_)) if at != before => {
+                let (place, at) = (reader.place(), at.nanos());
                 let said =
                     format!("expected the time of its event, {}, found {at}", before.nanos());
                 return Err(BadInput(format!("{place}: {said}")));
             }
-            (None, Some(action)) => {
+            (_, None, Some(action)) => {
                 actions += 1;
                 Some(
                     serde_json::to_value(action)
@@ -125,6 +125,13 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
         difference = Some(Difference { place, at: before, journal: None, now: done });
     }
     let (same, cut_short) = (difference.is_none(), reader.cut_short);
-    let schema = super::SCHEMA;
-    Ok(Found { schema, policy: header.policy, events, actions, same, cut_short, difference })
+    Ok(Found {
+        schema: SCHEMA,
+        policy: header.policy,
+        events,
+        actions,
+        same,
+        cut_short,
+        difference,
+    })
 }

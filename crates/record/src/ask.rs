@@ -8,26 +8,87 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use fairways_command_kit::input::shown;
 use fairways_command_kit::plain::plain;
-use rustix::net::sockopt::socket_peercred;
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::control::{Request, Response};
-use super::socket;
+use crate::status::{Decision, Status};
+
+/// Where the daemon listens unless it was told otherwise.
+pub const SOCKET: &str = "/run/fairways/fairways.sock";
 
 /// No answer is longer, and none takes longer: 256 decisions about 8,000 programs have 40 MB.
 const LONGEST: u64 = 1 << 26;
 const PATIENCE: Duration = Duration::from_secs(5);
 const WHOLE: Duration = Duration::from_secs(30);
 
+/// What a client asks: `{"do": "status"}`, say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// How the daemon and its programs are.
+    Status {},
+    /// What was decided last, and why.
+    Explain {},
+}
+
+/// What the daemon answers: `{"status": {...}}`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Response {
+    /// To status.
+    Status(Box<Status>),
+    /// To explain: the oldest first.
+    Decisions(Vec<Decision>),
+    /// It could not be done: why, in a line.
+    Error(String),
+}
+
+/// How the daemon is that listens there, or where daemons listen unless told otherwise.
+///
+/// # Errors
+/// If nobody answers there, or somebody else than a daemon, or a daemon of another version.
+pub fn status_of(control: Option<&Path>) -> anyhow::Result<Status> {
+    match asked(control, Request::Status {})? {
+        Response::Status(status) => Ok(*status),
+        other => Err(unexpected(control, other)),
+    }
+}
+
+/// What it decided last, the oldest first.
+///
+/// # Errors
+/// As of [`status_of`].
+pub fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
+    match asked(control, Request::Explain {})? {
+        Response::Decisions(decisions) => Ok(decisions),
+        other => Err(unexpected(control, other)),
+    }
+}
+
+fn asked(control: Option<&Path>, request: Request) -> anyhow::Result<Response> {
+    ask(control.unwrap_or(Path::new(SOCKET)), request)
+}
+
+fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {
+    let path = shown(control.unwrap_or(Path::new(SOCKET)));
+    match response {
+        Response::Error(why) => anyhow::anyhow!("{path}: {why}"),
+        _ => anyhow::anyhow!("{path}: expected another answer: is the daemon of this version?"),
+    }
+}
+
 /// Asks the daemon that listens there.
 ///
 /// # Errors
 /// If nobody listens there, or neither root nor this user; if what answers breaks off, or does not answer
 /// in these words.
-pub(super) fn ask(path: &Path, request: Request) -> anyhow::Result<Response> {
+fn ask(path: &Path, request: Request) -> anyhow::Result<Response> {
     let at = shown(path);
-    let stream = socket::connected(path, PATIENCE)
+    let stream = connected(path, PATIENCE)
         .map_err(|why| anyhow!("{at}: no daemon answers there: {why} (fairways run starts one)"))?;
     let owner = socket_peercred(&stream)?.uid;
     if !owner.is_root() && owner != geteuid() {
@@ -54,6 +115,21 @@ pub(super) fn ask(path: &Path, request: Request) -> anyhow::Result<Response> {
     let mut value = serde_json::from_slice(line).map_err(unlike)?;
     clean(&mut value);
     serde_json::from_value(value).map_err(unlike)
+}
+
+/// Connects to who listens there, and waits no longer for it, nor for what it reads and writes.
+///
+/// # Errors
+/// If nobody listens there, or nobody is let in.
+fn connected(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(patience))?;
+    connect(&socket, &SocketAddrUnix::new(path)?).map_err(|why| match why {
+        Errno::AGAIN => io::Error::new(io::ErrorKind::TimedOut, "nobody is let in"),
+        why => why.into(),
+    })?;
+    Ok(UnixStream::from(socket))
 }
 
 /// A line, or what there is of it: no more than one byte too much.

@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::number;
+use fairways_record::explain;
+
 use crate::config::{LogFormat, LogLevel, LogTarget, SchedulerKind};
 
 /// What `fairways run` without --machine takes; each stands before the same key of the configuration (docs/config.md).
@@ -128,6 +132,15 @@ pub(crate) struct Explain {
     /// Print one JSON object instead of sentences (docs/explain.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Explain {
+    /// What is asked for, checked.
+    pub(crate) fn options(self) -> Result<explain::Options, BadInput> {
+        let last = number(&self.last, "--last", 1, explain::MOST)?;
+        let Self { program, control, journal, json, .. } = self;
+        Ok(explain::Options { program, control, journal, last, json })
+    }
 }
 
 /// Put back what a daemon that was killed has left

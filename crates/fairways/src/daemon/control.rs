@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use fairways_record::ask::{Request, Response};
+use fairways_record::status::Watched;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 
 use super::clients::Clients;
 use super::socket;
-use crate::status::{Decision, Status, Watched};
 
 /// No request is longer, no more clients are served at a time, and none is waited for longer.
 const LONGEST: u64 = 1 << 12;
@@ -22,28 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait where no client can be let in.
 const RETRY: Duration = Duration::from_millis(100);
-
-/// What a client asks: `{"do": "status"}`, say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Request {
-    /// How the daemon and its programs are.
-    Status {},
-    /// What was decided last, and why.
-    Explain {},
-}
-
-/// What the daemon answers: `{"status": {...}}`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Response {
-    /// To status.
-    Status(Box<Status>),
-    /// To explain: the oldest first.
-    Decisions(Vec<Decision>),
-    /// It could not be done: why, in a line.
-    Error(String),
-}
 
 /// Serves clients until it is dropped.
 pub(super) struct Control {
@@ -143,7 +121,9 @@ fn say(mut stream: &UnixStream, response: &Response) -> io::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::super::ask::ask;
+    use fairways_record::ask::status_of;
+    use fairways_record::status::Status;
+
     use super::*;
 
     fn status() -> Arc<Mutex<Watched>> {
@@ -155,8 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("below/control");
         let control = Control::start(&path, status()).unwrap();
-        let Response::Status(told) = ask(&path, Request::Status {}).unwrap() else { panic!() };
-        assert_eq!(told.pid, 7);
+        assert_eq!(status_of(Some(&path)).unwrap().pid, 7);
         let mut stream = UnixStream::connect(&path).unwrap();
         stream.write_all(b"{\"do\":\"dance\"}\n").unwrap();
         let mut line = String::new();

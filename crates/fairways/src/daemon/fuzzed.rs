@@ -6,11 +6,12 @@ use std::os::unix::net::UnixStream;
 
 use fairways_command_kit::plain::Plain;
 use fairways_core::is_plain;
+use fairways_record::ask::Response;
+use fairways_record::status::Watched;
 use parking_lot::Mutex;
 
-use super::control::{Response, attend};
+use super::control::attend;
 use super::report;
-use crate::status::Watched;
 
 /// What a client sends to the control socket: each answer is a line of JSON, and says an error where nothing else was asked for.
 pub(crate) fn request(bytes: &[u8]) {

@@ -9,13 +9,13 @@ use fairways_command_kit::input::shown;
 use fairways_command_kit::moment::Moment;
 use fairways_command_kit::plain::plain;
 use fairways_core::{Action, Event, Time};
+use fairways_record::journal::{Start, Writer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::error;
 
 use super::rules::Rules;
 use crate::config::Config;
-use crate::journal::{Start, Writer};
 
 /// Events are written out no later than this after they came, by the time that the policy is told; what is decided of ways, at once.
 const LATEST: Duration = Duration::from_millis(500);

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use fairways_host::machine::Host;
 use fairways_host::programs::{Roots, Running, Wanted};
+use fairways_record::status::Unmatched;
 use tracing::warn;
 
-use crate::status::Unmatched;
 use crate::unmatched::why;
 
 /// Who is not there for so long is warned of, once.

@@ -1,6 +1,5 @@
 //! `fairways run` on this host: the daemon.
 
-mod ask;
 mod clients;
 mod control;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -18,6 +17,7 @@ mod rules;
 mod sampling;
 mod sandbox;
 mod scheduler;
+mod seen;
 mod settings;
 mod signals;
 mod socket;
@@ -36,12 +36,12 @@ use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, AppId, Event, Levers, Time};
 use fairways_host::emulated::Connection;
 use fairways_host::machine::Host;
+use fairways_record::status::{self, Sandbox, Status, Totals, Watched};
 use parking_lot::Mutex;
 use tracing::{debug, error, info, warn};
 
 use crate::args::Run;
 use crate::config::{ClockSource, Config};
-use crate::status::{self, Sandbox, Status, Totals, Watched};
 use crate::trial::On;
 use control::Control;
 use journals::Journals;
@@ -50,12 +50,13 @@ use missing::Missing;
 use notify::Notify;
 use profiled::Profiled;
 use rules::Rules;
+use seen::OfHost;
 use settings::Checked;
 use signals::{Asked, Signals};
 use unmeasured::Unmeasured;
 
 pub(crate) use open::perf;
-pub(crate) use report::{SOCKET, decisions, status, status_of};
+pub(crate) use report::status;
 pub(crate) use restore::restore;
 pub(crate) use sampling::can as windows_in_kernel;
 pub(crate) use scheduler::in_kernel;
@@ -316,7 +317,7 @@ impl Daemon {
         // Whether another one has taken its place is told by no event.
         self.watched.lock().status.scheduled_by(self.host.scheduler());
         self.watched.lock().status.now = self.has_time_of_day.then(Moment::now);
-        self.watched.lock().event(domain, at, event, &self.host, name);
+        self.watched.lock().event(domain, at, event, &OfHost(&self.host), name);
         match event {
             Event::Cpus(cpus) => {
                 self.watched.lock().status.cpus(domain, self.host.cpus(domain));
@@ -370,7 +371,7 @@ impl Daemon {
                 if let Action::Classified { app, class, reason } = &*shown {
                     debug!(domain, app = app.0, %class, "{reason}");
                 }
-                watched.lock().action(domain, &shown, host);
+                watched.lock().action(domain, &shown, &OfHost(host));
             }
             // Resctrl may be slow.
             notify.in_system();

@@ -18,6 +18,7 @@ use fairways_host::latency;
 use fairways_host::machine::{Host, Managed, Means, OpenLatency, Parts, Settings};
 use fairways_host::programs::{Roots, Wanted};
 use fairways_profiles::{Programs, embedded_programs, read_table};
+use fairways_record::status::Watched;
 use parking_lot::Mutex;
 
 use super::control::Control;
@@ -28,7 +29,6 @@ use super::restore::refused;
 use super::sampling;
 use super::scheduler;
 use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
-use crate::status::Watched;
 
 /// What was opened.
 pub(super) struct Opened {

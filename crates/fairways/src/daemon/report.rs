@@ -1,20 +1,15 @@
 //! `fairways status`, and what is shown of a daemon that has ended.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::ExitCode;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Time;
+use fairways_record::ask::status_of;
+use fairways_record::status::{Program, Status};
 
-use super::ask::ask;
-use super::control::{Request, Response};
 use crate::args;
-use crate::status::{Decision, Program, Status};
-
-/// Where the daemon listens unless it was told otherwise.
-pub(crate) const SOCKET: &str = "/run/fairways/fairways.sock";
 
 /// Runs `fairways status`.
 pub(crate) fn status(args: &args::Status, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -23,34 +18,6 @@ pub(crate) fn status(args: &args::Status, out: &mut dyn Write) -> anyhow::Result
     out.flush()?;
     // Who asks in a script should know.
     if status.failed.is_some() { Err(ExitCode(1).into()) } else { Ok(()) }
-}
-
-/// How the daemon is that listens there, or where daemons listen unless told otherwise.
-pub(crate) fn status_of(control: Option<&Path>) -> anyhow::Result<Status> {
-    match asked(control, Request::Status {})? {
-        Response::Status(status) => Ok(*status),
-        other => Err(unexpected(control, other)),
-    }
-}
-
-/// What it decided last, the oldest first.
-pub(crate) fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
-    match asked(control, Request::Explain {})? {
-        Response::Decisions(decisions) => Ok(decisions),
-        other => Err(unexpected(control, other)),
-    }
-}
-
-fn asked(control: Option<&Path>, request: Request) -> anyhow::Result<Response> {
-    ask(control.unwrap_or(Path::new(SOCKET)), request)
-}
-
-fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {
-    let path = fairways_command_kit::input::shown(control.unwrap_or(Path::new(SOCKET)));
-    match response {
-        Response::Error(why) => anyhow::anyhow!("{path}: {why}"),
-        _ => anyhow::anyhow!("{path}: expected another answer: is the daemon of this version?"),
-    }
 }
 
 /// Which columns are given up where the terminal is too narrow, the first of them first.
@@ -211,7 +178,7 @@ fn row(program: &Program) -> [String; 12] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status::{Domain, Objective};
+    use fairways_record::status::{Domain, Objective};
 
     #[test]
     fn what_is_missing_is_a_dash() {

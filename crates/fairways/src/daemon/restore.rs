@@ -4,9 +4,9 @@ use std::io::Write;
 
 use fairways_command_kit::{ExitCode, exit};
 use fairways_host::actuate::{OpenError, Restored, Settings, Thing};
+use fairways_record::status::SCHEMA;
 use serde_json::json;
 
-use crate::status::SCHEMA;
 use crate::{args, config};
 
 /// Runs the command. What is left as it is, because others have changed it since, is no failure, and told; what could not be put back

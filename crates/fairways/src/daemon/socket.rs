@@ -3,13 +3,11 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind as bind_to, connect, listen,
     socket_with,
@@ -36,21 +34,6 @@ pub(super) fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
     set_mode(path, mode)?;
     listen(&socket, BACKLOG)?;
     Ok(UnixListener::from(socket))
-}
-
-/// Connects to who listens there, and waits no longer for it, nor for what it reads and writes.
-///
-/// # Errors
-/// If nobody listens there, or nobody is let in.
-pub(super) fn connected(path: &Path, patience: Duration) -> io::Result<UnixStream> {
-    let socket = stream(SocketFlags::CLOEXEC)?;
-    set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
-    set_socket_timeout(&socket, Timeout::Recv, Some(patience))?;
-    connect(&socket, &SocketAddrUnix::new(path)?).map_err(|why| match why {
-        Errno::AGAIN => io::Error::new(io::ErrorKind::TimedOut, "nobody is let in"),
-        why => why.into(),
-    })?;
-    Ok(UnixStream::from(socket))
 }
 
 fn stream(flags: SocketFlags) -> io::Result<OwnedFd> {
@@ -98,7 +81,7 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
-    use std::os::unix::net::UnixDatagram;
+    use std::os::unix::net::{UnixDatagram, UnixStream};
 
     use super::*;
 

@@ -49,7 +49,8 @@ fn can_write(out: &Path, files: &[PathBuf]) -> Result<(), BadInput> {
         return Err(BadInput(format!("--out: expected a file, and {} is a folder", shown(out))));
     }
     let Ok(there) = out.canonicalize() else { return Ok(()) };
-    let read = files.iter().flat_map(|file| crate::journal::parts(file).chain([file.clone()]));
+    let read =
+        files.iter().flat_map(|file| fairways_record::journal::parts(file).chain([file.clone()]));
     let same = |file: &PathBuf| file.canonicalize().is_ok_and(|file| file == there);
     match read.into_iter().find(same) {
         Some(file) => Err(BadInput(format!(

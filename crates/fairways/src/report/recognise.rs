@@ -81,7 +81,7 @@ fn is_header(line: &[u8]) -> bool {
 
 /// Whether finished parts of a journal stand beside it: its newest one may have been cut short in its header.
 fn has_parts(path: &Path) -> bool {
-    let first = crate::journal::parts(path).find(|part| part.is_file());
+    let first = fairways_record::journal::parts(path).find(|part| part.is_file());
     let file = first.and_then(|first| File::open(first).ok());
     file.is_some_and(|file| {
         let mut line = Vec::new();

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Machine, Time};
 use fairways_policy::stock::Stock;
+use fairways_record::journal::Writer;
 
 use crate::args::{Machine as MachineFlag, Run};
-use crate::journal::Writer;
 use crate::trial::{Ended, On};
 use machine::Running;
 use report::Report;

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use fairways_command_kit::partition::{bar, members};
 use fairways_core::{Action, AppId, Event, Levers, Partition, Time, Ways};
 use fairways_policy::{kpart, lfoc};
+use fairways_record::status::estimate;
 
 use super::machine::Running;
 use super::settings::Checked;
-use crate::status::estimate;
 
 /// Tells what happens as it happens.
 pub(super) struct Report<'a> {

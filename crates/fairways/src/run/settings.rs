@@ -12,12 +12,12 @@ use fairways_lab::{Observed, draw_workloads, job, profile};
 use fairways_model::{Job, Model, Settings, Then};
 use fairways_policy::table::{Knows, Request};
 use fairways_profiles::Mix;
+use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
 
 use super::machine::Running;
 use crate::args::{Machine, Run, RunFlags};
 use crate::chip;
-use crate::journal::{Start, Writer};
 use crate::simulate::refused_on_model;
 use crate::world::World;
 

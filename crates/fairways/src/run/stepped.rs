@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use fairways_command_kit::BadInput;
 use fairways_core::{AppId, Machine as _, Time, WayMask};
+use fairways_record::status::{Cache, Plain, SCHEMA, Seen, Status, Watched};
 
 use super::machine::Running;
 use super::settings::Checked;
 use crate::args::{Machine, RunFlags};
-use crate::status::{Cache, Plain, SCHEMA, Seen, Status, Watched};
 
 /// A run, and what is known of it so far.
 pub(crate) struct Stepped {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use fairways_core::{AppId, Counters};
 use fairways_host::counters::{Source as _, Target};
 use fairways_host::programs::Selector;
+use fairways_record::status::{Domain, Status, Totals};
 
 use super::users::User;
 use crate::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
 use crate::daemon;
-use crate::status::{Domain, Status, Totals};
 
 /// The policy that has every program watched all the time; under `observe` it changes nothing.
 const WATCHES: &str = "dunn";

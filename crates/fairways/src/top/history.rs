@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::status::{Program, Status};
+use fairways_record::status::{Program, Status};
 
 /// So many points are kept of a program.
 const KEPT: usize = 240;

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
+use fairways_record::status::{Domain, Program};
+
 use super::history::Metric;
 use super::keys::Command;
 use super::source::Scene;
-use crate::status::{Domain, Program};
 
 /// By what programs are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,18 +4,17 @@ mod text;
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::number;
 use serde::Serialize;
 
-use crate::args::Explain;
-use crate::daemon;
+use crate::ask;
 use crate::journal::Followed;
 use crate::status::{Decision, Said, share_of};
 
 /// Nobody wants to see more decisions; no more than the last 256 are known.
-const MOST: usize = 1_000_000;
+pub const MOST: usize = 1_000_000;
 
 /// What is printed with --json.
 #[derive(Serialize)]
@@ -29,13 +28,30 @@ struct Told<'a> {
     degraded: Option<&'a [String]>,
 }
 
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Of this program only; without it, of everybody.
+    pub program: Option<String>,
+    /// The daemon's control socket, instead of the usual one.
+    pub control: Option<PathBuf>,
+    /// A journal, instead of a daemon.
+    pub journal: Option<PathBuf>,
+    /// How many decisions, from 1 to [`MOST`].
+    pub last: usize,
+    /// One JSON object, instead of sentences.
+    pub json: bool,
+}
+
 /// Runs the command.
-pub(crate) fn run(args: &Explain, out: &mut dyn Write) -> anyhow::Result<()> {
-    let last = number(&args.last, "--last", 1, MOST)?;
+///
+/// # Errors
+/// If no daemon answers, the journal is none, the decisions are not about the program, or `out` takes no more.
+pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let (decisions, degraded) = match &args.journal {
         None => {
-            let decisions = daemon::decisions(args.control.as_deref())?;
-            (decisions, Some(daemon::status_of(args.control.as_deref())?.degraded))
+            let decisions = ask::decisions(args.control.as_deref())?;
+            (decisions, Some(ask::status_of(args.control.as_deref())?.degraded))
         }
         Some(path) => {
             let mut followed = Followed::open(path)?;
@@ -56,7 +72,7 @@ pub(crate) fn run(args: &Explain, out: &mut dyn Write) -> anyhow::Result<()> {
         let said = "expected a program of the last decisions, which are about";
         return Err(BadInput(format!("{name}: {said} {known}")).into());
     }
-    let skip = chosen.len().saturating_sub(last);
+    let skip = chosen.len().saturating_sub(args.last);
     chosen.drain(..skip);
     let shown = |of: &&Decision| chosen.binary_search(&of.number).is_ok();
     if args.json {
@@ -79,11 +95,7 @@ pub(crate) fn run(args: &Explain, out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// Those that are to be shown, by their numbers, in sentences: what happened, what was done about it and why, and below it, indented,
 /// what was held of whom.
-pub(crate) fn sentences(
-    decisions: &[Decision],
-    numbers: &[u64],
-    about: Option<&str>,
-) -> Vec<String> {
+pub fn sentences(decisions: &[Decision], numbers: &[u64], about: Option<&str>) -> Vec<String> {
     let mut told = Vec::new();
     // Writing to memory does not fail.
     let _ = text::print(decisions, &|of| numbers.contains(&of.number), about, false, &mut told);
@@ -91,7 +103,7 @@ pub(crate) fn sentences(
 }
 
 /// The decisions that say or do something about a program. A plan does if the program's ways in that domain are others than before.
-pub(crate) fn about_it(decisions: &[Decision], name: &str) -> Vec<u64> {
+pub fn about_it(decisions: &[Decision], name: &str) -> Vec<u64> {
     let mut ways = BTreeMap::new();
     let mut about = Vec::new();
     for decision in decisions {

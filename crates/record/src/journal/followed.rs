@@ -13,7 +13,7 @@ use super::reader::Reader;
 use crate::status::{InForce, Plain, Status, Watched};
 
 /// A journal that is read step by step, a step being an event and what the policy did about it.
-pub(crate) struct Followed {
+pub struct Followed {
     reader: Reader,
     /// The domain that its header names.
     domain: u32,
@@ -24,16 +24,19 @@ pub(crate) struct Followed {
     /// The event of the step that is read next.
     next: Option<Step>,
     /// What is known after the last step.
-    pub(crate) watched: Watched,
+    pub watched: Watched,
 }
 
 /// An event, and what the policy did about it.
-pub(crate) struct Step {
-    pub(crate) at: Time,
-    pub(crate) event: Event,
+pub struct Step {
+    /// When, on the machine's clock.
+    pub at: Time,
+    /// What happened.
+    pub event: Event,
     /// What the program is called that started.
-    pub(crate) name: Option<String>,
-    pub(crate) actions: Vec<Action<'static>>,
+    pub name: Option<String>,
+    /// What the policy did, in order.
+    pub actions: Vec<Action<'static>>,
 }
 
 impl Followed {
@@ -41,7 +44,7 @@ impl Followed {
     ///
     /// # Errors
     /// If it can't be read, or is none.
-    pub(crate) fn open(path: &Path) -> Result<Self, BadInput> {
+    pub fn open(path: &Path) -> Result<Self, BadInput> {
         Self::new(Reader::open(path)?)
     }
 
@@ -49,7 +52,7 @@ impl Followed {
     ///
     /// # Errors
     /// If its first line is none of a journal.
-    pub(crate) fn new(reader: Reader) -> Result<Self, BadInput> {
+    pub fn new(reader: Reader) -> Result<Self, BadInput> {
         let machine = &reader.header.machine;
         let domain = machine.get("domain").and_then(Value::as_u64);
         let programs = machine.get("programs").and_then(Value::as_array);
@@ -68,7 +71,7 @@ impl Followed {
         let domain = domain.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
         let watched = Watched::new(status);
         let mut followed = Self { reader, domain, began, programs, next: None, watched };
-        if let Some(line) = followed.reader.next()? {
+        if let Some(line) = followed.reader.line()? {
             followed.next = match (line.event, line.action) {
                 (Some(event), None) => Some(begin(line.at, event, line.name)),
                 _ => return Err(followed.wrong("expected an event")),
@@ -78,27 +81,27 @@ impl Followed {
     }
 
     /// The time of the next step; `None` at the end.
-    pub(crate) fn next_at(&self) -> Option<Time> {
+    pub fn next_at(&self) -> Option<Time> {
         self.next.as_ref().map(|step| step.at)
     }
 
     /// Where the line is that was read last.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         self.reader.place()
     }
 
     /// The plan in force, and what it has come to.
-    pub(crate) fn in_force(&self) -> Option<&InForce> {
+    pub fn in_force(&self) -> Option<&InForce> {
         self.watched.status.in_force(self.domain)
     }
 
     /// Its header.
-    pub(crate) fn header(&self) -> &Header {
+    pub fn header(&self) -> &Header {
         &self.reader.header
     }
 
     /// Whether the end was cut short, for whoever wrote it was killed.
-    pub(crate) fn cut_short(&self) -> bool {
+    pub fn cut_short(&self) -> bool {
         self.reader.cut_short
     }
 
@@ -106,7 +109,7 @@ impl Followed {
     ///
     /// # Errors
     /// If a line is not one of a journal.
-    pub(crate) fn step(&mut self) -> Result<Option<Step>, BadInput> {
+    pub fn step(&mut self) -> Result<Option<Step>, BadInput> {
         let Some(step) = self.read()? else { return Ok(None) };
         let programs = &self.programs;
         let name = |app: fairways_core::AppId| {
@@ -125,7 +128,7 @@ impl Followed {
     /// The next step; `None` at the end.
     fn read(&mut self) -> Result<Option<Step>, BadInput> {
         let Some(mut step) = self.next.take() else { return Ok(None) };
-        while let Some(line) = self.reader.next()? {
+        while let Some(line) = self.reader.line()? {
             match (line.event, line.action) {
                 (Some(event), None) => {
                     self.next = Some(begin(line.at, event, line.name));

@@ -2,8 +2,8 @@
 //! into, and replayed. docs/journal.md describes it.
 
 mod followed;
+mod parts;
 mod reader;
-mod replay;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -15,33 +15,36 @@ use fairways_core::{Action, Event, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use followed::{Followed, Step};
-pub(crate) use reader::Reader;
-pub(crate) use replay::replay;
-pub(crate) use writer::{Start, Writer, parts};
+pub use followed::{Followed, Step};
+pub use parts::parts;
+pub use reader::Reader;
+pub use writer::{Start, Writer};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
-const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 2;
 
 /// Line 1 of every part of a journal.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(crate) struct Header {
+pub struct Header {
     schema: u32,
     /// The version that wrote it.
     fairways: String,
     /// Which part of the journal the file is, counted from 0.
-    pub(crate) part: u32,
+    pub part: u32,
     /// The part with which this run began: a daemon goes on behind the parts of those before it.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) first: u32,
-    pub(crate) policy: String,
-    parameters: Value,
-    pub(crate) machine: Value,
+    pub first: u32,
+    /// The policy's name.
+    pub policy: String,
+    /// All its parameters, an object.
+    pub parameters: Value,
+    /// What the machine is: its kind, and what belongs to that (docs/journal.md).
+    pub machine: Value,
 }
 
 impl Header {
     /// When the machine's clock was 0, by the time of day; `None` of a simulated machine.
-    pub(crate) fn began(&self) -> Option<Moment> {
+    pub fn began(&self) -> Option<Moment> {
         Moment::deserialize(self.machine.get("began")?).ok()
     }
 }
@@ -58,7 +61,7 @@ const fn is_zero(part: &u32) -> bool {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Line<'a> {
+pub struct Line<'a> {
     /// When, in nanoseconds since the machine began.
     pub(crate) at: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,4 +71,12 @@ pub(crate) struct Line<'a> {
     /// What the program is called that started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<Cow<'a, str>>,
+}
+
+impl Line<'static> {
+    /// When, the event, and the action, of which one is there.
+    pub fn into_parts(self) -> (Time, Option<Event>, Option<Action<'static>>) {
+        let action = self.action.map(Cow::into_owned);
+        (self.at, self.event.map(Cow::into_owned), action)
+    }
 }

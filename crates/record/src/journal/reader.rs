@@ -10,18 +10,19 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use serde_json::Value;
 
-use super::writer::{numbered, part, parts};
+use super::parts::{numbered, part, parts};
 use super::{Header, Line, SCHEMA};
 
 /// No line is longer: one that starts a program with a profile of 32 ways has a few thousand bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// Reads the lines of all parts of a journal in order.
-pub(crate) struct Reader {
-    pub(crate) header: Header,
+pub struct Reader {
+    /// Of the part at hand.
+    pub header: Header,
     /// Whether the end was cut short, for whoever wrote it was killed: an incomplete last line, or
     /// a last part without its header. It is passed over.
-    pub(crate) cut_short: bool,
+    pub cut_short: bool,
     parts: std::vec::IntoIter<PathBuf>,
     file: BufReader<File>,
     path: PathBuf,
@@ -30,7 +31,10 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Opens a journal and reads its header.
-    pub(crate) fn open(path: &Path) -> Result<Self, BadInput> {
+    ///
+    /// # Errors
+    /// If it can't be read, is none, or begins with a part that is not the first.
+    pub fn open(path: &Path) -> Result<Self, BadInput> {
         let reader = Self::open_kept(path)?;
         let Header { first, part, .. } = reader.header;
         if part != first {
@@ -44,7 +48,10 @@ impl Reader {
 
     /// Opens a journal at the oldest part of its last run that is still there; its header says which that is. Of a finished part, that is the
     /// run that it is of.
-    pub(crate) fn open_kept(path: &Path) -> Result<Self, BadInput> {
+    ///
+    /// # Errors
+    /// If it can't be read, or is none.
+    pub fn open_kept(path: &Path) -> Result<Self, BadInput> {
         let finished = || parts(path).filter(|part| part.is_file());
         // A part that was only begun, or not even that, is the last one's.
         let last = if has_header(path) { None } else { finished().last() };
@@ -73,12 +80,15 @@ impl Reader {
     }
 
     /// Where the line is that was read last.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         format!("{}:{}", shown(&self.path), self.number)
     }
 
     /// The next line; `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Line<'static>>, BadInput> {
+    ///
+    /// # Errors
+    /// If it is none of a journal, or the next part is not the one that follows.
+    pub fn line(&mut self) -> Result<Option<Line<'static>>, BadInput> {
         loop {
             let Some(text) = read_line(&mut self.file, &self.path, self.number + 1)? else {
                 let Some(next) = self.parts.next() else { return Ok(None) };

@@ -114,6 +114,9 @@ fn a_plan_that_is_refused_never_holds() {
 /// Where the schema of a line is committed.
 const SCHEMA_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/journal.schema.json");
 
+/// A journal of a run.
+const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fairways/tests/data/run.journal");
+
 /// `TRYCMD=overwrite` writes it anew.
 #[test]
 fn the_committed_schema_is_that_of_the_types() {
@@ -134,7 +137,7 @@ fn the_committed_schema_is_that_of_the_types() {
 fn every_line_of_a_journal_fits_the_schema() {
     let schema = serde_json::from_str(&std::fs::read_to_string(SCHEMA_FILE).unwrap()).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
-    let text = std::fs::read_to_string("tests/data/run.journal").unwrap();
+    let text = std::fs::read_to_string(RUN).unwrap();
     let mut kinds = std::collections::BTreeSet::new();
     for line in text.lines().skip(1) {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -12,11 +12,12 @@ use fairways_core::{Action, Event, Time};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::parts::{numbered, part, parts};
 use super::reader::part_of;
 use super::{Header, Line, SCHEMA};
 
 /// Writes a journal to a file; finished parts of it are set aside as FILE.0, FILE.1, ...
-pub(crate) struct Writer {
+pub struct Writer {
     path: PathBuf,
     out: BufWriter<File>,
     header: Header,
@@ -35,7 +36,10 @@ impl Writer {
     /// Begins a journal of a run of `policy` with these parameters on this machine.
     ///
     /// What stands there already is not overwritten: it is bad input, or set aside, by `start`.
-    pub(crate) fn create(
+    ///
+    /// # Errors
+    /// If it is bad input, or can't be written.
+    pub fn create(
         path: &Path,
         policy: &str,
         parameters: Value,
@@ -67,29 +71,36 @@ impl Writer {
     }
 
     /// Writes what happened, and what the program is called that started.
-    pub(crate) fn event(
-        &mut self,
-        at: Time,
-        event: &Event,
-        name: Option<&str>,
-    ) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn event(&mut self, at: Time, event: &Event, name: Option<&str>) -> anyhow::Result<()> {
         self.write()?;
         let (event, name) = (Some(Cow::Borrowed(event)), name.map(Cow::Borrowed));
         self.hold(&Line { at, event, name, ..Line::default() })
     }
 
     /// Writes what is done about it.
-    pub(crate) fn action(&mut self, at: Time, action: &Action<'_>) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// As of [`event`](Self::event).
+    pub fn action(&mut self, at: Time, action: &Action<'_>) -> anyhow::Result<()> {
         self.hold(&Line { at, action: Some(Cow::Borrowed(action)), ..Line::default() })
     }
 
     /// Writes out what is still held back.
-    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// As of [`event`](Self::event).
+    pub fn finish(mut self) -> anyhow::Result<()> {
         self.flush()
     }
 
     /// Writes out what has happened, with all that was done about it.
-    pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// As of [`event`](Self::event).
+    pub fn flush(&mut self) -> anyhow::Result<()> {
         self.write()?;
         self.out.flush().with_context(|| format!("{}: can't write it", shown(&self.path)))
     }
@@ -150,16 +161,9 @@ fn open(path: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 16, file))
 }
 
-/// Where a finished part is set aside.
-pub(super) fn part(path: &Path, number: u32) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{number}"));
-    PathBuf::from(name)
-}
-
 /// What is done about a journal that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub enum Start {
     /// It is bad input.
     New,
     /// Its last part is set aside as those before it, and this run begins with the next.
@@ -209,13 +213,6 @@ fn is_journal(path: &Path) -> anyhow::Result<bool> {
     Ok(b"{\"schema\":".starts_with(&start[..read]))
 }
 
-/// Which part of a journal a file is by its name.
-pub(super) fn numbered(path: &Path, other: &Path) -> Option<u32> {
-    let rest =
-        other.as_os_str().as_encoded_bytes().strip_prefix(path.as_os_str().as_encoded_bytes())?;
-    std::str::from_utf8(rest.strip_prefix(b".")?).ok()?.parse().ok()
-}
-
 /// What a new journal would overwrite or be mistaken for a part of.
 fn taken(path: &Path) -> Option<PathBuf> {
     // What is no file, a device say, is not to be set aside as a part either.
@@ -223,21 +220,4 @@ fn taken(path: &Path) -> Option<PathBuf> {
         return Some(path.to_owned());
     }
     parts(path).next()
-}
-
-/// The finished parts that stand beside a journal, in order, whether the first of them is there or not.
-pub(crate) fn parts(path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let number = |other: &Path| -> Option<Vec<u8>> {
-        let other = other.file_name()?.as_encoded_bytes();
-        let number = other.strip_prefix(name)?.strip_prefix(b".")?;
-        (!number.is_empty() && number.iter().all(u8::is_ascii_digit)).then(|| number.to_vec())
-    };
-    let files = folder.unwrap_or(Path::new(".")).read_dir().into_iter().flatten().flatten();
-    let files = files.map(|file| file.path());
-    let mut parts: Vec<_> = files.filter_map(|file| Some((number(&file)?, file))).collect();
-    // As numbers: the shorter ones first.
-    parts.sort_by_cached_key(|(number, _)| (number.len(), number.clone()));
-    parts.into_iter().map(|(_, part)| part)
 }

@@ -4,20 +4,22 @@ use fairways_core::{Counters, Sample};
 
 /// What was counted of a program in a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Counted {
-    /// Windows that ended, and how long they were together.
-    pub(crate) windows: u64,
-    pub(crate) window_ns: u64,
+pub struct Counted {
+    /// Windows that ended.
+    pub windows: u64,
+    /// How long they were together.
+    pub window_ns: u64,
     /// Sums over the windows in which each was counted.
-    pub(crate) counters: Counters,
+    pub counters: Counters,
     ipc: Ratio,
     misses: Ratio,
     occupancy: Ratio,
-    /// Requests answered, if any window told of them, and windows in which the objective was met
-    /// and was not.
-    pub(crate) requests: Option<u64>,
-    pub(crate) met: u64,
-    pub(crate) missed: u64,
+    /// Requests answered, if any window told of them.
+    pub requests: Option<u64>,
+    /// Windows in which the objective was met.
+    pub met: u64,
+    /// Windows in which it was not.
+    pub missed: u64,
 }
 
 /// Of two readings, summed over the windows that have both.
@@ -42,7 +44,7 @@ impl Ratio {
 
 impl Counted {
     /// Takes in a window.
-    pub(crate) fn sampled(&mut self, sample: &Sample) {
+    pub fn sampled(&mut self, sample: &Sample) {
         let counters = &sample.counters;
         self.windows += 1;
         let length = u64::try_from(sample.window.as_nanos()).unwrap_or(u64::MAX);
@@ -58,17 +60,17 @@ impl Counted {
     }
 
     /// Instructions per cycle.
-    pub(crate) fn ipc(&self) -> Option<f64> {
+    pub fn ipc(&self) -> Option<f64> {
         self.ipc.get()
     }
 
     /// Misses of the last-level cache per 1000 instructions.
-    pub(crate) fn mpki(&self) -> Option<f64> {
+    pub fn mpki(&self) -> Option<f64> {
         self.misses.get().map(|misses| misses * 1000.0)
     }
 
     /// Ways, averaged over time.
-    pub(crate) fn occupancy(&self) -> Option<f64> {
+    pub fn occupancy(&self) -> Option<f64> {
         self.occupancy.get()
     }
 }

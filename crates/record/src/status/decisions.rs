@@ -16,71 +16,85 @@ const KEPT: usize = 256;
 /// What a policy said and did about one event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Decision {
+pub struct Decision {
     /// Counted from 1.
-    pub(crate) number: u64,
-    /// When, on the machine's clock, and in which domain.
-    pub(crate) at_ns: u64,
+    pub number: u64,
+    /// When, on the machine's clock.
+    pub at_ns: u64,
     /// The time of day then; `null` of a simulated machine, and where the emulator's clock is the daemon's.
-    pub(crate) at: Option<Moment>,
-    pub(crate) domain: u32,
+    pub at: Option<Moment>,
+    /// In which domain.
+    pub domain: u32,
     /// What happened, in a line.
-    pub(crate) event: String,
+    pub event: String,
     /// For how many decisions alike before it this one stands: those of sampling, which follow each other with the same reason and
     /// the same programs in the same clusters.
-    pub(crate) alike: u64,
+    pub alike: u64,
     /// What was said of programs and done about them, in order.
-    pub(crate) said: Vec<Said>,
+    pub said: Vec<Said>,
     /// Programs that were spoken of and ended after it, before the next one of its domain: what was said holds for no other of that
     /// name.
-    pub(crate) ended: Vec<String>,
+    pub ended: Vec<String>,
 }
 
 /// What was said or done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Said {
+pub enum Said {
     /// What a program is held to be.
     Classified {
-        /// Who, what, and why.
+        /// Who.
         program: String,
+        /// What.
         class: String,
+        /// Why.
         reason: String,
     },
     /// A number that was found out of a program.
     Estimated {
-        /// Who, the paper's word, and the value.
+        /// Of whom.
         program: String,
+        /// The paper's word, and its unit after a comma.
         what: String,
+        /// The value.
         value: f64,
     },
     /// A plan.
     Planned {
-        /// Its number, why, who fills which ways, and what became of it.
+        /// Its number.
         plan: u32,
+        /// Why.
         reason: String,
+        /// Who fills which ways.
         clusters: Vec<Share>,
+        /// What became of it.
         outcome: Outcome,
     },
     /// Where a thread may run.
     Allowed {
-        /// Who, on which of the policy's CPUs (none: on all), and why.
+        /// Who.
         program: String,
+        /// On which of the policy's CPUs; none: on all.
         cpus: Vec<u32>,
+        /// Why.
         reason: String,
     },
     /// Whether threads run before others.
     Raised {
-        /// Who, whether they do, and why.
+        /// Who.
         programs: Vec<String>,
+        /// Whether they do.
         raised: bool,
+        /// Why.
         reason: String,
     },
     /// How long a thread's next turn is to be.
     Ordered {
-        /// Who, how long, and why.
+        /// Who.
         program: String,
+        /// How long.
         time_ns: u64,
+        /// Why.
         reason: String,
     },
 }
@@ -88,7 +102,7 @@ pub(crate) enum Said {
 /// What became of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// It holds, or did until the next.
     #[default]
     Done,
@@ -101,26 +115,28 @@ pub(crate) enum Outcome {
 /// Ways under a plan, and who fills them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Share {
-    /// The ways, as a line of schemata has them, and how many they are.
-    pub(crate) mask: String,
-    pub(crate) ways: u32,
+pub struct Share {
+    /// The ways, as a line of schemata has them.
+    pub mask: String,
+    /// How many they are.
+    pub ways: u32,
     /// Who shares them.
-    pub(crate) members: Vec<Member>,
+    pub members: Vec<Member>,
 }
 
 /// A program that has its ways by a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Member {
-    /// Who, and how many ways it had before; `null` if it had no place.
-    pub(crate) program: String,
-    pub(crate) before: Option<u32>,
+pub struct Member {
+    /// Who.
+    pub program: String,
+    /// How many ways it had before; `null` if it had no place.
+    pub before: Option<u32>,
 }
 
 /// The last decisions about a machine.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Decisions {
+pub struct Decisions {
     /// The oldest first.
     kept: VecDeque<Decision>,
     /// How many there were.
@@ -133,12 +149,12 @@ pub(crate) struct Decisions {
 
 impl Decisions {
     /// The last decisions, the oldest first.
-    pub(crate) fn kept(&self) -> impl DoubleEndedIterator<Item = &Decision> {
+    pub fn kept(&self) -> impl DoubleEndedIterator<Item = &Decision> {
         self.kept.iter()
     }
 
     /// Takes in what happened, before the policy decides about it; `status` is what is known of the machine.
-    pub(crate) fn event(
+    pub fn event(
         &mut self,
         domain: u32,
         at: Time,
@@ -199,13 +215,7 @@ impl Decisions {
     }
 
     /// Takes in what the policy does, before `status` does.
-    pub(crate) fn action(
-        &mut self,
-        domain: u32,
-        action: &Action<'_>,
-        status: &Status,
-        seen: &dyn Seen,
-    ) {
+    pub fn action(&mut self, domain: u32, action: &Action<'_>, status: &Status, seen: &dyn Seen) {
         let Some(said) = said(domain, action, status, seen) else { return };
         if !self.open {
             self.count += 1;
@@ -281,7 +291,7 @@ impl Decision {
 
 impl Said {
     /// Whether it says something of a program that is called so.
-    pub(crate) fn names(&self, name: &str) -> bool {
+    pub fn names(&self, name: &str) -> bool {
         match self {
             Self::Classified { program, .. }
             | Self::Estimated { program, .. }

@@ -11,7 +11,7 @@ const MOST_CPUS: u32 = 8192;
 
 impl Status {
     /// Takes in what happened in a domain; `name` tells what a program that started is called.
-    pub(crate) fn event(
+    pub fn event(
         &mut self,
         domain: u32,
         at: Time,
@@ -89,7 +89,7 @@ impl Status {
     }
 
     /// Takes in what the policy of a domain asks for; `seen` tells what else is known of it.
-    pub(crate) fn action(&mut self, domain: u32, action: &Action<'_>, seen: &dyn Seen) {
+    pub fn action(&mut self, domain: u32, action: &Action<'_>, seen: &dyn Seen) {
         match action {
             Action::Partition { plan, partition, reason } => {
                 let planned = partition.without_bandwidth();
@@ -142,14 +142,14 @@ impl Status {
     }
 
     /// These are a domain's CPUs, as its policy numbers them.
-    pub(crate) fn cpus(&mut self, domain: u32, cpus: &[u32]) {
+    pub fn cpus(&mut self, domain: u32, cpus: &[u32]) {
         let mut set = CpuSet::new();
         cpus.iter().for_each(|&cpu| set.insert(cpu));
         self.domain(domain).cpus = Some(set.to_list());
     }
 
     /// Threads take turns by this one now.
-    pub(crate) fn scheduled_by(&mut self, scheduler: Option<&str>) {
+    pub fn scheduled_by(&mut self, scheduler: Option<&str>) {
         if self.scheduler.as_deref() != scheduler {
             self.scheduler = scheduler.map(str::to_owned);
             self.scheduler_reason = Some("the kernel ended the one before".to_owned());
@@ -157,7 +157,7 @@ impl Status {
     }
 
     /// Forgets the domains that are not there any longer.
-    pub(crate) fn keep(&mut self, is_there: impl Fn(u32) -> bool) {
+    pub fn keep(&mut self, is_there: impl Fn(u32) -> bool) {
         self.domains.retain(|of| is_there(of.id));
     }
 
@@ -184,7 +184,7 @@ impl Status {
 }
 
 /// A name that is not taken: the name itself, or numbered from 2 on.
-pub(crate) fn unlike(name: String, is_taken: impl Fn(&str) -> bool) -> String {
+pub fn unlike(name: String, is_taken: impl Fn(&str) -> bool) -> String {
     if !is_taken(&name) {
         return name;
     }

@@ -6,7 +6,7 @@ use super::Program;
 
 /// Of the programs of a [`Status`](super::Status), which it does not own: kept along with every start and end.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Index {
+pub struct Index {
     /// By domain and number, where each stood when it was last looked up. It has only moved down since.
     places: BTreeMap<(u32, u32), usize>,
     /// By domain.

@@ -8,7 +8,7 @@ use super::{Cluster, Seen, Status};
 
 /// The plans of a domain.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Plans {
+pub struct Plans {
     /// Those that the machine has not answered yet.
     asked: Vec<InForce>,
     in_force: Option<InForce>,
@@ -16,11 +16,15 @@ pub(crate) struct Plans {
 
 /// A plan, and what it has come to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct InForce {
-    pub(crate) plan: PlanId,
-    pub(crate) reason: String,
-    pub(crate) planned: Partition,
-    pub(crate) actual: Partition,
+pub struct InForce {
+    /// Its number.
+    pub plan: PlanId,
+    /// Why it was made.
+    pub reason: String,
+    /// What was planned.
+    pub planned: Partition,
+    /// What is in force.
+    pub actual: Partition,
 }
 
 impl Plans {
@@ -46,12 +50,12 @@ impl Plans {
 
 impl Status {
     /// The plan in force in a domain, and what it has come to.
-    pub(crate) fn in_force(&self, domain: u32) -> Option<&InForce> {
+    pub fn in_force(&self, domain: u32) -> Option<&InForce> {
         self.plans.get(&domain)?.in_force.as_ref()
     }
 
     /// Whether a plan waits for its answer.
-    pub(crate) fn is_asked(&self, domain: u32) -> bool {
+    pub fn is_asked(&self, domain: u32) -> bool {
         self.plans.get(&domain).is_some_and(|of| !of.asked.is_empty())
     }
 
@@ -63,7 +67,7 @@ impl Status {
     }
 
     /// The programs of a domain whose ways are not those of the plan, a line each.
-    pub(crate) fn otherwise(&self, domain: u32) -> impl Iterator<Item = String> {
+    pub fn otherwise(&self, domain: u32) -> impl Iterator<Item = String> {
         let here = self.programs.iter().filter(move |of| of.domain == domain);
         here.filter_map(|of| {
             let planned = of.planned_mask.as_deref()?;

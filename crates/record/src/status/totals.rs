@@ -8,27 +8,32 @@ use super::{Counted, Status};
 
 /// What is counted from the start on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Totals {
+pub struct Totals {
     /// Of programs, by domain and number, as long as they run.
     programs: BTreeMap<(u32, u32), Counted>,
-    /// Plans that hold, plans that the machine refused, and policies that failed.
-    pub(crate) planned: u64,
-    pub(crate) refused: u64,
-    pub(crate) failed: u64,
-    /// What policies said of threads: where they may run, whether before others, and for how long.
-    pub(crate) allowed: u64,
-    pub(crate) raised: u64,
-    pub(crate) ordered: u64,
-    /// How many windows ended, of programs that are over too, and how many of them lacked each
-    /// counter, and the occupancy.
-    pub(crate) windows: u64,
-    pub(crate) missing: [u64; Counter::ALL.len()],
-    pub(crate) missing_occupancy: u64,
+    /// Plans that hold, or did.
+    pub planned: u64,
+    /// Plans that the machine refused.
+    pub refused: u64,
+    /// Policies that failed.
+    pub failed: u64,
+    /// How often policies said where threads may run.
+    pub allowed: u64,
+    /// How often whether they run before others.
+    pub raised: u64,
+    /// How often for how long.
+    pub ordered: u64,
+    /// How many windows ended, of programs that are over too.
+    pub windows: u64,
+    /// How many of them lacked each counter.
+    pub missing: [u64; Counter::ALL.len()],
+    /// How many of them lacked the occupancy.
+    pub missing_occupancy: u64,
 }
 
 impl Totals {
     /// What was counted of a program; `None` of one that has not started or is over.
-    pub(crate) fn of(&self, domain: u32, app: u32) -> Option<&Counted> {
+    pub fn of(&self, domain: u32, app: u32) -> Option<&Counted> {
         self.programs.get(&(domain, app))
     }
 

@@ -4,11 +4,11 @@
 
 use fairways_core::Counter;
 use fairways_policy::words;
+use fairways_record::status::{Counted, Domain, Program};
 use fairways_resctrl::language::CpuSet;
 use prometheus_client::metrics::MetricType;
 
 use super::estimate::exported;
-use crate::status::{Counted, Domain, Program};
 
 /// A metric. Its name is followed by its unit, and in samples by `_total` of counters and `_info` of infos.
 pub(super) struct Family {
@@ -327,7 +327,7 @@ impl Row<'_> {
     fn objective(
         &self,
         put: &mut Put<'_>,
-        nanos: impl Fn(&crate::status::Objective) -> Option<u64>,
+        nanos: impl Fn(&fairways_record::status::Objective) -> Option<u64>,
     ) {
         let Some(of) = &self.of.objective else { return };
         let Some(nanos) = nanos(of) else { return };

@@ -19,11 +19,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_host::actuate::{Errors, Ids};
 use fairways_host::machine::Host;
+use fairways_record::status::Watched;
 use parking_lot::Mutex;
 
 use super::notify::Pulse;
 use crate::config::Listen;
-use crate::status::Watched;
 use http::{Answer, Request};
 use page::Snapshot;
 use process::Process;
@@ -135,7 +135,7 @@ impl Shared {
         if let Some(why) = &watched.status.failed {
             return Err(format!("the policy has failed: {why}"));
         }
-        let refused = |of: &crate::status::Domain| Some((of.id, of.refused.clone()?));
+        let refused = |of: &fairways_record::status::Domain| Some((of.id, of.refused.clone()?));
         match watched.status.domains.iter().find_map(refused) {
             Some((domain, why)) => {
                 Err(format!("domain {domain}: the last plan was refused: {why}"))
@@ -185,7 +185,7 @@ pub(super) fn fuzzed(bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status::{Domain, Status};
+    use fairways_record::status::{Domain, Status};
 
     #[test]
     fn a_policy_that_failed_or_is_not_in_force_is_not_ready() {

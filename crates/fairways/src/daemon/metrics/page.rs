@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fairways_record::status::{Counted, Program, Status, Totals};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, GaugeValueEncoder, MetricEncoder, NoLabelSet, text,
@@ -15,7 +16,6 @@ use super::families::{
     self, EVENTS, Family, OCCUPANCY, OF_DOMAINS, OF_PROGRAMS, Row, Value, seconds,
 };
 use super::process::Process;
-use crate::status::{Counted, Program, Status, Totals};
 
 /// Its media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -10,8 +10,9 @@ mod files;
 #[cfg(test)]
 mod tests;
 
+use fairways_record::status::Sandbox;
+
 use crate::config::{Config, CounterSource, SchedulerKind, Windows};
-use crate::status::Sandbox;
 
 /// Gives them up, for this thread and those that it starts. Others must not run yet.
 pub(super) fn enter(config: &Config) -> Sandbox {

@@ -9,8 +9,7 @@ use std::path::Path;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use fairways_lab::report::Section;
-
-use crate::journal::Reader;
+use fairways_record::journal::Reader;
 
 /// Shows it.
 pub(super) fn section(path: &Path) -> Result<Section, BadInput> {

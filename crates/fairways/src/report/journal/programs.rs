@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairways_core::{AppId, Counters, Profile, Q32, Sample, Time};
+use fairways_record::status::Counted;
 use serde_json::Value;
-
-use crate::status::Counted;
 
 /// A program, all its runs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, Event, Partition, Time, WayMask, Ways};
+use fairways_record::journal::{Followed, Reader, Step};
+use fairways_record::status::InForce;
 use serde_json::Value;
 
 use super::programs::{Program, Programs};
-use crate::journal::{Followed, Reader, Step};
-use crate::status::InForce;
 
 /// A partition, and the time in which it held.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use fairways_command_kit::partition::{NOBODY, SEVERAL, letter};
 
-use crate::status::{Domain, Program};
+use fairways_record::status::{Domain, Program};
 
 /// A way that is not given out.
 pub(super) const OTHERS: char = '-';
@@ -94,7 +94,7 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status::Cluster;
+    use fairways_record::status::Cluster;
 
     #[test]
     fn ways_are_drawn_as_they_lie_and_cells_say_what_they_stand_for() {

@@ -1,6 +1,7 @@
 //! The columns of the programs, and which of them there is room for.
 
-use crate::status::Program;
+use fairways_record::status::Program;
+
 use crate::top::source::Scene;
 
 /// A column.

@@ -2,12 +2,12 @@
 
 use fairways_command_kit::partition::{NOBODY, SEVERAL};
 use fairways_core::Time;
+use fairways_record::status::{Domain, Status};
 use ratatui::style::Style;
 
 use super::Screen;
 use super::bar::{Cache, OTHERS};
 use super::text::{bytes, fit, fit_end};
-use crate::status::{Domain, Status};
 use crate::top::source::Scene;
 use crate::top::view::View;
 

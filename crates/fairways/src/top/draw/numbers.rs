@@ -2,11 +2,11 @@
 
 use fairways_command_kit::partition::letter;
 use fairways_policy::words;
+use fairways_record::status::{Program, estimate};
 
 use super::head::takes_turns;
 use super::table::{latency, milliseconds};
 use super::text::{number, wrap};
-use crate::status::{Program, estimate};
 use crate::top::source::Scene;
 use crate::top::view::View;
 

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use fairways_record::explain;
+use fairways_record::status::Decision;
+
 use super::Screen;
 use super::numbers::numbers;
 use super::text::wrap;
-use crate::explain;
-use crate::status::Decision;
 use crate::top::keys::{HELP, On};
 use crate::top::source::Scene;
 use crate::top::view::{Page, View};

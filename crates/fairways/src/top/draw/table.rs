@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use fairways_command_kit::partition::letter;
+use fairways_record::status::{Objective, Program};
 use ratatui::style::Style;
 
 use super::Screen;
@@ -11,7 +12,6 @@ use super::bar::Cache;
 use super::columns::{Column, Columns, MARGIN};
 use super::head::takes_turns;
 use super::text::{fit, number};
-use crate::status::{Objective, Program};
 use crate::top::source::Scene;
 use crate::top::view::{Sort, View};
 

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use fairways_record::explain;
+
 use super::Screen;
 use super::text::{fit, wrap};
-use crate::explain;
 use crate::top::source::Scene;
 use crate::top::view::View;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fairways_record::status::{Decision, Status};
 use parking_lot::{Condvar, Mutex};
 
 use super::{ASKED_POINT, LONGEST, Play, SHORTEST, Scene};
-use crate::status::{Decision, Status};
 use crate::top::history::History;
 
 /// Asks on a thread of its own, so that one who does not answer holds up nobody else.

@@ -9,10 +9,10 @@ use fairways_command_kit::input::shown;
 use fairways_command_kit::plain::plain;
 use fairways_core::{Counters, WayMask};
 use fairways_emulator::control::{Client, ProgramState};
+use fairways_record::status::{Cluster, Decision, Domain, Program, SCHEMA, Status, unlike};
 use fairways_resctrl::language::{Reading, Schemata, Value};
 
 use crate::emulated::{refused, socket};
-use crate::status::{Cluster, Decision, Domain, Program, SCHEMA, Status, unlike};
 
 /// A connection to it, and what counters had counted when it was asked last, and when.
 pub(super) struct Emulated {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use fairways_core::Time;
+use fairways_record::journal::Followed;
 
 use super::pacer::Pacer;
 use super::{PLAYED_POINT, Play, Scene};
-use crate::journal::Followed;
 use crate::top::history::History;
 
 /// No longer at a time: keys are heeded in between.

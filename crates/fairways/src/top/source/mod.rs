@@ -9,12 +9,12 @@ mod pacer;
 use std::time::Duration;
 
 use crate::args::Top;
-use crate::daemon;
-use crate::status::{Decision, Status, Watched};
 
 use super::Pace;
 use super::history::History;
 use asked::Asked;
+use fairways_record::ask;
+use fairways_record::status::{Decision, Status, Watched};
 use journal::Played;
 use machine::Simulated;
 
@@ -96,7 +96,7 @@ impl Source {
                 let (from, control) = (from(&args), args.control);
                 Asked::start(from, pace.interval, move || {
                     let control = control.as_deref();
-                    Ok((daemon::status_of(control)?, daemon::decisions(control)?))
+                    Ok((ask::status_of(control)?, ask::decisions(control)?))
                 })?
             }
         };
@@ -125,7 +125,7 @@ impl Source {
             }
             None => {
                 let control = args.control.as_deref();
-                (from(&args), (daemon::status_of(control)?, daemon::decisions(control)?))
+                (from(&args), (ask::status_of(control)?, ask::decisions(control)?))
             }
         };
         history.take(&status);
@@ -163,7 +163,7 @@ impl Source {
 }
 
 fn from(args: &Top) -> String {
-    let path = args.control.as_deref().unwrap_or(std::path::Path::new(daemon::SOCKET));
+    let path = args.control.as_deref().unwrap_or(std::path::Path::new(ask::SOCKET));
     fairways_command_kit::input::shown(path)
 }
 

@@ -1,8 +1,9 @@
 //! Machines to look at.
 
-use crate::status::{
+use fairways_record::status::{
     Cluster, Decision, Domain, Member, Objective, Outcome, Program, SCHEMA, Said, Share, Status,
 };
+
 use crate::top::history::History;
 use crate::top::source::Scene;
 

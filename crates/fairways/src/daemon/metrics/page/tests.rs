@@ -8,9 +8,9 @@ use fairways_core::{
 };
 use fairways_host::actuate::Ids;
 use fairways_policy::words;
+use fairways_record::status::{Domain, Objective, Plain, Watched};
 
 use super::*;
-use crate::status::{Domain, Objective, Plain, Watched};
 
 fn watched(programs: &[&str]) -> Watched {
     let status = Status { policy: "lfoc".into(), mode: "manage".into(), ..Status::default() };

@@ -1,0 +1,31 @@
+//! What of this host is not told by events and actions.
+
+use fairways_core::{AppId, WayMask};
+use fairways_host::machine::Host;
+use fairways_record::status::{Cache, Seen};
+
+/// This host, as it is.
+pub(super) struct OfHost<'a>(pub(super) &'a Host);
+
+impl Seen for OfHost<'_> {
+    fn cache(&self, domain: u32) -> Option<Cache> {
+        let of = self.0.actuator()?.domains().iter().find(|of| of.id == domain)?;
+        let bits = of.ways.iter().fold(0, |bits, way| bits | 1 << way);
+        let way_bytes = Some(of.way_bytes).filter(|&bytes| bytes > 0);
+        Some(Cache { all: of.cache, offered: WayMask::from_bits(bits), way_bytes })
+    }
+
+    fn physical(&self, domain: u32, mask: WayMask) -> WayMask {
+        let domains = self.0.actuator().map_or(&[][..], |of| of.domains());
+        let domain = domains.iter().find(|of| of.id == domain);
+        domain.map_or(mask, |of| of.physical(mask))
+    }
+
+    fn tasks(&self, app: AppId, to: &mut Vec<i32>) {
+        to.extend(self.0.tasks(app));
+    }
+
+    fn cpus(&self, domain: u32) -> Vec<u32> {
+        self.0.cpus(domain).to_vec()
+    }
+}
