@@ -19,7 +19,6 @@ mod paper;
 mod policies;
 mod profile;
 mod replay;
-mod report;
 mod run;
 mod scan;
 mod services;
@@ -80,7 +79,7 @@ pub fn main() -> process::ExitCode {
         Command::Policies(policies) => policies::run(&policies, &mut out),
         Command::Profile(profile) => profile::run(&profile, &mut out),
         Command::Paper(paper) => paper::run(&paper, &mut out),
-        Command::Report(report) => report::run(&report, &mut out),
+        Command::Report(report) => fairways_report::run(&report.into(), &mut out),
         Command::Emulate(emulate) => emulate::run(&emulate, &mut out),
         Command::Emulated(emulated) => emulated::run(&emulated, &mut out),
         Command::Doctor(doctor) => doctor::run(&doctor, &mut out),

@@ -18,10 +18,22 @@ use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, whole};
 use fairways_lab::report::{Page, Section};
 
-use crate::args::Report;
+/// What is to be shown, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Results, a section each; - is standard input.
+    pub files: Vec<PathBuf>,
+    /// Where the page goes; - is standard output.
+    pub out: PathBuf,
+    /// The title of the page; without it, Fairways and what the first file holds.
+    pub title: Option<String>,
+}
 
-/// Runs the command.
-pub(crate) fn run(args: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Writes the page, and says on `out` that it is there; or writes it to `out` itself.
+///
+/// # Errors
+/// If a file can't be read or holds no results, or the page can't be written.
+pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let to_standard = args.out.as_os_str() == "-";
     if !to_standard {
         can_write(&args.out, &args.files)?;

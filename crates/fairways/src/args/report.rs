@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use fairways_report::Options;
+
 /// Show results as one page of HTML that needs nothing besides itself
 ///
 /// Takes what `simulate`, `optimum`, `run`, `paper` and `profile` print with --json, journals of `run --journal`
@@ -21,4 +23,10 @@ pub(crate) struct Report {
     /// The title of the page [default: Fairways, and what the first file holds]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+}
+
+impl From<Report> for Options {
+    fn from(Report { files, out, title }: Report) -> Self {
+        Self { files, out, title }
+    }
 }

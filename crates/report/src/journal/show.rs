@@ -10,7 +10,7 @@ use fairways_lab::report::{
 
 use super::programs::Program;
 use super::story::{Plan, Story};
-use crate::report::profile::told;
+use crate::profile::told;
 
 /// Of more rows than this, the first and the last half are shown.
 const MOST_ROWS: usize = 1000;
