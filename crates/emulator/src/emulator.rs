@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -377,6 +377,16 @@ pub fn beside(dir: &Path) -> PathBuf {
     let mut path: OsString = dir.components().as_path().as_os_str().to_owned();
     path.push(".sock");
     path.into()
+}
+
+/// The socket of a mounted directory, or the path itself where it is a socket.
+#[must_use]
+pub fn socket_of(dir: &Path) -> PathBuf {
+    let about = fs::symlink_metadata(dir);
+    if about.is_ok_and(|about| about.file_type().is_socket()) {
+        return dir.to_owned();
+    }
+    beside(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
 
 fn start_all(

@@ -37,7 +37,7 @@ mod tasks;
 
 pub use clock::Pace;
 pub use control::Client;
-pub use emulator::{Emulator, Settings, StartError, beside};
+pub use emulator::{Emulator, Settings, StartError, beside, socket_of};
 pub use fault::{Fault, FaultError};
 pub use hardware::{ChipMachine, Hardware, Idle};
 pub use mount::{MountError, guard};

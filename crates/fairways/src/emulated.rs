@@ -1,9 +1,6 @@
 //! `fairways emulated`: what an emulator that runs says beside its files.
 
-use std::fs;
 use std::io::Write;
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::BadInput;
@@ -13,7 +10,7 @@ use fairways_emulator::control::{
     ArmedFault, Client, ClientError, ClockState, ProgramCounters, ProgramLatencies, ProgramState,
     Request, Response, SCHEMA, Status,
 };
-use fairways_emulator::{Fault, beside};
+use fairways_emulator::{Fault, socket_of};
 use serde::Serialize;
 
 use crate::args::{Asked, Emulated, OnOff};
@@ -21,7 +18,7 @@ use crate::args::{Asked, Emulated, OnOff};
 /// Runs the command.
 pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {
     let request = request(&args.asked)?;
-    let mut client = Client::connect(&socket(&args.dir)).map_err(refused)?;
+    let mut client = Client::connect(&socket_of(&args.dir)).map_err(refused)?;
     let response = if let Request::Advance { .. } = request {
         // A clock that goes by itself is taken for as long as that takes.
         if client.status().map_err(refused)?.clock != ClockState::Lockstep {
@@ -64,15 +61,6 @@ fn request(asked: &Asked) -> Result<Request, BadInput> {
         }
         Asked::Cpu { cpu, state } => Request::Cpu { cpu: *cpu, online: *state == OnOff::On },
     })
-}
-
-/// The socket of a mount, or the path itself where it is one.
-pub(crate) fn socket(dir: &Path) -> PathBuf {
-    let about = fs::symlink_metadata(dir);
-    if about.is_ok_and(|about| about.file_type().is_socket()) {
-        return dir.to_owned();
-    }
-    beside(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
 
 pub(crate) fn refused(why: ClientError) -> anyhow::Error {

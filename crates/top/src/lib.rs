@@ -1,4 +1,5 @@
-//! `fairways top`: programs and their ways on the whole terminal, as they are and as they came to be so.
+//! `fairways top`: programs and their ways on the whole terminal, as they are and as they came to be so. Of a daemon, an
+//! emulator or a journal; or of a machine that whoever calls it brings along ([`Machine`]).
 
 mod colours;
 mod draw;
@@ -12,86 +13,87 @@ mod tests;
 mod view;
 
 use std::io::{IsTerminal, Write, stdin, stdout};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{number, real, span};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::args::Top;
 use colours::Colours;
+pub use source::{LONGEST, Machine, Make, SHORTEST};
 use source::{Scene, Source};
 use view::View;
 
 /// The smallest screen on which anything is shown but that it is too small.
 const LEAST: (u16, u16) = (40, 10);
 
-/// How it is to be shown.
+/// What is watched.
+pub enum Watch {
+    /// A daemon, by its control socket, or by the usual one.
+    Daemon(Option<PathBuf>),
+    /// A journal that is played.
+    Journal {
+        /// Its file; its finished parts are read first.
+        file: PathBuf,
+        /// Where to begin, or what is shown once, on its clock; without it, its start, or its end.
+        at: Option<Duration>,
+    },
+    /// An emulator: where it is mounted, or its control socket.
+    Emulator(PathBuf),
+    /// A simulated machine.
+    Machine {
+        /// Makes it.
+        make: Make,
+        /// Ends at once what runs outside of it, where there is no time to put it in order.
+        kill: fn(),
+    },
+}
+
+/// How fast it is watched.
 #[derive(Clone, Copy, Debug)]
-struct Pace {
+pub struct Pace {
     /// How many times real time, of a journal or a machine.
-    speed: f64,
-    /// How often others are asked.
-    interval: Duration,
+    pub speed: f64,
+    /// How often others are asked, from [`SHORTEST`] to [`LONGEST`].
+    pub interval: Duration,
+}
+
+/// What is asked for.
+pub struct Options {
+    /// What is watched.
+    pub watch: Watch,
+    /// How fast.
+    pub pace: Pace,
+    /// Whether there are to be no colours, whatever the environment says.
+    pub no_color: bool,
+    /// One screen of so many columns and lines as text, instead of taking the terminal.
+    pub once: Option<(u16, u16)>,
 }
 
 /// Runs the command; everything is checked before the terminal is taken.
-pub(crate) fn run(args: Top, out: &mut dyn Write) -> anyhow::Result<()> {
-    if args.machine.is_none()
-        && let Some(flag) = given(&args)
-    {
-        return Err(BadInput(format!("{flag}: expected --machine with it")).into());
-    }
-    let speed = args.speed.as_ref().map_or(Ok(1.0), |text| real(text, "--speed", 0.001, 1e6))?;
-    let interval = args.interval.as_ref().map_or(Ok(Duration::from_secs(1)), |text| {
-        let interval = span(text, "--interval")?;
-        let bounds = source::SHORTEST..=source::LONGEST;
-        if bounds.contains(&interval) {
-            return Ok(interval);
-        }
-        Err(BadInput(format!("--interval: expected 100ms to 60s, found {text:?}")))
-    })?;
-    let at = args.at.as_ref().map(|text| span(text, "--at")).transpose()?;
-    let (once, pace) = (args.once, Pace { speed, interval });
-    let size = |text: &Option<String>, flag, most| {
-        text.as_ref().map_or(Ok(most), |text| number(text, flag, 1, 1000))
-    };
-    let (width, height) = (size(&args.width, "--width", 80)?, size(&args.height, "--height", 24)?);
+///
+/// # Errors
+/// If there is no terminal, what is watched is not there or is none, or a machine could not go on;
+/// [`Interrupted`](fairways_command_kit::Interrupted) after a signal, and where the terminal is gone.
+pub fn run(options: Options, out: &mut dyn Write) -> anyhow::Result<()> {
+    let Options { watch, pace, no_color, once } = options;
     let is_terminal = stdout().is_terminal() && stdin().is_terminal();
-    if !once && !is_terminal {
+    if once.is_none() && !is_terminal {
         let said =
             "expected a terminal; --once prints one screen, and fairways status a table or JSON";
         return Err(BadInput(said.to_owned()).into());
     }
-    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let colours = Colours { wanted: wanted && !args.no_color };
-    if once {
-        let journal = args.journal.is_some();
-        print(&Source::once(args, at)?, journal, (width, height), out)
-    } else {
-        terminal::watch(Source::open(args, pace, at)?, colours)
+    if let Some(size) = once {
+        let journal = matches!(watch, Watch::Journal { .. });
+        return print(&Source::once(watch)?, journal, size, out);
     }
-}
-
-/// The first flag that was given and that only a machine heeds.
-fn given(args: &Top) -> Option<&'static str> {
-    let of = &args.of;
-    let own = [
-        ("--mix", of.mix.is_some()),
-        ("--policy", of.policy.is_some()),
-        ("--set", !of.set.is_empty()),
-        ("--duration", of.duration.is_some()),
-        ("--time-scale", of.time_scale.is_some()),
-        ("--known-profiles", of.known_profiles),
-        ("--profiles", of.world.profiles.is_some()),
-        ("--phases", of.world.phases.is_some()),
-        ("--ways", of.world.ways.is_some()),
-        ("--baselines", of.world.baselines.is_some()),
-        ("--bandwidth-mbps", of.world.bandwidth_mbps.is_some()),
-    ];
-    let own = own.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag));
-    own.or_else(|| of.chip.given()).or_else(|| of.observation.given())
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let kill = match watch {
+        Watch::Machine { kill, .. } => kill,
+        _ => || (),
+    };
+    terminal::watch(Source::open(watch, pace)?, Colours { wanted: wanted && !no_color }, kill)
 }
 
 /// Prints one screen as text, without blanks at the ends of lines.

@@ -51,14 +51,15 @@ impl Drop for Taken {
     }
 }
 
-/// Shows what there is to see until the user has seen enough, a signal comes, or the terminal hangs up.
+/// Shows what there is to see until the user has seen enough, a signal comes, or the terminal hangs up; `kill` ends what the source
+/// has started, where there is no time to put it in order.
 ///
 /// # Errors
 /// If the terminal can't be taken or drawn on; [`Interrupted`] after SIGINT, SIGTERM or SIGHUP, and
 /// where the terminal is gone.
-pub(super) fn watch(mut source: Source, colours: Colours) -> anyhow::Result<()> {
+pub(super) fn watch(mut source: Source, colours: Colours, kill: fn()) -> anyhow::Result<()> {
     let (stop, resized) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    end_on_signals(&stop)?;
+    end_on_signals(&stop, kill)?;
     signal_hook::flag::register(SIGWINCH, Arc::clone(&resized))?;
     if !colours.wanted {
         force_color_output(false);
@@ -102,15 +103,15 @@ pub(super) fn watch(mut source: Source, colours: Colours) -> anyhow::Result<()> 
     Err(Interrupted.into())
 }
 
-/// SIGINT, SIGTERM and SIGHUP ask to stop; after the grace they end this process, and what it has started.
-fn end_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+/// SIGINT, SIGTERM and SIGHUP ask to stop; after the grace they end this process, and what it has started, which `kill` does.
+fn end_on_signals(stop: &Arc<AtomicBool>, kill: fn()) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let stop = Arc::clone(stop);
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if signals.forever().next().is_some() {
             stop.store(true, Ordering::Relaxed);
             std::thread::sleep(GRACE);
-            fairways_tracer::kill_all();
+            kill();
             let _ = disable_raw_mode();
             std::process::exit(i32::from(fairways_command_kit::exit::INTERRUPTED));
         }

@@ -17,7 +17,7 @@ pub(crate) struct Stepped {
     machine: Running,
     names: Vec<String>,
     seen: Whole,
-    pub(crate) watched: Watched,
+    watched: Watched,
 }
 
 /// A simulated cache: all of it is given out.
@@ -72,14 +72,14 @@ impl Stepped {
         let (names, seen) = (checked.names(), Whole(Cache { all, offered: all, way_bytes }));
         Ok(Self { checked, machine, names, seen, watched })
     }
+}
 
-    /// `model`, or a chip and its preset.
-    pub(crate) fn kind(&self) -> String {
+impl fairways_top::Machine for Stepped {
+    fn kind(&self) -> String {
         self.checked.kind()
     }
 
-    /// Lets the next thing happen; when, or `None` once it is over.
-    pub(crate) fn step(&mut self) -> Option<Time> {
+    fn step(&mut self) -> Option<Time> {
         let (at, event) = self.machine.next_event()?;
         let Self { checked, machine, names, seen, watched } = self;
         let name = |app: AppId| {
@@ -94,8 +94,11 @@ impl Stepped {
         Some(at)
     }
 
-    /// Ends what runs outside of the machine; why it stopped, if it could not go on.
-    pub(crate) fn end(&mut self) -> Option<anyhow::Error> {
+    fn watched(&self) -> &Watched {
+        &self.watched
+    }
+
+    fn end(&mut self) -> Option<anyhow::Error> {
         self.machine.end();
         self.machine.failure(self.machine.now())
     }

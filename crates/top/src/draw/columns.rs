@@ -2,7 +2,7 @@
 
 use fairways_record::status::Program;
 
-use crate::top::source::Scene;
+use crate::source::Scene;
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

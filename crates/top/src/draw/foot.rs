@@ -2,7 +2,7 @@
 
 use super::Screen;
 use super::table::sorted;
-use crate::top::view::View;
+use crate::view::View;
 
 /// Draws as many hints as there is room for.
 pub(super) fn draw(view: &View, y: u16, screen: &mut Screen<'_>) {

@@ -8,8 +8,8 @@ use ratatui::style::Style;
 use super::Screen;
 use super::bar::{Cache, OTHERS};
 use super::text::{bytes, fit, fit_end};
-use crate::top::source::Scene;
-use crate::top::view::View;
+use crate::source::Scene;
+use crate::view::View;
 
 /// From this width on the time of day is shown.
 const DATED: u16 = 64;

@@ -7,8 +7,8 @@ use fairways_record::status::{Program, estimate};
 use super::head::takes_turns;
 use super::table::{latency, milliseconds};
 use super::text::{number, wrap};
-use crate::top::source::Scene;
-use crate::top::view::View;
+use crate::source::Scene;
+use crate::view::View;
 
 /// Where what is known begins, behind the word for it.
 const BEHIND: usize = 12;

@@ -8,9 +8,9 @@ use fairways_record::status::Decision;
 use super::Screen;
 use super::numbers::numbers;
 use super::text::wrap;
-use crate::top::keys::{HELP, On};
-use crate::top::source::Scene;
-use crate::top::view::{Page, View};
+use crate::keys::{HELP, On};
+use crate::source::Scene;
+use crate::view::{Page, View};
 
 /// What the signs and words of a screen mean.
 const MEANS: [(&str, &str); 10] = [

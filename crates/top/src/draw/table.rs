@@ -12,8 +12,8 @@ use super::bar::Cache;
 use super::columns::{Column, Columns, MARGIN};
 use super::head::takes_turns;
 use super::text::{fit, number};
-use crate::top::source::Scene;
-use crate::top::view::{Sort, View};
+use crate::source::Scene;
+use crate::view::{Sort, View};
 
 /// Draws the header and as many programs as there is room for, the selected one among them; which these are, if there are others.
 pub(super) fn draw(

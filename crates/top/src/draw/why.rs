@@ -6,8 +6,8 @@ use fairways_record::explain;
 
 use super::Screen;
 use super::text::{fit, wrap};
-use crate::top::source::Scene;
-use crate::top::view::View;
+use crate::source::Scene;
+use crate::view::View;
 
 /// Draws as much of the domain's last decision as there is room for, what is about the selected program first; the rule above it
 /// says which programs are shown.

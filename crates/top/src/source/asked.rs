@@ -7,10 +7,10 @@ use fairways_record::status::{Decision, Status};
 use parking_lot::{Condvar, Mutex};
 
 use super::{ASKED_POINT, LONGEST, Play, SHORTEST, Scene};
-use crate::top::history::History;
+use crate::history::History;
 
 /// Asks on a thread of its own, so that one who does not answer holds up nobody else.
-pub(in crate::top) struct Asked {
+pub(crate) struct Asked {
     shared: Arc<Shared>,
 }
 

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use fairways_command_kit::plain::plain;
 use fairways_core::{Counters, WayMask};
 use fairways_emulator::control::{Client, ProgramState};
+use fairways_emulator::socket_of;
 use fairways_record::status::{Cluster, Decision, Domain, Program, SCHEMA, Status, unlike};
 use fairways_resctrl::language::{Reading, Schemata, Value};
-
-use crate::emulated::{refused, socket};
 
 /// A connection to it, and what counters had counted when it was asked last, and when.
 pub(super) struct Emulated {
@@ -34,8 +34,9 @@ impl Emulated {
     /// # Errors
     /// If there is none.
     pub(super) fn open(dir: &Path) -> anyhow::Result<Self> {
-        let at = socket(dir);
-        let client = Some(Client::connect(&at).map_err(refused)?);
+        let at = socket_of(dir);
+        let client = Client::connect(&at).map_err(|why| BadInput(why.to_string()))?;
+        let client = Some(client);
         Ok(Self { at, client, before: BTreeMap::new() })
     }
 

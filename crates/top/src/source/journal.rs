@@ -10,13 +10,13 @@ use fairways_record::journal::Followed;
 
 use super::pacer::Pacer;
 use super::{PLAYED_POINT, Play, Scene};
-use crate::top::history::History;
+use crate::history::History;
 
 /// No longer at a time: keys are heeded in between.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A journal, and where in it one is.
-pub(in crate::top) struct Played {
+pub(crate) struct Played {
     path: PathBuf,
     followed: Followed,
     history: History,
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn decisions_are_stepped_through_forward_and_back() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/run.journal");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fairways/tests/data/run.journal");
         let mut played = Played::open(&path, 1.0, None).unwrap();
         played.play(Play::Pause);
         let mut there = vec![(0, 0)];

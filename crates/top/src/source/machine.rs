@@ -6,20 +6,38 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use fairways_command_kit::{BadInput, Interrupted, stop_on_signals};
 use fairways_core::Time;
+use fairways_record::status::Watched;
 use parking_lot::Mutex;
 
 use super::pacer::Pacer;
 use super::{PLAYED_POINT, Play, Scene};
-use crate::args::{Machine, RunFlags};
-use crate::run::Stepped;
-use crate::top::history::History;
+use crate::history::History;
 
 /// How often what is new is put where others see it, and how long it sleeps at most before it looks what is wanted.
 const SHOW: Duration = Duration::from_millis(100);
 
+/// A simulated machine under a policy, that is watched while it runs.
+pub trait Machine {
+    /// What it is, in a word or two: `model`, or a chip and its preset.
+    fn kind(&self) -> String;
+
+    /// Lets the next thing happen; when, or `None` once it is over.
+    fn step(&mut self) -> Option<Time>;
+
+    /// What is known of it so far.
+    fn watched(&self) -> &Watched;
+
+    /// Ends what runs outside of the machine; why it stopped, if it could not go on.
+    fn end(&mut self) -> Option<anyhow::Error>;
+}
+
+/// Makes a machine on the thread on which it is to run; it ends early once the flag is true.
+pub type Make = Box<dyn FnOnce(Arc<AtomicBool>) -> Result<Box<dyn Machine>, BadInput> + Send>;
+
 /// A machine that runs.
-pub(in crate::top) struct Simulated {
+pub(crate) struct Simulated {
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -37,21 +55,21 @@ struct Shared {
 ///
 /// # Errors
 /// If the flags do not make a run, or it could not go on.
-pub(super) fn once(machine: &Machine, flags: &RunFlags) -> anyhow::Result<Scene> {
+pub(super) fn once(make: Make) -> anyhow::Result<Scene> {
     let stop = Arc::new(AtomicBool::new(false));
-    fairways_command_kit::stop_on_signals(&stop)?;
-    let mut stepped = Stepped::new(machine, flags, Arc::clone(&stop))?;
+    stop_on_signals(&stop)?;
+    let mut machine = make(Arc::clone(&stop))?;
     let mut history = History::new(PLAYED_POINT);
-    while !stop.load(Ordering::Relaxed) && stepped.step().is_some() {
-        history.take(&stepped.watched.status);
+    while !stop.load(Ordering::Relaxed) && machine.step().is_some() {
+        history.take(&machine.watched().status);
     }
-    if let Some(why) = stepped.end() {
+    if let Some(why) = machine.end() {
         return Err(why);
     }
     if stop.load(Ordering::Relaxed) {
-        return Err(fairways_command_kit::Interrupted.into());
+        return Err(Interrupted.into());
     }
-    Ok(Scene::of(&stepped.watched, &history, &stepped.kind(), String::new()))
+    Ok(Scene::of(machine.watched(), &history, &machine.kind(), String::new()))
 }
 
 impl Simulated {
@@ -59,7 +77,7 @@ impl Simulated {
     ///
     /// # Errors
     /// If the flags do not make a run.
-    pub(super) fn start(machine: Machine, flags: RunFlags, speed: f64) -> anyhow::Result<Self> {
+    pub(super) fn start(make: Make, speed: f64) -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let pacer = Mutex::new(Pacer::new(speed, Time::ZERO));
         let shared =
@@ -67,18 +85,17 @@ impl Simulated {
         let (begun, hears) = mpsc::channel();
         let (here, stops) = (Arc::clone(&shared), Arc::clone(&stop));
         // A machine and its policy live where they were made.
-        let thread =
-            std::thread::Builder::new().name("machine".to_owned()).spawn(
-                move || match Stepped::new(&machine, &flags, Arc::clone(&stops)) {
-                    Ok(stepped) => {
-                        let _ = begun.send(Ok(()));
-                        here.run(stepped, &stops);
-                    }
-                    Err(why) => {
-                        let _ = begun.send(Err(why));
-                    }
-                },
-            )?;
+        let thread = std::thread::Builder::new().name("machine".to_owned()).spawn(move || {
+            match make(Arc::clone(&stops)) {
+                Ok(mut machine) => {
+                    let _ = begun.send(Ok(()));
+                    here.run(&mut *machine, &stops);
+                }
+                Err(why) => {
+                    let _ = begun.send(Err(why));
+                }
+            }
+        })?;
         hears.recv()??;
         Ok(Self { shared, stop, thread: Some(thread) })
     }
@@ -110,14 +127,14 @@ impl Simulated {
 
 impl Shared {
     /// Runs it to its end, or until somebody has seen enough.
-    fn run(&self, mut stepped: Stepped, stop: &AtomicBool) {
+    fn run(&self, machine: &mut dyn Machine, stop: &AtomicBool) {
         let mut history = History::new(PLAYED_POINT);
-        let from = stepped.kind();
+        let from = machine.kind();
         self.pacer.lock().set(Time::ZERO);
         let mut shown = Instant::now();
         while !stop.load(Ordering::Relaxed) {
-            let Some(at) = stepped.step() else { break };
-            history.take(&stepped.watched.status);
+            let Some(at) = machine.step() else { break };
+            history.take(&machine.watched().status);
             self.pacer.lock().heed(at);
             let mut pace = String::new();
             while !stop.load(Ordering::Relaxed) {
@@ -128,7 +145,7 @@ impl Shared {
                 if waits || shown.elapsed() >= SHOW && pace.is_empty() {
                     pace = pacer.shown();
                     *self.new.lock() =
-                        Some(Scene::of(&stepped.watched, &history, &from, pace.clone()));
+                        Some(Scene::of(machine.watched(), &history, &from, pace.clone()));
                     shown = Instant::now();
                 }
                 if rest.is_zero() {
@@ -137,8 +154,8 @@ impl Shared {
                 std::thread::sleep(rest.min(SHOW));
             }
         }
-        let mut scene = Scene::of(&stepped.watched, &history, &from, "over".to_owned());
-        scene.note = stepped.end().map(|why| format!("{why:#}"));
+        let mut scene = Scene::of(machine.watched(), &history, &from, "over".to_owned());
+        scene.note = machine.end().map(|why| format!("{why:#}"));
         *self.new.lock() = Some(scene);
         self.over.store(true, Ordering::Relaxed);
     }

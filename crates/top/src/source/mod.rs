@@ -6,21 +6,23 @@ mod journal;
 mod machine;
 mod pacer;
 
+use std::path::Path;
 use std::time::Duration;
 
-use crate::args::Top;
-
-use super::Pace;
 use super::history::History;
+use super::{Pace, Watch};
 use asked::Asked;
+use fairways_command_kit::input::shown;
 use fairways_record::ask;
 use fairways_record::status::{Decision, Status, Watched};
 use journal::Played;
 use machine::Simulated;
+pub use machine::{Machine, Make};
 
-/// How often others can be asked.
-pub(super) const SHORTEST: Duration = Duration::from_millis(100);
-pub(super) const LONGEST: Duration = Duration::from_secs(60);
+/// Others are asked no more often.
+pub const SHORTEST: Duration = Duration::from_millis(100);
+/// Nor less often.
+pub const LONGEST: Duration = Duration::from_secs(60);
 
 /// From point to point of a history, on the clock of a machine or a journal, and on the clock of others.
 const PLAYED_POINT: u64 = 100_000_000;
@@ -79,21 +81,21 @@ impl Source {
     ///
     /// # Errors
     /// If there is none, or it is not as it should be.
-    pub(super) fn open(args: Top, pace: Pace, at: Option<Duration>) -> anyhow::Result<Self> {
-        if let Some(path) = &args.journal {
-            return Ok(Self::Played(Box::new(Played::open(path, pace.speed, at)?)));
-        }
-        if let Some(machine) = args.machine {
-            return Ok(Self::Simulated(Simulated::start(machine, args.of, pace.speed)?));
-        }
-        let asked = match &args.emulated {
-            Some(dir) => {
-                let mut emulated = emulated::Emulated::open(dir)?;
+    pub(super) fn open(watch: Watch, pace: Pace) -> anyhow::Result<Self> {
+        let asked = match watch {
+            Watch::Journal { file, at } => {
+                return Ok(Self::Played(Box::new(Played::open(&file, pace.speed, at)?)));
+            }
+            Watch::Machine { make, .. } => {
+                return Ok(Self::Simulated(Simulated::start(make, pace.speed)?));
+            }
+            Watch::Emulator(dir) => {
+                let mut emulated = emulated::Emulated::open(&dir)?;
                 let from = emulated.from();
                 Asked::start(from, pace.interval, move || emulated.ask())?
             }
-            None => {
-                let (from, control) = (from(&args), args.control);
+            Watch::Daemon(control) => {
+                let from = from(control.as_deref());
                 Asked::start(from, pace.interval, move || {
                     let control = control.as_deref();
                     Ok((ask::status_of(control)?, ask::decisions(control)?))
@@ -107,25 +109,21 @@ impl Source {
     ///
     /// # Errors
     /// As of [`open`](Self::open), and if a machine could not go on.
-    pub(super) fn once(args: Top, at: Option<Duration>) -> anyhow::Result<Scene> {
-        if let Some(path) = &args.journal {
-            return Ok(Played::at(path, at)?);
-        }
-        if let Some(machine) = &args.machine {
-            return machine::once(machine, &args.of);
-        }
+    pub(super) fn once(watch: Watch) -> anyhow::Result<Scene> {
         let mut history = History::new(ASKED_POINT);
-        let (from, (status, decisions)) = match &args.emulated {
-            Some(dir) => {
-                let mut emulated = emulated::Emulated::open(dir)?;
+        let (from, (status, decisions)) = match watch {
+            Watch::Journal { file, at } => return Ok(Played::at(&file, at)?),
+            Watch::Machine { make, .. } => return machine::once(make),
+            Watch::Emulator(dir) => {
+                let mut emulated = emulated::Emulated::open(&dir)?;
                 // What counters have counted says something where there are two readings.
                 emulated.ask()?;
                 std::thread::sleep(Duration::from_secs(1));
                 (emulated.from(), emulated.ask()?)
             }
-            None => {
-                let control = args.control.as_deref();
-                (from(&args), (ask::status_of(control)?, ask::decisions(control)?))
+            Watch::Daemon(control) => {
+                let control = control.as_deref();
+                (from(control), (ask::status_of(control)?, ask::decisions(control)?))
             }
         };
         history.take(&status);
@@ -162,13 +160,12 @@ impl Source {
     }
 }
 
-fn from(args: &Top) -> String {
-    let path = args.control.as_deref().unwrap_or(std::path::Path::new(ask::SOCKET));
-    fairways_command_kit::input::shown(path)
+fn from(control: Option<&Path>) -> String {
+    shown(control.unwrap_or(Path::new(ask::SOCKET)))
 }
 
 /// A journal at its end.
 #[cfg(test)]
-pub(super) fn played(path: &std::path::Path) -> Result<Scene, fairways_command_kit::BadInput> {
+pub(super) fn played(path: &Path) -> Result<Scene, fairways_command_kit::BadInput> {
     Played::at(path, None)
 }

@@ -120,7 +120,7 @@ fn what_there_is_no_column_for_is_told_of_the_selected_program() {
 
 #[test]
 fn a_journal_at_its_end() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/run.journal");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fairways/tests/data/run.journal");
     let mut scene = super::source::played(&path).unwrap();
     scene.from = "run.journal".to_owned();
     hold("journal", &scene, "");

@@ -4,8 +4,8 @@ use fairways_record::status::{
     Cluster, Decision, Domain, Member, Objective, Outcome, Program, SCHEMA, Said, Share, Status,
 };
 
-use crate::top::history::History;
-use crate::top::source::Scene;
+use crate::history::History;
+use crate::source::Scene;
 
 fn scene(status: Status, decisions: Vec<Decision>) -> Scene {
     let mut history = History::new(1_000_000_000);
