@@ -1,4 +1,4 @@
 //! A daemon's answer, of any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways::fuzz::answer(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways_daemon::fuzz::answer(bytes));

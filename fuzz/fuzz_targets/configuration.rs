@@ -1,4 +1,4 @@
 //! The daemon's configuration, of any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways::fuzz::configuration(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways_daemon::fuzz::configuration(bytes));

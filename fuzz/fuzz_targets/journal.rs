@@ -1,4 +1,4 @@
 //! A journal, of any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways::fuzz::journal(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways_daemon::fuzz::journal(bytes));

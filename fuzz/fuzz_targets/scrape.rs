@@ -1,4 +1,4 @@
 //! Requests at the metrics' port, of any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways::fuzz::scrape(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways_daemon::fuzz::scrape(bytes));

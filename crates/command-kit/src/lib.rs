@@ -1,9 +1,10 @@
 //! What every command of Fairways shares: how it ends ([`exit`]), what it writes on a terminal ([`plain`], [`table`], [`partition`]) and into
-//! files ([`whole`]), and what its flags and files say ([`input`], [`policies`]).
+//! files ([`whole`]), and what its flags and files say ([`input`], [`policies`], [`objective`]).
 
 pub mod exit;
 pub mod input;
 pub mod moment;
+pub mod objective;
 pub mod partition;
 pub mod plain;
 pub mod policies;

@@ -9,8 +9,11 @@ const LEAST: Duration = Duration::from_micros(1);
 const MOST: Duration = Duration::from_secs(3600);
 
 /// The objectives that a text names, and from when on each holds: stages with `+` between them, each with `@` and
-/// how long it lasts, but the last, which stays. If it names none, what was expected.
-pub(super) fn parse(text: &str) -> Result<Vec<(Time, Objective)>, String> {
+/// how long it lasts, but the last, which stays.
+///
+/// # Errors
+/// If it names none: what was expected.
+pub fn parse(text: &str) -> Result<Vec<(Time, Objective)>, String> {
     let stages: Vec<&str> = text.split('+').collect();
     let mut from = Time::ZERO;
     let mut objectives = Vec::with_capacity(stages.len());
@@ -39,7 +42,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<(Time, Objective)>, String> {
 }
 
 /// `2ms`, of 99 % of requests; `p99.9:2ms`.
-pub(crate) fn objective(text: &str) -> Result<Objective, String> {
+///
+/// # Errors
+/// What was expected.
+pub fn objective(text: &str) -> Result<Objective, String> {
     let (percentile, slo) = match text.strip_prefix('p').and_then(|rest| rest.split_once(':')) {
         Some((percentile, slo)) => (self::percentile(percentile)?, slo),
         None => (Q32::from_int(99), text),

@@ -11,17 +11,17 @@ pub use self::sockets::{answer, request, scrape};
 mod sockets {
     /// Any bytes at the control socket.
     pub fn request(bytes: &[u8]) {
-        crate::daemon::fuzzed::request(bytes);
+        crate::fuzzed::request(bytes);
     }
 
     /// Any bytes at the metrics' port.
     pub fn scrape(bytes: &[u8]) {
-        crate::daemon::fuzzed::scrape(bytes);
+        crate::fuzzed::scrape(bytes);
     }
 
     /// Any bytes as the daemon's answer.
     pub fn answer(bytes: &[u8]) {
-        crate::daemon::fuzzed::answer(bytes);
+        crate::fuzzed::answer(bytes);
     }
 }
 

@@ -1,15 +1,21 @@
-//! `fairways run` on this host: the daemon.
+//! `fairways run` on this host, the daemon: it looks after programs under a policy until it is told to stop, shows how they are
+//! (`fairways status`, metrics), and puts everything back, what one that was killed has left too (`fairways restore`). Its
+//! configuration is in [`config`].
 
 mod clients;
+pub mod config;
 mod control;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod fuzzed;
+pub mod fuzz;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzzed;
 mod journals;
 mod logging;
 mod metrics;
 mod missing;
 mod notify;
 mod open;
+mod options;
 mod profiled;
 mod report;
 mod restore;
@@ -21,6 +27,8 @@ mod seen;
 mod settings;
 mod signals;
 mod socket;
+pub mod trial;
+mod unmatched;
 mod unmeasured;
 
 use std::any::Any;
@@ -31,8 +39,8 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_command_kit::Interrupted;
 use fairways_command_kit::moment::Moment;
+use fairways_command_kit::{BadInput, Interrupted};
 use fairways_core::{Action, AppId, Event, Levers, Time};
 use fairways_host::emulated::Connection;
 use fairways_host::machine::Host;
@@ -40,9 +48,7 @@ use fairways_record::status::{self, Sandbox, Status, Totals, Watched};
 use parking_lot::Mutex;
 use tracing::{debug, error, info, warn};
 
-use crate::args::Run;
-use crate::config::{ClockSource, Config};
-use crate::trial::On;
+use config::{ClockSource, Config};
 use control::Control;
 use journals::Journals;
 use metrics::Metrics;
@@ -53,16 +59,22 @@ use rules::Rules;
 use seen::OfHost;
 use settings::Checked;
 use signals::{Asked, Signals};
+use trial::{Trial, Tried};
 use unmeasured::Unmeasured;
 
-pub(crate) use open::perf;
-pub(crate) use report::status;
-pub(crate) use restore::restore;
-pub(crate) use sampling::can as windows_in_kernel;
-pub(crate) use scheduler::in_kernel;
+pub use open::perf;
+pub use options::{Options, Restore};
+pub use report::status;
+pub use restore::restore;
+pub use sampling::can as windows_in_kernel;
+pub use scheduler::in_kernel;
 
 /// Looks after this host until it is told to stop. Everything is checked before anything is changed.
-pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If what is asked for can't be done here, not everything could be put back, or the journal could not be written;
+/// [`Interrupted`] if it was told to stop before its time.
+pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let shows = |config: &Config| args.json || config.dry_run;
     let Ended { status, signals, shows, ended } = look_after(args, None, shows)?;
     if shows {
@@ -74,7 +86,10 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Looks after this host until the trial of the policy is over, or it is told to stop.
-pub(crate) fn trial(args: &Run, on: On) -> anyhow::Result<crate::trial::Ended> {
+///
+/// # Errors
+/// As of [`run`], but that it is no error to be told to stop; and if the policy gives out no ways, or is to give out none.
+pub fn tried(args: &Options, on: Box<dyn Trial>) -> anyhow::Result<Tried> {
     let Ended { status, signals, ended, .. } = look_after(args, Some(on), |_| false)?;
     ended?;
     let programs = status.programs.into_iter();
@@ -83,26 +98,28 @@ pub(crate) fn trial(args: &Run, on: On) -> anyhow::Result<crate::trial::Ended> {
     let name = move |domain: u32, app: AppId| {
         names.get(&(domain, app.0)).cloned().unwrap_or_else(|| format!("program {}", app.0))
     };
-    Ok(crate::trial::Ended {
-        policy: status.policy,
-        names: Box::new(name),
-        interrupted: signals.interrupted(),
-    })
+    Ok(Tried { policy: status.policy, names: Box::new(name), interrupted: signals.interrupted() })
 }
 
 /// What was seen of programs that were watched.
-pub(crate) struct Seen {
-    pub(crate) status: Status,
-    pub(crate) totals: Totals,
+#[derive(Debug)]
+pub struct Seen {
+    /// How they were in the end.
+    pub status: Status,
+    /// What was counted of them.
+    pub totals: Totals,
     /// Whether it was told to stop before its time.
-    pub(crate) interrupted: bool,
+    pub interrupted: bool,
 }
 
 /// Watches the programs of a configuration for so long. Nobody can ask meanwhile: another daemon may be told to listen there.
-pub(crate) fn watch(config: Config, duration: Duration) -> anyhow::Result<Seen> {
+///
+/// # Errors
+/// As of [`run`], but that it is no error to be told to stop.
+pub fn watch(config: Config, duration: Duration) -> anyhow::Result<Seen> {
     let rules = Rules::new(&config.policy, serde_json::Map::new())?;
-    let is_asked = false;
-    let checked = Checked { config, rules, duration: Some(duration), is_asked };
+    let (is_asked, commit) = (false, "");
+    let checked = Checked { config, rules, duration: Some(duration), is_asked, commit };
     logging::start(checked.config.log)?;
     let signals = Signals::take()?;
     let sandbox = sandbox::enter(&checked.config);
@@ -125,25 +142,25 @@ struct Ended {
 }
 
 fn look_after(
-    args: &Run,
-    on: Option<On>,
+    args: &Options,
+    on: Option<Box<dyn Trial>>,
     shows: impl Fn(&Config) -> bool,
 ) -> anyhow::Result<Ended> {
     let mut checked = Checked::new(args)?;
-    if let Some(on) = &on {
+    if let Some(on) = on {
         if checked.config.dry_run || checked.config.observe {
             let said = "a trial gives out ways: expected neither --dry-run nor --observe";
-            return Err(fairways_command_kit::BadInput(said.to_owned()).into());
+            return Err(BadInput(said.to_owned()).into());
         }
         if checked.config.schedules() {
             let said =
                 format!("policy {}: expected one that gives out ways", checked.config.policy);
-            return Err(fairways_command_kit::BadInput(said).into());
+            return Err(BadInput(said).into());
         }
         checked.duration = None;
         // What a trial does is not what the policy decides.
         checked.config.journal.file = None;
-        checked.rules.trial = Some(on.clone());
+        checked.rules.trial = Some(on);
     }
     logging::start(checked.config.log)?;
     // From here on a signal waits until all is put back.
@@ -181,7 +198,7 @@ impl Daemon {
     /// Opens all that it takes; the last is resctrl, which nothing was changed of if it fails.
     fn start(checked: Checked, sandbox: Sandbox, signals: &Signals) -> anyhow::Result<Self> {
         let mode = checked.mode();
-        let Checked { config, rules, duration, is_asked } = checked;
+        let Checked { config, rules, duration, is_asked, commit } = checked;
         let watched = Arc::new(Mutex::new(Watched::new(Status {
             schema: status::SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -194,7 +211,7 @@ impl Daemon {
         let is_asked = is_asked && !config.dry_run;
         let control = is_asked.then(|| open::control(&config, &watched)).transpose()?;
         let notify = Notify::start(signals.ends())?;
-        let metrics = open::metrics(&config, &watched, &notify)?;
+        let metrics = open::metrics(&config, commit, &watched, &notify)?;
         let has_time_of_day = config.clock.source == ClockSource::Real;
         let began = has_time_of_day.then(Moment::now);
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
@@ -242,7 +259,7 @@ impl Daemon {
     }
 
     /// Tells the policies what happens, and does what they ask, until it is time to stop.
-    fn follow(&mut self, args: Option<&Run>, signals: &Signals) -> anyhow::Result<()> {
+    fn follow(&mut self, args: Option<&Options>, signals: &Signals) -> anyhow::Result<()> {
         self.notify.ready(&format!("{} looks after this host", self.rules.name()));
         if let Some(metrics) = &self.metrics {
             metrics.begun();
@@ -292,7 +309,7 @@ impl Daemon {
             self.hear(domain, at, &event);
             self.decide(domain, at, &event);
             self.journals.settle(at);
-            if self.rules.trial.as_ref().is_some_and(On::is_over) {
+            if self.rules.trial.as_ref().is_some_and(|of| of.is_over()) {
                 break;
             }
             if let Some(see) = &after_each {
@@ -397,7 +414,7 @@ impl Daemon {
     }
 
     /// Reads the configuration anew. If it is wrong, the one before holds.
-    fn reload(&mut self, args: &Run) {
+    fn reload(&mut self, args: &Options) {
         self.notify.reloading();
         match self.heed(args) {
             Ok(()) => info!("the configuration was read anew"),
@@ -406,7 +423,7 @@ impl Daemon {
         self.notify.ready(&format!("{} looks after this host", self.rules.name()));
     }
 
-    fn heed(&mut self, args: &Run) -> anyhow::Result<()> {
+    fn heed(&mut self, args: &Options) -> anyhow::Result<()> {
         let checked = Checked::new(args)?;
         // Programs are all that can change while others go on.
         let (now, before) = (&checked.config, &self.config);

@@ -123,7 +123,10 @@ fn socket(config: &Config) -> Option<PathBuf> {
 }
 
 /// The kernel's counters, as this processor has them.
-pub(crate) fn perf(config: &Config) -> anyhow::Result<Perf> {
+///
+/// # Errors
+/// If the processor can't be told, or the kernel is to say when windows are over and can't.
+pub fn perf(config: &Config) -> anyhow::Result<Perf> {
     let (cpuinfo, devices) = ("/proc/cpuinfo", "/sys/bus/event_source/devices");
     let cpu = events::Cpu::read(cpuinfo.as_ref(), devices.as_ref());
     let cpu = cpu.with_context(|| cpuinfo.to_owned())?;
@@ -193,6 +196,7 @@ pub(super) fn control(config: &Config, watched: &Arc<Mutex<Watched>>) -> anyhow:
 /// Where Prometheus is answered, if it is asked for; a dry run, which may go on beside a daemon, answers nobody.
 pub(super) fn metrics(
     config: &Config,
+    commit: &'static str,
     watched: &Arc<Mutex<Watched>>,
     notify: &Notify,
 ) -> anyhow::Result<Option<Metrics>> {
@@ -201,7 +205,7 @@ pub(super) fn metrics(
     };
     let token = config.metrics.token_file.as_deref().map(Token::read).transpose();
     let token = token.map_err(BadInput)?;
-    let metrics = Metrics::start(listen, token, Arc::clone(watched), notify.pulse());
+    let metrics = Metrics::start(listen, token, commit, Arc::clone(watched), notify.pulse());
     metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
 }
 

@@ -1,6 +1,7 @@
 //! `fairways status`, and what is shown of a daemon that has ended.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::ExitCode;
@@ -9,12 +10,13 @@ use fairways_core::Time;
 use fairways_record::ask::status_of;
 use fairways_record::status::{Program, Status};
 
-use crate::args;
-
-/// Runs `fairways status`.
-pub(crate) fn status(args: &args::Status, out: &mut dyn Write) -> anyhow::Result<()> {
-    let status = status_of(args.control.as_deref())?;
-    print(&status, args.json, out)?;
+/// Runs `fairways status`: of the daemon that listens there, or where daemons listen unless told otherwise; as a table, or as one JSON object.
+///
+/// # Errors
+/// If no daemon answers, or its policy has failed.
+pub fn status(control: Option<&Path>, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let status = status_of(control)?;
+    print(&status, json, out)?;
     out.flush()?;
     // Who asks in a script should know.
     if status.failed.is_some() { Err(ExitCode(1).into()) } else { Ok(()) }
@@ -177,8 +179,9 @@ fn row(program: &Program) -> [String; 12] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fairways_record::status::{Domain, Objective};
+
+    use super::*;
 
     #[test]
     fn what_is_missing_is_a_dash() {

@@ -7,11 +7,15 @@ use fairways_host::actuate::{OpenError, Restored, Settings, Thing};
 use fairways_record::status::SCHEMA;
 use serde_json::json;
 
-use crate::{args, config};
+use super::Restore;
+use crate::config;
 
 /// Runs the command. What is left as it is, because others have changed it since, is no failure, and told; what could not be put back
 /// is one, and is tried again by the next.
-pub(crate) fn restore(args: &args::Restore, out: &mut dyn Write) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If something could not be put back, or resctrl can't be used.
+pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     // Whatever has become of the configuration since, what was left is to be put back.
     let (config, _) = config::load(args.config.as_deref()).unwrap_or_else(|errors| {
         fairways_command_kit::warn(&format!("the usual places hold: {}", errors.join("; ")));

@@ -7,7 +7,7 @@ use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Action, Event, Policy, Time};
 use serde_json::{Map, Value};
 
-use crate::trial::On;
+use crate::trial::Trial;
 
 /// The policies of the domains.
 pub(super) struct Rules {
@@ -17,7 +17,7 @@ pub(super) struct Rules {
     pub(super) all: Value,
     domains: BTreeMap<u32, Option<Box<dyn Policy>>>,
     /// Where the policy is on trial.
-    pub(super) trial: Option<On>,
+    pub(super) trial: Option<Box<dyn Trial>>,
 }
 
 impl Rules {
@@ -80,7 +80,7 @@ mod tests {
             rules.handle(domain, Time::ZERO, &machine, &mut |_| ()).unwrap();
         }
         let failed = rules.handle(0, Time::ZERO, &event, &mut |_| panic!("a test's"));
-        assert_eq!(crate::daemon::text_of(&*failed.unwrap_err()), "a test's");
+        assert_eq!(crate::text_of(&*failed.unwrap_err()), "a test's");
         let mut actions = 0;
         rules.handle(0, Time::ZERO, &event, &mut |_| actions += 1).unwrap();
         assert_eq!(actions, 0);

@@ -30,9 +30,12 @@ pub(super) fn choose(windows: Windows, perf: &mut Perf) -> anyhow::Result<()> {
     }
 }
 
-/// Why the kernel can't be asked to, if it can't.
+/// Whether windows by instructions can end in the kernel, by this program on this host.
+///
+/// # Errors
+/// Why not.
 #[cfg(not(feature = "sched-ext"))]
-pub(crate) fn can() -> Result<(), String> {
+pub fn can() -> Result<(), String> {
     Err("this program was built without the feature sched-ext".to_owned())
 }
 
@@ -42,7 +45,7 @@ fn attach(_: &mut Perf) -> Result<(), String> {
 }
 
 #[cfg(feature = "sched-ext")]
-pub(crate) use in_kernel::can;
+pub use in_kernel::can;
 
 #[cfg(feature = "sched-ext")]
 fn attach(perf: &mut Perf) -> Result<(), String> {
@@ -63,7 +66,11 @@ mod in_kernel {
     /// Threads, or cgroups on a CPU, for which there is room: some 5 MB of the kernel's memory.
     const PARTS: u32 = 4096;
 
-    pub(crate) fn can() -> Result<(), String> {
+    /// Whether windows by instructions can end in the kernel, by this program on this host.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn can() -> Result<(), String> {
         kernel::Sampler::load(1).map(drop).map_err(|why| why.to_string())
     }
 

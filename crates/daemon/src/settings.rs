@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{number, span};
+use fairways_command_kit::input::{number, repeated, span};
 use fairways_command_kit::similar::did_you_mean;
+use fairways_command_kit::{BadInput, policies};
 use fairways_host::programs::Selector;
+use fairways_record::journal::limits;
 
+use super::Options;
 use super::rules::Rules;
-use crate::args::{HostFlags, Run};
 use crate::config::{self, ClockSource, Config, CounterSource, ProgramConfig};
 
 /// How selectors begin, for whoever misspells one.
@@ -22,16 +23,13 @@ pub(super) struct Checked {
     pub(super) duration: Option<Duration>,
     /// Whether it listens at the control socket.
     pub(super) is_asked: bool,
+    /// The commit that it was built of, for metrics.
+    pub(super) commit: &'static str,
 }
 
 impl Checked {
     /// Reads the configuration, lays the flags over it, and checks all.
-    pub(super) fn new(args: &Run) -> Result<Self, BadInput> {
-        if let Some(flag) = of_other_machines(args) {
-            return Err(BadInput(format!(
-                "{flag}: expected --machine with it, which is then no host"
-            )));
-        }
+    pub(super) fn new(args: &Options) -> Result<Self, BadInput> {
         let config = read(args)?;
         if config.schedules() && needs_emulator(&config) {
             return Err(BadInput(format!(
@@ -42,13 +40,12 @@ impl Checked {
         if let Some(why) = config.missing_need() {
             return Err(BadInput(why));
         }
-        let flags = fairways_command_kit::policies::parse(&args.of.set)?;
+        let flags = policies::parse(&args.set)?;
         let mut parameters = config.given()?;
         parameters.extend(flags);
         let rules = Rules::new(&config.policy, parameters)?;
-        let duration =
-            args.of.duration.as_ref().map(|text| span(text, "--duration")).transpose()?;
-        Ok(Self { config, rules, duration, is_asked: true })
+        let duration = args.duration.as_ref().map(|text| span(text, "--duration")).transpose()?;
+        Ok(Self { config, rules, duration, is_asked: true, commit: args.commit })
     }
 
     /// What `manage`, `observe` and `dry-run` say of it.
@@ -68,8 +65,7 @@ fn needs_emulator(config: &Config) -> bool {
 }
 
 /// The configuration with the flags laid over it.
-pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
-    let flags = &args.host;
+pub(super) fn read(flags: &Options) -> Result<Config, BadInput> {
     // Lines that are for people who edit the file; here the first one has to do.
     let (mut config, _) = config::load(flags.config.as_deref()).map_err(|errors| {
         let more = errors.len() - 1;
@@ -81,14 +77,14 @@ pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
         BadInput(format!("{}{more}", errors.first().map_or("", String::as_str)))
     })?;
     lay_over(&mut config, flags)?;
-    if let Some(policy) = &args.of.policy {
-        fairways_command_kit::policies::named(policy, "--policy")?;
+    if let Some(policy) = &flags.policy {
+        policies::named(policy, "--policy")?;
         config.policy.clone_from(policy);
     }
-    if let Some(journal) = &args.journal {
+    if let Some(journal) = &flags.journal {
         config.journal.file = Some(journal.clone());
     }
-    let (size, parts) = crate::run::journal_limits(args)?;
+    let (size, parts) = limits(flags.journal_size.as_deref(), flags.journal_parts.as_deref())?;
     config.journal.size = size.unwrap_or(config.journal.size);
     config.journal.parts = parts.or(config.journal.parts);
     if config.program.is_empty() {
@@ -99,7 +95,7 @@ pub(super) fn read(args: &Run) -> Result<Config, BadInput> {
     Ok(config)
 }
 
-fn lay_over(config: &mut Config, flags: &HostFlags) -> Result<(), BadInput> {
+fn lay_over(config: &mut Config, flags: &Options) -> Result<(), BadInput> {
     let parse_error = |flag: &str, why: String| BadInput(format!("{flag}: {why}"));
     config.dry_run |= flags.dry_run;
     config.observe |= flags.observe;
@@ -138,11 +134,11 @@ fn lay_over(config: &mut Config, flags: &HostFlags) -> Result<(), BadInput> {
     if let Some(why) = config.log.contradiction() {
         return Err(BadInput(why.to_owned()));
     }
-    if !flags.program.is_empty() {
-        let programs = flags.program.iter().map(|text| program(text));
+    if !flags.programs.is_empty() {
+        let programs = flags.programs.iter().map(|text| program(text));
         config.program = programs.collect::<Result<_, _>>()?;
         let names = config.program.iter().map(|of| of.name.as_str());
-        if let Some(name) = fairways_command_kit::input::repeated(names) {
+        if let Some(name) = repeated(names) {
             let said =
                 format!("--program: expected programs of different names, found two {name:?}");
             return Err(BadInput(said));
@@ -165,21 +161,4 @@ fn program(text: &str) -> Result<ProgramConfig, BadInput> {
     }
     let name = name.to_owned();
     Ok(ProgramConfig { each, ..ProgramConfig::new(name, select) })
-}
-
-/// What a host is not asked: the flags that say what a simulated machine is.
-fn of_other_machines(args: &Run) -> Option<&'static str> {
-    let world = &args.of.world;
-    let given = [
-        ("--mix", args.of.mix.is_some()),
-        ("--profiles", world.profiles.is_some()),
-        ("--phases", world.phases.is_some()),
-        ("--ways", world.ways.is_some()),
-        ("--baselines", world.baselines.is_some()),
-        ("--bandwidth-mbps", world.bandwidth_mbps.is_some()),
-        ("--time-scale", args.of.time_scale.is_some()),
-        ("--known-profiles", args.of.known_profiles),
-    ];
-    let given = given.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag);
-    given.or_else(|| args.of.chip.given()).or_else(|| args.of.observation.given())
 }

@@ -5,14 +5,11 @@
 
 mod args;
 mod chip;
-mod config;
 mod daemon;
 mod doctor;
 mod emulate;
 mod emulated;
 mod export;
-#[cfg(any(test, feature = "fuzzing"))]
-pub mod fuzz;
 mod man;
 mod optimum;
 mod paper;
@@ -25,7 +22,6 @@ mod services;
 mod simulate;
 mod top;
 mod trial;
-mod unmatched;
 mod world;
 
 use std::io::{self, BufWriter, Write};
@@ -34,8 +30,9 @@ use std::process;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use fairways_command_kit::{ExitCode, exit, fail, plain};
+use fairways_daemon::config;
 
-use args::{Args, Command, Machine, one_line};
+use args::{Args, AskedOfConfig, Command, Machine, one_line};
 
 /// Runs the command line that this process was started with; its exit code is one of those above.
 pub fn main() -> process::ExitCode {
@@ -64,16 +61,18 @@ pub fn main() -> process::ExitCode {
             _ => simulate::run(&simulate, &mut out),
         },
         Command::Scan(scan) => scan::run(&scan, &mut out),
-        Command::Run(run) if run.machine.is_none() => daemon::run(&run, &mut out),
+        Command::Run(run) if run.machine.is_none() => daemon::run(*run, &mut out),
         Command::Run(run) => run::run(&run, &mut out),
-        Command::Trial(trial) => trial::run(&trial, &mut out),
-        Command::Status(status) => daemon::status(&status, &mut out),
+        Command::Trial(trial) => trial::run(*trial, &mut out),
+        Command::Status(status) => {
+            fairways_daemon::status(status.control.as_deref(), status.json, &mut out)
+        }
         Command::Top(top) => top::run(*top, &mut out),
         Command::Explain(explain) => match explain.options() {
             Ok(options) => fairways_record::explain::run(&options, &mut out),
             Err(why) => Err(why.into()),
         },
-        Command::Restore(restore) => daemon::restore(&restore, &mut out),
+        Command::Restore(restore) => fairways_daemon::restore(&restore.into(), &mut out),
         Command::Replay(replay) => replay::run(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
         Command::Policies(policies) => policies::run(&policies, &mut out),
@@ -83,7 +82,10 @@ pub fn main() -> process::ExitCode {
         Command::Emulate(emulate) => emulate::run(&emulate, &mut out),
         Command::Emulated(emulated) => emulated::run(&emulated, &mut out),
         Command::Doctor(doctor) => doctor::run(&doctor, &mut out),
-        Command::Config(config) => config::run(&config, &mut out),
+        Command::Config(config) => match config.asked {
+            AskedOfConfig::Check { file } => config::check(file.as_deref(), &mut out),
+            AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),
+        },
         Command::Export(export) => export::run(&export, &mut out),
         // They have come and gone.
         Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use fairways_command_kit::input::shown;
-use fairways_command_kit::policies;
+use fairways_command_kit::{BadInput, policies};
 use fairways_core::is_plain;
 use fairways_policy::{Descriptor, descriptor};
 use toml::de::{DeTable, DeValue};
@@ -180,9 +180,7 @@ fn place(read: &[(PathBuf, String)], keys: &[&str]) -> Option<String> {
 
 impl Config {
     /// The policy with its parameters.
-    pub(crate) fn make_policy(
-        &self,
-    ) -> Result<Box<dyn fairways_core::Policy>, fairways_command_kit::BadInput> {
+    pub(crate) fn make_policy(&self) -> Result<Box<dyn fairways_core::Policy>, BadInput> {
         policies::make(&self.policy, self.given()?).map(|(policy, _)| policy)
     }
 
@@ -197,9 +195,7 @@ impl Config {
     }
 
     /// The parameters that are set.
-    pub(crate) fn given(
-        &self,
-    ) -> Result<serde_json::Map<String, serde_json::Value>, fairways_command_kit::BadInput> {
+    pub(crate) fn given(&self) -> Result<serde_json::Map<String, serde_json::Value>, BadInput> {
         let flags = self.parameters.iter().map(|(name, value)| match value {
             Value::String(text) => format!("{name}={text}"),
             other => format!("{name}={other}"),

@@ -1,61 +1,77 @@
-//! The daemon's configuration, and `fairways config`.
+//! The daemon's configuration, and `fairways config`. docs/config.md describes its keys.
 
 mod coarse;
 mod file;
+mod keys;
 mod listen;
 mod load;
 mod needs;
-pub(crate) mod schema;
+mod schema;
 #[cfg(test)]
-pub(crate) mod tests;
-pub(crate) mod values;
+mod tests;
+mod values;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_host::programs::{Programs, Roots, Running, Wanted};
 
+pub use keys::keys;
 pub(crate) use listen::Listen;
 pub(crate) use load::load;
-pub(crate) use schema::{
-    Config, Log, LogFormat, LogLevel, LogTarget, ProgramConfig, SchedulerKind, Windows,
+pub(crate) use schema::Windows;
+pub use schema::{
+    Clock, Config, Counters, Journal, Log, LogFormat, LogLevel, LogTarget, ProgramConfig, Resctrl,
+    SchedulerKind,
 };
-pub(crate) use values::{ClockSource, CounterSource};
+pub use values::{ClockSource, CounterSource};
 
-use crate::args::{AskedOfConfig, Config as Args};
+/// Runs `fairways config check`: prints ok, or what is wrong with a file, or with those of the host, a line each.
+///
+/// # Errors
+/// If anything is wrong with it.
+pub fn check(file: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let config = loaded(file)?;
+    // A flag of `run` may name another policy.
+    if let Some(why) = config.missing_need() {
+        return Err(BadInput(why).into());
+    }
+    writeln!(out, "ok")?;
+    for line in not_there(&config).into_iter().chain(coarse::too_coarse(&config)) {
+        fairways_command_kit::warn(&line);
+    }
+    Ok(())
+}
 
-/// Runs the command.
-pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (AskedOfConfig::Check { file } | AskedOfConfig::Show { file, .. }) = &args.asked;
-    let config = match load(file.as_deref()) {
-        Ok((config, _)) => config,
+/// Runs `fairways config show`: prints what holds, defaults included, as TOML or as one JSON object.
+///
+/// # Errors
+/// If anything is wrong with it.
+pub fn show(file: Option<&Path>, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let config = loaded(file)?;
+    if json {
+        serde_json::to_writer(&mut *out, &config)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(toml::to_string(&config)?.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The configuration; what is wrong with it is told, a line each.
+fn loaded(file: Option<&Path>) -> anyhow::Result<Config> {
+    match load(file) {
+        Ok((config, _)) => Ok(config),
         Err(errors) => {
             let mut err = io::stderr().lock();
             for error in errors {
                 let _ = writeln!(err, "fairways: {}", plain(&error));
             }
-            return Err(ExitCode(exit::USAGE).into());
+            Err(ExitCode(exit::USAGE).into())
         }
-    };
-    match &args.asked {
-        AskedOfConfig::Check { .. } => {
-            // A flag of `run` may name another policy.
-            if let Some(why) = config.missing_need() {
-                return Err(BadInput(why).into());
-            }
-            writeln!(out, "ok")?;
-            for line in not_there(&config).into_iter().chain(coarse::too_coarse(&config)) {
-                fairways_command_kit::warn(&line);
-            }
-        }
-        AskedOfConfig::Show { json: true, .. } => {
-            serde_json::to_writer(&mut *out, &config)?;
-            writeln!(out)?;
-        }
-        AskedOfConfig::Show { .. } => out.write_all(toml::to_string(&config)?.as_bytes())?,
     }
-    Ok(())
 }
 
 /// The programs that nothing on this host is now; none where that can't be told.

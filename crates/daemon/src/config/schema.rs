@@ -14,12 +14,12 @@ use super::values::{self, ClockSource, CounterSource};
 /// All that can be set. What a file does not set is as it is by default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Config {
+pub struct Config {
     /// The policy.
     #[serde(deserialize_with = "values::policy")]
-    pub(crate) policy: String,
+    pub policy: String,
     /// Whether to watch only, and ask the policy nothing.
-    pub(crate) observe: bool,
+    pub observe: bool,
     /// Whether to decide only, and change nothing.
     pub(crate) dry_run: bool,
     /// How often programs are looked for where the kernel does not tell.
@@ -29,16 +29,21 @@ pub(crate) struct Config {
     pub(crate) sandbox: bool,
     /// Parameters of the policy, by the paper's names.
     pub(crate) parameters: toml::Table,
-    pub(crate) resctrl: Resctrl,
+    /// How resctrl is used.
+    pub resctrl: Resctrl,
     pub(crate) scheduler: Scheduler,
-    pub(crate) counters: Counters,
-    pub(crate) clock: Clock,
-    pub(crate) log: Log,
+    /// What is counted, and how.
+    pub counters: Counters,
+    /// Whose time it is.
+    pub clock: Clock,
+    /// What is told, and where.
+    pub log: Log,
     pub(crate) control: Control,
     pub(crate) metrics: Metrics,
-    pub(crate) journal: Journal,
+    /// The journal of events and actions.
+    pub journal: Journal,
     /// Whom to manage.
-    pub(crate) program: Vec<ProgramConfig>,
+    pub program: Vec<ProgramConfig>,
 }
 
 impl Default for Config {
@@ -66,13 +71,13 @@ impl Default for Config {
 /// How resctrl is used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Resctrl {
+pub struct Resctrl {
     /// Where it is mounted.
     #[serde(deserialize_with = "values::path")]
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// Where it is written down what was changed.
     #[serde(deserialize_with = "values::path")]
-    pub(crate) state: PathBuf,
+    pub state: PathBuf,
     /// Whether tasks may be taken out of others' groups.
     pub(crate) take_over: bool,
     /// Whether others' monitoring groups come along.
@@ -120,14 +125,13 @@ impl Default for Scheduler {
 }
 
 /// By what threads take turns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum SchedulerKind {
+pub enum SchedulerKind {
     /// A scheduler in the kernel where that can be, and threads' own affinity and weight else.
     #[default]
     Auto,
     /// A scheduler in the kernel.
-    #[value(name = "sched_ext")]
     SchedExt,
     /// Threads' own affinity and weight.
     Affinity,
@@ -136,10 +140,10 @@ pub(crate) enum SchedulerKind {
 /// What is counted of programs, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Counters {
+pub struct Counters {
     /// Where the counters come from.
     #[serde(with = "values::text")]
-    pub(crate) source: CounterSource,
+    pub source: CounterSource,
     /// The most file descriptors for counters.
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     pub(crate) descriptors: Option<u32>,
@@ -163,19 +167,22 @@ pub(crate) enum Windows {
 /// Whose time it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Clock {
+pub struct Clock {
     /// Where it comes from.
     #[serde(with = "values::text")]
-    pub(crate) source: ClockSource,
+    pub source: ClockSource,
 }
 
 /// What is told, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Log {
-    pub(crate) target: LogTarget,
-    pub(crate) level: LogLevel,
-    pub(crate) format: LogFormat,
+pub struct Log {
+    /// Where it goes.
+    pub target: LogTarget,
+    /// How much is told.
+    pub level: LogLevel,
+    /// How a line looks.
+    pub format: LogFormat,
 }
 
 impl Log {
@@ -189,20 +196,23 @@ impl Log {
 }
 
 /// Where the log goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum LogTarget {
+pub enum LogTarget {
     /// journald where standard error is connected to it, and standard error else.
     #[default]
     Auto,
+    /// journald.
     Journald,
+    /// Standard error.
     Stderr,
 }
 
 /// How a line of the log looks, on standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum LogFormat {
+pub enum LogFormat {
+    /// Text.
     #[default]
     Text,
     /// An object a line.
@@ -210,20 +220,25 @@ pub(crate) enum LogFormat {
 }
 
 /// How much is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum LogLevel {
+pub enum LogLevel {
+    /// What failed.
     Error,
+    /// And what is not as it should be.
     Warn,
+    /// And what is done.
     #[default]
     Info,
+    /// And what the policy says.
     Debug,
+    /// And all else.
     Trace,
 }
 
 impl ProgramConfig {
     /// A program without wishes.
-    pub(crate) const fn new(name: String, select: Selector) -> Self {
+    pub const fn new(name: String, select: Selector) -> Self {
         Self {
             name,
             select,
@@ -266,13 +281,13 @@ pub(crate) struct Metrics {
 /// The journal of events and actions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Journal {
+pub struct Journal {
     /// The file; without it none is written.
     #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
     pub(crate) file: Option<PathBuf>,
     /// Bytes after which a new part begins.
     #[serde(with = "values::size")]
-    pub(crate) size: u64,
+    pub size: u64,
     /// How many finished parts are kept.
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     pub(crate) parts: Option<u32>,
@@ -287,10 +302,10 @@ impl Default for Journal {
 /// A program, or several, to be managed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ProgramConfig {
+pub struct ProgramConfig {
     /// What it is called in plans and logs.
     #[serde(deserialize_with = "values::name")]
-    pub(crate) name: String,
+    pub name: String,
     /// Which processes it is.
     #[serde(with = "values::text")]
     pub(crate) select: Selector,

@@ -207,39 +207,13 @@ fn each_file_has_its_mistake_told() {
     assert!(missing[0].contains("/nonesuch/fairways.toml: can't read it"), "{missing:?}");
 }
 
-/// Every key that a file may have (`resctrl.root`, `program.name`), as the reader itself lists them for one that it does not know.
-pub(crate) fn known_keys() -> Vec<String> {
-    let listed = |text: &str| -> Vec<String> {
-        let errors = loaded(text, &[]).unwrap_err();
-        let (_, expected) = errors[0].split_once("expected ").unwrap();
-        expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
-    };
-    let mut keys = Vec::new();
-    for key in listed("nonesuch = 1") {
-        let below = match key.as_str() {
-            "parameters" => None,
-            "program" => Some("[[program]]\nnonesuch = 1".to_owned()),
-            // A key is no table if its value may not be one.
-            _ => Some(format!("[{key}]\nnonesuch = 1")),
-        };
-        let errors = below.and_then(|text| Some((loaded(&text, &[]).err()?, text)));
-        match errors {
-            Some((errors, text)) if errors[0].contains("unknown field") => {
-                keys.extend(listed(&text).into_iter().map(|below| format!("{key}.{below}")));
-            }
-            _ => keys.push(key),
-        }
-    }
-    keys
-}
-
 /// docs/config.md has a row for each key, with its default.
 #[test]
 fn every_key_stands_in_the_documentation_with_its_default() {
     let page = include_str!("../../../../docs/config.md");
     let defaults = toml::Value::try_from(Config::default()).unwrap();
     let all: toml::Value = toml::from_str(ALL).unwrap();
-    let keys = known_keys();
+    let keys = super::keys();
     assert!(keys.len() > 25);
     for key in &keys {
         let (first, rest) = key.split_once('.').map_or((key.as_str(), None), |(a, b)| (a, Some(b)));

@@ -5,16 +5,15 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use fairways_command_kit::objective;
 use fairways_core::Objective;
 use fairways_host::latency::Spec;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::chip;
-
 /// Where counters come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum CounterSource {
+pub enum CounterSource {
     /// The kernel's perf.
     #[default]
     Perf,
@@ -64,7 +63,7 @@ impl fmt::Display for CounterSource {
 
 /// Where time comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ClockSource {
+pub enum ClockSource {
     /// The host.
     #[default]
     Real,
@@ -233,7 +232,7 @@ pub(super) fn objective<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Asked<Objective>>, D::Error> {
     let text = String::deserialize(from)?;
-    let value = chip::objective(text.trim()).map_err(D::Error::custom)?;
+    let value = objective::objective(text.trim()).map_err(D::Error::custom)?;
     Ok(Some(Asked { text, value }))
 }
 

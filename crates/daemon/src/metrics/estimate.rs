@@ -23,7 +23,7 @@ mod tests {
 
     use super::exported;
 
-    const DOCS: &str = include_str!("../../../../../docs/metrics.md");
+    const DOCS: &str = include_str!("../../../../docs/metrics.md");
 
     /// What no `what` may end in: units as policies have them, and as they are told.
     const UNITS: [&str; 10] = [

@@ -45,6 +45,8 @@ struct Shared {
     means: Mutex<Means>,
     /// What a client must show to read the metrics.
     token: Option<Token>,
+    /// The commit that the daemon was built of.
+    commit: &'static str,
 }
 
 /// What is known of the means by which policies act.
@@ -63,11 +65,12 @@ impl Metrics {
     pub(super) fn start(
         at: &Listen,
         token: Option<Token>,
+        commit: &'static str,
         watched: Arc<Mutex<Watched>>,
         pulse: Pulse,
     ) -> io::Result<Self> {
         let (begun, means) = (AtomicBool::new(false), Mutex::default());
-        let shared = Arc::new(Shared { watched, pulse, begun, means, token });
+        let shared = Arc::new(Shared { watched, pulse, begun, means, token, commit });
         let server = Server::start(at, Arc::clone(&shared) as Arc<dyn Pages>)?;
         Ok(Self { shared, server })
     }
@@ -107,8 +110,8 @@ impl Shared {
             (watched.status.clone(), watched.totals.clone())
         };
         let means = self.means.lock().clone();
-        let process = Process::now();
-        let Ok(text) = (Snapshot { status, totals, means, process }).page() else {
+        let (process, commit) = (Process::now(), self.commit);
+        let Ok(text) = (Snapshot { status, totals, means, process, commit }).page() else {
             return Answer::of(Err("the page could not be written".to_owned()));
         };
         if http::wants_plain(accept) {
@@ -184,8 +187,9 @@ pub(super) fn fuzzed(bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fairways_record::status::{Domain, Status};
+
+    use super::*;
 
     #[test]
     fn a_policy_that_failed_or_is_not_in_force_is_not_ready() {
@@ -196,6 +200,7 @@ mod tests {
             begun: AtomicBool::new(false),
             means: Mutex::default(),
             token: None,
+            commit: "",
         };
         let answer = |path: &str| {
             let asked = format!("GET {path} HTTP/1.1\r\n\r\n");

@@ -20,9 +20,6 @@ use super::process::Process;
 /// Its media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The commit that it was built of, as `--version` has it; nothing where no git told.
-const COMMIT: &str = env!("FAIRWAYS_HASH");
-
 /// All that a page is made of.
 #[derive(Debug)]
 pub(super) struct Snapshot {
@@ -30,6 +27,8 @@ pub(super) struct Snapshot {
     pub(super) totals: Totals,
     pub(super) means: Means,
     pub(super) process: Process,
+    /// The commit that it was built of, as `--version` has it; nothing where no git told.
+    pub(super) commit: &'static str,
 }
 
 impl Snapshot {
@@ -46,10 +45,10 @@ impl Snapshot {
     }
 
     fn daemon(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Self { status, totals, means, .. } = self;
+        let Self { status, totals, means, commit, .. } = self;
         let (policy, mode) = (status.policy.as_str(), status.mode.as_str());
-        let build = [("version", status.version.as_str()), ("commit", COMMIT)];
-        let told = build.len() - usize::from(COMMIT.is_empty());
+        let build = [("version", status.version.as_str()), ("commit", *commit)];
+        let told = build.len() - usize::from(commit.is_empty());
         family(to, &families::BUILD, |put| put.fact(&build[..told]))?;
         family(to, &families::POLICY, |put| put.fact(&[("policy", policy), ("mode", mode)]))?;
         family(to, &families::SCHEDULER, |put| match &status.scheduler {

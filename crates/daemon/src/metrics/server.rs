@@ -17,9 +17,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::http::{Answer, LONGEST, Request, request};
 use super::stream::{Listener, Stream};
+use crate::clients::Clients;
 use crate::config::Listen;
-use crate::daemon::clients::Clients;
-use crate::daemon::socket;
+use crate::socket;
 
 /// No more pages are made and sent at a time: for a Prometheus or two, and whoever looks.
 const MOST: usize = 16;

@@ -16,14 +16,14 @@ const LONGEST: u64 = 4096;
 const FORBIDDEN: u32 = 0o027;
 
 /// A token, which is never printed.
-pub(in crate::daemon) struct Token(String);
+pub(crate) struct Token(String);
 
 impl Token {
     /// Reads the file that holds it and nothing else, but for a newline.
     ///
     /// # Errors
     /// In a line: there is no such file, others may read it, or it holds no token.
-    pub(in crate::daemon) fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let wrong =
             |why: &dyn std::fmt::Display| format!("metrics.token_file: {}: {why}", shown(path));
         let failed = |why: std::io::Error| wrong(&format!("can't read it: {why}"));

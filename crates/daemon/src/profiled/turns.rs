@@ -14,7 +14,7 @@ use super::{PerSecond, find};
 /// cache is the one of the profiles, whatever this host's is. Cycles are of 2 GHz, and pass while a thread has a CPU.
 ///
 /// A thread without a profile is missing, and takes no part of the cache from others.
-pub(in crate::daemon) struct ByTurns {
+pub(crate) struct ByTurns {
     programs: Programs,
     threads: BTreeMap<AppId, Thread>,
     /// What programs do that run together, by their indexes in the table, ascending.
@@ -35,7 +35,7 @@ struct Thread {
 }
 
 impl ByTurns {
-    pub(in crate::daemon) fn new(programs: Programs) -> Self {
+    pub(crate) fn new(programs: Programs) -> Self {
         let (threads, groups, missing) = Default::default();
         Self { programs, threads, groups, missing }
     }

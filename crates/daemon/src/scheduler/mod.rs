@@ -81,8 +81,11 @@ pub(super) fn settings(config: &Config) -> Settings {
     }
 }
 
-/// Why threads can't be scheduled in the kernel by this program on this host, if they can't.
-pub(crate) fn in_kernel() -> Result<(), String> {
+/// Whether threads can be scheduled in the kernel by this program on this host.
+///
+/// # Errors
+/// Why not.
+pub fn in_kernel() -> Result<(), String> {
     sched_ext::supported()
 }
 

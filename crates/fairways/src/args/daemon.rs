@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::number;
+use fairways_daemon::config;
 use fairways_record::explain;
-
-use crate::config::{LogFormat, LogLevel, LogTarget, SchedulerKind};
 
 /// What `fairways run` without --machine takes; each stands before the same key of the configuration (docs/config.md).
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -89,6 +89,63 @@ pub(crate) struct HostFlags {
     pub(crate) log_level: Option<LogLevel>,
 }
 
+/// By what threads take turns.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchedulerKind {
+    /// A scheduler in the kernel where that can be, and threads' own affinity and weight else.
+    Auto,
+    /// A scheduler in the kernel.
+    #[value(name = "sched_ext")]
+    SchedExt,
+    /// Threads' own affinity and weight.
+    Affinity,
+}
+
+/// Where the log goes.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogTarget {
+    /// journald where standard error is connected to it, and standard error else.
+    Auto,
+    Journald,
+    Stderr,
+}
+
+/// How a line of the log looks, on standard error.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    /// An object a line.
+    Json,
+}
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// The same word of the configuration.
+macro_rules! same {
+    ($name:ident: $($word:ident),+) => {
+        impl From<$name> for config::$name {
+            fn from(word: $name) -> Self {
+                match word {
+                    $($name::$word => Self::$word),+
+                }
+            }
+        }
+    };
+}
+
+same!(SchedulerKind: Auto, SchedExt, Affinity);
+same!(LogTarget: Auto, Journald, Stderr);
+same!(LogFormat: Text, Json);
+same!(LogLevel: Error, Warn, Info, Debug, Trace);
+
 /// Show how the daemon and its programs are
 #[derive(Debug, clap::Args)]
 pub(crate) struct Status {
@@ -167,4 +224,10 @@ pub(crate) struct Restore {
     /// Say nothing where there is nothing to restore
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl From<Restore> for fairways_daemon::Restore {
+    fn from(Restore { config, resctrl_root, state, json, quiet }: Restore) -> Self {
+        Self { config, resctrl_root, state, json, quiet }
+    }
 }

@@ -1,6 +1,5 @@
 //! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
 
-mod objective;
 mod output;
 mod services;
 mod settings;
@@ -17,7 +16,6 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::Simulate;
-pub(crate) use objective::objective;
 use settings::Checked;
 pub(crate) use settings::{World, simulated};
 

@@ -4,10 +4,10 @@ use fairways_chip::Job;
 use fairways_chip::program::split;
 use fairways_chip::service::parse_loads;
 use fairways_command_kit::BadInput;
+use fairways_command_kit::objective;
 use fairways_core::Wish;
 use fairways_policy::table::Request;
 
-use super::objective;
 use super::settings::World;
 
 impl World {

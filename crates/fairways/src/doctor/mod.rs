@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Doctor, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     // Which program another host has is not known.
     let is_here = args.sysroot == std::path::Path::new("/");
-    let without_scheduler = crate::daemon::in_kernel().err().filter(|_| is_here);
+    let without_scheduler = fairways_daemon::in_kernel().err().filter(|_| is_here);
     let (sysroot, resctrl) = (args.sysroot.clone(), args.resctrl_root.clone());
     let place = Place { sysroot, resctrl, without_scheduler };
     let mut report = examine(&place);

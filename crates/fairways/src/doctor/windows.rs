@@ -1,8 +1,7 @@
 //! Who says when windows by instructions are over.
 
+use fairways_daemon::windows_in_kernel;
 use fairways_host::doctor::{Finding, State};
-
-use crate::daemon::windows_in_kernel;
 
 /// Whether the kernel can, by this program on this host: it is tried, which changes nothing.
 pub(super) fn check() -> Finding {

@@ -92,7 +92,7 @@ fn pages_refer_to_pages_that_are_there() {
 fn every_key_is_told_with_its_default() {
     let text = config::page().replace("\\-", "-").replace("\\&", "");
     let mut count = 0;
-    for key in crate::config::tests::known_keys() {
+    for key in fairways_daemon::config::keys() {
         let entry = format!(".TP\n\\fB{key}\\fR\n");
         assert_eq!(text.matches(&entry).count(), 1, "{key}");
         count += 1;

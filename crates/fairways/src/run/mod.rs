@@ -10,25 +10,25 @@ mod summary;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Machine, Time};
+use fairways_daemon::trial::{Trial, Tried};
 use fairways_policy::stock::Stock;
-use fairways_record::journal::Writer;
+use fairways_record::journal::{Writer, limits};
 
 use crate::args::{Machine as MachineFlag, Run};
-use crate::trial::{Ended, On};
 use machine::Running;
 use report::Report;
 use settings::Checked;
-pub(crate) use settings::journal_limits;
 pub(crate) use stepped::Stepped;
 use summary::Summary;
 
 /// Runs the command; everything is checked before anything happens.
 pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (size, parts) = journal_limits(args)?;
-    let limits = (size.unwrap_or(crate::config::Config::default().journal.size), parts);
+    let (size, parts) = limits(args.journal_size.as_deref(), args.journal_parts.as_deref())?;
+    let limits = (size.unwrap_or(fairways_daemon::config::Config::default().journal.size), parts);
     let mut checked = Checked::new(args.machine.as_ref(), &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
     fairways_command_kit::stop_on_signals(&stop)?;
@@ -57,15 +57,20 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     if stop.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
 }
 
-/// Tries a policy on a simulated machine; its programs do not finish.
-pub(crate) fn trial(machine: &MachineFlag, args: &Run, on: On) -> anyhow::Result<Ended> {
+/// Tries a policy on a simulated machine, which takes so long on its clock; its programs do not finish.
+pub(crate) fn tried(
+    machine: &MachineFlag,
+    args: &Run,
+    on: &dyn Trial,
+    takes: Duration,
+) -> anyhow::Result<Tried> {
     let mut checked = Checked::new(Some(machine), &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
     fairways_command_kit::stop_on_signals(&stop)?;
     checked.endless();
     let mut machine = checked.machine();
     machine.stop_when(Arc::clone(&stop));
-    machine.stop_at(Time::ZERO.after(on.takes() * 2));
+    machine.stop_at(Time::ZERO.after(takes * 2));
     let policy = checked.policy.name().to_owned();
     let mut tried = on.of(0, std::mem::replace(&mut checked.policy, Box::new(Stock::default())));
     while !stop.load(Ordering::Relaxed) && !on.is_over() {
@@ -83,7 +88,7 @@ pub(crate) fn trial(machine: &MachineFlag, args: &Run, on: On) -> anyhow::Result
         known.unwrap_or_else(|| format!("program {}", app.0))
     };
     let interrupted = stop.load(Ordering::Relaxed);
-    Ok(Ended { policy, names: Box::new(name), interrupted })
+    Ok(Tried { policy, names: Box::new(name), interrupted })
 }
 
 /// Runs the machine to its end, or until the user has seen enough.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_command_kit::input::{bytes, number, span};
+use fairways_command_kit::input::{number, span};
 use fairways_command_kit::policies::named;
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
@@ -16,7 +16,7 @@ use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
 
 use super::machine::Running;
-use crate::args::{Machine, Run, RunFlags};
+use crate::args::{Machine, RunFlags};
 use crate::chip;
 use crate::simulate::refused_on_model;
 use crate::world::World;
@@ -231,19 +231,4 @@ fn on_chip(
         }
     }
     Ok(world)
-}
-
-/// How large a part of the journal may grow, and how many are kept; `None` where it is not said.
-pub(crate) fn journal_limits(args: &Run) -> Result<(Option<u64>, Option<u32>), BadInput> {
-    let size = args.journal_size.as_deref().map(size).transpose()?;
-    let parts = args.journal_parts.as_ref();
-    let parts = parts.map(|text| number(text, "--journal-parts", 0, u32::MAX)).transpose()?;
-    Ok((size, parts))
-}
-
-/// So many bytes: a number, and K, M or G behind it.
-fn size(text: &str) -> Result<u64, BadInput> {
-    bytes(text).ok_or_else(|| {
-        BadInput(format!("--journal-size: expected a size such as 500K, 64M or 2G, found {text:?}"))
-    })
 }

@@ -4,13 +4,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters};
+use fairways_daemon::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
 use fairways_host::counters::{Source as _, Target};
 use fairways_host::programs::Selector;
 use fairways_record::status::{Domain, Status, Totals};
 
 use super::users::User;
-use crate::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
-use crate::daemon;
 
 /// The policy that has every program watched all the time; under `observe` it changes nothing.
 const WATCHES: &str = "dunn";
@@ -70,7 +69,7 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
     config.log = Log { target: LogTarget::Stderr, level: LogLevel::Error, ..config.log };
     let program = |user: &User| ProgramConfig::new(user.name.clone(), user.selector.clone());
     config.program = users.iter().map(program).collect();
-    let watched = daemon::watch(config, duration)?;
+    let watched = fairways_daemon::watch(config, duration)?;
     let (status, totals) = (&watched.status, &watched.totals);
     let cache = |domain: &Domain| {
         let mask = domain.cache.as_deref()?.trim_start_matches("0x");
@@ -132,7 +131,7 @@ fn row(user: User, occupancy_bytes: Option<u64>, counters: &Counters, seconds: f
 
 /// By perf alone.
 fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Result<Measured> {
-    let mut perf = daemon::perf(config)?;
+    let mut perf = fairways_daemon::perf(config)?;
     let apps = || (0_u32..).map(AppId);
     for (app, user) in apps().zip(&users) {
         let threads = user.pids.iter().flat_map(|&pid| threads(pid)).collect();

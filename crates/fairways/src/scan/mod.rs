@@ -11,8 +11,9 @@ use std::io::Write;
 use fairways_command_kit::Interrupted;
 use fairways_command_kit::input::{number, span};
 
+use fairways_daemon::config::{ClockSource, Config, CounterSource};
+
 use crate::args::Scan;
-use crate::config::{ClockSource, Config, CounterSource};
 use report::Report;
 
 /// More monitoring ids than any processor has.

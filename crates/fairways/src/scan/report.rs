@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::table::{STYLE, fit};
+use fairways_daemon::config::{ClockSource, Config};
 use serde::Serialize;
 
 use super::measure::{Measured, Row, caution};
-use crate::config::{ClockSource, Config};
 
 /// The version of the JSON object: it changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;

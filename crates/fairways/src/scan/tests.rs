@@ -1,11 +1,11 @@
 //! What is made of what was measured.
 
+use fairways_daemon::config::Config;
 use fairways_host::programs::Selector;
 
 use super::measure::{Measured, Row};
 use super::report::Report;
 use super::users::User;
-use crate::config::Config;
 
 fn row(
     select: &str,

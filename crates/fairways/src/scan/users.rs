@@ -5,10 +5,10 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Context;
+use fairways_daemon::config::{Config, CounterSource};
 use fairways_emulator::Client;
 use fairways_host::programs::{CpuUser, Roots, Selector};
 
-use crate::config::{Config, CounterSource};
 use crate::emulated::refused;
 
 /// How long processes are looked at to tell who is busy.

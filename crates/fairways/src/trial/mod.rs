@@ -14,11 +14,13 @@ use std::time::Duration;
 use fairways_command_kit::input::{number, span};
 use fairways_command_kit::{BadInput, Interrupted};
 use fairways_core::Policy;
+use fairways_daemon::trial::Tried;
 use parking_lot::Mutex;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::args::{self, INSTRUCTIONS, Run};
+use crate::daemon;
 use found::{Arm, Found};
 use policy::{Planned, Trial};
 use report::Report;
@@ -27,20 +29,21 @@ use report::Report;
 const MOST_BLOCKS: u128 = 86_400;
 
 /// Runs the command; everything is checked before anything happens.
-pub(crate) fn run(args: &args::Trial, out: &mut dyn Write) -> anyhow::Result<()> {
-    let planned = planned(args)?;
+pub(crate) fn run(args: args::Trial, out: &mut dyn Write) -> anyhow::Result<()> {
+    let planned = planned(&args)?;
     let found = Arc::new(Mutex::new(Found::default()));
     let on = On { planned, found: Arc::clone(&found) };
     let block_seconds = on.planned.block.as_secs_f64();
-    let ended = match &args.run.machine {
-        Some(machine) => crate::run::trial(machine, &args.run, on)?,
-        None => crate::daemon::trial(&args.run, on)?,
+    let json = args.run.json;
+    let tried = match &args.run.machine {
+        Some(machine) => crate::run::tried(machine, &args.run, &on, on.takes())?,
+        None => fairways_daemon::tried(&daemon::options(args.run)?, Box::new(on))?,
     };
     let found = found.lock();
     let broken = found.domains.values().find_map(|domain| domain.broken);
-    let Ended { policy, names, interrupted } = ended;
+    let Tried { policy, names, interrupted } = tried;
     let report = Report::new(&policy, &found, block_seconds, interrupted, &*names);
-    if args.run.json {
+    if json {
         report.json(out)?;
     } else {
         report.print(out)?;
@@ -60,17 +63,6 @@ pub(crate) struct On {
 }
 
 impl On {
-    /// Whether all is found out.
-    pub(crate) fn is_over(&self) -> bool {
-        self.found.lock().is_over()
-    }
-
-    /// A domain's policy, on trial.
-    pub(crate) fn of(&self, domain: u32, policy: Box<dyn Policy>) -> Box<dyn Policy> {
-        let On { planned, found } = self.clone();
-        Box::new(Trial::new(policy, domain, planned, found))
-    }
-
     /// How long it takes, on the machine's clock.
     pub(crate) fn takes(&self) -> Duration {
         let Planned { learn, block, order } = &self.planned;
@@ -79,12 +71,15 @@ impl On {
     }
 }
 
-/// How a machine calls what ran on it, once that is over.
-pub(crate) struct Ended {
-    pub(crate) policy: String,
-    /// By domain and number.
-    pub(crate) names: Box<dyn Fn(u32, fairways_core::AppId) -> String>,
-    pub(crate) interrupted: bool,
+impl fairways_daemon::trial::Trial for On {
+    fn of(&self, domain: u32, policy: Box<dyn Policy>) -> Box<dyn Policy> {
+        let On { planned, found } = self.clone();
+        Box::new(Trial::new(policy, domain, planned, found))
+    }
+
+    fn is_over(&self) -> bool {
+        self.found.lock().is_over()
+    }
 }
 
 fn planned(args: &args::Trial) -> Result<Planned, BadInput> {

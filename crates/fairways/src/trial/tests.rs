@@ -63,7 +63,7 @@ fn trial(programs: &str, policy: &[&str]) -> Trial {
 fn said(args: &Trial) -> (Verdict, Partition) {
     let found = Arc::new(Mutex::new(Found::default()));
     let on = On { planned: planned(args).unwrap(), found: Arc::clone(&found) };
-    crate::run::trial(args.run.machine.as_ref().unwrap(), &args.run, on).unwrap();
+    crate::run::tried(args.run.machine.as_ref().unwrap(), &args.run, &on, on.takes()).unwrap();
     let found = found.lock();
     let domain = &found.domains[&0];
     assert_eq!(domain.broken, None);

@@ -2,6 +2,7 @@
 //! into, and replayed. docs/journal.md describes it.
 
 mod followed;
+mod limits;
 mod parts;
 mod reader;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use followed::{Followed, Step};
+pub use limits::limits;
 pub use parts::parts;
 pub use reader::Reader;
 pub use writer::{Start, Writer};

@@ -93,8 +93,9 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fairways_record::status::Cluster;
+
+    use super::*;
 
     #[test]
     fn ways_are_drawn_as_they_lie_and_cells_say_what_they_stand_for() {

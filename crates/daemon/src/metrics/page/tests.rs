@@ -34,7 +34,7 @@ fn sampled(watched: &mut Watched, app: u32, counters: Counters, occupancy: Optio
 
 fn page(watched: &Watched, means: Means) -> String {
     let Watched { status, totals, .. } = watched.clone();
-    Snapshot { status, totals, means, process: Process::default() }.page().unwrap()
+    Snapshot { status, totals, means, process: Process::default(), commit: "" }.page().unwrap()
 }
 
 /// The samples of a metric.

@@ -1,0 +1,30 @@
+//! Which keys there are.
+
+use super::Config;
+
+/// Every key that a file may have (`resctrl.root`, `program.name`), as the reader itself lists them for one that it does not know: for
+/// who documents them.
+pub fn keys() -> Vec<String> {
+    let mut keys = Vec::new();
+    for key in listed("nonesuch = 1").unwrap_or_default() {
+        let below = match key.as_str() {
+            "parameters" => None,
+            "program" => listed("[[program]]\nnonesuch = 1"),
+            // A key is no table if its value may not be one.
+            _ => listed(&format!("[{key}]\nnonesuch = 1")),
+        };
+        match below {
+            Some(below) => keys.extend(below.into_iter().map(|below| format!("{key}.{below}"))),
+            None => keys.push(key),
+        }
+    }
+    keys
+}
+
+/// The fields that are known where one is not; `None` if that is not what is wrong.
+fn listed(text: &str) -> Option<Vec<String>> {
+    let why = toml::from_str::<Config>(text).err()?;
+    let (unknown, expected) = why.message().split_once("expected ")?;
+    let names = expected.split('`').skip(1).step_by(2).map(str::to_owned);
+    unknown.contains("unknown field").then(|| names.collect())
+}
