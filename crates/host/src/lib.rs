@@ -5,9 +5,9 @@
 //! - [`programs`]: whom to manage, and their arrivals, threads and exits.
 //! - [`counters`]: what they do, by perf counters or another source.
 //! - [`doctor`]: why a host can be managed, or cannot.
-//! - [`latency`]: how soon services answer.
+//! - [`fairways_latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
-//! - [`emulated`]: a connection to an emulator, whose clock, counters and services those are.
+//! - [`emulated`]: an emulator's counters and services, and the connection to it.
 //! - [`owners`]: who may write a file.
 //! - [`schedule`]: where threads run, and for how long.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
@@ -17,9 +17,14 @@ pub mod clock;
 pub mod counters;
 pub mod doctor;
 pub mod emulated;
-pub mod latency;
 pub mod machine;
 pub mod owners;
 pub mod programs;
 pub mod schedule;
 mod store;
+
+#[doc(hidden)]
+pub mod latency {
+    pub use crate::emulated::service as emulated;
+    pub use fairways_latency::*;
+}

@@ -1,7 +1,8 @@
 //! What programs do: perf counters, or another source.
 
-pub mod emulated;
 pub mod perf;
+
+pub use crate::emulated::counters as emulated;
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;

@@ -13,7 +13,6 @@ use super::latency::Latency;
 use super::{Failure, Host, Managed, Means};
 use crate::actuate;
 use crate::counters::Target;
-use crate::latency;
 use crate::programs::{Change, ProgramKey};
 use crate::schedule::Scheduler;
 
@@ -289,7 +288,7 @@ impl Host {
         program: ProgramKey,
         kind: Option<usize>,
         name: String,
-        known: Option<Box<dyn latency::Source>>,
+        known: Option<Box<dyn fairways_latency::Source>>,
     ) {
         let app = AppId(self.next_id);
         self.next_id += 1;
@@ -340,7 +339,7 @@ impl Host {
     }
 
     /// A program is there no longer; its domains' policies are told in turn. The answer is the source of its latencies.
-    pub(super) fn end(&mut self, app: AppId) -> Option<Box<dyn latency::Source>> {
+    pub(super) fn end(&mut self, app: AppId) -> Option<Box<dyn fairways_latency::Source>> {
         let member = self.members.get_mut(&app)?;
         member.is_gone = true;
         if let Some(turns) = self.means.turns() {

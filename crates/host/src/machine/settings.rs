@@ -8,7 +8,6 @@ use fairways_core::{Profile, Wish};
 
 use crate::clock::Clock;
 use crate::counters::{self, Target};
-use crate::latency;
 use crate::programs::{Roots, Wanted};
 
 use super::Means;
@@ -43,7 +42,7 @@ impl Default for Settings {
 }
 
 /// Opens the source of a service's latencies, once it has started.
-pub type OpenLatency = Box<dyn Fn(&Target) -> io::Result<Box<dyn latency::Source>>>;
+pub type OpenLatency = Box<dyn Fn(&Target) -> io::Result<Box<dyn fairways_latency::Source>>>;
 
 /// Programs that are to be managed.
 pub struct Managed {

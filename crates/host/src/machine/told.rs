@@ -6,7 +6,7 @@ use fairways_core::{AppId, Counters, Every, Time};
 
 use super::Host;
 use crate::counters::Ended;
-use crate::counters::emulated::between;
+use crate::emulated::counters::between;
 
 impl Host {
     /// Takes in what the source tells. Windows of which it tells no longer begin anew.

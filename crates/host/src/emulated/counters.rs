@@ -2,8 +2,8 @@
 
 use fairways_core::{AppId, Counters};
 
-use super::{Source, Target};
-use crate::emulated::{Connection, Joined, Socket};
+use super::{Connection, Joined, Socket};
+use crate::counters::{Source, Target};
 
 /// What the programs of an emulator have counted, which are known by their placeholders' processes. Of a program of which no thread
 /// is one of those, everything is missing.

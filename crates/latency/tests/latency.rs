@@ -12,7 +12,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_host::latency::{Source, Spec, UNBOUNDED};
+use fairways_latency::{Source, Spec, UNBOUNDED};
 use fairways_needs::{Need, has};
 
 fn open(spec: &str) -> Box<dyn Source> {

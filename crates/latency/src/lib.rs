@@ -18,8 +18,6 @@ mod text;
 
 use std::time::Duration;
 
-pub mod emulated;
-
 use fairways_core::Answered;
 
 pub use samples::OpenError;

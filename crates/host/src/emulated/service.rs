@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairways_core::Answered;
+use fairways_latency::Source;
 use serde_json::json;
 
-use super::Source;
-use crate::emulated::{Connection, ProgramLatencies};
+use super::{Connection, ProgramLatencies};
 
 /// How soon a service of an emulator answers: one program, or several in sum.
 #[derive(Debug)]
