@@ -3,7 +3,7 @@
 //! - [`actuate`]: the client of resctrl. What exists already is planned around, what is changed is written down first and
 //!   put back afterwards.
 //! - [`programs`]: whom to manage, and their arrivals, threads and exits.
-//! - [`counters`]: what they do, by perf counters or another source.
+//! - [`fairways_perf`]: what they do, by perf counters or another source.
 //! - [`doctor`]: why a host can be managed, or cannot.
 //! - [`fairways_latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
@@ -14,7 +14,6 @@
 
 pub mod actuate;
 pub mod clock;
-pub mod counters;
 pub mod doctor;
 pub mod emulated;
 pub mod machine;
@@ -22,6 +21,13 @@ pub mod owners;
 pub mod programs;
 pub mod schedule;
 mod store;
+
+#[doc(hidden)]
+pub mod counters {
+    pub use crate::emulated::counters as emulated;
+    pub use fairways_perf as perf;
+    pub use fairways_perf::{Ended, Nothing, Source, Target};
+}
 
 #[doc(hidden)]
 pub mod latency {

@@ -1,9 +1,10 @@
 //! Whether what programs do can be counted.
 
+use fairways_perf::{RESERVE, cost as descriptors_of, events};
+
 use super::facts::{Facts, field};
 use super::process::{Capability, Who};
 use super::{Finding, State};
-use crate::counters::perf::{self, events};
 
 /// Fewer programs than this are fewer than most hosts run.
 const FEW: u64 = 64;
@@ -80,7 +81,7 @@ fn cost(facts: &Facts) -> u64 {
     let cpu = events::Cpu::read(&facts.files.path("proc/cpuinfo"), &devices);
     let unknown = || events::Cpu { vendor: events::Vendor::Other(String::new()), hybrid: false };
     let chosen = events::for_cpu(&cpu.unwrap_or_else(|_| unknown()));
-    u64::try_from(perf::cost(&chosen)).unwrap_or(u64::MAX)
+    u64::try_from(descriptors_of(&chosen)).unwrap_or(u64::MAX)
 }
 
 /// A cgroup costs a descriptor for each event on each CPU.
@@ -95,7 +96,7 @@ fn descriptors(facts: &Facts) -> Finding {
         let found = "/proc/self/limits or the CPUs cannot be read";
         return Finding::new(id, State::Unknown, found, why);
     };
-    let (cost, reserve) = (cpus * cost(facts), perf::RESERVE as u64);
+    let (cost, reserve) = (cpus * cost(facts), RESERVE as u64);
     let Some(programs) = hard.saturating_sub(reserve).checked_div(cost) else {
         let found = format!("{hard} at most; no event of this processor takes one");
         return Finding::new(id, State::Ok, found, why);

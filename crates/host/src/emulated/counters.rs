@@ -1,9 +1,9 @@
 //! The counters of an emulator's programs.
 
 use fairways_core::{AppId, Counters};
+use fairways_perf::{Source, Target};
 
 use super::{Connection, Joined, Socket};
-use crate::counters::{Source, Target};
 
 /// What the programs of an emulator have counted, which are known by their placeholders' processes. Of a program of which no thread
 /// is one of those, everything is missing.

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::{AppId, Event};
+use fairways_perf::Target;
 use fairways_resctrl::language::CpuSet;
 
 use super::domain::{Domain, Due};
 use super::latency::Latency;
 use super::{Failure, Host, Managed, Means};
 use crate::actuate;
-use crate::counters::Target;
 use crate::programs::{Change, ProgramKey};
 use crate::schedule::Scheduler;
 

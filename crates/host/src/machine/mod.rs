@@ -43,7 +43,6 @@ use fairways_core::{Action, AppId, Event, Machine, Time};
 
 use crate::actuate::Restored;
 use crate::clock::Clock;
-use crate::counters;
 use crate::programs::Programs;
 
 use domain::Domain;
@@ -58,7 +57,7 @@ pub use turns::{Instead, Turns};
 pub struct Host {
     means: Means,
     programs: Programs,
-    source: Box<dyn counters::Source>,
+    source: Box<dyn fairways_perf::Source>,
     clock: Box<dyn Clock>,
     settings: Settings,
     kinds: Vec<Kind>,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{Profile, Wish};
+use fairways_perf::Target;
 
 use crate::clock::Clock;
-use crate::counters::{self, Target};
 use crate::programs::{Roots, Wanted};
 
 use super::Means;
@@ -19,7 +19,7 @@ pub struct Parts {
     /// Where programs are found.
     pub proc_and_cgroup: Roots,
     /// What is counted of them.
-    pub source: Box<dyn counters::Source>,
+    pub source: Box<dyn fairways_perf::Source>,
     /// The time.
     pub clock: Box<dyn Clock>,
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters, Every, Time};
+use fairways_perf::Ended;
 
 use super::Host;
-use crate::counters::Ended;
 use crate::emulated::counters::between;
 
 impl Host {

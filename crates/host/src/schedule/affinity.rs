@@ -27,16 +27,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairways_core::AppId;
+use fairways_perf::events::{self, Cpu, Vendor};
+use fairways_perf::switches::{Stay, Switches, now};
 use fairways_resctrl::language::CpuSet;
 use rustix::thread::{CapabilitySet, capabilities};
 use rustix::time::{ClockId, clock_getres};
 
 use super::ledger::{Key, Ledger};
-use super::switches::{Stay, Switches, now};
 use super::thread::{self, Stat};
 use super::{Scheduler, Settings, Told};
 use crate::actuate::{OpenError, Restored};
-use crate::counters::perf::events::{self, Cpu, Vendor};
 use again::Again;
 use alarm::Alarm;
 use managed::{Managed, Owners, weighs};

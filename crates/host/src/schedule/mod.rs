@@ -6,7 +6,6 @@
 mod affinity;
 pub mod ledger;
 mod settings;
-pub mod switches;
 mod thread;
 pub mod together;
 
@@ -18,6 +17,9 @@ use fairways_core::{AppId, Counters};
 use fairways_resctrl::language::CpuSet;
 
 use crate::actuate::Restored;
+
+#[doc(hidden)]
+pub use fairways_perf::switches;
 
 pub use affinity::Affinity;
 pub use settings::Settings;
@@ -87,7 +89,7 @@ pub trait Scheduler {
 
     /// Now, in nanoseconds, by the clock of [`Turn::span`]: `CLOCK_MONOTONIC`, where nobody makes time up.
     fn now(&self) -> u64 {
-        switches::now()
+        fairways_perf::switches::now()
     }
 
     /// Descriptors that become readable when turns have ended; a caller looks now and then, too.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::counters::perf::events::Chosen;
+use fairways_perf::events::Chosen;
 
 /// How threads are scheduled without a scheduler of our own, and where that is written down.
 #[derive(Clone, Debug)]

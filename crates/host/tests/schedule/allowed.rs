@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::schedule::switches::Stay;
 use fairways_host::schedule::{Scheduler as _, Told};
 use fairways_needs::withheld;
+use fairways_perf::switches::Stay;
 use fairways_resctrl::language::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
 

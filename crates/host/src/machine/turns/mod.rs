@@ -10,7 +10,7 @@
 //!   usual one to the domain of its CPU.
 //! - **What happened** is told when it is seen, 10 ms later at most: turns and times together may have ended a little before.
 //! - **What CPUs did not count** ([`Turn::counters`](crate::schedule::Turn::counters)), the source is asked for
-//!   ([`Source::beside`](crate::counters::Source::beside)).
+//!   ([`Source::beside`](fairways_perf::Source::beside)).
 //! - **A scheduler that the kernel ends** is followed by the [one in its place](Instead), which does what was asked of the one before.
 
 mod actions;

@@ -3,10 +3,10 @@
 use std::io;
 
 use fairways_core::AppId;
+use fairways_perf::switches::now;
 use fairways_resctrl::language::CpuSet;
 
 use super::super::ledger::Change;
-use super::super::switches::now;
 use super::super::thread;
 use super::Affinity;
 use super::managed::Managed;

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::super::switches::{Stay, now};
+use fairways_perf::switches::{Stay, now};
+
 use super::super::thread::{self, Stat};
 use super::super::{Given, Told, Turn, Who};
 use super::Affinity;

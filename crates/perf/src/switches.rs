@@ -23,9 +23,9 @@ use perf_event_open_sys::bindings::{
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::counters::perf::events::{Chosen, Encoding, Event};
-use crate::counters::perf::sys::{self, Whom};
-use crate::counters::perf::{budget, trouble};
+use crate::events::{Chosen, Encoding, Event};
+use crate::sys::{self, Whom};
+use crate::{budget, trouble};
 use records::Record;
 use ring::Ring;
 use row::Row;
@@ -36,7 +36,7 @@ const LOOK: u64 = 5_000_000;
 /// How long, in nanoseconds, a group may be off the counters, so that no switch is told.
 const PATIENCE: u64 = 1_000_000_000;
 
-/// Events beside instructions and cycles in the group at most, as for programs (counters/perf/layout.rs).
+/// Events beside instructions and cycles in the group at most, as for programs (layout.rs).
 const BESIDE: usize = 3;
 
 /// What policies that schedule ask for comes first, when not all can be counted at once.
@@ -315,7 +315,8 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 /// The time, in nanoseconds of `CLOCK_MONOTONIC`.
-pub(crate) fn now() -> u64 {
+#[must_use]
+pub fn now() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let (seconds, rest) = (u64::try_from(now.tv_sec), u64::try_from(now.tv_nsec));
     seconds.unwrap_or(0).saturating_mul(1_000_000_000).saturating_add(rest.unwrap_or(0))

@@ -62,7 +62,7 @@ fn group(events: &[&Event], cpu: u32) -> Vec<OnCpu> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::counters::perf::events::Encoding;
+    use crate::events::Encoding;
 
     /// Two events of the kernel's own stand in the counters' places, and one that no kernel has.
     #[test]

@@ -8,8 +8,8 @@ use fairways_resctrl::language::CpuSet;
 
 use super::program::{Blind, Program};
 use super::sampling::Sampling;
+use super::source::{Ended, Source, Target};
 use super::{Perf, depart};
-use crate::counters::{Ended, Source, Target};
 
 impl Source for Perf {
     fn set_domains(&mut self, domains: &[(u32, CpuSet)]) {

@@ -11,10 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter, Counters};
-use fairways_host::counters::perf::events::{BY_PROCESSOR, Chosen, Encoding, Event};
-use fairways_host::counters::perf::{Perf, Settings, paranoid, probe};
-use fairways_host::counters::{Source, Target};
 use fairways_needs::{Need, has, withheld};
+use fairways_perf::events::{BY_PROCESSOR, Chosen, Encoding, Event};
+use fairways_perf::{Perf, Settings, Source, Target, paranoid, probe};
 use fairways_resctrl::language::CpuSet;
 
 const SOFTWARE: u32 = 1;

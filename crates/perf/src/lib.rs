@@ -2,7 +2,7 @@
 //!
 //! A program is counted by its cgroup, on each CPU, where it is one and that takes fewer descriptors (or where the host has several
 //! domains, which only CPUs tell apart); else by its threads. A cgroup's events count what its threads do, whichever they are, and those of
-//! cgroups below it; a thread's count it alone, so that what a new thread does before [`Source::threads`](super::Source::threads) tells of it is not counted.
+//! cgroups below it; a thread's count it alone, so that what a new thread does before [`Source::threads`] tells of it is not counted.
 //! Inheritance is no remedy: a group can't be read with one system call then. That a thread's number was given to another of the same program
 //! from one call to the next is not noticed; the kernel gives numbers in turn, so it takes `kernel.pid_max` new threads in between.
 //!
@@ -13,7 +13,8 @@
 //! An event costs a descriptor a thread, or a CPU. When there are none left for a program, it is not counted, and its counters are
 //! missing, until there are; a count that holds some of its threads would be too small without a word.
 
-pub(crate) mod budget;
+mod budget;
+mod counting;
 pub mod events;
 mod layout;
 pub mod on_cpus;
@@ -23,9 +24,10 @@ mod program;
 mod sampler;
 pub mod sampling;
 mod source;
-pub(crate) mod sys;
+pub mod switches;
+mod sys;
 mod tally;
-pub(crate) mod trouble;
+mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -36,9 +38,9 @@ use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
 
 pub use probe::{Probe, probe};
+pub use source::{Ended, Nothing, Source, Target};
 pub use trouble::paranoid;
 
-use super::Target;
 use budget::Budget;
 use events::{BY_PROCESSOR, Chosen};
 use layout::Fitted;

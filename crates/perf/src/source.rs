@@ -1,9 +1,5 @@
 //! What programs do: perf counters, or another source.
 
-pub mod perf;
-
-pub use crate::emulated::counters as emulated;
-
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 

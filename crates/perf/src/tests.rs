@@ -2,7 +2,6 @@ use fairways_core::{Counter, Counters};
 
 use super::events::{Encoding, Event};
 use super::*;
-use crate::counters::Source;
 
 #[test]
 fn smaller_groups_go_on_counting_what_was_counted() {

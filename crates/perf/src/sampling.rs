@@ -14,8 +14,8 @@ use super::events::BY_PROCESSOR;
 use super::part::{Layout, Part};
 pub use super::sampler::{EVENTS, Sampler, Window};
 use super::sampler::{Joined, Shared};
+use super::source::Ended;
 pub use super::tally::Span;
-use crate::counters::Ended;
 
 /// A window is known in steps of this part of it, of all threads of its program together.
 const STEPS: u64 = 16;

@@ -9,7 +9,7 @@ use perf_event_open_sys::bindings::{
 };
 
 use super::ring::Raw;
-use crate::counters::perf::sys::Group;
+use crate::sys::Group;
 
 /// A record.
 #[derive(Debug, PartialEq, Eq)]

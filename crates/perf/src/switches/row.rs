@@ -4,7 +4,7 @@ use fairways_core::{Counter, Counters};
 
 use super::Stay;
 use super::records::Record;
-use crate::counters::perf::sys::Group;
+use crate::sys::Group;
 
 /// What was read at a moment, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug)]
