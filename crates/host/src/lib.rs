@@ -8,7 +8,6 @@
 //! - [`fairways_latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
 //! - [`emulated`]: an emulator's counters and services, and the connection to it.
-//! - [`owners`]: who may write a file.
 //! - [`schedule`]: where threads run, and for how long.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
 
@@ -17,7 +16,6 @@ pub mod clock;
 pub mod doctor;
 pub mod emulated;
 pub mod machine;
-pub mod owners;
 pub mod programs;
 pub mod schedule;
 mod store;
@@ -28,6 +26,9 @@ pub mod counters {
     pub use fairways_perf as perf;
     pub use fairways_perf::{Ended, Nothing, Source, Target};
 }
+
+#[doc(hidden)]
+pub use fairways_linux::owners;
 
 #[doc(hidden)]
 pub mod latency {

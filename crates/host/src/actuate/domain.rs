@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use fairways_core::{Llc, WayMask, Ways};
+use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
 use super::error::Error;
 use super::offer::{Offer, Room, Rules, offer, offered, physical};
 use super::settings::Settings;
 use super::survey::Survey;
-use super::topology::{Topology, listed};
 use super::tree::{Tree, of};
 
 /// An L3 cache, and what of it policies may give out.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use fairways_core::{AppId, PartitionError};
+use fairways_linux::errno;
 use fairways_resctrl::language::LanguageError;
 use rustix::io::Errno;
 
@@ -166,34 +167,9 @@ pub enum Refused {
     },
 }
 
-/// errno(3)'s names of what resctrl's files answer.
-const NAMES: [(Errno, &str); 20] = [
-    (Errno::PERM, "EPERM"),
-    (Errno::NOENT, "ENOENT"),
-    (Errno::SRCH, "ESRCH"),
-    (Errno::INTR, "EINTR"),
-    (Errno::IO, "EIO"),
-    (Errno::TOOBIG, "E2BIG"),
-    (Errno::NOMEM, "ENOMEM"),
-    (Errno::ACCESS, "EACCES"),
-    (Errno::BUSY, "EBUSY"),
-    (Errno::EXIST, "EEXIST"),
-    (Errno::NODEV, "ENODEV"),
-    (Errno::NOTDIR, "ENOTDIR"),
-    (Errno::ISDIR, "EISDIR"),
-    (Errno::INVAL, "EINVAL"),
-    (Errno::MFILE, "EMFILE"),
-    (Errno::NOSPC, "ENOSPC"),
-    (Errno::ROFS, "EROFS"),
-    (Errno::NOTCONN, "ENOTCONN"),
-    (Errno::OPNOTSUPP, "EOPNOTSUPP"),
-    (Errno::STALE, "ESTALE"),
-];
-
-/// As errno(3) names it; a number where it is none of those that resctrl's files give.
+/// As errno(3) names it; a number where no name is known.
 pub(super) fn name(errno: Errno) -> String {
-    let known = NAMES.iter().find(|(known, _)| *known == errno);
-    known.map_or_else(|| errno.to_string(), |(_, name)| (*name).to_owned())
+    errno::name(errno).map_or_else(|| errno.to_string(), str::to_owned)
 }
 
 fn said(status: &[String]) -> String {

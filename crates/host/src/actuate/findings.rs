@@ -1,10 +1,11 @@
 //! What was found at the last look, and what of it policies are offered.
 
+use fairways_linux::topology::Topology;
+
 use super::domain::{Cap, Domain, Offers};
 use super::error::Error;
 use super::settings::Settings;
 use super::survey::Survey;
-use super::topology::Topology;
 use super::tree::Tree;
 
 /// A survey, and what follows from it.

@@ -5,12 +5,12 @@ use std::fmt;
 use std::path::Path;
 
 use fairways_core::WayMask;
+use fairways_linux::status;
+use fairways_linux::topology::listed;
 use fairways_resctrl::language::{CpuSet, Mode, Schemata};
 
 use super::error::Error;
 use super::masks::{masks_in, schemata};
-use super::threads::allowed;
-use super::topology::listed;
 use super::tree::{Tree, of};
 
 /// Another manager's CTRL_MON group.
@@ -119,7 +119,9 @@ pub(super) fn residents_by_cpu(
     }
     let all = given.iter().fold(CpuSet::new(), |all, (_, cpus)| all.union(cpus));
     for &thread in threads {
-        let Some(may) = allowed(proc, thread).filter(|may| !may.is_empty() && may.is_subset(&all))
+        let Some(may) = status::text(proc, thread)
+            .and_then(|text| status::cpus(&text))
+            .filter(|may| !may.is_empty() && may.is_subset(&all))
         else {
             continue;
         };

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use fairways_linux::status;
 use rustix::fs::{FlockOperation, flock, fstat, major, minor};
 use rustix::io::Errno;
 
@@ -168,12 +169,8 @@ fn holders(root: &impl AsFd, proc: &Path) -> Vec<Holder> {
 }
 
 fn holder(pid: String, proc: &Path) -> Holder {
-    let status = fs::read_to_string(proc.join(&pid).join("status")).unwrap_or_default();
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-    let name = field("Name:").unwrap_or("a process that has ended").trim().to_owned();
-    let users = field("Uid:").and_then(|users| {
-        let mut users = users.split_whitespace().map(str::parse);
-        Some([users.next()?.ok()?, users.next()?.ok()?])
-    });
+    let text = pid.parse().ok().and_then(|pid| status::text(proc, pid)).unwrap_or_default();
+    let name = status::field(&text, "Name:").unwrap_or("a process that has ended").to_owned();
+    let users = status::users(&text).map(|users| [users.real, users.effective]);
     Holder { pid, name, users }
 }

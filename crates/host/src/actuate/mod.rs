@@ -53,7 +53,6 @@ mod taken;
 mod tally;
 mod tasks;
 pub(crate) mod threads;
-pub(crate) mod topology;
 mod tree;
 
 pub use actuator::Actuator;

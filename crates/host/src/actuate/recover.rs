@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use fairways_linux::mounts;
 use rustix::fs::{major, minor};
 
 use super::borrowed::place;
@@ -74,10 +75,9 @@ fn is_mounted_elsewhere(tree: &Tree, ledger: &Ledger, settings: &Settings) -> bo
 
 /// Whether a file system with this `st_dev` is mounted (proc_pid_mountinfo(5), field 3). Where that can't be told, it may be.
 pub(super) fn is_mounted_anywhere(proc: &Path, device: u64) -> bool {
-    let Ok(mounts) = fs::read(proc.join("self/mountinfo")) else { return true };
+    let Ok(mounts) = mounts::all(proc) else { return true };
     let number = format!("{}:{}", major(device), minor(device));
-    let mut lines = mounts.split(|&byte| byte == b'\n');
-    lines.any(|line| line.split(|&byte| byte == b' ').nth(2) == Some(number.as_bytes()))
+    mounts.iter().any(|mount| mount.device == number)
 }
 
 /// Whether anything that a ledger tells of is there: another mount may have the numbers of the one before, but not its groups, nor the

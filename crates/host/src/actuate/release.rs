@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use fairways_core::AppId;
+use fairways_linux::stat::started;
 
 use super::error::Error;
 use super::foreign::members;
 use super::ledger::Taken;
 use super::mount::Mount;
 use super::programs::Programs;
-use super::threads::{enter, give_back, is_still, started};
+use super::threads::{enter, give_back, is_still};
 
 impl Programs {
     /// Puts threads back that the program gives up, if they are still in its group: into the group that they were taken from, or

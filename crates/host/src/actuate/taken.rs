@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fairways_linux::stat::started;
+
 use super::error::Error;
 use super::foreign::members;
 use super::ledger::{Made, Taken};
 use super::mount::Mount;
 use super::restored::{Restored, Thing};
 use super::settings::Settings;
-use super::threads::{apart, give_back, inherited, is_still, started};
+use super::threads::{apart, give_back, inherited, is_still};
 use super::tree::Tree;
 
 impl Mount {

@@ -1,14 +1,13 @@
 //! Threads: which there are, whose they are, and how they come into a group.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 
-use fairways_resctrl::language::CpuSet;
+use fairways_linux::stat::started;
+use fairways_linux::status;
 
 use super::error::Error;
 use super::ledger::Taken;
-use super::topology::listed;
 use super::tree::{Tree, of};
 
 /// The longest line of parents that is followed.
@@ -49,22 +48,9 @@ pub(super) fn apart(group: &str) -> (&str, bool) {
     }
 }
 
-/// When a thread started, in clock ticks since boot; `None` if there is none (proc_pid_stat(5), field 22).
-pub(crate) fn started(proc: &Path, thread: i32) -> Option<u64> {
-    let stat = fs::read_to_string(proc.join(format!("{thread}/stat"))).ok()?;
-    // The name may hold blanks and brackets; what follows the last bracket is field 3.
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(22 - 3)?.parse().ok()
-}
-
 /// Whether a thread still is the one that was taken.
 pub(super) fn is_still(proc: &Path, task: &Taken) -> bool {
     started(proc, task.thread) == Some(task.started)
-}
-
-/// The CPUs that a thread may run on (proc_pid_status(5), `Cpus_allowed_list`); `None` if it has ended.
-pub(crate) fn allowed(proc: &Path, thread: i32) -> Option<CpuSet> {
-    Some(listed(&status(proc, thread, "Cpus_allowed_list:")?))
 }
 
 /// Where a thread that was born `inside` our groups would be if its parents had not been taken: what they left, its thread group's
@@ -77,8 +63,7 @@ pub(super) fn inherited(
 ) -> Option<Taken> {
     let mut at = thread;
     for _ in 0..GENERATIONS {
-        let number = |field| status(proc, at, field)?.parse::<i32>().ok();
-        let (leader, parent) = (number("Tgid:")?, number("PPid:")?);
+        let (leader, parent) = status::family(&status::text(proc, at)?)?;
         let of = |id: i32| taken.iter().find(|task| task.thread == id && is_still(proc, task));
         if let Some(origin) = of(leader).or_else(|| of(parent)) {
             return Some(Taken { thread, started: started(proc, thread)?, ..origin.clone() });
@@ -89,10 +74,4 @@ pub(super) fn inherited(
         at = parent;
     }
     None
-}
-
-pub(crate) fn status(proc: &Path, thread: i32, field: &str) -> Option<String> {
-    let text = fs::read_to_string(proc.join(format!("{thread}/status"))).ok()?;
-    let value = text.lines().find_map(|line| line.strip_prefix(field))?;
-    Some(value.trim().to_owned())
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fairways_linux::mounts::unescaped;
 use fairways_resctrl::language::{Cache, Info, Mode, Schemata};
 
 use super::Place;
@@ -143,10 +144,9 @@ pub(super) fn field(cpuinfo: &str, name: &str) -> Option<String> {
 fn mount(line: &str) -> Option<Mount> {
     let mut words = line.split(' ').skip(1);
     let (point, kind, options) = (words.next()?, words.next()?, words.next()?);
-    let escapes = [(r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", r"\")];
-    let plain = |point: String, (code, text): (&str, &str)| point.replace(code, text);
+    let point = unescaped(point.as_bytes());
     Some(Mount {
-        point: escapes.into_iter().fold(point.to_owned(), plain),
+        point: String::from_utf8_lossy(&point).into_owned(),
         kind: kind.to_owned(),
         options: options.split(',').map(str::to_owned).collect(),
     })

@@ -4,7 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::process::{Proc, in_file, is_gone};
+use fairways_linux::cgroup::Membership;
+use fairways_linux::is_gone;
+use fairways_linux::mounts::Mount;
+
+use super::process::{Proc, in_file};
 
 /// The hierarchies that are searched, the first first: v2, then systemd's own of v1, then those that every manager of
 /// containers uses.
@@ -22,10 +26,10 @@ pub(super) struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// The hierarchies of `mounts` (`proc_pid_mountinfo(5)`) at `below` or under it, each once; v2's first.
-    pub(super) fn mounted(mounts: &str, below: &Path) -> Vec<Self> {
+    /// The hierarchies of `mounts` at `below` or under it, each once; v2's first.
+    pub(super) fn mounted(mounts: Vec<Mount>, below: &Path) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
-        for hierarchy in mounts.lines().filter_map(Self::of_mount) {
+        for hierarchy in mounts.into_iter().filter_map(Self::of_mount) {
             let twice = |known: &Self| {
                 known.unified == hierarchy.unified && known.controllers == hierarchy.controllers
             };
@@ -37,17 +41,13 @@ impl Hierarchy {
         found
     }
 
-    fn of_mount(line: &str) -> Option<Self> {
-        let (left, right) = line.split_once(" - ")?;
-        let mut left = left.split(' ').skip(3);
-        let (root, mount) = (unescaped(left.next()?), unescaped(left.next()?));
-        let mut right = right.split(' ');
-        let unified = match right.next()? {
+    fn of_mount(mount: Mount) -> Option<Self> {
+        let unified = match mount.kind.as_str() {
             "cgroup2" => true,
             "cgroup" => false,
             _ => return None,
         };
-        let options = right.nth(1).unwrap_or_default().split(',');
+        let options = mount.options.split(',');
         let controllers = if unified {
             Vec::new()
         } else {
@@ -59,7 +59,8 @@ impl Hierarchy {
                 .map(str::to_owned)
                 .collect()
         };
-        Some(Self { mount: PathBuf::from(mount), root, unified, controllers })
+        let root = mount.root.to_string_lossy().into_owned();
+        Some(Self { mount: mount.point, root, unified, controllers })
     }
 
     /// Those of `mounted` that are searched for programs.
@@ -88,17 +89,11 @@ impl Hierarchy {
 
     /// Which of the mounted cgroups a process is in, by its `/proc/PID/cgroup`.
     pub(super) fn of_process<'text>(&self, text: &'text str) -> Option<&'text str> {
-        let of_line = |line: &'text str| {
-            let (number, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            let ours = if self.unified {
-                number == "0" && controllers.is_empty()
-            } else {
-                controllers.split(',').any(|one| self.has(one))
-            };
-            ours.then_some(path)
+        let is_ours = |of: &Membership<'_>| match self.unified {
+            true => of.is_unified(),
+            false => of.controllers().any(|one| self.has(one)),
         };
-        let path = text.lines().find_map(of_line)?;
+        let path = text.lines().filter_map(Membership::parse).find(is_ours)?.path;
         match path.strip_prefix(self.root.trim_end_matches('/'))? {
             "" => Some("/"),
             path => path.starts_with('/').then_some(path),
@@ -148,31 +143,14 @@ fn listed(path: &Path) -> io::Result<Option<Vec<i32>>> {
     }
 }
 
-/// Blanks, tabs, line breaks and backslashes are octal in mountinfo.
-fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let octal = after
-            .get(..3)
-            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        match octal {
-            Some(byte) if first == b'\\' => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            _ => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn mounted(table: &str, below: &str) -> Vec<Hierarchy> {
+        let mounts = table.lines().filter_map(|line| Mount::parse(line.as_bytes()));
+        Hierarchy::mounted(mounts.collect(), Path::new(below))
+    }
 
     const HYBRID: &str = "\
 31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755
@@ -186,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_hybrid_host_is_searched_in_order() {
-        let mounted = Hierarchy::mounted(HYBRID, Path::new("/sys/fs/cgroup"));
+        let mounted = mounted(HYBRID, "/sys/fs/cgroup");
         assert_eq!(mounted.len(), 5, "what is mounted elsewhere is left out");
         let searched = Hierarchy::searched(&mounted);
         let mounts: Vec<_> = searched.iter().map(|one| one.directory("/a/b")).collect();
@@ -202,7 +180,7 @@ mod tests {
     #[test]
     fn what_is_mounted_of_a_hierarchy_is_its_root() {
         let line = "36 35 0:1 /lxc/a\\040b /sys/fs/cgroup rw - cgroup2 none rw";
-        let of = Hierarchy::mounted(line, Path::new("/sys/fs/cgroup")).remove(0);
+        let of = mounted(line, "/sys/fs/cgroup").remove(0);
         assert_eq!(of.of_process("0::/lxc/a b/c"), Some("/c"));
         assert_eq!(of.of_process("0::/lxc/a b"), Some("/"));
         assert_eq!(of.of_process("0::/lxc/a bc"), None);
@@ -211,8 +189,8 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read(text in "([ -~]{0,40}( - cgroup2? )?[ -~]{0,40}\n){0,4}", of in "([0-9]:)?[ -~:/]{0,30}") {
-            for hierarchy in Hierarchy::mounted(&text, Path::new("/")) {
+        fn any_text_is_read(text in "((1 0 0:2 /?)?[ -~]{0,40}( - cgroup2? )?[ -~]{0,40}\n){0,4}", of in "([0-9]:)?[ -~:/]{0,30}") {
+            for hierarchy in mounted(&text, "/") {
                 if let Some(path) = hierarchy.of_process(&of) {
                     proptest::prop_assert!(path.starts_with('/'));
                 }

@@ -7,8 +7,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use super::process::is_gone;
 use super::{Wanted, glob};
+use fairways_linux::is_gone;
 
 /// Who the pods are that have a folder.
 #[derive(Debug, Default)]

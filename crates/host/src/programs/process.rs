@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use fairways_linux::mounts::{self, Mount};
+use fairways_linux::{is_gone, numbers, stat, status};
 use fairways_resctrl::language::CpuSet;
 use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
@@ -27,28 +29,19 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Reads the file; `None` if it is not of that form. The command may hold blanks and parentheses, so that it ends at
-    /// the last parenthesis.
+    /// Reads the file; `None` if it is not of that form.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let (pid, rest) = text.split_once(" (")?;
-        let (comm, rest) = rest.rsplit_once(") ")?;
-        let mut fields = rest.split_ascii_whitespace();
-        let state = fields.next()?.chars().next()?;
-        let parent = fields.next()?.parse().ok()?;
-        let flags = fields.nth(4)?.parse().ok()?;
-        let user: u64 = fields.nth(4)?.parse().ok()?;
-        let system: u64 = fields.next()?.parse().ok()?;
-        let threads = fields.nth(4)?.parse().ok()?;
-        let start = fields.nth(1)?.parse().ok()?;
+        let stat = stat::Stat::parse(text)?;
+        let (user, system): (u64, u64) = (stat.field(14)?, stat.field(15)?);
         Some(Self {
-            pid: pid.parse().ok()?,
-            comm: comm.to_owned(),
-            state,
-            parent,
-            flags,
+            pid: stat.pid,
+            comm: stat.comm.to_owned(),
+            state: stat.state()?,
+            parent: stat.parent()?,
+            flags: stat.field(9)?,
             ticks: user.saturating_add(system),
-            threads,
-            start,
+            threads: stat.field(20)?,
+            start: stat.started()?,
         })
     }
 
@@ -117,14 +110,9 @@ impl Proc {
     /// Whether a process is that user's alone: by the real, the effective and the saved number. Of a program that is set-uid, the
     /// effective one is not who started and named it. No, if it is gone or this user may not see.
     pub(super) fn is_of(&self, pid: i32, user: u32) -> bool {
-        let path = self.root.join(pid.to_string()).join("status");
-        let Ok(text) = std::fs::read(path) else { return false };
-        let text = String::from_utf8_lossy(&text);
-        let Some(ids) = text.lines().find_map(|line| line.strip_prefix("Uid:")) else {
-            return false;
-        };
-        let ids: Vec<_> = ids.split_ascii_whitespace().map(str::parse::<u32>).collect();
-        ids.len() >= 3 && ids[..3].iter().all(|id| *id == Ok(user))
+        let text = status::text(&self.root, pid);
+        let Some(of) = text.and_then(|text| status::users(&text)) else { return false };
+        [of.real, of.effective, of.saved] == [user; 3]
     }
 
     /// Adds the threads of a process, none if it is gone.
@@ -164,11 +152,7 @@ impl Proc {
                 return Some(set);
             }
         }
-        let text =
-            std::fs::read_to_string(self.root.join(thread.to_string()).join("status")).ok()?;
-        let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-        // As many CPUs as any kernel is built for (NR_CPUS of arch/x86/Kconfig).
-        CpuSet::parse_list(list.trim(), 8192).ok()
+        status::cpus(&status::text(&self.root, thread)?)
     }
 
     /// The number that was last given to a process or thread (`/proc/loadavg`); unchanged, none was made since.
@@ -178,38 +162,15 @@ impl Proc {
     }
 
     /// The mounts that this process sees.
-    pub(super) fn mounts(&self) -> io::Result<String> {
-        let path = self.root.join("self/mountinfo");
-        std::fs::read(&path)
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .map_err(|error| in_file(&path, &error))
+    pub(super) fn mounts(&self) -> io::Result<Vec<Mount>> {
+        let named = |error| in_file(&self.root.join("self/mountinfo"), &error);
+        mounts::all(&self.root).map_err(named)
     }
-}
-
-/// Whether a file's process or cgroup went away, before it was opened or while it was read.
-pub(super) fn is_gone(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    let gone = [Errno::NOENT, Errno::SRCH, Errno::NODEV];
-    error.raw_os_error().is_some_and(|raw| gone.iter().any(|errno| errno.raw_os_error() == raw))
 }
 
 /// The same error, saying which file it was.
 pub(super) fn in_file(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
-fn numbers(directory: &Path) -> io::Result<Vec<i32>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        match entry {
-            Ok(entry) => {
-                found.extend(entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()))
-            }
-            Err(error) if is_gone(&error) => break,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

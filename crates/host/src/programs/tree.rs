@@ -8,11 +8,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use fairways_linux::is_gone;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use super::hierarchy::Hierarchy;
-use super::process::{Proc, in_file, is_gone};
+use super::process::{Proc, in_file};
 
 /// So many directories are watched, at most; with more cgroups than this all are walked at every look.
 const MOST_WATCHED: usize = 8192;
@@ -63,7 +64,7 @@ impl Forest {
     /// # Errors
     /// If there is none at `below`, or it can't be read.
     pub(super) fn open(proc: &Proc, below: &Path) -> io::Result<Self> {
-        let mounted = Hierarchy::mounted(&proc.mounts()?, below);
+        let mounted = Hierarchy::mounted(proc.mounts()?, below);
         if mounted.is_empty() {
             let why =
                 format!("{}: expected a cgroup filesystem mounted here or below", below.display());

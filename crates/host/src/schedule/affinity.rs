@@ -27,6 +27,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairways_core::AppId;
+use fairways_linux::topology;
 use fairways_perf::events::{self, Cpu, Vendor};
 use fairways_perf::switches::{Stay, Switches, now};
 use fairways_resctrl::language::CpuSet;
@@ -91,7 +92,7 @@ impl Affinity {
             let why = "threads of others can't be scheduled: expected root, or CAP_SYS_NICE";
             return Err(OpenError::NotSupported(why.to_owned()));
         }
-        let Some(online) = thread::cpus(&settings.sysfs, "online") else {
+        let Some(online) = topology::cpus(&settings.sysfs, "online") else {
             let path = settings.sysfs.join("devices/system/cpu/online");
             return Err(OpenError::NotSupported(format!(
                 "{}: expected a list of CPUs",
@@ -171,7 +172,7 @@ impl Affinity {
 
     /// Reads which CPUs are on line; if others than before, what is due of threads may be another.
     fn find_cpus(&mut self) {
-        let online = thread::cpus(&self.settings.sysfs, "online");
+        let online = topology::cpus(&self.settings.sysfs, "online");
         if let Some(online) = online.filter(|online| *online != self.online) {
             tracing::info!(target: "fairways::schedule", cpus = online.to_list(), "other CPUs are on line");
             self.online = online;

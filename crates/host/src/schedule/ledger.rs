@@ -12,12 +12,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 
+use fairways_linux::stat::started;
 use fairways_resctrl::language::CpuSet;
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{Settings, thread};
-use crate::actuate::threads::started;
 use crate::actuate::{Error, OpenError, Restored};
 use crate::store::State;
 use back::Back;

@@ -4,13 +4,15 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use fairways_linux::cgroup::Membership;
+use fairways_linux::topology::{MOST_CPUS, cpus};
+use fairways_linux::{stat, status};
 use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use super::ledger::policy;
-use crate::actuate::threads::{allowed, status};
 
 /// What `/proc/TID/stat` tells of a thread (proc_pid_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +32,17 @@ pub(super) struct Stat {
 impl Stat {
     /// `None` if there is no such thread.
     pub(super) fn read(proc: &Path, thread: i32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(proc.join(format!("{thread}/stat"))).ok()?)
+        Self::parse(&stat::text(proc, thread)?)
     }
 
-    /// The name may hold blanks and brackets; what follows the last bracket is field 3.
     fn parse(text: &str) -> Option<Self> {
-        let (_, fields) = text.rsplit_once(')')?;
-        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-        let field = |number: usize| fields.get(number - 3).copied();
+        let stat = stat::Stat::parse(text)?;
         Some(Self {
-            state: field(3)?.chars().next()?,
-            nice: field(19)?.parse().ok()?,
-            started: field(22)?.parse().ok()?,
-            cpu: field(39)?.parse().ok()?,
-            policy: field(41)?.parse().ok()?,
+            state: stat.state()?,
+            nice: stat.field(19)?,
+            started: stat.started()?,
+            cpu: stat.field(39)?,
+            policy: stat.field(41)?,
         })
     }
 }
@@ -69,7 +68,7 @@ impl Brief {
         let pid = Pid::from_raw(thread);
         let set = sched_getaffinity(pid)?;
         let has = |cpu: &u32| usize::try_from(*cpu).is_ok_and(|cpu| set.is_set(cpu));
-        let most = u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(MOST);
+        let most = u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(MOST_CPUS);
         let policy = policy::get(thread)? & !libc::SCHED_RESET_ON_FORK;
         Ok(Self {
             cpus: (0..most).filter(has).collect(),
@@ -81,13 +80,12 @@ impl Brief {
 
 /// Whose a thread is: the numbers of its process, and of that one's parent.
 pub(super) fn family(proc: &Path, thread: i32) -> Option<(i32, i32)> {
-    let number = |field| status(proc, thread, field)?.parse().ok();
-    Some((number("Tgid:")?, number("PPid:")?))
+    status::family(&status::text(proc, thread)?)
 }
 
 /// The CPUs that a thread may run on, those that are off line among them.
 pub(super) fn affinity(proc: &Path, thread: i32) -> Option<CpuSet> {
-    allowed(proc, thread)
+    status::cpus(&status::text(proc, thread)?)
 }
 
 /// The CPUs that a thread may run on that nobody restricted but its cpuset: those of the cpuset, or else all; `None` if that can't be
@@ -100,12 +98,11 @@ pub(super) fn unrestricted(proc: &Path, sysfs: &Path, thread: i32) -> Option<Cpu
     let root = sysfs.join("fs/cgroup");
     let mut places = Vec::new();
     for line in text.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let path = path.trim_start_matches('/');
-        if controllers.is_empty() {
+        let of = Membership::parse(line)?;
+        let path = of.path.trim_start_matches('/');
+        if of.is_unified() {
             places.extend([(root.clone(), path), (root.join("unified"), path)]);
-        } else if controllers.split(',').any(|name| name == "cpuset") {
+        } else if of.controllers().any(|name| name == "cpuset") {
             places.push((root.join("cpuset"), path));
         }
     }
@@ -115,20 +112,11 @@ pub(super) fn unrestricted(proc: &Path, sysfs: &Path, thread: i32) -> Option<Cpu
         for name in ["cpuset.cpus.effective", "cpuset.effective_cpus"] {
             let mut texts = above.map(|path| fs::read_to_string(root.join(path).join(name)));
             if let Some(Ok(text)) = texts.find(Result::is_ok) {
-                return CpuSet::parse_list(text.trim(), MOST).ok();
+                return CpuSet::parse_list(text.trim(), MOST_CPUS).ok();
             }
         }
     }
     cpus(sysfs, "possible")
-}
-
-/// As many CPUs as any kernel is built for (NR_CPUS of arch/x86/Kconfig).
-const MOST: u32 = 8192;
-
-/// The host's CPUs of that kind: `online`, `possible`.
-pub(super) fn cpus(sysfs: &Path, kind: &str) -> Option<CpuSet> {
-    let text = fs::read_to_string(sysfs.join("devices/system/cpu").join(kind)).ok()?;
-    CpuSet::parse_list(text.trim(), MOST).ok()
 }
 
 /// Nanoseconds that a thread has been on CPUs, of a file `/proc/TID/schedstat`: up to the last clock tick while it runs. `None` if it has

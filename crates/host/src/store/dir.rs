@@ -10,7 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::owners::{Owned, STICKY};
+use fairways_linux::owners::{Owned, STICKY};
 
 /// No ledger is larger: one of a thread takes about 200 bytes.
 const LARGEST: u64 = 256 << 20;

@@ -1,17 +1,17 @@
 //! Putting threads back, as far as they are still as they were made.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::Path;
 
+use fairways_linux::numbers;
+use fairways_linux::stat::started;
 use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
 
 use super::super::thread::{self, Stat};
 use super::book::{Entry, set};
 use super::policy;
-use crate::actuate::threads::started;
 use crate::actuate::{Restored, Thing};
 
 /// Where threads are read.
@@ -49,7 +49,7 @@ impl Back<'_> {
         }
         let lives = |entry: &&Entry| started(self.proc, entry.thread) == Some(entry.started);
         let known: BTreeSet<i32> = entries.iter().filter(lives).map(|entry| entry.thread).collect();
-        let processes = numbers(self.proc);
+        let processes = numbers(self.proc).unwrap_or_default();
         let parents: BTreeMap<i32, i32> = processes
             .iter()
             .filter_map(|&process| Some((process, thread::family(self.proc, process)?.1)))
@@ -60,7 +60,7 @@ impl Back<'_> {
             let Some(entries) = nearest.filter(|at| meant(*at)).and_then(|at| of.get(&at)) else {
                 continue;
             };
-            for thread in numbers(&self.proc.join(format!("{process}/task"))) {
+            for thread in numbers(&self.proc.join(format!("{process}/task"))).unwrap_or_default() {
                 let Some(at) = started(self.proc, thread).filter(|_| !known.contains(&thread))
                 else {
                     continue;
@@ -139,8 +139,3 @@ impl Back<'_> {
 
 /// The longest line of parents that is followed.
 const GENERATIONS: usize = 64;
-
-fn numbers(directory: &Path) -> Vec<i32> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}

@@ -1,4 +1,4 @@
-//! Which CPUs share a last-level cache.
+//! CPUs, and which of them share a last-level cache.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use fairways_resctrl::language::CpuSet;
 
-/// Room for CPUs: x86's greatest `NR_CPUS` (arch/x86/Kconfig).
-const MOST_CPUS: u32 = 8192;
+/// As many CPUs as any kernel is built for: x86's greatest `NR_CPUS` (arch/x86/Kconfig).
+pub const MOST_CPUS: u32 = 8192;
 
 /// The CPUs of each L3 cache.
 #[derive(Debug, Default)]
-pub(crate) struct Topology {
+pub struct Topology {
     /// The list of CPUs on line that the rest was read with.
     online: Option<String>,
     caches: BTreeMap<u32, CpuSet>,
@@ -20,7 +20,7 @@ pub(crate) struct Topology {
 impl Topology {
     /// Reads of all CPUs which L3 they have, if others are on line than before
     /// (Documentation/ABI/testing/sysfs-devices-system-cpu, `online` and `cache/index*/{level,id}`).
-    pub(crate) fn refresh(&mut self, sysfs: &Path) {
+    pub fn refresh(&mut self, sysfs: &Path) {
         let cpus = sysfs.join("devices/system/cpu");
         let online = fs::read_to_string(cpus.join("online")).ok();
         if online.is_some() && online == self.online {
@@ -42,12 +42,13 @@ impl Topology {
     }
 
     /// The ids of the L3 caches that CPUs on line have, ascending.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
+    pub fn ids(&self) -> impl Iterator<Item = u32> {
         self.caches.keys().copied()
     }
 
     /// The CPUs on line of the L3 cache with this id; none if sysfs does not tell.
-    pub(crate) fn cpus_of(&self, id: u32) -> CpuSet {
+    #[must_use]
+    pub fn cpus_of(&self, id: u32) -> CpuSet {
         self.caches.get(&id).cloned().unwrap_or_default()
     }
 }
@@ -56,20 +57,30 @@ fn l3_of(cpu: &Path) -> Option<u32> {
     number(&l3_folder(cpu)?.join("id"))
 }
 
-/// The directory that sysfs has of a CPU's L3 cache.
-pub(crate) fn l3_folder(cpu: &Path) -> Option<PathBuf> {
+/// The directory that sysfs has of a CPU's L3 cache, below the CPU's own (`devices/system/cpu/cpuN`).
+#[must_use]
+pub fn l3_folder(cpu: &Path) -> Option<PathBuf> {
     let mut folders = fs::read_dir(cpu.join("cache")).ok()?.flatten().map(|index| index.path());
     folders.find(|index| number(&index.join("level")) == Some(3))
 }
 
-/// The number that a file of sysfs holds.
-pub(crate) fn number(path: &Path) -> Option<u32> {
+/// The number that a file of sysfs holds; `None` if it holds none, or can't be read.
+#[must_use]
+pub fn number(path: &Path) -> Option<u32> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// A list of CPUs as resctrl's `cpus_list` has it.
-pub(crate) fn listed(text: &str) -> CpuSet {
+/// A list of CPUs as resctrl's `cpus_list` has it; none where it is no such list.
+#[must_use]
+pub fn listed(text: &str) -> CpuSet {
     CpuSet::parse_list(text, MOST_CPUS).unwrap_or_default()
+}
+
+/// The host's CPUs of that kind: `online`, `possible`.
+#[must_use]
+pub fn cpus(sysfs: &Path, kind: &str) -> Option<CpuSet> {
+    let text = fs::read_to_string(sysfs.join("devices/system/cpu").join(kind)).ok()?;
+    CpuSet::parse_list(text.trim(), MOST_CPUS).ok()
 }
 
 #[cfg(test)]
