@@ -2,7 +2,7 @@
 //!
 //! - [`actuate`]: the client of resctrl. What exists already is planned around, what is changed is written down first and
 //!   put back afterwards.
-//! - [`programs`]: whom to manage, and their arrivals, threads and exits.
+//! - [`fairways_programs`]: whom to manage, and their arrivals, threads and exits.
 //! - [`fairways_perf`]: what they do, by perf counters or another source.
 //! - [`doctor`]: why a host can be managed, or cannot.
 //! - [`fairways_latency`]: how soon services answer.
@@ -16,7 +16,6 @@ pub mod clock;
 pub mod doctor;
 pub mod emulated;
 pub mod machine;
-pub mod programs;
 pub mod schedule;
 mod store;
 
@@ -29,6 +28,9 @@ pub mod counters {
 
 #[doc(hidden)]
 pub use fairways_linux::owners;
+
+#[doc(hidden)]
+pub use fairways_programs as programs;
 
 #[doc(hidden)]
 pub mod latency {

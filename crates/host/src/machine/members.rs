@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use fairways_core::{AppId, Event};
 use fairways_perf::Target;
+use fairways_programs::{Change, ProgramKey};
 use fairways_resctrl::language::CpuSet;
 
 use super::domain::{Domain, Due};
 use super::latency::Latency;
 use super::{Failure, Host, Managed, Means};
 use crate::actuate;
-use crate::programs::{Change, ProgramKey};
 use crate::schedule::Scheduler;
 
 /// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
@@ -70,7 +70,7 @@ impl Member {
 
 impl Host {
     /// Asks for other programs, or for something else of the same: those that are found by the same name and
-    /// [selector](crate::programs::Selector) as before, and likewise each or together, go on.
+    /// [selector](fairways_programs::Selector) as before, and likewise each or together, go on.
     ///
     /// # Errors
     /// If those can't be looked for; nothing has changed then.

@@ -40,10 +40,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_core::{Action, AppId, Event, Machine, Time};
+use fairways_programs::Programs;
 
 use crate::actuate::Restored;
 use crate::clock::Clock;
-use crate::programs::Programs;
 
 use domain::Domain;
 pub use means::Means;

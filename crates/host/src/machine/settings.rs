@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use fairways_core::{Profile, Wish};
 use fairways_perf::Target;
+use fairways_programs::{Roots, Wanted};
 
 use crate::clock::Clock;
-use crate::programs::{Roots, Wanted};
 
 use super::Means;
 

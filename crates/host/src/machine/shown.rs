@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use fairways_core::{AppId, Llc, PlanId, WayMask};
+use fairways_programs::Wanted;
 
 use super::{Host, Means};
 use crate::actuate::Errors;
 use crate::doctor::manager_of;
-use crate::programs::Wanted;
 
 /// A program, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]

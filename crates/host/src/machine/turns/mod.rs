@@ -25,10 +25,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::{AppId, Time};
+use fairways_programs::ProgramKey;
 use fairways_resctrl::language::CpuSet;
 
 use crate::actuate::{Domain, Errors, Restored};
-use crate::programs::ProgramKey;
 use crate::schedule::together::{Gathering, Stretch};
 use crate::schedule::{Scheduler, Told};
 

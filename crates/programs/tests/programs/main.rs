@@ -8,7 +8,7 @@ mod real_cgroups;
 
 use std::collections::BTreeMap;
 
-use fairways_host::programs::{Change, ProgramKey, Programs, Wanted};
+use fairways_programs::{Change, ProgramKey, Programs, Wanted};
 
 fn wanted(name: &str, selector: &str) -> Wanted {
     Wanted { name: name.to_owned(), selector: selector.parse().expect(selector), each: false }

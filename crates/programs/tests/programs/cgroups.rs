@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::fd::AsFd as _;
 
-use fairways_host::programs::Programs;
+use fairways_programs::Programs;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::made_up::{HYBRID, Host, Process, V1, V2};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use fairways_host::programs::{Programs, Roots, Wanted};
+use fairways_programs::{Programs, Roots, Wanted};
 use tempfile::TempDir;
 
 /// A proc filesystem and cgroup hierarchies in a directory.

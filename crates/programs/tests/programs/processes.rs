@@ -28,7 +28,7 @@ fn descendants_belong_to_it_and_stay_without_their_parent() {
     assert_eq!(there.look(&mut programs), [""; 0]);
     host.end(30);
     assert_eq!(there.look(&mut programs), ["-web"]);
-    assert_eq!(programs.cgroup(fairways_host::programs::ProgramKey(0)), None);
+    assert_eq!(programs.cgroup(fairways_programs::ProgramKey(0)), None);
 }
 
 #[test]
