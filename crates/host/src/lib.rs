@@ -1,6 +1,6 @@
 //! The real Linux machine: programs of a host, whose shares of its last-level caches are set through resctrl.
 //!
-//! - [`actuate`]: the client of resctrl. What exists already is planned around, what is changed is written down first and
+//! - [`fairways_resctrl_client`]: the client of resctrl. What exists already is planned around, what is changed is written down first and
 //!   put back afterwards.
 //! - [`fairways_programs`]: whom to manage, and their arrivals, threads and exits.
 //! - [`fairways_perf`]: what they do, by perf counters or another source.
@@ -11,13 +11,11 @@
 //! - [`schedule`]: where threads run, and for how long.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
 
-pub mod actuate;
 pub mod clock;
 pub mod doctor;
 pub mod emulated;
 pub mod machine;
 pub mod schedule;
-mod store;
 
 #[doc(hidden)]
 pub mod counters {
@@ -28,6 +26,9 @@ pub mod counters {
 
 #[doc(hidden)]
 pub use fairways_linux::owners;
+
+#[doc(hidden)]
+pub use fairways_resctrl_client as actuate;
 
 #[doc(hidden)]
 pub use fairways_programs as programs;

@@ -13,8 +13,8 @@ use fairways_resctrl::language::CpuSet;
 use super::domain::{Domain, Due};
 use super::latency::Latency;
 use super::{Failure, Host, Managed, Means};
-use crate::actuate;
 use crate::schedule::Scheduler;
+use fairways_resctrl_client as actuate;
 
 /// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
 const HEED: Duration = Duration::from_millis(50);

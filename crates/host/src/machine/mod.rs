@@ -42,8 +42,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fairways_core::{Action, AppId, Event, Machine, Time};
 use fairways_programs::Programs;
 
-use crate::actuate::Restored;
 use crate::clock::Clock;
+use fairways_resctrl_client::Restored;
 
 use domain::Domain;
 pub use means::Means;
@@ -93,7 +93,7 @@ type Turn = Box<dyn FnMut(&Host)>;
 pub enum Failure {
     /// Resctrl is not there any longer.
     #[error(transparent)]
-    Unmounted(crate::actuate::Error),
+    Unmounted(fairways_resctrl_client::Error),
     /// Its clock has stopped.
     #[error("clock: {0}")]
     Clock(io::Error),

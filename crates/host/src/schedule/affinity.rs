@@ -31,13 +31,13 @@ use fairways_linux::topology;
 use fairways_perf::events::{self, Cpu, Vendor};
 use fairways_perf::switches::{Stay, Switches, now};
 use fairways_resctrl::language::CpuSet;
+use fairways_resctrl_client::{OpenError, Restored};
 use rustix::thread::{CapabilitySet, capabilities};
 use rustix::time::{ClockId, clock_getres};
 
 use super::ledger::{Key, Ledger};
 use super::thread::{self, Stat};
 use super::{Scheduler, Settings, Told};
-use crate::actuate::{OpenError, Restored};
 use again::Again;
 use alarm::Alarm;
 use managed::{Managed, Owners, weighs};

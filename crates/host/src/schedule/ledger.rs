@@ -14,12 +14,12 @@ use std::path::PathBuf;
 
 use fairways_linux::stat::started;
 use fairways_resctrl::language::CpuSet;
+use fairways_resctrl_client::store::State;
+use fairways_resctrl_client::{Error, OpenError, Restored};
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{Settings, thread};
-use crate::actuate::{Error, OpenError, Restored};
-use crate::store::State;
 use back::Back;
 pub(super) use book::Change;
 use book::{Changes, ENDED, Entry, VERSION};
@@ -250,5 +250,13 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
 /// Any bytes as the ledger of threads (fuzz/README.md).
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn fuzz(bytes: &[u8]) {
-    crate::store::fuzz::any::<Changes>(bytes);
+    fairways_resctrl_client::store::fuzz::any::<Changes>(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn ledgers() {
+        fairways_corpora::run("ledger", 50, super::fuzz);
+    }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use fairways_core::{AppId, Counters};
 use fairways_resctrl::language::CpuSet;
 
-use crate::actuate::Restored;
+use fairways_resctrl_client::Restored;
 
 #[doc(hidden)]
 pub use fairways_perf::switches;

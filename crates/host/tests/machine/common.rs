@@ -8,7 +8,6 @@ use fairways_chip::{Job, Settings as Simulated};
 use fairways_core::Time;
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Client, Emulator, Pace, Settings as Emulated, Starter};
-use fairways_host::actuate::{Actuator, Settings as Acting};
 use fairways_host::clock::{Clock, EmulatorClock};
 use fairways_host::counters;
 use fairways_host::emulated::Connection;
@@ -17,6 +16,7 @@ use fairways_host::machine::{Host, Managed, Means, Parts, Settings};
 use fairways_host::programs::{Roots, Selector, Wanted};
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::Platform;
+use fairways_resctrl_client::{Actuator, Settings as Acting};
 
 use crate::conformance::Stopping;
 

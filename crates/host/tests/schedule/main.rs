@@ -12,7 +12,7 @@ mod ledger;
 mod owners;
 mod permission;
 #[allow(dead_code)]
-#[path = "../actuate/sealed.rs"]
+#[path = "../../../resctrl-client/tests/actuate/sealed.rs"]
 mod sealed;
 mod switches;
 mod time;

@@ -28,9 +28,9 @@ use fairways_core::{AppId, Time};
 use fairways_programs::ProgramKey;
 use fairways_resctrl::language::CpuSet;
 
-use crate::actuate::{Domain, Errors, Restored};
 use crate::schedule::together::{Gathering, Stretch};
 use crate::schedule::{Scheduler, Told};
+use fairways_resctrl_client::{Domain, Errors, Restored};
 
 use caches::Caches;
 use orders::Orders;

@@ -7,12 +7,12 @@ use std::path::Path;
 use fairways_linux::numbers;
 use fairways_linux::stat::started;
 use fairways_resctrl::language::CpuSet;
+use fairways_resctrl_client::{Restored, Thing};
 use rustix::io::Errno;
 
 use super::super::thread::{self, Stat};
 use super::book::{Entry, set};
 use super::policy;
-use crate::actuate::{Restored, Thing};
 
 /// Where threads are read.
 #[derive(Clone, Copy)]

@@ -1,10 +1,10 @@
 //! What is written down of threads.
 
 use fairways_resctrl::language::CpuSet;
+use fairways_resctrl_client::store::Book;
 use serde::{Deserialize, Serialize};
 
 use super::Key;
-use crate::store::Book;
 
 pub(super) const VERSION: u32 = 2;
 

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use fairways_core::AppId;
-use fairways_host::actuate::{Actuator, OpenError, Refused, Restored, restore};
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::Platform;
+use fairways_resctrl_client::{Actuator, OpenError, Refused, Restored, restore};
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
 

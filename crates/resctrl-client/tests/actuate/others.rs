@@ -3,8 +3,8 @@
 use std::fs;
 
 use fairways_core::AppId;
-use fairways_host::actuate::{Actuator, Error, OpenError, Refused, Settings, Thing};
 use fairways_resctrl::platform::Platform;
+use fairways_resctrl_client::{Actuator, Error, OpenError, Refused, Settings, Thing};
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
 
@@ -150,7 +150,7 @@ fn tasks_that_are_taken_over_are_put_back() {
         assert_eq!(host.threads("COS2"), [d.id()]);
         let restored = if crash {
             drop(client);
-            fairways_host::actuate::restore(&host.settings).unwrap()
+            fairways_resctrl_client::restore(&host.settings).unwrap()
         } else {
             client.close()
         };

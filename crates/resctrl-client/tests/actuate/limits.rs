@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use fairways_core::AppId;
-use fairways_host::actuate::{Settings, restore};
 use fairways_resctrl::language::{Schemata, Value};
 use fairways_resctrl::platform::Platform;
+use fairways_resctrl_client::{Settings, restore};
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use fairways_core::AppId;
 use fairways_emulator::Client;
-use fairways_host::actuate::{Actuator, Settings, restore};
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::{Kernel, Platform};
+use fairways_resctrl_client::{Actuator, Settings, restore};
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 use crate::limits::{is_no_looser, of_thread};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use fairways_core::AppId;
 use fairways_emulator::Client;
-use fairways_host::actuate::Refused;
 use fairways_resctrl::platform::Platform;
+use fairways_resctrl_client::Refused;
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 

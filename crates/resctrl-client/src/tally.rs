@@ -58,8 +58,8 @@ impl Errors {
         }
     }
 
-    /// One of the system's came.
-    pub(crate) fn came_from_system(&mut self, error: &std::io::Error) {
+    /// One of the system's came; of one without an error number, it is counted as `unknown`.
+    pub fn came_from_system(&mut self, error: &std::io::Error) {
         let errno = error.raw_os_error().map(Errno::from_raw_os_error);
         self.one(errno.map_or_else(|| "unknown".to_owned(), name));
     }

@@ -216,7 +216,7 @@ impl Actuator {
     }
 
     /// Counts what could not be done.
-    pub(crate) fn erred(&mut self, error: &Error) {
+    pub fn erred(&mut self, error: &Error) {
         self.mount.errors.came(error);
     }
 

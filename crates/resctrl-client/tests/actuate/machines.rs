@@ -1,9 +1,9 @@
 //! Machines that differ.
 
 use fairways_core::AppId;
-use fairways_host::actuate::Applied;
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Kernel, Platform};
+use fairways_resctrl_client::Applied;
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
 

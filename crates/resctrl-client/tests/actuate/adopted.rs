@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use fairways_core::AppId;
-use fairways_host::actuate::{Actuator, restore};
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Kernel, Platform};
+use fairways_resctrl_client::{Actuator, restore};
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 

@@ -127,7 +127,8 @@ impl Actuator {
     }
 
     /// How many of a program's threads were left in each group of others when they were last listed.
-    pub(crate) fn left(&self, app: AppId) -> BTreeMap<String, usize> {
+    #[must_use]
+    pub fn left(&self, app: AppId) -> BTreeMap<String, usize> {
         let mut left = BTreeMap::new();
         for group in self.programs.by_id.get(&app).into_iter().flat_map(|of| of.others.values()) {
             *left.entry(group.clone()).or_default() += 1;

@@ -48,11 +48,12 @@ mod release;
 mod restored;
 mod settings;
 mod step;
+pub mod store;
 mod survey;
 mod taken;
 mod tally;
 mod tasks;
-pub(crate) mod threads;
+mod threads;
 mod tree;
 
 pub use actuator::Actuator;

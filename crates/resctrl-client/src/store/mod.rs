@@ -1,8 +1,8 @@
-//! What is to be restored, written down in the state directory before it is changed.
+//! What is to be restored, written down in the state directory before it is changed: of resctrl here, of threads elsewhere.
 
 mod dir;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod fuzz;
+pub mod fuzz;
 mod seal;
 
 use std::io;
@@ -16,13 +16,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::dir::{Dir, Refused};
-use crate::actuate::{Error, OpenError, Thing};
+use crate::{Error, OpenError, Thing};
 
 /// How long another process may still have the state directory.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What is written down.
-pub(crate) trait Book: Clone + Default + PartialEq + Serialize + DeserializeOwned {
+pub trait Book: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     /// The file is `NAME.json`, the one before it `NAME.json.before`, its lock `NAME.lock`.
     const NAME: &'static str;
     /// Which version is understood.
@@ -35,27 +35,31 @@ pub(crate) trait Book: Clone + Default + PartialEq + Serialize + DeserializeOwne
     fn is_empty(&self) -> bool;
 
     /// Checks what it names, none of which may lead elsewhere.
+    ///
+    /// # Errors
+    /// What is wrong, in a line.
     fn check(&self) -> Result<(), String>;
 }
 
 /// What the state directory holds.
 #[derive(Debug)]
-pub(crate) struct Found<B> {
+pub struct Found<B> {
     /// The ledger, or where that can't be read, the one before it; `None` where there is none.
-    pub(crate) ledger: Option<B>,
+    pub ledger: Option<B>,
     /// Where one that can't be read is kept, and why: what it tells could not be restored.
-    pub(crate) damaged: Option<(Thing, String)>,
+    pub damaged: Option<(Thing, String)>,
 }
 
 /// The state directory, which one process has at a time.
 #[derive(Debug)]
-pub(crate) struct State<B> {
+pub struct State<B> {
     path: PathBuf,
     /// `None` in a dry run.
     dir: Option<Dir>,
     /// Held while this lives; `None` in a dry run.
     _lock: Option<OwnedFd>,
-    pub(crate) ledger: B,
+    /// What is written down, or will be with what comes next.
+    pub ledger: B,
     /// Whether the ledger differs from the file.
     dirty: bool,
 }
@@ -65,7 +69,10 @@ const KEPT: u32 = 100;
 
 impl<B: Book> State<B> {
     /// Takes the directory for this process, and reads what it holds.
-    pub(crate) fn open(path: &Path) -> Result<(Self, Found<B>), OpenError> {
+    ///
+    /// # Errors
+    /// If it can't be used, or read, or another process has it.
+    pub fn open(path: &Path) -> Result<(Self, Found<B>), OpenError> {
         let dir = Dir::open(path).map_err(|why| match why {
             Refused::Unsafe(path, why) => OpenError::Input(format!("{}: {why}", path.display())),
             Refused::Io(path, why) => Error::State { path, why: why.to_string() }.into(),
@@ -89,7 +96,8 @@ impl<B: Book> State<B> {
     }
 
     /// For a dry run, which writes nothing.
-    pub(crate) fn dry() -> Self {
+    #[must_use]
+    pub fn dry() -> Self {
         let ledger = B::default();
         Self { path: PathBuf::new(), dir: None, _lock: None, ledger, dirty: false }
     }
@@ -153,7 +161,10 @@ impl<B: Book> State<B> {
     }
 
     /// Keeps a ledger that is of no use beside, for whoever wants to look.
-    pub(crate) fn put_aside(&self, why: &str) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// If it can't be renamed.
+    pub fn put_aside(&self, why: &str) -> Result<(), Error> {
         let Some(dir) = &self.dir else { return Ok(()) };
         let aside = Self::name(".stale");
         let path = self.path.join(&aside).display().to_string();
@@ -167,7 +178,10 @@ impl<B: Book> State<B> {
     }
 
     /// Writes down what is about to be done. If that fails, the ledger is as before, and nothing may be done.
-    pub(crate) fn record(&mut self, change: impl FnOnce(&mut B)) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn record(&mut self, change: impl FnOnce(&mut B)) -> Result<(), Error> {
         let before = self.ledger.clone();
         change(&mut self.ledger);
         if self.ledger != before || self.dirty {
@@ -177,7 +191,7 @@ impl<B: Book> State<B> {
     }
 
     /// Takes note of what was done; written with what comes next, since without it less is known, but nothing wrong.
-    pub(crate) fn note(&mut self, change: impl FnOnce(&mut B)) {
+    pub fn note(&mut self, change: impl FnOnce(&mut B)) {
         change(&mut self.ledger);
         self.dirty = true;
     }

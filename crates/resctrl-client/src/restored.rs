@@ -12,7 +12,7 @@ pub enum Thing {
     Mask(String, u32),
     /// A thread, and the group that it was taken from.
     Task(i32, String),
-    /// The CPUs that a thread may run on ([`schedule`](crate::schedule)).
+    /// The CPUs that a thread may run on.
     Affinity(i32),
     /// A thread's nice value.
     Nice(i32),

@@ -3,7 +3,7 @@
 use super::{Book, seal};
 
 /// What is believed can be written and read again; of what is not, a line says why, and repeats nothing that could move a terminal.
-pub(crate) fn any<B: Book>(bytes: &[u8]) {
+pub fn any<B: Book>(bytes: &[u8]) {
     let one = |text: &[u8]| match seal::read::<B>(text) {
         Ok(ledger) => {
             assert!(ledger.check().is_ok());
@@ -23,8 +23,7 @@ mod tests {
     #[test]
     fn ledgers() {
         fairways_corpora::run("ledger", 50, |bytes| {
-            crate::actuate::fuzz(bytes);
-            crate::schedule::ledger::fuzz(bytes);
+            crate::fuzz(bytes);
         });
     }
 }

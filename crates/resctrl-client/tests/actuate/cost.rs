@@ -18,7 +18,7 @@ const PROGRAMS: u32 = 4;
 fn ticks() {
     let (Ok(folder), Ok(ticks)) = (std::env::var(FOLDER), std::env::var(TICKS)) else { return };
     let at = |name: &str| std::path::Path::new(&folder).join(name);
-    let mut client = fairways_host::actuate::Actuator::open(fairways_host::actuate::Settings {
+    let mut client = fairways_resctrl_client::Actuator::open(fairways_resctrl_client::Settings {
         root: at("resctrl"),
         state: at("state"),
         boot_id: at("boot_id"),

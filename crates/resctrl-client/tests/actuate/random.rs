@@ -5,8 +5,8 @@ use std::fs;
 use std::time::Duration;
 
 use fairways_core::{AppId, Partition, WayMask};
-use fairways_host::actuate::{Actuator, Error, OpenError, Refused, Restored, Settings, restore};
 use fairways_resctrl::platform::Platform;
+use fairways_resctrl_client::{Actuator, Error, OpenError, Refused, Restored, Settings, restore};
 use proptest::prelude::*;
 
 use crate::common::{Host, Sleeper, can_mount};
