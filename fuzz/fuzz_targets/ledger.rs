@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     fairways_resctrl_client::fuzz(bytes);
-    fairways_host::schedule::ledger::fuzz(bytes);
+    fairways_turns::ledger::fuzz(bytes);
 });

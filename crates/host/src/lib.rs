@@ -8,14 +8,13 @@
 //! - [`fairways_latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
 //! - [`emulated`]: an emulator's counters and services, and the connection to it.
-//! - [`schedule`]: where threads run, and for how long.
+//! - [`fairways_turns`]: where threads run, and for how long.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
 
 pub mod clock;
 pub mod doctor;
 pub mod emulated;
 pub mod machine;
-pub mod schedule;
 
 #[doc(hidden)]
 pub mod counters {
@@ -29,6 +28,9 @@ pub use fairways_linux::owners;
 
 #[doc(hidden)]
 pub use fairways_resctrl_client as actuate;
+
+#[doc(hidden)]
+pub use fairways_turns as schedule;
 
 #[doc(hidden)]
 pub use fairways_programs as programs;

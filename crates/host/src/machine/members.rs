@@ -9,11 +9,11 @@ use fairways_core::{AppId, Event};
 use fairways_perf::Target;
 use fairways_programs::{Change, ProgramKey};
 use fairways_resctrl::language::CpuSet;
+use fairways_turns::Scheduler;
 
 use super::domain::{Domain, Due};
 use super::latency::Latency;
 use super::{Failure, Host, Managed, Means};
-use crate::schedule::Scheduler;
 use fairways_resctrl_client as actuate;
 
 /// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.

@@ -41,9 +41,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_core::{Action, AppId, Event, Machine, Time};
 use fairways_programs::Programs;
+use fairways_resctrl_client::Restored;
 
 use crate::clock::Clock;
-use fairways_resctrl_client::Restored;
 
 use domain::Domain;
 pub use means::Means;

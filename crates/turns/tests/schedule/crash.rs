@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fairways_core::AppId;
-use fairways_host::schedule::ledger::restore;
-use fairways_host::schedule::{Affinity, Scheduler as _, Settings, Told};
 use fairways_needs::{Need, has as meets};
 use fairways_resctrl_client::Restored;
+use fairways_turns::ledger::restore;
+use fairways_turns::{Affinity, Scheduler as _, Settings, Told};
 
 use crate::common::{Crew, Has, has, is_clean, own, settings};
 use crate::sealed::sealed;

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::schedule::{Affinity, Scheduler as _, Told};
 use fairways_kernel_lab::{Guest, Kernel, required};
+use fairways_turns::{Affinity, Scheduler as _, Told};
 use rustix::process::Pid;
 
 use crate::common::{Crew, has, is_clean, open, own, settings, spin, turn};

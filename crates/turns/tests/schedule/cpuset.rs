@@ -6,9 +6,9 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::schedule::{Scheduler as _, Told};
 use fairways_needs::{Need, has as meets, withheld};
 use fairways_resctrl::language::CpuSet;
+use fairways_turns::{Scheduler as _, Told};
 
 use crate::common::{has, is_clean, open, own, settings, turn};
 

@@ -5,10 +5,10 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::schedule::ledger::{Ledger, restore};
-use fairways_host::schedule::{Scheduler as _, Told};
 use fairways_needs::{Need, has as meets};
 use fairways_resctrl_client::Thing;
+use fairways_turns::ledger::{Ledger, restore};
+use fairways_turns::{Scheduler as _, Told};
 use rustix::fs::inotify;
 
 use crate::common::{Crew, has, is_clean, open, own, settings, turn};

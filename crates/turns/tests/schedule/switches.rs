@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use fairways_host::counters::perf::events::{Chosen, Cpu, Vendor, for_cpu};
 use fairways_needs::{Need, has, stolen, stolen_since, withheld};
+use fairways_perf::events::{Chosen, Cpu, Vendor, for_cpu};
 use fairways_perf::switches::{Stay, Switches};
 use fairways_resctrl::language::CpuSet;
 

@@ -18,9 +18,6 @@ use fairways_resctrl::language::CpuSet;
 
 use fairways_resctrl_client::Restored;
 
-#[doc(hidden)]
-pub use fairways_perf::switches;
-
 pub use affinity::Affinity;
 pub use settings::Settings;
 

@@ -1,7 +1,7 @@
 //! Who may not.
 
 use fairways_core::AppId;
-use fairways_host::schedule::{Affinity, Scheduler as _, Told};
+use fairways_turns::{Affinity, Scheduler as _, Told};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 use crate::common::{Crew, has, own, settings};

@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fairways_core::AppId;
-use fairways_host::schedule::{Affinity, Scheduler as _, Settings, Told};
 use fairways_resctrl::language::CpuSet;
+use fairways_turns::{Affinity, Scheduler as _, Settings, Told};
 use tempfile::TempDir;
 
 /// Taken by one test at a time: there is one fairways on a host, and it puts back what threads of a process have from it.

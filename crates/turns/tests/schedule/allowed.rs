@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::schedule::{Scheduler as _, Told};
 use fairways_needs::withheld;
 use fairways_perf::switches::Stay;
 use fairways_resctrl::language::CpuSet;
+use fairways_turns::{Scheduler as _, Told};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::common::{Crew, Has, has, is_clean, open, own, settings, spin, turn};
@@ -156,7 +156,7 @@ fn turns_tell_who_ran_beside_whom() {
     crew.apps().for_each(|(app, id)| affinity.begin(app, id).unwrap());
     affinity.watch(Some(Duration::from_micros(200))).unwrap();
     let cpus: CpuSet = own().into_iter().collect();
-    let mut gathering = fairways_host::schedule::together::Gathering::new(&cpus, 200_000);
+    let mut gathering = fairways_turns::together::Gathering::new(&cpus, 200_000);
     let (mut told, mut stretches) = (Told::default(), Vec::new());
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(3) {

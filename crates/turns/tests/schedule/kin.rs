@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::schedule::{Scheduler as _, Told};
 use fairways_needs::{Need, has as meets, withheld};
+use fairways_turns::{Scheduler as _, Told};
 
 use crate::common::{Has, has, is_clean, open, own, settings, turn};
 

@@ -4,10 +4,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::schedule::{Scheduler as _, Told};
 use fairways_needs::{Need, has as meets, withheld};
 use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::Thing;
+use fairways_turns::{Scheduler as _, Told};
 use rustix::process::Pid;
 
 use crate::common::{Crew, Has, has, is_clean, open, own, settings, spin, turn};

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::schedule::{Scheduler as _, Told};
 use fairways_needs::{Need, has as meets};
+use fairways_turns::{Scheduler as _, Told};
 
 use crate::common::{Crew, has, open, own, ran, settings, spin, turn};
 

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::schedule::affinity::LOOK;
+use crate::affinity::LOOK;
 
 fn set(list: &str) -> CpuSet {
     CpuSet::parse_list(list, 64).unwrap()
