@@ -4,7 +4,6 @@
 //!   put back afterwards.
 //! - [`fairways_programs`]: whom to manage, and their arrivals, threads and exits.
 //! - [`fairways_perf`]: what they do, by perf counters or another source.
-//! - [`doctor`]: why a host can be managed, or cannot.
 //! - [`fairways_latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
 //! - [`emulated`]: an emulator's counters and services, and the connection to it.
@@ -12,7 +11,6 @@
 //! - [`machine`]: all of it as what policies know, a domain at a time.
 
 pub mod clock;
-pub mod doctor;
 pub mod emulated;
 pub mod machine;
 
@@ -34,6 +32,9 @@ pub use fairways_turns as schedule;
 
 #[doc(hidden)]
 pub use fairways_programs as programs;
+
+#[doc(hidden)]
+pub use fairways_doctor as doctor;
 
 #[doc(hidden)]
 pub mod latency {

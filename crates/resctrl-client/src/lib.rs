@@ -34,6 +34,7 @@ mod limiting;
 mod limits;
 mod lock;
 mod look;
+pub mod managers;
 mod masks;
 mod monitors;
 mod mount;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use fairways_core::{AppId, Llc, PlanId, WayMask};
 use fairways_programs::Wanted;
 use fairways_resctrl_client::Errors;
+use fairways_resctrl_client::managers::manager_of;
 
 use super::{Host, Means};
-use crate::doctor::manager_of;
 
 /// A program, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use fairways_host::doctor::{Finding, Place, Report, State, Verdict, examine};
+use fairways_doctor::{Finding, Place, Report, State, Verdict, examine};
 use tempfile::TempDir;
 
 const RESCTRL: &str = "sys/fs/resctrl";

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 
+use fairways_resctrl_client::managers::agent;
+
 use super::facts::{Facts, OURS};
 use super::files::text;
-use super::managers::agent;
 use super::{Finding, State};
 
 /// Names of groups, and of what is in one, in one line.

@@ -9,7 +9,6 @@ mod facts;
 mod files;
 mod groups;
 mod kernel;
-mod managers;
 mod monitors;
 mod mount;
 mod perf;
@@ -21,8 +20,6 @@ mod turns;
 use std::path::PathBuf;
 
 use serde::Serialize;
-
-pub(crate) use managers::manager_of;
 
 use facts::Facts;
 

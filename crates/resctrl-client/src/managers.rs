@@ -2,7 +2,8 @@
 
 /// Who names groups so: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`), koordlet's and rubik's classes, and container
 /// runtimes, which name them after pods or containers (runc: the container's id).
-pub(super) fn manager(name: &str) -> &'static str {
+#[must_use]
+pub fn manager(name: &str) -> &'static str {
     let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if name.strip_prefix("COS").is_some_and(number) {
@@ -26,7 +27,8 @@ pub(super) fn manager(name: &str) -> &'static str {
 
 /// Whose groups are named so: cAdvisor's (`cadvisor-ID`, its resctrl/utils.go), those of goresctrl with its usual prefix, pqos's, and
 /// those of agents that call them after pods (NRI plugins) or containers.
-pub(super) fn agent(name: &str) -> &'static str {
+#[must_use]
+pub fn agent(name: &str) -> &'static str {
     let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if name.starts_with("cadvisor-") {
         "cAdvisor"
@@ -42,7 +44,8 @@ pub(super) fn agent(name: &str) -> &'static str {
 }
 
 /// Whose a group is by its name, that of a class or of a monitoring group.
-pub(crate) fn manager_of(name: &str) -> &'static str {
+#[must_use]
+pub fn manager_of(name: &str) -> &'static str {
     match agent(name) {
         "unknown" => manager(name),
         known => known,

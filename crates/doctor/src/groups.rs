@@ -2,11 +2,11 @@
 
 use fairways_core::WayMask;
 use fairways_resctrl::language::Mode;
+use fairways_resctrl_client::managers::manager;
 
 use super::abilities::filled;
 use super::facts::{Facts, Group, OURS};
 use super::files::text;
-use super::managers::manager;
 use super::{Finding, State};
 
 /// The finding that is missing where no way can be given out.
