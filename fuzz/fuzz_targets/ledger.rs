@@ -2,6 +2,6 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    fairways_host::actuate::fuzz(bytes);
-    fairways_host::schedule::ledger::fuzz(bytes);
+    fairways_resctrl_client::fuzz(bytes);
+    fairways_turns::ledger::fuzz(bytes);
 });

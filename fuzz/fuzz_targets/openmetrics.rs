@@ -1,4 +1,4 @@
 //! A page of metrics that a service answers, of any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways_host::latency::fuzz::page(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways_latency::fuzz::page(bytes));

@@ -1,4 +1,4 @@
 //! Answers of Redis, of any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways_host::latency::fuzz::values(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fairways_latency::fuzz::values(bytes));

@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fairways_core::Time;
+use fairways_linux::mounts::device_of;
 use fairways_resctrl::platform::Platform;
 use fairways_resctrl::rules::Errno;
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
@@ -167,7 +168,7 @@ impl Emulator {
             guardian: None,
         };
         emulator.session = Some(emulator.mount(settings.allow_other)?);
-        let device = mount::device_of(&dir).ok().flatten();
+        let device = device_of(&dir).ok().flatten();
         emulator.device = device.ok_or_else(|| {
             // Gone already, or not to be told from others.
             let _ = mount::unmount(&dir);

@@ -18,6 +18,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use fairways_linux::errno;
 use fairways_resctrl::language::Reading;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -92,37 +93,6 @@ const OPERATIONS: [(&str, Operation); 9] = [
     ("any", Operation::Any),
 ];
 
-/// The errors that have names here (errno(3)); others are numbers.
-const ERRORS: [(&str, Errno); 27] = [
-    ("EPERM", Errno::PERM),
-    ("ENOENT", Errno::NOENT),
-    ("ESRCH", Errno::SRCH),
-    ("EINTR", Errno::INTR),
-    ("EIO", Errno::IO),
-    ("ENXIO", Errno::NXIO),
-    ("E2BIG", Errno::TOOBIG),
-    ("EBADF", Errno::BADF),
-    ("EAGAIN", Errno::AGAIN),
-    ("ENOMEM", Errno::NOMEM),
-    ("EACCES", Errno::ACCESS),
-    ("EBUSY", Errno::BUSY),
-    ("EEXIST", Errno::EXIST),
-    ("EXDEV", Errno::XDEV),
-    ("ENODEV", Errno::NODEV),
-    ("ENOTDIR", Errno::NOTDIR),
-    ("EISDIR", Errno::ISDIR),
-    ("EINVAL", Errno::INVAL),
-    ("ENFILE", Errno::NFILE),
-    ("EMFILE", Errno::MFILE),
-    ("ENOSPC", Errno::NOSPC),
-    ("EROFS", Errno::ROFS),
-    ("ERANGE", Errno::RANGE),
-    ("ENOSYS", Errno::NOSYS),
-    ("EOPNOTSUPP", Errno::OPNOTSUPP),
-    ("ETIMEDOUT", Errno::TIMEDOUT),
-    ("ESTALE", Errno::STALE),
-];
-
 /// The largest errno there is (the kernel's `MAX_ERRNO`).
 const MOST_ERRNO: i32 = 4095;
 
@@ -184,7 +154,7 @@ impl FromStr for What {
             let time = Duration::from_millis(millis);
             return if time > MOST_SLOW { Err(()) } else { Ok(Self::Slow(time)) };
         }
-        if let Some(&(_, errno)) = ERRORS.iter().find(|(name, _)| *name == text) {
+        if let Some(errno) = errno::of_name(text) {
             return Ok(Self::Fails(errno));
         }
         let number = text.parse().ok().filter(|number| (1..=MOST_ERRNO).contains(number));
@@ -195,8 +165,8 @@ impl FromStr for What {
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fails(errno) => match ERRORS.iter().find(|(_, other)| other == errno) {
-                Some((name, _)) => f.write_str(name),
+            Self::Fails(errno) => match errno::name(*errno) {
+                Some(name) => f.write_str(name),
                 None => write!(f, "{}", errno.raw_os_error()),
             },
             Self::Says(reading) => write!(f, "{reading}"),

@@ -1,25 +1,35 @@
 //! The real Linux machine: programs of a host, whose shares of its last-level caches are set through resctrl.
 //!
-//! - [`actuate`]: the client of resctrl. What exists already is planned around, what is changed is written down first and
+//! - [`fairways_resctrl_client`]: the client of resctrl. What exists already is planned around, what is changed is written down first and
 //!   put back afterwards.
-//! - [`programs`]: whom to manage, and their arrivals, threads and exits.
-//! - [`counters`]: what they do, by perf counters or another source.
-//! - [`doctor`]: why a host can be managed, or cannot.
-//! - [`latency`]: how soon services answer.
+//! - [`fairways_programs`]: whom to manage, and their arrivals, threads and exits.
+//! - [`fairways_perf`]: what they do, by perf counters or another source.
+//! - [`fairways_latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
-//! - [`emulated`]: a connection to an emulator, whose clock, counters and services those are.
-//! - [`owners`]: who may write a file.
-//! - [`schedule`]: where threads run, and for how long.
+//! - [`emulated`]: an emulator's counters and services, and the connection to it.
+//! - [`fairways_turns`]: where threads run, and for how long.
 //! - [`machine`]: all of it as what policies know, a domain at a time.
 
-pub mod actuate;
 pub mod clock;
-pub mod counters;
-pub mod doctor;
 pub mod emulated;
-pub mod latency;
 pub mod machine;
-pub mod owners;
-pub mod programs;
-pub mod schedule;
-mod store;
+
+// What has a crate of its own now, by the paths that `fairways` knows it by.
+#[doc(hidden)]
+pub use {
+    fairways_doctor as doctor, fairways_linux::owners, fairways_programs as programs,
+    fairways_resctrl_client as actuate, fairways_turns as schedule,
+};
+
+#[doc(hidden)]
+pub mod counters {
+    pub use crate::emulated::counters as emulated;
+    pub use fairways_perf as perf;
+    pub use fairways_perf::{Ended, Nothing, Source, Target};
+}
+
+#[doc(hidden)]
+pub mod latency {
+    pub use crate::emulated::service as emulated;
+    pub use fairways_latency::*;
+}

@@ -18,8 +18,7 @@ use std::time::{Duration, Instant};
 
 use common::{APP, Told, Worker, begin, perf};
 use fairways_core::{Every, Time};
-use fairways_host::counters::Source as _;
-use fairways_host::counters::perf::Perf;
+use fairways_perf::{Perf, Source as _};
 use rustix::time::{ClockId, clock_gettime};
 use windows::{Rate, Window};
 

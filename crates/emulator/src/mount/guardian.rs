@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::table::mounts_of;
+use fairways_linux::mounts::mounts_of;
+
 use super::unmount_device;
 use crate::placeholder::Starter;
 

@@ -1,11 +1,9 @@
 //! Where the emulator is mounted: that it can be, and that it is not any longer.
 
 mod guardian;
-mod table;
 
 pub use guardian::guard;
 pub(crate) use guardian::{Guardian, wait};
-pub(crate) use table::device_of;
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,6 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use fairways_linux::mounts;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 
@@ -80,7 +79,7 @@ pub(crate) fn check(dir: &Path, replace: bool) -> Result<PathBuf, MountError> {
     let about = match fs::metadata(dir) {
         Err(why) if is_stale(&why) => {
             let whole = whole(dir).map_err(unseen)?;
-            let kind = table::kind_of(&whole).map_err(unseen)?.unwrap_or_default();
+            let kind = mounts::kind_of(&whole).map_err(unseen)?.unwrap_or_default();
             if kind != format!("fuse.{TYPE}") {
                 return Err(MountError::Foreign { dir: shown, kind });
             }
@@ -99,7 +98,7 @@ pub(crate) fn check(dir: &Path, replace: bool) -> Result<PathBuf, MountError> {
         return Err(MountError::NoDirectory(shown));
     }
     let whole = fs::canonicalize(dir).map_err(unseen)?;
-    if let Some(kind) = table::kind_of(&whole).map_err(unseen)? {
+    if let Some(kind) = mounts::kind_of(&whole).map_err(unseen)? {
         return Err(MountError::Mounted { dir: shown, kind });
     }
     if fs::read_dir(&whole).map_err(unseen)?.next().is_some() {
@@ -180,7 +179,7 @@ pub(crate) fn mount(dir: &Path, allow_other: bool) -> Result<Option<OwnedFd>, Mo
 /// If it stays mounted somewhere.
 pub(crate) fn unmount_device(device: &str) -> io::Result<()> {
     let mut stays = Ok(());
-    for mount in table::mounts_of(device)? {
+    for mount in mounts::mounts_of(device)? {
         let done = match mount.is_on_top() {
             Ok(true) => unmount(&mount.point),
             Ok(false) => Err(io::Error::other("something else is mounted over it")),

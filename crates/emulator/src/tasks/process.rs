@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
+use fairways_linux::stat::Stat;
+use fairways_linux::status;
 use fairways_resctrl::rules::Owner;
 use rustix::io::Errno;
 
@@ -14,13 +17,10 @@ pub(crate) fn owner(thread: i32) -> io::Result<Option<Owner>> {
     if thread <= 0 {
         return Ok(None);
     }
-    let status = if_there(fs::read_to_string(format!("/proc/{thread}/status")))?;
+    let status = if_there(fs::read(format!("/proc/{thread}/status")))?;
     Ok(status.and_then(|status| {
-        let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-        // Real, effective, saved.
-        let mut ids = line.split_whitespace().map(str::parse);
-        let (uid, suid) = (ids.next()?.ok()?, ids.nth(1)?.ok()?);
-        Some(Owner { uid, suid })
+        let users = status::users(&String::from_utf8_lossy(&status))?;
+        Some(Owner { uid: users.real, suid: users.saved })
     }))
 }
 
@@ -37,11 +37,7 @@ fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
 
 /// The ids of a directory's entries that are numbers, in ascending order; none where the directory is gone.
 fn numbers(path: &str) -> io::Result<Vec<i32>> {
-    let mut found = Vec::new();
-    for entry in if_there(fs::read_dir(path))?.into_iter().flatten() {
-        let Some(entry) = if_there(entry)? else { break };
-        found.extend(entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
-    }
+    let mut found = if_there(fairways_linux::numbers(Path::new(path)))?.unwrap_or_default();
     found.sort_unstable();
     Ok(found)
 }
@@ -85,12 +81,8 @@ pub(super) fn origins() -> io::Result<Vec<(i32, Origin)>> {
 }
 
 fn origin(process: i32, stat: &str) -> Option<Origin> {
-    // The name, in parentheses, may hold anything.
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace();
-    let parent = fields.nth(1)?.parse().ok()?;
-    let started = fields.nth(17)?.parse().ok()?;
-    Some(Origin { process, parent, started })
+    let stat = Stat::parse(stat)?;
+    Some(Origin { process, parent: stat.parent()?, started: stat.started()? })
 }
 
 #[cfg(test)]

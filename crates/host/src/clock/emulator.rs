@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
 use super::{Clock, Wait};
-use crate::counters::emulated::threshold;
+use crate::emulated::counters::threshold;
 use crate::emulated::{ClockState, Connection, Status};
 
 /// The clock of an emulator's machine, which goes on only while it is waited on: this connection holds it, unless it is in lockstep.

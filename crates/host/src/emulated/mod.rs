@@ -1,6 +1,8 @@
 //! A connection to an emulator's control socket (docs/emulator.md), for its [clock](crate::clock::EmulatorClock), its
-//! [counters](crate::counters::emulated::Emulated), and its [services](crate::latency::emulated::Service).
+//! [counters](counters::Emulated), and its [services](service::Service).
 
+pub mod counters;
+pub mod service;
 mod words;
 
 use std::collections::BTreeMap;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use fairways_core::{Action, AppId, Event, Partition, PartitionError, PlanId};
+use fairways_resctrl_client::Refused;
 
 use super::{Host, Means};
-use crate::actuate::Refused;
 
 impl Host {
     /// Carries out what a domain's policy asks for, at the time of the event that was last told.

@@ -8,7 +8,7 @@ use fairways_machine_kit::{self as machine_kit, Alarm};
 use fairways_resctrl::language::CpuSet;
 
 use super::windows::Window;
-use crate::actuate;
+use fairways_resctrl_client as actuate;
 
 /// A plan that could not be carried out is asked for again no later.
 const LONGEST: Duration = Duration::from_secs(60);

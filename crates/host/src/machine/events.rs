@@ -10,7 +10,7 @@ use super::turns;
 use super::windows::Window;
 use super::{Failure, Host, Means};
 use crate::clock::Wait;
-use crate::counters::emulated::between;
+use crate::emulated::counters::between;
 
 /// No wait is longer, though nothing is to be looked at for an hour.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -4,24 +4,22 @@ use std::collections::BTreeMap;
 
 use fairways_core::Answered;
 
-use crate::latency;
-
 /// How soon a service answers.
 pub(super) struct Latency {
-    source: Box<dyn latency::Source>,
+    source: Box<dyn fairways_latency::Source>,
     /// What each domain's policy is still to be told, by latency; `None`: unknown.
     pending: BTreeMap<u32, Option<Vec<Answered>>>,
 }
 
 impl Latency {
     /// Those of a service that is in these domains, from now on.
-    pub(super) fn new(source: Box<dyn latency::Source>, domains: &[u32]) -> Self {
+    pub(super) fn new(source: Box<dyn fairways_latency::Source>, domains: &[u32]) -> Self {
         let pending = domains.iter().map(|&domain| (domain, Some(Vec::new()))).collect();
         Self { source, pending }
     }
 
     /// Where they come from.
-    pub(super) fn into_source(self) -> Box<dyn latency::Source> {
+    pub(super) fn into_source(self) -> Box<dyn fairways_latency::Source> {
         self.source
     }
 
@@ -59,7 +57,7 @@ mod tests {
 
     struct Scripted(Vec<Option<Vec<Answered>>>);
 
-    impl latency::Source for Scripted {
+    impl fairways_latency::Source for Scripted {
         fn answered(&mut self) -> Option<Vec<Answered>> {
             self.0.remove(0)
         }

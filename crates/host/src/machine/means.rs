@@ -1,7 +1,7 @@
 //! By what policies act on a host.
 
-use crate::actuate::{Actuator, Domain};
-use crate::schedule::Scheduler;
+use fairways_resctrl_client::{Actuator, Domain};
+use fairways_turns::Scheduler;
 
 use super::turns::Turns;
 

@@ -6,16 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::{AppId, Event};
+use fairways_perf::Target;
+use fairways_programs::{Change, ProgramKey};
 use fairways_resctrl::language::CpuSet;
+use fairways_turns::Scheduler;
 
 use super::domain::{Domain, Due};
 use super::latency::Latency;
 use super::{Failure, Host, Managed, Means};
-use crate::actuate;
-use crate::counters::Target;
-use crate::latency;
-use crate::programs::{Change, ProgramKey};
-use crate::schedule::Scheduler;
+use fairways_resctrl_client as actuate;
 
 /// Whoever calls for attention is heeded no more often: every fork on the host may be such a call.
 const HEED: Duration = Duration::from_millis(50);
@@ -71,7 +70,7 @@ impl Member {
 
 impl Host {
     /// Asks for other programs, or for something else of the same: those that are found by the same name and
-    /// [selector](crate::programs::Selector) as before, and likewise each or together, go on.
+    /// [selector](fairways_programs::Selector) as before, and likewise each or together, go on.
     ///
     /// # Errors
     /// If those can't be looked for; nothing has changed then.
@@ -289,7 +288,7 @@ impl Host {
         program: ProgramKey,
         kind: Option<usize>,
         name: String,
-        known: Option<Box<dyn latency::Source>>,
+        known: Option<Box<dyn fairways_latency::Source>>,
     ) {
         let app = AppId(self.next_id);
         self.next_id += 1;
@@ -340,7 +339,7 @@ impl Host {
     }
 
     /// A program is there no longer; its domains' policies are told in turn. The answer is the source of its latencies.
-    pub(super) fn end(&mut self, app: AppId) -> Option<Box<dyn latency::Source>> {
+    pub(super) fn end(&mut self, app: AppId) -> Option<Box<dyn fairways_latency::Source>> {
         let member = self.members.get_mut(&app)?;
         member.is_gone = true;
         if let Some(turns) = self.means.turns() {

@@ -40,11 +40,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_core::{Action, AppId, Event, Machine, Time};
+use fairways_programs::Programs;
+use fairways_resctrl_client::Restored;
 
-use crate::actuate::Restored;
 use crate::clock::Clock;
-use crate::counters;
-use crate::programs::Programs;
 
 use domain::Domain;
 pub use means::Means;
@@ -58,7 +57,7 @@ pub use turns::{Instead, Turns};
 pub struct Host {
     means: Means,
     programs: Programs,
-    source: Box<dyn counters::Source>,
+    source: Box<dyn fairways_perf::Source>,
     clock: Box<dyn Clock>,
     settings: Settings,
     kinds: Vec<Kind>,
@@ -94,7 +93,7 @@ type Turn = Box<dyn FnMut(&Host)>;
 pub enum Failure {
     /// Resctrl is not there any longer.
     #[error(transparent)]
-    Unmounted(crate::actuate::Error),
+    Unmounted(fairways_resctrl_client::Error),
     /// Its clock has stopped.
     #[error("clock: {0}")]
     Clock(io::Error),

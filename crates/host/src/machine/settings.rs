@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{Profile, Wish};
+use fairways_perf::Target;
+use fairways_programs::{Roots, Wanted};
 
 use crate::clock::Clock;
-use crate::counters::{self, Target};
-use crate::latency;
-use crate::programs::{Roots, Wanted};
 
 use super::Means;
 
@@ -20,7 +19,7 @@ pub struct Parts {
     /// Where programs are found.
     pub proc_and_cgroup: Roots,
     /// What is counted of them.
-    pub source: Box<dyn counters::Source>,
+    pub source: Box<dyn fairways_perf::Source>,
     /// The time.
     pub clock: Box<dyn Clock>,
 }
@@ -43,7 +42,7 @@ impl Default for Settings {
 }
 
 /// Opens the source of a service's latencies, once it has started.
-pub type OpenLatency = Box<dyn Fn(&Target) -> io::Result<Box<dyn latency::Source>>>;
+pub type OpenLatency = Box<dyn Fn(&Target) -> io::Result<Box<dyn fairways_latency::Source>>>;
 
 /// Programs that are to be managed.
 pub struct Managed {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use fairways_core::{AppId, Llc, PlanId, WayMask};
+use fairways_programs::Wanted;
+use fairways_resctrl_client::Errors;
+use fairways_resctrl_client::managers::manager_of;
 
 use super::{Host, Means};
-use crate::actuate::Errors;
-use crate::doctor::manager_of;
-use crate::programs::Wanted;
 
 /// A program, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Host {
 
     /// Resctrl's client, where policies act by it.
     #[must_use]
-    pub fn actuator(&self) -> Option<&crate::actuate::Actuator> {
+    pub fn actuator(&self) -> Option<&fairways_resctrl_client::Actuator> {
         match &self.means {
             Means::Ways(actuator) => Some(actuator),
             Means::Turns(_) => None,
@@ -109,7 +109,7 @@ impl Host {
     /// What is not as it should be, though policies are in force; a line each.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
-        self.actuator().map(crate::actuate::Actuator::degraded).unwrap_or_default()
+        self.actuator().map(fairways_resctrl_client::Actuator::degraded).unwrap_or_default()
     }
 
     /// What policies asked for and could not be done, or what keeps it up.

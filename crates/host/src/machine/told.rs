@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters, Every, Time};
+use fairways_perf::Ended;
 
 use super::Host;
-use crate::counters::Ended;
-use crate::counters::emulated::between;
+use crate::emulated::counters::between;
 
 impl Host {
     /// Takes in what the source tells. Windows of which it tells no longer begin anew.

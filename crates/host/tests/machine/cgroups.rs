@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use fairways_core::{Action, AppId, Counters, Event, Every};
-use fairways_host::counters::{Nothing, Source, Target};
 use fairways_host::machine::Managed;
-use fairways_host::programs::{Roots, Selector};
+use fairways_perf::{Nothing, Source, Target};
+use fairways_programs::{Roots, Selector};
 
 use crate::real::{
     Bench, LOOK, Sleeper, all_started, applied, await_one, exited, managed, partition, plan,

@@ -8,15 +8,14 @@ use fairways_chip::{Job, Settings as Simulated};
 use fairways_core::Time;
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Client, Emulator, Pace, Settings as Emulated, Starter};
-use fairways_host::actuate::{Actuator, Settings as Acting};
 use fairways_host::clock::{Clock, EmulatorClock};
-use fairways_host::counters;
-use fairways_host::emulated::Connection;
-use fairways_host::latency::{self, emulated::Service};
+use fairways_host::emulated::service::Service;
+use fairways_host::emulated::{Connection, counters};
 use fairways_host::machine::{Host, Managed, Means, Parts, Settings};
-use fairways_host::programs::{Roots, Selector, Wanted};
 use fairways_needs::{Need, has};
+use fairways_programs::{Roots, Selector, Wanted};
 use fairways_resctrl::platform::Platform;
+use fairways_resctrl_client::{Actuator, Settings as Acting};
 
 use crate::conformance::Stopping;
 
@@ -83,7 +82,7 @@ impl Bench {
             let connection = self.connect();
             managed.latency = Some(Box::new(move |target| {
                 let service = Service::new(&connection, &target.threads)?;
-                Ok(Box::new(service) as Box<dyn latency::Source>)
+                Ok(Box::new(service) as Box<dyn fairways_latency::Source>)
             }));
         }
         managed
@@ -109,7 +108,7 @@ impl Bench {
         let parts = Parts {
             means: Means::Ways(Box::new(Actuator::open(self.acting()).unwrap())),
             proc_and_cgroup: Roots::default(),
-            source: Box::new(counters::emulated::Emulated::new(connection)),
+            source: Box::new(counters::Emulated::new(connection)),
             clock,
         };
         Host::new(parts, managed, settings).unwrap()

@@ -12,14 +12,14 @@ use fairways_core::{
     Action, AppId, Counters, Event, Every, Partition, PartitionError, PlanId, Time, WayMask, Wish,
 };
 use fairways_emulator::{Emulator, Idle, Pace, Settings as Emulated};
-use fairways_host::actuate::{Actuator, Settings as Acting};
 use fairways_host::clock::RealClock;
-use fairways_host::counters::{Nothing, Source};
-use fairways_host::latency::Spec;
 use fairways_host::machine::{Failure, Host, Managed, Means, Parts, Settings};
-use fairways_host::programs::{Roots, Selector, Wanted};
+use fairways_latency::Spec;
 use fairways_needs::withheld;
+use fairways_perf::{Nothing, Source};
+use fairways_programs::{Roots, Selector, Wanted};
 use fairways_resctrl::platform::Platform;
+use fairways_resctrl_client::{Actuator, Settings as Acting};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tempfile::TempDir;

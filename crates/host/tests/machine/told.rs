@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Counters, Event, Every, Sample};
-use fairways_host::counters::{Ended, Source, Target};
 use fairways_host::machine::Host;
-use fairways_host::programs::{Roots, Selector};
+use fairways_perf::{Ended, Source, Target};
+use fairways_programs::{Roots, Selector};
 
 use crate::real::{Bench, LOOK, Sleeper, all_started, await_one, managed, partition, plan};
 

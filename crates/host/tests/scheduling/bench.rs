@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters};
-use fairways_host::counters::{Source, Target};
 use fairways_host::machine::{Host, Instead, Managed, Means, Parts, Settings, Turns};
-use fairways_host::programs::{Roots, Selector, Wanted};
+use fairways_perf::{Source, Target};
+use fairways_programs::{Roots, Selector, Wanted};
 use tempfile::TempDir;
 
 use crate::cpus::{Cpus, Shared, Ticking, Turning};

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use fairways_core::{AppId, Counters, Time};
 use fairways_host::clock::{Clock, Wait};
-use fairways_host::schedule::{Given, Scheduler, Told, Turn, Who};
 use fairways_resctrl::language::CpuSet;
+use fairways_turns::{Given, Scheduler, Told, Turn, Who};
 
 /// CPUs that many hold.
 pub(crate) type Shared = Rc<RefCell<Cpus>>;

@@ -10,11 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter};
-use fairways_host::counters::perf::events::{Chosen, Encoding, Event};
-use fairways_host::counters::perf::sampling as host;
-use fairways_host::counters::perf::{Perf, Settings};
-use fairways_host::counters::{Ended, Source as _, Target};
 use fairways_needs::{Need, has, withheld};
+use fairways_perf::events::{Chosen, Encoding, Event};
+use fairways_perf::sampling as host;
+use fairways_perf::{Ended, Perf, Settings, Source as _, Target};
 use fairways_sched_ext::sampling::{Sampler, Span};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use common::{APP, Told, Worker, begin, descriptors, perf, process_ran, ran, stall, switches};
 use fairways_core::AppId;
-use fairways_host::counters::Source as _;
 use fairways_needs::{stolen, stolen_since};
+use fairways_perf::Source as _;
 use fairways_sched_ext::sampling::{Sampler, Span};
 
 const MILLI: u64 = 1_000_000;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use fairways_core::{AppId, ThreadId};
 use fairways_resctrl::language::CpuSet;
+use fairways_turns::Scheduler;
 
 use super::super::Host;
 use super::{Watch, gathering};
-use crate::schedule::Scheduler;
 
 impl Host {
     /// Tells of times together from now on.

@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fairways_core::{Llc, MAX_WAYS, WayMask, Ways};
+use fairways_linux::topology::{Topology, l3_folder, listed, number};
 use fairways_resctrl::language::CpuSet;
 
-use crate::actuate::Domain;
-use crate::actuate::topology::{Topology, l3_folder, listed, number};
+use fairways_resctrl_client::Domain;
 
 /// What a cache is taken to have of which sysfs does not tell: as many ways as most have.
 const USUAL: u32 = 16;

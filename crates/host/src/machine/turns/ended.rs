@@ -5,10 +5,10 @@ use std::io;
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters, Event, Slice, ThreadId};
+use fairways_turns::together::Stretch;
+use fairways_turns::{Given, Scheduler, Who};
 
 use super::super::{Failure, Host};
-use crate::schedule::together::Stretch;
-use crate::schedule::{Given, Scheduler, Who};
 
 impl Host {
     /// Takes in what has ended, once an instant; after an alarm nothing else happens at its instant.

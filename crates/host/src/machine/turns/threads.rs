@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use fairways_core::AppId;
+use fairways_perf::Target;
+use fairways_programs::ProgramKey;
 use fairways_resctrl::language::CpuSet;
 
 use super::super::members::Member;
 use super::super::{Host, Means};
 use super::{Program, Thread, Turns};
-use crate::counters::Target;
-use crate::programs::ProgramKey;
 
 /// A thread that was refused is asked for again after so long, with the next look at its program's threads.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -1,0 +1,478 @@
+//! Hosts that differ from a Skylake server of four CPUs and two L3 caches (docs/doctor.in/skylake) in what each test says.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use fairways_doctor::{Finding, Place, Report, State, Verdict, examine};
+use tempfile::TempDir;
+
+const RESCTRL: &str = "sys/fs/resctrl";
+
+struct Host(TempDir);
+
+impl Host {
+    fn skylake() -> Self {
+        let host = Self(tempfile::tempdir().unwrap());
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.in/skylake");
+        copy(&from, host.0.path());
+        host
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.0.path().join(file)
+    }
+
+    fn put(&self, file: &str, text: &str) {
+        let path = self.path(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn replace(&self, file: &str, from: &str, to: &str) {
+        let text = fs::read_to_string(self.path(file)).unwrap();
+        assert!(text.contains(from), "{file} has no {from:?}: {text}");
+        self.put(file, &text.replace(from, to));
+    }
+
+    fn remove(&self, path: &str) {
+        let path = self.path(path);
+        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+    }
+
+    fn unmounted(&self) {
+        self.replace("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw,relatime 0 0\n", "");
+        self.remove(RESCTRL);
+    }
+
+    fn group(&self, name: &str, l3: &str, mode: &str) {
+        let schemata = format!("    MB:0=100;1=100\n    L3:{l3}\n");
+        self.put(&format!("{RESCTRL}/{name}/schemata"), &schemata);
+        self.put(&format!("{RESCTRL}/{name}/mode"), &format!("{mode}\n"));
+    }
+
+    fn examine(&self) -> Report {
+        self.examine_without(None)
+    }
+
+    fn examine_without(&self, scheduler: Option<&str>) -> Report {
+        let without_scheduler = scheduler.map(str::to_owned);
+        let sysroot = self.0.path().to_owned();
+        examine(&Place { sysroot, resctrl: None, without_scheduler })
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, &to).unwrap();
+        }
+    }
+}
+
+fn finding<'a>(report: &'a Report, id: &str) -> &'a Finding {
+    let found = report.findings.iter().find(|one| one.id == id);
+    found.unwrap_or_else(|| panic!("no {id} in {:?}", report.findings))
+}
+
+/// How it stands with `id`, and that each of `parts` is in what was found or in the remedy.
+fn says(report: &Report, id: &str, state: State, parts: &[&str]) {
+    let found = finding(report, id);
+    assert_eq!(found.state, state, "{found:?}");
+    let remedy = found.remedy.as_deref().unwrap_or_default();
+    for part in parts {
+        assert!(found.found.contains(part) || remedy.contains(part), "{part:?}: {found:?}");
+    }
+}
+
+/// One is found where the daemon looks for resctrl, and nowhere else; a kernel's comes before it.
+#[test]
+fn an_emulator_is_found_where_the_daemon_would_find_it() {
+    let (kernels, emulators) =
+        ("resctrl /sys/fs/resctrl resctrl rw", "fairways /sys/fs/resctrl fuse.resctrl rw");
+    let host = Host::skylake();
+    host.replace("proc/mounts", kernels, emulators);
+    let report = host.examine();
+    assert_eq!(report.verdict, Verdict::Manageable);
+    says(&report, "mount", State::Limited, &["by an emulator"]);
+    host.replace("proc/mounts", emulators, "fairways /mnt fuse.resctrl rw");
+    says(&host.examine(), "mount", State::Missing, &["resctrl is not mounted"]);
+    let host = Host::skylake();
+    host.replace("proc/mounts", kernels, &format!("{kernels} 0 0\nfairways /mnt fuse.resctrl rw"));
+    says(&host.examine(), "mount", State::Ok, &["sys/fs/resctrl"]);
+}
+
+#[test]
+fn a_server_with_resctrl_can_be_managed() {
+    let report = Host::skylake().examine();
+    assert_eq!(report.verdict, Verdict::Manageable);
+    assert!(report.partition.yes && report.monitor.yes && report.count.yes);
+    says(&report, "ways", State::Ok, &["11 of L3", "2 shareable with devices (0x600)", "no gaps"]);
+    says(&report, "classes", State::Ok, &["8 classes", "7 for Fairways"]);
+    says(&report, "domains", State::Ok, &["0: CPUs 0-1, 2560 KiB a way", "1: CPUs 2-3"]);
+    says(&report, "monitoring", State::Ok, &["224 RMIDs, 223 not in a group", "llc_occupancy"]);
+    says(&report, "isolation", State::Limited, &["3 tasks", "11 of 11 ways", "--confine-others"]);
+    says(&report, "nmi-watchdog", State::Limited, &["sysctl kernel.nmi_watchdog=0"]);
+    let mut ids: Vec<&str> = report.findings.iter().map(|one| one.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), report.findings.len(), "each is found once");
+    for one in &report.findings {
+        assert!(!one.found.contains('\n') && !one.why.is_empty(), "{one:?}");
+    }
+}
+
+#[test]
+fn resctrl_that_is_not_mounted_is_to_be() {
+    let host = Host::skylake();
+    host.unmounted();
+    let report = host.examine();
+    assert_eq!(report.verdict, Verdict::NotSupported);
+    assert_eq!(report.partition.why.as_deref(), Some("resctrl is not mounted"));
+    says(&report, "cpu-allocation", State::Ok, &[]);
+    says(&report, "mount", State::Missing, &["mount -t resctrl resctrl /sys/fs/resctrl"]);
+    assert!(report.findings.iter().all(|one| one.id != "classes"), "nothing is made up");
+}
+
+#[test]
+fn a_virtual_machine_has_nothing_to_give_out() {
+    let host = Host::skylake();
+    host.unmounted();
+    let cpu =
+        "vendor_id\t: GenuineIntel\nmodel name\t: Intel Xeon Processor\nflags\t: fpu hypervisor\n";
+    host.put("proc/cpuinfo", cpu);
+    host.replace("proc/filesystems", "nodev\tresctrl\n", "");
+    host.remove("sys/bus/event_source/devices/cpu");
+    host.put("sys/bus/event_source/devices/software/type", "1\n");
+    let report = host.examine();
+    assert_eq!(report.verdict, Verdict::NotSupported);
+    assert_eq!(report.partition.why.as_deref(), Some("the kernel has no resctrl"));
+    assert!(!report.count.yes);
+    says(&report, "cpu-allocation", State::Missing, &["none of cat_l3"]);
+    says(&report, "virtual-machine", State::Limited, &["on the host"]);
+    says(&report, "kernel-file-system", State::Missing, &["dmesg"]);
+    says(&report, "pmu", State::Missing, &["virtual PMU"]);
+}
+
+#[test]
+fn this_machine_is_examined_whatever_it_is() {
+    let report = examine(&Place { sysroot: "/".into(), resctrl: None, without_scheduler: None });
+    assert!(report.findings.len() >= 15);
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(finding(&report, "kernel").found, format!("Linux {}", release.trim()));
+    assert_eq!(report.partition.yes, report.verdict == Verdict::Manageable);
+}
+
+#[test]
+fn an_older_kernel_does_not_rename_groups() {
+    let host = Host::skylake();
+    for (release, state) in [
+        ("4.9.0", State::Missing),
+        ("4.18.0-553.el8.x86_64", State::Limited),
+        ("6.4.9", State::Limited),
+        ("6.5.0-rc1", State::Ok),
+        ("7.2", State::Ok),
+        ("next", State::Unknown),
+    ] {
+        host.put("proc/sys/kernel/osrelease", &format!("{release}\n"));
+        says(&host.examine(), "kernel", state, &[release]);
+    }
+}
+
+#[test]
+fn zen_has_sparse_masks_and_ids_with_gaps() {
+    let host = Host::skylake();
+    host.replace("proc/cpuinfo", "GenuineIntel", "AuthenticAMD");
+    host.put(&format!("{RESCTRL}/schemata"), "    MB:0=2048;16=2048\n    L3:0=ffff;16=ffff\n");
+    for (file, text) in [
+        ("L3/cbm_mask", "ffff\n"),
+        ("L3/min_cbm_bits", "0\n"),
+        ("L3/shareable_bits", "0\n"),
+        ("L3/sparse_masks", "1\n"),
+        ("MB/num_closids", "16\n"),
+    ] {
+        host.put(&format!("{RESCTRL}/info/{file}"), text);
+    }
+    for cpu in [2, 3] {
+        host.put(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/id"), "16\n");
+    }
+    let report = host.examine();
+    assert_eq!(report.verdict, Verdict::Manageable);
+    let ways = "16 of L3, at least 1 a mask, none shareable; masks may have gaps";
+    says(&report, "ways", State::Ok, &[ways]);
+    says(&report, "domains", State::Ok, &["0: CPUs 0-1, 1760 KiB a way", "16: CPUs 2-3"]);
+    says(&report, "classes", State::Ok, &["16 classes"]);
+}
+
+#[test]
+fn a_domain_that_sysfs_does_not_know_is_unknown() {
+    let host = Host::skylake();
+    for cpu in [2, 3] {
+        host.remove(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/id"));
+    }
+    says(&host.examine(), "domains", State::Unknown, &["1: CPUs unknown"]);
+}
+
+#[test]
+fn options_of_the_mount_say_what_they_change() {
+    let host = Host::skylake();
+    host.replace("proc/mounts", "resctrl rw,relatime", "resctrl rw,relatime,cdp,mba_MBps,debug");
+    let info = host.path(&format!("{RESCTRL}/info"));
+    fs::rename(info.join("L3"), info.join("L3DATA")).unwrap();
+    copy(&info.join("L3DATA"), &info.join("L3CODE"));
+    let text = "    MB:0=4294967295;1=4294967295\nL3DATA:0=7ff;1=7ff\nL3CODE:0=7ff;1=7ff\n";
+    host.put(&format!("{RESCTRL}/schemata"), text);
+    let report = host.examine();
+    let told = ["half the classes", "MB/s, not percent", "hardware ids"];
+    says(&report, "mount-options", State::Limited, &told);
+    says(&report, "ways", State::Ok, &["11 of L3DATA"]);
+    says(&report, "domains", State::Ok, &["2 L3 cache(s)"]);
+    assert_eq!(report.verdict, Verdict::Manageable);
+}
+
+#[test]
+fn arm_has_no_flags_but_a_table() {
+    let host = Host::skylake();
+    host.unmounted();
+    host.put("proc/cpuinfo", "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n");
+    let report = host.examine();
+    says(&report, "cpu-allocation", State::Missing, &["no ACPI table MPAM"]);
+    says(&report, "kernel-configuration", State::Missing, &["CONFIG_ARM64_MPAM=y"]);
+    host.put("sys/firmware/acpi/tables/MPAM", "");
+    let built = "CONFIG_ARM64_MPAM=y\nCONFIG_CGROUPS=y\nCONFIG_PERF_EVENTS=y\n";
+    host.put("boot/config-6.12.48-amd64", built);
+    let report = host.examine();
+    says(&report, "cpu-allocation", State::Ok, &["ACPI table MPAM"]);
+    says(&report, "kernel-configuration", State::Limited, &["sched_ext"]);
+}
+
+#[test]
+fn groups_of_others_are_named_and_may_leave_no_class() {
+    let host = Host::skylake();
+    for class in 1..4 {
+        host.group(&format!("COS{class}"), "0=f;1=f", "shareable");
+    }
+    host.group("web", "0=f0;1=f0", "shareable");
+    host.put("proc/803/comm", "pqos\n");
+    let report = host.examine();
+    let told = ["3 of pqos (COS1, COS2, COS3)", "1 of unknown (web)"];
+    says(&report, "others-groups", State::Limited, &told);
+    says(&report, "other-managers", State::Limited, &["pqos (process 803)"]);
+    says(&report, "classes", State::Ok, &["4 of others, 3 for Fairways"]);
+    assert_eq!(report.verdict, Verdict::Manageable, "the rest can be managed");
+    for class in 4..7 {
+        host.group(&format!("COS{class}"), "0=7ff;1=7ff", "shareable");
+    }
+    let report = host.examine();
+    says(&report, "classes", State::Missing, &["0 for Fairways", "rmdir"]);
+    assert_eq!(report.verdict, Verdict::Busy);
+}
+
+#[test]
+fn monitoring_groups_of_others_are_named() {
+    let host = Host::skylake();
+    says(&host.examine(), "others-monitors", State::Ok, &["none"]);
+    host.put("proc/811/comm", "web\n");
+    for (name, tasks) in [
+        ("cadvisor-pod1-web", "811\n812\n"),
+        ("goresctrl.5f3a", ""),
+        ("mine", "813\n"),
+        ("fairways.3-web", "801\n"),
+    ] {
+        host.put(&format!("{RESCTRL}/mon_groups/{name}/tasks"), tasks);
+    }
+    let owner = std::fs::metadata(host.path(RESCTRL)).unwrap().uid();
+    let told = [
+        format!("1 of cAdvisor (cadvisor-pod1-web of user {owner}: 2 thread(s), web (811))"),
+        format!("1 of goresctrl (goresctrl.5f3a of user {owner}: 0 thread(s))"),
+        format!("1 of unknown (mine of user {owner}: 1 thread(s))"),
+    ];
+    let report = host.examine();
+    says(&report, "others-monitors", State::Limited, &[told.join("; ").as_str()]);
+    says(&report, "others-groups", State::Ok, &["none"]);
+    assert_eq!(report.verdict, Verdict::Manageable);
+}
+
+#[test]
+fn ways_that_others_hold_exclusively_are_not_there() {
+    let host = Host::skylake();
+    host.group("a", "0=f;1=f", "exclusive");
+    let report = host.examine();
+    says(&report, "exclusive-ways", State::Limited, &["others hold 0xf; 7 ways are left"]);
+    assert_eq!(report.verdict, Verdict::Manageable);
+    host.group("b", "0=7f0;1=7f0", "exclusive");
+    assert_eq!(host.examine().verdict, Verdict::Busy);
+}
+
+#[test]
+fn groups_that_a_killed_daemon_left_are_to_be_restored() {
+    let host = Host::skylake();
+    host.group("fairways.0", "0=f;1=f", "shareable");
+    let report = host.examine();
+    says(&report, "own-groups", State::Limited, &["1 group(s)", "fairways restore"]);
+    says(&report, "classes", State::Ok, &["7 for Fairways"]);
+    host.put("proc/900/comm", "fairways\n");
+    host.put("proc/900/cmdline", "fairways\0run\0--machine\0model\0");
+    says(&host.examine(), "own-groups", State::Limited, &["no daemon"]);
+    host.put("proc/900/cmdline", "fairways\0run\0");
+    says(&host.examine(), "own-groups", State::Ok, &["of process 900"]);
+    host.remove("proc/900");
+    host.remove(&format!("{RESCTRL}/fairways.0"));
+    host.put(&format!("{RESCTRL}/mon_groups/fairways.3-web/tasks"), "802\n");
+    let report = host.examine();
+    says(&report, "own-groups", State::Limited, &["1 group(s)", "fairways restore"]);
+    says(&report, "monitoring", State::Ok, &["222 not in a group"]);
+}
+
+#[test]
+fn a_runtime_is_a_manager_only_where_it_is_told_to_be() {
+    let host = Host::skylake();
+    host.put("proc/700/comm", "containerd\n");
+    host.put("etc/containerd/config.toml", "[plugins]\n  rdt_config_file = \"\"\n");
+    says(&host.examine(), "other-managers", State::Ok, &[]);
+    host.put("etc/containerd/config.toml", "  rdt_config_file = \"/etc/rdt.yaml\"\n");
+    let told = "containerd with an rdt_config_file";
+    says(&host.examine(), "other-managers", State::Limited, &[told]);
+}
+
+#[test]
+fn open_registers_are_told() {
+    let host = Host::skylake();
+    fs::create_dir(host.path("proc/801/fd")).unwrap();
+    std::os::unix::fs::symlink("/dev/cpu/0/msr", host.path("proc/801/fd/3")).unwrap();
+    let told = ["nginx (process 801)", "pqos -I"];
+    says(&host.examine(), "registers", State::Limited, &told);
+}
+
+#[test]
+fn a_kernel_that_does_not_tell_its_configuration_is_unknown() {
+    let host = Host::skylake();
+    host.remove("boot");
+    let report = host.examine();
+    let id = "kernel-configuration";
+    says(&report, id, State::Unknown, &["/boot/config-6.12.48-amd64"]);
+    assert_eq!(report.verdict, Verdict::Manageable);
+    let file = fs::File::create(host.path("proc/config.gz")).unwrap();
+    let mut zipped = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    let built = "CONFIG_CGROUPS=y\nCONFIG_PERF_EVENTS=y\n# CONFIG_X86_CPU_RESCTRL is not set\n";
+    zipped.write_all(built.as_bytes()).unwrap();
+    zipped.finish().unwrap();
+    let told = ["/proc/config.gz", "CONFIG_X86_CPU_RESCTRL=y"];
+    says(&host.examine(), id, State::Missing, &told);
+}
+
+#[test]
+fn what_the_command_line_turns_off_is_missing() {
+    let host = Host::skylake();
+    host.unmounted();
+    let id = "kernel-command-line";
+    host.put("proc/cmdline", "root=/dev/sda1 rdt=!l3cat,!mba,cmt quiet\n");
+    let told = ["rdt=!l3cat,!mba,cmt", "take !l3cat,!mba off"];
+    says(&host.examine(), id, State::Missing, &told);
+    host.put("proc/cmdline", "rdt=!mba\n");
+    says(&host.examine(), id, State::Limited, &["rdt=!mba"]);
+    host.put("proc/cmdline", "rdt=l3cat\n");
+    says(&host.examine(), id, State::Ok, &["rdt=l3cat"]);
+}
+
+#[test]
+fn a_user_may_not_what_root_may() {
+    let host = Host::skylake();
+    let status =
+        |capabilities: &str| format!("Uid:\t4242\t4242\t4242\t4242\nCapEff:\t{capabilities}\n");
+    host.put("proc/self/status", &status("0000000000000000"));
+    let report = host.examine();
+    assert_eq!(report.verdict, Verdict::Permission);
+    assert!(!report.count.yes);
+    says(&report, "permission", State::Missing, &["user 4242 may not write to it"]);
+    says(&report, "perf-permission", State::Missing, &["CAP_PERFMON"]);
+    says(&report, "capabilities", State::Limited, &["without CAP_DAC_OVERRIDE, CAP_NET_ADMIN"]);
+    // CAP_DAC_OVERRIDE and CAP_PERFMON.
+    host.put("proc/self/status", &status("0000004000000002"));
+    let report = host.examine();
+    assert_eq!(report.verdict, Verdict::Manageable);
+    assert!(report.count.yes);
+    says(&report, "permission", State::Limited, &["only tasks of its own"]);
+}
+
+/// The kernel makes resctrl's root without write permission for its owner.
+#[test]
+fn who_passes_over_no_permission_makes_no_groups() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let host = Host::skylake();
+    let root = host.path("sys/fs/resctrl");
+    let owner = fs::metadata(&root).unwrap().uid();
+    let user = format!("{owner}\t").repeat(4);
+    host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000000\n"));
+    let set = |mode| fs::set_permissions(&root, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o555);
+    says(&host.examine(), "permission", State::Missing, &["no groups made", "chmod u+w"]);
+    host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000002\n"));
+    assert_eq!(host.examine().verdict, Verdict::Manageable);
+    host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000000\n"));
+    set(0o755);
+    assert_eq!(host.examine().verdict, Verdict::Manageable);
+}
+
+#[test]
+fn few_descriptors_count_few_programs() {
+    let host = Host::skylake();
+    let line = "Max open files            1024                 1024                 files\n";
+    host.put("proc/self/limits", line);
+    let told = ["19 programs", "LimitNOFILE=2816"];
+    says(&host.examine(), "descriptors", State::Limited, &told);
+}
+
+#[test]
+fn an_empty_folder_is_unknown_throughout() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = examine(&Place {
+        sysroot: folder.path().to_owned(),
+        resctrl: None,
+        without_scheduler: None,
+    });
+    assert_eq!(report.verdict, Verdict::NotSupported);
+    for id in ["cpu-allocation", "kernel", "kernel-configuration", "kernel-file-system", "pmu"] {
+        says(&report, id, State::Unknown, &[]);
+    }
+}
+
+#[test]
+fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
+    let host = Host::skylake();
+    let report = host.examine();
+    says(&report, "scheduling", State::Ok, &["sched_ext"]);
+    assert!(report.schedule.yes);
+    let by_affinity = |report: &Report, why: &str, remedy: &str| {
+        let parts = ["by threads' own affinity and weight", why, remedy];
+        says(report, "scheduling", State::Limited, &parts);
+        assert!(report.schedule.yes);
+    };
+    let built = "a fairways that was built with --features sched-ext";
+    by_affinity(&host.examine_without(Some("not built")), "not built", built);
+    host.remove("sys/kernel/btf/vmlinux");
+    by_affinity(&host.examine(), "BTF", "CONFIG_DEBUG_INFO_BTF");
+    host.put("sys/kernel/sched_ext/state", "enabled\n");
+    by_affinity(&host.examine(), "another scheduler", "stop that scheduler");
+    host.remove("sys/kernel/sched_ext");
+    by_affinity(&host.examine(), "no sched_ext", "Linux 6.12 or later");
+    // Without CAP_PERFMON and CAP_SYS_ADMIN, and then without any.
+    let status = fs::read_to_string(host.path("proc/self/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("CapEff")).unwrap().to_owned();
+    host.replace("proc/self/status", &line, "CapEff:\t0000000000800000");
+    says(&host.examine(), "scheduling", State::Missing, &["who runs on a CPU", "CAP_PERFMON"]);
+    host.put("proc/sys/kernel/perf_event_paranoid", "-1\n");
+    by_affinity(&host.examine(), "no sched_ext", "Linux 6.12 or later");
+    host.replace("proc/self/status", "CapEff:\t0000000000800000", "CapEff:\t0000000000000000");
+    let report = host.examine();
+    says(&report, "scheduling", State::Missing, &["may not move", "CAP_SYS_NICE"]);
+    assert!(!report.schedule.yes && report.schedule.why.is_some());
+}

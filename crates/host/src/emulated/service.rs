@@ -1,0 +1,61 @@
+//! The latencies of an emulator's services.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fairways_core::Answered;
+use fairways_latency::Source;
+use serde_json::json;
+
+use super::{Connection, ProgramLatencies};
+
+/// How soon a service of an emulator answers: one program, or several in sum.
+#[derive(Debug)]
+pub struct Service {
+    connection: Connection,
+    programs: Vec<String>,
+    /// Requests by latency since the service started, when last asked.
+    told: BTreeMap<Duration, u64>,
+}
+
+impl Service {
+    /// The service that these processes are; from now on.
+    ///
+    /// # Errors
+    /// If the emulator does not answer, or they are no service of its.
+    pub fn new(connection: &Connection, pids: &[i32]) -> std::io::Result<Self> {
+        let programs = pids.iter().map(i32::to_string).collect();
+        let mut service = Self { connection: connection.clone(), programs, told: BTreeMap::new() };
+        service.told = service.read()?;
+        Ok(service)
+    }
+
+    fn read(&self) -> std::io::Result<BTreeMap<Duration, u64>> {
+        let request = json!({"do": "latencies", "programs": self.programs});
+        let all: Vec<ProgramLatencies> = self.connection.socket().ask(&request, "latencies")?;
+        let mut told = BTreeMap::new();
+        for of in all {
+            let answered = of.answered.ok_or_else(|| {
+                std::io::Error::other(format!("{}: no service", self.programs.join(", ")))
+            })?;
+            for Answered { latency, requests } in answered {
+                *told.entry(latency).or_default() += requests;
+            }
+        }
+        Ok(told)
+    }
+}
+
+impl Source for Service {
+    fn answered(&mut self) -> Option<Vec<Answered>> {
+        let now = self.read().ok()?;
+        let new = now.iter().filter_map(|(latency, count)| {
+            let before = self.told.get(latency).copied().unwrap_or(0);
+            let requests = count.checked_sub(before).filter(|&new| new > 0)?;
+            Some(Answered { latency: *latency, requests })
+        });
+        let new = new.collect();
+        self.told = now;
+        Some(new)
+    }
+}

@@ -1,0 +1,60 @@
+//! Names of errors (errno(3)).
+
+use rustix::io::Errno;
+
+/// Those that files and what watches programs answer, or that an emulator is told to.
+const NAMES: [(Errno, &str); 28] = [
+    (Errno::PERM, "EPERM"),
+    (Errno::NOENT, "ENOENT"),
+    (Errno::SRCH, "ESRCH"),
+    (Errno::INTR, "EINTR"),
+    (Errno::IO, "EIO"),
+    (Errno::NXIO, "ENXIO"),
+    (Errno::TOOBIG, "E2BIG"),
+    (Errno::BADF, "EBADF"),
+    (Errno::AGAIN, "EAGAIN"),
+    (Errno::NOMEM, "ENOMEM"),
+    (Errno::ACCESS, "EACCES"),
+    (Errno::BUSY, "EBUSY"),
+    (Errno::EXIST, "EEXIST"),
+    (Errno::XDEV, "EXDEV"),
+    (Errno::NODEV, "ENODEV"),
+    (Errno::NOTDIR, "ENOTDIR"),
+    (Errno::ISDIR, "EISDIR"),
+    (Errno::INVAL, "EINVAL"),
+    (Errno::NFILE, "ENFILE"),
+    (Errno::MFILE, "EMFILE"),
+    (Errno::NOSPC, "ENOSPC"),
+    (Errno::ROFS, "EROFS"),
+    (Errno::RANGE, "ERANGE"),
+    (Errno::NOSYS, "ENOSYS"),
+    (Errno::OPNOTSUPP, "EOPNOTSUPP"),
+    (Errno::NOTCONN, "ENOTCONN"),
+    (Errno::TIMEDOUT, "ETIMEDOUT"),
+    (Errno::STALE, "ESTALE"),
+];
+
+/// The name of an error; `None` of one that is not known here.
+#[must_use]
+pub fn name(errno: Errno) -> Option<&'static str> {
+    NAMES.iter().find(|(known, _)| *known == errno).map(|&(_, name)| name)
+}
+
+/// The error of a name; `None` of one that is not known here.
+#[must_use]
+pub fn of_name(name: &str) -> Option<Errno> {
+    NAMES.iter().find(|(_, known)| *known == name).map(|&(errno, _)| errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_reads_as_it_is_written() {
+        for (errno, text) in NAMES {
+            assert_eq!((name(errno), of_name(text)), (Some(text), Some(errno)));
+        }
+        assert_eq!((name(Errno::from_raw_os_error(4000)), of_name("EWHAT")), (None, None));
+    }
+}

@@ -1,0 +1,123 @@
+//! Perf as a source of counters.
+
+use std::collections::BTreeSet;
+use std::os::fd::BorrowedFd;
+
+use fairways_core::{AppId, Counters};
+use fairways_resctrl::language::CpuSet;
+
+use super::program::{Blind, Program};
+use super::sampling::Sampling;
+use super::source::{Ended, Source, Target};
+use super::{Perf, depart};
+
+impl Source for Perf {
+    fn set_domains(&mut self, domains: &[(u32, CpuSet)]) {
+        Self::set_domains(self, domains);
+    }
+
+    fn begin(&mut self, target: &Target) {
+        self.end(target.app);
+        if self.fitted.layout.is_empty() {
+            self.say_once(
+                "no counter works on this host, all are missing; `fairways doctor` says why",
+            );
+            return;
+        }
+        let by = self.way(target);
+        self.programs.insert(target.app, Program::new(target.name.clone(), by));
+        self.with(target.app, |perf, program| match program.cgroup() {
+            Some(_) => perf.open_cpus(target.app, program),
+            None => perf.open(target.app, program, &target.threads),
+        });
+    }
+
+    fn threads(&mut self, app: AppId, threads: &[i32]) {
+        self.with(app, |perf, program| {
+            if program.blind == Some(Blind::Refused) {
+                return;
+            }
+            if program.cgroup().is_some() {
+                if program.blind.is_some() && perf.budget.fits(perf.cpus.len() * perf.slots()) {
+                    perf.open_cpus(app, program);
+                }
+                return;
+            }
+            let listed: BTreeSet<i32> = threads.iter().copied().collect();
+            let gone = |thread: i32| !listed.contains(&thread);
+            let ended = program.part_with(&perf.fitted.layout, |_| None, gone);
+            perf.budget.give(ended * perf.slots());
+            let new: Vec<i32> =
+                listed.into_iter().filter(|&thread| !program.holds(thread)).collect();
+            if !new.is_empty()
+                && (program.blind.is_none() || perf.budget.fits(new.len() * perf.slots()))
+            {
+                perf.open(app, program, &new);
+            }
+        });
+    }
+
+    fn read(&mut self, app: AppId, domain: u32) -> Counters {
+        let read = self.with(app, |perf, program| {
+            let within = |cpu: i32| perf.cpus.get(&cpu) == Some(&domain);
+            let read = program.read(&perf.fitted.layout, &perf.groups, domain, within);
+            let read = read.unwrap_or_else(|error| {
+                perf.give_up(app, program, Blind::of(&error), &error.to_string());
+                Counters::default()
+            });
+            (read, program.starved())
+        });
+        let (read, starved) = read.unwrap_or_default();
+        if let Some(field) = starved {
+            self.regroup(field);
+        }
+        read
+    }
+
+    fn end(&mut self, app: AppId) {
+        if let Some(sampling) = &mut self.sampling {
+            sampling.domains(app).into_iter().for_each(|domain| sampling.forget(app, domain));
+        }
+        if let Some(program) = self.programs.remove(&app) {
+            self.budget.give(program.parts() * self.slots());
+        }
+    }
+
+    fn tell(&mut self, app: AppId, domain: u32, instructions: Option<u64>) -> bool {
+        if let Some(sampling) = self.sampling.as_mut().filter(|of| of.is_asked(app, domain)) {
+            sampling.forget(app, domain);
+            self.with(app, |perf, program| {
+                let by_cpu = program.cgroup().is_some();
+                depart(program, |cpu| !by_cpu || perf.cpus.get(&cpu) == Some(&domain));
+            });
+        }
+        let can = self.tells_apart(app) && self.counts_instructions();
+        let (Some(sampling), Some(count), true) = (&mut self.sampling, instructions, can) else {
+            return false;
+        };
+        sampling.ask(app, domain, count);
+        self.with(app, |perf, program| {
+            if program.blind.is_none() {
+                perf.windows(app, program, true);
+            }
+        });
+        self.tells(app, domain)
+    }
+
+    fn tells(&self, app: AppId, domain: u32) -> bool {
+        let is_asked = |sampling: &Sampling| sampling.is_asked(app, domain);
+        self.sampling.as_ref().is_some_and(is_asked) && self.tells_apart(app)
+    }
+
+    fn attention(&self) -> Option<BorrowedFd<'_>> {
+        self.sampling.as_ref().map(Sampling::attention)
+    }
+
+    fn ended(&mut self, told: &mut Vec<Ended>) {
+        let Some(sampling) = &mut self.sampling else { return };
+        sampling.ended(&self.fitted.layout, &self.groups, told);
+        for (app, domain) in sampling.is_time() {
+            self.read(app, domain);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What `/proc` says of processes.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use fairways_linux::mounts::{self, Mount};
+use fairways_linux::{is_gone, numbers, stat, status};
+use fairways_resctrl::language::CpuSet;
+use rustix::process::Pid;
+use rustix::thread::sched_getaffinity;
+
+/// `PF_KTHREAD` of the kernel's include/linux/sched.h.
+const KERNEL_THREAD: u32 = 0x0020_0000;
+
+/// What is read of `/proc/PID/stat` (`proc_pid_stat(5)`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stat {
+    pub(super) pid: i32,
+    pub(super) comm: String,
+    pub(super) state: char,
+    pub(super) parent: i32,
+    pub(super) flags: u32,
+    /// The CPU time that it had, in the kernel and outside, in clock ticks.
+    pub(super) ticks: u64,
+    pub(super) threads: u32,
+    /// In clock ticks since boot; with the number, what tells a process from a later one of the same number.
+    pub(super) start: u64,
+}
+
+impl Stat {
+    /// Reads the file; `None` if it is not of that form.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let stat = stat::Stat::parse(text)?;
+        let (user, system): (u64, u64) = (stat.field(14)?, stat.field(15)?);
+        Some(Self {
+            pid: stat.pid,
+            comm: stat.comm.to_owned(),
+            state: stat.state()?,
+            parent: stat.parent()?,
+            flags: stat.field(9)?,
+            ticks: user.saturating_add(system),
+            threads: stat.field(20)?,
+            start: stat.started()?,
+        })
+    }
+
+    pub(super) const fn of_kernel(&self) -> bool {
+        self.flags & KERNEL_THREAD != 0
+    }
+
+    /// Whether no thread of it runs any more: it only waits for its parent to ask how it ended.
+    pub(super) const fn ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X') && self.threads <= 1
+    }
+}
+
+/// The proc filesystem.
+#[derive(Debug)]
+pub(super) struct Proc {
+    root: PathBuf,
+    /// Whether its numbers are those of this process's system calls.
+    pub(super) own: bool,
+}
+
+impl Proc {
+    pub(super) fn new(root: PathBuf) -> Self {
+        let own = root == Path::new("/proc");
+        Self { root, own }
+    }
+
+    /// The numbers of all processes, ascending.
+    pub(super) fn pids(&self) -> io::Result<Vec<i32>> {
+        let mut pids = numbers(&self.root)?;
+        pids.sort_unstable();
+        Ok(pids)
+    }
+
+    /// What a process or thread is now; `None` if there is none that this user may see.
+    pub(super) fn stat(&self, pid: i32) -> io::Result<Option<Stat>> {
+        let path = self.root.join(pid.to_string()).join("stat");
+        // The kernel tells all of it at once, in less than this.
+        let mut bytes = [0; 1024];
+        match File::open(&path).and_then(|mut file| file.read(&mut bytes)) {
+            Ok(read) => {
+                let text = String::from_utf8_lossy(&bytes[..read]);
+                let what = || {
+                    io::Error::other(format!("{}: not as proc_pid_stat(5) has it", path.display()))
+                };
+                Stat::parse(&text).ok_or_else(what).map(Some)
+            }
+            Err(error) if is_gone(&error) => Ok(None),
+            // Another user's, where proc is mounted with hidepid.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+            Err(error) => Err(in_file(&path, &error)),
+        }
+    }
+
+    /// The file name in a process's first argument.
+    pub(super) fn first_argument(&self, pid: i32) -> Option<String> {
+        let mut bytes = [0; 4096];
+        let mut file = File::open(self.root.join(pid.to_string()).join("cmdline")).ok()?;
+        let read = file.read(&mut bytes).ok()?;
+        let first =
+            bytes[..read].split(|&byte| byte == 0).next().filter(|first| !first.is_empty())?;
+        let text = String::from_utf8_lossy(first);
+        Some(text.rsplit('/').next().unwrap_or(&text).to_owned())
+    }
+
+    /// Whether a process is that user's alone: by the real, the effective and the saved number. Of a program that is set-uid, the
+    /// effective one is not who started and named it. No, if it is gone or this user may not see.
+    pub(super) fn is_of(&self, pid: i32, user: u32) -> bool {
+        let text = status::text(&self.root, pid);
+        let Some(of) = text.and_then(|text| status::users(&text)) else { return false };
+        [of.real, of.effective, of.saved] == [user; 3]
+    }
+
+    /// Adds the threads of a process, none if it is gone.
+    pub(super) fn threads(&self, pid: i32, threads: &mut Vec<i32>) -> io::Result<()> {
+        let path = self.root.join(pid.to_string()).join("task");
+        match numbers(&path) {
+            Ok(found) => threads.extend(found),
+            Err(error) if is_gone(&error) => {}
+            Err(error) => return Err(in_file(&path, &error)),
+        }
+        Ok(())
+    }
+
+    /// What changes with the number of a process's threads: the links of its `task`, one for each and two
+    /// (`proc_task_getattr` of the kernel's fs/proc/base.c). `None` if it is gone.
+    #[allow(clippy::useless_conversion, reason = "32 bits where the processor is an Arm")]
+    pub(super) fn count_threads(&self, pid: i32) -> Option<u64> {
+        let path = self.root.join(format!("{pid}/task"));
+        rustix::fs::stat(&path).ok().map(|about| u64::from(about.st_nlink))
+    }
+
+    /// `/proc/PID/cgroup`; `None` if the process is gone or it can't be read.
+    pub(super) fn cgroups(&self, pid: i32) -> Option<String> {
+        std::fs::read_to_string(self.root.join(pid.to_string()).join("cgroup")).ok()
+    }
+
+    /// The CPUs that a thread may use; `None` if it is gone.
+    pub(super) fn allowed(&self, thread: i32) -> Option<CpuSet> {
+        if let (true, Some(pid)) = (self.own, Pid::from_raw(thread)) {
+            // It fails with EINVAL where there are more CPUs than the fixed size has room for.
+            if let Ok(allowed) = sched_getaffinity(Some(pid)) {
+                let mut set = CpuSet::new();
+                (0..rustix::thread::CpuSet::MAX_CPU)
+                    .filter(|&cpu| allowed.is_set(cpu))
+                    .filter_map(|cpu| u32::try_from(cpu).ok())
+                    .for_each(|cpu| set.insert(cpu));
+                return Some(set);
+            }
+        }
+        status::cpus(&status::text(&self.root, thread)?)
+    }
+
+    /// The number that was last given to a process or thread (`/proc/loadavg`); unchanged, none was made since.
+    pub(super) fn last_pid(&self) -> Option<i32> {
+        let text = std::fs::read_to_string(self.root.join("loadavg")).ok()?;
+        text.split_ascii_whitespace().nth(4)?.parse().ok()
+    }
+
+    /// The mounts that this process sees.
+    pub(super) fn mounts(&self) -> io::Result<Vec<Mount>> {
+        let named = |error| in_file(&self.root.join("self/mountinfo"), &error);
+        mounts::all(&self.root).map_err(named)
+    }
+}
+
+/// The same error, saying which file it was.
+pub(super) fn in_file(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_may_hold_anything() {
+        let text = "77 (a) R 1 (b c) S 12 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 98765 1 2\n";
+        let stat = Stat::parse(text).expect("as the kernel writes it");
+        assert_eq!((stat.pid, stat.comm.as_str(), stat.state), (77, "a) R 1 (b c", 'S'));
+        assert_eq!((stat.parent, stat.threads, stat.start), (12, 3, 98765));
+        assert_eq!(stat.ticks, 5 + 6);
+        assert!(!stat.of_kernel() && !stat.ended());
+        let thread = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0";
+        assert!(Stat::parse(thread).expect("as the kernel writes it").of_kernel());
+    }
+
+    #[test]
+    fn this_process_is_as_proc_says() {
+        let proc = Proc::new(PathBuf::from("/proc"));
+        let pid = i32::try_from(std::process::id()).expect("a process number");
+        let stat = proc.stat(pid).expect("readable").expect("it lives");
+        assert_eq!(stat.pid, pid);
+        assert!(stat.threads >= 1 && !stat.of_kernel());
+        let mut threads = Vec::new();
+        proc.threads(pid, &mut threads).expect("readable");
+        assert!(threads.contains(&pid));
+        assert!(!proc.allowed(pid).expect("it lives").is_empty());
+        assert_eq!(proc.stat(i32::MAX).expect("no error"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".*", comm in ".{0,15}", start: u64) {
+            let _ = Stat::parse(&text);
+            let line = format!("5 ({comm}) S 1 5 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 {start} 1 2");
+            let stat = Stat::parse(&line);
+            proptest::prop_assert_eq!(stat.map(|stat| (stat.comm, stat.start)), Some((comm, start)));
+        }
+    }
+}

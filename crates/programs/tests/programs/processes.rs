@@ -1,0 +1,135 @@
+//! Programs by process, on made-up hosts.
+
+use crate::made_up::{Host, Process};
+use crate::{There, each, wanted};
+
+fn process(pid: i32, start: u64, parent: i32, comm: &str) -> Process<'_> {
+    Process { pid, start, parent, comm, ..Process::default() }
+}
+
+#[test]
+fn descendants_belong_to_it_and_stay_without_their_parent() {
+    let host = Host::new(&[]);
+    host.process(&process(1, 1, 0, "init"));
+    host.process(&process(20, 5, 1, "web"));
+    host.process(&Process { threads: &[22, 23], ..process(21, 6, 20, "worker) S 1") });
+    let mut programs = host.programs(vec![wanted("web", "process:web")]);
+    let mut there = There::default();
+    assert_eq!(there.look(&mut programs), ["+web"]);
+    assert_eq!(there.tasks(&mut programs, "web"), [20, 21, 22, 23]);
+    // Later ones are found without a look, so that whoever moves tasks can go on until there is none.
+    host.process(&process(30, 9, 21, "sleep"));
+    assert_eq!(there.tasks(&mut programs, "web"), [20, 21, 22, 23, 30]);
+    host.end(21);
+    host.process(&process(30, 9, 1, "sleep"));
+    assert_eq!(there.look(&mut programs), [""; 0]);
+    assert_eq!(there.tasks(&mut programs, "web"), [20, 30]);
+    host.end(20);
+    assert_eq!(there.look(&mut programs), [""; 0]);
+    host.end(30);
+    assert_eq!(there.look(&mut programs), ["-web"]);
+    assert_eq!(programs.cgroup(fairways_programs::ProgramKey(0)), None);
+}
+
+#[test]
+fn a_number_used_again_is_another_process() {
+    let host = Host::new(&[]);
+    host.process(&process(20, 5, 1, "web"));
+    let mut programs = host.programs(vec![
+        wanted("one", "pid:20"),
+        each("web", "process:web*"),
+        wanted("none", "pid:99"),
+    ]);
+    let mut there = There::default();
+    assert_eq!(there.look(&mut programs), ["+one"]);
+    host.process(&process(20, 6, 1, "web"));
+    host.process(&process(99, 6, 1, "late"));
+    // The list is asked before anybody looked.
+    assert_eq!(there.tasks(&mut programs, "one"), [0; 0]);
+    assert_eq!(there.look(&mut programs), ["-one", "+web.1"], "the number meant the first");
+    host.process(&process(20, 7, 1, "web"));
+    assert_eq!(there.look(&mut programs), ["-web.1", "+web.2"]);
+    host.process(&process(20, 8, 1, "other"));
+    assert_eq!(there.look(&mut programs), ["-web.2"]);
+}
+
+#[test]
+fn the_uppermost_match_is_a_program_of_its_own() {
+    let host = Host::new(&[]);
+    host.process(&process(40, 5, 1, "web"));
+    host.process(&process(41, 6, 40, "web"));
+    host.process(&process(30, 7, 1, "sh"));
+    host.process(&process(31, 8, 30, "web"));
+    // A child whose number is lower than its parent's: numbers wrap.
+    host.process(&process(3, 9, 31, "web"));
+    let mut programs = host.programs(vec![each("web", "process:web")]);
+    let mut there = There::default();
+    assert_eq!(there.look(&mut programs), ["+web.1", "+web.2"]);
+    assert_eq!(there.tasks(&mut programs, "web.1"), [40, 41], "the older comes first");
+    assert_eq!(there.tasks(&mut programs, "web.2"), [3, 31]);
+}
+
+#[test]
+fn names_are_the_command_or_the_first_argument_and_not_the_kernels() {
+    let host = Host::new(&[]);
+    host.process(&Process {
+        argument: "/usr/sbin/a-very-long-name-indeed",
+        ..process(20, 5, 1, "a-very-long-nam")
+    });
+    host.process(&Process { flags: 0x0020_8040, ..process(21, 5, 2, "a-kernel-thread") });
+    host.process(&process(22, 5, 1, "b"));
+    let mut programs = host.programs(vec![
+        wanted("long", "process:*-indeed"),
+        wanted("a", "process:a*"),
+        wanted("c", "process:c"),
+    ]);
+    let mut there = There::default();
+    assert_eq!(there.look(&mut programs), ["+long"], "a kernel thread is nobody's");
+    host.process(&process(22, 5, 1, "c"));
+    assert_eq!(there.look(&mut programs), ["+c"], "it executes another program");
+    host.process(&process(22, 5, 1, "d"));
+    assert_eq!(there.look(&mut programs), [""; 0], "what was matched stays");
+}
+
+#[test]
+fn the_cpus_are_those_that_any_thread_may_use() {
+    let host = Host::new(&[]);
+    host.process(&process(20, 5, 1, "web"));
+    let mut programs = host.programs(vec![wanted("web", "process:web")]);
+    let mut there = There::default();
+    there.look(&mut programs);
+    let cpus = programs.cpus(there.0["web"]).expect("readable");
+    assert_eq!(cpus.iter().collect::<Vec<_>>(), [0, 70]);
+    host.process(&process(21, 6, 20, "web"));
+    assert_eq!(programs.cpus(there.0["web"]).expect("readable").len(), 2, "as of the last look");
+    there.look(&mut programs);
+    let cpus = programs.cpus(there.0["web"]).expect("readable");
+    assert_eq!(cpus.iter().collect::<Vec<_>>(), [0, 1, 70]);
+}
+
+#[test]
+fn a_name_counts_with_its_user_only_who_may_come_later() {
+    let host = Host::new(&[]);
+    let status = |pid: i32, ids: &str| {
+        let path = host.roots().proc.join(format!("{pid}/status"));
+        std::fs::write(path, format!("Name:\tcache\nUid:\t{ids}\n")).expect("status");
+    };
+    for pid in [20, 21, 22] {
+        host.process(&process(pid, 5, 1, "cache"));
+    }
+    status(20, "7\t7\t7\t7");
+    // A set-uid program of that user, which another started and named.
+    status(21, "9\t7\t7\t7");
+    // 22 says nothing of its user, as where proc is mounted with hidepid.
+    let list = vec![wanted("cache", "process:cache,user=7"), wanted("all", "process:c*")];
+    let mut programs = host.programs(list);
+    let mut there = There::default();
+    assert_eq!(there.look(&mut programs), ["+cache", "+all"]);
+    assert_eq!(there.tasks(&mut programs, "cache"), [20]);
+    assert_eq!(there.tasks(&mut programs, "all"), [21, 22]);
+    status(22, "0\t0\t0\t0");
+    assert_eq!(there.look(&mut programs), [""; 0]);
+    status(22, "7\t7\t7\t7");
+    assert_eq!(there.look(&mut programs), [""; 0]);
+    assert_eq!(there.tasks(&mut programs, "cache"), [20, 22], "a service drops privileges");
+}

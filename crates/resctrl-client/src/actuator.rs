@@ -1,0 +1,238 @@
+//! The client itself.
+
+use fairways_core::AppId;
+use fairways_resctrl::language::{Monitoring, Reading};
+use rustix::io::Errno;
+
+use super::applied::Plans;
+use super::changes::Changes;
+use super::classes::Classes;
+use super::confine::Root;
+use super::domain::Domain;
+use super::error::{Error, OpenError};
+use super::findings::Findings;
+use super::ledger::State;
+use super::mount::Mount;
+use super::program::Program;
+use super::programs::Programs;
+use super::put_back::put_back;
+use super::recover::{is_mounted_anywhere, recover};
+use super::restored::{Restored, Thing};
+use super::settings::Settings;
+use super::survey::Survey;
+use super::tally::{Errors, Ids};
+use super::tree::Tree;
+
+/// A client of one mounted resctrl, which it alone manages as Fairways.
+///
+/// [`close`](Self::close) puts everything back. Where it is dropped without, all stays as it is until the next
+/// [`open`](Self::open), or [`restore`](super::restore()).
+#[derive(Debug)]
+pub struct Actuator {
+    /// Files, and the ledger.
+    pub(super) mount: Mount,
+    /// What others have, and what they leave to offer.
+    pub(super) found: Findings,
+    pub(super) classes: Classes,
+    pub(super) root: Root,
+    pub(super) programs: Programs,
+    pub(super) plans: Plans,
+    /// What was not told yet by [`look`](Self::look).
+    pub(super) pending: Changes,
+}
+
+impl Actuator {
+    /// Takes the state directory, restores what a fairways that was killed has left, and finds out what there is. Nothing else is
+    /// changed.
+    ///
+    /// # Errors
+    /// If this host has no resctrl with an L3 to share out; if another fairways, or other managers, have it; if this
+    /// user may not.
+    pub fn open(settings: Settings) -> Result<Self, OpenError> {
+        let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
+        // Where nothing is mounted, sysfs has an empty directory.
+        tree.file("info").map_err(|error| not_mounted(&settings, error))?;
+        let state = if settings.dry_run {
+            State::dry()
+        } else {
+            let (mut state, found) = State::open(&settings.state)?;
+            let mut restored = recover(&tree, &mut state, found.ledger, &settings)?;
+            restored.failed.extend(found.damaged);
+            for line in restored.to_string().lines() {
+                tracing::warn!(target: "fairways::actuate", "from before: {line}");
+            }
+            state
+        };
+        let survey =
+            Survey::read(&tree, None, &|_| false).map_err(|error| not_mounted(&settings, error))?;
+        let Some(survey) = survey else {
+            let root = settings.root.display();
+            return Err(OpenError::NotSupported(format!(
+                "{root}/info: expected L3: ways of this host's last-level cache can't be shared out (Intel CAT, AMD QoS \
+                 or Arm MPAM; \"rdt=l3cat\" on the kernel's command line where it is left out)"
+            )));
+        };
+        let found = Findings::new(survey, &settings, &tree)?;
+        Ok(Self {
+            mount: Mount { settings, tree, state, errors: Errors::default() },
+            found,
+            classes: Classes::default(),
+            root: Root::default(),
+            programs: Programs::default(),
+            plans: Plans::default(),
+            pending: Changes::default(),
+        })
+    }
+
+    /// The domains on line that have something to offer, ascending.
+    #[must_use]
+    pub fn domains(&self) -> &[Domain] {
+        &self.found.domains
+    }
+
+    /// What this host can monitor.
+    #[must_use]
+    pub fn monitoring(&self) -> Option<&Monitoring> {
+        self.found.survey.monitoring.as_ref()
+    }
+
+    /// The bytes of lines that a program holds in a domain (`llc_occupancy`). `Unassigned`: it is not monitored, or this host counts no
+    /// such thing; `Unavailable`: not now; `Error`: it can't be read.
+    pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
+        self.event(app, "llc_occupancy", |program, tree| program.occupancy(tree, domain))
+    }
+
+    /// The bytes that a program has moved from and to memory through a domain since it was first monitored
+    /// (`mbm_total_bytes`). They never get fewer, though some may be missing where a group had to be made anew. What
+    /// is missing is told as by [`occupancy`](Self::occupancy).
+    pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
+        self.event(app, "mbm_total_bytes", |program, tree| program.memory(tree, domain))
+    }
+
+    fn event(
+        &mut self,
+        app: AppId,
+        event: &str,
+        read: impl FnOnce(&mut Program, &Tree) -> Reading,
+    ) -> Reading {
+        let counted = self.found.survey.monitoring.as_ref();
+        let counted = counted.is_some_and(|of| of.events.iter().any(|name| name == event));
+        match self.programs.by_id.get_mut(&app) {
+            Some(program) if program.monitored && counted => read(program, &self.mount.tree),
+            _ => Reading::Unassigned,
+        }
+    }
+
+    /// Puts everything back, and says what could not be.
+    #[must_use]
+    pub fn close(mut self) -> Restored {
+        if self.mount.settings.dry_run {
+            return Restored::default();
+        }
+        // Files of groups that go are of no use.
+        self.programs.by_id.values_mut().for_each(Program::close);
+        let Mount { settings, tree, state, .. } = &mut self.mount;
+        if !tree.is_mounted() {
+            return self.unmounted();
+        }
+        put_back(tree, state, settings).unwrap_or_else(|error| {
+            tracing::error!(target: "fairways::actuate", %error, "not restored");
+            let mut restored = Restored::default();
+            restored.failed.push((Thing::Group("fairways.*".to_owned()), error.to_string()));
+            restored
+        })
+    }
+
+    /// What was made went with the mount, unless another one only hides it.
+    fn unmounted(self) -> Restored {
+        let Mount { settings, tree, state, .. } = self.mount;
+        let mut restored = Restored::default();
+        let path = state.path();
+        let done = if is_mounted_anywhere(&settings.proc, tree.device()) {
+            let root = tree.root().to_owned();
+            Err(Error::Unmounted { root })
+        } else {
+            state.put_aside("resctrl was unmounted")
+        };
+        if let Err(error) = done {
+            tracing::error!(target: "fairways::actuate", %error, "not restored");
+            restored.failed.push((Thing::Ledger(path), error.to_string()));
+        }
+        restored
+    }
+
+    /// What is not as it should be, though programs are managed; a line each. Nothing for the most part.
+    #[must_use]
+    pub fn degraded(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.mount.tree.locked.borrow().iter().cloned().collect();
+        if self.found.cap.is_some() {
+            let (offered, counted) = (self.found.offers.classes, self.found.offers.counted);
+            lines.push(format!(
+                "only {offered} of {counted} classes of service can be had: the kernel keeps the rest, and mkdir answers ENOSPC"
+            ));
+        }
+        if self.plans.merged > 0 {
+            lines.push(format!(
+                "too few classes of service: of the plan's, two were made one {} times, and their programs may fill more ways than planned",
+                self.plans.merged
+            ));
+        }
+        for class in self.classes.list.iter().filter(|class| !class.tightened.is_empty()) {
+            let name = |app| self.programs.by_id.get(app).map(|program| program.name.as_str());
+            let programs: Vec<&str> = class.tightened.iter().filter_map(name).collect();
+            lines.push(format!(
+                "too few classes of service: in {} ({}) limits are stricter than where these came from: {}",
+                class.name,
+                class.limits.shown(),
+                programs.join(", ")
+            ));
+        }
+        lines
+    }
+
+    /// Classes of service: those of every domain, for a task has one for all.
+    #[must_use]
+    pub fn closids(&self) -> Ids {
+        let Findings { survey, offers, .. } = &self.found;
+        let (all, offered) = (survey.closids.into(), u64::from(offers.classes));
+        Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
+    }
+
+    /// Monitoring ids; `None` where this host has none. Those that the kernel keeps back until their lines are gone are nobody's: it
+    /// does not tell them apart.
+    #[must_use]
+    pub fn rmids(&self) -> Option<Ids> {
+        let survey = &self.found.survey;
+        let others = 1 + survey.foreign.len() + survey.monitors.len();
+        let used = self.programs.monitored() + self.classes.list.len();
+        let all = survey.monitoring.as_ref()?.rmids;
+        Some(Ids::new(all.into(), used as u64, others as u64))
+    }
+
+    /// What could not be done: plans, masks, monitoring groups, removals. What was tried again counts again.
+    #[must_use]
+    pub const fn errors(&self) -> &Errors {
+        &self.mount.errors
+    }
+
+    /// Counts what could not be done.
+    pub fn erred(&mut self, error: &Error) {
+        self.mount.errors.came(error);
+    }
+
+    /// Whether a group of this name is one of this actuator's.
+    pub(super) fn is_ours(&self, name: &str) -> bool {
+        self.classes.get(name).is_some() || self.programs.have_group(name)
+    }
+}
+
+/// Nothing is there, or nothing of resctrl's.
+fn not_mounted(settings: &Settings, error: Error) -> OpenError {
+    match error.errno() {
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::NODEV) => OpenError::NotSupported(format!(
+            "{}: expected resctrl; mount it with `mount -t resctrl resctrl /sys/fs/resctrl`",
+            settings.root.display()
+        )),
+        _ => error.into(),
+    }
+}

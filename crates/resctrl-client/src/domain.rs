@@ -1,0 +1,157 @@
+//! A domain as policies see it.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use fairways_core::{Llc, WayMask, Ways};
+use fairways_linux::topology::{Topology, listed};
+use fairways_resctrl::language::CpuSet;
+
+use super::error::Error;
+use super::offer::{Offer, Room, Rules, offer, offered, physical};
+use super::settings::Settings;
+use super::survey::Survey;
+use super::tree::{Tree, of};
+
+/// An L3 cache, and what of it policies may give out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain {
+    /// Resctrl's id of it; ids may skip numbers.
+    pub id: u32,
+    /// What is offered: ways that nobody else holds, and classes of service that nobody else has, less the root's.
+    pub llc: Llc,
+    /// All ways of the cache, given out or not (`cbm_mask`).
+    pub cache: WayMask,
+    /// Bytes of one way; 0 where resctrl is not asked.
+    pub way_bytes: u64,
+    /// Which of the cache's ways each offered way is: offered way `i` is bit `ways[i]` of resctrl's mask.
+    pub ways: Vec<u32>,
+    /// The CPUs on line that share the cache; empty if sysfs does not tell and there are several domains.
+    pub cpus: CpuSet,
+}
+
+impl Domain {
+    /// A mask of offered ways as resctrl's.
+    #[must_use]
+    pub fn physical(&self, mask: WayMask) -> WayMask {
+        physical(mask, &self.ways)
+    }
+
+    /// Resctrl's mask as one of offered ways; what is not offered is left out.
+    #[must_use]
+    pub fn offered(&self, mask: WayMask) -> WayMask {
+        offered(mask, &self.ways)
+    }
+}
+
+/// No more classes than these are to be had.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cap {
+    /// Besides the root's and others'.
+    pub(super) classes: u32,
+    /// When that was last found.
+    pub(super) found: Instant,
+}
+
+/// What is offered in all domains.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Offers {
+    /// By domain.
+    pub(super) of: BTreeMap<u32, Offer>,
+    /// Classes of service besides the root's and others'.
+    pub(super) classes: u32,
+    /// As many by resctrl's own count.
+    pub(super) counted: u32,
+    contiguous: bool,
+    min_bits: u32,
+}
+
+impl Offers {
+    /// What the survey leaves; an error if that is nothing, which names who holds it.
+    /// No more classes are offered than `most`.
+    pub(super) fn find(
+        survey: &Survey,
+        settings: &Settings,
+        most: Option<Cap>,
+    ) -> Result<Self, Error> {
+        let others = u32::try_from(survey.foreign.len()).unwrap_or(u32::MAX);
+        let classes = survey.closids.saturating_sub(1).saturating_sub(others);
+        let holders = || {
+            let groups: Vec<String> = survey.foreign.iter().map(ToString::to_string).collect();
+            if groups.is_empty() { "none".to_owned() } else { groups.join(", ") }
+        };
+        if classes == 0 {
+            let closids = survey.closids;
+            return Err(Error::Busy(format!(
+                "no class of service is free of {closids}; other managers' groups: {}",
+                holders()
+            )));
+        }
+        let counted = classes;
+        let classes = most.map_or(classes, |most| most.classes.min(classes));
+        let cache = &survey.cache;
+        let avoided = if settings.use_shareable { WayMask::default() } else { cache.shareable };
+        let rules = Rules {
+            full: cache.mask,
+            min_bits: cache.min_bits.max(1),
+            contiguous: survey.contiguous(),
+            avoided,
+            confined: settings.confine_others,
+        };
+        let of: BTreeMap<u32, Offer> = survey
+            .domains
+            .iter()
+            .filter_map(|found| Some((found.id, offer(&rules, survey.reserved(found.id))?)))
+            .collect();
+        if of.is_empty() {
+            return Err(Error::Busy(format!(
+                "no ways are free in any domain, of {} without shareable {}; other managers' groups: {}",
+                cache.mask,
+                rules.avoided,
+                holders()
+            )));
+        }
+        Ok(Self { of, classes, counted, contiguous: rules.contiguous, min_bits: rules.min_bits })
+    }
+
+    /// As classes need to know them.
+    pub(super) fn rooms(&self) -> BTreeMap<u32, Room> {
+        let Self { contiguous, min_bits, .. } = *self;
+        let room = |offer: &Offer| Room { ways: offer.ways, contiguous, min_bits };
+        self.of.iter().map(|(&id, offer)| (id, room(offer))).collect()
+    }
+
+    /// As policies see them.
+    pub(super) fn domains(&self, survey: &Survey, tree: &Tree, topology: &Topology) -> Vec<Domain> {
+        let found = survey.domains.iter().filter_map(|found| {
+            let offer = self.of.get(&found.id)?;
+            let mut cpus = topology.cpus_of(found.id);
+            if cpus.is_empty() && survey.domains.len() == 1 {
+                cpus = all_cpus(survey, tree);
+            }
+            Some(Domain {
+                id: found.id,
+                llc: Llc {
+                    ways: Ways::new(offer.ways.count())?,
+                    min_bits: self.min_bits,
+                    contiguous: self.contiguous,
+                    clos: self.classes,
+                },
+                cache: survey.cache.mask,
+                way_bytes: found.way_bytes,
+                ways: (0..32).filter(|&way| offer.ways.contains(way)).collect(),
+                cpus,
+            })
+        });
+        found.collect()
+    }
+}
+
+/// Every CPU that resctrl knows: each is in one group.
+fn all_cpus(survey: &Survey, tree: &Tree) -> CpuSet {
+    let groups = survey.foreign.iter().map(|group| group.name.as_str());
+    let lists = std::iter::once("")
+        .chain(groups)
+        .filter_map(|group| tree.read(&of(group, "cpus_list")).ok());
+    lists.fold(CpuSet::new(), |all, text| all.union(&listed(&text)))
+}

@@ -1,0 +1,177 @@
+//! What goes wrong, each in a line.
+
+use std::path::PathBuf;
+
+use fairways_core::{AppId, PartitionError};
+use fairways_linux::errno;
+use fairways_resctrl::language::LanguageError;
+use rustix::io::Errno;
+
+/// Why something could not be read or done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kernel refused.
+    #[error("{doing} {}: {}{}", path.display(), name(*errno), said(status))]
+    Io {
+        /// Which operation, with what is written if it is short.
+        doing: String,
+        /// On which file or directory.
+        path: PathBuf,
+        /// The error.
+        errno: Errno,
+        /// What `info/last_cmd_status` said of it; often nothing.
+        status: Vec<String>,
+    },
+    /// A file's text can't be understood.
+    #[error("{}: {why}", path.display())]
+    Text {
+        /// Which file.
+        path: PathBuf,
+        /// What, and what was expected.
+        why: LanguageError,
+    },
+    /// Resctrl is not mounted there any longer, or another mount is.
+    #[error("{}: expected the resctrl that was mounted there; it was unmounted", root.display())]
+    Unmounted {
+        /// Where it was.
+        root: PathBuf,
+    },
+    /// The ledger tells of another mount, which is there.
+    #[error("{}: it tells of the resctrl at {there}: expected that, found {}", path.display(), root.display())]
+    Elsewhere {
+        /// The ledger.
+        path: PathBuf,
+        /// Where the mount was that it tells of.
+        there: String,
+        /// Where resctrl was opened now.
+        root: PathBuf,
+    },
+    /// Somebody removed a group of ours and made another of its name, which is left alone.
+    #[error("{}: expected the group that was made here; another has taken its place", path.display())]
+    Replaced {
+        /// The group.
+        path: PathBuf,
+    },
+    /// Another process keeps the lock on the mount's root (resctrl.rst, "Locking between applications").
+    #[error("{}: locked for {seconds} s{holder}: expected other managers to hold the lock briefly", root.display())]
+    Locked {
+        /// The mount.
+        root: PathBuf,
+        /// How long it was waited for.
+        seconds: u64,
+        /// Who may hold it, as `, by pqos (123)`; empty if that can't be told.
+        holder: String,
+    },
+    /// Other managers hold so much that nothing is left.
+    #[error("{0}")]
+    Busy(String),
+    /// The ledger can't be read or written.
+    #[error("{}: {why}", path.display())]
+    State {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// No such program was added.
+    #[error("{0} is not managed")]
+    Unknown(AppId),
+}
+
+impl Error {
+    /// The kernel's error, if it is one.
+    #[must_use]
+    pub const fn errno(&self) -> Option<Errno> {
+        if let Self::Io { errno, .. } = self { Some(*errno) } else { None }
+    }
+
+    /// Whether the file or its group is gone.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self.errno(), Some(Errno::NOENT | Errno::NODEV))
+    }
+
+    /// Whether the class of service or the monitoring id that it takes is not to be had now (`closid_alloc`, `alloc_rmid`).
+    pub(super) fn is_exhausted(&self) -> bool {
+        matches!(self.errno(), Some(Errno::NOSPC | Errno::BUSY))
+    }
+}
+
+/// Why a host's cache can't be managed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// This host can't; with the remedy, if there is one.
+    #[error("{0}")]
+    NotSupported(String),
+    /// Another manager is in the way.
+    #[error("{0}")]
+    Busy(String),
+    /// What was given can't be used: a state directory that others can write, or one that tells of another mount.
+    #[error("{0}")]
+    Input(String),
+    /// This user may not.
+    #[error("{0}: expected root, or an owner of resctrl's files")]
+    Permission(Error),
+    /// Anything else.
+    #[error(transparent)]
+    Other(Error),
+}
+
+impl From<Error> for OpenError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Busy(why) => Self::Busy(why),
+            Error::Locked { .. } => Self::Busy(error.to_string()),
+            Error::Elsewhere { .. } => Self::Input(error.to_string()),
+            error => match error.errno() {
+                Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Self::Permission(error),
+                _ => Self::Other(error),
+            },
+        }
+    }
+}
+
+/// Why a plan was not carried out. The arrangement before it is in force, unless it says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// The domain can't carry it out.
+    #[error("domain {domain}: {why}")]
+    Partition {
+        /// Of which domain.
+        domain: u32,
+        /// The rule that it breaks.
+        why: PartitionError,
+    },
+    /// There is no such domain, or nothing of it is offered.
+    #[error("domain {0} has no ways to offer")]
+    NoDomain(u32),
+    /// Others have changed what they hold since the last look: look again, and plan anew.
+    #[error("other managers have changed what they hold")]
+    Changed,
+    /// The kernel has no more than so many classes of service, whatever it counts: look again, and plan
+    /// anew for so many.
+    #[error("no more than {0} classes of service can be had")]
+    Exhausted(usize),
+    /// A step failed, and those before it were undone.
+    #[error("{0}")]
+    Failed(Error),
+    /// A step failed, and so did undoing those before it.
+    #[error("{why}; not undone: {}", left.join("; "))]
+    Halfway {
+        /// Why the step failed.
+        why: Error,
+        /// What could not be undone.
+        left: Vec<String>,
+    },
+}
+
+/// As errno(3) names it; a number where no name is known.
+pub(super) fn name(errno: Errno) -> String {
+    errno::name(errno).map_or_else(|| errno.to_string(), str::to_owned)
+}
+
+fn said(status: &[String]) -> String {
+    if status.is_empty() { String::new() } else { format!(": {}", status.join(", ")) }
+}

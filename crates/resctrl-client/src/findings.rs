@@ -1,0 +1,54 @@
+//! What was found at the last look, and what of it policies are offered.
+
+use fairways_linux::topology::Topology;
+
+use super::domain::{Cap, Domain, Offers};
+use super::error::Error;
+use super::settings::Settings;
+use super::survey::Survey;
+use super::tree::Tree;
+
+/// A survey, and what follows from it.
+#[derive(Debug)]
+pub(super) struct Findings {
+    pub(super) survey: Survey,
+    topology: Topology,
+    pub(super) offers: Offers,
+    /// Where fewer classes are to be had than are counted.
+    pub(super) cap: Option<Cap>,
+    pub(super) domains: Vec<Domain>,
+}
+
+impl Findings {
+    /// What follows from the first survey.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if it leaves nothing to offer.
+    pub(super) fn new(survey: Survey, settings: &Settings, tree: &Tree) -> Result<Self, Error> {
+        let offers = Offers::find(&survey, settings, None)?;
+        let mut topology = Topology::default();
+        topology.refresh(&settings.sysfs);
+        let domains = offers.domains(&survey, tree, &topology);
+        Ok(Self { survey, topology, offers, cap: None, domains })
+    }
+
+    /// Puts a newer survey in place; whether the domains have changed.
+    pub(super) fn renew(
+        &mut self,
+        survey: Survey,
+        offers: Offers,
+        settings: &Settings,
+        tree: &Tree,
+    ) -> bool {
+        self.topology.refresh(&settings.sysfs);
+        let domains = offers.domains(&survey, tree, &self.topology);
+        let have_changed = domains != self.domains;
+        (self.survey, self.offers, self.domains) = (survey, offers, domains);
+        have_changed
+    }
+
+    /// The domain with this id, if anything of it is offered.
+    pub(super) fn domain(&self, id: u32) -> Option<&Domain> {
+        self.domains.iter().find(|domain| domain.id == id)
+    }
+}

@@ -1,0 +1,163 @@
+//! What other managers have made, which stays as it is.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::path::Path;
+
+use fairways_core::WayMask;
+use fairways_linux::status;
+use fairways_linux::topology::listed;
+use fairways_resctrl::language::{CpuSet, Mode, Schemata};
+
+use super::error::Error;
+use super::masks::{masks_in, schemata};
+use super::tree::{Tree, of};
+
+/// Another manager's CTRL_MON group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Foreign {
+    pub(super) name: String,
+    /// The ways that it may fill, by domain; with CDP, those of code and data.
+    pub(super) masks: BTreeMap<u32, WayMask>,
+    /// Whether nobody else may fill them: its mode is not `shareable`.
+    pub(super) exclusive: bool,
+    /// All that it has.
+    pub(super) schemata: Schemata,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let masks = self.masks.iter().map(|(domain, mask)| format!("{domain}={mask}"));
+        write!(f, "{} (L3:{})", self.name, masks.collect::<Vec<_>>().join(";"))
+    }
+}
+
+/// The groups that there are, but for our classes.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    /// Other managers'.
+    pub(super) foreign: Vec<Foreign>,
+    /// The paths of their MON groups.
+    pub(super) monitors: Vec<String>,
+    /// The paths of our MON groups.
+    pub(super) ours: BTreeSet<String>,
+}
+
+/// Finds groups, and whether they are `ours`. One that goes meanwhile is not there.
+pub(super) fn groups(
+    tree: &Tree,
+    sides: &[&'static str],
+    ours: &dyn Fn(&str) -> bool,
+) -> Result<Groups, Error> {
+    let mut groups = Groups::default();
+    for name in std::iter::once(String::new()).chain(classes(tree)?) {
+        let below = of(&name, "mon_groups");
+        for monitor in tree.directories(&below)? {
+            let path = format!("{below}/{monitor}");
+            if ours(&monitor) {
+                groups.ours.insert(path);
+            } else {
+                groups.monitors.push(path);
+            }
+        }
+        if name.is_empty() || ours(&name) {
+            continue;
+        }
+        let Some(schemata) = schemata(tree, &name)? else { continue };
+        let held = masks_in(&schemata, sides);
+        let mode = match tree.read(&of(&name, "mode")) {
+            Err(error) if error.is_gone() => continue,
+            mode => mode?,
+        };
+        let exclusive = mode.parse::<Mode>().is_ok_and(|mode| mode != Mode::Shareable);
+        let mut union: BTreeMap<u32, WayMask> = BTreeMap::new();
+        for ((_, domain), mask) in held {
+            let all = union.entry(domain).or_default();
+            *all = WayMask::from_bits(all.bits() | mask.bits());
+        }
+        groups.foreign.push(Foreign { name, masks: union, exclusive, schemata });
+    }
+    Ok(groups)
+}
+
+/// The threads in groups that are not `ours`, each with the group's path; a MON group is named where it is in one. Groups are listed
+/// anew: one that came since the last look counts.
+pub(super) fn residents(
+    tree: &Tree,
+    ours: &dyn Fn(&str) -> bool,
+) -> Result<HashMap<i32, String>, Error> {
+    let mut threads = HashMap::new();
+    for group in paths(tree, ours)? {
+        threads.extend(members(tree, &group)?.into_iter().map(|thread| (thread, group.clone())));
+    }
+    Ok(threads)
+}
+
+/// Those of these threads that are `ours` in no way and may run only on CPUs that others have given to groups which are not, each with
+/// the path of one of them: a thread of the root's group has the class, and the monitoring id, of the CPU that it runs on
+/// (resctrl.rst, "Resource allocation rules").
+pub(super) fn residents_by_cpu(
+    tree: &Tree,
+    proc: &Path,
+    threads: &[i32],
+    ours: &dyn Fn(&str) -> bool,
+) -> Result<HashMap<i32, String>, Error> {
+    let mut given: Vec<(String, CpuSet)> = Vec::new();
+    for group in paths(tree, ours)? {
+        let cpus = match tree.read(&of(&group, "cpus_list")) {
+            Ok(text) => listed(&text),
+            Err(error) if error.is_gone() => continue,
+            Err(error) => return Err(error),
+        };
+        if !cpus.is_empty() {
+            given.push((group, cpus));
+        }
+    }
+    let mut residents = HashMap::new();
+    if given.is_empty() {
+        return Ok(residents);
+    }
+    let all = given.iter().fold(CpuSet::new(), |all, (_, cpus)| all.union(cpus));
+    for &thread in threads {
+        let Some(may) = status::text(proc, thread)
+            .and_then(|text| status::cpus(&text))
+            .filter(|may| !may.is_empty() && may.is_subset(&all))
+        else {
+            continue;
+        };
+        let of = given.iter().find(|(_, cpus)| !cpus.intersection(&may).is_empty());
+        residents.extend(of.map(|(group, _)| (thread, group.clone())));
+    }
+    Ok(residents)
+}
+
+/// The paths of the groups that are not `ours`: CTRL_MON groups but the root, then MON groups.
+fn paths(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error> {
+    let (mut groups, mut monitors) = (Vec::new(), Vec::new());
+    for name in std::iter::once(String::new()).chain(classes(tree)?) {
+        let below = of(&name, "mon_groups");
+        let others = tree.directories(&below)?.into_iter().filter(|monitor| !ours(monitor));
+        monitors.extend(others.map(|monitor| format!("{below}/{monitor}")));
+        if !name.is_empty() && !ours(&name) {
+            groups.push(name);
+        }
+    }
+    groups.append(&mut monitors);
+    Ok(groups)
+}
+
+/// The CTRL_MON groups besides the root.
+pub(super) fn classes(tree: &Tree) -> Result<Vec<String>, Error> {
+    let mut names = tree.directories("")?;
+    names.retain(|name| !["info", "mon_groups", "mon_data"].contains(&name.as_str()));
+    Ok(names)
+}
+
+/// The threads in a group; none if it is gone.
+pub(super) fn members(tree: &Tree, group: &str) -> Result<Vec<i32>, Error> {
+    match tree.read(&of(group, "tasks")) {
+        Ok(text) => Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect()),
+        Err(error) if error.is_gone() => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,176 @@
+//! The lock between managers of one resctrl.
+//!
+//! Source: resctrl.rst, "Locking between applications": flock(2) on the mount's root, around every operation of several files.
+
+use std::fmt;
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use fairways_linux::status;
+use rustix::fs::{FlockOperation, flock, fstat, major, minor};
+use rustix::io::Errno;
+
+use super::error::Error;
+use super::tree::Tree;
+
+/// How often it is tried again.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What is done where somebody keeps the lock for longer than one waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// It is an error, unless nobody who holds it is root: any user may lock a directory that can be read.
+    Refuse,
+    /// What is to be done is done without it: to put back what was changed can't wait for ever.
+    GoOn,
+}
+
+/// The lock, until it is dropped; or that nobody is waited for any more.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _root: OwnedFd,
+}
+
+impl Lock {
+    /// Takes the lock, or gives up after `patience`, which goes by attempts: who was stopped meanwhile has not waited.
+    pub(super) fn take(
+        tree: &Tree,
+        proc: &Path,
+        patience: Duration,
+        kept: Kept,
+    ) -> Result<Self, Error> {
+        let root = tree.another()?;
+        let mut waited = Duration::ZERO;
+        let mut is_unknown = false;
+        loop {
+            match flock(&root, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {
+                    tree.ignored.borrow_mut().clear();
+                    tree.locked.take();
+                    return Ok(Self { _root: root });
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(errno) => {
+                    return Err(Error::Io {
+                        doing: "flock".to_owned(),
+                        path: tree.root().to_owned(),
+                        errno,
+                        status: Vec::new(),
+                    });
+                }
+            }
+            let is_over = waited >= patience;
+            // Whoever is not waited for any more is not waited for again.
+            if is_over || !tree.ignored.borrow().is_empty() {
+                let holders = holders(&root, proc);
+                if let Some(lock) = Self::without(root.try_clone(), tree, &holders, kept, is_over) {
+                    return Ok(lock);
+                }
+                // Nobody is named: it was let go just now, or they can't be told.
+                let again = holders.is_empty() && !std::mem::replace(&mut is_unknown, true);
+                if is_over && !again {
+                    return Err(locked(tree, &holders, patience));
+                }
+            }
+            sleep(PAUSE);
+            waited += PAUSE;
+        }
+    }
+
+    /// Goes on without the lock where its holders are not to be waited for, which is said once of each.
+    fn without(
+        root: std::io::Result<OwnedFd>,
+        tree: &Tree,
+        holders: &[Holder],
+        kept: Kept,
+        is_over: bool,
+    ) -> Option<Self> {
+        // Who is not named may be root.
+        let may_wait = holders.is_empty() || holders.iter().any(Holder::is_root);
+        let may = kept == Kept::GoOn && is_over || !may_wait;
+        let ignored = &mut *tree.ignored.borrow_mut();
+        let is_known = |of: &Holder| ignored.contains(&of.pid);
+        if !may || !is_over && !holders.iter().all(is_known) {
+            return None;
+        }
+        for holder in holders {
+            if ignored.insert(holder.pid.clone()) {
+                tracing::warn!(
+                    target: "fairways::actuate",
+                    root = %tree.root().display(),
+                    "the lock is kept by {holder}: going on without it"
+                );
+            }
+        }
+        if holders.is_empty() && ignored.insert(String::new()) {
+            tracing::warn!(
+                target: "fairways::actuate",
+                root = %tree.root().display(),
+                "the lock is kept{UNKNOWN}: going on without it"
+            );
+        }
+        tree.locked.take();
+        Some(Self { _root: root.ok()? })
+    }
+}
+
+/// Who holds a lock that /proc/locks names nobody for: a process of another PID namespace, for one.
+const UNKNOWN: &str = " by somebody whom /proc/locks does not name";
+
+/// The error, which is shown until the lock is to be had.
+fn locked(tree: &Tree, holders: &[Holder], patience: Duration) -> Error {
+    let first = holders.iter().find(|of| of.is_root()).or(holders.first());
+    let holder = first.map_or_else(|| format!(",{UNKNOWN}"), |of| format!(", by {of}"));
+    let error = Error::Locked { root: tree.root().to_owned(), seconds: patience.as_secs(), holder };
+    tree.locked.replace(Some(error.to_string()));
+    error
+}
+
+/// A process that holds the lock, as far as that can be told.
+#[derive(Debug)]
+struct Holder {
+    pid: String,
+    name: String,
+    /// Its real and effective users; `None` where it has ended, and left the lock to another.
+    users: Option<[u32; 2]>,
+}
+
+impl Holder {
+    fn is_root(&self) -> bool {
+        self.users == Some([0, 0])
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}", self.name, self.pid)?;
+        match self.users {
+            Some([0, 0]) | None => f.write_str(")"),
+            Some([_, user]) => write!(f, ", of user {user})"),
+        }
+    }
+}
+
+/// Who holds it, as /proc/locks tells (proc_locks(5)).
+fn holders(root: &impl AsFd, proc: &Path) -> Vec<Holder> {
+    let Ok(about) = fstat(root) else { return Vec::new() };
+    let (major, minor) = (major(about.st_dev), minor(about.st_dev));
+    let file = format!("{major:02x}:{minor:02x}:{}", about.st_ino);
+    let locks = fs::read_to_string(proc.join("locks")).unwrap_or_default();
+    let of = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ours = words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&file.as_str());
+        ours.then(|| words.get(4).copied().unwrap_or_default().to_owned())
+    };
+    locks.lines().filter_map(of).map(|pid| holder(pid, proc)).collect()
+}
+
+fn holder(pid: String, proc: &Path) -> Holder {
+    let text = pid.parse().ok().and_then(|pid| status::text(proc, pid)).unwrap_or_default();
+    let name = status::field(&text, "Name:").unwrap_or("a process that has ended").to_owned();
+    let users = status::users(&text).map(|users| [users.real, users.effective]);
+    Holder { pid, name, users }
+}

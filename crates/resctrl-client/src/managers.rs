@@ -1,0 +1,95 @@
+//! Whose a group is, by its name.
+
+/// Who names groups so: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`), koordlet's and rubik's classes, and container
+/// runtimes, which name them after pods or containers (runc: the container's id).
+#[must_use]
+pub fn manager(name: &str) -> &'static str {
+    let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if name.strip_prefix("COS").is_some_and(number) {
+        "pqos"
+    } else if name.starts_with("qemu-") || name.starts_with("libvirt") {
+        "libvirt"
+    } else if matches!(name, "LSR" | "LS" | "BE") {
+        "koordlet"
+    } else if name.starts_with("rubik_") {
+        "rubik"
+    } else if name.starts_with("crio") {
+        "CRI-O"
+    } else if name.starts_with("kubepods") || name.starts_with("pod") || hex(name) {
+        "a container runtime"
+    } else if matches!(name, "Guaranteed" | "Burstable" | "BestEffort" | "BestEfforts") {
+        "containerd or CRI-O"
+    } else {
+        "unknown"
+    }
+}
+
+/// Whose groups are named so: cAdvisor's (`cadvisor-ID`, its resctrl/utils.go), those of goresctrl with its usual prefix, pqos's, and
+/// those of agents that call them after pods (NRI plugins) or containers.
+#[must_use]
+pub fn agent(name: &str) -> &'static str {
+    let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if name.starts_with("cadvisor-") {
+        "cAdvisor"
+    } else if name.starts_with("goresctrl.") {
+        "goresctrl"
+    } else if name.starts_with("pqos-") {
+        "pqos"
+    } else if name.starts_with("pod") || name.starts_with("container-") || hex(name) {
+        "an agent that monitors pods"
+    } else {
+        "unknown"
+    }
+}
+
+/// Whose a group is by its name, that of a class or of a monitoring group.
+#[must_use]
+pub fn manager_of(name: &str) -> &'static str {
+    match agent(name) {
+        "unknown" => manager(name),
+        known => known,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{agent, manager};
+
+    #[test]
+    fn groups_are_known_by_their_names() {
+        let id = "5f3a".repeat(16);
+        for (name, by) in [
+            ("COS1", "pqos"),
+            ("COS", "unknown"),
+            ("COSMOS", "unknown"),
+            ("qemu-1-vm-vcpus_0-3", "libvirt"),
+            ("LSR", "koordlet"),
+            ("rubik_max", "rubik"),
+            ("crio-1", "CRI-O"),
+            (&id, "a container runtime"),
+            ("pod1b2c", "a container runtime"),
+            ("BestEffort", "containerd or CRI-O"),
+            ("web", "unknown"),
+        ] {
+            assert_eq!(manager(name), by, "{name}");
+        }
+    }
+
+    #[test]
+    fn agents_are_known_by_the_names_of_their_groups() {
+        let id = "5f3a".repeat(16);
+        let by_pod = "an agent that monitors pods";
+        for (name, by) in [
+            ("cadvisor-docker-5f", "cAdvisor"),
+            ("goresctrl.5f", "goresctrl"),
+            ("pqos-1-2", "pqos"),
+            ("pod_1b2c", by_pod),
+            ("container-5f", by_pod),
+            (&id, by_pod),
+            ("mine", "unknown"),
+        ] {
+            assert_eq!(agent(name), by, "{name}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Which ledger tells of this mount.
+
+use std::fs;
+use std::path::Path;
+
+use fairways_linux::mounts;
+use rustix::fs::{major, minor};
+
+use super::borrowed::place;
+use super::error::{Error, OpenError};
+use super::ledger::{Borrowed, Changed, Ledger, Made, State};
+use super::put_back::{is_another, places, put_back, read_mask, unknown};
+use super::restored::Restored;
+use super::settings::Settings;
+use super::tree::Tree;
+
+/// Puts right what a fairways that was killed has left (`fairways restore`). What is of another boot or another mount is not
+/// there any more; its ledger is put aside. One that can't be read is kept, and among what failed.
+///
+/// # Errors
+/// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger tells of another mount.
+pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
+    let (mut state, found) = State::open(&settings.state)?;
+    let mut restored = match (Tree::open(&settings.root), found.ledger) {
+        (Ok(tree), ledger) => recover(&tree, &mut state, ledger, settings)?,
+        (Err(_), None) => Restored::default(),
+        (Err(error), Some(_)) => return Err(error.into()),
+    };
+    restored.failed.extend(found.damaged);
+    Ok(restored)
+}
+
+/// Restores what a ledger tells, and begins a new one.
+pub(super) fn recover(
+    tree: &Tree,
+    state: &mut State,
+    found: Option<Ledger>,
+    settings: &Settings,
+) -> Result<Restored, Error> {
+    let boot = fs::read_to_string(&settings.boot_id)
+        .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
+    let boot = boot.trim().to_owned();
+    let info = tree.inode("info")?;
+    if let Some(ledger) = found {
+        let is_another = (ledger.device, ledger.info) != (tree.device(), info);
+        let stale = if ledger.boot != boot {
+            Some("it is of another boot")
+        } else if is_another && is_mounted_elsewhere(tree, &ledger, settings) {
+            let (path, root) = (state.path(), settings.root.clone());
+            return Err(Error::Elsewhere { path, there: ledger.root, root });
+        } else if is_another {
+            Some("resctrl was mounted anew since")
+        } else if !is_here(tree, &ledger) {
+            Some("nothing that it tells of is there: it is of another mount, or others removed it")
+        } else {
+            None
+        };
+        if let Some(why) = stale {
+            state.put_aside(why)?;
+        } else {
+            state.ledger = ledger;
+            return put_back(tree, state, settings);
+        }
+    }
+    state.begin(boot, tree, info);
+    let mut restored = Restored::default();
+    unknown(tree, &mut restored);
+    Ok(restored)
+}
+
+/// Whether the mount that a ledger tells of is there, but is not the one that was opened.
+fn is_mounted_elsewhere(tree: &Tree, ledger: &Ledger, settings: &Settings) -> bool {
+    ledger.device != tree.device() && is_mounted_anywhere(&settings.proc, ledger.device)
+}
+
+/// Whether a file system with this `st_dev` is mounted (proc_pid_mountinfo(5), field 3). Where that can't be told, it may be.
+pub(super) fn is_mounted_anywhere(proc: &Path, device: u64) -> bool {
+    let Ok(mounts) = mounts::all(proc) else { return true };
+    let number = format!("{}:{}", major(device), minor(device));
+    mounts.iter().any(|mount| mount.device == number)
+}
+
+/// Whether anything that a ledger tells of is there: another mount may have the numbers of the one before, but not its groups, nor the
+/// root's masks. What can't be read is taken to be there; and where no group was made yet, or all were removed, nothing is known.
+fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
+    if ledger.groups.iter().all(|made| made.inode.is_none()) {
+        return true;
+    }
+    let classes = ledger.groups.iter().map(|made| made.name.as_str());
+    let came = |of: &Borrowed| !matches!(place(tree, of, classes.clone()), Ok(None));
+    if ledger.borrowed.iter().any(came) {
+        return true;
+    }
+    let mut lost = Ledger::default();
+    let places = places(tree, &ledger.groups, &mut lost, &mut Restored::default());
+    let is_there = |(made, path): &(Made, String)| !is_another(tree, made, path).unwrap_or(false);
+    let is_ours = |value: &Changed| {
+        let now = read_mask(tree, value);
+        now.map_or(true, |now| now.is_some_and(|now| value.ours.contains(&now.bits())))
+    };
+    !lost.groups.is_empty() || places.iter().any(is_there) || ledger.values.iter().any(is_ours)
+}

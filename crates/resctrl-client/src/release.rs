@@ -1,0 +1,78 @@
+//! Threads that a program gives up.
+
+use std::collections::HashSet;
+
+use fairways_core::AppId;
+use fairways_linux::stat::started;
+
+use super::error::Error;
+use super::foreign::members;
+use super::ledger::Taken;
+use super::mount::Mount;
+use super::programs::Programs;
+use super::threads::{enter, give_back, is_still};
+
+impl Programs {
+    /// Puts threads back that the program gives up, if they are still in its group: into the group that they were taken from, or
+    /// the root's. Where they were taken from stays written down for those that are in another program's.
+    pub(super) fn release(
+        &mut self,
+        mount: &mut Mount,
+        app: AppId,
+        threads: &[i32],
+    ) -> Result<(), Error> {
+        let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
+        program.placed.retain(|thread| !threads.contains(thread));
+        if mount.settings.dry_run {
+            return Ok(());
+        }
+        if !program.adopted.is_empty() {
+            self.give_back_with(mount, app, Some(threads))?;
+        }
+        let Some(program) = self.by_id.get(&app) else { return Ok(()) };
+        let (group, monitored) = (program.group(), program.monitored);
+        let proc = &mount.settings.proc;
+        // Of those that have ended, which nearly all have, another thread may have the id.
+        let ended = |task: &Taken| threads.contains(&task.thread) && !is_still(proc, task);
+        if mount.state.ledger.tasks.iter().any(ended) {
+            mount.state.note(|ledger| ledger.tasks.retain(|task| !ended(task)));
+        }
+        let here = |thread: &i32| started(proc, *thread).is_some();
+        let alive: Vec<i32> = threads.iter().copied().filter(here).collect();
+        if alive.is_empty() {
+            return Ok(());
+        }
+        let _lock = mount.lock()?;
+        let inside: HashSet<i32> = members(&mount.tree, &group)?.into_iter().collect();
+        let mut known = Vec::new();
+        let mut free = Vec::new();
+        for thread in alive {
+            // A class's own threads may be those of any program in it.
+            let is_here = inside.contains(&thread) && (monitored || !self.have_placed(thread));
+            if !is_here {
+                known.extend((!self.have_placed(thread)).then_some(thread));
+                continue;
+            }
+            let taken = mount.state.ledger.tasks.iter().find(|task| task.thread == thread);
+            let back = match taken {
+                Some(task) => give_back(&mount.tree, task)?,
+                None => false,
+            };
+            known.push(thread);
+            if !back {
+                free.push(thread);
+            }
+        }
+        if !group.is_empty() {
+            enter(&mount.tree, "", free, &mut Vec::new())?;
+        }
+        // Another program that had it too may fetch it.
+        for program in self.by_id.values_mut() {
+            program.placed.retain(|thread| !known.contains(thread));
+        }
+        if mount.state.ledger.tasks.iter().any(|task| known.contains(&task.thread)) {
+            mount.state.note(|ledger| ledger.tasks.retain(|task| !known.contains(&task.thread)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! What became of what was made or changed.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What was made or changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Thing {
+    /// A group, by its path.
+    Group(String),
+    /// A mask of the root's: the line of `schemata`, and the domain.
+    Mask(String, u32),
+    /// A thread, and the group that it was taken from.
+    Task(i32, String),
+    /// The CPUs that a thread may run on.
+    Affinity(i32),
+    /// A thread's nice value.
+    Nice(i32),
+    /// A thread's scheduling policy.
+    Policy(i32),
+    /// What a ledger told that can't be read; where it is kept.
+    Ledger(PathBuf),
+}
+
+impl fmt::Display for Thing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Group(path) => write!(f, "group {path}"),
+            Self::Mask(line, domain) => write!(f, "{line}:{domain} of the root's schemata"),
+            Self::Task(thread, group) => write!(f, "task {thread} of group {group}"),
+            Self::Affinity(thread) => write!(f, "affinity of thread {thread}"),
+            Self::Nice(thread) => write!(f, "nice value of thread {thread}"),
+            Self::Policy(thread) => write!(f, "scheduling policy of thread {thread}"),
+            Self::Ledger(path) => write!(f, "what {} tells", path.display()),
+        }
+    }
+}
+
+/// What became of it in the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// What is as it was before: groups are gone, masks and tasks put back.
+    pub done: Vec<Thing>,
+    /// What was left as it is, since others have changed it, and how.
+    pub left: Vec<(Thing, String)>,
+    /// What could not be put back, and why. It stays written down, and is tried again the next time.
+    pub failed: Vec<(Thing, String)>,
+}
+
+impl fmt::Display for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for thing in &self.done {
+            writeln!(f, "restored {thing}")?;
+        }
+        for (thing, why) in &self.left {
+            writeln!(f, "left {thing}: {why}")?;
+        }
+        for (thing, why) in &self.failed {
+            writeln!(f, "not restored {thing}: {why}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Threads that were taken from others, and go back.
+
+use std::collections::{HashMap, HashSet};
+
+use fairways_linux::stat::started;
+
+use super::error::Error;
+use super::foreign::members;
+use super::ledger::{Made, Taken};
+use super::mount::Mount;
+use super::restored::{Restored, Thing};
+use super::settings::Settings;
+use super::threads::{apart, give_back, inherited, is_still};
+use super::tree::Tree;
+
+impl Mount {
+    /// Writes down where threads are taken from.
+    pub(super) fn take(
+        &mut self,
+        threads: &[i32],
+        from: &HashMap<i32, String>,
+    ) -> Result<(), Error> {
+        let mut taken = Vec::new();
+        for &thread in threads {
+            let Some(group) = from.get(&thread).cloned() else { continue };
+            let started = started(&self.settings.proc, thread);
+            if let (Some(started), Some(inode)) = (started, self.tree.inode(&group)?) {
+                taken.push(Taken { thread, started, group, inode });
+            }
+        }
+        self.write_down(taken)
+    }
+
+    /// Writes down where threads would be that were born in a program's group, to parents that were taken.
+    pub(super) fn inherit(&mut self, group: &str, threads: &[i32]) -> Result<(), Error> {
+        let taken = &self.state.ledger.tasks;
+        if taken.is_empty() || group.is_empty() {
+            return Ok(());
+        }
+        let proc = &self.settings.proc;
+        let inside: HashSet<i32> = members(&self.tree, group)?.into_iter().collect();
+        let is_known =
+            |thread: i32| taken.iter().any(|task| task.thread == thread && is_still(proc, task));
+        let born = threads.iter().copied();
+        let born = born.filter(|&thread| inside.contains(&thread) && !is_known(thread));
+        let born: Vec<Taken> =
+            born.filter_map(|thread| inherited(proc, thread, taken, &inside)).collect();
+        self.write_down(born)
+    }
+
+    fn write_down(&mut self, taken: Vec<Taken>) -> Result<(), Error> {
+        if taken.is_empty() || self.settings.dry_run {
+            return Ok(());
+        }
+        let threads: HashSet<i32> = taken.iter().map(|task| task.thread).collect();
+        self.state.record(|ledger| {
+            ledger.tasks.retain(|task| !threads.contains(&task.thread));
+            ledger.tasks.extend(taken);
+        })
+    }
+}
+
+/// Puts threads back that are still in groups of ours; those that could not be.
+pub(super) fn tasks(
+    tree: &Tree,
+    taken: &[Taken],
+    groups: &[(Made, String)],
+    settings: &Settings,
+    restored: &mut Restored,
+) -> Vec<Taken> {
+    let mut failed = Vec::new();
+    if taken.is_empty() {
+        return failed;
+    }
+    let mut ours: HashSet<i32> = HashSet::new();
+    let mut unread = None;
+    for (_, path) in groups {
+        match members(tree, path) {
+            Ok(threads) => ours.extend(threads),
+            Err(error) => unread = Some(error),
+        }
+    }
+    for task in taken.iter().filter(|task| is_still(&settings.proc, task)) {
+        let thing = Thing::Task(task.thread, task.group.clone());
+        let back = match whereabouts(tree, task, &ours) {
+            Ok(Whereabouts::There) => continue,
+            Ok(Whereabouts::Elsewhere) if unread.is_none() => {
+                restored.left.push((thing, "it was moved to another group since".to_owned()));
+                continue;
+            }
+            Ok(Whereabouts::Elsewhere) => Err(unread.as_ref().map(ToString::to_string)),
+            Ok(Whereabouts::Ours) => give_back(tree, task).map_err(|why| Some(why.to_string())),
+            Err(error) => Err(Some(error.to_string())),
+        };
+        match back {
+            Ok(true) => restored.done.push(thing),
+            Ok(false) => restored.left.push((thing, "that group is gone".to_owned())),
+            Err(why) => {
+                restored.failed.push((thing, why.unwrap_or_default()));
+                failed.push(task.clone());
+            }
+        }
+    }
+    failed
+}
+
+/// Where a thread is that was taken.
+enum Whereabouts {
+    /// Where it was.
+    There,
+    /// Where we put it.
+    Ours,
+    /// Where others put it.
+    Elsewhere,
+}
+
+/// Where a thread is, if some of ours are in these groups.
+fn whereabouts(tree: &Tree, task: &Taken, ours: &HashSet<i32>) -> Result<Whereabouts, Error> {
+    if ours.contains(&task.thread) {
+        return Ok(Whereabouts::Ours);
+    }
+    let is_in = |group: &str| Ok(members(tree, group)?.contains(&task.thread));
+    // In the class of that group, it was half put back. A program that can't be monitored and has no place is in the root's group.
+    let (class, _) = apart(&task.group);
+    if is_in(&task.group)? {
+        Ok(Whereabouts::There)
+    } else if is_in(class)? || is_in("")? {
+        Ok(Whereabouts::Ours)
+    } else {
+        Ok(Whereabouts::Elsewhere)
+    }
+}

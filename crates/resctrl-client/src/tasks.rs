@@ -1,0 +1,213 @@
+//! Programs that come and go, and their threads.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use fairways_core::AppId;
+
+use super::actuator::Actuator;
+use super::error::Error;
+use super::foreign::{members, residents, residents_by_cpu};
+use super::program::Program;
+use super::threads::enter;
+
+/// How often a program that forks all the time is gone through at once; what it forks then inherits its group, and the next
+/// call sees to the rest.
+const PASSES: usize = 8;
+
+/// What became of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Whether it is monitored: has a MON group of its own.
+    pub monitored: bool,
+    /// Its tasks.
+    pub tasks: Moved,
+}
+
+/// What became of tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Threads that were put into the program's group.
+    pub moved: Vec<i32>,
+    /// Threads that are in other managers' groups, each with the group's path, and were left there.
+    pub others: Vec<(i32, String)>,
+}
+
+impl Actuator {
+    /// Takes a program on, in the root's group at first: makes a MON group for it, if monitoring ids suffice, and puts these threads
+    /// into it.
+    ///
+    /// # Errors
+    /// If a thread can't be moved that runs; the program is known then, and [`tasks`](Self::tasks) may be tried again.
+    pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
+        self.programs.by_id.insert(app, Program::new(app, name));
+        if self.mount.settings.dry_run {
+            let monitored = self.programs.free_monitors(&self.found, &self.mount.settings) > 0;
+            return Ok(Added { monitored, tasks: self.admit(app, tasks)? });
+        }
+        let _lock = self.mount.lock()?;
+        let monitored = self.programs.monitor(&mut self.mount, &self.found, app)?;
+        Ok(Added { monitored, tasks: self.admit(app, tasks)? })
+    }
+
+    /// Lets a program go: its threads that run are put back to where they were, and its groups removed if nobody else is in them.
+    ///
+    /// # Errors
+    /// If it is not managed, or something can't be put back; it is not managed any longer then, and what is left is restored in
+    /// the end.
+    pub fn remove(&mut self, app: AppId) -> Result<(), Error> {
+        if self.mount.settings.dry_run {
+            self.plans.forget(app);
+            return self.programs.by_id.remove(&app).map(drop).ok_or(Error::Unknown(app));
+        }
+        let program = self.programs.get(app)?;
+        if !program.adopted.is_empty()
+            && let Err(error) = self.programs.give_back_with(&mut self.mount, app, None)
+        {
+            // It is tried again in the end.
+            tracing::error!(target: "fairways::actuate", app = app.0, %error, "monitoring groups not given back");
+            self.mount.errors.came(&error);
+        }
+        let program = self.programs.get(app)?;
+        let mut threads = program.placed.clone();
+        if program.monitored {
+            threads.extend(members(&self.mount.tree, &program.group())?);
+        }
+        let threads: Vec<i32> = threads.into_iter().collect();
+        let released = self.programs.release(&mut self.mount, app, &threads);
+        self.plans.forget(app);
+        let Some(program) = self.programs.by_id.remove(&app) else { return released };
+        let _lock = self.mount.lock()?;
+        if program.monitored {
+            self.mount.tree.rmdir(&program.group())?;
+            self.mount.strike_group(&program.name);
+        }
+        if !program.class.is_empty() {
+            self.classes.tidy(&mut self.mount, &self.programs);
+        }
+        released
+    }
+
+    /// Lists a program's threads by `list`, and puts those into its group that came, until none came. Threads that are not listed any
+    /// longer but run on are put back to where they were.
+    ///
+    /// # Errors
+    /// If it is not managed, or a thread can't be moved that runs.
+    pub fn tasks(
+        &mut self,
+        app: AppId,
+        list: &mut dyn FnMut(&mut Vec<i32>),
+    ) -> Result<Moved, Error> {
+        let mut all = Moved::default();
+        let mut listed = Vec::new();
+        for pass in 0..PASSES {
+            listed.clear();
+            list(&mut listed);
+            let program = self.programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
+            let known = program.placed.len() + program.others.len();
+            if listed.len() == known && listed.iter().all(|&thread| program.knows(thread)) {
+                break;
+            }
+            if pass == 0 {
+                let now: BTreeSet<i32> = listed.iter().copied().collect();
+                program.others.retain(|thread, _| now.contains(thread));
+                let left: Vec<i32> = program.placed.difference(&now).copied().collect();
+                self.programs.release(&mut self.mount, app, &left)?;
+            }
+            let program = self.programs.get(app)?;
+            listed.retain(|&thread| !program.knows(thread));
+            if listed.is_empty() {
+                break;
+            }
+            let _lock = if self.mount.settings.dry_run { None } else { Some(self.mount.lock()?) };
+            let some = self.admit(app, &listed)?;
+            all.moved.extend(some.moved);
+            all.others.extend(some.others);
+        }
+        Ok(all)
+    }
+
+    /// How many of a program's threads were left in each group of others when they were last listed.
+    #[must_use]
+    pub fn left(&self, app: AppId) -> BTreeMap<String, usize> {
+        let mut left = BTreeMap::new();
+        for group in self.programs.by_id.get(&app).into_iter().flat_map(|of| of.others.values()) {
+            *left.entry(group.clone()).or_default() += 1;
+        }
+        left
+    }
+
+    /// Puts new threads into a program's group, but those that are others'.
+    fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
+        let mut group = self.programs.get(app)?.group();
+        let theirs = self.others_threads(&group, tasks)?;
+        let (mut others, free): (Vec<i32>, Vec<i32>) =
+            tasks.iter().partition(|thread| theirs.contains_key(thread));
+        let mut ours = free;
+        let mut left = Vec::new();
+        let Self { mount, found, classes, programs, .. } = self;
+        let mut along = programs.adopt(mount, app, &theirs, tasks)?;
+        others.retain(|thread| !along.contains(thread));
+        // What threads of an adopted group make meanwhile is born in it.
+        let adopted = programs.adopted_threads(&mount.tree, app)?;
+        along.extend(adopted.intersection(&ours.iter().copied().collect()));
+        ours.retain(|thread| !along.contains(thread));
+        if mount.settings.dry_run {
+            let said =
+                if mount.settings.take_over { "would be taken over" } else { "left to others" };
+            for thread in &others {
+                let group = theirs.get(thread);
+                tracing::info!(target: "fairways::actuate", app = app.0, thread, group, "{said}");
+            }
+        }
+        if mount.settings.take_over && !mount.settings.dry_run && !others.is_empty() {
+            let from = others.iter().filter_map(|thread| theirs.get(thread));
+            if classes.make_ready(mount, found, programs, app, from)? {
+                group = programs.get(app)?.group();
+            } else {
+                // No class is free that could limit them so.
+                let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
+                left = std::mem::take(&mut others).into_iter().filter_map(of).collect();
+            }
+        }
+        if mount.settings.take_over {
+            mount.take(&others, &theirs)?;
+            mount.inherit(&group, &ours)?;
+            ours.extend(others);
+        } else {
+            let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
+            left = others.into_iter().filter_map(of).collect();
+        }
+        let program = programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
+        program.others.extend(left.iter().cloned());
+        let mut moved = Vec::new();
+        if !mount.settings.dry_run {
+            enter(&mount.tree, &group, ours.iter().copied(), &mut moved)?;
+        }
+        program.placed.extend(ours);
+        program.placed.extend(along);
+        Ok(Moved { moved, others: left })
+    }
+
+    /// The threads in others' groups; and, where they are left there, those of `tasks` that are by their CPUs.
+    fn others_threads(&self, group: &str, tasks: &[i32]) -> Result<HashMap<i32, String>, Error> {
+        let is_ours = |name: &str| self.is_ours(name);
+        let mut theirs = residents(&self.mount.tree, &is_ours)?;
+        if self.mount.settings.take_over {
+            return Ok(theirs);
+        }
+        // In a group of ours, a thread has our class on every CPU.
+        let inside: HashSet<i32> = if group.is_empty() {
+            HashSet::new()
+        } else {
+            members(&self.mount.tree, group)?.into_iter().collect()
+        };
+        let mut rest = tasks.to_vec();
+        rest.retain(|thread| {
+            let is_known = theirs.contains_key(thread) || inside.contains(thread);
+            !is_known && !self.programs.have_placed(*thread)
+        });
+        let proc = &self.mount.settings.proc;
+        theirs.extend(residents_by_cpu(&self.mount.tree, proc, &rest, &is_ours)?);
+        Ok(theirs)
+    }
+}

@@ -1,0 +1,77 @@
+//! Threads: which there are, whose they are, and how they come into a group.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use fairways_linux::stat::started;
+use fairways_linux::status;
+
+use super::error::Error;
+use super::ledger::Taken;
+use super::tree::{Tree, of};
+
+/// The longest line of parents that is followed.
+const GENERATIONS: usize = 64;
+
+/// Puts a thread back into the group that it was taken from; whether that is still there.
+pub(super) fn give_back(tree: &Tree, task: &Taken) -> Result<bool, Error> {
+    if tree.inode(&task.group)? != Some(task.inode) {
+        return Ok(false);
+    }
+    enter(tree, &task.group, [task.thread], &mut Vec::new())?;
+    Ok(true)
+}
+
+/// Puts threads into a group, by way of its class if it is a MON group: into one, threads of another class can't be moved
+/// (`__rdtgroup_move_task`).
+pub(super) fn enter(
+    tree: &Tree,
+    group: &str,
+    threads: impl IntoIterator<Item = i32>,
+    moved: &mut Vec<i32>,
+) -> Result<(), Error> {
+    let path = of(group, "tasks");
+    let (class, is_monitor) = apart(group);
+    if !is_monitor {
+        return tree.write_threads(&path, threads, moved);
+    }
+    let mut entered = Vec::new();
+    tree.write_threads(&of(class, "tasks"), threads, &mut entered)?;
+    tree.write_threads(&path, entered, moved)
+}
+
+/// The CTRL_MON group that a group is in, itself if it is one; and whether it is a MON group in it.
+pub(super) fn apart(group: &str) -> (&str, bool) {
+    match group.rsplit_once("mon_groups/") {
+        Some((class, _)) => (class.trim_end_matches('/'), true),
+        None => (group, false),
+    }
+}
+
+/// Whether a thread still is the one that was taken.
+pub(super) fn is_still(proc: &Path, task: &Taken) -> bool {
+    started(proc, task.thread) == Some(task.started)
+}
+
+/// Where a thread that was born `inside` our groups would be if its parents had not been taken: what they left, its thread group's
+/// first, since a new thread or process is in the group of the one that made it (resctrl.rst, "Resource alloc and monitor groups").
+pub(super) fn inherited(
+    proc: &Path,
+    thread: i32,
+    taken: &[Taken],
+    inside: &HashSet<i32>,
+) -> Option<Taken> {
+    let mut at = thread;
+    for _ in 0..GENERATIONS {
+        let (leader, parent) = status::family(&status::text(proc, at)?)?;
+        let of = |id: i32| taken.iter().find(|task| task.thread == id && is_still(proc, task));
+        if let Some(origin) = of(leader).or_else(|| of(parent)) {
+            return Some(Taken { thread, started: started(proc, thread)?, ..origin.clone() });
+        }
+        if !inside.contains(&parent) {
+            return None;
+        }
+        at = parent;
+    }
+    None
+}

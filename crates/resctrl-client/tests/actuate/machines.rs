@@ -1,0 +1,229 @@
+//! Machines that differ.
+
+use fairways_core::AppId;
+use fairways_resctrl::language::Reading;
+use fairways_resctrl::platform::{Kernel, Platform};
+use fairways_resctrl_client::Applied;
+
+use crate::common::{Host, Sleeper, can_mount, mask, plan};
+
+#[test]
+fn haswell_has_two_ways_at_least_and_three_classes() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::haswell().with_domains(1, 4));
+    let mut client = host.open();
+    let llc = client.domains()[0].llc;
+    assert_eq!((llc.ways.get(), llc.min_bits, llc.clos, llc.contiguous), (18, 2, 3, true));
+    client.add(AppId(1), "a", &[]).unwrap();
+    assert!(client.apply(&[(0, &plan(&[(0x1, &[1])]))], "a test").is_err());
+    client.apply(&[(0, &plan(&[(0x3, &[1])]))], "a test").unwrap();
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+    assert_eq!(client.memory_bytes(AppId(1), 0), Reading::Unassigned, "it counts none");
+}
+
+#[test]
+fn zen_has_masks_with_gaps_and_domains_whose_ids_skip() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::zen());
+    let before = host.snapshot();
+    let mut client = host.open();
+    let ids: Vec<u32> = client.domains().iter().map(|domain| domain.id).collect();
+    assert_eq!(ids, [0, 1, 8, 9]);
+    let of = &client.domains()[2];
+    assert_eq!((of.llc.min_bits, of.llc.contiguous, of.cpus.to_list()), (1, false, "8-11".into()));
+    assert_eq!(of.way_bytes, 2 << 20);
+    let [a, b, c] = [Sleeper::start(), Sleeper::start(), Sleeper::start()];
+    for (app, process) in [(1, &a), (2, &b), (3, &c)] {
+        client.add(AppId(app), "x", &[process.id()]).unwrap();
+    }
+    let (first, last) = (plan(&[(0x0005, &[1]), (0xfff0, &[2])]), plan(&[(0x8001, &[2, 3])]));
+    let applied = client.apply(&[(0, &first), (9, &last)], "a test").unwrap();
+    assert_eq!(applied.placed.len(), 3, "1, 2 and 3 are each of another class");
+    for (group, line) in applied.placed.iter().map(|placed| {
+        let line = match placed.programs[0].0 {
+            1 => "L3:0=5;1=ffff;8=ffff;9=ffff\n",
+            2 => "L3:0=fff0;1=ffff;8=ffff;9=8001\n",
+            _ => "L3:0=ffff;1=ffff;8=ffff;9=8001\n",
+        };
+        (&placed.group, line)
+    }) {
+        assert!(host.read(&format!("{group}/schemata")).contains(line), "{group}");
+    }
+    // One domain's plan changes, and the other's stays in force.
+    client.apply(&[(9, &plan(&[(0x000f, &[3])]))], "a test").unwrap();
+    let applied = client.apply(&[], "again").unwrap();
+    let of = |app: u32| applied.placed.iter().find(|of| of.programs.contains(&AppId(app))).unwrap();
+    assert_eq!((of(1).masks[&0], of(1).masks[&9]), (mask(0x5), mask(0xffff)));
+    assert_eq!((of(3).masks[&0], of(3).masks[&9]), (mask(0xffff), mask(0xf)));
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}
+
+#[test]
+fn code_and_data_get_the_same_ways() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::with_options(Platform::broadwell().with_domains(1, 4), "cdp");
+    let before = host.snapshot();
+    let mut client = host.open();
+    assert_eq!(client.domains()[0].llc.clos, 7);
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x3c, &[1])]))], "a test").unwrap();
+    let schemata = host.read("fairways.0/schemata");
+    assert!(schemata.contains("L3DATA:0=3c\n") && schemata.contains("L3CODE:0=3c\n"), "{schemata}");
+    // Somebody parts them.
+    host.write("fairways.0/schemata", "L3CODE:0=1\n").unwrap();
+    assert_eq!(client.look().unwrap().rewritten, ["fairways.0"]);
+    assert_eq!(host.read("fairways.0/schemata"), schemata);
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}
+
+/// Where rename(2) is refused, programs are moved by their threads, and counts never go back.
+#[test]
+fn groups_that_cannot_be_renamed_are_made_anew() {
+    if !can_mount() {
+        return;
+    }
+    let old = Platform::broadwell().with_domains(1, 4).with_kernel(Kernel::v6_1());
+    for platform in [old, Platform::mpam().with_domains(1, 4)] {
+        let host = Host::new(platform);
+        let before = host.snapshot();
+        let mut client = host.open();
+        let [a, b] = [Sleeper::start(), Sleeper::start()];
+        client.add(AppId(1), "a", &[a.id()]).unwrap();
+        client.add(AppId(2), "b", &[b.id()]).unwrap();
+        client.apply(&[(0, &plan(&[(0x3, &[1]), (0xc, &[2])]))], "a test").unwrap();
+        assert_eq!(host.threads("fairways.0/mon_groups/fairways.1-a"), [a.id()]);
+        assert!(!host.has("mon_groups/fairways.1-a"));
+        assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+        client.apply(&[(0, &plan(&[(0x3, &[2, 1])]))], "a test").unwrap();
+        let mut both = [a.id(), b.id()];
+        both.sort_unstable();
+        let group = ["fairways.0", "fairways.1"].into_iter().find(|group| host.has(group)).unwrap();
+        assert_eq!(host.threads(group), both);
+        assert_eq!(host.threads(&format!("{group}/mon_groups/fairways.1-a")), [a.id()]);
+        assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+        client.remove(AppId(1)).unwrap();
+        assert!(host.threads("").contains(&a.id()));
+        assert_eq!(client.close().left, []);
+        assert_eq!(host.snapshot(), before);
+    }
+}
+
+#[test]
+fn programs_without_a_monitoring_id_are_managed_all_the_same() {
+    if !can_mount() {
+        return;
+    }
+    // One id is the root's, two the classes' that there can be, one is left.
+    let platform = Platform::broadwell().with_domains(1, 4).with_closids(3).with_rmids(4);
+    let host = Host::new(platform);
+    let before = host.snapshot();
+    let mut client = host.open();
+    let [a, b] = [Sleeper::start(), Sleeper::start()];
+    assert!(client.add(AppId(1), "a", &[a.id()]).unwrap().monitored);
+    assert!(!client.add(AppId(2), "b", &[b.id()]).unwrap().monitored);
+    assert_eq!(client.occupancy(AppId(2), 0), Reading::Unassigned);
+    client.apply(&[(0, &plan(&[(0x3, &[1]), (0xc, &[2])]))], "a test").unwrap();
+    assert_eq!(host.threads("fairways.1"), [b.id()]);
+    client.apply(&[(0, &plan(&[(0x3, &[1, 2])]))], "a test").unwrap();
+    assert!(host.threads("fairways.0").contains(&b.id()));
+    // An id becomes free, and is taken.
+    client.remove(AppId(1)).unwrap();
+    host.advance(std::time::Duration::from_secs(2));
+    assert_eq!(client.look().unwrap().monitored, [AppId(2)]);
+    assert_eq!(host.threads("fairways.0/mon_groups/fairways.2-b"), [b.id()]);
+    assert_eq!(client.occupancy(AppId(2), 0), Reading::Value(0));
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}
+
+/// Nothing is monitored: no L3_MON.
+#[test]
+fn a_machine_that_monitors_nothing_is_managed() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform { monitoring: None, ..Platform::haswell().with_domains(1, 2) });
+    let before = host.snapshot();
+    let mut client = host.open();
+    assert!(client.monitoring().is_none());
+    let a = Sleeper::start();
+    client.add(AppId(1), "a", &[a.id()]).unwrap();
+    client.apply(&[(0, &plan(&[(0x3, &[1])]))], "a test").unwrap();
+    assert_eq!(host.threads("fairways.0"), [a.id()]);
+    client.remove(AppId(1)).unwrap();
+    assert!(host.threads("").contains(&a.id()));
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}
+
+#[test]
+fn a_domain_that_returns_gets_its_masks_again() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::lab());
+    let mut client = host.open();
+    client.add(AppId(1), "a", &[]).unwrap();
+    let (one, other) = (plan(&[(0x3, &[1])]), plan(&[(0xc, &[1])]));
+    client.apply(&[(0, &one), (1, &other)], "a test").unwrap();
+    assert_eq!(client.look().unwrap(), Default::default());
+    for cpu in [2, 3] {
+        host.cpu(cpu, false).unwrap();
+    }
+    assert!(client.look().unwrap().domains);
+    assert_eq!(client.domains().len(), 1);
+    assert_eq!(client.occupancy(AppId(1), 1), Reading::Unavailable);
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+    for cpu in [2, 3] {
+        host.cpu(cpu, true).unwrap();
+    }
+    assert!(host.read("fairways.0/schemata").contains("L3:0=3;1=fff\n"));
+    let changes = client.look().unwrap();
+    assert!(changes.domains && changes.rewritten == ["fairways.0"]);
+    assert!(host.read("fairways.0/schemata").contains("L3:0=3;1=c\n"));
+    assert_eq!(client.occupancy(AppId(1), 1), Reading::Value(0));
+}
+
+#[test]
+fn more_clusters_than_classes_over_all_domains_are_merged() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::lab().with_closids(3));
+    let mut client = host.open();
+    for app in 1..=4 {
+        client.add(AppId(app), "x", &[]).unwrap();
+    }
+    // In different domains, programs share classes without losing anything.
+    let (one, other) = (plan(&[(0x1, &[1]), (0x3c, &[2])]), plan(&[(0x1, &[3]), (0x3e, &[4])]));
+    let applied = client.apply(&[(0, &one), (1, &other)], "a test").unwrap();
+    assert_eq!((applied.placed.len(), applied.merged), (2, 0));
+    let of = |applied: &Applied, app: u32| {
+        applied.placed.iter().find(|of| of.programs.contains(&AppId(app))).unwrap().clone()
+    };
+    for (app, domain, wanted) in [(1, 0, 0x1), (2, 0, 0x3c), (3, 1, 0x1), (4, 1, 0x3e)] {
+        assert_eq!(of(&applied, app).masks[&domain], mask(wanted), "{app} has its ways");
+    }
+    // In both, they can't.
+    let one = plan(&[(0x1, &[1]), (0x3c, &[2, 3])]);
+    let other = plan(&[(0x1, &[1, 2]), (0x3e, &[3])]);
+    let applied = client.apply(&[(0, &one), (1, &other)], "a test").unwrap();
+    assert_eq!((applied.placed.len(), applied.merged), (2, 1));
+    let said = client.degraded();
+    assert!(said.iter().any(|line| line.contains("two were made one 1 times")), "{said:?}");
+    let wanted = [(1, 0, 0x1), (1, 1, 0x1), (2, 0, 0x3c), (2, 1, 0x1), (3, 0, 0x3c), (3, 1, 0x3e)];
+    for (app, domain, wanted) in wanted {
+        let got = of(&applied, app).masks[&domain].bits();
+        assert_eq!(got & wanted, wanted, "{app} may fill its ways");
+    }
+    let group = of(&applied, 1).group;
+    assert_eq!(host.read(&format!("{group}/schemata")).matches("L3:").count(), 1);
+}

@@ -1,0 +1,41 @@
+//! How threads are scheduled.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fairways_perf::events::Chosen;
+
+/// How threads are scheduled without a scheduler of our own, and where that is written down.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The directory for what is to be restored ([`Settings::state`](fairways_resctrl_client::Settings::state)).
+    pub state: PathBuf,
+    /// What tells one boot from another.
+    pub boot_id: PathBuf,
+    /// Where procfs is mounted.
+    pub proc: PathBuf,
+    /// Where sysfs is mounted, which tells the CPUs that are on line.
+    pub sysfs: PathBuf,
+    /// How long a turn is when nobody ordered otherwise.
+    pub quantum: Duration,
+    /// What CPUs count while threads run; `None`: this processor's events.
+    pub events: Option<Chosen>,
+    /// Whether nothing is changed, and what would be is logged.
+    pub dry_run: bool,
+}
+
+/// The usual places, and turns of 10 ms: one clock tick of the systems that the papers changed, and not less than what a weight can
+/// tell apart here.
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            state: "/var/lib/fairways".into(),
+            boot_id: "/proc/sys/kernel/random/boot_id".into(),
+            proc: "/proc".into(),
+            sysfs: "/sys".into(),
+            quantum: Duration::from_millis(10),
+            events: None,
+            dry_run: false,
+        }
+    }
+}

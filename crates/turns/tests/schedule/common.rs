@@ -1,0 +1,147 @@
+//! Threads to schedule, and what /proc says of them.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fairways_core::AppId;
+use fairways_resctrl::language::CpuSet;
+use fairways_turns::{Affinity, Scheduler as _, Settings, Told};
+use tempfile::TempDir;
+
+/// Taken by one test at a time: there is one fairways on a host, and it puts back what threads of a process have from it.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A state directory, for a test that is alone as long as it has this.
+pub(crate) struct Folder {
+    folder: TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Folder {
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Settings with a state directory of their own.
+pub(crate) fn settings() -> (Folder, Settings) {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { state: folder.path().to_owned(), ..Settings::default() };
+    (Folder { folder, _alone: alone }, settings)
+}
+
+pub(crate) fn open(settings: &Settings) -> Affinity {
+    let (affinity, restored) = Affinity::open(settings.clone()).unwrap();
+    assert_eq!(restored, Default::default(), "nothing was left before");
+    affinity
+}
+
+/// What a daemon's loop does: it waits on what calls for attention, or for 10 ms, and takes what there is.
+pub(crate) fn turn(affinity: &mut Affinity, told: &mut Told) {
+    let descriptors = affinity.attention();
+    let mut waited: Vec<_> = descriptors
+        .iter()
+        .map(|fd| rustix::event::PollFd::new(fd, rustix::event::PollFlags::IN))
+        .collect();
+    let most = rustix::event::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+    rustix::event::poll(&mut waited, Some(&most)).unwrap();
+    drop(waited);
+    affinity.turns(told).unwrap();
+}
+
+pub(crate) fn set(list: &str) -> CpuSet {
+    CpuSet::parse_list(list, 8192).unwrap()
+}
+
+/// What a thread has of what is changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Has {
+    pub(crate) cpus: String,
+    pub(crate) nice: i32,
+}
+
+/// As /proc says, read another way than by what is tested.
+pub(crate) fn has(thread: i32) -> Has {
+    let of = format!("/proc/{thread}");
+    let status = fs::read_to_string(format!("{of}/status")).unwrap();
+    let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t")).unwrap();
+    let stat = fs::read_to_string(format!("{of}/stat")).unwrap();
+    // proc_pid_stat(5), field 19; the name has a bracket at its end, and here no other.
+    let nice = stat.split(") ").nth(1).unwrap().split(' ').nth(16).unwrap();
+    Has { cpus: cpus.to_owned(), nice: nice.parse().unwrap() }
+}
+
+/// The CPUs of this process.
+pub(crate) fn own() -> Vec<u32> {
+    set(&has(rustix::thread::gettid().as_raw_nonzero().get()).cpus).iter().collect()
+}
+
+/// Threads that do the same until this is dropped.
+pub(crate) struct Crew {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+    pub(crate) ids: Vec<i32>,
+}
+
+impl Crew {
+    /// So many threads, each of which does `what`, which is told its number, again and again.
+    pub(crate) fn start(count: usize, what: impl Fn(usize) + Send + Clone + 'static) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (sender, receiver) = channel();
+        let start = |number: usize| {
+            let (stop, what, sender) = (Arc::clone(&stop), what.clone(), sender.clone());
+            std::thread::spawn(move || {
+                let id = rustix::thread::gettid().as_raw_nonzero().get();
+                sender.send((number, id)).unwrap();
+                while !stop.load(Ordering::Relaxed) {
+                    what(number);
+                }
+            })
+        };
+        let threads = (0..count).map(start).collect();
+        let mut ids: Vec<(usize, i32)> = receiver.iter().take(count).collect();
+        ids.sort_unstable();
+        let ids = ids.into_iter().map(|(_, id)| id).collect();
+        Self { stop, threads, ids }
+    }
+
+    /// The threads, numbered as programs.
+    pub(crate) fn apps(&self) -> impl Iterator<Item = (AppId, i32)> + '_ {
+        (1..).map(AppId).zip(self.ids.iter().copied())
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Keeps a CPU busy for about so long, if it has one.
+pub(crate) fn spin(time: Duration) {
+    let began = std::time::Instant::now();
+    while began.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// Nanoseconds that a thread has been on CPUs.
+pub(crate) fn ran(thread: i32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap();
+    text.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Whether nothing is left to restore.
+pub(crate) fn is_clean(state: &Path) -> bool {
+    let ledgers = ["schedule.json", "schedule.json.before"];
+    ledgers.iter().all(|name| !state.join(name).exists())
+}
