@@ -1,4 +1,5 @@
-//! What flags and files say, checked; what is wrong is told in one line that names the flag or the file.
+//! What flags and files say, checked; what is wrong is told in one line that names the flag or the
+//! file.
 
 use std::collections::HashSet;
 use std::fmt::Display;

@@ -1,5 +1,6 @@
-//! What every command of Fairways shares: how it ends ([`exit`]), what it writes on a terminal ([`plain`], [`table`], [`partition`]) and into
-//! files ([`whole`]), and what its flags and files say ([`input`], [`policies`], [`objective`]).
+//! What every command of Fairways shares: how it ends ([`exit`]), what it writes on a terminal
+//! ([`plain`], [`table`], [`partition`]) and into files ([`whole`]), and what its flags and files
+//! say ([`input`], [`policies`], [`objective`]).
 
 pub mod exit;
 pub mod input;

@@ -8,7 +8,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::exit::INTERRUPTED;
 
-/// SIGINT and SIGTERM say that the user has seen enough, by `stop`; a second one ends everything at once.
+/// SIGINT and SIGTERM say that the user has seen enough, by `stop`; a second one ends everything at
+/// once.
 ///
 /// # Errors
 /// The kernel does not take the handlers.

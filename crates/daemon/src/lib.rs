@@ -1,6 +1,6 @@
-//! `fairways run` on this host, the daemon: it looks after programs under a policy until it is told to stop, shows how they are
-//! (`fairways status`, metrics), and puts everything back, what one that was killed has left too (`fairways restore`). Its
-//! configuration is in [`config`].
+//! `fairways run` on this host, the daemon: it looks after programs under a policy until it is told
+//! to stop, shows how they are (`fairways status`, metrics), and puts everything back, what one
+//! that was killed has left too (`fairways restore`). Its configuration is in [`config`].
 
 mod clients;
 pub mod config;
@@ -72,8 +72,8 @@ pub use scheduler::in_kernel;
 /// Looks after this host until it is told to stop. Everything is checked before anything is changed.
 ///
 /// # Errors
-/// If what is asked for can't be done here, not everything could be put back, or the journal could not be written;
-/// [`Interrupted`] if it was told to stop before its time.
+/// If what is asked for can't be done here, not everything could be put back, or the journal could
+/// not be written; [`Interrupted`] if it was told to stop before its time.
 pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let shows = |config: &Config| args.json || config.dry_run;
     let Ended { status, signals, shows, ended } = look_after(args, None, shows)?;
@@ -88,7 +88,8 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
 /// Looks after this host until the trial of the policy is over, or it is told to stop.
 ///
 /// # Errors
-/// As of [`run`], but that it is no error to be told to stop; and if the policy gives out no ways, or is to give out none.
+/// As of [`run`], but that it is no error to be told to stop; and if the policy gives out no ways,
+/// or is to give out none.
 pub fn tried(args: &Options, on: Box<dyn Trial>) -> anyhow::Result<Tried> {
     let Ended { status, signals, ended, .. } = look_after(args, Some(on), |_| false)?;
     ended?;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::config::{LogFormat, LogLevel, LogTarget, SchedulerKind};
 
-/// What is asked of a daemon, beside what its configuration says, which it stands before; texts are as they were typed, and
-/// checked when the configuration is read.
+/// What is asked of a daemon, beside what its configuration says, which it stands before; texts are
+/// as they were typed, and checked when the configuration is read.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The configuration, instead of the host's.

@@ -10,7 +10,8 @@ use fairways_core::Time;
 use fairways_record::ask::status_of;
 use fairways_record::status::{Program, Status};
 
-/// Runs `fairways status`: of the daemon that listens there, or where daemons listen unless told otherwise; as a table, or as one JSON object.
+/// Runs `fairways status`: of the daemon that listens there, or where daemons listen unless told
+/// otherwise; as a table, or as one JSON object.
 ///
 /// # Errors
 /// If no daemon answers, or its policy has failed.
@@ -179,6 +180,7 @@ fn row(program: &Program) -> [String; 12] {
 
 #[cfg(test)]
 mod tests {
+    use fairways_command_kit::table::keep_whole;
     use fairways_record::status::{Domain, Objective};
 
     use super::*;
@@ -191,6 +193,7 @@ mod tests {
         let (programs, domains) = (vec![program], vec![domain]);
         let status = Status { policy, mode, programs, domains, ..Status::default() };
         let mut out = Vec::new();
+        keep_whole();
         print(&status, false, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.starts_with("lfoc decides, and changes nothing after 0.000 s\n"), "{text}");
@@ -216,6 +219,7 @@ mod tests {
         let (scheduler, scheduler_reason) = (Some("affinity".to_owned()), Some("so".to_owned()));
         let status = Status { programs, domains, scheduler, scheduler_reason, ..Status::default() };
         let mut out = Vec::new();
+        keep_whole();
         print(&status, false, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(

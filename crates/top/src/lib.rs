@@ -1,5 +1,6 @@
-//! `fairways top`: programs and their ways on the whole terminal, as they are and as they came to be so. Of a daemon, an
-//! emulator or a journal; or of a machine that whoever calls it brings along ([`Machine`]).
+//! `fairways top`: programs and their ways on the whole terminal, as they are and as they came to
+//! be so. Of a daemon, an emulator or a journal; or of a machine that whoever calls it brings along
+//! ([`Machine`]).
 
 mod colours;
 mod draw;
@@ -75,7 +76,8 @@ pub struct Options {
 ///
 /// # Errors
 /// If there is no terminal, what is watched is not there or is none, or a machine could not go on;
-/// [`Interrupted`](fairways_command_kit::Interrupted) after a signal, and where the terminal is gone.
+/// [`Interrupted`](fairways_command_kit::Interrupted) after a signal, and where the terminal is
+/// gone.
 pub fn run(options: Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let Options { watch, pace, no_color, once } = options;
     let is_terminal = stdout().is_terminal() && stdin().is_terminal();

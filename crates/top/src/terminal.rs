@@ -51,8 +51,8 @@ impl Drop for Taken {
     }
 }
 
-/// Shows what there is to see until the user has seen enough, a signal comes, or the terminal hangs up; `kill` ends what the source
-/// has started, where there is no time to put it in order.
+/// Shows what there is to see until the user has seen enough, a signal comes, or the terminal hangs
+/// up; `kill` ends what the source has started, where there is no time to put it in order.
 ///
 /// # Errors
 /// If the terminal can't be taken or drawn on; [`Interrupted`] after SIGINT, SIGTERM or SIGHUP, and
@@ -103,7 +103,8 @@ pub(super) fn watch(mut source: Source, colours: Colours, kill: fn()) -> anyhow:
     Err(Interrupted.into())
 }
 
-/// SIGINT, SIGTERM and SIGHUP ask to stop; after the grace they end this process, and what it has started, which `kill` does.
+/// SIGINT, SIGTERM and SIGHUP ask to stop; after the grace they end this process, and what it has
+/// started, which `kill` does.
 fn end_on_signals(stop: &Arc<AtomicBool>, kill: fn()) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let stop = Arc::clone(stop);

@@ -2,8 +2,8 @@
 
 use super::Config;
 
-/// Every key that a file may have (`resctrl.root`, `program.name`), as the reader itself lists them for one that it does not know: for
-/// who documents them.
+/// Every key that a file may have (`resctrl.root`, `program.name`), as the reader itself lists them
+/// for one that it does not know: for who documents them.
 pub fn keys() -> Vec<String> {
     let mut keys = Vec::new();
     for key in listed("nonesuch = 1").unwrap_or_default() {

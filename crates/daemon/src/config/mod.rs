@@ -28,7 +28,8 @@ pub use schema::{
 };
 pub use values::{ClockSource, CounterSource};
 
-/// Runs `fairways config check`: prints ok, or what is wrong with a file, or with those of the host, a line each.
+/// Runs `fairways config check`: prints ok, or what is wrong with a file, or with those of the
+/// host, a line each.
 ///
 /// # Errors
 /// If anything is wrong with it.
@@ -45,7 +46,8 @@ pub fn check(file: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs `fairways config show`: prints what holds, defaults included, as TOML or as one JSON object.
+/// Runs `fairways config show`: prints what holds, defaults included, as TOML or as one JSON
+/// object.
 ///
 /// # Errors
 /// If anything is wrong with it.

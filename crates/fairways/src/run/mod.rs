@@ -57,7 +57,8 @@ pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
     if stop.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
 }
 
-/// Tries a policy on a simulated machine, which takes so long on its clock; its programs do not finish.
+/// Tries a policy on a simulated machine, which takes so long on its clock; its programs do not
+/// finish.
 pub(crate) fn tried(
     machine: &MachineFlag,
     args: &Run,

@@ -46,7 +46,8 @@ pub struct Options {
 /// Runs the command.
 ///
 /// # Errors
-/// If no daemon answers, the journal is none, the decisions are not about the program, or `out` takes no more.
+/// If no daemon answers, the journal is none, the decisions are not about the program, or `out`
+/// takes no more.
 pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let (decisions, degraded) = match &args.journal {
         None => {

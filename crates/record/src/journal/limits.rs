@@ -3,8 +3,8 @@
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{bytes, number};
 
-/// How many bytes a part of the journal may have, and how many are kept, as `--journal-size` and `--journal-parts` say; `None` where it is
-/// not said.
+/// How many bytes a part of the journal may have, and how many are kept, as `--journal-size` and
+/// `--journal-parts` say; `None` where it is not said.
 ///
 /// # Errors
 /// If a text is no size, or no number.

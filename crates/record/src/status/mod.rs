@@ -148,7 +148,8 @@ pub struct Cluster {
 pub struct Program {
     /// Its number.
     pub app: u32,
-    /// Its name: of several of a name in a domain those that began later are numbered, `web#2`, and keep that to their end.
+    /// Its name: of several of a name in a domain those that began later are numbered, `web#2`, and
+    /// keep that to their end.
     pub name: String,
     /// The domain.
     pub domain: u32,
@@ -204,9 +205,11 @@ pub struct Objective {
     pub percentile: f64,
     /// What it is to be at most.
     pub slo_ns: u64,
-    /// What it was in the last window; `null` before one was told, while its source is silent, and of a window without requests.
+    /// What it was in the last window; `null` before one was told, while its source is silent, and
+    /// of a window without requests.
     pub latency_ns: Option<u64>,
-    /// How many requests that window answered; `null` before one was told, and while its source is silent.
+    /// How many requests that window answered; `null` before one was told, and while its source is
+    /// silent.
     pub requests: Option<u64>,
     /// Whether it was met in the last window; `null` if no request was answered in it.
     pub met: Option<bool>,
