@@ -6,7 +6,6 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::guest::RegisterWrite;
 use crate::process::Process;
 use crate::processor::Leaf;
 use crate::tools::dependent;
@@ -16,6 +15,19 @@ use crate::{Counters, Error, Lab, Processor};
 pub(crate) const READY: &str = "READY";
 
 const CPU: &str = include_str!("../assets/cpu.py");
+
+/// A write to a register of a class of service, as the kernel would have made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterWrite {
+    /// Whether it is of a mask (cache) or not (memory bandwidth).
+    pub mask: bool,
+    /// The register: 0xC90 and on for L3 masks, 0xD10 and on for L2, 0xD50 and on for Intel's bandwidths.
+    pub number: u32,
+    /// What was written; Intel's bandwidths are delays, 100 less the percentage.
+    pub value: u64,
+    /// The CPU that wrote.
+    pub cpu: u32,
+}
 
 /// Starts gdb beside a machine that waits for it.
 pub(crate) fn start(

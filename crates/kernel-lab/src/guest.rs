@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::console::Console;
+use crate::debugger::RegisterWrite;
 use crate::initramfs::Initramfs;
 use crate::process::Process;
 use crate::processor::MODEL;
@@ -38,19 +39,6 @@ pub struct Guest {
     limit: Duration,
     echo: fn(&str),
     verbose: bool,
-}
-
-/// A write to a register of a class of service, as the kernel would have made it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegisterWrite {
-    /// Whether it is of a mask (cache) or not (memory bandwidth).
-    pub mask: bool,
-    /// The register: 0xC90 and on for L3 masks, 0xD10 and on for L2, 0xD50 and on for Intel's bandwidths.
-    pub number: u32,
-    /// What was written; Intel's bandwidths are delays, 100 less the percentage.
-    pub value: u64,
-    /// The CPU that wrote.
-    pub cpu: u32,
 }
 
 /// What came of it.

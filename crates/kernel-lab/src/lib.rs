@@ -33,7 +33,8 @@ pub mod steps;
 mod tools;
 mod unpack;
 
+pub use debugger::RegisterWrite;
 pub use error::Error;
-pub use guest::{Guest, Outcome, RegisterWrite};
+pub use guest::{Guest, Outcome};
 pub use lab::{Kernel, Lab, required};
 pub use processor::{Bandwidth, Cache, Counters, Monitoring, Processor, Topology, Vendor};

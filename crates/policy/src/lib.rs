@@ -50,6 +50,7 @@ mod layout;
 mod linear;
 mod lookahead;
 mod occupancy;
+mod program;
 mod running;
 mod sharing;
 mod slowdown;

@@ -1,19 +1,11 @@
 //! What every policy keeps: the machine, the programs that run, and the plan it made last.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Event, Levers, Llc, Partition, PlanId, Profile, WayMask, Wish};
+use fairways_core::{Action, AppId, Event, Levers, Llc, Partition, PlanId, WayMask};
 
+use crate::program::Program;
 use crate::telling::{Teller, Told};
-
-/// A program that runs.
-#[derive(Clone, Debug)]
-pub(crate) struct Program {
-    pub(crate) app: AppId,
-    pub(crate) wish: Wish,
-    pub(crate) profile: Option<Arc<Profile>>,
-}
 
 /// The programs that run, in the order in which they started, and the last plan.
 #[derive(Clone, Debug, Default)]

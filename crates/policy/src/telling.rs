@@ -5,7 +5,7 @@ use alloc::borrow::Cow;
 
 use fairways_core::{Action, AppId, Q32, ThreadId};
 
-use crate::running::Program;
+use crate::program::Program;
 use crate::words::{WAYS, Word};
 
 /// Numbers that a policy tells of one program at most.

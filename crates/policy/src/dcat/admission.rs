@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Llc};
 
 use super::workload::Workload;
-use crate::running::Program;
+use crate::program::Program;
 
 pub(super) const TOO_MANY: &str =
     "more programs than classes of service or ways: the last ones share";

@@ -25,7 +25,8 @@ use fairways_core::{
 };
 
 use crate::parameter::{MILLISECOND, parameters};
-use crate::running::{Change, Program, Running, everybody};
+use crate::program::Program;
+use crate::running::{Change, Running, everybody};
 use crate::table::{Descriptor, Knows, make};
 use crate::telling::{self, Teller};
 use crate::words;

@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, AppId, Event, Llc, Partition, Policy, Time};
 
-use crate::running::{Program, Running};
+use crate::program::Program;
+use crate::running::Running;
 use crate::split::{Stack, evenly};
 use crate::table::{Descriptor, Request, make};
 use crate::telling::{self, Teller};

@@ -5,7 +5,7 @@ use core::cmp::Reverse;
 
 use fairways_core::{AppId, Curve, Llc, Partition, PlanId, Q32, Sample};
 
-use crate::running::Program;
+use crate::program::Program;
 use crate::split::Stack;
 
 /// The reason of every plan while a program is measured.

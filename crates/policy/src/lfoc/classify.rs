@@ -29,6 +29,17 @@ impl Class {
     }
 }
 
+/// What a class rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A profile that was given with it.
+    Profile,
+    /// Sampling, up to the largest size or to one of the early stops.
+    EverySize,
+    MissesLittle,
+    GainsLittle,
+}
+
 /// What is known of a program: given with it, or sampled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {

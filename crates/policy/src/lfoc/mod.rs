@@ -40,14 +40,15 @@ use alloc::collections::VecDeque;
 
 use fairways_core::{Action, AppId, Event, PlanId, Policy, Profile, Time};
 
-use crate::running::{Change, Program, Running};
+use crate::program::Program;
+use crate::running::{Change, Running};
 use crate::table::{Descriptor, Knows, make};
-use classify::Known;
+use classify::{By, Known};
 use clustering::Clustering;
 use monitor::{Learner, Learners};
 use sampling::Session;
 use sets::Sets;
-use telling::{By, UNKNOWN};
+use telling::UNKNOWN;
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;

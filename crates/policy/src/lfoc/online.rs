@@ -5,8 +5,9 @@ use alloc::boxed::Box;
 use fairways_core::{Action, AppId, Llc, Partition, PlanId, Sample, Time};
 
 use super::Lfoc;
+use super::classify::By;
 use super::sampling::{Next, Session};
-use super::telling::{By, UNKNOWN, undivided};
+use super::telling::{UNKNOWN, undivided};
 use crate::running::everybody;
 
 /// No sampling that had to be given up is put off for more than this many warm-ups.

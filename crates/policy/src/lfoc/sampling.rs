@@ -3,10 +3,9 @@
 
 use fairways_core::{AppId, Counters, Curve, Llc, MAX_WAYS, Partition, PlanId, Q32, Sample};
 
-use super::classify::{Class, Known, class_of, critical_ways};
+use super::classify::{By, Class, Known, class_of, critical_ways};
 use super::parameters::Parameters;
-use super::telling::By;
-use crate::running::Program;
+use crate::program::Program;
 use crate::split::Stack;
 
 /// The reason of every plan of sampling mode.

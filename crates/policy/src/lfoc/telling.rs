@@ -3,7 +3,7 @@
 use fairways_core::{Action, AppId, Ways};
 
 use super::Parameters;
-use super::classify::{Class, Known, streaming_llcmpkc};
+use super::classify::{By, Class, Known, streaming_llcmpkc};
 use super::monitor::Signal;
 use crate::running::Running;
 use crate::telling::{Teller, raw};
@@ -12,17 +12,6 @@ use crate::words;
 /// The class of a program of which nothing is known (§4.1), and of one that is to be sampled again (§4.2).
 pub(crate) const UNKNOWN: &str = "unknown";
 const CHANGING: &str = "changing";
-
-/// What a class rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
-    /// A profile that was given with it.
-    Profile,
-    /// Sampling, up to the largest size or to one of the early stops.
-    EverySize,
-    MissesLittle,
-    GainsLittle,
-}
 
 /// Table 1's rule, and what it was asked of.
 const fn reason(class: Class, by: By) -> &'static str {

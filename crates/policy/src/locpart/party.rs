@@ -8,7 +8,7 @@ use fairways_core::{Llc, Objective, Time};
 use super::margin::Margin;
 use super::service::Service;
 use crate::layout::Owner;
-use crate::running::Program;
+use crate::program::Program;
 use crate::split::evenly;
 
 /// A service, or a batch program, or all those that share.

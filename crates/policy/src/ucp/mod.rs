@@ -22,7 +22,8 @@ use alloc::vec::Vec;
 use fairways_core::{Action, AppId, Curve, Event, Llc, Partition, Policy, Q32, Time};
 
 use crate::lookahead::Lookahead;
-use crate::running::{Program, Running, everybody};
+use crate::program::Program;
+use crate::running::{Running, everybody};
 use crate::sharing::Sharing;
 use crate::slowdown::{Reference, slowdown_table};
 use crate::split::Stack;

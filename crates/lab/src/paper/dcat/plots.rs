@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use super::spec::Fared;
-use super::timelines::Drawn;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
 /// Bars: what each says, and its heights.
 pub(super) type Series = Vec<(String, Vec<f64>)>;
+
+/// A timeline: what it shows, its lines of ways and of normalised IPC.
+pub(super) type Drawn = (&'static str, &'static str, Vec<Line>);
 
 /// What is plotted.
 #[derive(Clone, Debug)]

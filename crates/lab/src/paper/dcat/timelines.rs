@@ -7,16 +7,13 @@ use fairways_core::{Action, Event, Policy, Time};
 use fairways_policy::dcat::{Dcat, Objective, Parameters};
 use rayon::prelude::*;
 
-use super::plots::Series;
+use super::plots::{Drawn, Series};
 use super::setup::{Bench, ROUND, Run, Under, among, later, tenant};
 use crate::executed::timeline;
 use crate::paper::{Findings, Line};
 
 /// The ways that each tenant of these experiments was promised (§5.1).
 const BASELINE: u32 = 3;
-
-/// A timeline: what it shows, its lines of ways and of normalised IPC.
-pub(super) type Drawn = (&'static str, &'static str, Vec<Line>);
 
 /// Lines of the ways and of the normalised IPC of some tenants.
 fn drawn(file: &'static str, title: &'static str, run: &Run, tenants: &[(usize, &str)]) -> Drawn {

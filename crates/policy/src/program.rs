@@ -1,0 +1,13 @@
+//! A program, as every policy knows it.
+
+use alloc::sync::Arc;
+
+use fairways_core::{AppId, Profile, Wish};
+
+/// A program that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) app: AppId,
+    pub(crate) wish: Wish,
+    pub(crate) profile: Option<Arc<Profile>>,
+}
