@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fairways_host::machine::Host;
-use fairways_host::programs::{Roots, Running, Wanted};
+use fairways_programs::{Roots, Running, Wanted};
 use fairways_record::status::Unmatched;
 use tracing::warn;
 

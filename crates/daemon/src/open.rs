@@ -8,17 +8,17 @@ use anyhow::Context;
 use fairways_command_kit::input::{read, shown};
 use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_core::Wish;
-use fairways_host::actuate::{self, Actuator};
 use fairways_host::clock::{Clock, EmulatorClock, RealClock};
-use fairways_host::counters::emulated::Emulated;
-use fairways_host::counters::perf::{self, Perf, events};
-use fairways_host::counters::{Nothing, Source, Target};
 use fairways_host::emulated::Connection;
-use fairways_host::latency;
+use fairways_host::emulated::counters::Emulated;
 use fairways_host::machine::{Host, Managed, Means, OpenLatency, Parts, Settings};
-use fairways_host::programs::{Roots, Wanted};
+use fairways_latency as latency;
+use fairways_perf::{self as perf, Perf, events};
+use fairways_perf::{Nothing, Source, Target};
 use fairways_profiles::{Programs, embedded_programs, read_table};
+use fairways_programs::{Roots, Wanted};
 use fairways_record::status::Watched;
+use fairways_resctrl_client::{self as client, Actuator};
 use parking_lot::Mutex;
 
 use super::control::Control;
@@ -85,9 +85,9 @@ fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     let restored = if schedules {
-        actuate::restore(&settings(config))
+        client::restore(&settings(config))
     } else {
-        fairways_host::schedule::ledger::restore(&scheduler::settings(config))
+        fairways_turns::ledger::restore(&scheduler::settings(config))
     };
     for line in restored.map_err(refused)?.to_string().lines() {
         tracing::warn!("from before: {line}");
@@ -96,9 +96,9 @@ fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
 }
 
 /// How resctrl is used.
-fn settings(config: &Config) -> actuate::Settings {
+fn settings(config: &Config) -> client::Settings {
     let resctrl = &config.resctrl;
-    actuate::Settings {
+    client::Settings {
         root: resctrl.root.clone(),
         state: resctrl.state.clone(),
         take_over: resctrl.take_over,
@@ -108,7 +108,7 @@ fn settings(config: &Config) -> actuate::Settings {
         use_shareable: resctrl.use_shareable,
         rmids: resctrl.rmids,
         dry_run: config.dry_run,
-        ..actuate::Settings::default()
+        ..client::Settings::default()
     }
 }
 
@@ -176,7 +176,8 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
         (Some(None), Some(emulator)) => {
             let emulator = emulator.clone();
             Some(Box::new(move |target: &Target| {
-                let service = latency::emulated::Service::new(&emulator, &target.threads)?;
+                let service =
+                    fairways_host::emulated::service::Service::new(&emulator, &target.threads)?;
                 Ok(Box::new(service) as Box<dyn latency::Source>)
             }))
         }

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use fairways_command_kit::{ExitCode, exit};
-use fairways_host::actuate::{OpenError, Restored, Settings, Thing};
 use fairways_record::status::SCHEMA;
+use fairways_resctrl_client::{OpenError, Restored, Settings, Thing};
 use serde_json::json;
 
 use super::Restore;
@@ -26,15 +26,13 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
         state: args.state.clone().unwrap_or(config.resctrl.state),
         ..Settings::default()
     };
-    let threads = fairways_host::schedule::Settings {
+    let threads = fairways_turns::Settings {
         state: settings.state.clone(),
-        ..fairways_host::schedule::Settings::default()
+        ..fairways_turns::Settings::default()
     };
     // What can't be done of one is no reason not to do the other.
-    let all = [
-        fairways_host::schedule::ledger::restore(&threads),
-        fairways_host::actuate::restore(&settings),
-    ];
+    let all =
+        [fairways_turns::ledger::restore(&threads), fairways_resctrl_client::restore(&settings)];
     let (mut restored, mut failed) = (Restored::default(), None);
     for one in all {
         match one {

@@ -1,7 +1,7 @@
 //! Who says when a window by instructions is over, where perf counts.
 
 use fairways_command_kit::{ExitCode, exit};
-use fairways_host::counters::perf::Perf;
+use fairways_perf::Perf;
 
 use crate::config::Windows;
 
@@ -59,8 +59,8 @@ mod in_kernel {
     use std::io;
     use std::os::fd::BorrowedFd;
 
-    use fairways_host::counters::perf::Perf;
-    use fairways_host::counters::perf::sampling::{Sampler, Span, Window};
+    use fairways_perf::Perf;
+    use fairways_perf::sampling::{Sampler, Span, Window};
     use fairways_sched_ext::sampling as kernel;
 
     /// Threads, or cgroups on a CPU, for which there is room: some 5 MB of the kernel's memory.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairways_command_kit::input::{number, repeated, span};
 use fairways_command_kit::similar::did_you_mean;
 use fairways_command_kit::{BadInput, policies};
-use fairways_host::programs::Selector;
+use fairways_programs::Selector;
 use fairways_record::journal::limits;
 
 use super::Options;

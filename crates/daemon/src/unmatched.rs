@@ -2,7 +2,7 @@
 
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::nearest;
-use fairways_host::programs::{Running, Selector};
+use fairways_programs::{Running, Selector};
 
 /// Why nothing is selected, and what runs that may have been meant.
 pub(crate) fn why(selector: &Selector, running: &Running) -> String {

@@ -13,23 +13,3 @@
 pub mod clock;
 pub mod emulated;
 pub mod machine;
-
-// What has a crate of its own now, by the paths that `fairways` knows it by.
-#[doc(hidden)]
-pub use {
-    fairways_doctor as doctor, fairways_linux::owners, fairways_programs as programs,
-    fairways_resctrl_client as actuate, fairways_turns as schedule,
-};
-
-#[doc(hidden)]
-pub mod counters {
-    pub use crate::emulated::counters as emulated;
-    pub use fairways_perf as perf;
-    pub use fairways_perf::{Ended, Nothing, Source, Target};
-}
-
-#[doc(hidden)]
-pub mod latency {
-    pub use crate::emulated::service as emulated;
-    pub use fairways_latency::*;
-}

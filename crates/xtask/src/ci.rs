@@ -32,7 +32,7 @@ const STEPS: [(&str, &str); 12] = [
     ("clippy", "cargo clippy --workspace --all-targets --locked -- --deny warnings"),
     (
         "clippy sched-ext",
-        "cargo clippy -p fairways -p fairways-sched-ext --features sched-ext --all-targets --test * --locked -- --deny warnings",
+        "cargo clippy -p fairways -p fairways-daemon -p fairways-sched-ext --features sched-ext --all-targets --test * --locked -- --deny warnings",
     ),
     ("documentation", "cargo doc --workspace --no-deps --locked"),
     (

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_command_kit::plain::plain;
-use fairways_host::latency::{Bounds, UNBOUNDED};
+use fairways_latency::{Bounds, UNBOUNDED};
 use humantime::format_duration;
 
 use super::{Config, ProgramConfig};

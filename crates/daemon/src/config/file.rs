@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use fairways_command_kit::input::shown;
-use fairways_host::owners::{Owned, STICKY};
+use fairways_linux::owners::{Owned, STICKY};
 use rustix::fs::OFlags;
 
 /// No configuration is larger.

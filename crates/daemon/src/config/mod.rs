@@ -16,7 +16,7 @@ use std::path::Path;
 
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::{BadInput, ExitCode, exit};
-use fairways_host::programs::{Programs, Roots, Running, Wanted};
+use fairways_programs::{Programs, Roots, Running, Wanted};
 
 pub use keys::keys;
 pub(crate) use listen::Listen;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::Objective;
-use fairways_host::latency::Spec;
-use fairways_host::programs::Selector;
+use fairways_latency::Spec;
+use fairways_programs::Selector;
 use serde::{Deserialize, Serialize};
 
 use super::Listen;
@@ -119,7 +119,7 @@ pub(crate) struct Scheduler {
 
 impl Default for Scheduler {
     fn default() -> Self {
-        let quantum = fairways_host::schedule::Settings::default().quantum;
+        let quantum = fairways_turns::Settings::default().quantum;
         Self { kind: SchedulerKind::default(), quantum }
     }
 }

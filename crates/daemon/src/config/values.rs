@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fairways_command_kit::objective;
 use fairways_core::Objective;
-use fairways_host::latency::Spec;
+use fairways_latency::Spec;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

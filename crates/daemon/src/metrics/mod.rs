@@ -17,9 +17,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairways_host::actuate::{Errors, Ids};
 use fairways_host::machine::Host;
 use fairways_record::status::Watched;
+use fairways_resctrl_client::{Errors, Ids};
 use parking_lot::Mutex;
 
 use super::notify::Pulse;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairways_core::{AppId, Counter, Counters, Partition, WayMask, Ways};
-use fairways_host::counters::{Source, Target};
+use fairways_perf::{Source, Target};
 use fairways_profiles::{Program, Programs, divide};
 use parking_lot::Mutex;
 

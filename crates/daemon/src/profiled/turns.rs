@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters, WayMask, Ways};
-use fairways_host::counters::{Source, Target};
+use fairways_perf::{Source, Target};
 use fairways_profiles::{Program, Programs, divide};
 
 use super::{PerSecond, find};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fairways_host::latency::Spec;
+use fairways_latency::Spec;
 use landlock::{
     ABI, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetStatus,

@@ -7,10 +7,10 @@ mod sched_ext;
 use std::time::Duration;
 
 use anyhow::Context;
-use fairways_host::actuate::{OpenError, Restored};
-use fairways_host::counters::perf::events::Chosen;
 use fairways_host::machine::{Instead, Turns};
-use fairways_host::schedule::{Affinity, Scheduler, Settings};
+use fairways_perf::events::Chosen;
+use fairways_resctrl_client::{OpenError, Restored};
+use fairways_turns::{Affinity, Scheduler, Settings};
 use tracing::warn;
 
 use super::restore::refused;

@@ -6,13 +6,13 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter, Counters};
-use fairways_host::actuate::{OpenError, Restored};
-use fairways_host::counters::perf::events;
-use fairways_host::counters::perf::on_cpus;
-use fairways_host::schedule::ledger::Ledger;
-use fairways_host::schedule::{Given, Scheduler, Settings, Told, Turn, Who};
+use fairways_perf::events;
+use fairways_perf::on_cpus;
 use fairways_resctrl::language::CpuSet;
+use fairways_resctrl_client::{OpenError, Restored};
 use fairways_sched_ext as kernel;
+use fairways_turns::ledger::Ledger;
+use fairways_turns::{Given, Scheduler, Settings, Told, Turn, Who};
 
 /// `SCHED_EXT` of sched(7).
 const SCHED_EXT: i32 = 7;

@@ -1,7 +1,7 @@
 //! In the place of a scheduler in the kernel, where this program was built without one.
 
-use fairways_host::actuate::OpenError;
-use fairways_host::schedule::{Scheduler, Settings};
+use fairways_resctrl_client::OpenError;
+use fairways_turns::{Scheduler, Settings};
 
 const WHY: &str = "this fairways was built without it (cargo build --features sched-ext)";
 

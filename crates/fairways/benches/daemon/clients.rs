@@ -8,9 +8,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_host::actuate::{Actuator, Settings};
-use fairways_host::counters::Source;
+use fairways_perf::Source;
 use fairways_resctrl::language::Reading;
+use fairways_resctrl_client::{Actuator, Settings};
 
 use crate::calls::{calls, nanos, rss_kib};
 use crate::counters;

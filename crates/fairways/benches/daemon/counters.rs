@@ -1,9 +1,9 @@
 //! The perf part: software events in place of the hardware's, which virtual machines often lack.
 
 use fairways_core::{AppId, Counter};
-use fairways_host::counters::perf::events::{Chosen, Encoding, Event};
-use fairways_host::counters::perf::{Perf, Settings};
-use fairways_host::counters::{Source, Target};
+use fairways_perf::events::{Chosen, Encoding, Event};
+use fairways_perf::{Perf, Settings};
+use fairways_perf::{Source, Target};
 use fairways_resctrl::language::CpuSet;
 
 /// `PERF_TYPE_SOFTWARE`.

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, ExitCode, exit};
-use fairways_host::doctor::{Place, Verdict, examine};
+use fairways_doctor::{Place, Verdict, examine};
 
 use crate::args::Doctor;
 

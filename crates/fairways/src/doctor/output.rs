@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use fairways_command_kit::plain::plain;
-use fairways_host::doctor::{Answer, Finding, Report, State, Verdict};
+use fairways_doctor::{Answer, Finding, Report, State, Verdict};
 use serde::Serialize;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.

@@ -1,7 +1,7 @@
 //! Who says when windows by instructions are over.
 
 use fairways_daemon::windows_in_kernel;
-use fairways_host::doctor::{Finding, State};
+use fairways_doctor::{Finding, State};
 
 /// Whether the kernel can, by this program on this host: it is tried, which changes nothing.
 pub(super) fn check() -> Finding {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use fairways_core::{AppId, Counters};
 use fairways_daemon::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
-use fairways_host::counters::{Source as _, Target};
-use fairways_host::programs::Selector;
+use fairways_perf::{Source as _, Target};
+use fairways_programs::Selector;
 use fairways_record::status::{Domain, Status, Totals};
 
 use super::users::User;

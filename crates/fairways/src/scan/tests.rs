@@ -1,7 +1,7 @@
 //! What is made of what was measured.
 
 use fairways_daemon::config::Config;
-use fairways_host::programs::Selector;
+use fairways_programs::Selector;
 
 use super::measure::{Measured, Row};
 use super::report::Report;

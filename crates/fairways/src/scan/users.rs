@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use fairways_daemon::config::{Config, CounterSource};
 use fairways_emulator::Client;
-use fairways_host::programs::{CpuUser, Roots, Selector};
+use fairways_programs::{CpuUser, Roots, Selector};
 
 use crate::emulated::refused;
 

@@ -6,9 +6,9 @@ use fairways_core::{
     Action, Answered, AppId, Counters, Event, Latencies, Llc, Partition, PlanId, Q32, Sample, Time,
     WayMask, Ways, Wish,
 };
-use fairways_host::actuate::Ids;
 use fairways_policy::words;
 use fairways_record::status::{Domain, Objective, Plain, Watched};
+use fairways_resctrl_client::Ids;
 
 use super::*;
 
