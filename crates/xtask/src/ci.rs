@@ -1,6 +1,7 @@
 //! What is run, in which order, beside what.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::stdout;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
@@ -71,8 +72,9 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
         variables: variables(path.as_deref()),
     });
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let done = run(vec![(jobs, lanes), (steps.collect(), 1)], Path::new("target/ci"))?;
-    Ok(sum_up(done))
+    let done =
+        run(vec![(jobs, lanes), (steps.collect(), 1)], Path::new("target/ci"), &mut stdout())?;
+    Ok(sum_up(done, &mut stdout()))
 }
 
 /// Runs suites of a tier, or of these names; whether all passed.
@@ -91,8 +93,9 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
     let suites = all.into_iter().filter(is_asked).collect();
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
     let path = judges();
-    let done = run(vec![(jobs(suites, path.as_deref())?, lanes)], Path::new("target/ci"))?;
-    Ok(sum_up(done))
+    let done =
+        run(vec![(jobs(suites, path.as_deref())?, lanes)], Path::new("target/ci"), &mut stdout())?;
+    Ok(sum_up(done, &mut stdout()))
 }
 
 /// Builds suites; what runs each.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -29,13 +29,17 @@ pub(crate) struct Done {
 }
 
 /// Runs jobs of several queues: those of one queue one after the other, the queues side by side;
-/// `lanes` says how many jobs of each queue run at once. What each printed is shown when it ends.
+/// `lanes` says how many jobs of each queue run at once. What each printed goes to `to` when it ends.
 ///
 /// # Errors
 /// If a command can't be started, or its output not be kept.
-pub(crate) fn run(queues: Vec<(Vec<Job>, usize)>, logs: &Path) -> anyhow::Result<Vec<Done>> {
+pub(crate) fn run(
+    queues: Vec<(Vec<Job>, usize)>,
+    logs: &Path,
+    to: &mut (dyn Write + Send),
+) -> anyhow::Result<Vec<Done>> {
     fs::create_dir_all(logs).with_context(|| logs.display().to_string())?;
-    let done = Mutex::new(Ok(Vec::new()));
+    let done = Mutex::new((Ok(Vec::new()), to));
     let queues = queues.into_iter().map(|(jobs, lanes)| (Mutex::new(VecDeque::from(jobs)), lanes));
     let queues: Vec<(Mutex<VecDeque<Job>>, usize)> = queues.collect();
     std::thread::scope(|scope| {
@@ -45,10 +49,11 @@ pub(crate) fn run(queues: Vec<(Vec<Job>, usize)>, logs: &Path) -> anyhow::Result
                     loop {
                         let Some(job) = next(queue) else { return };
                         let one = one(&job, logs);
-                        let Ok(mut all) = done.lock() else { return };
+                        let Ok(mut done) = done.lock() else { return };
+                        let (all, to) = &mut *done;
                         match (&mut *all, one) {
                             (Ok(all), Ok(one)) => {
-                                show(&one);
+                                show(&one, to);
                                 all.push(one);
                             }
                             (Ok(_), Err(error)) => *all = Err(error),
@@ -59,7 +64,7 @@ pub(crate) fn run(queues: Vec<(Vec<Job>, usize)>, logs: &Path) -> anyhow::Result
             }
         }
     });
-    done.into_inner().unwrap_or_else(|_| Ok(Vec::new()))
+    done.into_inner().map_or_else(|_| Ok(Vec::new()), |(all, _)| all)
 }
 
 fn next(queue: &Mutex<VecDeque<Job>>) -> Option<Job> {
@@ -79,8 +84,7 @@ fn one(job: &Job, logs: &Path) -> anyhow::Result<Done> {
 }
 
 /// What a job printed, after a line that says which it was.
-fn show(done: &Done) {
-    let mut to = std::io::stdout().lock();
+fn show(done: &Done, to: &mut dyn Write) {
     let word = if done.passed { "passed" } else { "FAILED" };
     let seconds = done.took.as_secs_f64();
     let _ = writeln!(to, "\n== {}: {word} in {seconds:.1} s", done.name);
@@ -91,9 +95,8 @@ fn show(done: &Done) {
 
 /// The jobs by how long they took, and those that failed, with the end of what they printed; whether
 /// all passed.
-pub(crate) fn sum_up(mut done: Vec<Done>) -> bool {
+pub(crate) fn sum_up(mut done: Vec<Done>, to: &mut dyn Write) -> bool {
     done.sort_by_key(|of| std::cmp::Reverse(of.took));
-    let mut to = std::io::stdout().lock();
     let _ = writeln!(to, "\n== seconds");
     for of in &done {
         let _ = writeln!(to, "{:>7.1} {}", of.took.as_secs_f64(), of.name);
@@ -133,13 +136,17 @@ mod tests {
             variables: vec![("WORD".to_owned(), "said".to_owned())],
         };
         let one = vec![job("good", "echo $WORD"), job("bad", "echo no; exit 3")];
-        let done = run(vec![(one, 1), (vec![job("other", "true")], 2)], &folder).unwrap();
+        let mut printed = Vec::new();
+        let jobs = vec![(one, 1), (vec![job("other", "true")], 2)];
+        let done = run(jobs, &folder, &mut printed).unwrap();
         let mut came: Vec<(&str, bool)> =
             done.iter().map(|of| (of.name.as_str(), of.passed)).collect();
         came.sort_unstable();
         assert_eq!(came, [("bad", false), ("good", true), ("other", true)]);
         assert_eq!(fs::read_to_string(folder.join("good.txt")).unwrap(), "said\n");
-        assert!(!sum_up(done));
+        assert!(!sum_up(done, &mut printed));
+        let printed = String::from_utf8(printed).unwrap();
+        assert!(printed.contains("== FAILED: bad\nno\n"), "{printed}");
         fs::remove_dir_all(folder).unwrap();
     }
 }

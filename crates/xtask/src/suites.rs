@@ -99,4 +99,17 @@ mod tests {
         }
         assert_eq!(listed, left_out);
     }
+
+    /// The files that the map of the house names are there.
+    #[test]
+    fn the_map_names_files_that_are_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let map = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+        let named = map.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs"));
+        let named: Vec<&str> = named.collect();
+        assert!(named.len() > 10, "{named:?}");
+        for name in named {
+            assert!(root.join("crates").join(name).is_file(), "{name}");
+        }
+    }
 }

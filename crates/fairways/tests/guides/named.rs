@@ -77,7 +77,7 @@ const PACKAGES: &str =
 const CLUSTER: &str =
     "it needs a registry and a cluster; crates/fairways/tests/kubernetes.rs has the files judged";
 const INSTALLS: &str = "tests install nothing; what is tested is what cargo test built";
-const FEATURE: &str = "minutes, and clang; .ci/run builds with the feature, without optimisation, and tries it in the kernel lab";
+const FEATURE: &str = "minutes, and clang; cargo xtask ci builds with the feature, without optimisation, and tries it in the kernel lab";
 const IN_FOLDER: &str = "into the page's folder";
 const FOREVER: &str = "it runs until it is told to stop";
 const MINUTES: &str = "seconds to minutes; crates/fairways/tests/paper*.rs run them with --quick";
@@ -100,7 +100,7 @@ const fn named(
 pub(crate) const NAMED: &[Named] = &[
     named("README.md", "cargo test --workspace", Nothing, WORKSPACE),
     named("CONTRIBUTING.md", "cargo test --workspace", Nothing, WORKSPACE),
-    named("CONTRIBUTING.md", ".ci/run", Nothing, WORKSPACE),
+    named("CONTRIBUTING.md", "cargo xtask", Nothing, WORKSPACE),
     named("docs/install.md", "packaging/build", Nothing, PACKAGES),
     named("docs/install.md", "dpkg --install", Nothing, PACKAGES),
     named("docs/install.md", "rpm --install", Nothing, PACKAGES),
