@@ -46,7 +46,7 @@ struct Profile {
     test: bool,
 }
 
-/// Has `cargo test --no-run` with these arguments build.
+/// Builds with `cargo test --no-run` and these arguments.
 ///
 /// # Errors
 /// If they can't be built.

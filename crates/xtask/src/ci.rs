@@ -25,7 +25,7 @@ const STEPS: [(&str, &str); 12] = [
     ("unused dependencies", "target/tools/bin/cargo-machete"),
     (
         "unit tests of sched-ext",
-        "cargo test -p fairways-sched-ext --features sched-ext --lib --locked",
+        "cargo test -p fairways-daemon -p fairways-sched-ext --features sched-ext --lib --locked",
     ),
     ("simulate", "cargo run --release --locked -- simulate"),
     ("format", "cargo fmt --all --check"),
@@ -58,22 +58,27 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
         "cargo clippy --workspace --locked {} -- --deny warnings",
         named(&suites, None).join(" ")
     );
-    let jobs = jobs(suites, path.as_deref())?;
+    let mut jobs = jobs(suites, path.as_deref())?;
     build(&["--workspace"])?;
     let own = [
         ("tests of the README", format!("{TESTS} --locked --no-fail-fast")),
         ("clippy of suites", lint),
     ];
     let steps = own.into_iter().chain(STEPS.map(|(name, line)| (name, line.to_owned())));
-    let steps = steps.map(|(name, line)| Job {
-        name: name.to_owned(),
-        command: line.split(' ').map(str::to_owned).collect(),
-        folder: ".".into(),
-        variables: variables(path.as_deref()),
-    });
+    let mut steps: Vec<Job> = steps
+        .map(|(name, line)| Job {
+            name: name.to_owned(),
+            command: line.split(' ').map(str::to_owned).collect(),
+            folder: ".".into(),
+            variables: variables(path.as_deref()),
+            tests: false,
+        })
+        .collect();
+    // CI has the measured profiles beside the project, which others may not have.
+    let shared = ("FAIRWAYS_REQUIRE_SHARED".to_owned(), "1".to_owned());
+    jobs.iter_mut().chain(&mut steps).for_each(|job| job.variables.push(shared.clone()));
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let done =
-        run(vec![(jobs, lanes), (steps.collect(), 1)], Path::new("target/ci"), &mut stdout())?;
+    let done = run(vec![(jobs, lanes), (steps, 1)], Path::new("target/ci"), &mut stdout())?;
     Ok(sum_up(done, &mut stdout()))
 }
 
@@ -90,7 +95,8 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
     let is_asked = |of: &Suite| {
         tier.is_none_or(|tier| of.tier == tier) && (names.is_empty() || names.contains(&of.test))
     };
-    let suites = all.into_iter().filter(is_asked).collect();
+    let suites: Vec<Suite> = all.into_iter().filter(is_asked).collect();
+    ensure!(!suites.is_empty(), "{}: no suite of this tier", names.join(", "));
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
     let path = judges();
     let done =
@@ -120,7 +126,7 @@ fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
         let name = [Some(package.as_str()), Some(&test), only.as_deref()];
         let name = name.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let command = std::iter::once(text(&binary.program)).chain(only).collect();
-        jobs.push(Job { name, command, folder, variables });
+        jobs.push(Job { name, command, folder, variables, tests: true });
     }
     Ok(jobs)
 }
@@ -157,7 +163,6 @@ fn text(path: &Path) -> String {
 fn variables(path: Option<&Path>) -> Vec<(String, String)> {
     let mut all = vec![
         // A test that misses what it needs fails, rather than being skipped.
-        ("FAIRWAYS_REQUIRE_SHARED".to_owned(), "1".to_owned()),
         ("FAIRWAYS_REQUIRE_SYSTEM".to_owned(), "1".to_owned()),
         // Properties are tried on the same cases each time; who tests without it tries others.
         ("PROPTEST_RNG_SEED".to_owned(), "20261122".to_owned()),

@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 use suites::Tier;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Tests by tiers, and all that CI runs")]
+#[command(name = "cargo xtask", about = "Run suites of tests by tier, or everything that CI runs")]
 struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -22,9 +22,9 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Everything: what the tests need, every suite, the lints and the documentation
+    /// Install what is missing, then run every suite, the lints and the documentation
     Ci,
-    /// Suites of tests, side by side: all, those of a tier, or those that are named
+    /// Run suites side by side: all, those of a tier, or those that are named
     Test {
         /// Suites of this tier only
         #[arg(long)]
@@ -32,14 +32,21 @@ enum Verb {
         /// Names of suites, as `cargo test --test` takes them
         suites: Vec<String>,
     },
-    /// The suites, with their tiers and what each needs
+    /// List the suites, with their tiers and what each needs
     List,
     /// Install what the suites need and is missing, with apt-get and pip
     Prepare,
 }
 
 fn main() -> ExitCode {
-    let done = match Args::parse().verb {
+    let args = Args::parse();
+    // Wherever it is called in the project.
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    if let Err(error) = std::env::set_current_dir(root) {
+        eprintln!("cargo xtask: {root}: {error}");
+        return ExitCode::from(2);
+    }
+    let done = match args.verb {
         Verb::Ci => ci::ci(),
         Verb::Test { tier, suites } => ci::test(tier, &suites),
         Verb::List => suites::list().map(|()| true),

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
 /// A command to run.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Job {
     pub(crate) command: Vec<String>,
     pub(crate) folder: PathBuf,
     pub(crate) variables: Vec<(String, String)>,
+    /// Whether it is to run a test at least: a filter that matches none passes.
+    pub(crate) tests: bool,
 }
 
 /// How a job came out.
@@ -39,6 +41,9 @@ pub(crate) fn run(
     to: &mut (dyn Write + Send),
 ) -> anyhow::Result<Vec<Done>> {
     fs::create_dir_all(logs).with_context(|| logs.display().to_string())?;
+    for old in fs::read_dir(logs)?.flatten().filter(|old| old.path().is_file()) {
+        fs::remove_file(old.path())?;
+    }
     let done = Mutex::new((Ok(Vec::new()), to));
     let queues = queues.into_iter().map(|(jobs, lanes)| (Mutex::new(VecDeque::from(jobs)), lanes));
     let queues: Vec<(Mutex<VecDeque<Job>>, usize)> = queues.collect();
@@ -64,7 +69,7 @@ pub(crate) fn run(
             }
         }
     });
-    done.into_inner().map_or_else(|_| Ok(Vec::new()), |(all, _)| all)
+    done.into_inner().map_or_else(|_| Err(anyhow!("a lane has panicked")), |(all, _)| all)
 }
 
 fn next(queue: &Mutex<VecDeque<Job>>) -> Option<Job> {
@@ -73,14 +78,30 @@ fn next(queue: &Mutex<VecDeque<Job>>) -> Option<Job> {
 
 fn one(job: &Job, logs: &Path) -> anyhow::Result<Done> {
     let output = logs.join(format!("{}.txt", job.name.replace([' ', '/'], "-")));
-    let file = File::create(&output).with_context(|| output.display().to_string())?;
+    let mut file = File::create(&output).with_context(|| output.display().to_string())?;
     let (program, arguments) = job.command.split_first().context("a command")?;
     let since = Instant::now();
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&job.folder).envs(job.variables.iter().cloned());
-    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-    let status = command.status().with_context(|| format!("{}: {program}", job.name))?;
-    Ok(Done { name: job.name.clone(), took: since.elapsed(), passed: status.success(), output })
+    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
+    let passed = match command.status() {
+        Ok(status) => status.success() && (!job.tests || has_run_tests(&output)),
+        Err(error) => {
+            writeln!(file, "{program}: {error}")?;
+            false
+        }
+    };
+    Ok(Done { name: job.name.clone(), took: since.elapsed(), passed, output })
+}
+
+/// Whether a program of tests says that it has run some.
+fn has_run_tests(output: &Path) -> bool {
+    let text = fs::read(output).unwrap_or_default();
+    let passed = |line: &str| {
+        let rest = line.strip_prefix("test result: ok. ")?;
+        rest.split(' ').next()?.parse::<u32>().ok()
+    };
+    String::from_utf8_lossy(&text).lines().filter_map(passed).any(|passed| passed > 0)
 }
 
 /// What a job printed, after a line that says which it was.
@@ -127,22 +148,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_run_and_one_that_fails_is_told() {
+    fn all_run_and_those_that_fail_are_reported() {
         let folder = std::env::temp_dir().join(format!("fairways-xtask-{}", std::process::id()));
         let job = |name: &str, script: &str| Job {
             name: name.to_owned(),
             command: ["sh", "-c", script].map(str::to_owned).to_vec(),
             folder: std::env::temp_dir(),
             variables: vec![("WORD".to_owned(), "said".to_owned())],
+            tests: false,
         };
+        let missing = Job { command: vec!["/no/such/program".to_owned()], ..job("missing", "") };
+        let none = "test result: ok. 0 passed; 0 failed";
+        let empty = Job { tests: true, ..job("empty", &format!("echo '{none}'")) };
+        let some = Job { tests: true, ..job("some", "echo 'test result: ok. 2 passed; 0 failed'") };
         let one = vec![job("good", "echo $WORD"), job("bad", "echo no; exit 3")];
         let mut printed = Vec::new();
-        let jobs = vec![(one, 1), (vec![job("other", "true")], 2)];
+        let jobs = vec![(one, 1), (vec![missing, empty, some], 2)];
         let done = run(jobs, &folder, &mut printed).unwrap();
         let mut came: Vec<(&str, bool)> =
             done.iter().map(|of| (of.name.as_str(), of.passed)).collect();
         came.sort_unstable();
-        assert_eq!(came, [("bad", false), ("good", true), ("other", true)]);
+        assert_eq!(
+            came,
+            [("bad", false), ("empty", false), ("good", true), ("missing", false), ("some", true),]
+        );
         assert_eq!(fs::read_to_string(folder.join("good.txt")).unwrap(), "said\n");
         assert!(!sum_up(done, &mut printed));
         let printed = String::from_utf8(printed).unwrap();

@@ -74,10 +74,10 @@ fn install_judges() -> anyhow::Result<()> {
     }
     let path = Path::new(JUDGES_PATH);
     let folder = path.parent().context(JUDGES_PATH)?;
-    if !folder.is_dir() {
+    let pip = folder.join("bin/pip");
+    if !pip.is_file() {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
     }
-    let pip = folder.join("bin/pip");
     run(Command::new(pip).args(["install", "--quiet", "--retries", "10"]).args(JUDGES))?;
     // With nothing else: its Python is for itself.
     std::fs::create_dir_all(path)?;

@@ -61,9 +61,10 @@ impl Suites {
 /// If it can't be read or printed.
 pub(crate) fn list() -> anyhow::Result<()> {
     let mut to = std::io::stdout().lock();
-    for Suite { package, test, tier, needs, .. } in Suites::read()?.suite {
+    for Suite { package, test, tier, needs, only, .. } in Suites::read()?.suite {
         let tier = format!("{tier:?}").to_lowercase();
-        writeln!(to, "{tier:<7} {package:<20} {test:<15} {}", needs.join(", "))?;
+        let test = only.map_or(test.clone(), |only| format!("{test} {only}"));
+        writeln!(to, "{tier:<7} {package:<23} {test:<17} {}", needs.join(", "))?;
     }
     Ok(())
 }
@@ -71,7 +72,7 @@ pub(crate) fn list() -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use super::*;
 
@@ -79,37 +80,85 @@ mod tests {
     #[test]
     fn the_list_is_what_is_left_out() {
         let listed = Suites::read().unwrap().suite.into_iter();
-        let listed: BTreeSet<(String, String)> = listed.map(|of| (of.package, of.test)).collect();
-        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let listed: BTreeSet<(String, String, bool)> =
+            listed.map(|of| (of.package, of.test, of.feature.is_some())).collect();
         let mut left_out = BTreeSet::new();
-        for folder in std::fs::read_dir(crates).unwrap() {
-            let Ok(text) = std::fs::read_to_string(folder.unwrap().path().join("Cargo.toml"))
-            else {
-                continue;
-            };
-            let manifest: toml::Table = toml::from_str(&text).unwrap();
+        for (folder, manifest) in manifests() {
             let tests = manifest.get("test").and_then(toml::Value::as_array);
             for test in tests.into_iter().flatten() {
-                let is_tested = test.get("test").is_none_or(|of| of.as_bool() == Some(true));
-                if !is_tested || test.get("required-features").is_some() {
-                    let name = |of: &toml::Value| of["name"].as_str().unwrap().to_owned();
-                    left_out.insert((name(&manifest["package"]), name(test)));
+                let name = |of: &toml::Value| of["name"].as_str().unwrap().to_owned();
+                let (package, target) = (name(&manifest["package"]), name(test));
+                if test.get("test").is_some_and(|of| of.as_bool() == Some(false)) {
+                    // Some of its tests may need a feature: then it is run with it as well.
+                    let main = folder.join("tests").join(&target).join("main.rs");
+                    let main = std::fs::read_to_string(main).unwrap_or_default();
+                    if main.contains("#[cfg(feature = ") {
+                        left_out.insert((package.clone(), target.clone(), true));
+                    }
+                    left_out.insert((package, target, false));
+                } else if test.get("required-features").is_some() {
+                    left_out.insert((package, target, true));
                 }
             }
         }
         assert_eq!(listed, left_out);
     }
 
-    /// The files that the map of the house names are there.
-    #[test]
-    fn the_map_names_files_that_are_there() {
+    /// The folder and the manifest of each crate.
+    fn manifests() -> Vec<(PathBuf, toml::Table)> {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folders = std::fs::read_dir(crates).unwrap().map(|folder| folder.unwrap().path());
+        let manifest = |folder: PathBuf| {
+            let text = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+            Some((folder, toml::from_str(&text).unwrap()))
+        };
+        folders.filter_map(manifest).collect()
+    }
+
+    fn architecture() -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let map = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
-        let named = map.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs"));
-        let named: Vec<&str> = named.collect();
-        assert!(named.len() > 10, "{named:?}");
-        for name in named {
-            assert!(root.join("crates").join(name).is_file(), "{name}");
+        std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap()
+    }
+
+    /// What ARCHITECTURE.md names is there: files, folders, and functions of files.
+    #[test]
+    fn the_architecture_names_what_is_there() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = architecture();
+        let named: Vec<&str> = text.split('`').collect();
+        let mut count = 0;
+        for (at, name) in named.iter().enumerate().skip(1).step_by(2) {
+            if !name.contains('/') || name.contains(' ') {
+                continue;
+            }
+            count += 1;
+            let path = crates.join(name.strip_prefix("crates/").unwrap_or(name));
+            assert!(path.exists(), "{name}");
+            if named.get(at + 1).is_some_and(|between| *between == " (") {
+                let function = format!("fn {}", named[at + 2]);
+                assert!(std::fs::read_to_string(path).unwrap().contains(&function), "{function}");
+            }
+        }
+        assert!(count > 20, "{count}");
+    }
+
+    /// A crate imports only what stands below it in ARCHITECTURE.md, where every crate stands.
+    #[test]
+    fn imports_run_downward() {
+        let text = architecture();
+        let picture = text.split("```text").nth(2).unwrap().split("```").next().unwrap();
+        let place =
+            |name: &str| picture.lines().position(|line| line.split(' ').next() == Some(name));
+        for (_, manifest) in manifests() {
+            let short = |name: &str| name.strip_prefix("fairways-").unwrap_or(name).to_owned();
+            let name = short(manifest["package"]["name"].as_str().unwrap());
+            let own = place(&name).unwrap_or_else(|| panic!("{name} does not stand there"));
+            let imports = manifest.get("dependencies").and_then(toml::Value::as_table);
+            for import in imports.into_iter().flat_map(toml::Table::keys) {
+                if let Some(import) = import.strip_prefix("fairways-") {
+                    assert!(Some(own) < place(import), "{name} imports {import}");
+                }
+            }
         }
     }
 }
