@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 
 use crate::binaries::{Built, build};
-use crate::pool::{Job, run, sum_up};
+use crate::pool::{Job, run_all, sum_up};
 use crate::prepare::{judges, prepare};
 use crate::suites::{Suite, Suites, Tier};
 
@@ -72,13 +72,14 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
             folder: ".".into(),
             variables: variables(path.as_deref()),
             tests: false,
+            alone: false,
         })
         .collect();
     // CI has the measured profiles beside the project, which others may not have.
     let shared = ("FAIRWAYS_REQUIRE_SHARED".to_owned(), "1".to_owned());
     jobs.iter_mut().chain(&mut steps).for_each(|job| job.variables.push(shared.clone()));
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let done = run(vec![(jobs, lanes), (steps, 1)], Path::new("target/ci"), &mut stdout())?;
+    let done = run_all(jobs, lanes, steps, Path::new("target/ci"), &mut stdout())?;
     Ok(sum_up(done, &mut stdout()))
 }
 
@@ -98,9 +99,8 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
     let suites: Vec<Suite> = all.into_iter().filter(is_asked).collect();
     ensure!(!suites.is_empty(), "{}: no suite of this tier", names.join(", "));
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let path = judges();
-    let done =
-        run(vec![(jobs(suites, path.as_deref())?, lanes)], Path::new("target/ci"), &mut stdout())?;
+    let jobs = jobs(suites, judges().as_deref())?;
+    let done = run_all(jobs, lanes, Vec::new(), Path::new("target/ci"), &mut stdout())?;
     Ok(sum_up(done, &mut stdout()))
 }
 
@@ -113,7 +113,7 @@ fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
         built.insert(feature.map(str::to_owned), build_with(*feature, &named(&suites, *feature))?);
     }
     let mut jobs = Vec::new();
-    for Suite { package, test, only, feature, .. } in suites {
+    for Suite { package, test, only, feature, alone, .. } in suites {
         let Built { tests, programs } = &built[&feature];
         let binary = tests.iter().find(|of| of.package == package && of.name == test);
         let binary = binary.with_context(|| format!("{package} has no test {test}"))?;
@@ -126,7 +126,7 @@ fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
         let name = [Some(package.as_str()), Some(&test), only.as_deref()];
         let name = name.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let command = std::iter::once(text(&binary.program)).chain(only).collect();
-        jobs.push(Job { name, command, folder, variables, tests: true });
+        jobs.push(Job { name, command, folder, variables, tests: true, alone });
     }
     Ok(jobs)
 }

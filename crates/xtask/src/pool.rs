@@ -19,6 +19,8 @@ pub(crate) struct Job {
     pub(crate) variables: Vec<(String, String)>,
     /// Whether it is to run a test at least: a filter that matches none passes.
     pub(crate) tests: bool,
+    /// Whether it is to run when nothing else does.
+    pub(crate) alone: bool,
 }
 
 /// How a job came out.
@@ -30,20 +32,36 @@ pub(crate) struct Done {
     pub(crate) output: PathBuf,
 }
 
-/// Runs jobs of several queues: those of one queue one after the other, the queues side by side;
-/// `lanes` says how many jobs of each queue run at once. What each printed goes to `to` when it ends.
+/// Runs jobs, so many at once, with steps beside them, one after the other; those that are to be alone
+/// come last. What each printed goes to `to` when it ends.
 ///
 /// # Errors
-/// If a command can't be started, or its output not be kept.
-pub(crate) fn run(
+/// If the output of a command can't be kept.
+pub(crate) fn run_all(
+    jobs: Vec<Job>,
+    lanes: usize,
+    steps: Vec<Job>,
+    logs: &Path,
+    to: &mut (dyn Write + Send),
+) -> anyhow::Result<Vec<Done>> {
+    if let Ok(old) = fs::read_dir(logs) {
+        for old in old.flatten().filter(|old| old.path().is_file()) {
+            fs::remove_file(old.path())?;
+        }
+    }
+    let (alone, jobs) = jobs.into_iter().partition(|job| job.alone);
+    let mut done = run(vec![(jobs, lanes), (steps, 1)], logs, to)?;
+    done.extend(run(vec![(alone, 1)], logs, to)?);
+    Ok(done)
+}
+
+/// Runs jobs of several queues side by side; with each queue goes how many of its jobs run at once.
+fn run(
     queues: Vec<(Vec<Job>, usize)>,
     logs: &Path,
     to: &mut (dyn Write + Send),
 ) -> anyhow::Result<Vec<Done>> {
     fs::create_dir_all(logs).with_context(|| logs.display().to_string())?;
-    for old in fs::read_dir(logs)?.flatten().filter(|old| old.path().is_file()) {
-        fs::remove_file(old.path())?;
-    }
     let done = Mutex::new((Ok(Vec::new()), to));
     let queues = queues.into_iter().map(|(jobs, lanes)| (Mutex::new(VecDeque::from(jobs)), lanes));
     let queues: Vec<(Mutex<VecDeque<Job>>, usize)> = queues.collect();
@@ -156,6 +174,7 @@ mod tests {
             folder: std::env::temp_dir(),
             variables: vec![("WORD".to_owned(), "said".to_owned())],
             tests: false,
+            alone: false,
         };
         let missing = Job { command: vec!["/no/such/program".to_owned()], ..job("missing", "") };
         let none = "test result: ok. 0 passed; 0 failed";
@@ -163,15 +182,19 @@ mod tests {
         let some = Job { tests: true, ..job("some", "echo 'test result: ok. 2 passed; 0 failed'") };
         let one = vec![job("good", "echo $WORD"), job("bad", "echo no; exit 3")];
         let mut printed = Vec::new();
-        let jobs = vec![(one, 1), (vec![missing, empty, some], 2)];
-        let done = run(jobs, &folder, &mut printed).unwrap();
+        let alone = Job { alone: true, ..job("alone", "true") };
+        let jobs = vec![alone, missing, empty, some];
+        let done = run_all(jobs, 2, one, &folder, &mut printed).unwrap();
+        assert_eq!(done.last().map(|of| of.name.as_str()), Some("alone"));
         let mut came: Vec<(&str, bool)> =
             done.iter().map(|of| (of.name.as_str(), of.passed)).collect();
         came.sort_unstable();
+        let failed = [("bad", false), ("empty", false), ("missing", false)];
         assert_eq!(
-            came,
-            [("bad", false), ("empty", false), ("good", true), ("missing", false), ("some", true),]
+            came.iter().filter(|of| !of.1).collect::<Vec<_>>(),
+            failed.iter().collect::<Vec<_>>()
         );
+        assert_eq!(came.len(), 6);
         assert_eq!(fs::read_to_string(folder.join("good.txt")).unwrap(), "said\n");
         assert!(!sum_up(done, &mut printed));
         let printed = String::from_utf8(printed).unwrap();

@@ -31,6 +31,9 @@ pub(crate) struct Suite {
     pub(crate) needs: Vec<String>,
     /// The feature that it is built with.
     pub(crate) feature: Option<String>,
+    /// Whether it is run when nothing else is: it times what real programs do.
+    #[serde(default)]
+    pub(crate) alone: bool,
     /// Of its tests only those whose names contain this.
     pub(crate) only: Option<String>,
 }
