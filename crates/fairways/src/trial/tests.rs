@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Parser as _;
 use fairways_core::Partition;
 use parking_lot::Mutex;
+use rayon::prelude::*;
 
 use super::verdict::{MATTERS, Verdict, of_all};
 use super::{Found, On, planned};
@@ -96,8 +97,7 @@ fn is_right(verdict: Verdict, truth: f64) -> bool {
 fn trials_say_what_is_so() {
     let mixes = std::env::var("FAIRWAYS_TRIALS").ok().and_then(|text| text.parse().ok());
     let mixes: usize = mixes.unwrap_or(5);
-    let mut answers = Vec::new();
-    for number in 0..mixes {
+    let answer = |number: usize| {
         let policy = POLICIES[number % 5];
         // Four programs that differ from mix to mix.
         let mut programs: Vec<&str> =
@@ -112,8 +112,9 @@ fn trials_say_what_is_so() {
         let right = is_right(verdict, truth);
         let mark = if right { "right" } else { "WRONG" };
         eprintln!("{} {programs:?}: {verdict:?}, {:+.2} %: {mark}", policy[1], truth * 100.0);
-        answers.push((verdict, right));
-    }
+        (verdict, right)
+    };
+    let answers: Vec<_> = (0..mixes).into_par_iter().map(answer).collect();
     let count = |is: &dyn Fn(&(Verdict, bool)) -> bool| answers.iter().filter(|of| is(of)).count();
     assert!(count(&|(_, right)| !right) <= mixes / 20);
     // Each answer is given, or the test would show little.
