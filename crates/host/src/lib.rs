@@ -1,7 +1,7 @@
 //! The real Linux machine: programs of a host, whose shares of its last-level caches are set through resctrl.
 //!
-//! - [`fairways_resctrl_client`]: the client of resctrl. What exists already is planned around, what is changed is written down first and
-//!   put back afterwards.
+//! - [`fairways_resctrl_client`]: the client of resctrl. What exists already is planned around,
+//!   what is changed is written down first and put back afterwards.
 //! - [`fairways_programs`]: whom to manage, and their arrivals, threads and exits.
 //! - [`fairways_perf`]: what they do, by perf counters or another source.
 //! - [`fairways_latency`]: how soon services answer.

@@ -21,7 +21,8 @@ const CPU: &str = include_str!("../assets/cpu.py");
 pub struct RegisterWrite {
     /// Whether it is of a mask (cache) or not (memory bandwidth).
     pub mask: bool,
-    /// The register: 0xC90 and on for L3 masks, 0xD10 and on for L2, 0xD50 and on for Intel's bandwidths.
+    /// The register: 0xC90 and on for L3 masks, 0xD10 and on for L2, 0xD50 and on for Intel's
+    /// bandwidths.
     pub number: u32,
     /// What was written; Intel's bandwidths are delays, 100 less the percentage.
     pub value: u64,

@@ -1,6 +1,7 @@
-//! Random runs of LFOC, KPart and Dunn on the machine over time: programs come, go, restart and change phase,
-//! plans are refused, samples are lost, counters are off. No panic, no illegal plan, no sampling
-//! mode that does not end. A failure is one seed: `FAIRWAYS_SEED=n cargo test -p fairways-lab --test chaos`.
+//! Random runs of LFOC, KPart and Dunn on the machine over time: programs come, go, restart and
+//! change phase, plans are refused, samples are lost, counters are off. No panic, no illegal plan,
+//! no sampling mode that does not end. A failure is one seed: `FAIRWAYS_SEED=n cargo test -p
+//! fairways-lab --test chaos`.
 //!
 //! `FAIRWAYS_RUNS` says how many runs (SPECIFICATION.md states 10 000); a few hundred without it.
 

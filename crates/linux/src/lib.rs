@@ -1,4 +1,5 @@
-//! What Linux tells in /proc and /sys, each read in one place; names and paths are whatever bytes programs chose.
+//! What Linux tells in /proc and /sys, each read in one place; names and paths are whatever bytes
+//! programs chose.
 //!
 //! - [`stat`], [`status`]: threads, by `/proc/PID/stat` and `/proc/PID/status`.
 //! - [`mounts`]: the table of mounts.
@@ -27,8 +28,8 @@ pub fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|raw| gone.iter().any(|errno| errno.raw_os_error() == raw))
 }
 
-/// The entries of a directory that are numbers (processes, or a process's threads), in the order of the directory; those listed
-/// until then, if it goes away meanwhile.
+/// The entries of a directory that are numbers (processes, or a process's threads), in the order of
+/// the directory; those listed until then, if it goes away meanwhile.
 ///
 /// # Errors
 /// If it can't be read, or [is gone](is_gone) before it is.

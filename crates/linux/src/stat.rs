@@ -16,7 +16,8 @@ pub struct Stat<'t> {
 }
 
 impl<'t> Stat<'t> {
-    /// Reads the file's text; `None` if it is not of that form. The name ends at the last parenthesis.
+    /// Reads the file's text; `None` if it is not of that form. The name ends at the last
+    /// parenthesis.
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let (pid, rest) = text.split_once(" (")?;
@@ -42,14 +43,16 @@ impl<'t> Stat<'t> {
         self.field(4)
     }
 
-    /// When it started, in clock ticks since boot, field 22; with the number, what tells it from a later one of the same number.
+    /// When it started, in clock ticks since boot, field 22; with the number, what tells it from a
+    /// later one of the same number.
     #[must_use]
     pub fn started(&self) -> Option<u64> {
         self.field(22)
     }
 }
 
-/// The text of `PROC/THREAD/stat`; `None` if there is no such thread, or it can't be read. A name that is no UTF-8 is changed.
+/// The text of `PROC/THREAD/stat`; `None` if there is no such thread, or it can't be read. A name
+/// that is no UTF-8 is changed.
 #[must_use]
 pub fn text(proc: &Path, thread: i32) -> Option<String> {
     let bytes = fs::read(proc.join(format!("{thread}/stat"))).ok()?;

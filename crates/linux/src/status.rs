@@ -18,7 +18,8 @@ pub struct Users {
     pub saved: u32,
 }
 
-/// The text of `PROC/THREAD/status`; `None` if there is no such thread, or it can't be read. A name that is no UTF-8 is changed.
+/// The text of `PROC/THREAD/status`; `None` if there is no such thread, or it can't be read. A name
+/// that is no UTF-8 is changed.
 #[must_use]
 pub fn text(proc: &Path, thread: i32) -> Option<String> {
     let bytes = fs::read(proc.join(format!("{thread}/status"))).ok()?;

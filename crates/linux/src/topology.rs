@@ -57,7 +57,8 @@ fn l3_of(cpu: &Path) -> Option<u32> {
     number(&l3_folder(cpu)?.join("id"))
 }
 
-/// The directory that sysfs has of a CPU's L3 cache, below the CPU's own (`devices/system/cpu/cpuN`).
+/// The directory that sysfs has of a CPU's L3 cache, below the CPU's own
+/// (`devices/system/cpu/cpuN`).
 #[must_use]
 pub fn l3_folder(cpu: &Path) -> Option<PathBuf> {
     let mut folders = fs::read_dir(cpu.join("cache")).ok()?.flatten().map(|index| index.path());

@@ -1,10 +1,13 @@
 //! The kernel's performance counters, a program at a time.
 //!
-//! A program is counted by its cgroup, on each CPU, where it is one and that takes fewer descriptors (or where the host has several
-//! domains, which only CPUs tell apart); else by its threads. A cgroup's events count what its threads do, whichever they are, and those of
-//! cgroups below it; a thread's count it alone, so that what a new thread does before [`Source::threads`] tells of it is not counted.
-//! Inheritance is no remedy: a group can't be read with one system call then. That a thread's number was given to another of the same program
-//! from one call to the next is not noticed; the kernel gives numbers in turn, so it takes `kernel.pid_max` new threads in between.
+//! A program is counted by its cgroup, on each CPU, where it is one and that takes fewer
+//! descriptors (or where the host has several domains, which only CPUs tell apart); else by its
+//! threads. A cgroup's events count what its threads do, whichever they are, and those of cgroups
+//! below it; a thread's count it alone, so that what a new thread does before [`Source::threads`]
+//! tells of it is not counted. Inheritance is no remedy: a group can't be read with one system call
+//! then. That a thread's number was given to another of the same program from one call to the next
+//! is not noticed; the kernel gives numbers in turn, so it takes `kernel.pid_max` new threads in
+//! between.
 //!
 //! Events are opened in groups that a processor holds at once. Where there are several, they take turns, and what an event
 //! counted is scaled by the time that it was on a counter, of all the program's threads and CPUs together: a thread that ran a

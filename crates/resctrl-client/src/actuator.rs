@@ -161,7 +161,8 @@ impl Actuator {
         restored
     }
 
-    /// What is not as it should be, though programs are managed; a line each. Nothing for the most part.
+    /// What is not as it should be, though programs are managed; a line each. Nothing for the most
+    /// part.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.mount.tree.locked.borrow().iter().cloned().collect();
@@ -198,8 +199,8 @@ impl Actuator {
         Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
     }
 
-    /// Monitoring ids; `None` where this host has none. Those that the kernel keeps back until their lines are gone are nobody's: it
-    /// does not tell them apart.
+    /// Monitoring ids; `None` where this host has none. Those that the kernel keeps back until
+    /// their lines are gone are nobody's: it does not tell them apart.
     #[must_use]
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.found.survey;
@@ -209,7 +210,8 @@ impl Actuator {
         Some(Ids::new(all.into(), used as u64, others as u64))
     }
 
-    /// What could not be done: plans, masks, monitoring groups, removals. What was tried again counts again.
+    /// What could not be done: plans, masks, monitoring groups, removals. What was tried again
+    /// counts again.
     #[must_use]
     pub const fn errors(&self) -> &Errors {
         &self.mount.errors

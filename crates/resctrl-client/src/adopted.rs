@@ -17,7 +17,8 @@ pub(super) struct Adopted {
     events: Events,
     /// What had been counted when it was first read, by domain.
     before: BTreeMap<u32, u64>,
-    /// Threads in it at the last look that are none of the program's. A child is, until it is listed.
+    /// Threads in it at the last look that are none of the program's. A child is, until it is
+    /// listed.
     pub(super) strangers: BTreeSet<i32>,
 }
 

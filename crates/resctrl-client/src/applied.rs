@@ -11,7 +11,8 @@ use super::refine::Plan;
 pub struct Applied {
     /// The classes now, ascending by group.
     pub placed: Vec<Placed>,
-    /// How many times two classes were made one, for there are too few; their programs may fill more ways than planned.
+    /// How many times two classes were made one, for there are too few; their programs may fill
+    /// more ways than planned.
     pub merged: usize,
 }
 

@@ -28,7 +28,8 @@ pub(super) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, 
     Ok(path)
 }
 
-/// Where a group is that came along, of these classes and the root; `None` if it is in none of them, or as its maker has it.
+/// Where a group is that came along, of these classes and the root; `None` if it is in none of
+/// them, or as its maker has it.
 pub(super) fn place<'a>(
     tree: &Tree,
     borrowed: &Borrowed,

@@ -10,12 +10,14 @@ pub struct Changes {
     pub domains: bool,
     /// Other managers' groups that came, went, or have other masks.
     pub others: Vec<String>,
-    /// Our classes that somebody removed. Their programs are in the root's group until the next plan.
+    /// Our classes that somebody removed. Their programs are in the root's group until the next
+    /// plan.
     pub lost: Vec<String>,
-    /// Our classes whose masks somebody changed, or whose domain returned without them; they have been written again.
+    /// Our classes whose masks somebody changed, or whose domain returned without them; they have
+    /// been written again.
     pub rewritten: Vec<String>,
-    /// Whether limits changed of groups that our programs' threads came from; classes have followed, and another
-    /// plan may part programs that differ now.
+    /// Whether limits changed of groups that our programs' threads came from; classes have
+    /// followed, and another plan may part programs that differ now.
     pub limits: bool,
     /// Programs that are monitored from now on.
     pub monitored: Vec<AppId>,

@@ -27,7 +27,8 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// Its masks, where hardware took others for these those that were asked for: they are in force as far as can be.
+    /// Its masks, where hardware took others for these those that were asked for: they are in force
+    /// as far as can be.
     pub(super) fn known(&self, asked: &Masks) -> Masks {
         let mut known = self.now.clone();
         for (key, mask) in &mut known {

@@ -31,8 +31,8 @@ impl Classes {
         self.list.iter_mut().find(|class| class.name == name)
     }
 
-    /// Reads the masks of our classes anew. Those that are gone are forgotten, and so is where their tasks were: the kernel has moved
-    /// them to the root (`rdtgroup_rmdir_ctrl`).
+    /// Reads the masks of our classes anew. Those that are gone are forgotten, and so is where
+    /// their tasks were: the kernel has moved them to the root (`rdtgroup_rmdir_ctrl`).
     pub(super) fn see(
         &mut self,
         mount: &mut Mount,

@@ -22,9 +22,9 @@ impl Findings {
 }
 
 impl Classes {
-    /// Whether the classes have come back is tried by making one more than were to be had, and removing them
-    /// again: from time to time, and `now` if another manager's group went. Returns the cap from then on;
-    /// `None` if they have.
+    /// Whether the classes have come back is tried by making one more than were to be had, and
+    /// removing them again: from time to time, and `now` if another manager's group went. Returns
+    /// the cap from then on; `None` if they have.
     pub(super) fn try_for_more(
         &mut self,
         mount: &mut Mount,

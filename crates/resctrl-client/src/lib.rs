@@ -1,13 +1,16 @@
 //! The client of resctrl: groups, masks, tasks, and what is put back.
 //!
-//! What Fairways did not make it does not change. Other managers' groups are planned around: their ways and classes of service are
-//! not offered to policies, and their tasks stay where they are unless [`Settings::take_over`] says otherwise. What is made or
-//! changed is written down before it is, so that a process that was killed at any moment can be cleaned up after:
-//! [`Actuator::open`] does, and [`restore`].
+//! What Fairways did not make it does not change. Other managers' groups are planned around: their
+//! ways and classes of service are not offered to policies, and their tasks stay where they are
+//! unless [`Settings::take_over`] says otherwise. What is made or changed is written down before it
+//! is, so that a process that was killed at any moment can be cleaned up after: [`Actuator::open`]
+//! does, and [`restore`].
 //!
-//! - A CTRL_MON group `fairways.N` is a class of service. Programs that a plan gives the same ways share one.
-//! - A MON group `fairways.APP-NAME` in it is one program's, so that what it holds and moves is counted for itself. A program that
-//!   gets other ways is taken along by rename(2), which keeps its monitoring id and what was counted.
+//! - A CTRL_MON group `fairways.N` is a class of service. Programs that a plan gives the same ways
+//!   share one.
+//! - A MON group `fairways.APP-NAME` in it is one program's, so that what it holds and moves is
+//!   counted for itself. A program that gets other ways is taken along by rename(2), which keeps
+//!   its monitoring id and what was counted.
 //! - Programs that no plan knows yet are in the root's group, with everybody else.
 //!
 //! Sources: Documentation/filesystems/resctrl.rst; fs/resctrl of the kernel.

@@ -16,7 +16,8 @@ use super::threads::apart;
 use super::tree::{Tree, of};
 
 impl Classes {
-    /// Limits a class to these; only `tighter` where it may hold threads that are limited otherwise.
+    /// Limits a class to these; only `tighter` where it may hold threads that are limited
+    /// otherwise.
     pub(super) fn limit(
         &mut self,
         tree: &Tree,
@@ -48,7 +49,8 @@ impl Classes {
         Ok(true)
     }
 
-    /// Says, once for each change, whose limits are stricter than the groups' that its threads came from.
+    /// Says, once for each change, whose limits are stricter than the groups' that its threads came
+    /// from.
     pub(super) fn say_tightened(
         &mut self,
         found: &Findings,
@@ -73,8 +75,8 @@ impl Classes {
         }
     }
 
-    /// Gives our classes the limits of the groups that their programs came from, where these have changed; whether any
-    /// had.
+    /// Gives our classes the limits of the groups that their programs came from, where these have
+    /// changed; whether any had.
     pub(super) fn follow_limits(
         &mut self,
         mount: &mut Mount,
@@ -99,8 +101,9 @@ impl Classes {
         Ok(changed)
     }
 
-    /// Sees to it that threads which come from these groups are limited as there from the moment on at which they enter a
-    /// program's group: its class is limited before, and made if it is still the root's. Whether that could be.
+    /// Sees to it that threads which come from these groups are limited as there from the moment on
+    /// at which they enter a program's group: its class is limited before, and made if it is still
+    /// the root's. Whether that could be.
     pub(super) fn make_ready<'a>(
         &mut self,
         mount: &mut Mount,

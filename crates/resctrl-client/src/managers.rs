@@ -1,7 +1,8 @@
 //! Whose a group is, by its name.
 
-/// Who names groups so: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`), koordlet's and rubik's classes, and container
-/// runtimes, which name them after pods or containers (runc: the container's id).
+/// Who names groups so: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`), koordlet's and
+/// rubik's classes, and container runtimes, which name them after pods or containers (runc: the
+/// container's id).
 #[must_use]
 pub fn manager(name: &str) -> &'static str {
     let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -25,8 +26,9 @@ pub fn manager(name: &str) -> &'static str {
     }
 }
 
-/// Whose groups are named so: cAdvisor's (`cadvisor-ID`, its resctrl/utils.go), those of goresctrl with its usual prefix, pqos's, and
-/// those of agents that call them after pods (NRI plugins) or containers.
+/// Whose groups are named so: cAdvisor's (`cadvisor-ID`, its resctrl/utils.go), those of goresctrl
+/// with its usual prefix, pqos's, and those of agents that call them after pods (NRI plugins) or
+/// containers.
 #[must_use]
 pub fn agent(name: &str) -> &'static str {
     let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -43,8 +43,8 @@ pub(super) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
     masks
 }
 
-/// Writes the masks that differ, and reads what came of it: hardware may give more bits than were asked for. `None` if none
-/// differs.
+/// Writes the masks that differ, and reads what came of it: hardware may give more bits than were
+/// asked for. `None` if none differs.
 pub(super) fn write_masks(
     tree: &Tree,
     sides: &[&'static str],

@@ -14,8 +14,8 @@ use super::threads::enter;
 use super::tree::monitor_in;
 
 impl Programs {
-    /// How many more programs can be monitored: the ids that nobody uses, less one for each class that there can be, which takes one
-    /// as well (`mkdir_rdt_prepare_rmid_alloc`).
+    /// How many more programs can be monitored: the ids that nobody uses, less one for each class
+    /// that there can be, which takes one as well (`mkdir_rdt_prepare_rmid_alloc`).
     pub(super) fn free_monitors(&self, found: &Findings, settings: &Settings) -> usize {
         let survey = &found.survey;
         let Some(monitoring) = &survey.monitoring else { return 0 };
@@ -105,8 +105,8 @@ impl Programs {
     }
 }
 
-/// Makes a MON group in a class; whether that could be. One of that name in another class stays in the ledger until it is known
-/// that this one takes its place.
+/// Makes a MON group in a class; whether that could be. One of that name in another class stays in
+/// the ledger until it is known that this one takes its place.
 pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result<bool, Error> {
     let path = monitor_in(class, name);
     let made = Made { name: name.to_owned(), monitors: true, inode: None };

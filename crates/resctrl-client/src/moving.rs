@@ -36,7 +36,8 @@ impl Programs {
         }
         let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
         if is_gone {
-            // The class went a moment ago; the kernel moved the threads to the root, from where they are fetched as new ones.
+            // The class went a moment ago; the kernel moved the threads to the root, from where
+            // they are fetched as new ones.
             program.lost();
             mount.tree.forget(&from);
             mount.strike_group(&name);
@@ -66,7 +67,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Moves a program's threads one by one, to a MON group that is made anew if it has one. Where that fails, they go back.
+    /// Moves a program's threads one by one, to a MON group that is made anew if it has one. Where
+    /// that fails, they go back.
     fn move_anew(&mut self, mount: &mut Mount, app: AppId, to: &str) -> Result<(), Error> {
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
         let (monitored, name, from) = (program.monitored, &program.name, program.group());

@@ -14,11 +14,13 @@ use super::restored::Restored;
 use super::settings::Settings;
 use super::tree::Tree;
 
-/// Puts right what a fairways that was killed has left (`fairways restore`). What is of another boot or another mount is not
-/// there any more; its ledger is put aside. One that can't be read is kept, and among what failed.
+/// Puts right what a fairways that was killed has left (`fairways restore`). What is of another
+/// boot or another mount is not there any more; its ledger is put aside. One that can't be read is
+/// kept, and among what failed.
 ///
 /// # Errors
-/// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger tells of another mount.
+/// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger
+/// tells of another mount.
 pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     let (mut state, found) = State::open(&settings.state)?;
     let mut restored = match (Tree::open(&settings.root), found.ledger) {

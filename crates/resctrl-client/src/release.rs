@@ -13,8 +13,9 @@ use super::programs::Programs;
 use super::threads::{enter, give_back, is_still};
 
 impl Programs {
-    /// Puts threads back that the program gives up, if they are still in its group: into the group that they were taken from, or
-    /// the root's. Where they were taken from stays written down for those that are in another program's.
+    /// Puts threads back that the program gives up, if they are still in its group: into the group
+    /// that they were taken from, or the root's. Where they were taken from stays written down for
+    /// those that are in another program's.
     pub(super) fn release(
         &mut self,
         mount: &mut Mount,

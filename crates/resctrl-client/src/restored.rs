@@ -43,7 +43,8 @@ pub struct Restored {
     pub done: Vec<Thing>,
     /// What was left as it is, since others have changed it, and how.
     pub left: Vec<(Thing, String)>,
-    /// What could not be put back, and why. It stays written down, and is tried again the next time.
+    /// What could not be put back, and why. It stays written down, and is tried again the next
+    /// time.
     pub failed: Vec<(Thing, String)>,
 }
 

@@ -31,7 +31,8 @@ impl Mount {
         self.write_down(taken)
     }
 
-    /// Writes down where threads would be that were born in a program's group, to parents that were taken.
+    /// Writes down where threads would be that were born in a program's group, to parents that were
+    /// taken.
     pub(super) fn inherit(&mut self, group: &str, threads: &[i32]) -> Result<(), Error> {
         let taken = &self.state.ledger.tasks;
         if taken.is_empty() || group.is_empty() {

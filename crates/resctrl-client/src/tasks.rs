@@ -33,11 +33,12 @@ pub struct Moved {
 }
 
 impl Actuator {
-    /// Takes a program on, in the root's group at first: makes a MON group for it, if monitoring ids suffice, and puts these threads
-    /// into it.
+    /// Takes a program on, in the root's group at first: makes a MON group for it, if monitoring
+    /// ids suffice, and puts these threads into it.
     ///
     /// # Errors
-    /// If a thread can't be moved that runs; the program is known then, and [`tasks`](Self::tasks) may be tried again.
+    /// If a thread can't be moved that runs; the program is known then, and [`tasks`](Self::tasks)
+    /// may be tried again.
     pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
         self.programs.by_id.insert(app, Program::new(app, name));
         if self.mount.settings.dry_run {
@@ -49,11 +50,12 @@ impl Actuator {
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
     }
 
-    /// Lets a program go: its threads that run are put back to where they were, and its groups removed if nobody else is in them.
+    /// Lets a program go: its threads that run are put back to where they were, and its groups
+    /// removed if nobody else is in them.
     ///
     /// # Errors
-    /// If it is not managed, or something can't be put back; it is not managed any longer then, and what is left is restored in
-    /// the end.
+    /// If it is not managed, or something can't be put back; it is not managed any longer then, and
+    /// what is left is restored in the end.
     pub fn remove(&mut self, app: AppId) -> Result<(), Error> {
         if self.mount.settings.dry_run {
             self.plans.forget(app);

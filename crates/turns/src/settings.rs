@@ -8,7 +8,8 @@ use fairways_perf::events::Chosen;
 /// How threads are scheduled without a scheduler of our own, and where that is written down.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The directory for what is to be restored ([`Settings::state`](fairways_resctrl_client::Settings::state)).
+    /// The directory for what is to be restored
+    /// ([`Settings::state`](fairways_resctrl_client::Settings::state)).
     pub state: PathBuf,
     /// What tells one boot from another.
     pub boot_id: PathBuf,

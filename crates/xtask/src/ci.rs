@@ -11,7 +11,7 @@ use crate::pool::{Job, run_all, sum_up};
 use crate::prepare::{judges, prepare};
 use crate::suites::{Suite, Suites, Tier};
 
-/// The command of the README that runs all that is pure.
+/// The command of the README, for what is quick and needs nothing but the toolchain.
 const TESTS: &str = "cargo test --workspace";
 
 /// Cargo's other steps, one after the other.
@@ -104,7 +104,7 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
     Ok(sum_up(done, &mut stdout()))
 }
 
-/// Builds suites; what runs each.
+/// Builds suites; the job that runs each.
 fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
     let features: BTreeSet<Option<&str>> = suites.iter().map(|of| of.feature.as_deref()).collect();
     let mut built = BTreeMap::new();
@@ -131,7 +131,7 @@ fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
     Ok(jobs)
 }
 
-/// What names the suites with a feature, or those without, to cargo.
+/// Cargo's arguments that name the suites with a feature, or those without.
 fn named<'a>(suites: &'a [Suite], feature: Option<&str>) -> Vec<&'a str> {
     let suites = suites.iter().filter(|of| of.feature.as_deref() == feature);
     suites.flat_map(|of| ["--test", of.test.as_str()]).collect()
@@ -159,7 +159,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// What tests and lints are told.
+/// The environment of tests and lints.
 fn variables(path: Option<&Path>) -> Vec<(String, String)> {
     let mut all = vec![
         // A test that misses what it needs fails, rather than being skipped.

@@ -32,8 +32,8 @@ pub(crate) struct Done {
     pub(crate) output: PathBuf,
 }
 
-/// Runs jobs, so many at once, with steps beside them, one after the other; those that are to be alone
-/// come last. What each printed goes to `to` when it ends.
+/// Runs jobs, so many at once, with steps beside them, one after the other; those that are to be
+/// alone come last. What each printed goes to `to` when it ends.
 ///
 /// # Errors
 /// If the output of a command can't be kept.
@@ -132,8 +132,8 @@ fn show(done: &Done, to: &mut dyn Write) {
     }
 }
 
-/// The jobs by how long they took, and those that failed, with the end of what they printed; whether
-/// all passed.
+/// The jobs by how long they took, and those that failed, with the end of what they printed;
+/// whether all passed.
 pub(crate) fn sum_up(mut done: Vec<Done>, to: &mut dyn Write) -> bool {
     done.sort_by_key(|of| std::cmp::Reverse(of.took));
     let _ = writeln!(to, "\n== seconds");

@@ -16,7 +16,8 @@ pub(super) fn numbered(path: &Path, other: &Path) -> Option<u32> {
     std::str::from_utf8(rest.strip_prefix(b".")?).ok()?.parse().ok()
 }
 
-/// The finished parts that stand beside a journal, in order, whether the first of them is there or not.
+/// The finished parts that stand beside a journal, in order, whether the first of them is there or
+/// not.
 pub fn parts(path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();

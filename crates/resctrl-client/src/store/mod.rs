@@ -1,4 +1,5 @@
-//! What is to be restored, written down in the state directory before it is changed: of resctrl here, of threads elsewhere.
+//! What is to be restored, written down in the state directory before it is changed: of resctrl
+//! here, of threads elsewhere.
 
 mod dir;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -9,8 +9,8 @@
 //!   run where any of them lets it. A turn that is over is told to the domain that ordered it so, and to those whose orders that one replaced; a
 //!   usual one to the domain of its CPU.
 //! - **What happened** is told when it is seen, 10 ms later at most: turns and times together may have ended a little before.
-//! - **What CPUs did not count** ([`Turn::counters`](fairways_turns::Turn::counters)), the source is asked for
-//!   ([`Source::beside`](fairways_perf::Source::beside)).
+//! - **What CPUs did not count** ([`Turn::counters`](fairways_turns::Turn::counters)), the source
+//!   is asked for ([`Source::beside`](fairways_perf::Source::beside)).
 //! - **A scheduler that the kernel ends** is followed by the [one in its place](Instead), which does what was asked of the one before.
 
 mod actions;
