@@ -3,6 +3,7 @@
 
 mod binaries;
 mod ci;
+mod language;
 mod pool;
 mod prepare;
 mod suites;
@@ -32,6 +33,12 @@ enum Verb {
         /// Names of suites, as `cargo test --test` takes them
         suites: Vec<String>,
     },
+    /// Count what makes the sources and the documentation hard to read
+    Language {
+        /// Say where
+        #[arg(long)]
+        list: bool,
+    },
     /// List the suites, with their tiers and what each needs
     List,
     /// Install what the suites need and is missing, with apt-get and pip
@@ -49,6 +56,7 @@ fn main() -> ExitCode {
     let done = match args.verb {
         Verb::Ci => ci::ci(),
         Verb::Test { tier, suites } => ci::test(tier, &suites),
+        Verb::Language { list } => language::language(list),
         Verb::List => suites::list().map(|()| true),
         Verb::Prepare => prepare::prepare().map(|_| true),
     };
