@@ -28,6 +28,8 @@ pub(crate) struct Job {
 pub(crate) struct Done {
     pub(crate) name: String,
     pub(crate) took: Duration,
+    /// User and system time of the command and of the processes that it waited for, where it ended.
+    pub(crate) cpu: Option<Duration>,
     pub(crate) passed: bool,
     pub(crate) output: PathBuf,
 }
@@ -97,19 +99,32 @@ fn next(queue: &Mutex<VecDeque<Job>>) -> Option<Job> {
 fn one(job: &Job, logs: &Path) -> anyhow::Result<Done> {
     let output = logs.join(format!("{}.txt", job.name.replace([' ', '/'], "-")));
     let mut file = File::create(&output).with_context(|| output.display().to_string())?;
-    let (program, arguments) = job.command.split_first().context("a command")?;
     let since = Instant::now();
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(&job.folder).envs(job.variables.iter().cloned());
+    let mut command = Command::new("bash");
+    command.args(["-c", TIMED, "bash"]).args(&job.command);
+    command.current_dir(&job.folder).envs(job.variables.iter().cloned());
     command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
     let passed = match command.status() {
         Ok(status) => status.success() && (!job.tests || has_run_tests(&output)),
         Err(error) => {
-            writeln!(file, "{program}: {error}")?;
+            writeln!(file, "bash: {error}")?;
             false
         }
     };
-    Ok(Done { name: job.name.clone(), took: since.elapsed(), passed, output })
+    let cpu = cpu_time(&output);
+    Ok(Done { name: job.name.clone(), took: since.elapsed(), cpu, passed, output })
+}
+
+/// Runs a command and adds a line with its user and system time, in seconds.
+const TIMED: &str = r#"TIMEFORMAT='== cpu %3U %3S'; time "$@""#;
+
+/// What the line of [`TIMED`] says.
+fn cpu_time(output: &Path) -> Option<Duration> {
+    let text = fs::read(output).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().rev().find_map(|line| line.strip_prefix("== cpu "))?;
+    let seconds = line.split(' ').map(|part| part.parse::<f64>().ok());
+    Duration::try_from_secs_f64(seconds.sum::<Option<f64>>()?).ok()
 }
 
 /// Whether a program of tests says that it has run some.
@@ -136,10 +151,13 @@ fn show(done: &Done, to: &mut dyn Write) {
 /// whether all passed.
 pub(crate) fn sum_up(mut done: Vec<Done>, to: &mut dyn Write) -> bool {
     done.sort_by_key(|of| std::cmp::Reverse(of.took));
-    let _ = writeln!(to, "\n== seconds");
-    for of in &done {
-        let _ = writeln!(to, "{:>7.1} {}", of.took.as_secs_f64(), of.name);
+    let _ = writeln!(to, "\n== seconds, CPU seconds");
+    for job in &done {
+        let cpu = job.cpu.map_or("-".to_owned(), |cpu| format!("{:.1}", cpu.as_secs_f64()));
+        let _ = writeln!(to, "{:>7.1} {cpu:>7} {}", job.took.as_secs_f64(), job.name);
     }
+    let cpu: Duration = done.iter().filter_map(|job| job.cpu).sum();
+    let _ = writeln!(to, "        {:>7.1} in all, without the build", cpu.as_secs_f64());
     for of in done.iter().filter(|of| !of.passed) {
         let _ = writeln!(to, "\n== FAILED: {}", of.name);
         let text = fs::read(&of.output).unwrap_or_default();
@@ -172,7 +190,7 @@ mod tests {
             name: name.to_owned(),
             command: ["sh", "-c", script].map(str::to_owned).to_vec(),
             folder: std::env::temp_dir(),
-            variables: vec![("WORD".to_owned(), "said".to_owned())],
+            variables: vec![("WORD".to_owned(), "word".to_owned())],
             tests: false,
             alone: false,
         };
@@ -195,7 +213,9 @@ mod tests {
             failed.iter().collect::<Vec<_>>()
         );
         assert_eq!(came.len(), 6);
-        assert_eq!(fs::read_to_string(folder.join("good.txt")).unwrap(), "said\n");
+        let good = fs::read_to_string(folder.join("good.txt")).unwrap();
+        assert!(good.starts_with("word\n== cpu 0."), "{good}");
+        assert!(done.iter().all(|job| job.cpu.is_some_and(|cpu| cpu < Duration::from_secs(9))));
         assert!(!sum_up(done, &mut printed));
         let printed = String::from_utf8(printed).unwrap();
         assert!(printed.contains("== FAILED: bad\nno\n"), "{printed}");
