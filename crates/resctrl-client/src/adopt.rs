@@ -32,7 +32,7 @@ impl Programs {
         tasks: &[i32],
     ) -> Result<BTreeSet<i32>, Error> {
         let mut came = BTreeSet::new();
-        if !mount.settings.adopt_monitors || mount.settings.dry_run {
+        if !mount.settings.adopt_monitors {
             return Ok(came);
         }
         let groups: BTreeSet<&str> =

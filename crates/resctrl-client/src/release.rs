@@ -24,9 +24,6 @@ impl Programs {
     ) -> Result<(), Error> {
         let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
         program.placed.retain(|thread| !threads.contains(thread));
-        if mount.settings.dry_run {
-            return Ok(());
-        }
         if !program.adopted.is_empty() {
             self.give_back_with(mount, app, Some(threads))?;
         }

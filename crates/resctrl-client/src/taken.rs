@@ -50,7 +50,7 @@ impl Mount {
     }
 
     fn write_down(&mut self, taken: Vec<Taken>) -> Result<(), Error> {
-        if taken.is_empty() || self.settings.dry_run {
+        if taken.is_empty() {
             return Ok(());
         }
         let threads: HashSet<i32> = taken.iter().map(|task| task.thread).collect();

@@ -62,8 +62,7 @@ impl Ledger {
     }
 
     /// For a dry run, which writes nothing.
-    #[must_use]
-    pub fn dry() -> Self {
+    pub(super) fn dry() -> Self {
         Self { state: State::dry(), proc: "/proc".into(), sysfs: "/sys".into() }
     }
 
