@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairways_core::WayMask;
-use fairways_resctrl::language::{Schemata, Value};
+use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::error::Error;
 use super::tree::{Tree, of};
@@ -53,15 +53,14 @@ pub(super) fn write_masks(
     after: &Masks,
     reason: &str,
 ) -> Result<Option<Masks>, Error> {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for &side in sides {
-        let of = after.iter().filter(|&(key, mask)| key.0 == side && before.get(key) != Some(mask));
-        let values: Vec<String> =
-            of.map(|(key, mask)| format!("{}={:x}", key.1, mask.bits())).collect();
-        if !values.is_empty() {
-            text.push_str(&format!("{side}:{}\n", values.join(";")));
-        }
+        let changed =
+            after.iter().filter(|(key, mask)| key.0 == side && before.get(key) != Some(mask));
+        let domains = changed.map(|(key, mask)| (key.1, Value::Mask(*mask))).collect();
+        lines.push(Line { resource: side.to_owned(), domains });
     }
+    let text = Schemata { lines }.to_string();
     if text.is_empty() {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! Putting back what was changed, as far as it is still as Fairways left it.
 
 use fairways_core::WayMask;
-use fairways_resctrl::language::{Schemata, Value};
+use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::borrowed;
 use super::error::Error;
@@ -214,6 +214,8 @@ fn mask(tree: &Tree, value: &Changed) -> Result<Option<String>, Error> {
     if !ours.contains(&now.bits()) {
         return Ok(Some(format!("it is {now}, which others wrote")));
     }
-    tree.write("schemata", &format!("{line}:{domain}={before:x}\n"))?;
+    let domains = vec![(*domain, Value::Mask(WayMask::from_bits(*before)))];
+    let lines = vec![Line { resource: line.clone(), domains }];
+    tree.write("schemata", &Schemata { lines }.to_string())?;
     Ok(None)
 }

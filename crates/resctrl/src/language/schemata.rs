@@ -7,7 +7,7 @@ use fairways_core::WayMask;
 use super::{LanguageError, by_domain, plain};
 
 /// What one domain of a resource has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// Of a cache: the ways that may be filled.
     Mask(WayMask),
@@ -106,22 +106,34 @@ impl Schemata {
     }
 }
 
+/// As it is written: a mask in hexadecimal, a number in decimal digits.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mask(mask) => write!(f, "{:x}", mask.bits()),
+            Self::Number(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+/// As it is written: `L3:0=7ff;1=3`, without the end of the line.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.resource)?;
+        for (at, (id, value)) in self.domains.iter().enumerate() {
+            let separator = if at == 0 { "" } else { ";" };
+            write!(f, "{separator}{id}={value}")?;
+        }
+        Ok(())
+    }
+}
+
 /// As it is written to a file: every line ended, none padded. A resource without a value is left out, since the kernel
 /// takes no line without one.
 impl fmt::Display for Schemata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in self.lines.iter().filter(|line| !line.domains.is_empty()) {
-            write!(f, "{}:", line.resource)?;
-            for (at, (id, value)) in line.domains.iter().enumerate() {
-                let separator = if at == 0 { "" } else { ";" };
-                match value {
-                    Value::Mask(mask) => write!(f, "{separator}{id}={:x}", mask.bits())?,
-                    Value::Number(number) => write!(f, "{separator}{id}={number}")?,
-                }
-            }
-            f.write_str("\n")?;
-        }
-        Ok(())
+        let mut lines = self.lines.iter().filter(|line| !line.domains.is_empty());
+        lines.try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
