@@ -5,7 +5,7 @@ use super::class::Class;
 use super::error::Error;
 use super::findings::Findings;
 use super::foreign;
-use super::ledger::Made;
+use super::ledger::MadeGroup;
 use super::masks::{masks_in, schemata};
 use super::mount::Mount;
 use super::programs::Programs;
@@ -96,9 +96,9 @@ impl Classes {
         let there = foreign::classes(tree)?;
         let mut names = (0..).map(|number: u32| format!("fairways.{number}"));
         let name = names.find(|name| !there.contains(name)).unwrap_or_default();
-        let made = Made { name: name.clone(), monitors: false, inode: None };
+        let made = MadeGroup { name: name.clone(), monitors: false, inode: None };
         state.record(|ledger| ledger.groups.push(made))?;
-        let forget = |made: &Made| made.monitors || made.name != name;
+        let forget = |made: &MadeGroup| made.monitors || made.name != name;
         if let Err(error) = tree.mkdir(&name) {
             state.note(|ledger| ledger.groups.retain(forget));
             return Err(error);

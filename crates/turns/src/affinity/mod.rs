@@ -11,12 +11,12 @@
 //! What is asked is carried out by [`settle`](Scheduler::settle), or with the next [`turns`](Scheduler::turns), which
 //! [`attention`](Scheduler::attention) calls for: so many threads that are moved at once are written down once.
 
-mod again;
 mod alarm;
 mod enforcement;
 mod managed;
+mod report;
+mod retry;
 mod settle;
-mod told;
 mod turn;
 mod weight;
 
@@ -39,10 +39,10 @@ use rustix::time::{ClockId, clock_getres};
 use super::ledger::{Key, Ledger};
 use super::thread::{self, Stat};
 use super::{Scheduler, Settings, Told};
-use again::Again;
 use alarm::Alarm;
 use enforcement::{DryRun, Enforced, Enforcement};
 use managed::{Managed, Owners, weighs};
+use retry::Retry;
 use turn::Turns;
 
 /// How often it is looked, in nanoseconds, whether owners have changed anything, or CPUs came or went.
@@ -226,14 +226,14 @@ impl Affinity {
             weighs: weighs(&stat),
             wanted: None,
             raised: false,
-            cpus_again: Again::default(),
-            nice_again: Again::default(),
+            cpus_retry: Retry::default(),
+            nice_retry: Retry::default(),
         })
     }
 
     /// Says what went wrong, until something else does, or a look finds all well.
     fn say(&mut self, trouble: Option<String>, has_looked: bool) {
-        let waits = |of: &Managed| of.cpus_again.is_waiting() || of.nice_again.is_waiting();
+        let waits = |of: &Managed| of.cpus_retry.is_waiting() || of.nice_retry.is_waiting();
         if let Some(error) = trouble.as_ref().filter(|_| trouble != self.trouble) {
             tracing::warn!(target: "fairways::schedule", error, "not all was carried out");
         }

@@ -108,12 +108,12 @@ impl Affinity {
                 managed.cpus = cpus;
                 managed.is_ours = managed.cpus != managed.owners.cpus;
                 managed.is_remembered = false;
-                managed.cpus_again.done();
+                managed.cpus_retry.done();
                 Ok(())
             }
             Ok(false) => Ok(()),
             Err(error) => {
-                managed.cpus_again.refused(now());
+                managed.cpus_retry.refused(now());
                 managed.frame_anew(&self.settings.proc, &self.settings.sysfs);
                 let why = format!("thread {thread} was not given CPUs {}: {error}", cpus.to_list());
                 Err(io::Error::new(error.kind(), why))
@@ -127,12 +127,12 @@ impl Affinity {
         match self.enforcement.set_nice(thread, nice) {
             Ok(true) => {
                 managed.nice = nice;
-                managed.nice_again.done();
+                managed.nice_retry.done();
                 Ok(())
             }
             Ok(false) => Ok(()),
             Err(error) => {
-                managed.nice_again.refused(now());
+                managed.nice_retry.refused(now());
                 managed.turns.as_usual();
                 let why = format!("thread {thread} was not given nice value {nice}: {error}");
                 Err(io::Error::new(error.kind(), why))
