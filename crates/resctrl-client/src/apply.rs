@@ -11,10 +11,10 @@ use super::limits::Carried;
 use super::refine::{Plan, Target, refine};
 
 impl Actuator {
-    /// Carries out a plan for each of these domains, in offered ways; other domains' plans stay in force. A program has one class in all
-    /// domains: the classes are the common refinement of the clusters, or, where there are too few, fewer
-    /// ([`Applied::merged`]). Programs without a place anywhere go to the root's group. No plan at all puts the plans in force into effect
-    /// again.
+    /// Carries out a plan for each of these domains, in offered ways; other domains' plans stay in
+    /// force. A program has one class in all domains: the classes are the common refinement of the
+    /// clusters, or, where there are too few, fewer ([`Applied::merged`]). Programs without a place
+    /// anywhere go to the root's group. No plan at all puts the plans in force into effect again.
     ///
     /// # Errors
     /// If a plan can't be: [`Refused`]. The arrangement before is in force then.

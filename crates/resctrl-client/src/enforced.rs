@@ -170,8 +170,8 @@ impl Actuator {
             };
             names.push(name);
         }
-        // No thread is ever limited less: a class has the strictest of what it had and what it is to
-        // have until those that are in it are those that are to be.
+        // No thread is ever limited less: a class has the strictest of what it had and what it is
+        // to have until those that are in it are those that are to be.
         for (target, name) in targets.iter().zip(&names) {
             let limits = found.limits_for(&target.members, carried);
             classes.limit(&mount.tree, found, name, &limits, true, done)?;

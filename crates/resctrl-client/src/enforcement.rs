@@ -41,8 +41,8 @@ pub(super) trait Enforcement: Debug + Sync {
     /// Puts threads into a group; those that were moved.
     fn enter(&self, tree: &Tree, group: &str, threads: &[i32]) -> Result<Vec<i32>, Error>;
 
-    /// Brings the classes of a plan about, and names their groups by target; or leaves everything as
-    /// it was.
+    /// Brings the classes of a plan about, and names their groups by target; or leaves everything
+    /// as it was.
     fn carry_out(
         &self,
         actuator: &mut Actuator,

@@ -1,7 +1,7 @@
 //! Limits that are not ours to decide: bandwidth, L2, and the L3 of domains that are not managed.
 //!
-//! A class of ours has those of the groups that its programs' threads came from, from before the first thread
-//! enters. Where these differ, the strictest holds.
+//! A class of ours has those of the groups that its programs' threads came from, from before the
+//! first thread enters. Where these differ, the strictest holds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,8 +21,8 @@ use super::tree::Tree;
 pub(super) struct Limits(BTreeMap<(String, u32), Value>);
 
 impl Limits {
-    /// The stricter of two values, each: of numbers the smaller; of masks what they have in common where that is a
-    /// mask of at least `least` bits, else the one of fewer bits.
+    /// The stricter of two values, each: of numbers the smaller; of masks what they have in common
+    /// where that is a mask of at least `least` bits, else the one of fewer bits.
     pub(super) fn strictest(&self, other: &Self, least: u32) -> Self {
         let mut strictest = self.clone();
         for (key, &two) in &other.0 {
@@ -125,7 +125,8 @@ impl Findings {
         one.strictest(other, self.survey.least_bits)
     }
 
-    /// What a group gives those in it, as it was last looked at; one that is gone, what the root's does.
+    /// What a group gives those in it, as it was last looked at; one that is gone, what the root's
+    /// does.
     fn origin_limits(&self, tree: &Tree, group: &str) -> Result<Limits, Error> {
         let (class, _) = apart(group);
         if class.is_empty() {

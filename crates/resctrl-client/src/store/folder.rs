@@ -57,7 +57,8 @@ impl Folder {
         format!("{}.json{kind}", self.name)
     }
 
-    /// The ledger, or the one before it where that can't be read, or was not renamed yet when its writer was killed.
+    /// The ledger, or the one before it where that can't be read, or was not renamed yet when its
+    /// writer was killed.
     pub(super) fn read<B: Book>(&self) -> Result<Found<B>, Error> {
         let mut found = Found { ledger: None, damaged: None };
         for kind in ["", BEFORE] {
@@ -105,7 +106,8 @@ impl Folder {
         let aside = self.file(".stale");
         let path = self.path.join(&aside).display().to_string();
         tracing::warn!(target: "fairways::actuate", path, why, "ledger put aside");
-        // The one before it is of no use either; but it is the ledger where that was not renamed yet.
+        // The one before it is of no use either; but it is the ledger where that was not renamed
+        // yet.
         let done = self.dir.rename(&self.file(""), &aside).and_then(|was_there| {
             let before = self.file(BEFORE);
             if was_there { self.dir.remove(&before) } else { self.dir.rename(&before, &aside) }
@@ -113,12 +115,14 @@ impl Folder {
         done.map(drop).map_err(|why| failed(self.ledger(), why))
     }
 
-    /// Writes the ledger, so that the file is the former one or this at any time; or removes it where nothing is in it.
+    /// Writes the ledger, so that the file is the former one or this at any time; or removes it
+    /// where nothing is in it.
     pub(super) fn write(&self, ledger: &impl Book) -> Result<(), Error> {
         self.try_to_write(ledger).map_err(|why| failed(self.ledger(), why))
     }
 
-    /// Nothing is synced to the disk: what is lost with the whole system is of a boot that is over, and of no use.
+    /// Nothing is synced to the disk: what is lost with the whole system is of a boot that is over,
+    /// and of no use.
     fn try_to_write(&self, ledger: &impl Book) -> io::Result<()> {
         let (name, before) = (self.file(""), self.file(BEFORE));
         if ledger.is_empty() {
@@ -138,7 +142,8 @@ fn failed(path: PathBuf, why: impl ToString) -> Error {
     Error::State { path, why: why.to_string() }
 }
 
-/// Locks a file for this process. One that ends just now, or has only just forked, is waited for a little.
+/// Locks a file for this process. One that ends just now, or has only just forked, is waited for a
+/// little.
 fn is_locked(file: &OwnedFd) -> bool {
     let until = Instant::now() + PATIENCE;
     while flock(file, FlockOperation::NonBlockingLockExclusive).is_err() {

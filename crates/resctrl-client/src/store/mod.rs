@@ -85,7 +85,8 @@ impl<B: Book> State<B> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.put_aside(why))
     }
 
-    /// Writes down what is about to be done. If that fails, the ledger is as before, and nothing may be done.
+    /// Writes down what is about to be done. If that fails, the ledger is as before, and nothing
+    /// may be done.
     ///
     /// # Errors
     /// If it can't be written.
@@ -100,7 +101,8 @@ impl<B: Book> State<B> {
         Ok(())
     }
 
-    /// Takes note of what was done; written with what comes next, since without it less is known, but nothing wrong.
+    /// Takes note of what was done; written with what comes next, since without it less is known,
+    /// but nothing wrong.
     pub fn note(&mut self, change: impl FnOnce(&mut B)) {
         if self.folder.is_some() {
             change(&mut self.ledger);

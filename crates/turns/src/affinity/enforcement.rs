@@ -11,7 +11,8 @@ use super::super::ledger::Ledger;
 use super::super::{Settings, thread};
 use super::managed::Managed;
 
-/// What is done differently in a dry run: everything that changes threads, or depends on the changes.
+/// What is done differently in a dry run: everything that changes threads, or depends on the
+/// changes.
 pub(super) trait Enforcement: Debug + Sync {
     /// The ledger, and what was restored of it.
     fn open(&self, settings: &Settings) -> Result<(Ledger, Restored), OpenError>;
