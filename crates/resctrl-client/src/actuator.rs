@@ -9,14 +9,16 @@ use super::changes::Changes;
 use super::classes::Classes;
 use super::confine::Root;
 use super::domain::Domain;
+use super::dry_run::DryRun;
+use super::enforced::Enforced;
+use super::enforcement::Enforcement;
 use super::error::{Error, OpenError};
 use super::findings::Findings;
-use super::ledger::State;
 use super::mount::Mount;
 use super::program::Program;
 use super::programs::Programs;
 use super::put_back::put_back;
-use super::recover::{is_mounted_anywhere, recover};
+use super::recover::is_mounted_anywhere;
 use super::restored::{Restored, Thing};
 use super::settings::Settings;
 use super::survey::Survey;
@@ -48,21 +50,18 @@ impl Actuator {
     /// # Errors
     /// If this host has no resctrl with an L3 to share out; if another fairways, or other managers, have it; if this
     /// user may not.
-    pub fn open(settings: Settings) -> Result<Self, OpenError> {
+    pub fn open(mut settings: Settings) -> Result<Self, OpenError> {
         let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
         // Where nothing is mounted, sysfs has an empty directory.
         tree.file("info").map_err(|error| not_mounted(&settings, error))?;
-        let state = if settings.dry_run {
-            State::dry()
+        let enforcement: &'static dyn Enforcement = if settings.dry_run {
+            // To adopt a group is to rename it.
+            settings.adopt_monitors = false;
+            &DryRun
         } else {
-            let (mut state, found) = State::open(&settings.state)?;
-            let mut restored = recover(&tree, &mut state, found.ledger, &settings)?;
-            restored.failed.extend(found.damaged);
-            for line in restored.to_string().lines() {
-                tracing::warn!(target: "fairways::actuate", "from before: {line}");
-            }
-            state
+            &Enforced
         };
+        let state = enforcement.open(&tree, &settings)?;
         let survey =
             Survey::read(&tree, None, &|_| false).map_err(|error| not_mounted(&settings, error))?;
         let Some(survey) = survey else {
@@ -74,7 +73,7 @@ impl Actuator {
         };
         let found = Findings::new(survey, &settings, &tree)?;
         Ok(Self {
-            mount: Mount { settings, tree, state, errors: Errors::default() },
+            mount: Mount { settings, enforcement, tree, state, errors: Errors::default() },
             found,
             classes: Classes::default(),
             root: Root::default(),
@@ -125,10 +124,11 @@ impl Actuator {
 
     /// Puts everything back, and says what could not be.
     #[must_use]
-    pub fn close(mut self) -> Restored {
-        if self.mount.settings.dry_run {
-            return Restored::default();
-        }
+    pub fn close(self) -> Restored {
+        self.mount.enforcement.close(self)
+    }
+
+    pub(super) fn restore(mut self) -> Restored {
         // Files of groups that go are of no use.
         self.programs.by_id.values_mut().for_each(Program::close);
         let Mount { settings, tree, state, .. } = &mut self.mount;
@@ -172,10 +172,10 @@ impl Actuator {
                 "only {offered} of {counted} classes of service can be had: the kernel keeps the rest, and mkdir answers ENOSPC"
             ));
         }
-        if self.plans.merged > 0 {
+        if self.plans.applied.merged > 0 {
             lines.push(format!(
                 "too few classes of service: of the plan's, two were made one {} times, and their programs may fill more ways than planned",
-                self.plans.merged
+                self.plans.applied.merged
             ));
         }
         for class in self.classes.list.iter().filter(|class| !class.tightened.is_empty()) {

@@ -9,10 +9,10 @@ use fairways_core::AppId;
 use rustix::io::Errno;
 
 use super::adopted::Adopted;
-use super::borrowed::{NAMES, to_root};
+use super::borrowed_groups::{NAMES, to_root};
 use super::error::Error;
 use super::foreign::members;
-use super::ledger::Borrowed;
+use super::ledger::BorrowedGroup;
 use super::mount::Mount;
 use super::program::Program;
 use super::programs::Programs;
@@ -32,7 +32,7 @@ impl Programs {
         tasks: &[i32],
     ) -> Result<BTreeSet<i32>, Error> {
         let mut came = BTreeSet::new();
-        if !mount.settings.adopt_monitors || mount.settings.dry_run {
+        if !mount.settings.adopt_monitors {
             return Ok(came);
         }
         let groups: BTreeSet<&str> =
@@ -68,7 +68,7 @@ impl Programs {
         else {
             return Ok(false);
         };
-        let borrowed = Borrowed { name: name.clone(), theirs: theirs.to_owned(), inode };
+        let borrowed = BorrowedGroup { name: name.clone(), theirs: theirs.to_owned(), inode };
         mount.state.record(|ledger| ledger.borrowed.push(borrowed))?;
         mount.tree.keep(&path, inode);
         let done = mount.tree.rename(&path, &monitor_in(&program.class, &name));

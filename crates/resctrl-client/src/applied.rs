@@ -45,10 +45,8 @@ impl Applied {
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     pub(super) by_domain: BTreeMap<u32, Plan>,
-    /// How many times two classes of these plans were made one, for there are too few.
-    pub(super) merged: usize,
-    /// What the last plans would come to, in a dry run.
-    pub(super) foreseen: Applied,
+    /// What became of the last ones.
+    pub(super) applied: Applied,
 }
 
 impl Plans {

@@ -1,20 +1,16 @@
 //! CTRL_MON groups: classes of service.
 
-use std::collections::BTreeMap;
-
-use fairways_core::WayMask;
-
 use super::changes::{Changes, note};
 use super::class::Class;
 use super::error::Error;
 use super::findings::Findings;
 use super::foreign;
-use super::ledger::Made;
-use super::masks::{Masks, masks, masks_in, schemata, write_masks};
+use super::ledger::MadeGroup;
+use super::masks::{masks_in, schemata};
 use super::mount::Mount;
 use super::programs::Programs;
 use super::step::Step;
-use super::tree::{Tree, of};
+use super::tree::of;
 
 /// All classes of service of ours.
 #[derive(Debug, Default)]
@@ -100,9 +96,9 @@ impl Classes {
         let there = foreign::classes(tree)?;
         let mut names = (0..).map(|number: u32| format!("fairways.{number}"));
         let name = names.find(|name| !there.contains(name)).unwrap_or_default();
-        let made = Made { name: name.clone(), monitors: false, inode: None };
+        let made = MadeGroup { name: name.clone(), monitors: false, inode: None };
         state.record(|ledger| ledger.groups.push(made))?;
-        let forget = |made: &Made| made.monitors || made.name != name;
+        let forget = |made: &MadeGroup| made.monitors || made.name != name;
         if let Err(error) = tree.mkdir(&name) {
             state.note(|ledger| ledger.groups.retain(forget));
             return Err(error);
@@ -124,87 +120,6 @@ impl Classes {
         }
         tracing::info!(target: "fairways::actuate", group = name, "class made");
         Ok(name)
-    }
-
-    /// Lets a class fill these ways, in each domain, by code and data alike; what it may fill in
-    /// others is one of its [limits](Class::limits). Only what differs is written, all at once.
-    pub(super) fn set_masks(
-        &mut self,
-        tree: &Tree,
-        found: &Findings,
-        name: &str,
-        wanted: &BTreeMap<u32, WayMask>,
-        reason: &str,
-        done: &mut Vec<Step>,
-    ) -> Result<(), Error> {
-        let Some(class) = self.get_mut(name) else { return Ok(()) };
-        let before = class.now.clone();
-        let mask = |key: &(&'static str, u32)| Some((*key, *wanted.get(&key.1)?));
-        let after: Masks = before.keys().filter_map(mask).collect();
-        let known = class.known(&after);
-        // Before, since what fails may have been done.
-        done.push(Step::Masks(name.to_owned(), before));
-        if let Some(now) = write_masks(tree, found.survey.sides, name, &known, &after, reason)? {
-            class.saw(now, &after);
-        }
-        class.wanted.clone_from(wanted);
-        Ok(())
-    }
-
-    /// Gives a group the masks again that it had before a plan.
-    pub(super) fn masks_again(
-        &mut self,
-        tree: &Tree,
-        sides: &[&'static str],
-        group: &str,
-        before: &Masks,
-    ) -> Result<(), Error> {
-        let now = masks(tree, group, sides)?.unwrap_or_default();
-        let reason = "the plan was refused";
-        let now = write_masks(tree, sides, group, &now, before, reason)?.unwrap_or(now);
-        if let Some(class) = self.get_mut(group) {
-            class.wanted.retain(|domain, _| before.contains_key(&(sides[0], *domain)));
-            for (domain, mask) in &mut class.wanted {
-                *mask = before.get(&(sides[0], *domain)).copied().unwrap_or(*mask);
-            }
-            class.now = now;
-        }
-        Ok(())
-    }
-
-    /// Gives our classes the masks that they are to have, where they are possible still.
-    pub(super) fn write_again(
-        &mut self,
-        mount: &mut Mount,
-        found: &Findings,
-        changes: &mut Changes,
-    ) {
-        let possible = |domain: &u32| found.offers.of.get(domain).map(|offer| offer.ways.bits());
-        for class in &mut self.list {
-            let after: Masks = class
-                .now
-                .keys()
-                .filter_map(|&(side, domain)| {
-                    let mask = *class.wanted.get(&domain)?;
-                    let fits = mask.bits() & !possible(&domain)? == 0;
-                    fits.then_some(((side, domain), mask))
-                })
-                .collect();
-            let (sides, known) = (found.survey.sides, class.known(&after));
-            let reason = "it was changed by others, or its domain returned";
-            match write_masks(&mount.tree, sides, &class.name, &known, &after, reason) {
-                Ok(Some(now)) => {
-                    note(&mut changes.rewritten, class.name.clone());
-                    class.saw(now, &after);
-                }
-                Ok(None) => {}
-                // The next plan tries again, and tells if it can't.
-                Err(error) => {
-                    tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
-                    mount.errors.came(&error);
-                }
-            }
-        }
     }
 
     /// Removes classes in which no program is. What can't be removed is used again.

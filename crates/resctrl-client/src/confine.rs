@@ -3,7 +3,7 @@
 use super::class::Class;
 use super::error::Error;
 use super::findings::Findings;
-use super::ledger::Changed;
+use super::ledger::ChangedMask;
 use super::masks::{Masks, masks, write_masks};
 use super::mount::Mount;
 use super::step::Step;
@@ -42,7 +42,7 @@ impl Root {
                     // Others have written it since; that is what it is to be again.
                     Some(of) => (of.before, of.ours) = (was, vec![mask.bits()]),
                     None if was == mask.bits() => {}
-                    None => ledger.values.push(Changed {
+                    None => ledger.values.push(ChangedMask {
                         line: line.to_owned(),
                         domain,
                         before: was,

@@ -21,16 +21,16 @@ pub(super) struct Ledger {
     /// `st_ino` of its `info`, which another mount may have, too, where kernfs numbers from the mount on. (The times of kernfs are those at
     /// which a file was looked up, as far as is known, and tell nothing.)
     pub(super) info: Option<u64>,
-    pub(super) groups: Vec<Made>,
-    pub(super) values: Vec<Changed>,
-    pub(super) tasks: Vec<Taken>,
-    pub(super) borrowed: Vec<Borrowed>,
+    pub(super) groups: Vec<MadeGroup>,
+    pub(super) values: Vec<ChangedMask>,
+    pub(super) tasks: Vec<TakenThread>,
+    pub(super) borrowed: Vec<BorrowedGroup>,
 }
 
 /// A group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Made {
+pub(super) struct MadeGroup {
     /// Its name; a MON group is where it is, and no two have one name.
     pub(super) name: String,
     /// Whether it is a MON group.
@@ -42,7 +42,7 @@ pub(super) struct Made {
 /// A mask of the root's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Changed {
+pub(super) struct ChangedMask {
     /// The line of `schemata`.
     pub(super) line: String,
     pub(super) domain: u32,
@@ -55,7 +55,7 @@ pub(super) struct Changed {
 /// A thread that was in another manager's group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Taken {
+pub(super) struct TakenThread {
     pub(super) thread: i32,
     /// When it started, by which another thread of that id is told (proc_pid_stat(5), field 22; clock ticks since boot).
     pub(super) started: u64,
@@ -68,7 +68,7 @@ pub(super) struct Taken {
 /// A MON group that another manager made in the root's group, and that is in a class of ours, or in the root's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Borrowed {
+pub(super) struct BorrowedGroup {
     /// Its name here.
     pub(super) name: String,
     /// Its name before, in the root's `mon_groups`.

@@ -1,12 +1,12 @@
 //! Limits that are not ours to decide: bandwidth, L2, and the L3 of domains that are not managed.
 //!
-//! A class of ours has those of the groups that its programs' threads came from, from before the first thread
-//! enters. Where these differ, the strictest holds.
+//! A class of ours has those of the groups that its programs' threads came from, from before the
+//! first thread enters. Where these differ, the strictest holds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fairways_core::{AppId, WayMask};
-use fairways_resctrl::language::{Schemata, Value};
+use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::error::Error;
 use super::findings::Findings;
@@ -16,24 +16,25 @@ use super::programs::Programs;
 use super::threads::apart;
 use super::tree::Tree;
 
-/// Values by line of `schemata` and domain: a mask's bits, or a number.
+/// Values by line of `schemata` and domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Limits(BTreeMap<(String, u32), u32>);
+pub(super) struct Limits(BTreeMap<(String, u32), Value>);
 
 impl Limits {
-    /// The stricter of two values, each: of numbers the smaller; of masks what they have in common where that is a
-    /// mask of at least `least` bits, else the one of fewer bits.
+    /// The stricter of two values, each: of numbers the smaller; of masks what they have in common
+    /// where that is a mask of at least `least` bits, else the one of fewer bits.
     pub(super) fn strictest(&self, other: &Self, least: u32) -> Self {
         let mut strictest = self.clone();
         for (key, &two) in &other.0 {
             let one = strictest.0.entry(key.clone()).or_insert(two);
-            *one = if key.0.starts_with('L') {
-                let both = WayMask::from_bits(*one & two);
-                let is_legal = both.is_contiguous() && both.count() >= least.max(1);
-                let fewer = if two.count_ones() < one.count_ones() { two } else { *one };
-                if is_legal { both.bits() } else { fewer }
-            } else {
-                two.min(*one)
+            *one = match (*one, two) {
+                (Value::Mask(one), Value::Mask(two)) => {
+                    let both = WayMask::from_bits(one.bits() & two.bits());
+                    let is_legal = both.is_contiguous() && both.count() >= least.max(1);
+                    let fewer = if two.count() < one.count() { two } else { one };
+                    Value::Mask(if is_legal { both } else { fewer })
+                }
+                (one, two) => one.min(two),
             };
         }
         strictest
@@ -41,24 +42,23 @@ impl Limits {
 
     /// The lines that make these of those `now`; empty where they are.
     pub(super) fn lines(&self, now: &Self) -> String {
-        let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut lines: Vec<Line> = Vec::new();
         for (key @ (resource, domain), value) in &self.0 {
-            if now.0.get(key).is_some_and(|now| now != value) {
-                let is_mask = resource.starts_with('L');
-                let value = if is_mask { format!("{value:x}") } else { value.to_string() };
-                lines.entry(resource).or_default().push(format!("{domain}={value}"));
+            if now.0.get(key).is_none_or(|now| now == value) {
+                continue;
+            }
+            let value = (*domain, *value);
+            match lines.last_mut().filter(|line| line.resource == *resource) {
+                Some(line) => line.domains.push(value),
+                None => lines.push(Line { resource: resource.clone(), domains: vec![value] }),
             }
         }
-        let line =
-            |(resource, values): (&str, Vec<String>)| format!("{resource}:{}\n", values.join(";"));
-        lines.into_iter().map(line).collect()
+        Schemata { lines }.to_string()
     }
 
     /// All of them, on one line.
     pub(super) fn shown(&self) -> String {
-        let of = |((resource, domain), value): (&(String, u32), &u32)| {
-            let is_mask = resource.starts_with('L');
-            let value = if is_mask { format!("{value:x}") } else { value.to_string() };
+        let of = |((resource, domain), value): (&(String, u32), &Value)| {
             format!("{resource}:{domain}={value}")
         };
         self.0.iter().map(of).collect::<Vec<_>>().join(" ")
@@ -105,10 +105,6 @@ impl Findings {
             let is_l3 = self.survey.sides.contains(&line.resource.as_str());
             for &(domain, value) in &line.domains {
                 if !(is_l3 && self.offers.of.contains_key(&domain)) {
-                    let value = match value {
-                        Value::Mask(mask) => mask.bits(),
-                        Value::Number(number) => number,
-                    };
                     limits.0.insert((line.resource.clone(), domain), value);
                 }
             }
@@ -129,7 +125,8 @@ impl Findings {
         one.strictest(other, self.survey.least_bits)
     }
 
-    /// What a group gives those in it, as it was last looked at; one that is gone, what the root's does.
+    /// What a group gives those in it, as it was last looked at; one that is gone, what the root's
+    /// does.
     fn origin_limits(&self, tree: &Tree, group: &str) -> Result<Limits, Error> {
         let (class, _) = apart(group);
         if class.is_empty() {

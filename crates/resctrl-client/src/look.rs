@@ -36,10 +36,10 @@ impl Actuator {
             Err(error) if error.is_gone() => return Err(unmounted()),
             Err(error) => return Err(error),
         };
-        let Self { mount, found, classes, programs, pending, .. } = self;
+        let Self { mount, found, classes, pending, .. } = self;
         let gone = |of: &Foreign| survey.foreign.iter().all(|now| now.name != of.name);
         let has_gone = found.survey.foreign.iter().any(gone);
-        if let Some(cap) = found.cap.filter(|_| !mount.settings.dry_run) {
+        if let Some(cap) = found.cap {
             let _lock = mount.lock()?;
             found.cap = classes.try_for_more(mount, found, cap, has_gone)?;
         }
@@ -48,11 +48,13 @@ impl Actuator {
             note(&mut pending.others, group);
         }
         pending.domains |= found.renew(survey, offers, &mount.settings, &mount.tree);
-        if mount.settings.dry_run {
-            return Ok(());
-        }
+        self.mount.enforcement.keep_up(self)
+    }
+
+    /// Looks at our own groups, and writes what is not as it is to be.
+    pub(super) fn keep_up(&mut self) -> Result<(), Error> {
         // They may be anybody's now.
-        programs.by_id.values_mut().for_each(|program| program.others.clear());
+        self.programs.by_id.values_mut().for_each(|program| program.others.clear());
         self.see_moved()?;
         let Self { mount, found, classes, programs, pending, .. } = self;
         let _lock = mount.lock()?;

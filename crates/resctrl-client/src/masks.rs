@@ -1,11 +1,16 @@
-//! What `schemata` of a group says.
+//! Masks: what `schemata` of a group says, and what is written there.
 
 use std::collections::BTreeMap;
 
 use fairways_core::WayMask;
-use fairways_resctrl::language::{Schemata, Value};
+use fairways_resctrl::language::{Line, Schemata, Value};
 
+use super::changes::{Changes, note};
+use super::classes::Classes;
 use super::error::Error;
+use super::findings::Findings;
+use super::mount::Mount;
+use super::step::Step;
 use super::tree::{Tree, of};
 
 /// Masks by line and domain, as `schemata` has them.
@@ -43,6 +48,89 @@ pub(super) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
     masks
 }
 
+impl Classes {
+    /// Lets a class fill these ways, in each domain, by code and data alike; what it may fill in
+    /// others is one of its [limits](Class::limits). Only what differs is written, all at once.
+    pub(super) fn set_masks(
+        &mut self,
+        tree: &Tree,
+        found: &Findings,
+        name: &str,
+        wanted: &BTreeMap<u32, WayMask>,
+        reason: &str,
+        done: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let Some(class) = self.get_mut(name) else { return Ok(()) };
+        let before = class.now.clone();
+        let mask = |key: &(&'static str, u32)| Some((*key, *wanted.get(&key.1)?));
+        let after: Masks = before.keys().filter_map(mask).collect();
+        let known = class.known(&after);
+        // Before, since what fails may have been done.
+        done.push(Step::Masks(name.to_owned(), before));
+        if let Some(now) = write_masks(tree, found.survey.sides, name, &known, &after, reason)? {
+            class.saw(now, &after);
+        }
+        class.wanted.clone_from(wanted);
+        Ok(())
+    }
+
+    /// Gives a group the masks again that it had before a plan.
+    pub(super) fn masks_again(
+        &mut self,
+        tree: &Tree,
+        sides: &[&'static str],
+        group: &str,
+        before: &Masks,
+    ) -> Result<(), Error> {
+        let now = masks(tree, group, sides)?.unwrap_or_default();
+        let reason = "the plan was refused";
+        let now = write_masks(tree, sides, group, &now, before, reason)?.unwrap_or(now);
+        if let Some(class) = self.get_mut(group) {
+            class.wanted.retain(|domain, _| before.contains_key(&(sides[0], *domain)));
+            for (domain, mask) in &mut class.wanted {
+                *mask = before.get(&(sides[0], *domain)).copied().unwrap_or(*mask);
+            }
+            class.now = now;
+        }
+        Ok(())
+    }
+
+    /// Gives our classes the masks that they are to have, where they are possible still.
+    pub(super) fn write_again(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        changes: &mut Changes,
+    ) {
+        let possible = |domain: &u32| found.offers.of.get(domain).map(|offer| offer.ways.bits());
+        for class in &mut self.list {
+            let after: Masks = class
+                .now
+                .keys()
+                .filter_map(|&(side, domain)| {
+                    let mask = *class.wanted.get(&domain)?;
+                    let fits = mask.bits() & !possible(&domain)? == 0;
+                    fits.then_some(((side, domain), mask))
+                })
+                .collect();
+            let (sides, known) = (found.survey.sides, class.known(&after));
+            let reason = "it was changed by others, or its domain returned";
+            match write_masks(&mount.tree, sides, &class.name, &known, &after, reason) {
+                Ok(Some(now)) => {
+                    note(&mut changes.rewritten, class.name.clone());
+                    class.saw(now, &after);
+                }
+                Ok(None) => {}
+                // The next plan tries again, and tells if it can't.
+                Err(error) => {
+                    tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
+                    mount.errors.came(&error);
+                }
+            }
+        }
+    }
+}
+
 /// Writes the masks that differ, and reads what came of it: hardware may give more bits than were
 /// asked for. `None` if none differs.
 pub(super) fn write_masks(
@@ -53,15 +141,14 @@ pub(super) fn write_masks(
     after: &Masks,
     reason: &str,
 ) -> Result<Option<Masks>, Error> {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for &side in sides {
-        let of = after.iter().filter(|&(key, mask)| key.0 == side && before.get(key) != Some(mask));
-        let values: Vec<String> =
-            of.map(|(key, mask)| format!("{}={:x}", key.1, mask.bits())).collect();
-        if !values.is_empty() {
-            text.push_str(&format!("{side}:{}\n", values.join(";")));
-        }
+        let changed =
+            after.iter().filter(|(key, mask)| key.0 == side && before.get(key) != Some(mask));
+        let domains = changed.map(|(key, mask)| (key.1, Value::Mask(*mask))).collect();
+        lines.push(Line { resource: side.to_owned(), domains });
     }
+    let text = Schemata { lines }.to_string();
     if text.is_empty() {
         return Ok(None);
     }

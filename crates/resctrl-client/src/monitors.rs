@@ -6,7 +6,7 @@ use super::changes::{Changes, note};
 use super::error::Error;
 use super::findings::Findings;
 use super::foreign::members;
-use super::ledger::Made;
+use super::ledger::MadeGroup;
 use super::mount::Mount;
 use super::programs::Programs;
 use super::settings::Settings;
@@ -109,7 +109,7 @@ impl Programs {
 /// the ledger until it is known that this one takes its place.
 pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result<bool, Error> {
     let path = monitor_in(class, name);
-    let made = Made { name: name.to_owned(), monitors: true, inode: None };
+    let made = MadeGroup { name: name.to_owned(), monitors: true, inode: None };
     let Mount { tree, state, errors, .. } = mount;
     let before = state.ledger.groups.iter().find(|made| made.name == name).cloned();
     state.record(|ledger| {
@@ -123,7 +123,7 @@ pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result
             if let Some(inode) = inode {
                 tree.keep(&path, inode);
             }
-            (Some(Made { inode, ..made }), None)
+            (Some(MadeGroup { inode, ..made }), None)
         }
         Err(error) => (before, Some(error)),
     };

@@ -1,8 +1,9 @@
 //! The mounted resctrl: its files, and the ledger of what is changed in them.
 
+use super::enforcement::Enforcement;
 use super::error::Error;
 use super::ledger::State;
-use super::lock::{Kept, Lock};
+use super::lock::Lock;
 use super::settings::Settings;
 use super::tally::Errors;
 use super::tree::Tree;
@@ -11,6 +12,7 @@ use super::tree::Tree;
 #[derive(Debug)]
 pub(super) struct Mount {
     pub(super) settings: Settings,
+    pub(super) enforcement: &'static dyn Enforcement,
     pub(super) tree: Tree,
     pub(super) state: State,
     /// What could not be done.
@@ -18,9 +20,9 @@ pub(super) struct Mount {
 }
 
 impl Mount {
-    /// The lock between managers, until it is dropped.
-    pub(super) fn lock(&self) -> Result<Lock, Error> {
-        Lock::take(&self.tree, &self.settings.proc, self.settings.patience, Kept::Refuse)
+    /// The lock between managers, until it is dropped; none in a dry run.
+    pub(super) fn lock(&self) -> Result<Option<Lock>, Error> {
+        self.enforcement.lock(self)
     }
 
     /// Removes a group of ours from the ledger: it is gone, or another has taken its place.

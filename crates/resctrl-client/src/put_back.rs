@@ -1,17 +1,17 @@
 //! Putting back what was changed, as far as it is still as Fairways left it.
 
 use fairways_core::WayMask;
-use fairways_resctrl::language::{Schemata, Value};
+use fairways_resctrl::language::{Line, Schemata, Value};
 
-use super::borrowed;
+use super::borrowed_groups;
 use super::error::Error;
 use super::foreign;
-use super::leave::{vacate, widen};
-use super::ledger::{Changed, Ledger, Made, State};
+use super::ledger::{ChangedMask, Ledger, MadeGroup, State};
+use super::leftover::{vacate, widen};
 use super::lock::{Kept, Lock};
 use super::restored::{Restored, Thing};
 use super::settings::Settings;
-use super::taken::tasks;
+use super::taken_threads;
 use super::tree::{Tree, of};
 
 /// Restores what the ledger tells; what could not be stays in it, and is tried again the next time. It can be broken off anywhere
@@ -27,7 +27,7 @@ pub(super) fn put_back(
     let mut failed = Ledger::default();
     let classes = ledger.groups.iter().filter(|made| !made.monitors);
     let classes = classes.map(|made| made.name.as_str());
-    failed.borrowed = borrowed::groups(tree, &ledger.borrowed, classes, &mut restored);
+    failed.borrowed = borrowed_groups::put_back(tree, &ledger.borrowed, classes, &mut restored);
     let groups = places(tree, &ledger.groups, &mut failed, &mut restored);
     for (made, path) in &groups {
         if let Some(inode) = made.inode {
@@ -39,10 +39,10 @@ pub(super) fn put_back(
         .iter()
         .cloned()
         .partition(|(made, path)| is_another(tree, made, path).unwrap_or(false));
-    failed.tasks = tasks(tree, &ledger.tasks, &known, settings, &mut restored);
+    failed.tasks = taken_threads::put_back(tree, &ledger.tasks, &known, settings, &mut restored);
     // Where others monitor in a class it stays, and threads of MON groups that go would stay in it.
     let ours = |name: &str| {
-        let is_it = |made: &Made| made.monitors && made.name == name;
+        let is_it = |made: &MadeGroup| made.monitors && made.name == name;
         ledger.groups.iter().any(is_it) && !replaced.iter().any(|(made, _)| is_it(made))
     };
     for (made, class) in groups.iter().filter(|(made, _)| !made.monitors) {
@@ -133,11 +133,11 @@ enum Removed {
 }
 
 /// Whether it is not the group that was made.
-pub(super) fn is_another(tree: &Tree, made: &Made, path: &str) -> Result<bool, Error> {
+pub(super) fn is_another(tree: &Tree, made: &MadeGroup, path: &str) -> Result<bool, Error> {
     Ok(made.inode.is_some() && tree.inode(path)? != made.inode)
 }
 
-fn remove(tree: &Tree, made: &Made, path: &str) -> Result<Removed, Error> {
+fn remove(tree: &Tree, made: &MadeGroup, path: &str) -> Result<Removed, Error> {
     if is_another(tree, made, path)? {
         return Ok(Removed::Another);
     }
@@ -153,10 +153,10 @@ fn remove(tree: &Tree, made: &Made, path: &str) -> Result<Removed, Error> {
 /// Where the groups are, classes first; those that are gone are left out. What can't be found out has failed.
 pub(super) fn places(
     tree: &Tree,
-    made: &[Made],
+    made: &[MadeGroup],
     failed: &mut Ledger,
     restored: &mut Restored,
-) -> Vec<(Made, String)> {
+) -> Vec<(MadeGroup, String)> {
     let mut places = Vec::new();
     for class in made.iter().filter(|made| !made.monitors) {
         match tree.inode(&class.name) {
@@ -184,7 +184,7 @@ pub(super) fn places(
         }
     }
     if !errors.is_empty() {
-        let found = |made: &Made| places.iter().any(|(place, _)| place.name == made.name);
+        let found = |made: &MadeGroup| places.iter().any(|(place, _)| place.name == made.name);
         let lost = made.iter().filter(|made| made.monitors && !found(made));
         failed.groups.extend(lost.cloned());
         restored.failed.extend(errors);
@@ -193,7 +193,7 @@ pub(super) fn places(
 }
 
 /// One of the root's masks now; `None` where there is no such domain.
-pub(super) fn read_mask(tree: &Tree, value: &Changed) -> Result<Option<WayMask>, Error> {
+pub(super) fn read_mask(tree: &Tree, value: &ChangedMask) -> Result<Option<WayMask>, Error> {
     let text = tree.read("schemata")?;
     let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
     match schemata.line(&value.line).and_then(|line| line.value(value.domain)) {
@@ -203,8 +203,8 @@ pub(super) fn read_mask(tree: &Tree, value: &Changed) -> Result<Option<WayMask>,
 }
 
 /// Writes one of the root's masks back, if it is still one of ours; or why not, which is nothing where it is as it was.
-fn mask(tree: &Tree, value: &Changed) -> Result<Option<String>, Error> {
-    let Changed { line, domain, before, ours } = value;
+fn mask(tree: &Tree, value: &ChangedMask) -> Result<Option<String>, Error> {
+    let ChangedMask { line, domain, before, ours } = value;
     let Some(now) = read_mask(tree, value)? else {
         return Ok(Some("there is no such domain now".to_owned()));
     };
@@ -214,6 +214,8 @@ fn mask(tree: &Tree, value: &Changed) -> Result<Option<String>, Error> {
     if !ours.contains(&now.bits()) {
         return Ok(Some(format!("it is {now}, which others wrote")));
     }
-    tree.write("schemata", &format!("{line}:{domain}={before:x}\n"))?;
+    let domains = vec![(*domain, Value::Mask(WayMask::from_bits(*before)))];
+    let lines = vec![Line { resource: line.clone(), domains }];
+    tree.write("schemata", &Schemata { lines }.to_string())?;
     Ok(None)
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use fairways_linux::mounts;
 use rustix::fs::{major, minor};
 
-use super::borrowed::place;
+use super::borrowed_groups::place;
 use super::error::{Error, OpenError};
-use super::ledger::{Borrowed, Changed, Ledger, Made, State};
+use super::ledger::{BorrowedGroup, ChangedMask, Ledger, MadeGroup, State};
 use super::put_back::{is_another, places, put_back, read_mask, unknown};
 use super::restored::Restored;
 use super::settings::Settings;
@@ -89,14 +89,15 @@ fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
         return true;
     }
     let classes = ledger.groups.iter().map(|made| made.name.as_str());
-    let came = |of: &Borrowed| !matches!(place(tree, of, classes.clone()), Ok(None));
+    let came = |of: &BorrowedGroup| !matches!(place(tree, of, classes.clone()), Ok(None));
     if ledger.borrowed.iter().any(came) {
         return true;
     }
     let mut lost = Ledger::default();
     let places = places(tree, &ledger.groups, &mut lost, &mut Restored::default());
-    let is_there = |(made, path): &(Made, String)| !is_another(tree, made, path).unwrap_or(false);
-    let is_ours = |value: &Changed| {
+    let is_there =
+        |(made, path): &(MadeGroup, String)| !is_another(tree, made, path).unwrap_or(false);
+    let is_ours = |value: &ChangedMask| {
         let now = read_mask(tree, value);
         now.map_or(true, |now| now.is_some_and(|now| value.ours.contains(&now.bits())))
     };

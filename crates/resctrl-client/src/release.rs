@@ -7,7 +7,7 @@ use fairways_linux::stat::started;
 
 use super::error::Error;
 use super::foreign::members;
-use super::ledger::Taken;
+use super::ledger::TakenThread;
 use super::mount::Mount;
 use super::programs::Programs;
 use super::threads::{enter, give_back, is_still};
@@ -24,9 +24,6 @@ impl Programs {
     ) -> Result<(), Error> {
         let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
         program.placed.retain(|thread| !threads.contains(thread));
-        if mount.settings.dry_run {
-            return Ok(());
-        }
         if !program.adopted.is_empty() {
             self.give_back_with(mount, app, Some(threads))?;
         }
@@ -34,7 +31,7 @@ impl Programs {
         let (group, monitored) = (program.group(), program.monitored);
         let proc = &mount.settings.proc;
         // Of those that have ended, which nearly all have, another thread may have the id.
-        let ended = |task: &Taken| threads.contains(&task.thread) && !is_still(proc, task);
+        let ended = |task: &TakenThread| threads.contains(&task.thread) && !is_still(proc, task);
         if mount.state.ledger.tasks.iter().any(ended) {
             mount.state.note(|ledger| ledger.tasks.retain(|task| !ended(task)));
         }

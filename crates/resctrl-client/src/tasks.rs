@@ -8,7 +8,6 @@ use super::actuator::Actuator;
 use super::error::Error;
 use super::foreign::{members, residents, residents_by_cpu};
 use super::program::Program;
-use super::threads::enter;
 
 /// How often a program that forks all the time is gone through at once; what it forks then inherits its group, and the next
 /// call sees to the rest.
@@ -41,12 +40,8 @@ impl Actuator {
     /// may be tried again.
     pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
         self.programs.by_id.insert(app, Program::new(app, name));
-        if self.mount.settings.dry_run {
-            let monitored = self.programs.free_monitors(&self.found, &self.mount.settings) > 0;
-            return Ok(Added { monitored, tasks: self.admit(app, tasks)? });
-        }
         let _lock = self.mount.lock()?;
-        let monitored = self.programs.monitor(&mut self.mount, &self.found, app)?;
+        let monitored = self.mount.enforcement.monitor(self, app)?;
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
     }
 
@@ -57,10 +52,6 @@ impl Actuator {
     /// If it is not managed, or something can't be put back; it is not managed any longer then, and
     /// what is left is restored in the end.
     pub fn remove(&mut self, app: AppId) -> Result<(), Error> {
-        if self.mount.settings.dry_run {
-            self.plans.forget(app);
-            return self.programs.by_id.remove(&app).map(drop).ok_or(Error::Unknown(app));
-        }
         let program = self.programs.get(app)?;
         if !program.adopted.is_empty()
             && let Err(error) = self.programs.give_back_with(&mut self.mount, app, None)
@@ -120,7 +111,7 @@ impl Actuator {
             if listed.is_empty() {
                 break;
             }
-            let _lock = if self.mount.settings.dry_run { None } else { Some(self.mount.lock()?) };
+            let _lock = self.mount.lock()?;
             let some = self.admit(app, &listed)?;
             all.moved.extend(some.moved);
             all.others.extend(some.others);
@@ -145,35 +136,22 @@ impl Actuator {
         let (mut others, free): (Vec<i32>, Vec<i32>) =
             tasks.iter().partition(|thread| theirs.contains_key(thread));
         let mut ours = free;
-        let mut left = Vec::new();
-        let Self { mount, found, classes, programs, .. } = self;
+        let Self { mount, programs, .. } = self;
         let mut along = programs.adopt(mount, app, &theirs, tasks)?;
         others.retain(|thread| !along.contains(thread));
         // What threads of an adopted group make meanwhile is born in it.
         let adopted = programs.adopted_threads(&mount.tree, app)?;
         along.extend(adopted.intersection(&ours.iter().copied().collect()));
         ours.retain(|thread| !along.contains(thread));
-        if mount.settings.dry_run {
-            let said =
-                if mount.settings.take_over { "would be taken over" } else { "left to others" };
-            for thread in &others {
-                let group = theirs.get(thread);
-                tracing::info!(target: "fairways::actuate", app = app.0, thread, group, "{said}");
-            }
-        }
-        if mount.settings.take_over && !mount.settings.dry_run && !others.is_empty() {
-            let from = others.iter().filter_map(|thread| theirs.get(thread));
-            if classes.make_ready(mount, found, programs, app, from)? {
-                group = programs.get(app)?.group();
-            } else {
-                // No class is free that could limit them so.
-                let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
-                left = std::mem::take(&mut others).into_iter().filter_map(of).collect();
-            }
-        }
+        let enforcement = mount.enforcement;
+        let is_taken = enforcement.take(self, app, &others, &theirs)?;
+        let Self { mount, programs, .. } = self;
         if mount.settings.take_over {
-            mount.take(&others, &theirs)?;
+            group = programs.get(app)?.group();
             mount.inherit(&group, &ours)?;
+        }
+        let mut left = Vec::new();
+        if is_taken {
             ours.extend(others);
         } else {
             let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
@@ -181,10 +159,7 @@ impl Actuator {
         }
         let program = programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
         program.others.extend(left.iter().cloned());
-        let mut moved = Vec::new();
-        if !mount.settings.dry_run {
-            enter(&mount.tree, &group, ours.iter().copied(), &mut moved)?;
-        }
+        let moved = enforcement.enter(&mount.tree, &group, &ours)?;
         program.placed.extend(ours);
         program.placed.extend(along);
         Ok(Moved { moved, others: left })

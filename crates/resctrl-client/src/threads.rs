@@ -7,14 +7,14 @@ use fairways_linux::stat::started;
 use fairways_linux::status;
 
 use super::error::Error;
-use super::ledger::Taken;
+use super::ledger::TakenThread;
 use super::tree::{Tree, of};
 
 /// The longest line of parents that is followed.
 const GENERATIONS: usize = 64;
 
 /// Puts a thread back into the group that it was taken from; whether that is still there.
-pub(super) fn give_back(tree: &Tree, task: &Taken) -> Result<bool, Error> {
+pub(super) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> {
     if tree.inode(&task.group)? != Some(task.inode) {
         return Ok(false);
     }
@@ -49,7 +49,7 @@ pub(super) fn apart(group: &str) -> (&str, bool) {
 }
 
 /// Whether a thread still is the one that was taken.
-pub(super) fn is_still(proc: &Path, task: &Taken) -> bool {
+pub(super) fn is_still(proc: &Path, task: &TakenThread) -> bool {
     started(proc, task.thread) == Some(task.started)
 }
 
@@ -58,15 +58,15 @@ pub(super) fn is_still(proc: &Path, task: &Taken) -> bool {
 pub(super) fn inherited(
     proc: &Path,
     thread: i32,
-    taken: &[Taken],
+    taken: &[TakenThread],
     inside: &HashSet<i32>,
-) -> Option<Taken> {
+) -> Option<TakenThread> {
     let mut at = thread;
     for _ in 0..GENERATIONS {
         let (leader, parent) = status::family(&status::text(proc, at)?)?;
         let of = |id: i32| taken.iter().find(|task| task.thread == id && is_still(proc, task));
         if let Some(origin) = of(leader).or_else(|| of(parent)) {
-            return Some(Taken { thread, started: started(proc, thread)?, ..origin.clone() });
+            return Some(TakenThread { thread, started: started(proc, thread)?, ..origin.clone() });
         }
         if !inside.contains(&parent) {
             return None;

@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use fairways_core::WayMask;
+use fairways_resctrl::language::{Line, Value};
+
 use super::plan::Plan;
 use super::{Domains, heading, one_line, pattern};
 
@@ -51,8 +54,9 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
             (Some(id), _) => format!("in_domain {id} {mask:x}"),
             (None, Domains::All) => format!("everywhere {mask:x}"),
             (None, Domains::Some(ids)) => {
-                let values = ids.iter().map(|id| format!("{id}={mask:x}"));
-                format!("echo 'L3:{}'", values.collect::<Vec<_>>().join(";"))
+                let value = Value::Mask(WayMask::from_bits(mask));
+                let domains = ids.iter().map(|&id| (id, value)).collect();
+                format!("echo '{}'", Line { resource: "L3".to_owned(), domains })
             }
         };
         writeln!(out, "{line} > \"$root/{name}/schemata\"")?;

@@ -75,7 +75,7 @@ const NO_HOST: &str = "what `doctor` says of a machine without resctrl ends with
 const PACKAGES: &str =
     "crates/fairways/tests/packages makes and installs the packages, in a container of its own";
 const CLUSTER: &str =
-    "it needs a registry and a cluster; crates/fairways/tests/kubernetes.rs has the files judged";
+    "it needs a registry and a cluster; crates/fairways/tests/kubernetes has the files judged";
 const INSTALLS: &str = "tests install nothing; what is tested is what cargo test built";
 const FEATURE: &str = "minutes, and clang; cargo xtask ci builds with the feature, without optimisation, and tries it in the kernel lab";
 const IN_FOLDER: &str = "into the page's folder";
@@ -140,7 +140,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/report.md",
         "fairways paper lfoc",
         Run("fairways optimum --mix triad,hash-join --json > lfoc.json"),
-        "a minute in a build for tests; crates/fairways/tests/report.rs shows a paper's claims",
+        "a minute in a build for tests; crates/fairways/tests/report shows a paper's claims",
     ),
     named("docs/daemon.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named(
@@ -201,7 +201,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/top.md",
         "fairways top",
         Nothing,
-        "it takes the whole terminal; crates/fairways/tests/top.rs has it on one",
+        "it takes the whole terminal; crates/fairways/tests/top has it on one",
     ),
     named("docs/scheduling.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named(

@@ -7,11 +7,12 @@ use fairways_core::WayMask;
 use super::{LanguageError, by_domain, plain};
 
 /// What one domain of a resource has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// Of a cache: the ways that may be filled.
     Mask(WayMask),
-    /// Of memory bandwidth: percent, MB/s, or an eighth of a GB/s, as the resource counts. In `size`, of a cache: bytes.
+    /// Of memory bandwidth: percent, MB/s, or an eighth of a GB/s, as the resource counts. In
+    /// `size`, of a cache: bytes.
     Number(u32),
 }
 
@@ -20,8 +21,8 @@ pub enum Value {
 pub struct Line {
     /// `L3`, `L3CODE`, `L3DATA`, `L2`, ..., `MB`, `SMBA`.
     pub resource: String,
-    /// What each domain has, by its id, ascending as the kernel prints them; ids may skip numbers. None is there where
-    /// the kernel prints `uninitialized`, for a group in pseudo-locksetup.
+    /// What each domain has, by its id, ascending as the kernel prints them; ids may skip numbers.
+    /// None is there where the kernel prints `uninitialized`, for a group in pseudo-locksetup.
     pub domains: Vec<(u32, Value)>,
 }
 
@@ -47,11 +48,12 @@ pub struct Schemata {
 }
 
 impl Schemata {
-    /// Reads a whole file `schemata`. Every name of a resource is taken; a cache's is `L` and a digit.
+    /// Reads a whole file `schemata`. Every name of a resource is taken; a cache's is `L` and a
+    /// digit.
     ///
     /// # Errors
-    /// At the first thing that is not `resource:domain=value;...`, a mask in hexadecimal for a cache and a decimal number
-    /// for anything else.
+    /// At the first thing that is not `resource:domain=value;...`, a mask in hexadecimal for a
+    /// cache and a decimal number for anything else.
     pub fn parse(text: &str) -> Result<Self, LanguageError> {
         Self::parse_with("schemata", text, |resource, value| {
             if names_a_cache(resource) {
@@ -106,22 +108,34 @@ impl Schemata {
     }
 }
 
-/// As it is written to a file: every line ended, none padded. A resource without a value is left out, since the kernel
-/// takes no line without one.
-impl fmt::Display for Schemata {
+/// As it is written: a mask in hexadecimal, a number in decimal digits.
+impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in self.lines.iter().filter(|line| !line.domains.is_empty()) {
-            write!(f, "{}:", line.resource)?;
-            for (at, (id, value)) in line.domains.iter().enumerate() {
-                let separator = if at == 0 { "" } else { ";" };
-                match value {
-                    Value::Mask(mask) => write!(f, "{separator}{id}={:x}", mask.bits())?,
-                    Value::Number(number) => write!(f, "{separator}{id}={number}")?,
-                }
-            }
-            f.write_str("\n")?;
+        match self {
+            Self::Mask(mask) => write!(f, "{:x}", mask.bits()),
+            Self::Number(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+/// As it is written: `L3:0=7ff;1=3`, without the end of the line.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.resource)?;
+        for (at, (id, value)) in self.domains.iter().enumerate() {
+            let separator = if at == 0 { "" } else { ";" };
+            write!(f, "{separator}{id}={value}")?;
         }
         Ok(())
+    }
+}
+
+/// As it is written to a file: every line ended, none padded. A resource without a value is left
+/// out, since the kernel takes no line without one.
+impl fmt::Display for Schemata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = self.lines.iter().filter(|line| !line.domains.is_empty());
+        lines.try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 

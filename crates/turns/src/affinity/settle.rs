@@ -7,7 +7,6 @@ use fairways_perf::switches::now;
 use fairways_resctrl::language::CpuSet;
 
 use super::super::ledger::Change;
-use super::super::thread;
 use super::Affinity;
 use super::managed::Managed;
 
@@ -38,10 +37,6 @@ impl Affinity {
     fn do_what_is_due(&mut self) -> io::Result<()> {
         let new: Vec<AppId> = self.asked.iter().copied().filter(|app| self.is_new(*app)).collect();
         let due = self.due();
-        if self.settings.dry_run {
-            self.pretend(due);
-            return Ok(());
-        }
         if due.is_empty() && new.is_empty() {
             return Ok(());
         }
@@ -94,7 +89,7 @@ impl Affinity {
         for app in std::mem::take(&mut self.asked) {
             let Some(managed) = self.threads.get_mut(&app) else { continue };
             let differs = of(managed, online) != (None, None);
-            if differs && (self.settings.dry_run || managed.look(proc, sysfs, online)) {
+            if differs && self.enforcement.look(managed, proc, sysfs, online) {
                 let (cpus, nice) = of(managed, online);
                 due.push(Due { app, cpus, nice });
             }
@@ -107,18 +102,18 @@ impl Affinity {
         let Some(managed) = self.threads.get_mut(&app) else { return Ok(()) };
         let (thread, owners) = (managed.thread, &managed.owners);
         let everywhere = owners.all && cpus == owners.cpus;
-        match thread::set_affinity(thread, (!everywhere).then_some(&cpus)) {
+        match self.enforcement.set_affinity(thread, &cpus, everywhere) {
             Ok(true) => {
                 self.ledger.has(managed.key(), &cpus);
                 managed.cpus = cpus;
                 managed.is_ours = managed.cpus != managed.owners.cpus;
                 managed.is_remembered = false;
-                managed.cpus_again.done();
+                managed.cpus_retry.done();
                 Ok(())
             }
             Ok(false) => Ok(()),
             Err(error) => {
-                managed.cpus_again.refused(now());
+                managed.cpus_retry.refused(now());
                 managed.frame_anew(&self.settings.proc, &self.settings.sysfs);
                 let why = format!("thread {thread} was not given CPUs {}: {error}", cpus.to_list());
                 Err(io::Error::new(error.kind(), why))
@@ -129,34 +124,18 @@ impl Affinity {
     fn give_nice(&mut self, app: AppId, nice: i32) -> io::Result<()> {
         let Some(managed) = self.threads.get_mut(&app) else { return Ok(()) };
         let thread = managed.thread;
-        match thread::set_nice(thread, nice) {
+        match self.enforcement.set_nice(thread, nice) {
             Ok(true) => {
                 managed.nice = nice;
-                managed.nice_again.done();
+                managed.nice_retry.done();
                 Ok(())
             }
             Ok(false) => Ok(()),
             Err(error) => {
-                managed.nice_again.refused(now());
+                managed.nice_retry.refused(now());
                 managed.turns.as_usual();
                 let why = format!("thread {thread} was not given nice value {nice}: {error}");
                 Err(io::Error::new(error.kind(), why))
-            }
-        }
-    }
-
-    fn pretend(&mut self, due: Vec<Due>) {
-        for Due { app, cpus, nice } in due {
-            let Some(managed) = self.threads.get_mut(&app) else { continue };
-            let thread = managed.thread;
-            if let Some(cpus) = cpus {
-                let list = cpus.to_list();
-                tracing::debug!(target: "fairways::schedule", thread, cpus = list, "would let it run there");
-                managed.cpus = cpus;
-            }
-            if let Some(nice) = nice {
-                tracing::debug!(target: "fairways::schedule", thread, nice, "would set its nice value");
-                managed.nice = nice;
             }
         }
     }

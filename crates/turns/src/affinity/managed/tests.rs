@@ -22,8 +22,8 @@ fn managed(cpus: &str, nice: i32) -> Managed {
         wanted: None,
         raised: false,
         turns: Turns::new(10, 0, 0),
-        cpus_again: Again::default(),
-        nice_again: Again::default(),
+        cpus_retry: Retry::default(),
+        nice_retry: Retry::default(),
     }
 }
 
@@ -166,7 +166,7 @@ fn one_without_weight_has_turns_as_usual() {
     assert_eq!((managed.turns.ordered(), managed.nice_due(10)), (10, 0));
     // And one to which the kernel has refused a nice value.
     (managed.weighs, managed.raised) = (true, true);
-    managed.nice_again.refused(0);
+    managed.nice_retry.refused(0);
     managed.order(40);
     assert_eq!((managed.turns.ordered(), managed.due(&set("0-3"), 10, 0).1), (10, None));
     assert_eq!(managed.due(&set("0-3"), 10, LOOK).1, Some(-20), "it is tried again");

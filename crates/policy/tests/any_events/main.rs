@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "../examples/climb/policy.rs"]
+#[path = "../../examples/climb/policy.rs"]
 mod climb;
-#[path = "any_events/parameters.rs"]
 mod parameters;
-#[path = "any_events/told.rs"]
 mod told;
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use fairways_linux::stat::started;
 
 use super::error::Error;
 use super::foreign::members;
-use super::ledger::{Made, Taken};
+use super::ledger::{MadeGroup, TakenThread};
 use super::mount::Mount;
 use super::restored::{Restored, Thing};
 use super::settings::Settings;
@@ -25,7 +25,7 @@ impl Mount {
             let Some(group) = from.get(&thread).cloned() else { continue };
             let started = started(&self.settings.proc, thread);
             if let (Some(started), Some(inode)) = (started, self.tree.inode(&group)?) {
-                taken.push(Taken { thread, started, group, inode });
+                taken.push(TakenThread { thread, started, group, inode });
             }
         }
         self.write_down(taken)
@@ -44,13 +44,13 @@ impl Mount {
             |thread: i32| taken.iter().any(|task| task.thread == thread && is_still(proc, task));
         let born = threads.iter().copied();
         let born = born.filter(|&thread| inside.contains(&thread) && !is_known(thread));
-        let born: Vec<Taken> =
+        let born: Vec<TakenThread> =
             born.filter_map(|thread| inherited(proc, thread, taken, &inside)).collect();
         self.write_down(born)
     }
 
-    fn write_down(&mut self, taken: Vec<Taken>) -> Result<(), Error> {
-        if taken.is_empty() || self.settings.dry_run {
+    fn write_down(&mut self, taken: Vec<TakenThread>) -> Result<(), Error> {
+        if taken.is_empty() {
             return Ok(());
         }
         let threads: HashSet<i32> = taken.iter().map(|task| task.thread).collect();
@@ -62,13 +62,13 @@ impl Mount {
 }
 
 /// Puts threads back that are still in groups of ours; those that could not be.
-pub(super) fn tasks(
+pub(super) fn put_back(
     tree: &Tree,
-    taken: &[Taken],
-    groups: &[(Made, String)],
+    taken: &[TakenThread],
+    groups: &[(MadeGroup, String)],
     settings: &Settings,
     restored: &mut Restored,
-) -> Vec<Taken> {
+) -> Vec<TakenThread> {
     let mut failed = Vec::new();
     if taken.is_empty() {
         return failed;
@@ -116,7 +116,7 @@ enum Whereabouts {
 }
 
 /// Where a thread is, if some of ours are in these groups.
-fn whereabouts(tree: &Tree, task: &Taken, ours: &HashSet<i32>) -> Result<Whereabouts, Error> {
+fn whereabouts(tree: &Tree, task: &TakenThread, ours: &HashSet<i32>) -> Result<Whereabouts, Error> {
     if ours.contains(&task.thread) {
         return Ok(Whereabouts::Ours);
     }

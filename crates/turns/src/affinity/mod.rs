@@ -11,11 +11,12 @@
 //! What is asked is carried out by [`settle`](Scheduler::settle), or with the next [`turns`](Scheduler::turns), which
 //! [`attention`](Scheduler::attention) calls for: so many threads that are moved at once are written down once.
 
-mod again;
 mod alarm;
+mod enforcement;
 mod managed;
+mod report;
+mod retry;
 mod settle;
-mod told;
 mod turn;
 mod weight;
 
@@ -38,9 +39,10 @@ use rustix::time::{ClockId, clock_getres};
 use super::ledger::{Key, Ledger};
 use super::thread::{self, Stat};
 use super::{Scheduler, Settings, Told};
-use again::Again;
 use alarm::Alarm;
+use enforcement::{DryRun, Enforced, Enforcement};
 use managed::{Managed, Owners, weighs};
+use retry::Retry;
 use turn::Turns;
 
 /// How often it is looked, in nanoseconds, whether owners have changed anything, or CPUs came or went.
@@ -53,6 +55,7 @@ const LEAST: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct Affinity {
     settings: Settings,
+    enforcement: &'static dyn Enforcement,
     ledger: Ledger,
     threads: BTreeMap<AppId, Managed>,
     by_thread: HashMap<i32, AppId>,
@@ -86,12 +89,12 @@ impl Affinity {
     /// If this user may not (`CAP_SYS_NICE`), or the state directory can't be used, or another fairways uses it.
     pub fn open(settings: Settings) -> Result<(Self, Restored), OpenError> {
         let unsupported = |why: io::Error| OpenError::NotSupported(why.to_string());
-        let may =
-            capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE));
-        if !may && !settings.dry_run {
-            let why = "threads of others can't be scheduled: expected root, or CAP_SYS_NICE";
-            return Err(OpenError::NotSupported(why.to_owned()));
-        }
+        let enforcement: &'static dyn Enforcement = if settings.dry_run {
+            &DryRun
+        } else {
+            check_rights()?;
+            &Enforced
+        };
         let Some(online) = topology::cpus(&settings.sysfs, "online") else {
             let path = settings.sysfs.join("devices/system/cpu/online");
             return Err(OpenError::NotSupported(format!(
@@ -99,13 +102,10 @@ impl Affinity {
                 path.display()
             )));
         };
-        let (ledger, restored) = if settings.dry_run {
-            (Ledger::dry(), Restored::default())
-        } else {
-            Ledger::open(&settings)?
-        };
+        let (ledger, restored) = enforcement.open(&settings)?;
         let affinity = Self {
             settings,
+            enforcement,
             ledger,
             threads: BTreeMap::new(),
             by_thread: HashMap::new(),
@@ -135,9 +135,6 @@ impl Affinity {
     fn let_all_go(&mut self) -> Restored {
         let threads = std::mem::take(&mut self.threads);
         self.by_thread.clear();
-        if self.settings.dry_run {
-            return Restored::default();
-        }
         // Exactly what each has: what an owner set meanwhile is told from it.
         for managed in threads.values() {
             self.ledger.has_nice(managed.key(), managed.owners.nice, managed.nice);
@@ -158,10 +155,10 @@ impl Affinity {
         // One that was off line in between is watched no longer, though as many are on line as before.
         let watched = self.switches.as_mut().map(|switches| switches.set_cpus(&self.online));
         let (quantum, now) = (self.quantum_nanos(), now());
-        let Settings { proc, sysfs, dry_run, .. } = &self.settings;
+        let Settings { proc, sysfs, .. } = &self.settings;
         for (&app, managed) in &mut self.threads {
-            if !dry_run && managed.may_differ(&self.online) {
-                managed.look(proc, sysfs, &self.online);
+            if managed.may_differ(&self.online) {
+                self.enforcement.look(managed, proc, sysfs, &self.online);
             }
             if !managed.known || managed.due(&self.online, quantum, now) != (None, None) {
                 self.asked.insert(app);
@@ -218,7 +215,7 @@ impl Affinity {
         Some(Managed {
             thread,
             started: stat.started,
-            known: self.settings.dry_run,
+            known: false,
             turns: Turns::new(self.quantum_nanos(), thread::time(&time)?, now()),
             time,
             owners: Owners { cpus: theirs, all, nice },
@@ -229,14 +226,14 @@ impl Affinity {
             weighs: weighs(&stat),
             wanted: None,
             raised: false,
-            cpus_again: Again::default(),
-            nice_again: Again::default(),
+            cpus_retry: Retry::default(),
+            nice_retry: Retry::default(),
         })
     }
 
     /// Says what went wrong, until something else does, or a look finds all well.
     fn say(&mut self, trouble: Option<String>, has_looked: bool) {
-        let waits = |of: &Managed| of.cpus_again.is_waiting() || of.nice_again.is_waiting();
+        let waits = |of: &Managed| of.cpus_retry.is_waiting() || of.nice_retry.is_waiting();
         if let Some(error) = trouble.as_ref().filter(|_| trouble != self.trouble) {
             tracing::warn!(target: "fairways::schedule", error, "not all was carried out");
         }
@@ -287,9 +284,6 @@ impl Scheduler for Affinity {
         if self.by_thread.get(&managed.thread) == Some(&app) {
             self.by_thread.remove(&managed.thread);
         }
-        if self.settings.dry_run {
-            return;
-        }
         self.ledger.has_nice(managed.key(), managed.owners.nice, managed.nice);
         self.leaving.insert(managed.key());
         if let Err(error) = self.alarm.set(Some(1)) {
@@ -297,10 +291,8 @@ impl Scheduler for Affinity {
         }
     }
 
-    /// In a dry run nothing is set, nor looked at again.
     fn owners(&self, app: AppId) -> Option<CpuSet> {
-        let managed = self.threads.get(&app).filter(|_| !self.settings.dry_run)?;
-        Some(managed.owners.cpus.clone())
+        self.enforcement.owners_cpus(self.threads.get(&app)?)
     }
 
     fn allow(&mut self, app: AppId, cpus: &CpuSet) -> io::Result<()> {
@@ -363,6 +355,16 @@ impl Drop for Affinity {
     fn drop(&mut self) {
         self.let_all_go();
     }
+}
+
+/// Whether this user may schedule threads of others.
+fn check_rights() -> Result<(), OpenError> {
+    let rights = capabilities(None);
+    if rights.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE)) {
+        return Ok(());
+    }
+    let why = "threads of others can't be scheduled: expected root, or CAP_SYS_NICE";
+    Err(OpenError::NotSupported(why.to_owned()))
 }
 
 /// A coarse clock of the kernel's goes on by one tick each time.

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::error::Error;
-use super::ledger::Borrowed;
+use super::ledger::BorrowedGroup;
 use super::restored::{Restored, Thing};
 use super::tree::{Tree, of};
 
@@ -32,7 +32,7 @@ pub(super) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, 
 /// them, or as its maker has it.
 pub(super) fn place<'a>(
     tree: &Tree,
-    borrowed: &Borrowed,
+    borrowed: &BorrowedGroup,
     classes: impl Iterator<Item = &'a str>,
 ) -> Result<Option<String>, Error> {
     for class in std::iter::once("").chain(classes) {
@@ -45,12 +45,12 @@ pub(super) fn place<'a>(
 }
 
 /// Gives groups back; those that could not be.
-pub(super) fn groups<'a>(
+pub(super) fn put_back<'a>(
     tree: &Tree,
-    borrowed: &[Borrowed],
+    borrowed: &[BorrowedGroup],
     classes: impl Iterator<Item = &'a str> + Clone,
     restored: &mut Restored,
-) -> Vec<Borrowed> {
+) -> Vec<BorrowedGroup> {
     let mut failed = Vec::new();
     for of in borrowed {
         let path = format!("mon_groups/{}", of.theirs);

@@ -3,13 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "clients/emulated.rs"]
 mod emulated;
-#[path = "clients/export.rs"]
 mod export;
-#[path = "clients/goresctrl.rs"]
 mod goresctrl;
-#[path = "clients/pqos.rs"]
 mod pqos;
-#[path = "clients/resctrlfs.rs"]
 mod resctrlfs;

@@ -7,12 +7,12 @@ const MOST: u64 = 64 * LOOK;
 
 /// Something that may be refused: it is tried again at the next look, and, as long as that is in vain, after twice as long each time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Again {
+pub(super) struct Retry {
     at: u64,
     wait: u64,
 }
 
-impl Again {
+impl Retry {
     pub(super) const fn is_time(&self, now: u64) -> bool {
         now >= self.at
     }
@@ -38,20 +38,20 @@ mod tests {
 
     #[test]
     fn what_is_refused_again_and_again_is_tried_ever_more_seldom() {
-        let mut again = Again::default();
-        assert!(again.is_time(0) && !again.is_waiting());
+        let mut retry = Retry::default();
+        assert!(retry.is_time(0) && !retry.is_waiting());
         let (mut now, mut tried) = (0, 0);
         for _ in 0..600 {
             now += LOOK;
-            if again.is_time(now) {
-                again.refused(now);
+            if retry.is_time(now) {
+                retry.refused(now);
                 tried += 1;
-                assert!(again.is_waiting() && !again.is_time(now));
+                assert!(retry.is_waiting() && !retry.is_time(now));
             }
         }
         // After 1, 2, 4, .. 64 looks, and then after 64 each.
         assert_eq!(tried, 1 + 6 + (600 - 64) / 64);
-        again.done();
-        assert!(again.is_time(0) && !again.is_waiting());
+        retry.done();
+        assert!(retry.is_time(0) && !retry.is_waiting());
     }
 }

@@ -11,17 +11,17 @@ use fairways_resctrl_client::{Restored, Thing};
 use rustix::io::Errno;
 
 use super::super::thread::{self, Stat};
-use super::book::{Entry, set};
+use super::entry::{Entry, set};
 use super::policy;
 
 /// Where threads are read.
 #[derive(Clone, Copy)]
-pub(super) struct Back<'a> {
+pub(super) struct Restorer<'a> {
     pub(super) proc: &'a Path,
     pub(super) sysfs: &'a Path,
 }
 
-impl Back<'_> {
+impl Restorer<'_> {
     /// Puts a thread back; whether nothing is left to do about it.
     pub(super) fn thread(self, entry: &Entry, restored: &mut Restored) -> bool {
         if started(self.proc, entry.thread) != Some(entry.started) {

@@ -3,11 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "on_linux/guest.rs"]
 mod guest;
-#[path = "on_linux/manages.rs"]
 mod manages;
-#[path = "on_linux/others.rs"]
 mod others;
-#[path = "on_linux/picture.rs"]
 mod picture;

@@ -4,9 +4,9 @@
 //! remembered, so that weights that come and go are not written down each time; an owner who chose one of those, in a process that was
 //! killed, gets the one before.
 
-mod back;
-mod book;
+mod entry;
 pub(super) mod policy;
+mod restorer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -20,9 +20,9 @@ use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{Settings, thread};
-use back::Back;
-pub(super) use book::Change;
-use book::{Changes, ENDED, Entry, VERSION};
+pub(super) use entry::Change;
+use entry::{Changes, ENDED, Entry, VERSION};
+use restorer::Restorer;
 
 /// What is to be put back of threads: `schedule.json` of the state directory, which one process has at a time.
 #[derive(Debug)]
@@ -62,8 +62,7 @@ impl Ledger {
     }
 
     /// For a dry run, which writes nothing.
-    #[must_use]
-    pub fn dry() -> Self {
+    pub(super) fn dry() -> Self {
         Self { state: State::dry(), proc: "/proc".into(), sysfs: "/sys".into() }
     }
 
@@ -171,21 +170,21 @@ impl Ledger {
         let mut entries = std::mem::take(&mut self.state.ledger.threads);
         let mut left = BTreeSet::new();
         for entry in entries.iter_mut().filter(|entry| !entry.ended && is_over(entry)) {
-            entry.ended = self.back().thread(entry, &mut restored);
+            entry.ended = self.restorer().thread(entry, &mut restored);
             left.insert(entry.process);
         }
         for entry in entries.iter().filter(|entry| !entry.ended) {
             left.remove(&entry.process);
         }
         if !left.is_empty() {
-            self.back().kin(&entries, |process| left.contains(&process), &mut restored);
+            self.restorer().kin(&entries, |process| left.contains(&process), &mut restored);
         }
         // The last of each process that is there.
         let mut remembered: BTreeMap<i32, usize> = BTreeMap::new();
         let mut kept: Vec<Entry> = Vec::new();
         for entry in entries.iter().rev() {
             let of = remembered.entry(entry.process).or_default();
-            if !entry.ended || *of < ENDED && self.back().is_same(entry) {
+            if !entry.ended || *of < ENDED && self.restorer().is_same(entry) {
                 *of += usize::from(entry.ended);
                 kept.push(entry.clone());
             }
@@ -195,8 +194,8 @@ impl Ledger {
         self.finish(kept, restored)
     }
 
-    fn back(&self) -> Back<'_> {
-        Back { proc: &self.proc, sysfs: &self.sysfs }
+    fn restorer(&self) -> Restorer<'_> {
+        Restorer { proc: &self.proc, sysfs: &self.sysfs }
     }
 
     /// Forgets threads that somebody else has put back.
@@ -214,9 +213,10 @@ impl Ledger {
     pub fn end_all(&mut self) -> Result<Restored, Error> {
         let mut restored = Restored::default();
         let entries = &self.state.ledger.threads;
-        let is_left = |entry: &&Entry| !entry.ended && !self.back().thread(entry, &mut restored);
+        let is_left =
+            |entry: &&Entry| !entry.ended && !self.restorer().thread(entry, &mut restored);
         let left: Vec<Entry> = entries.iter().filter(is_left).cloned().collect();
-        self.back().kin(entries, |_| true, &mut restored);
+        self.restorer().kin(entries, |_| true, &mut restored);
         self.finish(left, restored)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use fairways_resctrl::language::{Schemata, Value};
+use fairways_resctrl::language::{Line, Schemata};
 
 use super::error::Error;
 use super::foreign::members;
@@ -36,20 +36,13 @@ pub(super) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
         |path: &str| Schemata::parse(&tree.read(path)?).map_err(|why| tree.misread(path, why));
     let path = of(class, "schemata");
     let (root, now) = (read("schemata")?, read(&path)?);
-    let mut text = String::new();
-    for line in &now.lines {
-        let mask = |&(domain, value): &(u32, Value)| {
+    let lines = now.lines.iter().map(|line| {
+        let wider = line.domains.iter().filter_map(|&(domain, value)| {
             let all = root.line(&line.resource)?.value(domain)?;
-            match all {
-                _ if all == value => None,
-                Value::Mask(mask) => Some(format!("{domain}={:x}", mask.bits())),
-                Value::Number(number) => Some(format!("{domain}={number}")),
-            }
-        };
-        let masks: Vec<String> = line.domains.iter().filter_map(mask).collect();
-        if !masks.is_empty() {
-            text.push_str(&format!("{}:{}\n", line.resource, masks.join(";")));
-        }
-    }
+            (all != value).then_some((domain, all))
+        });
+        Line { resource: line.resource.clone(), domains: wider.collect() }
+    });
+    let text = Schemata { lines: lines.collect() }.to_string();
     if text.is_empty() { Ok(()) } else { tree.write(&path, &text) }
 }

@@ -9,15 +9,10 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-#[path = "daemon/calls.rs"]
 mod calls;
-#[path = "daemon/clients.rs"]
 mod clients;
-#[path = "daemon/counters.rs"]
 mod counters;
-#[path = "daemon/plain.rs"]
 mod plain;
-#[path = "daemon/sleepers.rs"]
 mod sleepers;
 
 use std::os::unix::process::CommandExt;

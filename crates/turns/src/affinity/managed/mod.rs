@@ -7,7 +7,7 @@ use fairways_resctrl::language::CpuSet;
 
 use super::super::ledger::Key;
 use super::super::thread::{self, Stat};
-use super::again::Again;
+use super::retry::Retry;
 use super::turn::Turns;
 use super::weight;
 
@@ -46,8 +46,8 @@ pub(super) struct Managed {
     pub(super) raised: bool,
     pub(super) turns: Turns,
     /// When CPUs, or a nice value, that the kernel refused are tried again.
-    pub(super) cpus_again: Again,
-    pub(super) nice_again: Again,
+    pub(super) cpus_retry: Retry,
+    pub(super) nice_retry: Retry,
 }
 
 impl Managed {
@@ -67,8 +67,8 @@ impl Managed {
         let cpus = Some(self.cpus_due(online)).filter(differs);
         let nice = Some(self.nice_due(quantum)).filter(|due| *due != self.nice);
         (
-            cpus.filter(|_| self.cpus_again.is_time(now)),
-            nice.filter(|_| self.nice_again.is_time(now)),
+            cpus.filter(|_| self.cpus_retry.is_time(now)),
+            nice.filter(|_| self.nice_retry.is_time(now)),
         )
     }
 
@@ -95,7 +95,7 @@ impl Managed {
 
     /// Orders its next turn. One whose weight can't be set has turns as usual.
     pub(super) const fn order(&mut self, time: u64) {
-        if self.weighs && !self.nice_again.is_waiting() {
+        if self.weighs && !self.nice_retry.is_waiting() {
             self.turns.order(time);
         }
     }

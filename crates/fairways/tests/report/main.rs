@@ -2,19 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "report/browser.rs"]
 mod browser;
-#[path = "report/headlines.rs"]
 mod headlines;
-#[path = "report/html.rs"]
 mod html;
-#[path = "report/journals.rs"]
 mod journals;
-#[path = "report/leaves.rs"]
 mod leaves;
-#[path = "report/numbers.rs"]
 mod numbers;
-#[path = "report/screens.rs"]
 mod screens;
 
 use std::fs;

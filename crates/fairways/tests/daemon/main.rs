@@ -1,0 +1,18 @@
+//! The daemon as its service manager, its administrator and its enemies see it, on the emulator.
+
+#![allow(clippy::unwrap_used)]
+
+mod asked;
+mod buckets;
+mod common;
+mod journals;
+mod killed;
+mod notify;
+mod observed;
+mod redis;
+mod running;
+mod scanned;
+mod times;
+mod tried;
+mod unmatched;
+mod week;

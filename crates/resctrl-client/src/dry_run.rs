@@ -1,0 +1,103 @@
+//! What is decided is logged, and nothing is written.
+
+use std::collections::HashMap;
+
+use fairways_core::{AppId, Partition};
+
+use super::actuator::Actuator;
+use super::confine::confinement;
+use super::domain::Domain;
+use super::enforcement::Enforcement;
+use super::error::{Error, OpenError, Refused};
+use super::ledger::State;
+use super::limits::Carried;
+use super::lock::Lock;
+use super::mount::Mount;
+use super::refine::Target;
+use super::restored::Restored;
+use super::settings::Settings;
+use super::tree::Tree;
+
+/// Decisions are logged.
+#[derive(Debug)]
+pub(super) struct DryRun;
+
+impl Enforcement for DryRun {
+    /// What another run left is as any other manager's.
+    fn open(&self, _: &Tree, _: &Settings) -> Result<State, OpenError> {
+        Ok(State::dry())
+    }
+
+    fn lock(&self, _: &Mount) -> Result<Option<Lock>, Error> {
+        Ok(None)
+    }
+
+    fn monitor(&self, actuator: &mut Actuator, _: AppId) -> Result<bool, Error> {
+        let Actuator { mount, found, programs, .. } = actuator;
+        Ok(programs.free_monitors(found, &mount.settings) > 0)
+    }
+
+    fn take(
+        &self,
+        actuator: &mut Actuator,
+        app: AppId,
+        threads: &[i32],
+        from: &HashMap<i32, String>,
+    ) -> Result<bool, Error> {
+        let is_taken = actuator.mount.settings.take_over;
+        let message = if is_taken { "would be taken over" } else { "left to others" };
+        for thread in threads {
+            let group = from.get(thread);
+            tracing::info!(target: "fairways::actuate", app = app.0, thread, group, "{message}");
+        }
+        Ok(is_taken)
+    }
+
+    fn enter(&self, _: &Tree, _: &str, _: &[i32]) -> Result<Vec<i32>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// As no groups are made, they are named by number.
+    fn carry_out(
+        &self,
+        actuator: &mut Actuator,
+        targets: &[Target],
+        _: &Carried,
+        reason: &str,
+    ) -> Result<Vec<String>, Refused> {
+        for (number, target) in targets.iter().enumerate() {
+            for (domain, mask) in &target.masks {
+                let programs = target.members.iter().map(|app| app.0.to_string());
+                let programs = programs.collect::<Vec<_>>().join(" ");
+                tracing::info!(
+                    target: "fairways::actuate", class = number, domain, after = %mask, programs, reason, "would be set"
+                );
+            }
+        }
+        let confined = confinement(&actuator.mount.tree, &actuator.found);
+        let (before, after) = confined.map_err(Refused::Failed)?;
+        for ((line, domain), after) in after {
+            let before = before.get(&(line, domain)).copied().unwrap_or_default();
+            if before != after {
+                tracing::info!(
+                    target: "fairways::actuate", group = "/", resource = line, domain, %before, %after, reason,
+                    "others would be confined"
+                );
+            }
+        }
+        Ok((0..targets.len()).map(|number| number.to_string()).collect())
+    }
+
+    /// The partition that the last plans would come to.
+    fn in_force(&self, actuator: &Actuator, domain: &Domain) -> Partition {
+        actuator.plans.applied.partition(domain.id)
+    }
+
+    fn keep_up(&self, _: &mut Actuator) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn close(&self, _: Actuator) -> Restored {
+        Restored::default()
+    }
+}

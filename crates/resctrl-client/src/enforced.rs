@@ -1,0 +1,222 @@
+//! What is decided is carried out.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fairways_core::{AppId, Partition};
+use rustix::io::Errno;
+
+use super::actuator::Actuator;
+use super::domain::{Domain, Offers};
+use super::enforcement::Enforcement;
+use super::error::{Error, OpenError, Refused};
+use super::ledger::State;
+use super::limits::Carried;
+use super::lock::{Kept, Lock};
+use super::mount::Mount;
+use super::recover::recover;
+use super::refine::{Target, assign};
+use super::restored::Restored;
+use super::settings::Settings;
+use super::step::Step;
+use super::survey::Survey;
+use super::threads;
+use super::tree::Tree;
+
+/// Decisions are carried out.
+#[derive(Debug)]
+pub(super) struct Enforced;
+
+impl Enforcement for Enforced {
+    fn open(&self, tree: &Tree, settings: &Settings) -> Result<State, OpenError> {
+        let (mut state, found) = State::open(&settings.state)?;
+        let mut restored = recover(tree, &mut state, found.ledger, settings)?;
+        restored.failed.extend(found.damaged);
+        for line in restored.to_string().lines() {
+            tracing::warn!(target: "fairways::actuate", "from before: {line}");
+        }
+        Ok(state)
+    }
+
+    fn lock(&self, mount: &Mount) -> Result<Option<Lock>, Error> {
+        let Mount { tree, settings, .. } = mount;
+        Lock::take(tree, &settings.proc, settings.patience, Kept::Refuse).map(Some)
+    }
+
+    fn monitor(&self, actuator: &mut Actuator, app: AppId) -> Result<bool, Error> {
+        actuator.programs.monitor(&mut actuator.mount, &actuator.found, app)
+    }
+
+    fn take(
+        &self,
+        actuator: &mut Actuator,
+        app: AppId,
+        threads: &[i32],
+        from: &HashMap<i32, String>,
+    ) -> Result<bool, Error> {
+        let Actuator { mount, found, classes, programs, .. } = actuator;
+        if !mount.settings.take_over {
+            return Ok(false);
+        }
+        let groups = threads.iter().filter_map(|thread| from.get(thread));
+        // Where no class is free that could limit them as those do, they stay.
+        if !threads.is_empty() && !classes.make_ready(mount, found, programs, app, groups)? {
+            return Ok(false);
+        }
+        mount.take(threads, from)?;
+        Ok(true)
+    }
+
+    fn enter(&self, tree: &Tree, group: &str, threads: &[i32]) -> Result<Vec<i32>, Error> {
+        let mut moved = Vec::new();
+        threads::enter(tree, group, threads.iter().copied(), &mut moved)?;
+        Ok(moved)
+    }
+
+    fn carry_out(
+        &self,
+        actuator: &mut Actuator,
+        targets: &[Target],
+        carried: &Carried,
+        reason: &str,
+    ) -> Result<Vec<String>, Refused> {
+        actuator.carry_out(targets, carried, reason)
+    }
+
+    fn in_force(&self, actuator: &Actuator, domain: &Domain) -> Partition {
+        let Actuator { found, classes, programs, .. } = actuator;
+        let mut partition = Partition::default();
+        for class in &classes.list {
+            let mask = class.now.get(&(found.survey.sides[0], domain.id));
+            let members = programs.in_class(&class.name);
+            if let Some(&mask) = mask.filter(|_| !members.is_empty()) {
+                let cluster = partition.add_cluster(domain.offered(mask));
+                members.into_iter().for_each(|app| partition.place(app, cluster));
+            }
+        }
+        partition
+    }
+
+    fn keep_up(&self, actuator: &mut Actuator) -> Result<(), Error> {
+        actuator.keep_up()
+    }
+
+    fn close(&self, actuator: Actuator) -> Restored {
+        actuator.restore()
+    }
+}
+
+impl Actuator {
+    /// Brings the groups about, and names them by target; or leaves everything as it was.
+    fn carry_out(
+        &mut self,
+        targets: &[Target],
+        carried: &Carried,
+        reason: &str,
+    ) -> Result<Vec<String>, Refused> {
+        let _lock = self.mount.lock().map_err(Refused::Failed)?;
+        let replaced =
+            self.classes.see_replaced(&mut self.mount, &mut self.programs, &mut self.pending);
+        replaced.map_err(Refused::Failed)?;
+        let ours = |name: &str| self.is_ours(name);
+        let survey = Survey::read(&self.mount.tree, Some(&self.found.survey), &ours);
+        let survey = survey.map_err(Refused::Failed)?;
+        let Self { mount, found, classes, programs, pending, .. } = self;
+        let offers =
+            survey.map(|survey| Offers::find(&survey, &mount.settings, found.cap)).transpose();
+        if offers.map_err(Refused::Failed)?.as_ref() != Some(&found.offers) {
+            return Err(Refused::Changed);
+        }
+        classes.see(mount, found, programs, pending).map_err(Refused::Failed)?;
+        let mut done = Vec::new();
+        let names = match self.steps(targets, carried, reason, &mut done) {
+            Ok(names) => names,
+            Err(why) => {
+                // Only what makes classes has none to give.
+                let is_exhausted = why.errno() == Some(Errno::NOSPC);
+                let held = self.classes.list.len();
+                let refused = self.undo(done, why);
+                if is_exhausted && matches!(refused, Refused::Failed(_)) {
+                    self.found.set_cap(held);
+                    return Err(Refused::Exhausted(held));
+                }
+                return Err(refused);
+            }
+        };
+        self.classes.tidy(&mut self.mount, &self.programs);
+        self.classes.say_tightened(&self.found, &self.programs, carried);
+        // By what was made another group in its place is told, whenever this process ends.
+        if let Err(error) = self.mount.state.settle() {
+            tracing::error!(target: "fairways::actuate", %error, "ledger not written");
+            self.mount.errors.came(&error);
+        }
+        Ok(names)
+    }
+
+    fn steps(
+        &mut self,
+        targets: &[Target],
+        carried: &Carried,
+        reason: &str,
+        done: &mut Vec<Step>,
+    ) -> Result<Vec<String>, Error> {
+        let Self { mount, found, classes, root, programs, .. } = self;
+        let groups: Vec<Vec<AppId>> =
+            classes.list.iter().map(|class| programs.in_class(&class.name)).collect();
+        let mut names = Vec::new();
+        for group in assign(&groups, targets) {
+            let name = match group {
+                Some(at) => classes.list[at].name.clone(),
+                None => classes.make(mount, found, done)?,
+            };
+            names.push(name);
+        }
+        // No thread is ever limited less: a class has the strictest of what it had and what it is
+        // to have until those that are in it are those that are to be.
+        for (target, name) in targets.iter().zip(&names) {
+            let limits = found.limits_for(&target.members, carried);
+            classes.limit(&mount.tree, found, name, &limits, true, done)?;
+            classes.set_masks(&mount.tree, found, name, &target.masks, reason, done)?;
+        }
+        root.confine(mount, found, reason, done)?;
+        let mut class: BTreeMap<AppId, &str> = BTreeMap::new();
+        for (target, name) in targets.iter().zip(&names) {
+            class.extend(target.members.iter().map(|&app| (app, name.as_str())));
+        }
+        for app in programs.ids() {
+            let to = class.get(&app).copied().unwrap_or_default();
+            programs.change_class(mount, app, to, reason, done)?;
+        }
+        for (target, name) in targets.iter().zip(&names) {
+            let limits = found.limits_for(&target.members, carried);
+            classes.limit(&mount.tree, found, name, &limits, false, done)?;
+        }
+        Ok(names)
+    }
+
+    /// Undoes steps, the last one first.
+    fn undo(&mut self, done: Vec<Step>, why: Error) -> Refused {
+        tracing::error!(target: "fairways::actuate", error = %why, "plan refused");
+        let Self { mount, found, classes, programs, .. } = self;
+        let mut left = Vec::new();
+        for step in done.into_iter().rev() {
+            let undone = match step {
+                Step::Made(name) => classes.remove(mount, &name),
+                Step::Moved(app, from) => {
+                    let reason = "the plan was refused";
+                    programs.change_class(mount, app, &from, reason, &mut Vec::new())
+                }
+                Step::Limits(group, before) => {
+                    let tree = &mount.tree;
+                    classes.limit(tree, found, &group, &before, false, &mut Vec::new()).map(drop)
+                }
+                Step::Masks(group, before) => {
+                    classes.masks_again(&mount.tree, found.survey.sides, &group, &before)
+                }
+            };
+            if let Err(error) = undone {
+                left.push(error.to_string());
+            }
+        }
+        if left.is_empty() { Refused::Failed(why) } else { Refused::Halfway { why, left } }
+    }
+}

@@ -1,0 +1,62 @@
+//! What becomes of decisions: they are carried out, or, in a dry run, logged.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+
+use fairways_core::{AppId, Partition};
+
+use super::actuator::Actuator;
+use super::domain::Domain;
+use super::error::{Error, OpenError, Refused};
+use super::ledger::State;
+use super::limits::Carried;
+use super::lock::Lock;
+use super::mount::Mount;
+use super::refine::Target;
+use super::restored::Restored;
+use super::settings::Settings;
+use super::tree::Tree;
+
+/// What an [`Actuator`] does differently in a dry run: everything that writes.
+pub(super) trait Enforcement: Debug + Sync {
+    /// The ledger, after everything was restored that it knew of.
+    fn open(&self, tree: &Tree, settings: &Settings) -> Result<State, OpenError>;
+
+    /// Takes the lock between managers, until it is dropped.
+    fn lock(&self, mount: &Mount) -> Result<Option<Lock>, Error>;
+
+    /// Makes a program's MON group, if an id is available; whether the program has one.
+    fn monitor(&self, actuator: &mut Actuator, app: AppId) -> Result<bool, Error>;
+
+    /// Makes ready to move a program's threads out of groups of other managers, if the settings say
+    /// so; whether they are to be moved. `from` is the group of each.
+    fn take(
+        &self,
+        actuator: &mut Actuator,
+        app: AppId,
+        threads: &[i32],
+        from: &HashMap<i32, String>,
+    ) -> Result<bool, Error>;
+
+    /// Puts threads into a group; those that were moved.
+    fn enter(&self, tree: &Tree, group: &str, threads: &[i32]) -> Result<Vec<i32>, Error>;
+
+    /// Brings the classes of a plan about, and names their groups by target; or leaves everything
+    /// as it was.
+    fn carry_out(
+        &self,
+        actuator: &mut Actuator,
+        targets: &[Target],
+        carried: &Carried,
+        reason: &str,
+    ) -> Result<Vec<String>, Refused>;
+
+    /// The partition in force in a domain, in offered ways.
+    fn in_force(&self, actuator: &Actuator, domain: &Domain) -> Partition;
+
+    /// Brings our groups up to date after a look at what others changed.
+    fn keep_up(&self, actuator: &mut Actuator) -> Result<(), Error>;
+
+    /// Puts everything back, and says what could not be.
+    fn close(&self, actuator: Actuator) -> Restored;
+}

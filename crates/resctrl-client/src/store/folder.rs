@@ -1,0 +1,156 @@
+//! The files of one ledger in the state directory.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::dir::{Dir, Refused};
+use super::{Book, Found, seal};
+use crate::{Error, OpenError, Thing};
+
+/// How long another process may still have the state directory.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What the name of the ledger before the last one ends in.
+const BEFORE: &str = ".before";
+
+/// Ledgers that can't be read are kept, so many of them.
+const KEPT: u32 = 100;
+
+/// The state directory, which one process has at a time.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// The name of the ledger, without an ending.
+    name: &'static str,
+    dir: Dir,
+    /// Held while this lives.
+    _lock: OwnedFd,
+}
+
+impl Folder {
+    /// Takes the directory for this process.
+    pub(super) fn open(path: &Path, name: &'static str) -> Result<Self, OpenError> {
+        let dir = Dir::open(path).map_err(|why| match why {
+            Refused::Unsafe(path, why) => OpenError::Input(format!("{}: {why}", path.display())),
+            Refused::Io(path, why) => Error::State { path, why: why.to_string() }.into(),
+        })?;
+        let lock_name = format!("{name}.lock");
+        let lock = dir.lock(&lock_name).map_err(|why| failed(path.join(&lock_name), why))?;
+        if !is_locked(&lock) {
+            let path = path.display();
+            return Err(OpenError::Busy(format!("{path}: another fairways manages this host")));
+        }
+        Ok(Self { path: path.to_owned(), name, dir, _lock: lock })
+    }
+
+    /// Where the ledger is.
+    pub(super) fn ledger(&self) -> PathBuf {
+        self.path.join(self.file(""))
+    }
+
+    fn file(&self, kind: &str) -> String {
+        format!("{}.json{kind}", self.name)
+    }
+
+    /// The ledger, or the one before it where that can't be read, or was not renamed yet when its
+    /// writer was killed.
+    pub(super) fn read<B: Book>(&self) -> Result<Found<B>, Error> {
+        let mut found = Found { ledger: None, damaged: None };
+        for kind in ["", BEFORE] {
+            let name = self.file(kind);
+            let path = self.path.join(&name);
+            let text = self.dir.read(&name).map_err(|why| failed(path.clone(), why))?;
+            let Some(text) = text else { continue };
+            match seal::read(&text) {
+                Ok(ledger) => {
+                    found.ledger = Some(ledger);
+                    break;
+                }
+                Err(why) => {
+                    let kept = self.keep(&name).map_err(|why| failed(path.clone(), why))?;
+                    let path = path.display().to_string();
+                    tracing::error!(
+                        target: "fairways::actuate",
+                        path, kept = %kept.display(), why, "the ledger can't be read"
+                    );
+                    found.damaged.get_or_insert((Thing::Ledger(kept), why));
+                }
+            }
+        }
+        if let (Some(_), Some((_, why))) = (&found.ledger, &mut found.damaged) {
+            why.push_str(
+                "; what the one before it tells was seen to, and not what was changed last",
+            );
+        }
+        Ok(found)
+    }
+
+    /// Keeps a ledger that can't be read, beside those that are kept already.
+    fn keep(&self, name: &str) -> io::Result<PathBuf> {
+        let mut names = (1..=KEPT).map(|number| self.file(&format!(".damaged.{number}")));
+        let free = names.find(|name| !self.path.join(name).exists());
+        let kept = free.ok_or_else(|| {
+            io::Error::other(format!("expected at most {KEPT} damaged ledgers, found more"))
+        })?;
+        self.dir.rename(name, &kept)?;
+        Ok(self.path.join(kept))
+    }
+
+    /// Keeps a ledger that is of no use beside.
+    pub(super) fn put_aside(&self, why: &str) -> Result<(), Error> {
+        let aside = self.file(".stale");
+        let path = self.path.join(&aside).display().to_string();
+        tracing::warn!(target: "fairways::actuate", path, why, "ledger put aside");
+        // The one before it is of no use either; but it is the ledger where that was not renamed
+        // yet.
+        let done = self.dir.rename(&self.file(""), &aside).and_then(|was_there| {
+            let before = self.file(BEFORE);
+            if was_there { self.dir.remove(&before) } else { self.dir.rename(&before, &aside) }
+        });
+        done.map(drop).map_err(|why| failed(self.ledger(), why))
+    }
+
+    /// Writes the ledger, so that the file is the former one or this at any time; or removes it
+    /// where nothing is in it.
+    pub(super) fn write(&self, ledger: &impl Book) -> Result<(), Error> {
+        self.try_to_write(ledger).map_err(|why| failed(self.ledger(), why))
+    }
+
+    /// Nothing is synced to the disk: what is lost with the whole system is of a boot that is over,
+    /// and of no use.
+    fn try_to_write(&self, ledger: &impl Book) -> io::Result<()> {
+        let (name, before) = (self.file(""), self.file(BEFORE));
+        if ledger.is_empty() {
+            // Without the ledger, the one before it would count.
+            self.dir.remove(&before)?;
+            return self.dir.remove(&name).map(drop);
+        }
+        let new = self.file(".new");
+        self.dir.create(&new, &seal::write(ledger)?)?;
+        // Between the two the one before it counts, as of nothing new anything was done yet.
+        self.dir.rename(&name, &before)?;
+        self.dir.rename(&new, &name).map(drop)
+    }
+}
+
+fn failed(path: PathBuf, why: impl ToString) -> Error {
+    Error::State { path, why: why.to_string() }
+}
+
+/// Locks a file for this process. One that ends just now, or has only just forked, is waited for a
+/// little.
+fn is_locked(file: &OwnedFd) -> bool {
+    let until = Instant::now() + PATIENCE;
+    while flock(file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if Instant::now() >= until {
+            return false;
+        }
+        thread::sleep(PATIENCE / 50);
+    }
+    true
+}

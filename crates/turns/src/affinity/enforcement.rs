@@ -1,0 +1,93 @@
+//! What becomes of what is due of threads: it is set, or, in a dry run, logged.
+
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+
+use fairways_resctrl::language::CpuSet;
+use fairways_resctrl_client::{OpenError, Restored};
+
+use super::super::ledger::Ledger;
+use super::super::{Settings, thread};
+use super::managed::Managed;
+
+/// What is done differently in a dry run: everything that changes threads, or depends on the
+/// changes.
+pub(super) trait Enforcement: Debug + Sync {
+    /// The ledger, and what was restored of it.
+    fn open(&self, settings: &Settings) -> Result<(Ledger, Restored), OpenError>;
+
+    /// Finds out what a thread has, and what its owner has changed; whether it lives.
+    fn look(&self, managed: &mut Managed, proc: &Path, sysfs: &Path, online: &CpuSet) -> bool;
+
+    /// Lets a thread run on these CPUs only, which are all of its cpuset if `is_everywhere`.
+    ///
+    /// # Errors
+    /// sched_setaffinity(2)'s; that it has ended is no error, but `false`.
+    fn set_affinity(&self, thread: i32, cpus: &CpuSet, is_everywhere: bool) -> io::Result<bool>;
+
+    /// Sets a thread's nice value.
+    ///
+    /// # Errors
+    /// setpriority(2)'s; that it has ended is no error, but `false`.
+    fn set_nice(&self, thread: i32, nice: i32) -> io::Result<bool>;
+
+    /// The CPUs that a thread's owner lets it use, where the kernel does not know them.
+    fn owners_cpus(&self, managed: &Managed) -> Option<CpuSet>;
+}
+
+/// Threads are changed.
+#[derive(Debug)]
+pub(super) struct Enforced;
+
+impl Enforcement for Enforced {
+    fn open(&self, settings: &Settings) -> Result<(Ledger, Restored), OpenError> {
+        Ledger::open(settings)
+    }
+
+    fn look(&self, managed: &mut Managed, proc: &Path, sysfs: &Path, online: &CpuSet) -> bool {
+        managed.look(proc, sysfs, online)
+    }
+
+    fn set_affinity(&self, thread: i32, cpus: &CpuSet, is_everywhere: bool) -> io::Result<bool> {
+        thread::set_affinity(thread, (!is_everywhere).then_some(cpus))
+    }
+
+    fn set_nice(&self, thread: i32, nice: i32) -> io::Result<bool> {
+        thread::set_nice(thread, nice)
+    }
+
+    fn owners_cpus(&self, managed: &Managed) -> Option<CpuSet> {
+        Some(managed.owners.cpus.clone())
+    }
+}
+
+/// Threads stay as they are; what they would have is logged, and taken to be what they have.
+#[derive(Debug)]
+pub(super) struct DryRun;
+
+impl Enforcement for DryRun {
+    fn open(&self, _: &Settings) -> Result<(Ledger, Restored), OpenError> {
+        Ok((Ledger::dry(), Restored::default()))
+    }
+
+    /// What it has is not what it would have.
+    fn look(&self, _: &mut Managed, _: &Path, _: &Path, _: &CpuSet) -> bool {
+        true
+    }
+
+    fn set_affinity(&self, thread: i32, cpus: &CpuSet, _: bool) -> io::Result<bool> {
+        let list = cpus.to_list();
+        tracing::debug!(target: "fairways::schedule", thread, cpus = list, "would let it run there");
+        Ok(true)
+    }
+
+    fn set_nice(&self, thread: i32, nice: i32) -> io::Result<bool> {
+        tracing::debug!(target: "fairways::schedule", thread, nice, "would set its nice value");
+        Ok(true)
+    }
+
+    fn owners_cpus(&self, _: &Managed) -> Option<CpuSet> {
+        None
+    }
+}
