@@ -11,7 +11,7 @@ use fairways_core::Wish;
 use fairways_host::clock::{Clock, EmulatorClock, RealClock};
 use fairways_host::emulated::Connection;
 use fairways_host::emulated::counters::Emulated;
-use fairways_host::machine::{Host, Managed, Means, OpenLatency, Parts, Settings};
+use fairways_host::machine::{Host, Lever, Managed, OpenLatency, Parts, Settings};
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{Nothing, Source, Target};
@@ -54,11 +54,11 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     };
     let schedules = config.schedules();
     restore_others(config, schedules)?;
-    let (means, why) = if schedules {
+    let (lever, why) = if schedules {
         let (turns, why) = scheduler::open(config)?;
-        (Means::Turns(Box::new(turns)), Some(why))
+        (Lever::Turns(Box::new(turns)), Some(why))
     } else {
-        (Means::Ways(Box::new(Actuator::open(settings(config)).map_err(refused)?)), None)
+        (Lever::Ways(Box::new(Actuator::open(settings(config)).map_err(refused)?)), None)
     };
     let source: Box<dyn Source> = match (&config.counters.source, &emulator) {
         (CounterSource::Emulator(_), Some(emulator)) => Box::new(Emulated::new(emulator)),
@@ -73,13 +73,13 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
             None => Box::new(Nothing),
         },
     };
-    let parts = Parts { means, proc_and_cgroup: Roots::default(), source, clock };
+    let parts = Parts { lever, proc_and_cgroup: Roots::default(), source, clock };
     let settings = Settings { observe: config.observe, look: config.interval };
     let host = Host::new(parts, managed, settings).context("programs can't be looked for")?;
     Ok(Opened { host, profiled, emulator, why })
 }
 
-/// Puts back what a fairways left that was killed and had other means than this one, which sees to its own.
+/// Puts back what a fairways left that was killed and had another lever than this one, which sees to its own.
 fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
     if config.dry_run {
         return Ok(());

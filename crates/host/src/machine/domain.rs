@@ -1,28 +1,24 @@
 //! A domain, as its policy knows it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::{AppId, Cpus, Event, Llc, Partition, PlanId, Time};
-use fairways_machine_kit::{self as machine_kit, Alarm};
+use fairways_core::{AppId, Cpus, Event, Llc, Partition, PartitionError};
+use fairways_machine_kit::{Alarm, Due};
 use fairways_resctrl::language::CpuSet;
+use fairways_resctrl_client as client;
 
-use super::windows::Window;
-use fairways_resctrl_client as actuate;
+use super::plan::PlanInForce;
 
-/// A plan that could not be carried out is asked for again no later.
-const LONGEST: Duration = Duration::from_secs(60);
-
-/// Something that happens now, and is still to be told.
+/// Something that happens now, and is still to be reported.
 #[expect(clippy::large_enum_variant, reason = "nearly all that is due are events")]
 #[derive(Clone, Debug)]
-pub(super) enum Due {
+pub(super) enum Pending {
     Event(Event),
     Start(AppId),
     Exit(AppId),
 }
 
-impl From<Event> for Due {
+impl From<Event> for Pending {
     fn from(event: Event) -> Self {
         Self::Event(event)
     }
@@ -33,107 +29,101 @@ pub(super) struct Domain {
     pub(super) way_bytes: u64,
     /// Which ways of the cache are offered.
     pub(super) ways: Vec<u32>,
-    /// The CPUs as its policy numbers them, where it is told of them.
+    /// The CPUs as its policy numbers them, where CPUs are reported to it.
     pub(super) cpus: Vec<u32>,
     /// How long turns are, likewise.
     quantum: Option<Duration>,
-    pub(super) due: machine_kit::Due<Due>,
-    /// The programs that the policy was told of, in the order in which they started.
-    pub(super) told: Vec<AppId>,
-    pub(super) windows: BTreeMap<AppId, Window>,
+    pub(super) due: Due<Pending>,
+    /// The programs that the policy knows, in the order in which they started.
+    pub(super) running: Vec<AppId>,
     pub(super) alarm: Alarm,
-    /// The plan in force.
-    pub(super) plan: Option<PlanId>,
-    /// Since when, which is a little after the event on which it was made.
-    pub(super) planned: Time,
-    /// What it says; without a cluster before the first, and after the cache has changed.
-    pub(super) partition: Partition,
-    /// What it has come to, as its policy was told.
-    pub(super) actual: Partition,
-    /// How many plans failed since the last that did not, and when the policy is asked for another one.
-    failed: u32,
-    again: Option<Time>,
-    /// Whether its last CPU went off line, or others took all of it: nothing more happens here once its policy was told that everybody
-    /// has left.
+    pub(super) plan: PlanInForce,
+    /// Whether its last CPU went off line, or others took all of it: nothing more happens here once
+    /// its policy knows that all programs have left.
     pub(super) is_gone: bool,
 }
 
 impl Domain {
-    pub(super) fn new(of: &actuate::Domain) -> Self {
-        let llc = of.llc;
+    pub(super) fn new(found: &client::Domain) -> Self {
+        let llc = found.llc;
         Self {
             llc,
-            way_bytes: of.way_bytes,
-            ways: of.ways.clone(),
+            way_bytes: found.way_bytes,
+            ways: found.ways.clone(),
             cpus: Vec::new(),
             quantum: None,
             due: [Event::Machine(llc.into()).into()].into_iter().collect(),
-            told: Vec::new(),
-            windows: BTreeMap::new(),
+            running: Vec::new(),
             alarm: Alarm::default(),
-            plan: None,
-            planned: Time::ZERO,
-            partition: Partition::default(),
-            actual: Partition::default(),
-            failed: 0,
-            again: None,
+            plan: PlanInForce::default(),
             is_gone: false,
         }
     }
 
-    /// A plan is in force.
-    pub(super) fn holds(&mut self) {
-        (self.failed, self.again) = (0, None);
-    }
-
-    /// A plan could not be carried out, whatever it says: another is asked for in a second, and later each time, as policies that know
-    /// nothing of what fails would make none.
-    pub(super) fn fails(&mut self, now: Time) {
-        let wait = Duration::from_secs(1 << self.failed.min(6));
-        (self.failed, self.again) = (self.failed + 1, Some(now.after(wait.min(LONGEST))));
-    }
-
-    /// Asks for a plan again, if it is time.
-    pub(super) fn ask_again(&mut self, now: Time) {
-        if self.again.take_if(|at| *at <= now).is_some() {
-            self.tell(Event::Machine(self.llc.into()));
+    /// Takes in what of the cache is offered now, and reports it if that has changed.
+    pub(super) fn offer(&mut self, found: &client::Domain) {
+        if (self.llc, &self.ways) != (found.llc, &found.ways) {
+            // Its masks mean other ways now, even where there are as many as before.
+            self.plan.clear();
+            self.llc = found.llc;
+            self.ways.clone_from(&found.ways);
+            self.report(Event::Machine(self.llc.into()));
         }
     }
 
-    /// Its policy is told of these CPUs, on which turns are so long, if it was not.
+    /// Takes in the CPUs and the length of turns, and reports them if they have changed.
     pub(super) fn schedule(&mut self, cpus: &CpuSet, quantum: Duration) {
         let cpus: Vec<u32> = cpus.iter().collect();
         let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
-        let now = Cpus { count, quantum };
-        let is_told = self.cpus.len() == cpus.len() && self.quantum == Some(quantum);
+        let is_known = self.cpus.len() == cpus.len() && self.quantum == Some(quantum);
         // Where as many are there as before, its numbers mean others now, and it need not know.
         self.cpus = cpus;
         self.quantum = Some(quantum);
-        if !is_told {
-            self.tell(Event::Cpus(now));
+        if !is_known {
+            self.report(Event::Cpus(Cpus { count, quantum }));
         }
     }
 
-    /// Nothing of it is offered any longer. Its policy, which is asked again when it returns, is told that everybody has left.
+    /// Nothing of it is offered any longer. Its policy, which is asked again when it returns, is
+    /// notified that all programs have left.
     pub(super) fn leave(&mut self) {
         self.is_gone = true;
-        self.windows.clear();
         self.alarm.clear();
-        self.again = None;
-        self.partition.clear();
-        self.actual.clear();
-        self.due = self.told.drain(..).map(|app| Due::Event(Event::Exited { app })).collect();
+        self.plan.cancel_retry();
+        self.plan.clear();
+        let exits = self.running.drain(..).map(|app| Event::Exited { app }.into());
+        self.due = exits.collect();
     }
 
-    /// Tells of something that happens now.
-    pub(super) fn tell(&mut self, event: Event) {
+    /// Whether a plan is legal here.
+    pub(super) fn check(&self, partition: &Partition) -> Result<(), PartitionError> {
+        partition.check(&self.llc, self.running.iter().copied())
+    }
+
+    /// Reports something that happens now.
+    pub(super) fn report(&mut self, event: Event) {
         self.due.push(event.into());
     }
 
-    /// Tells what the plan in force has come to.
+    /// Reports the partition in force.
     pub(super) fn applied(&mut self, actual: Partition) {
-        let Some(plan) = self.plan else { return };
-        self.actual.clone_from(&actual);
+        let Some(plan) = self.plan.id else { return };
+        self.plan.actual.clone_from(&actual);
         self.due.answer(Event::Applied { plan, actual });
     }
+}
+
+/// The domains that these CPUs touch; all, where there are none.
+pub(super) fn touched(domains: &[client::Domain], cpus: &CpuSet) -> Vec<u32> {
+    let mut touched: Vec<u32> = cpus
+        .iter()
+        .filter_map(|cpu| domains.iter().find(|domain| domain.cpus.contains(cpu)))
+        .map(|domain| domain.id)
+        .collect();
+    touched.sort_unstable();
+    touched.dedup();
+    if touched.is_empty() {
+        touched = domains.iter().map(|domain| domain.id).collect();
+    }
+    touched
 }

@@ -7,15 +7,24 @@ use std::time::Duration;
 use fairways_core::{Profile, Wish};
 use fairways_perf::Target;
 use fairways_programs::{Roots, Wanted};
+use fairways_resctrl_client::Actuator;
 
 use crate::clock::Clock;
 
-use super::Means;
+use super::Turns;
+
+/// What policies of a host set.
+pub enum Lever {
+    /// The ways of caches that programs may fill, by resctrl.
+    Ways(Box<Actuator>),
+    /// Where threads run and for how long, by a scheduler.
+    Turns(Box<Turns>),
+}
 
 /// What a host is made of.
 pub struct Parts {
-    /// By what policies act.
-    pub means: Means,
+    /// What policies set.
+    pub lever: Lever,
     /// Where programs are found.
     pub proc_and_cgroup: Roots,
     /// What is counted of them.
@@ -27,10 +36,12 @@ pub struct Parts {
 /// How a host is managed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether programs are only watched: plans are logged and not carried out, and the policy goes on as if they were in force.
+    /// Whether programs are only watched: plans are logged and not carried out, and the policy goes
+    /// on as if they were in force.
     pub observe: bool,
-    /// How often to look who is there, at the latest; what the kernel tells is heeded at once. What other managers did is looked
-    /// at as often, but not more than once a second.
+    /// How often to look which programs are there, at the latest; what the kernel reports is
+    /// handled at once. What other managers did is looked at as often, but not more than once a
+    /// second.
     pub look: Duration,
 }
 
@@ -63,14 +74,14 @@ impl Managed {
         Self { wanted, wish: Wish::default(), profile: None, latency: None }
     }
 
-    pub(super) fn part(self) -> (Wanted, Kind) {
+    pub(super) fn part(self) -> (Wanted, ManagedEntry) {
         let Self { wanted, wish, profile, latency } = self;
-        (wanted.clone(), Kind { wanted, wish, profile, latency })
+        (wanted.clone(), ManagedEntry { wanted, wish, profile, latency })
     }
 }
 
 /// What is known of the programs that an entry of the list finds.
-pub(super) struct Kind {
+pub(super) struct ManagedEntry {
     pub(super) wanted: Wanted,
     pub(super) wish: Wish,
     pub(super) profile: Option<Arc<Profile>>,

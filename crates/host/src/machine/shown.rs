@@ -7,7 +7,8 @@ use fairways_programs::Wanted;
 use fairways_resctrl_client::Errors;
 use fairways_resctrl_client::managers::manager_of;
 
-use super::{Host, Means};
+use super::Host;
+use super::roster::Member;
 
 /// A program, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,73 +38,75 @@ impl Host {
     /// The programs that are managed, in the order in which they were found.
     #[must_use]
     pub fn programs(&self) -> Vec<Shown> {
-        let shown = |(&app, member): (&AppId, &super::Member)| {
-            let masks = member.domains.iter().map(|&id| {
-                (id, self.domains.get(&id).and_then(|domain| domain.actual.mask_of(app)))
-            });
-            Shown {
-                app,
-                name: member.name.clone(),
-                tasks: member.tasks.len(),
-                masks: masks.collect(),
-            }
-        };
-        self.members.iter().map(shown).collect()
+        let members = self.state.roster.members.iter();
+        members.map(|(&app, member)| self.shown(app, member)).collect()
+    }
+
+    fn shown(&self, app: AppId, member: &Member) -> Shown {
+        let masks = member.domains.iter().map(|&id| {
+            let domain = self.state.domains.get(id);
+            (id, domain.and_then(|domain| domain.plan.actual.mask_of(app)))
+        });
+        let (name, tasks) = (member.name.clone(), member.tasks.len());
+        Shown { app, name, tasks, masks: masks.collect() }
     }
 
     /// The programs that were asked for and that nothing was found of.
     #[must_use]
     pub fn unmatched(&self) -> Vec<&Wanted> {
-        self.programs.unmatched().collect()
+        self.state.roster.programs.unmatched().collect()
     }
 
     /// What a program is called that was found and is not over.
     #[must_use]
     pub fn name(&self, app: AppId) -> Option<&str> {
-        self.members.get(&app).map(|of| of.name.as_str())
+        self.state.roster.name(app)
     }
 
     /// A program's threads, when they were last looked at; none if it was not found or is over.
     #[must_use]
     pub fn tasks(&self, app: AppId) -> &[i32] {
-        self.members.get(&app).map_or(&[], |of| of.tasks.as_slice())
+        let member = self.state.roster.members.get(&app);
+        member.map_or(&[], |member| member.tasks.as_slice())
     }
 
-    /// The programs of which threads are not managed, with the reason: they are in groups of others.
+    /// The programs of which threads are not managed, with the reason: they are in groups of
+    /// others.
     #[must_use]
     pub fn not_managed(&self) -> BTreeMap<AppId, String> {
-        let left = self.members.iter().filter(|(_, member)| !member.left.is_empty());
-        let why = |(&app, member): (&AppId, &super::Member)| {
+        let mut not_managed = BTreeMap::new();
+        for (&app, member) in &self.state.roster.members {
+            let Some(left) = self.mechanism.left(app).filter(|left| !left.is_empty()) else {
+                continue;
+            };
             let of = member.tasks.len();
-            let groups = member.left.iter().map(|(group, threads)| {
+            let groups = left.iter().map(|(group, threads)| {
                 let name = group.rsplit('/').next().unwrap_or_default();
                 format!("{threads} of {of} threads in {group}, of {}", manager_of(name))
             });
-            (app, format!("left to others: {}", groups.collect::<Vec<_>>().join("; ")))
-        };
-        left.map(why).collect()
+            let groups: Vec<String> = groups.collect();
+            not_managed.insert(app, format!("left to others: {}", groups.join("; ")));
+        }
+        not_managed
     }
 
     /// The plan in force in a domain; `None` before the first.
     #[must_use]
     pub fn plan(&self, domain: u32) -> Option<PlanId> {
-        self.domains.get(&domain)?.plan
+        self.state.domains.get(domain)?.plan.id
     }
 
     /// The domains.
     #[must_use]
     pub fn domains(&self) -> Vec<ShownDomain> {
-        let there = self.domains.iter().filter(|(_, domain)| !domain.is_gone);
+        let there = self.state.domains.by_id.iter().filter(|(_, domain)| !domain.is_gone);
         there.map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
     }
 
     /// Resctrl's client, where policies act by it.
     #[must_use]
     pub fn actuator(&self) -> Option<&fairways_resctrl_client::Actuator> {
-        match &self.means {
-            Means::Ways(actuator) => Some(actuator),
-            Means::Turns(_) => None,
-        }
+        self.mechanism.actuator()
     }
 
     /// What is not as it should be, though policies are in force; a line each.
@@ -115,21 +118,19 @@ impl Host {
     /// What policies asked for and could not be done, or what keeps it up.
     #[must_use]
     pub fn errors(&self) -> &Errors {
-        match &self.means {
-            Means::Ways(actuator) => actuator.errors(),
-            Means::Turns(turns) => turns.errors(),
-        }
+        self.mechanism.errors()
     }
 
     /// What the scheduler is called by which policies act now, where they act by one.
     #[must_use]
     pub fn scheduler(&self) -> Option<&'static str> {
-        Some(self.means.scheduler()?.name())
+        self.mechanism.scheduler()
     }
 
-    /// The CPUs of a domain in the order in which its policy numbers them; none where it is not told of any.
+    /// The CPUs of a domain, in the order in which its policy numbers them; none where CPUs are not
+    /// reported to it.
     #[must_use]
     pub fn cpus(&self, domain: u32) -> &[u32] {
-        self.domains.get(&domain).map_or(&[], |domain| domain.cpus.as_slice())
+        self.state.domains.get(domain).map_or(&[], |domain| domain.cpus.as_slice())
     }
 }

@@ -10,8 +10,8 @@ use fairways_machine_kit as machine_kit;
 pub(super) struct Window {
     /// What windows of every machine have.
     pub(super) common: machine_kit::Window<Counters>,
-    /// Whether the counters' source tells when it ends.
-    pub(super) told: bool,
+    /// Whether the counters' source reports its end.
+    pub(super) is_reported: bool,
     /// From when on to look whether its instructions have been retired, where the clock can't tell, if anything else wakes the machine,
     /// and when to be woken for it.
     pub(super) poll_at: Time,
@@ -67,7 +67,7 @@ impl Window {
             length.map_or((soonest, soonest), |length| looks(since, length, length));
         let seen = (since, from.instructions);
         let common = machine_kit::Window::new(every, since, from);
-        Self { common, told: false, poll_at, poll_by, seen, rate }
+        Self { common, is_reported: false, poll_at, poll_by, seen, rate }
     }
 
     /// The next window, which begins with the end of this one.
@@ -75,7 +75,7 @@ impl Window {
         let did = from.instructions.zip(self.common.from.instructions);
         let instructions = did.map_or(0, |(to, from)| to.saturating_sub(from));
         let rate = Rate { instructions, time: now.since(self.common.since) };
-        Self { told: self.told, ..Self::new(self.common.every, now, from, rate) }
+        Self { is_reported: self.is_reported, ..Self::new(self.common.every, now, from, rate) }
     }
 
     /// How many instructions the program has retired in all when it ends, if it is a matter of those and they can be told.

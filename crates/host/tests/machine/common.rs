@@ -11,7 +11,7 @@ use fairways_emulator::{ChipMachine, Client, Emulator, Pace, Settings as Emulate
 use fairways_host::clock::{Clock, EmulatorClock};
 use fairways_host::emulated::service::Service;
 use fairways_host::emulated::{Connection, counters};
-use fairways_host::machine::{Host, Managed, Means, Parts, Settings};
+use fairways_host::machine::{Host, Lever, Managed, Parts, Settings};
 use fairways_needs::{Need, has};
 use fairways_programs::{Roots, Selector, Wanted};
 use fairways_resctrl::platform::Platform;
@@ -106,7 +106,7 @@ impl Bench {
         settings: Settings,
     ) -> Host {
         let parts = Parts {
-            means: Means::Ways(Box::new(Actuator::open(self.acting()).unwrap())),
+            lever: Lever::Ways(Box::new(Actuator::open(self.acting()).unwrap())),
             proc_and_cgroup: Roots::default(),
             source: Box::new(counters::Emulated::new(connection)),
             clock,

@@ -13,7 +13,7 @@ use fairways_core::{
 };
 use fairways_emulator::{Emulator, Idle, Pace, Settings as Emulated};
 use fairways_host::clock::RealClock;
-use fairways_host::machine::{Failure, Host, Managed, Means, Parts, Settings};
+use fairways_host::machine::{Failure, Host, Lever, Managed, Parts, Settings};
 use fairways_latency::Spec;
 use fairways_needs::withheld;
 use fairways_perf::{Nothing, Source};
@@ -104,8 +104,8 @@ impl Bench {
             sysfs: self.at("sys"),
             ..Acting::default()
         };
-        let means = Means::Ways(Box::new(Actuator::open(acting).unwrap()));
-        Parts { means, proc_and_cgroup, source, clock: Box::new(RealClock::new()) }
+        let lever = Lever::Ways(Box::new(Actuator::open(acting).unwrap()));
+        Parts { lever, proc_and_cgroup, source, clock: Box::new(RealClock::new()) }
     }
 
     fn host(&self, managed: Vec<Managed>, settings: Settings) -> Host {

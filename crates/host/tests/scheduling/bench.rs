@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters};
-use fairways_host::machine::{Host, Instead, Managed, Means, Parts, Settings, Turns};
+use fairways_host::machine::{Host, Instead, Lever, Managed, Parts, Settings, Turns};
 use fairways_perf::{Source, Target};
 use fairways_programs::{Roots, Selector, Wanted};
 use tempfile::TempDir;
@@ -104,7 +104,7 @@ impl Bench {
             ..Roots::default()
         };
         let parts = Parts {
-            means: Means::Turns(Box::new(turns)),
+            lever: Lever::Turns(Box::new(turns)),
             proc_and_cgroup: roots,
             source: Box::<Missing>::default(),
             clock: Box::new(Ticking(self.cpus.clone())),

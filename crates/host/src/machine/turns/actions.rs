@@ -1,180 +1,161 @@
 //! What policies that schedule ask for.
 
-use std::io;
 use std::time::Duration;
 
 use fairways_core::{AppId, ThreadId};
 use fairways_resctrl::language::CpuSet;
-use fairways_turns::Scheduler;
 
-use super::super::Host;
-use super::{Watch, gathering};
+use super::super::state::HostState;
+use super::super::trouble::Trouble;
+use super::{Turns, Watch, gathering};
 
-impl Host {
-    /// Tells of times together from now on.
-    pub(in super::super) fn watch_together(&mut self, domain: u32, shortest: Duration) {
-        let Some(turns) = self.means.turns() else { return };
-        let Some(of) = turns.caches.domains().iter().find(|of| of.id == domain) else { return };
-        let now = turns.scheduler.as_ref().map_or(0, |scheduler| scheduler.now());
+impl Turns {
+    /// Reports times together from now on.
+    pub(super) fn watch_together(
+        &mut self,
+        domain: u32,
+        shortest: Duration,
+        trouble: &mut Trouble,
+    ) {
+        let Some(of) = self.caches.domains().iter().find(|of| of.id == domain) else { return };
+        let now = self.scheduler.as_ref().map_or(0, |scheduler| scheduler.now());
         let gathering = gathering(&of.cpus, shortest, now);
-        turns.watches.insert(domain, Watch { shortest, gathering });
-        let least = turns.watches.values().map(|watch| watch.shortest).min();
-        self.ask(|scheduler| scheduler.watch(least));
+        self.watches.insert(domain, Watch { shortest, gathering });
+        let least = self.shortest();
+        self.ask(trouble, |scheduler| scheduler.watch(least));
     }
 
     /// Lets a thread run on these CPUs of a domain only.
-    pub(in super::super) fn allow(
+    pub(super) fn allow(
         &mut self,
         domain: u32,
         thread: ThreadId,
         cpus: &[u32],
         reason: &str,
+        state: &mut HostState,
     ) {
-        if !self.is_told(domain, thread) {
+        if !is_known(domain, thread, state) {
             return;
         }
-        let count = self.domains.get(&domain).map_or(0, |of| of.cpus.len());
-        let there = |cpu: &&u32| usize::try_from(**cpu).is_ok_and(|cpu| cpu < count);
-        let known: Vec<u32> = cpus.iter().filter(there).copied().collect();
-        let Some(turns) = self.means.turns() else { return };
-        let Some(of) = turns.threads.get_mut(&thread.app) else { return };
+        let count = state.domains.get(domain).map_or(0, |domain| domain.cpus.len());
+        let mut known = cpus.to_vec();
+        known.retain(|&cpu| usize::try_from(cpu).is_ok_and(|cpu| cpu < count));
+        let Some(of) = self.threads.get_mut(&thread.app) else { return };
         if known.is_empty() {
             of.allowed.remove(&domain);
         } else {
             of.allowed.insert(domain, known);
         }
-        self.fit(thread.app, reason);
+        self.fit(thread.app, reason, state);
     }
 
-    /// Lets threads run before others, or no longer.
-    pub(in super::super) fn raise(
+    /// Lets a thread run before others, or no longer.
+    pub(super) fn raise(
         &mut self,
         domain: u32,
-        threads: &[ThreadId],
+        thread: ThreadId,
         raised: bool,
         reason: &str,
+        state: &mut HostState,
     ) {
-        for thread in threads
-            .iter()
-            .filter(|thread| self.is_told(domain, **thread))
-            .copied()
-            .collect::<Vec<_>>()
-        {
-            let Some(of) = self.means.turns().and_then(|turns| turns.threads.get_mut(&thread.app))
-            else {
-                continue;
-            };
-            let was = !of.raised.is_empty();
-            if raised {
-                of.raised.insert(domain);
-            } else {
-                of.raised.remove(&domain);
-            }
-            let is = !of.raised.is_empty();
-            if was == is {
-                continue;
-            }
-            let name = self.name(thread.app).unwrap_or_default();
-            let (how, raised) = (self.how(), is);
-            tracing::info!(target: "fairways::machine", domain, program = name, raised, reason, "{how}");
-            if !self.settings.observe {
-                self.ask(|scheduler| scheduler.raise(thread.app, raised));
-            }
+        let app = thread.app;
+        if !is_known(domain, thread, state) {
+            return;
+        }
+        let Some(of) = self.threads.get_mut(&app) else { return };
+        let was = !of.raised.is_empty();
+        if raised {
+            of.raised.insert(domain);
+        } else {
+            of.raised.remove(&domain);
+        }
+        let raised = !of.raised.is_empty();
+        if was == raised {
+            return;
+        }
+        let (name, how) = (state.roster.name(app).unwrap_or_default(), self.how());
+        tracing::info!(target: "fairways::machine", domain, program = name, raised, reason, "{how}");
+        if !self.observe {
+            self.ask(&mut state.trouble, |scheduler| scheduler.raise(app, raised));
         }
     }
 
-    /// Lets a thread's next turn be so long.
-    pub(in super::super) fn order(
+    /// Lets a thread's next turn be this long.
+    pub(super) fn order(
         &mut self,
         domain: u32,
         thread: ThreadId,
         time: Duration,
         reason: &str,
+        state: &mut HostState,
     ) {
-        if time.is_zero() || !self.is_told(domain, thread) {
+        let app = thread.app;
+        if time.is_zero() || !is_known(domain, thread, state) {
             return;
         }
-        let (name, how) = (self.name(thread.app).unwrap_or_default(), self.how());
+        let (name, how) = (state.roster.name(app).unwrap_or_default(), self.how());
         tracing::debug!(target: "fairways::machine", domain, program = name, turn = ?time, reason, "{how}");
-        if self.settings.observe {
+        if self.observe {
             return;
         }
-        let Some(turns) = self.means.turns() else { return };
-        let Some(of) = turns.threads.get_mut(&thread.app) else { return };
+        let Some(of) = self.threads.get_mut(&app) else { return };
         of.orders.push(domain, time);
-        self.ask(|scheduler| scheduler.order(thread.app, time));
+        self.ask(&mut state.trouble, |scheduler| scheduler.order(app, time));
     }
 
-    /// What policies allow is said again in CPUs' own numbers, where those are others now.
-    pub(in super::super) fn fit_all(&mut self) {
-        let Some(turns) = self.means.turns() else { return };
-        for app in turns.threads.keys().copied().collect::<Vec<_>>() {
-            self.fit(app, "other CPUs are on line");
+    /// Sets again what policies allow, where CPUs have other numbers now.
+    pub(super) fn fit_all(&mut self, state: &mut HostState) {
+        for app in self.threads.keys().copied().collect::<Vec<_>>() {
+            self.fit(app, "other CPUs are on line", state);
         }
     }
 
     /// Lets a thread run where its domains' policies let it.
-    fn fit(&mut self, app: AppId, reason: &str) {
-        let Some(cpus) = self.cpus_for(app) else { return };
-        let Some(turns) = self.means.turns() else { return };
-        let Some(of) = turns.threads.get_mut(&app).filter(|of| of.cpus != cpus) else { return };
+    fn fit(&mut self, app: AppId, reason: &str, state: &mut HostState) {
+        let Some(cpus) = self.cpus_for(app, state) else { return };
+        let Some(of) = self.threads.get_mut(&app).filter(|of| of.cpus != cpus) else { return };
         of.cpus = cpus.clone();
-        let (name, how) = (self.name(app).unwrap_or_default(), self.how());
+        let (name, how) = (state.roster.name(app).unwrap_or_default(), self.how());
         let list = if cpus.is_empty() { "all".to_owned() } else { cpus.to_list() };
         tracing::info!(target: "fairways::machine", program = name, cpus = list, reason, "{how}");
-        if !self.settings.observe {
-            self.ask(|scheduler| scheduler.allow(app, &cpus));
+        if !self.observe {
+            self.ask(&mut state.trouble, |scheduler| scheduler.allow(app, &cpus));
         }
     }
 
-    /// What becomes of what is asked for, in the log.
+    /// What becomes of an action, in the log.
     const fn how(&self) -> &'static str {
-        if self.settings.observe { "observed, not carried out" } else { "scheduled" }
+        if self.observe { "observed, not carried out" } else { "scheduled" }
     }
 
-    /// Where the domains' policies let a thread run; nothing for everywhere. `None` for a thread that is not there any more.
-    fn cpus_for(&mut self, app: AppId) -> Option<CpuSet> {
-        let turns = self.means.turns()?;
-        let thread = turns.threads.get(&app)?;
-        let member = self.members.get(&app)?;
+    /// Where the domains' policies let a thread run; nothing for everywhere. `None` for a thread
+    /// that is not there any more.
+    fn cpus_for(&self, app: AppId, state: &HostState) -> Option<CpuSet> {
+        let thread = self.threads.get(&app)?;
+        let member = state.roster.members.get(&app)?;
         let (mut cpus, mut all) = (CpuSet::new(), CpuSet::new());
-        for domain in turns.caches.domains() {
+        for domain in self.caches.domains() {
             all = all.union(&domain.cpus);
             if !member.domains.contains(&domain.id) {
                 continue;
             }
-            let told = self.domains.get(&domain.id).map_or(&[][..], |of| &of.cpus);
+            let numbered = state.domains.get(domain.id).map_or(&[][..], |of| &of.cpus);
             match thread.allowed.get(&domain.id) {
                 None => cpus = cpus.union(&domain.cpus),
                 Some(allowed) => {
-                    let number = |&cpu: &u32| told.get(usize::try_from(cpu).ok()?).copied();
-                    allowed.iter().filter_map(number).for_each(|cpu| cpus.insert(cpu));
+                    let indices = allowed.iter().filter_map(|&cpu| usize::try_from(cpu).ok());
+                    indices
+                        .filter_map(|index| numbered.get(index))
+                        .for_each(|&cpu| cpus.insert(cpu));
                 }
             }
         }
         let is_free = thread.allowed.is_empty() || cpus == all;
         Some(if is_free { CpuSet::new() } else { cpus })
     }
+}
 
-    /// What was asked is carried out before time passes.
-    pub(in super::super) fn settle(&mut self) {
-        self.ask(|scheduler| scheduler.settle());
-    }
-
-    /// Whether a domain's policy was told of a thread.
-    fn is_told(&self, domain: u32, thread: ThreadId) -> bool {
-        let told = self.domains.get(&domain).is_some_and(|of| of.told.contains(&thread.app));
-        told && thread.number == 0
-    }
-
-    /// Asks something of the scheduler, and says why it can't be.
-    pub(super) fn ask(&mut self, ask: impl FnOnce(&mut dyn Scheduler) -> io::Result<()>) {
-        let Some(turns) = self.means.turns() else { return };
-        let Some(scheduler) = turns.scheduler.as_mut() else { return };
-        if let Err(why) = ask(scheduler.as_mut()) {
-            let name = scheduler.name();
-            turns.errors.came_from_system(&why);
-            self.say(&format!("{name}: {why}"));
-        }
-    }
+/// Whether a domain's policy knows a thread.
+fn is_known(domain: u32, thread: ThreadId, state: &HostState) -> bool {
+    state.domains.is_running(domain, thread.app) && thread.number == 0
 }

@@ -1,21 +1,26 @@
-//! A host whose policies say where threads run, and for how long.
+//! A host whose policies set where threads run, and for how long.
 //!
-//! - **Every thread of a managed program is a program** to the policies, which are told of it by its [`Started`](fairways_core::Event::Started)
-//!   and [`Exited`](fairways_core::Event::Exited): the first is called as the program is, others `NAME/TID`, and each has its program's wishes. A
-//!   number that the kernel gives to another thread is told from the one before by when that started, which is asked where threads came or went,
-//!   and every five seconds.
-//! - **Domains** are the L3 caches that sysfs tells of, and their CPUs that are on line, which policies number in order from 0; all CPUs,
-//!   where it tells of none. What one domain's policy allows a thread holds for that domain's CPUs: where a thread lives in several, it may
-//!   run where any of them lets it. A turn that is over is told to the domain that ordered it so, and to those whose orders that one replaced; a
-//!   usual one to the domain of its CPU.
-//! - **What happened** is told when it is seen, 10 ms later at most: turns and times together may have ended a little before.
+//! - **Every thread of a managed program is a program** to the policies, and is reported by its
+//!   [`Started`](fairways_core::Event::Started) and [`Exited`](fairways_core::Event::Exited). The
+//!   first is called as the program is, others `NAME/TID`, and each has its program's wishes. A
+//!   number that the kernel gives to another thread is told apart by when that thread started,
+//!   which is read where threads came or went, and every five seconds.
+//! - **Domains** are the L3 caches in sysfs with their CPUs that are on line, which policies number
+//!   in order from 0; all CPUs, where sysfs has no caches. What one domain's policy allows a thread
+//!   counts for that domain's CPUs: where a thread lives in several, it may run where any of them
+//!   lets it. A turn that is over is reported to the domain that ordered it so, and to those whose
+//!   orders that one replaced; a usual turn to the domain of its CPU.
+//! - **Turns** are reported when they are seen, 10 ms later at most: turns and times together may
+//!   have ended a little before.
 //! - **What CPUs did not count** ([`Turn::counters`](fairways_turns::Turn::counters)), the source
 //!   is asked for ([`Source::beside`](fairways_perf::Source::beside)).
-//! - **A scheduler that the kernel ends** is followed by the [one in its place](Instead), which does what was asked of the one before.
+//! - **A scheduler that the kernel ends** is followed by the [one in its place](Instead), which
+//!   does what the one before was asked for.
 
 mod actions;
 mod caches;
 mod ended;
+mod mechanism;
 mod orders;
 mod threads;
 
@@ -28,15 +33,13 @@ use fairways_core::{AppId, Time};
 use fairways_programs::ProgramKey;
 use fairways_resctrl::language::CpuSet;
 
-use fairways_resctrl_client::{Domain, Errors, Restored};
+use fairways_resctrl_client::{Errors, Restored};
 use fairways_turns::together::{Gathering, Stretch};
 use fairways_turns::{Scheduler, Told};
 
+use super::trouble::Trouble;
 use caches::Caches;
 use orders::Orders;
-
-/// Turns are looked at as often, whether or not somebody calls.
-pub(super) const LOOK: Duration = Duration::from_millis(10);
 
 /// Makes the scheduler that takes the place of one that the kernel has ended.
 pub type Instead = Box<dyn FnOnce() -> io::Result<Box<dyn Scheduler>>>;
@@ -47,22 +50,26 @@ pub struct Turns {
     scheduler: Option<Box<dyn Scheduler>>,
     instead: Option<Instead>,
     caches: Caches,
-    programs: BTreeMap<ProgramKey, Program>,
+    /// Whether what is requested is logged and not carried out.
+    pub(super) observe: bool,
+    programs: BTreeMap<ProgramKey, ThreadedProgram>,
     threads: BTreeMap<AppId, Thread>,
-    /// Threads of programs that could not be taken in, by number and start, and when that is to be tried again.
+    /// Threads of programs that could not be taken in, by number and start, and when that is to be
+    /// tried again.
     refused: BTreeMap<(ProgramKey, i32, u64), Time>,
     watches: BTreeMap<u32, Watch>,
-    /// What has ended, when that was last asked, and what is to be told of it.
-    taken_at: Option<Time>,
-    told: Told,
+    /// When turns were last fetched, which have ended, and which times together are to be reported.
+    fetched_at: Option<Time>,
+    ended: Told,
     stretches: Vec<(u32, Stretch)>,
     /// What could not be asked of the scheduler.
     errors: Errors,
 }
 
 /// A program whose threads are taken in.
-struct Program {
-    kind: Option<usize>,
+#[derive(Default)]
+struct ThreadedProgram {
+    entry: Option<usize>,
     name: String,
     /// Whether a thread was called as it is.
     is_named: bool,
@@ -84,17 +91,18 @@ struct Thread {
     orders: Orders,
 }
 
-/// What a domain's policy asked to be told of.
+/// Times together that a domain's policy asked for.
 struct Watch {
     shortest: Duration,
     gathering: Gathering,
 }
 
 impl Turns {
-    /// A scheduler, and what comes in its place should the kernel end it, on the host whose sysfs is mounted there.
+    /// A scheduler, and the one in its place should the kernel end it, on the host whose sysfs is
+    /// mounted there.
     ///
     /// # Errors
-    /// If sysfs does not tell which CPUs are on line; if the scheduler can't tell of turns.
+    /// If sysfs does not list which CPUs are on line; if the scheduler can't report turns.
     pub fn new(
         mut scheduler: Box<dyn Scheduler>,
         instead: Option<Instead>,
@@ -105,31 +113,20 @@ impl Turns {
             scheduler: Some(scheduler),
             instead,
             caches: Caches::new(sysfs)?,
+            observe: false,
             programs: BTreeMap::new(),
             threads: BTreeMap::new(),
             refused: BTreeMap::new(),
             watches: BTreeMap::new(),
-            taken_at: None,
-            told: Told::default(),
+            fetched_at: None,
+            ended: Told::default(),
             stretches: Vec::new(),
             errors: Errors::default(),
         })
     }
 
-    pub(super) fn domains(&self) -> &[Domain] {
-        self.caches.domains()
-    }
-
-    pub(super) fn scheduler(&self) -> Option<&dyn Scheduler> {
-        self.scheduler.as_deref()
-    }
-
-    pub(super) const fn errors(&self) -> &Errors {
-        &self.errors
-    }
-
     /// Whether other CPUs or caches are there than before.
-    pub(super) fn look(&mut self) -> bool {
+    fn refresh(&mut self) -> bool {
         let has_changed = self.caches.refresh();
         if has_changed {
             let now = self.scheduler.as_ref().map_or(0, |scheduler| scheduler.now());
@@ -143,9 +140,22 @@ impl Turns {
         has_changed
     }
 
-    /// Lets every thread go.
-    pub(super) fn close(self) -> Restored {
-        self.scheduler.map(Scheduler::close).unwrap_or_default()
+    /// The shortest time together that a domain's policy asked for.
+    fn shortest(&self) -> Option<Duration> {
+        self.watches.values().map(|watch| watch.shortest).min()
+    }
+
+    /// Asks something of the scheduler, and logs why it can't be.
+    fn ask(
+        &mut self,
+        trouble: &mut Trouble,
+        ask: impl FnOnce(&mut dyn Scheduler) -> io::Result<()>,
+    ) {
+        let Some(scheduler) = self.scheduler.as_mut() else { return };
+        if let Err(why) = ask(scheduler.as_mut()) {
+            self.errors.came_from_system(&why);
+            trouble.log(&format!("{}: {why}", scheduler.name()));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which threads are taken in.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use fairways_core::AppId;
@@ -8,44 +8,49 @@ use fairways_perf::Target;
 use fairways_programs::ProgramKey;
 use fairways_resctrl::language::CpuSet;
 
-use super::super::members::Member;
-use super::super::{Host, Means};
-use super::{Program, Thread, Turns};
+use super::super::domain::touched;
+use super::super::roster::{Member, Roster};
+use super::super::state::HostState;
+use super::orders::Orders;
+use super::{Thread, Turns};
 
-/// A thread that was refused is asked for again after so long, with the next look at its program's threads.
+/// A thread that was refused is asked for again after this long, with the next look at its
+/// program's threads.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Turns {
-    /// A program is there.
-    pub(in super::super) fn found(&mut self, program: ProgramKey, kind: usize, name: String) {
-        let threads = BTreeMap::new();
-        let new = Program { kind: Some(kind), name, is_named: false, threads };
-        self.programs.insert(program, new);
-    }
-
-    /// A program is there no longer, nor wanted.
-    pub(in super::super) fn lost(&mut self, program: ProgramKey) {
-        self.programs.remove(&program);
-        self.refused.retain(|(of, ..), _| *of != program);
-    }
-
-    /// The list is another, in which each entry is now there or nowhere.
-    pub(in super::super) fn reconfigure(&mut self, now: impl Fn(Option<usize>) -> Option<usize>) {
-        for program in self.programs.values_mut() {
-            program.kind = now(program.kind);
+    /// Finds a program's threads that came or went, or live in other domains. A thread that took
+    /// another's place under its number is found only if `all` are looked at, or where the program
+    /// has other threads than before: that is a file for each thread.
+    pub(super) fn list_threads_of(
+        &mut self,
+        program: ProgramKey,
+        all: bool,
+        state: &mut HostState,
+    ) {
+        let mut listed = Vec::new();
+        if let Err(why) = state.roster.programs.tasks(program, &mut listed) {
+            state.trouble.log(&format!("threads: {why}"));
+            return;
         }
-    }
-
-    /// Lets a thread go.
-    pub(in super::super) fn leave(&mut self, app: AppId) {
-        let Some(thread) = self.threads.remove(&app) else { return };
-        if let Some(program) = self.programs.get_mut(&thread.program)
-            && program.threads.get(&thread.number) == Some(&app)
-        {
-            program.threads.remove(&thread.number);
+        let Some(of) = self.programs.get(&program) else { return };
+        let known: Vec<(i32, AppId)> = of.threads.iter().map(|(&tid, &app)| (tid, app)).collect();
+        let there: HashSet<i32> = listed.iter().copied().collect();
+        let same = known.len() == there.len() && known.iter().all(|(tid, _)| there.contains(tid));
+        let all = all || !same;
+        for (thread, app) in known {
+            if !there.contains(&thread) || self.is_another(app, thread, all, &state.roster) {
+                self.leave(app, state);
+            }
         }
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.end(app);
+        self.refused.retain(|(of, thread, _), _| *of != program || there.contains(thread));
+        for thread in listed {
+            if self.has(program, thread) {
+                continue;
+            }
+            if let Some(started) = state.roster.programs.thread_started(thread) {
+                self.take_in(program, thread, started, state);
+            }
         }
     }
 
@@ -53,107 +58,95 @@ impl Turns {
     fn has(&self, program: ProgramKey, number: i32) -> bool {
         self.programs.get(&program).is_some_and(|of| of.threads.contains_key(&number))
     }
-}
 
-impl Host {
-    /// Finds threads that came or went, or live in other domains. One that took another's place under its number is found `anew` only, or
-    /// where its program has other threads besides: that is a file for each thread.
-    pub(in super::super) fn look_at_threads(&mut self, anew: bool) {
-        let Some(turns) = self.means.turns() else { return };
-        for program in turns.programs.keys().copied().collect::<Vec<_>>() {
-            self.look_at_threads_of(program, anew);
-        }
+    /// Whether that number is another thread's by now, or the thread lives in other domains than
+    /// before. Where the kernel must be asked, that is seen only if `all` are looked at.
+    fn is_another(&self, app: AppId, thread: i32, all: bool, roster: &Roster) -> bool {
+        let started = self.threads.get(&app).map(|thread| thread.started);
+        all && roster.programs.thread_started(thread) != started
+            || (all || self.owners(app).is_some()) && self.has_moved(app, thread, roster)
     }
 
-    /// As [`look_at_threads`](Self::look_at_threads), of one program.
-    pub(in super::super) fn look_at_threads_of(&mut self, program: ProgramKey, anew: bool) {
-        let mut listed = Vec::new();
-        if let Err(why) = self.programs.tasks(program, &mut listed) {
-            self.say(&format!("threads: {why}"));
-            return;
-        }
-        let Some(turns) = self.means.turns() else { return };
-        let Some(of) = turns.programs.get(&program) else { return };
-        let known: Vec<(i32, AppId)> = of.threads.iter().map(|(&tid, &app)| (tid, app)).collect();
-        let there: HashSet<i32> = listed.iter().copied().collect();
-        let same = known.len() == there.len() && known.iter().all(|(tid, _)| there.contains(tid));
-        let anew = anew || !same;
-        for (thread, app) in known {
-            if !there.contains(&thread) || self.is_another(app, thread, anew) {
-                drop(self.end(app));
-            }
-        }
-        let Some(turns) = self.means.turns() else { return };
-        turns.refused.retain(|(of, thread, _), _| *of != program || there.contains(thread));
-        for thread in listed {
-            if self.means.turns().is_none_or(|turns| turns.has(program, thread)) {
-                continue;
-            }
-            if let Some(started) = self.programs.thread_started(thread) {
-                self.take_in(program, thread, started);
+    /// Whether a thread lives in other domains than before: its owner lets it use other CPUs, or
+    /// CPUs came or went.
+    fn has_moved(&self, app: AppId, thread: i32, roster: &Roster) -> bool {
+        let Some(member) = roster.members.get(&app) else { return false };
+        self.caches.domains().len() > 1 && self.lives(app, thread, roster) != member.domains
+    }
+
+    /// The domains of the CPUs that a thread's owner lets it use: where a policy confines it to
+    /// some of them, it lives in the others, too.
+    fn lives(&self, app: AppId, thread: i32, roster: &Roster) -> Vec<u32> {
+        match self.caches.domains() {
+            [only] => vec![only.id],
+            all => {
+                let cpus = self.owners(app).or_else(|| roster.programs.cpus_of_thread(thread));
+                touched(all, &cpus.unwrap_or_default())
             }
         }
     }
 
-    /// Whether that number is another thread's by now, or the thread lives in other domains than before. The kernel is asked
-    /// `anew` only, where it must be.
-    fn is_another(&self, app: AppId, thread: i32, anew: bool) -> bool {
-        let Means::Turns(turns) = &self.means else { return false };
-        let started = turns.threads.get(&app).map(|of| of.started);
-        let is_told = || turns.scheduler().is_some_and(|of| of.owners(app).is_some());
-        anew && self.programs.thread_started(thread) != started
-            || (anew || is_told()) && self.has_moved(app, thread)
-    }
-
-    /// Whether a thread lives in other domains than before: its owner lets it use other CPUs, or CPUs came or went.
-    fn has_moved(&self, app: AppId, thread: i32) -> bool {
-        let Some(member) = self.members.get(&app) else { return false };
-        self.means.domains().len() > 1 && self.lives(app, thread) != member.domains
-    }
-
-    /// The domains of the CPUs that a thread's owner lets it use: where a policy confines it to some of them, it lives in the others, too.
-    fn lives(&self, app: AppId, thread: i32) -> Vec<u32> {
-        if let [only] = self.means.domains() {
-            return vec![only.id];
-        }
-        let owners = self.means.scheduler().and_then(|scheduler| scheduler.owners(app));
-        let cpus = owners.or_else(|| self.programs.cpus_of_thread(thread));
-        self.touched_by(&cpus.unwrap_or_default())
+    /// The CPUs that a thread's owner lets it use, where the scheduler knows better than the
+    /// kernel.
+    fn owners(&self, app: AppId) -> Option<CpuSet> {
+        self.scheduler.as_ref()?.owners(app)
     }
 
     /// Takes a thread in.
-    fn take_in(&mut self, program: ProgramKey, number: i32, started: u64) {
-        let (app, now) = (AppId(self.next_id), self.now);
-        let Some(turns) = self.means.turns() else { return };
-        if turns.refused.get(&(program, number, started)).is_some_and(|again| *again > now) {
+    fn take_in(&mut self, program: ProgramKey, number: i32, started: u64, state: &mut HostState) {
+        let (app, now) = (state.roster.next_id(), state.agenda.now());
+        if self.refused.get(&(program, number, started)).is_some_and(|again| *again > now) {
             return;
         }
-        let Some(scheduler) = &mut turns.scheduler else { return };
+        let Some(scheduler) = &mut self.scheduler else { return };
         if let Err(why) = scheduler.begin(app, number) {
             let again = now.after(AGAIN);
-            if turns.refused.insert((program, number, started), again).is_none() {
-                turns.errors.came_from_system(&why);
-                self.say(&format!(
+            if self.refused.insert((program, number, started), again).is_none() {
+                self.errors.came_from_system(&why);
+                state.trouble.log(&format!(
                     "thread {number} can't be taken in, which is tried again: {why}"
                 ));
             }
             return;
         }
-        turns.refused.remove(&(program, number, started));
-        let Some(of) = turns.programs.get_mut(&program) else { return };
+        self.refused.remove(&(program, number, started));
+        let Some(of) = self.programs.get_mut(&program) else { return };
         of.threads.insert(number, app);
         let is_named = std::mem::replace(&mut of.is_named, true);
         let name = if is_named { format!("{}/{number}", of.name) } else { of.name.clone() };
-        let kind = of.kind;
-        let (allowed, raised, orders) = Default::default();
-        let cpus = CpuSet::new();
-        let thread = Thread { program, number, started, allowed, cpus, raised, orders };
-        turns.threads.insert(app, thread);
-        self.next_id += 1;
-        // Now that the scheduler knows what is its owner's: it may have been made by a thread that is confined.
-        let domains = self.lives(app, number);
-        let threads = vec![number];
-        self.source.begin(&Target { app, name: name.clone(), cgroup: None, threads });
-        self.start(app, Member::new(program, kind, name, domains, vec![number]));
+        let entry = of.entry;
+        let thread = Thread {
+            program,
+            number,
+            started,
+            allowed: BTreeMap::new(),
+            cpus: CpuSet::new(),
+            raised: BTreeSet::new(),
+            orders: Orders::default(),
+        };
+        self.threads.insert(app, thread);
+        // Now that the scheduler knows the owner's CPUs: a thread that is confined may have made
+        // it.
+        let domains = self.lives(app, number, &state.roster);
+        let (target, tasks) = (name.clone(), vec![number]);
+        let target = Target { app, name: target, cgroup: None, threads: tasks.clone() };
+        state.counting.source.begin(&target);
+        state.start(Member { program, entry, name, domains, tasks, is_gone: false });
+    }
+
+    /// Lets a thread go: it has ended, or is not managed any longer.
+    pub(super) fn leave(&mut self, app: AppId, state: &mut HostState) {
+        if let Some(thread) = self.threads.remove(&app) {
+            if let Some(program) = self.programs.get_mut(&thread.program)
+                && program.threads.get(&thread.number) == Some(&app)
+            {
+                program.threads.remove(&thread.number);
+            }
+            if let Some(scheduler) = &mut self.scheduler {
+                scheduler.end(app);
+            }
+        }
+        // Of a thread nothing is kept once it is over for every domain.
+        state.end(app);
     }
 }

@@ -1,0 +1,260 @@
+//! What is counted of programs, in windows.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fairways_core::{AppId, Counters, Event, Every, Latencies, Q32, Sample, Time};
+use fairways_perf::{Ended, Source};
+use fairways_resctrl_client as client;
+
+use super::agenda::{Agenda, Deadlines};
+use super::domains::Domains;
+use super::latency::Latency;
+use super::mechanism::Mechanism;
+use super::windows::Window;
+use crate::emulated::counters::between;
+
+/// A domain, and a program in it.
+type WindowKey = (u32, AppId);
+
+/// What is counted of programs: their counters, their latencies, and the windows under way.
+///
+/// Only programs that a domain's policy knows have windows there.
+pub(super) struct Counting {
+    pub(super) source: Box<dyn Source>,
+    latencies: BTreeMap<AppId, Latency>,
+    windows: BTreeMap<WindowKey, Window>,
+}
+
+impl Counting {
+    pub(super) fn new(source: Box<dyn Source>) -> Self {
+        Self { source, latencies: BTreeMap::new(), windows: BTreeMap::new() }
+    }
+
+    /// Takes in which CPUs each domain has.
+    pub(super) fn set_domains(&mut self, found: &[client::Domain]) {
+        let cpus: Vec<_> = found.iter().map(|domain| (domain.id, domain.cpus.clone())).collect();
+        self.source.set_domains(&cpus);
+    }
+
+    /// Reports from now on how soon a program answers that is in these domains.
+    pub(super) fn listen(
+        &mut self,
+        app: AppId,
+        source: Box<dyn fairways_latency::Source>,
+        domains: &[u32],
+    ) {
+        self.latencies.insert(app, Latency::new(source, domains));
+    }
+
+    /// Reports no longer how soon a program answers. The answer is where its latencies come from.
+    pub(super) fn unlisten(&mut self, app: AppId) -> Option<Box<dyn fairways_latency::Source>> {
+        self.latencies.remove(&app).map(Latency::into_source)
+    }
+
+    /// Ends the window of a program that its domain's policy knows no longer.
+    pub(super) fn stop(&mut self, domain: u32, app: AppId) {
+        self.windows.remove(&(domain, app));
+    }
+
+    /// Ends all windows in a domain.
+    pub(super) fn leave(&mut self, domain: u32) {
+        self.windows.retain(|&(id, _), _| id != domain);
+    }
+
+    /// Another plan is in force in a domain.
+    pub(super) fn straddle(&mut self, domain: u32, now: Time) {
+        for (_, window) in self.windows.iter_mut().filter(|&(&(id, _), _)| id == domain) {
+            window.common.straddle(now);
+        }
+    }
+
+    /// Begins a window of a program that its domain's policy knows.
+    pub(super) fn watch(
+        &mut self,
+        key: WindowKey,
+        every: Every,
+        now: Time,
+        mechanism: &mut dyn Mechanism,
+    ) {
+        let (domain, app) = key;
+        let mut from = self.source.read(app, domain);
+        mechanism.count_bytes(app, domain, &mut from);
+        self.begin(key, every, now, from);
+    }
+
+    /// Begins the windows of a program again, or of all.
+    pub(super) fn restart(&mut self, app: Option<AppId>, now: Time, mechanism: &mut dyn Mechanism) {
+        let windows = self.windows.iter();
+        let windows: Vec<(WindowKey, Every)> = windows
+            .filter(|&(&(_, other), _)| app.is_none_or(|app| app == other))
+            .map(|(&key, window)| (key, window.common.every))
+            .collect();
+        for (key, every) in windows {
+            self.watch(key, every, now, mechanism);
+        }
+    }
+
+    fn begin(&mut self, key: WindowKey, every: Every, now: Time, from: Counters) {
+        let (domain, app) = key;
+        if let Some(latency) = self.latencies.get_mut(&app) {
+            latency.take(domain);
+        }
+        let count = match every {
+            Every::Time(_) => None,
+            Every::Instructions(count) => Some(count.max(1)),
+        };
+        let is_reported = self.source.tell(app, domain, count) && count.is_some();
+        let rate = self.windows.get(&key).map(|window| window.rate).unwrap_or_default();
+        let mut window = Window::new(every, now, from, rate);
+        window.is_reported = is_reported;
+        self.windows.insert(key, window);
+    }
+
+    /// Ends the windows whose time has come.
+    pub(super) fn end_windows(
+        &mut self,
+        agenda: &Agenda,
+        domains: &mut Domains,
+        mechanism: &mut dyn Mechanism,
+    ) {
+        for key in self.windows.keys().copied().collect::<Vec<_>>() {
+            self.end_window(key, agenda, domains, mechanism);
+        }
+    }
+
+    /// Ends a window, if its time has come.
+    fn end_window(
+        &mut self,
+        key: WindowKey,
+        agenda: &Agenda,
+        domains: &mut Domains,
+        mechanism: &mut dyn Mechanism,
+    ) {
+        let ((domain, app), now) = (key, agenda.now());
+        let window = self.windows.get_mut(&key);
+        let Some(window) = window.filter(|window| window.common.since < now) else { return };
+        let is_due = match window.common.every {
+            Every::Time(_) => window.common.ends_at().is_some_and(|end| end <= now),
+            Every::Instructions(_) if window.is_reported => false,
+            Every::Instructions(_) => agenda.ends_by_instructions() || window.poll_at <= now,
+        };
+        if !is_due {
+            return;
+        }
+        let mut to = self.source.read(app, domain);
+        let end = window.ends_at();
+        let is_over = end.zip(to.instructions).is_some_and(|(end, retired)| retired >= end);
+        if window.common.ends_at().is_none() && !is_over {
+            if window.go_on(now, &to) {
+                let every = window.common.every;
+                mechanism.count_bytes(app, domain, &mut to);
+                self.begin(key, every, now, to);
+            }
+            return;
+        }
+        let window = *window;
+        mechanism.count_bytes(app, domain, &mut to);
+        let counters = between(&window.common.from, &to);
+        let length = now.since(window.common.since);
+        self.report(key, (counters, length), window.next(now, to), domains, mechanism);
+    }
+
+    /// Reports what a window counted that has ended now, and how long it was, and lets the next one
+    /// follow.
+    fn report(
+        &mut self,
+        key: WindowKey,
+        (counters, length): (Counters, Duration),
+        next: Window,
+        domains: &mut Domains,
+        mechanism: &mut dyn Mechanism,
+    ) {
+        let (id, app) = key;
+        let Some(domain) = domains.get_mut(id) else { return };
+        let straddled = self.windows.get(&key).is_some_and(|window| window.common.straddled);
+        let bytes = mechanism.occupied_bytes(app, id).filter(|_| domain.way_bytes > 0);
+        let occupancy = bytes.map(|bytes| Q32::ratio(bytes, domain.way_bytes));
+        let plan = domain.plan.id;
+        let sample = Sample { app, counters, occupancy, window: length, plan, straddled };
+        let answered = self.latencies.get_mut(&app).and_then(|latency| latency.take(id));
+        self.windows.insert(key, next);
+        domain.report(Event::Sampled(sample));
+        if let Some(answered) = answered {
+            domain.report(Event::Latency(Latencies { app, window: length, answered }));
+        }
+    }
+
+    /// Takes in which windows have ended as the source reports it. Windows that it reports no
+    /// longer begin again.
+    pub(super) fn fetch(
+        &mut self,
+        now: Time,
+        domains: &mut Domains,
+        mechanism: &mut dyn Mechanism,
+    ) {
+        let mut ended = Vec::new();
+        self.source.ended(&mut ended);
+        for window in &ended {
+            let key = (window.app, window.domain);
+            let is_only =
+                ended.iter().filter(|other| (other.app, other.domain) == key).count() == 1;
+            self.take_ended(window, is_only, now, domains, mechanism);
+        }
+        let mut silent: Vec<(WindowKey, Every)> = Vec::new();
+        for (&(domain, app), window) in &self.windows {
+            if window.is_reported && !self.source.tells(app, domain) {
+                silent.push(((domain, app), window.common.every));
+            }
+        }
+        for (key, every) in silent {
+            self.watch(key, every, now, mechanism);
+        }
+    }
+
+    /// Takes in that a window has ended, the only one of its program that the source reports now or
+    /// one of several.
+    ///
+    /// Bytes and occupancy are read now, a little after its end; which bytes are whose of several
+    /// windows is not known. A plan that came into force after its end is taken to straddle it, as
+    /// it does the next.
+    fn take_ended(
+        &mut self,
+        &Ended { app, domain, mut counters, length, ago }: &Ended,
+        is_only: bool,
+        now: Time,
+        domains: &mut Domains,
+        mechanism: &mut dyn Mechanism,
+    ) {
+        let key = (domain, app);
+        let window = self.windows.get(&key).copied().filter(|window| window.is_reported);
+        let (Some(window), Some(of)) = (window, domains.get(domain)) else { return };
+        let end = before(now, ago).max(window.common.since);
+        let mut next = window.next(end, Counters::default());
+        next.common.straddled = of.plan.since > end;
+        mechanism.count_bytes(app, domain, &mut next.common.from);
+        if is_only {
+            counters.memory_bytes = between(&window.common.from, &next.common.from).memory_bytes;
+        }
+        self.report(key, (counters, length), next, domains, mechanism);
+    }
+
+    /// Adds when windows end.
+    pub(super) fn add_deadlines(&self, deadlines: &mut Deadlines, ends_by_instructions: bool) {
+        for (&(_, app), window) in &self.windows {
+            match (window.common.ends_at(), window.ends_at()) {
+                (Some(end), _) => deadlines.until = deadlines.until.min(end),
+                (None, _) if window.is_reported => {}
+                (None, Some(count)) if ends_by_instructions => {
+                    deadlines.instructions.push((app, count));
+                }
+                (None, _) => deadlines.about = deadlines.about.min(window.poll_by),
+            }
+        }
+    }
+}
+
+/// `span` earlier; the beginning of time if that is earlier still.
+fn before(time: Time, span: Duration) -> Time {
+    Time::ZERO.after(time.since(Time::ZERO).saturating_sub(span))
+}

@@ -1,0 +1,170 @@
+//! What happens on a host, and what is done about it.
+
+use fairways_core::{Action, Event, Time};
+use fairways_programs::Change;
+
+use super::Host;
+use super::domain::Pending;
+use super::mechanism::FoundProgram;
+use super::state::HostState;
+use super::trouble::Failure;
+use crate::clock::Wait;
+
+impl Host {
+    /// What happened next, when, and in which domain; `None` once nothing more will happen: it was
+    /// [to stop](Self::stop_when), or [failed](Self::failure).
+    pub fn next_event(&mut self) -> Option<(Time, u32, Event)> {
+        loop {
+            if let Some((domain, event)) = self.next_due() {
+                return Some((self.state.agenda.now(), domain, event));
+            }
+            if let Some(mut turn) = self.on_turn.take() {
+                turn(self);
+                self.on_turn = Some(turn);
+            }
+            self.mechanism.fetch(&mut self.state);
+            let HostState { agenda, domains, counting, .. } = &mut self.state;
+            counting.end_windows(agenda, domains, &mut *self.mechanism);
+            self.mechanism.report(&mut self.state);
+            if !self.state.agenda.has_rung() {
+                self.look();
+            }
+            self.ring();
+            if self.state.domains.are_idle() {
+                if self.is_over() {
+                    return None;
+                }
+                self.wait();
+            }
+        }
+    }
+
+    /// Carries out what a domain's policy asks for, at the time of the event that was last
+    /// reported.
+    pub fn carry_out(&mut self, domain: u32, action: Action<'_>) {
+        let Self { mechanism, state, .. } = self;
+        let now = state.agenda.now();
+        let Some(of) = state.domains.offered(domain) else { return };
+        match action {
+            Action::Watch { app, every } => {
+                if of.running.contains(&app) {
+                    state.counting.watch((domain, app), every, now, &mut **mechanism);
+                }
+            }
+            Action::Wake { at } => of.alarm.set(at),
+            action => mechanism.carry_out(domain, action, state),
+        }
+    }
+
+    /// The next of what happens now.
+    fn next_due(&mut self) -> Option<(u32, Event)> {
+        let (id, pending) = self.state.domains.next()?;
+        let event = match pending {
+            Pending::Event(event) => event,
+            Pending::Start(app) => self.state.started(id, app),
+            Pending::Exit(app) => {
+                if self.state.exited(id, app) {
+                    self.mechanism.release(app, &mut self.state.trouble);
+                }
+                Event::Exited { app }
+            }
+        };
+        Some((id, event))
+    }
+
+    /// Rings the alarms whose time has come, once nothing else happens now.
+    fn ring(&mut self) {
+        let HostState { agenda, domains, .. } = &mut self.state;
+        if domains.are_idle() && domains.ring(agenda.now()) {
+            agenda.ring();
+        }
+    }
+
+    /// Looks which programs are there, if something called, and also what others did if it is time
+    /// to.
+    fn look(&mut self) {
+        let is_time = self.state.agenda.begin_look();
+        if is_time {
+            if self.state.agenda.begin_look_at_others() {
+                self.mechanism.look(&mut self.state);
+            }
+            let HostState { roster, domains, .. } = &mut self.state;
+            roster.report_requests(domains);
+        }
+        if is_time || self.state.agenda.is_called() {
+            self.state.agenda.handle_calls();
+            self.look_at_programs(is_time);
+            self.mechanism.report_in_force(&mut self.state);
+        }
+    }
+
+    /// Looks which programs are there. Their threads are listed at once if they may have other
+    /// processes, if it `is_time` to look where they may have other threads, and now and then.
+    fn look_at_programs(&mut self, is_time: bool) {
+        let Self { mechanism, state, .. } = self;
+        match state.roster.programs.look() {
+            Ok(changes) => {
+                let (gone, came): (Vec<_>, Vec<_>) =
+                    changes.into_iter().partition(|change| matches!(change, Change::Gone { .. }));
+                for change in gone.into_iter().chain(came) {
+                    match change {
+                        Change::Gone { program } => mechanism.end(program, state),
+                        Change::Arrived { program, wanted, name } => {
+                            let entry = Some(wanted);
+                            mechanism.begin(FoundProgram { program, entry, name }, state);
+                        }
+                    }
+                }
+            }
+            Err(why) => state.trouble.log(&format!("programs: {why}")),
+        }
+        let programs = &mut state.roster.programs;
+        let has_changed = programs.has_changed();
+        let has_threads = is_time && programs.has_other_threads();
+        if has_changed || has_threads || state.agenda.is_time_for_threads() {
+            mechanism.list_threads(state);
+        }
+    }
+
+    /// Lets time pass until something may have happened.
+    fn wait(&mut self) {
+        self.mechanism.settle(&mut self.state.trouble);
+        let mechanism = &mut *self.mechanism;
+        let HostState { agenda, roster, domains, counting, trouble } = &mut self.state;
+        let now = agenda.now();
+        let mut deadlines = agenda.deadlines(self.stop_at);
+        if let Some(alarm) = domains.next_alarm() {
+            deadlines.until = deadlines.until.min(alarm);
+        }
+        counting.add_deadlines(&mut deadlines, agenda.ends_by_instructions());
+        let mut attention = roster.programs.attention();
+        if let Some(at) = agenda.calls_at() {
+            deadlines.about = deadlines.about.min(at);
+            attention.clear();
+        }
+        let mut fetch: Vec<_> = counting.source.attention().into_iter().collect();
+        if !roster.members.is_empty() {
+            if let Some(span) = mechanism.fetch_within() {
+                deadlines.about = deadlines.about.min(now.after(span));
+            }
+            fetch.extend(mechanism.attention());
+        }
+        let wait = Wait {
+            until: deadlines.until,
+            about: deadlines.about,
+            instructions: &deadlines.instructions,
+            attention: &attention,
+            fetch: &fetch,
+        };
+        if let Err(why) = agenda.wait(&wait) {
+            trouble.fail(Failure::Clock(why));
+        }
+        let now = agenda.now();
+        if agenda.was_suspended() {
+            tracing::info!(target: "fairways::machine", "resumed: windows begin anew");
+            agenda.look_at_others_soon();
+            counting.restart(None, now, mechanism);
+        }
+        counting.fetch(now, domains, mechanism);
+    }
+}

@@ -1,0 +1,105 @@
+//! A host but for its mechanism.
+
+use std::time::Duration;
+
+use fairways_core::{AppId, Event};
+use fairways_resctrl_client as client;
+
+use super::agenda::Agenda;
+use super::counting::Counting;
+use super::domain::Pending;
+use super::domains::Domains;
+use super::roster::{Member, Roster};
+use super::trouble::Trouble;
+
+/// What every host has, whatever its policies set: the programs, the domains, what is counted, the
+/// time, and what goes wrong.
+///
+/// Each part does its own work. Here is what takes several of them.
+pub(super) struct HostState {
+    pub(super) agenda: Agenda,
+    pub(super) roster: Roster,
+    pub(super) domains: Domains,
+    pub(super) counting: Counting,
+    pub(super) trouble: Trouble,
+}
+
+impl HostState {
+    /// Takes in which domains exist, with the length of turns where there are any, and reports what
+    /// has changed. The answer is the programs that are over by that.
+    pub(super) fn survey(
+        &mut self,
+        found: &[client::Domain],
+        quantum: Option<Duration>,
+    ) -> Vec<AppId> {
+        self.counting.set_domains(found);
+        // Which programs live in which is looked at again.
+        self.agenda.list_threads_soon();
+        for id in self.domains.leave_others(found) {
+            self.counting.leave(id);
+            self.roster.leave(id);
+        }
+        self.domains.take_in(found, quantum);
+        let mut over: Vec<AppId> = self.roster.members.keys().copied().collect();
+        over.retain(|&app| self.remove_if_over(app));
+        over
+    }
+
+    /// A program starts under the roster's next id: its domains' policies are notified in turn.
+    pub(super) fn start(&mut self, member: Member) {
+        for &id in &member.domains {
+            if let Some(domain) = self.domains.get_mut(id) {
+                domain.due.push(Pending::Start(self.roster.next_id()));
+            }
+        }
+        self.roster.add(member);
+    }
+
+    /// A program is there no longer: its domains' policies are notified in turn. The answer is
+    /// whether it is over, as no domain has it.
+    pub(super) fn end(&mut self, app: AppId) -> bool {
+        let Some(member) = self.roster.members.get_mut(&app) else { return false };
+        member.is_gone = true;
+        member.domains.retain(|&id| match self.domains.get_mut(id) {
+            Some(domain) => {
+                domain.due.push(Pending::Exit(app));
+                true
+            }
+            None => false,
+        });
+        self.remove_if_over(app)
+    }
+
+    /// A program starts in a domain, as is reported now.
+    pub(super) fn started(&mut self, id: u32, app: AppId) -> Event {
+        let (wish, profile) = self.roster.wish_and_profile(app);
+        if let Some(domain) = self.domains.get_mut(id) {
+            domain.running.push(app);
+        }
+        Event::Started { app, wish, profile }
+    }
+
+    /// A program has ended in a domain, as is reported now. The answer is whether it is over.
+    pub(super) fn exited(&mut self, id: u32, app: AppId) -> bool {
+        if let Some(domain) = self.domains.get_mut(id) {
+            domain.running.retain(|&other| other != app);
+        }
+        self.counting.stop(id, app);
+        if let Some(member) = self.roster.members.get_mut(&app) {
+            member.domains.retain(|&other| other != id);
+        }
+        self.remove_if_over(app)
+    }
+
+    /// Forgets a program that is gone, if no domain has it any longer. The answer is whether it was
+    /// so.
+    fn remove_if_over(&mut self, app: AppId) -> bool {
+        let member = self.roster.members.get(&app);
+        let is_over = member.is_some_and(|member| member.is_gone && member.domains.is_empty());
+        if is_over {
+            self.roster.members.remove(&app);
+            self.counting.source.end(app);
+        }
+        is_over
+    }
+}

@@ -1,0 +1,144 @@
+//! A host whose policies give out the ways of caches, by resctrl.
+
+mod plans;
+mod programs;
+
+use std::collections::BTreeMap;
+
+use fairways_core::{Action, AppId, Counters};
+use fairways_programs::ProgramKey;
+use fairways_resctrl::language::{Monitoring, Reading};
+use fairways_resctrl_client::{Actuator, Error, Errors, Restored};
+
+use super::agenda::{RARELY, SELDOM};
+use super::mechanism::{FoundProgram, Mechanism};
+use super::state::HostState;
+use super::trouble::{Failure, Trouble};
+use programs::ManagedProgram;
+
+/// Resctrl, and what is known of programs for it.
+pub(super) struct CacheWays {
+    actuator: Box<Actuator>,
+    /// Whether plans are logged and not carried out.
+    observe: bool,
+    programs: BTreeMap<AppId, ManagedProgram>,
+}
+
+impl CacheWays {
+    pub(super) fn new(actuator: Box<Actuator>, observe: bool) -> Self {
+        Self { actuator, observe, programs: BTreeMap::new() }
+    }
+}
+
+impl Mechanism for CacheWays {
+    fn survey(&mut self, state: &mut HostState) {
+        for app in state.survey(self.actuator.domains(), None) {
+            self.release(app, &mut state.trouble);
+        }
+    }
+
+    fn look(&mut self, state: &mut HostState) {
+        match self.actuator.look() {
+            Ok(changes) => {
+                state.trouble.clear();
+                if changes.domains {
+                    self.survey(state);
+                }
+                if !changes.lost.is_empty() || changes.limits {
+                    self.apply_again(state);
+                }
+                state.domains.ask_again(state.agenda.now());
+            }
+            Err(why @ Error::Unmounted { .. }) => state.trouble.fail(Failure::Unmounted(why)),
+            Err(why) => {
+                self.actuator.erred(&why);
+                state.trouble.log(&why.to_string());
+            }
+        }
+    }
+
+    fn begin(&mut self, found: FoundProgram, state: &mut HostState) {
+        self.take_in(found, None, state);
+    }
+
+    fn end(&mut self, program: ProgramKey, state: &mut HostState) {
+        for app in state.roster.members_of(program) {
+            // What listens for its latencies ends before one of its name begins.
+            drop(self.leave(app, state));
+        }
+    }
+
+    fn list_threads(&mut self, state: &mut HostState) {
+        // A program that is let run elsewhere may live in another domain then, which nothing reports.
+        let often = if state.domains.by_id.len() > 1 { SELDOM } else { RARELY };
+        state.agenda.list_threads_after(often);
+        for app in state.roster.members.keys().copied().collect::<Vec<_>>() {
+            self.list_threads_of(app, state);
+        }
+    }
+
+    fn release(&mut self, app: AppId, trouble: &mut Trouble) {
+        self.programs.remove(&app);
+        if let Err(why) = self.actuator.remove(app) {
+            self.actuator.erred(&why);
+            trouble.log(&why.to_string());
+        }
+    }
+
+    fn carry_out(&mut self, domain: u32, action: Action<'_>, state: &mut HostState) {
+        match action {
+            Action::Partition { plan, partition, reason } => {
+                self.partition(domain, plan, &partition, &reason, state);
+            }
+            Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Watch { .. }
+            | Action::Wake { .. }
+            | Action::Estimated { .. }
+            | Action::Classified { .. } => {}
+        }
+    }
+
+    fn report_in_force(&mut self, state: &mut HostState) {
+        self.report_changed(None, state);
+    }
+
+    fn occupied_bytes(&mut self, app: AppId, domain: u32) -> Option<u64> {
+        value(self.actuator.occupancy(app, domain))
+    }
+
+    fn count_bytes(&mut self, app: AppId, domain: u32, counters: &mut Counters) {
+        if self.actuator.monitoring().is_some_and(counts_bytes) {
+            counters.memory_bytes = value(self.actuator.memory_bytes(app, domain));
+        }
+    }
+
+    fn close(self: Box<Self>) -> Restored {
+        self.actuator.close()
+    }
+
+    fn errors(&self) -> &Errors {
+        self.actuator.errors()
+    }
+
+    fn actuator(&self) -> Option<&Actuator> {
+        Some(&self.actuator)
+    }
+
+    fn left(&self, app: AppId) -> Option<&BTreeMap<String, usize>> {
+        self.programs.get(&app).map(|program| &program.left)
+    }
+}
+
+fn counts_bytes(monitoring: &Monitoring) -> bool {
+    monitoring.events.iter().any(|name| name == "mbm_total_bytes")
+}
+
+fn value(reading: Reading) -> Option<u64> {
+    match reading {
+        Reading::Value(bytes) => Some(bytes),
+        _ => None,
+    }
+}
