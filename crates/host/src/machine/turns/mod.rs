@@ -33,7 +33,7 @@ use fairways_core::{AppId, Time};
 use fairways_programs::ProgramKey;
 use fairways_resctrl::language::CpuSet;
 
-use fairways_resctrl_client::{Errors, Restored};
+use fairways_resctrl_client::Errors;
 use fairways_turns::together::{Gathering, Stretch};
 use fairways_turns::{Scheduler, Told};
 
