@@ -1,8 +1,10 @@
 //! The flags of what is about a real host, or for one.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
+use fairways_command_kit::input::whole;
 
 /// Say what this host can, what is in the way, and what to do about it
 ///
@@ -80,11 +82,31 @@ pub(crate) struct Export {
 
     /// The L3 cache, as resctrl numbers it, or all; may be given more than once, but for the plan of a host
     #[arg(long, value_name = "ID", default_value = "0", allow_negative_numbers = true)]
-    pub(crate) domain: Vec<String>,
+    pub(crate) domain: Vec<CacheDomain>,
 
     /// pqos: the class of the first cluster; the others follow
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) first_cos: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(1, 1_u32 << 16))]
+    pub(crate) first_cos: u32,
+}
+
+/// An L3 cache, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CacheDomain {
+    All,
+    Id(u32),
+}
+
+impl FromStr for CacheDomain {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(id) => Ok(Self::Id(id)),
+            Err(_) if text == "all" => Ok(Self::All),
+            Err(_) => Err(format!("expected all, or a number, found {text:?}")),
+        }
+    }
 }
 
 /// Who reads an exported plan.

@@ -9,9 +9,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{number, read};
+use fairways_command_kit::input::read;
 
-use crate::args::{Export, Format};
+use crate::args::{CacheDomain, Export, Format};
 use plan::{Document, Plan};
 
 /// Where a plan holds.
@@ -25,7 +25,6 @@ enum Domains {
 /// Runs the command; everything is checked before anything is written.
 pub(crate) fn run(args: &Export, out: &mut dyn Write) -> anyhow::Result<()> {
     let domains = domains(&args.domain)?;
-    let first = number(&args.first_cos, "--first-cos", 1_u32, 1 << 16)?;
     let (text, name) = if args.plan == Path::new("-") {
         let mut text = Vec::new();
         std::io::stdin().lock().read_to_end(&mut text)?;
@@ -47,20 +46,25 @@ pub(crate) fn run(args: &Export, out: &mut dyn Write) -> anyhow::Result<()> {
     let plan = plan.map_err(|why| BadInput(format!("{name}: {why}")))?;
     match args.format {
         Format::Schemata => schemata::write(&plan, &domains, out),
-        Format::Pqos => pqos::write(&plan, &domains, first, out),
+        Format::Pqos => pqos::write(&plan, &domains, args.first_cos, out),
         Format::Goresctrl => goresctrl::write(&plan, &domains, out),
     }
 }
 
-fn domains(texts: &[String]) -> Result<Domains, BadInput> {
-    if texts == ["all"] {
+fn domains(flags: &[CacheDomain]) -> Result<Domains, BadInput> {
+    if flags == [CacheDomain::All] {
         return Ok(Domains::All);
     }
-    let id = |text: &String| {
-        let expected = || BadInput(format!("--domain: expected all, or a number, found {text:?}"));
-        text.parse::<u32>().map_err(|_| expected())
-    };
-    let mut ids: Vec<u32> = texts.iter().map(id).collect::<Result<_, _>>()?;
+    let mut ids = Vec::new();
+    for flag in flags {
+        match flag {
+            CacheDomain::Id(id) => ids.push(*id),
+            CacheDomain::All => {
+                let said = "--domain: expected all, or numbers, found both";
+                return Err(BadInput(said.to_owned()));
+            }
+        }
+    }
     ids.sort_unstable();
     ids.dedup();
     Ok(Domains::Some(ids))
@@ -113,7 +117,10 @@ mod tests {
 
     #[test]
     fn domains_are_ids_or_all() {
-        let of = |texts: &[&str]| domains(&texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>());
+        let of = |texts: &[&str]| {
+            let flags = texts.iter().map(|text| text.parse().map_err(BadInput));
+            domains(&flags.collect::<Result<Vec<_>, _>>()?)
+        };
         assert!(matches!(of(&["all"]), Ok(Domains::All)));
         let Ok(Domains::Some(ids)) = of(&["8", "0", "8"]) else { panic!("ids") };
         assert_eq!(ids, [0, 8]);
