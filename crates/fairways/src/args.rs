@@ -28,7 +28,7 @@ pub(crate) use chip::{
 };
 pub(crate) use daemon::{Explain, HostFlags, Restore, Status, set};
 pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
-pub(crate) use host::{AskedOfConfig, CacheDomain, Config, Doctor, Export, Format};
+pub(crate) use host::{AskedOfConfig, Config, Doctor, Export};
 use lists::pairs;
 pub(crate) use lists::{Names, Pairs};
 pub(crate) use parsed::{one_line, parsed};

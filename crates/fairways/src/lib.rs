@@ -9,7 +9,6 @@ mod daemon;
 mod doctor;
 mod emulate;
 mod emulated;
-mod export;
 mod man;
 mod optimum;
 mod paper;
@@ -86,7 +85,7 @@ pub fn main() -> process::ExitCode {
             AskedOfConfig::Check { file } => config::check(file.as_deref(), &mut out),
             AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),
         },
-        Command::Export(export) => export::run(&export, &mut out),
+        Command::Export(export) => fairways_export::run(&export.into(), &mut out),
         // They have come and gone.
         Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),
         Command::Completions { shell } => {

@@ -1,10 +1,10 @@
 //! The flags of what is about a real host, or for one.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
 use fairways_command_kit::input::whole;
+use fairways_export::CacheDomain;
 
 /// Say what this host can, what is in the way, and what to do about it
 ///
@@ -90,22 +90,14 @@ pub(crate) struct Export {
     pub(crate) first_cos: u32,
 }
 
-/// An L3 cache, or all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CacheDomain {
-    All,
-    Id(u32),
-}
-
-impl FromStr for CacheDomain {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            Ok(id) => Ok(Self::Id(id)),
-            Err(_) if text == "all" => Ok(Self::All),
-            Err(_) => Err(format!("expected all, or a number, found {text:?}")),
-        }
+impl From<Export> for fairways_export::Options {
+    fn from(Export { plan, format, mix, policy, domain, first_cos }: Export) -> Self {
+        let format = match format {
+            Format::Schemata => fairways_export::Format::Schemata,
+            Format::Pqos => fairways_export::Format::Pqos,
+            Format::Goresctrl => fairways_export::Format::Goresctrl,
+        };
+        Self { plan, format, mix, policy, domain, first_cos }
     }
 }
 

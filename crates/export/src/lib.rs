@@ -1,4 +1,4 @@
-//! `fairways export`: a plan for other tools.
+//! A plan for other tools, as `fairways export` prints it: resctrl by hand, pqos, goresctrl.
 
 mod goresctrl;
 mod plan;
@@ -6,13 +6,62 @@ mod pqos;
 mod schemata;
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::read;
 
-use crate::args::{CacheDomain, Export, Format};
 use plan::{Document, Plan};
+
+/// Which plan is exported, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The file that another command printed with `--json`; `-` is standard input.
+    pub plan: PathBuf,
+    /// What reads it.
+    pub format: Format,
+    /// The name of the mix, if there are several.
+    pub mix: Option<String>,
+    /// The policy whose plan it is, if there are several.
+    pub policy: Option<String>,
+    /// The caches on which it holds; there is one at least.
+    pub domain: Vec<CacheDomain>,
+    /// The class of service of the first cluster, for pqos.
+    pub first_cos: u32,
+}
+
+/// What reads an exported plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A shell script that writes resctrl's files.
+    Schemata,
+    /// Commands of intel-cmt-cat's pqos.
+    Pqos,
+    /// goresctrl's YAML, for its `rdt configure`, containerd and CRI-O.
+    Goresctrl,
+}
+
+/// An L3 cache, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheDomain {
+    /// All of them.
+    All,
+    /// One, as resctrl numbers it.
+    Id(u32),
+}
+
+impl FromStr for CacheDomain {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(id) => Ok(Self::Id(id)),
+            Err(_) if text == "all" => Ok(Self::All),
+            Err(_) => Err(format!("expected all, or a number, found {text:?}")),
+        }
+    }
+}
 
 /// Where a plan holds.
 enum Domains {
@@ -23,7 +72,10 @@ enum Domains {
 }
 
 /// Runs the command; everything is checked before anything is written.
-pub(crate) fn run(args: &Export, out: &mut dyn Write) -> anyhow::Result<()> {
+///
+/// # Errors
+/// The plan can't be read, or is none for these caches; or `out` fails.
+pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let domains = domains(&args.domain)?;
     let (text, name) = if args.plan == Path::new("-") {
         let mut text = Vec::new();
