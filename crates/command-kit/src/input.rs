@@ -1,7 +1,7 @@
 //! Values of flags and files, and files of input.
 //!
-//! A reader of a value says what it expected and what it found. Where the value was, in a flag or in
-//! a line of a file, is said by its caller.
+//! A reader of a value says what it expected and what it found. Its caller says where the value
+//! was: in a flag, or in a line of a file.
 
 use std::collections::HashSet;
 use std::fmt::Display;

@@ -31,8 +31,8 @@ enum Taker {
 const ALL: &[&str] = &["simulate", "run", "trial", "top"];
 const RUNS: &[&str] = &["run", "trial", "top"];
 
-/// What takes which flags of which commands; the first row that has a flag counts. [`HostFlags`] has
-/// the flags of a host.
+/// What takes which flags of which commands; the first row that has a flag counts. The flags of a
+/// host are in [`HostFlags`].
 const TABLE: [(Taker, &[&str], &[&str]); 11] = [
     // A trial writes a report of its own, and its programs do not finish.
     (Taker::None, &["trial"], &["instructions", "journal", "quiet"]),

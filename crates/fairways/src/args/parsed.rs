@@ -24,7 +24,7 @@ pub(crate) fn one_line(error: &clap::Error) -> String {
     if let (Some(why), Some(ContextValue::String(flag))) =
         (error.source(), error.get(ContextKind::InvalidArg))
     {
-        let flag = flag.split(' ').next().unwrap_or_default();
+        let flag = flag.split(' ').next().unwrap_or_default().trim_matches(['[', ']', '<', '>']);
         return format!("{flag}: {why}");
     }
     let text = error.to_string();
