@@ -85,7 +85,6 @@ fn how(args: &Simulate, world: &World) -> How {
         instructions: args.instructions.unwrap_or(usual.instructions),
         completions: args.completions.unwrap_or(usual.completions),
         scale: args.time_scale.unwrap_or(usual.scale),
-        ..usual
     };
     How::Live(Box::new(world.machine(&args.observation)), protocol)
 }
