@@ -1,10 +1,13 @@
-//! What flags and files say, checked; what is wrong is told in one line that names the flag or the
-//! file.
+//! Values of flags and files, and files of input.
+//!
+//! A reader of a value says what it expected and what it found. Its caller says where the value
+//! was: in a flag, or in a line of a file.
 
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::hash::Hash;
 use std::io::{self, Read};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
@@ -44,47 +47,85 @@ pub fn repeated<T: Copy + Eq + Hash>(items: impl IntoIterator<Item = T>) -> Opti
     items.into_iter().find(|&item| !seen.insert(item))
 }
 
-/// A whole number from `least` to `most`.
-///
-/// # Errors
-/// It is none, or out of bounds.
-pub fn number<N>(text: &str, flag: &str, least: N, most: N) -> Result<N, BadInput>
+/// What reads a whole number from `least` to `most`.
+pub fn whole<N>(
+    least: N,
+    most: N,
+) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
+where
+    N: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
+{
+    move |text| within(text, "a whole number", least, most)
+}
+
+/// What reads a number from `least` to `most`.
+pub fn real(
+    least: f64,
+    most: f64,
+) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text| within(text, "a number", least, most)
+}
+
+fn within<N>(text: &str, what: &str, least: N, most: N) -> Result<N, String>
 where
     N: FromStr + PartialOrd + Display,
 {
-    within(text, flag, "a whole number", least, most)
+    let number = text.trim().parse().ok().filter(|number| (&least..=&most).contains(&number));
+    number.ok_or_else(|| format!("expected {what} from {least} to {most}, found {text:?}"))
 }
 
-/// A number from `least` to `most`.
+/// A number above 0.
 ///
 /// # Errors
-/// It is none, or out of bounds.
-pub fn real(text: &str, flag: &str, least: f64, most: f64) -> Result<f64, BadInput> {
-    within(text, flag, "a number", least, most)
+/// What was expected.
+pub fn above_zero(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
+    number
+        .filter(|number| *number > 0.0)
+        .ok_or_else(|| format!("expected a number above 0, found {text:?}"))
 }
 
-fn within<N>(text: &str, flag: &str, what: &str, least: N, most: N) -> Result<N, BadInput>
-where
-    N: FromStr + PartialOrd + Display,
-{
-    text.trim().parse().ok().filter(|number| (&least..=&most).contains(&number)).ok_or_else(|| {
-        BadInput(format!("{flag}: expected {what} from {least} to {most}, found {text:?}"))
-    })
-}
-
-/// A span of time, as in `500ms`.
+/// A number that was read, if it is no larger than `most`, which only a file or another flag says.
 ///
 /// # Errors
-/// It is none, or nothing.
-pub fn span(text: &str, flag: &str) -> Result<Duration, BadInput> {
-    let span = humantime::parse_duration(text.trim()).ok();
-    span.filter(|span| !span.is_zero()).ok_or_else(|| {
-        BadInput(format!("{flag}: expected a time such as 500ms, 60s or 2m, found {text:?}"))
-    })
+/// It is larger: `flag` and what was expected.
+pub fn at_most<N: Copy + Display + PartialOrd>(
+    number: N,
+    flag: &str,
+    most: N,
+) -> Result<N, BadInput> {
+    if number <= most {
+        return Ok(number);
+    }
+    Err(BadInput(format!("{flag}: expected a whole number from 1 to {most}, found \"{number}\"")))
 }
 
-/// `500K`, `64M`, `2G`, or so many bytes; at least one.
-pub fn bytes(text: &str) -> Option<u64> {
+/// A time above zero, as in `500ms`.
+///
+/// # Errors
+/// What was expected.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text.trim()).ok().filter(|time| !time.is_zero());
+    time.ok_or_else(|| format!("expected a time such as 500ms, 60s or 2m, found {text:?}"))
+}
+
+/// What reads a time within bounds, which `expected` describes.
+pub fn time_within(
+    bounds: RangeInclusive<Duration>,
+    expected: &'static str,
+) -> impl Fn(&str) -> Result<Duration, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let time = humantime::parse_duration(text.trim()).ok();
+        let time = time.filter(|time| bounds.contains(time));
+        time.ok_or_else(|| format!("expected {expected}, found {text:?}"))
+    }
+}
+
+/// A size of at least a byte: `500K`, `64M`, `2G`, or a number of bytes.
+///
+/// # Errors
+/// What was expected.
+pub fn size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.trim().char_indices().last() {
         Some((end, 'K')) => (&text.trim()[..end], 10),
         Some((end, 'M')) => (&text.trim()[..end], 20),
@@ -92,5 +133,7 @@ pub fn bytes(text: &str) -> Option<u64> {
         _ => (text.trim(), 0),
     };
     let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(1 << shift));
-    bytes.filter(|&bytes| bytes > 0)
+    bytes
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(|| format!("expected a size such as 500K, 64M or 2G, found {text:?}"))
 }

@@ -1,5 +1,7 @@
 //! Policies by name, with parameters.
 
+use std::str::FromStr;
+
 use fairways_core::Policy;
 use fairways_policy::parameter::{self, Kind, Parameter};
 use fairways_policy::table::Request;
@@ -18,15 +20,6 @@ pub fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
         let (known, meant) = (NAMES.join(", "), did_you_mean(name, NAMES));
         BadInput(format!("expected one of {known}, found {name:?}{meant}"))
     })
-}
-
-/// The name of a policy that a flag names.
-///
-/// # Errors
-/// There is no such policy.
-pub fn named(name: &str, flag: &str) -> Result<&'static str, BadInput> {
-    let known = known(name).map_err(|why| BadInput(format!("{flag}: {why}")))?;
-    Ok(known.name)
 }
 
 /// Whether the policy of this name honours that request of owners.
@@ -108,24 +101,41 @@ pub fn json(value: parameter::Value) -> Value {
     }
 }
 
-/// The parameters that `NAME=VALUE` flags name. A span of time may have a unit: `500ms`.
+/// A parameter that is set: `NAME=VALUE`. A time may have a unit: `500ms`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The parameter's name.
+    pub name: String,
+    /// What it is set to.
+    pub value: Value,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, set) =
+            text.split_once('=').ok_or_else(|| format!("expected NAME=VALUE, found {text:?}"))?;
+        Ok(Self { name: name.trim().to_owned(), value: value(set.trim()) })
+    }
+}
+
+/// The parameters that `--set` sets, by name.
 ///
 /// # Errors
-/// A flag is not such, or a name is there twice.
-pub fn parse(flags: &[String]) -> Result<Map<String, Value>, BadInput> {
+/// A name is there twice.
+pub fn parameters(settings: &[Setting]) -> Result<Map<String, Value>, BadInput> {
     let mut parameters = Map::new();
-    for flag in flags {
-        let (name, text) = flag
-            .split_once('=')
-            .ok_or_else(|| BadInput(format!("--set: expected NAME=VALUE, found {flag:?}")))?;
-        if parameters.insert(name.trim().to_owned(), value(text.trim())).is_some() {
+    for Setting { name, value } in settings {
+        if parameters.insert(name.clone(), value.clone()).is_some() {
             return Err(BadInput(format!("--set: expected each name once, found {name:?} twice")));
         }
     }
     Ok(parameters)
 }
 
-fn value(text: &str) -> Value {
+/// A value as it was written: a switch, a whole number, a time in nanoseconds, or a text.
+pub fn value(text: &str) -> Value {
     if let Ok(value @ (Value::Bool(_) | Value::Number(_))) = serde_json::from_str(text)
         && !value.is_f64()
     {
@@ -144,8 +154,9 @@ mod tests {
     use super::*;
 
     fn all_of(policy: &str, flags: &[&str]) -> Result<Value, BadInput> {
-        let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
-        make(policy, parse(&flags)?).map(|(_, all)| all)
+        let settings = flags.iter().map(|flag| flag.parse().map_err(BadInput));
+        let settings = settings.collect::<Result<Vec<Setting>, BadInput>>()?;
+        make(policy, parameters(&settings)?).map(|(_, all)| all)
     }
 
     fn set(flags: &[&str]) -> Result<Value, BadInput> {
@@ -209,6 +220,6 @@ mod tests {
             let error = set(flags).unwrap_err().to_string();
             assert!(error.contains(said) && error.lines().count() == 1, "{flags:?}: {error}");
         }
-        assert!(make("stock", parse(&["a=1".to_owned()]).unwrap()).is_err());
+        assert!(all_of("stock", &["a=1"]).is_err());
     }
 }

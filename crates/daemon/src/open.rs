@@ -95,20 +95,13 @@ fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How resctrl is used.
+/// The section `[resctrl]`, and what the whole of the configuration means for it.
 fn settings(config: &Config) -> client::Settings {
-    let resctrl = &config.resctrl;
     client::Settings {
-        root: resctrl.root.clone(),
-        state: resctrl.state.clone(),
-        take_over: resctrl.take_over,
-        // Who only watches changes no group of others.
-        adopt_monitors: resctrl.adopt_monitors && !config.observe,
-        confine_others: resctrl.confine_others,
-        use_shareable: resctrl.use_shareable,
-        rmids: resctrl.rmids,
+        // A daemon that only watches changes no other manager's group.
+        adopt_monitors: config.resctrl.adopt_monitors && !config.observe,
         dry_run: config.dry_run,
-        ..client::Settings::default()
+        ..config.resctrl.clone()
     }
 }
 

@@ -1,65 +1,36 @@
-//! What is asked of the daemon on the command line.
+//! What the command line asks of the daemon.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::config::{LogFormat, LogLevel, LogTarget, SchedulerKind};
+use fairways_command_kit::policies::Setting;
 
-/// What is asked of a daemon, beside what its configuration says, which it stands before; texts are
-/// as they were typed, and checked when the configuration is read.
-#[derive(Clone, Debug, Default)]
+use crate::config::Config;
+
+/// What the command line asks of a daemon.
 pub struct Options {
     /// The configuration, instead of the host's.
-    pub config: Option<PathBuf>,
-    /// Programs, `NAME=SELECTOR`, instead of those of the configuration.
-    pub programs: Vec<String>,
-    /// Whether to decide only, and change nothing.
-    pub dry_run: bool,
-    /// Whether to watch only.
-    pub observe: bool,
-    /// Where resctrl is mounted.
-    pub resctrl_root: Option<PathBuf>,
-    /// Where it is kept what is to be put back.
-    pub state: Option<PathBuf>,
-    /// What counts.
-    pub counters: Option<String>,
-    /// Whose time it is.
-    pub clock: Option<String>,
-    /// By what threads take turns.
-    pub scheduler: Option<SchedulerKind>,
-    /// Whether tasks may be taken out of others' groups.
-    pub take_over: bool,
-    /// Whether others' monitoring groups come along.
-    pub adopt_monitors: bool,
-    /// To how many ways what is not managed is kept.
-    pub confine_others: Option<String>,
-    /// Whether ways that hardware fills too are given out.
-    pub use_shareable: bool,
-    /// The control socket.
-    pub control: Option<PathBuf>,
-    /// Where Prometheus is answered.
-    pub metrics: Option<String>,
-    /// Where to log.
-    pub log: Option<LogTarget>,
-    /// How a line of the log looks.
-    pub log_format: Option<LogFormat>,
-    /// How much to log.
-    pub log_level: Option<LogLevel>,
-    /// The policy.
-    pub policy: Option<String>,
-    /// Parameters of it, `NAME=VALUE`.
-    pub set: Vec<String>,
-    /// How long to run.
-    pub duration: Option<String>,
-    /// The journal's file.
-    pub journal: Option<PathBuf>,
-    /// The size of its parts.
-    pub journal_size: Option<String>,
-    /// How many finished parts are kept.
-    pub journal_parts: Option<String>,
-    /// One JSON object in the end.
+    pub file: Option<PathBuf>,
+    /// Lays the flags over the configuration: at the start, and whenever it is read again.
+    pub flags: Box<dyn Fn(&mut Config)>,
+    /// Parameters of the policy, instead of those of the configuration.
+    pub parameters: Vec<Setting>,
+    /// How long to run; `None`: until it is stopped.
+    pub duration: Option<Duration>,
+    /// Whether to print one JSON object in the end.
     pub json: bool,
-    /// The commit that the program was built of, which metrics tell; empty where that is not known.
+    /// The commit that the program was built of, for metrics; empty where that is not known.
     pub commit: &'static str,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, parameters, duration, .. } = self;
+        let mut options = f.debug_struct("Options");
+        options.field("file", file).field("parameters", parameters).field("duration", duration);
+        options.finish_non_exhaustive()
+    }
 }
 
 /// What is asked of `fairways restore`.

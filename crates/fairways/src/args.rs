@@ -1,9 +1,11 @@
 //! The flags, and what they must be.
 
+mod belongs;
 mod chip;
 mod daemon;
 mod emulate;
 mod host;
+mod lists;
 mod parsed;
 mod policies;
 mod profile;
@@ -14,23 +16,40 @@ mod top;
 mod trial;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fairways_command_kit::input::{above_zero, real, time, whole};
+use fairways_core::Ways;
 
-use chip::machine;
-pub(crate) use chip::{ChipFlags, How, Machine, Pages, Placement, SchedulingClass};
-pub(crate) use daemon::{Explain, HostFlags, Restore, Status};
+pub(crate) use chip::{
+    ChipFlags, ChipPreset, How, Machine, Pages, Placement, SchedulingClass, TimeScale,
+};
+pub(crate) use daemon::{Explain, HostFlags, Restore, Status, set};
 pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
-pub(crate) use host::{AskedOfConfig, Config, Doctor, Export, Format};
+pub(crate) use host::{AskedOfConfig, Config, Doctor, Export};
+use lists::pairs;
+pub(crate) use lists::{Names, Pairs};
 pub(crate) use parsed::{one_line, parsed};
-pub(crate) use policies::Policies;
+pub(crate) use policies::{Policies, PolicyNames};
 pub(crate) use profile::Profile;
 pub(crate) use report::Report;
-pub(crate) use run::{INSTRUCTIONS, Run, RunFlags};
+pub(crate) use run::{Run, RunFlags};
 pub(crate) use scan::Scan;
 pub(crate) use top::Top;
 pub(crate) use trial::Trial;
+
+/// As many ways as a mask has bits.
+const MOST_WAYS: u32 = 32;
+/// No program runs more instructions: weeks of them.
+pub(crate) const ENDLESS: u64 = 1_000_000_000_000_000;
+
+/// A number of ways.
+fn ways(text: &str) -> Result<Ways, String> {
+    let ways = whole(1, MOST_WAYS)(text)?;
+    Ways::new(ways).ok_or_else(|| format!("expected up to {MOST_WAYS} ways, found {text:?}"))
+}
 
 /// Fair shares of the last-level cache.
 ///
@@ -109,23 +128,25 @@ pub(crate) struct Simulate {
 
     /// The machine: the analytic model, from profiles, or a chip that executes programs
     /// (chip:xeon-e5, say; docs/chip.md) [default: model]
-    #[arg(long, value_name = "MACHINE", value_parser = machine, help_heading = None::<&'static str>)]
+    #[arg(long, value_name = "MACHINE", help_heading = None::<&'static str>)]
     pub(crate) machine: Option<Machine>,
 
     #[command(flatten)]
     pub(crate) chip: ChipFlags,
 
     /// How long programs run before anything is counted, on the policy's clock
-    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "On a chip")]
-    pub(crate) warm_up: String,
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time,
+        help_heading = "On a chip")]
+    pub(crate) warm_up: Duration,
 
     /// How long to count, on the policy's clock
-    #[arg(long, value_name = "TIME", default_value = "4s", help_heading = "On a chip")]
-    pub(crate) duration: String,
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = time,
+        help_heading = "On a chip")]
+    pub(crate) duration: Duration,
 
     /// A mix: the names of its programs; may be given more than once
     #[arg(long, value_name = "A,B,C", help_heading = None::<&'static str>)]
-    pub(crate) mix: Vec<String>,
+    pub(crate) mix: Vec<Names>,
 
     /// Mixes, one a line: a name, then its programs
     #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
@@ -139,25 +160,27 @@ pub(crate) struct Simulate {
         default_value = "stock,equal,ucp,ucp-slowdown,yu-petrov,lfoc",
         help_heading = None::<&'static str>
     )]
-    pub(crate) policies: String,
+    pub(crate) policies: PolicyNames,
 
     /// Let the programs run over time, instead of scoring what policies decide
     #[arg(long, help_heading = "Over time")]
     pub(crate) dynamic: bool,
 
     /// Instructions of a run [default: 150000000000, as in LFOC §5]
-    #[arg(long, value_name = "N", help_heading = "Over time", requires = "dynamic")]
-    pub(crate) instructions: Option<String>,
+    #[arg(long, value_name = "N", help_heading = "Over time", requires = "dynamic",
+        value_parser = whole(1, ENDLESS))]
+    pub(crate) instructions: Option<u64>,
 
     /// Runs that every program completes before a mix ends [default: 3, as in LFOC §5]
-    #[arg(long, value_name = "N", help_heading = "Over time", requires = "dynamic")]
-    pub(crate) completions: Option<String>,
+    #[arg(long, value_name = "N", help_heading = "Over time", requires = "dynamic",
+        value_parser = whole(1, 1000_u32))]
+    pub(crate) completions: Option<u32>,
 
     /// Make runs and phases so many times as long: 0.1 is quick, and sampling then weighs ten
     /// times as much; on a chip, everything the policy knows takes a tenth of the time
     /// [default: 1]
-    #[arg(long, value_name = "X", help_heading = "Over time")]
-    pub(crate) time_scale: Option<String>,
+    #[arg(long, value_name = "X", help_heading = "Over time", value_parser = real(1e-6, 1e6))]
+    pub(crate) time_scale: Option<f64>,
 
     /// Tell policies that can learn the profiles too
     #[arg(long, help_heading = "Over time")]
@@ -183,15 +206,15 @@ pub(crate) struct Optimum {
 
     /// A mix: the names of its programs; may be given more than once
     #[arg(long, value_name = "A,B,C")]
-    pub(crate) mix: Vec<String>,
+    pub(crate) mix: Vec<Names>,
 
     /// Mixes, one a line: a name, then its programs
     #[arg(long, value_name = "FILE")]
     pub(crate) mixes: Option<PathBuf>,
 
     /// Ways of the cache, at most as many as the profiles have [default: that many]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) ways: Option<String>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways)]
+    pub(crate) ways: Option<Ways>,
 
     /// Whether programs may share ways
     #[arg(long, value_name = "KIND", default_value = "clustering")]
@@ -202,16 +225,18 @@ pub(crate) struct Optimum {
     pub(crate) objective: Objective,
 
     /// The most clusters, such as the cache has classes of service
-    #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true)]
-    pub(crate) clusters_max: String,
+    #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true,
+        value_parser = whole(1, u32::MAX))]
+    pub(crate) clusters_max: u32,
 
     /// The fewest ways a cluster may own
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) min_bits: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(1, MOST_WAYS))]
+    pub(crate) min_bits: u32,
 
     /// Memory bandwidth, MB/s [default: no limit]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    pub(crate) bandwidth_mbps: Option<String>,
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = above_zero)]
+    pub(crate) bandwidth_mbps: Option<f64>,
 
     /// What happens when programs want more bandwidth than there is
     #[arg(long, value_name = "MODEL", default_value = "simple", requires = "bandwidth_mbps")]
@@ -219,16 +244,18 @@ pub(crate) struct Optimum {
 
     /// Seconds after which the best found has to do, a mix; more programs than can be searched
     /// exactly need one [default: none]
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
-    pub(crate) time_limit: Option<String>,
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = real(0.0, 1e9))]
+    pub(crate) time_limit: Option<f64>,
 
     /// Threads; the answer is the same [default: as many as there are processors]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) threads: Option<String>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+        value_parser = whole(1, 1024_usize))]
+    pub(crate) threads: Option<usize>,
 
     /// Draws the mixes where none are named; the same seed draws the same
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) seed: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
 
     /// Print one JSON object instead of tables (docs/optimum.md)
     #[arg(long)]
@@ -284,63 +311,80 @@ pub(crate) struct World {
     pub(crate) phases: Option<PathBuf>,
 
     /// Ways of the cache, at most as many as the profiles have [default: that many]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) ways: Option<String>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways)]
+    pub(crate) ways: Option<Ways>,
 
     /// Classes of service that the cache has: the most clusters there can be
-    #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true)]
-    pub(crate) clos: String,
+    #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true,
+        value_parser = whole(1, u32::MAX))]
+    pub(crate) clos: u32,
 
     /// The fewest ways a cluster may own
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) min_bits: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(1, MOST_WAYS))]
+    pub(crate) min_bits: u32,
 
     /// MB of the cache that the profiles were measured on; over time, ways fill the slower the
     /// larger they are
-    #[arg(long, value_name = "X", default_value = "27.5", allow_negative_numbers = true)]
-    pub(crate) llc_mb: String,
+    #[arg(long, value_name = "X", default_value = "27.5", allow_negative_numbers = true,
+        value_parser = real(0.001, 1e6))]
+    pub(crate) llc_mb: f64,
 
     /// Memory bandwidth, MB/s [default: no limit]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    pub(crate) bandwidth_mbps: Option<String>,
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = above_zero)]
+    pub(crate) bandwidth_mbps: Option<f64>,
 
     /// What happens when programs want more bandwidth than there is
     #[arg(long, value_name = "MODEL", default_value = "simple", requires = "bandwidth_mbps")]
     pub(crate) bandwidth_model: Model,
 
     /// Ways promised to programs, which `static` gives them and `dcat` guarantees
-    #[arg(long, value_name = "PROGRAM=WAYS,...")]
-    pub(crate) baselines: Option<String>,
+    #[arg(long, value_name = "PROGRAM=WAYS,...",
+        value_parser = pairs("PROGRAM=WAYS", whole(1, MOST_WAYS)))]
+    pub(crate) baselines: Option<Pairs<u32>>,
 
     /// Draws the mixes where none are named, and all that is random over time; the same seed gives
     /// the same
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) seed: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
+}
+
+/// As without a flag.
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            profiles: None,
+            phases: None,
+            ways: None,
+            clos: 16,
+            min_bits: 1,
+            llc_mb: 27.5,
+            bandwidth_mbps: None,
+            bandwidth_model: Model::Simple,
+            baselines: None,
+            seed: 1,
+        }
+    }
 }
 
 /// How well the machine over time can be observed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Observation {
     /// How far each reading of a counter may be off, in percent [default: 0]
-    #[arg(long, value_name = "PERCENT", help_heading = "Over time", allow_negative_numbers = true)]
-    pub(crate) noise: Option<String>,
+    #[arg(long, value_name = "PERCENT", help_heading = "Over time", allow_negative_numbers = true,
+        default_value = "0", hide_default_value = true, value_parser = real(0.0, 50.0))]
+    pub(crate) noise: f64,
 
     /// How many windows are lost, in percent [default: 0]
-    #[arg(long, value_name = "PERCENT", help_heading = "Over time", allow_negative_numbers = true)]
-    pub(crate) lost: Option<String>,
+    #[arg(long, value_name = "PERCENT", help_heading = "Over time", allow_negative_numbers = true,
+        default_value = "0", hide_default_value = true, value_parser = real(0.0, 100.0))]
+    pub(crate) lost: f64,
 
     /// How many times longer a window is than was asked for [default: 1]
-    #[arg(long, value_name = "X", help_heading = "Over time", allow_negative_numbers = true)]
-    pub(crate) overshoot: Option<String>,
-}
-
-impl Observation {
-    /// The first flag that was given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        [("--noise", &self.noise), ("--lost", &self.lost), ("--overshoot", &self.overshoot)]
-            .into_iter()
-            .find_map(|(flag, value)| value.is_some().then_some(flag))
-    }
+    #[arg(long, value_name = "X", help_heading = "Over time", allow_negative_numbers = true,
+        default_value = "1", hide_default_value = true, value_parser = real(1.0, 1000.0))]
+    pub(crate) overshoot: f64,
 }
 
 /// Repeat a paper's experiments, and compare what comes out with what it claims
@@ -370,12 +414,14 @@ pub(crate) struct Paper {
     pub(crate) out: Option<PathBuf>,
 
     /// Threads [default: as many as there are processors]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) threads: Option<String>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+        value_parser = whole(1, 1024_usize))]
+    pub(crate) threads: Option<usize>,
 
     /// Draws the mixes; the same seed draws the same
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) seed: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
 
     /// Print one JSON object a paper instead of a table (docs/paper.md)
     #[arg(long)]

@@ -4,20 +4,19 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::span;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_emulator::control::{
     ArmedFault, Client, ClientError, ClockState, ProgramCounters, ProgramLatencies, ProgramState,
     Request, Response, SCHEMA, Status,
 };
-use fairways_emulator::{Fault, socket_of};
+use fairways_emulator::socket_of;
 use serde::Serialize;
 
 use crate::args::{Asked, Emulated, OnOff};
 
 /// Runs the command.
 pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {
-    let request = request(&args.asked)?;
+    let request = request(&args.asked);
     let mut client = Client::connect(&socket_of(&args.dir)).map_err(refused)?;
     let response = if let Request::Advance { .. } = request {
         // A clock that goes by itself is taken for as long as that takes.
@@ -32,12 +31,11 @@ pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {
     if args.json { json(&response, out) } else { table(&response, out) }
 }
 
-fn request(asked: &Asked) -> Result<Request, BadInput> {
-    Ok(match asked {
+fn request(asked: &Asked) -> Request {
+    match asked {
         Asked::Status => Request::Status {},
         Asked::Advance { time, until_exit } => {
-            let nanos = span(time, "advance")?.as_nanos();
-            let by_ns = Some(u64::try_from(nanos).unwrap_or(u64::MAX));
+            let by_ns = Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
             Request::Advance {
                 by_ns,
                 to_ns: None,
@@ -46,10 +44,7 @@ fn request(asked: &Asked) -> Result<Request, BadInput> {
                 until: Vec::new(),
             }
         }
-        Asked::Fault { fault } => {
-            let fault: Fault = fault.parse().map_err(|why| BadInput(format!("{why}")))?;
-            Request::Arm { fault }
-        }
+        Asked::Fault { fault } => Request::Arm { fault: fault.clone() },
         Asked::Faults => Request::Faults {},
         Asked::Clear { id } => Request::Clear { id: *id },
         Asked::Programs => Request::Programs {},
@@ -60,7 +55,7 @@ fn request(asked: &Asked) -> Result<Request, BadInput> {
             Request::Latencies { programs: (!programs.is_empty()).then(|| programs.clone()) }
         }
         Asked::Cpu { cpu, state } => Request::Cpu { cpu: *cpu, online: *state == OnOff::On },
-    })
+    }
 }
 
 pub(crate) fn refused(why: ClientError) -> anyhow::Error {

@@ -9,7 +9,6 @@ mod daemon;
 mod doctor;
 mod emulate;
 mod emulated;
-mod export;
 mod man;
 mod optimum;
 mod paper;
@@ -20,6 +19,7 @@ mod run;
 mod scan;
 mod services;
 mod simulate;
+mod suits;
 mod top;
 mod trial;
 mod world;
@@ -56,22 +56,21 @@ pub fn main() -> process::ExitCode {
     // It may quote a file, a process or a socket of others.
     let mut out = BufWriter::new(plain::Plain::new(io::stdout().lock()));
     let done = match args.command {
-        Command::Simulate(simulate) => match simulate.machine {
-            Some(Machine::Chip(_)) => chip::simulate(&simulate, &mut out),
+        Command::Simulate(simulate) => match &simulate.machine {
+            Some(Machine::Chip(preset)) => chip::simulate(preset, &simulate, &mut out),
             _ => simulate::run(&simulate, &mut out),
         },
         Command::Scan(scan) => scan::run(&scan, &mut out),
-        Command::Run(run) if run.machine.is_none() => daemon::run(*run, &mut out),
-        Command::Run(run) => run::run(&run, &mut out),
+        Command::Run(run) => match &run.machine {
+            Some(machine) => run::run(machine, &run, &mut out),
+            None => daemon::run(*run, &mut out),
+        },
         Command::Trial(trial) => trial::run(*trial, &mut out),
         Command::Status(status) => {
             fairways_daemon::status(status.control.as_deref(), status.json, &mut out)
         }
         Command::Top(top) => top::run(*top, &mut out),
-        Command::Explain(explain) => match explain.options() {
-            Ok(options) => fairways_record::explain::run(&options, &mut out),
-            Err(why) => Err(why.into()),
-        },
+        Command::Explain(explain) => fairways_record::explain::run(&explain.into(), &mut out),
         Command::Restore(restore) => fairways_daemon::restore(&restore.into(), &mut out),
         Command::Replay(replay) => replay::run(&replay, &mut out),
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
@@ -86,7 +85,7 @@ pub fn main() -> process::ExitCode {
             AskedOfConfig::Check { file } => config::check(file.as_deref(), &mut out),
             AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),
         },
-        Command::Export(export) => export::run(&export, &mut out),
+        Command::Export(export) => fairways_export::run(&export.into(), &mut out),
         // They have come and gone.
         Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),
         Command::Completions { shell } => {

@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::BadInput;
-use fairways_command_kit::policies::{json as value_of, known};
+use fairways_command_kit::policies::json as value_of;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_policy::parameter::{Kind, Parameter};
 use fairways_policy::table::{Decides, Knows, Request};
@@ -16,14 +15,10 @@ use crate::args::Policies;
 /// Runs the command.
 pub(crate) fn run(args: &Policies, out: &mut dyn Write) -> anyhow::Result<()> {
     match &args.name {
-        Some(name) => {
-            let policy = known(name).map_err(|why| BadInput(format!("policies: {why}")))?;
-            if args.json {
-                writeln!(out, "{}", serde_json::to_string_pretty(&described(policy))?)?;
-            } else {
-                one(policy, out)?;
-            }
+        Some(policy) if args.json => {
+            writeln!(out, "{}", serde_json::to_string_pretty(&described(policy))?)?;
         }
+        Some(policy) => one(policy, out)?,
         None if args.json => {
             let all: Vec<Value> = POLICIES.iter().map(described).collect();
             writeln!(out, "{}", serde_json::to_string_pretty(&json!({ "policies": all }))?)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{number, read, real, repeated, shown};
+use fairways_command_kit::input::{at_most, read, repeated, shown};
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::did_you_mean;
 use fairways_core::{Llc, Ways, Wish};
@@ -13,7 +13,7 @@ use fairways_profiles::{
     read_table,
 };
 
-use crate::args::{Model, Observation, World as Args};
+use crate::args::{Model, Names, Observation, Pairs, World as Args};
 
 /// Programs, and the machine on which they run.
 pub(crate) struct World {
@@ -38,10 +38,8 @@ impl World {
             Some(baselines) => wishes(baselines, programs, llc.ways)?,
             None => Vec::new(),
         };
-        let bandwidth = bandwidth(args)?;
-        let seed = number(&args.seed, "--seed", 0, u64::MAX)?;
-        let llc_mb: f64 = real(&args.llc_mb, "--llc-mb", 0.001, 1e6)?;
-        let way_bytes = llc_mb * 1024.0 * 1024.0 / f64::from(programs.table().ways().get());
+        let way_bytes = args.llc_mb * 1024.0 * 1024.0 / f64::from(programs.table().ways().get());
+        let (bandwidth, seed) = (bandwidth(args), args.seed);
         Ok(Self { read, llc, way_bytes, bandwidth, wishes, seed })
     }
 
@@ -65,36 +63,29 @@ impl World {
     }
 
     /// The analytic machine over time, as well as it can be observed.
-    pub(crate) fn machine(
-        &self,
-        observed: &Observation,
-    ) -> Result<fairways_model::Settings, BadInput> {
-        let percent = |text: &Option<String>, flag: &str, most: f64| {
-            text.as_ref().map_or(Ok(0.0), |text| Ok(real(text, flag, 0.0, most)? / 100.0))
-        };
-        let overshoot = observed.overshoot.as_ref();
-        Ok(fairways_model::Settings {
+    pub(crate) fn machine(&self, observed: &Observation) -> fairways_model::Settings {
+        fairways_model::Settings {
             way_bytes: self.way_bytes,
             bandwidth: self.bandwidth,
-            noise: percent(&observed.noise, "--noise", 50.0)?,
-            lost: percent(&observed.lost, "--lost", 100.0)?,
-            overshoot: overshoot.map_or(Ok(1.0), |text| real(text, "--overshoot", 1.0, 1000.0))?,
+            noise: observed.noise / 100.0,
+            lost: observed.lost / 100.0,
+            overshoot: observed.overshoot,
             seed: self.seed,
             ..fairways_model::Settings::new(self.llc)
-        })
+        }
     }
 
     /// A mix named on the command line; its name is what was typed.
-    pub(crate) fn mix(&self, names: &str) -> Result<Mix, BadInput> {
-        let programs = names.split(',').map(|name| find(name.trim(), "--mix", self.programs()));
-        Ok(Mix { name: plain(names), programs: programs.collect::<Result<_, _>>()? })
+    pub(crate) fn mix(&self, names: &Names) -> Result<Mix, BadInput> {
+        let programs = names.each.iter().map(|name| find(name, "--mix", self.programs()));
+        Ok(Mix { name: plain(&names.text), programs: programs.collect::<Result<_, _>>()? })
     }
 
     /// The mixes that flags and a file name; without any, those that are drawn, of programs with
     /// phases too if they are to run over time. Only there may a mix name such a program.
     pub(crate) fn mixes(
         &self,
-        names: &[String],
+        names: &[Names],
         file: Option<&Path>,
         over_time: bool,
     ) -> Result<Vec<Mix>, BadInput> {
@@ -167,40 +158,28 @@ fn read_programs(args: &Args) -> Result<Option<Programs>, BadInput> {
 }
 
 fn llc(args: &Args, most: Ways) -> Result<Llc, BadInput> {
-    let ways = match &args.ways {
-        Some(text) => number(text, "--ways", 1, most.get())?,
-        None => most.get(),
-    };
-    let Some(ways) = Ways::new(ways) else { unreachable!("1 to {most} ways") };
-    let clos = number(&args.clos, "--clos", 1, u32::MAX)?;
-    let min_bits = number(&args.min_bits, "--min-bits", 1, ways.get())?;
-    Ok(Llc { clos, min_bits, ..Llc::with_ways(ways) })
+    let ways = at_most(args.ways.unwrap_or(most), "--ways", most)?;
+    let min_bits = at_most(args.min_bits, "--min-bits", ways.get())?;
+    Ok(Llc { clos: args.clos, min_bits, ..Llc::with_ways(ways) })
 }
 
-fn bandwidth(args: &Args) -> Result<Option<Bandwidth>, BadInput> {
-    let Some(text) = &args.bandwidth_mbps else { return Ok(None) };
+fn bandwidth(args: &Args) -> Option<Bandwidth> {
     let model = match args.bandwidth_model {
         Model::Simple => BandwidthModel::Simple,
         Model::Stalls => BandwidthModel::Stalls,
     };
-    let bandwidth = text.trim().parse().ok().and_then(|limit| Bandwidth::new(limit, model));
-    bandwidth.map(Some).ok_or_else(|| {
-        BadInput(format!("--bandwidth-mbps: expected a number above 0, found {text:?}"))
-    })
+    Bandwidth::new(args.bandwidth_mbps?, model)
 }
 
-fn wishes(baselines: &str, programs: &Programs, ways: Ways) -> Result<Vec<Wish>, BadInput> {
+fn wishes(
+    Pairs(baselines): &Pairs<u32>,
+    programs: &Programs,
+    ways: Ways,
+) -> Result<Vec<Wish>, BadInput> {
     let mut wishes = vec![Wish::default(); programs.len()];
-    for promise in baselines.split(',').map(str::trim) {
-        let (name, text) = promise.split_once('=').ok_or_else(|| {
-            BadInput(format!("--baselines: expected PROGRAM=WAYS, found {promise:?}"))
-        })?;
-        let program = find(name, "--baselines", programs)?;
-        let baseline = number(text, &format!("--baselines, {name}"), 1, ways.get())?;
-        if wishes[program].baseline_ways.replace(baseline).is_some() {
-            let said = format!("--baselines: expected each program once, found {name:?} twice");
-            return Err(BadInput(said));
-        }
+    for (name, baseline) in baselines {
+        let baseline = at_most(*baseline, &format!("--baselines: {name}"), ways.get())?;
+        wishes[find(name, "--baselines", programs)?].baseline_ways = Some(baseline);
     }
     Ok(wishes)
 }

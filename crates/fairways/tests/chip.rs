@@ -91,16 +91,16 @@ fn bad_input_is_told_in_one_line() {
         ),
         (&["--machine", "nonesuch"], "expected model, or chip: and a preset"),
         (&["--machine", "chip:xeon-d"], "--programs: expected programs"),
-        (&["--programs", "mlr:1M"], "--programs: expected --machine chip:"),
+        (&["--programs", "mlr:1M"], "--programs needs --machine chip:"),
         (&["--machine", "chip:xeon-d", "--programs", "mlr:1X"], "expected a size"),
         (
             &["--machine", "chip:xeon-d", "--programs", "trace:/nonesuch"],
             "/nonesuch: can't read it",
         ),
         (&["--machine", "chip:xeon-d", "--programs", "nonesuch"], "or a profile's name"),
-        (&[&chip[..], &["--ways", "4"]].concat(), "--ways: expected --machine model"),
-        (&[&chip[..], &["--mix", "chess"]].concat(), "--mix: expected --machine model"),
-        (&[&chip[..], &["--noise", "2"]].concat(), "--noise: expected --machine model"),
+        (&[&chip[..], &["--ways", "4"]].concat(), "--ways needs --machine model"),
+        (&[&chip[..], &["--mix", "chess"]].concat(), "--mix needs --machine model"),
+        (&[&chip[..], &["--noise", "2"]].concat(), "--noise needs --machine model"),
         (&[&chip[..], &["--time-scale", "0.3"]].concat(), "one over a whole number"),
         (
             &[&chip[..], &["--set-sampling", "0"]].concat(),
@@ -113,9 +113,12 @@ fn bad_input_is_told_in_one_line() {
         ),
         (
             &[&chip[..], &["--baselines", "mlr:1M=13"]].concat(),
-            "--baselines, mlr:1M: expected a whole number",
+            "--baselines: mlr:1M: expected a whole number",
         ),
-        (&[&chip[..], &["--policies", "optimum"]].concat(), "optimum is for profiles"),
+        (
+            &[&chip[..], &["--policies", "optimum"]].concat(),
+            "--policies optimum: it is for profiles",
+        ),
         (
             &["--machine", "chip:xeon-d", "--programs", &["lookbusy"; 64].join(",")],
             "at most 62 programs",

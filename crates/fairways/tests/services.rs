@@ -165,10 +165,10 @@ fn bad_input_is_told_in_one_line() {
         ("--loads silo-like=1,silo-like=2".into(), "--loads: expected each program once"),
         (
             "--loads silo-like=many".into(),
-            "--loads, silo-like: load \"many\": expected one of RATE",
+            "--loads: silo-like: load \"many\": expected one of RATE",
         ),
-        ("--loads silo-like=".into(), "--loads, silo-like: load \"\": expected one of RATE"),
-        ("--loads silo-like=1e12".into(), "--loads, silo-like: load \"1e12\": expected 0 to 1e9"),
+        ("--loads silo-like=".into(), "--loads: silo-like: load \"\": expected one of RATE"),
+        ("--loads silo-like=1e12".into(), "--loads: silo-like: load \"1e12\": expected 0 to 1e9"),
         ("--loads silo-like=10+20".into(), "expected a length (@10s) of every stage but the last"),
         ("--loads silo-like=10@0s+20".into(), "expected a length such as 10s, found \"0s\""),
         (
@@ -184,11 +184,11 @@ fn bad_input_is_told_in_one_line() {
         ),
         (
             "--objectives silo-like=0ms".into(),
-            "--objectives, silo-like: expected a time from 1us to 1h",
+            "--objectives: silo-like: expected a time from 1us to 1h",
         ),
         (
             "--objectives silo-like=2h".into(),
-            "--objectives, silo-like: expected a time from 1us to 1h",
+            "--objectives: silo-like: expected a time from 1us to 1h",
         ),
         ("--objectives silo-like=p101:2ms".into(), "expected a percentile above 0 and up to 100"),
         (
@@ -217,7 +217,7 @@ fn bad_input_is_told_in_one_line() {
         refused(&format!("run {chip} {}", args.replace("--policies", "--policy")), said);
     }
     for flag in ["--loads silo-like=5", "--objectives silo-like=5ms"] {
-        let said = format!("{}: expected --machine chip:", &flag[..flag.find(' ').unwrap()]);
+        let said = format!("{} needs --machine chip:", &flag[..flag.find(' ').unwrap()]);
         refused(&format!("simulate {flag}"), &said);
         refused(&format!("run --machine model {flag}"), &said);
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Where a service listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Listen {
+pub enum Listen {
     /// At a port of an address of this host.
     Tcp(SocketAddr),
     /// At a socket, by an absolute path.

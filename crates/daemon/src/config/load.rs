@@ -17,6 +17,21 @@ use super::{Config, file};
 const ADMIN: &str = "/etc/fairways/fairways.toml";
 const VENDOR: &str = "/usr/share/fairways/fairways.toml";
 
+/// The configuration of a file, or that of the host, with the first of its mistakes if it has any.
+///
+/// # Errors
+/// If anything is wrong with it.
+pub fn read(file: Option<&Path>) -> Result<Config, BadInput> {
+    let (config, _) = load(file).map_err(|errors| {
+        let more = match errors.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more: fairways config check)"),
+        };
+        BadInput(format!("{}{more}", errors.first().map_or("", String::as_str)))
+    })?;
+    Ok(config)
+}
+
 /// The configuration that files say, and which they were; or what is wrong, a line each. Without `file` those of the host are read,
 /// and it is no error if there is none.
 pub(crate) fn load(file: Option<&Path>) -> Result<(Config, Vec<PathBuf>), Vec<String>> {
@@ -181,7 +196,7 @@ fn place(read: &[(PathBuf, String)], keys: &[&str]) -> Option<String> {
 impl Config {
     /// The policy with its parameters.
     pub(crate) fn make_policy(&self) -> Result<Box<dyn fairways_core::Policy>, BadInput> {
-        policies::make(&self.policy, self.given()?).map(|(policy, _)| policy)
+        policies::make(&self.policy, self.given()).map(|(policy, _)| policy)
     }
 
     /// What there is to know of the policy.
@@ -195,11 +210,11 @@ impl Config {
     }
 
     /// The parameters that are set.
-    pub(crate) fn given(&self) -> Result<serde_json::Map<String, serde_json::Value>, BadInput> {
-        let flags = self.parameters.iter().map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={text}"),
-            other => format!("{name}={other}"),
+    pub(crate) fn given(&self) -> serde_json::Map<String, serde_json::Value> {
+        let parameters = self.parameters.iter().map(|(name, value)| match value {
+            Value::String(text) => (name.clone(), policies::value(text.trim())),
+            other => (name.clone(), policies::value(&other.to_string())),
         });
-        policies::parse(&flags.collect::<Vec<_>>())
+        parameters.collect()
     }
 }

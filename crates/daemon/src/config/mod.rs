@@ -6,6 +6,7 @@ mod keys;
 mod listen;
 mod load;
 mod needs;
+mod program;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -19,12 +20,13 @@ use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_programs::{Programs, Roots, Running, Wanted};
 
 pub use keys::keys;
-pub(crate) use listen::Listen;
+pub use listen::Listen;
 pub(crate) use load::load;
+pub use load::read;
 pub(crate) use schema::Windows;
 pub use schema::{
-    Clock, Config, Counters, Journal, Log, LogFormat, LogLevel, LogTarget, ProgramConfig, Resctrl,
-    SchedulerKind,
+    Clock, Config, Control, Counters, Journal, Log, LogFormat, LogLevel, LogTarget, Metrics,
+    ProgramConfig, Scheduler, SchedulerKind,
 };
 pub use values::{ClockSource, CounterSource};
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use fairways_core::Objective;
 use fairways_latency::Spec;
 use fairways_programs::Selector;
+use fairways_resctrl_client::Settings;
 use serde::{Deserialize, Serialize};
 
 use super::Listen;
@@ -21,7 +22,7 @@ pub struct Config {
     /// Whether to watch only, and ask the policy nothing.
     pub observe: bool,
     /// Whether to decide only, and change nothing.
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// How often programs are looked for where the kernel does not tell.
     #[serde(with = "values::span")]
     pub(crate) interval: Duration,
@@ -30,16 +31,20 @@ pub struct Config {
     /// Parameters of the policy, by the paper's names.
     pub(crate) parameters: toml::Table,
     /// How resctrl is used.
-    pub resctrl: Resctrl,
-    pub(crate) scheduler: Scheduler,
+    #[serde(with = "Resctrl")]
+    pub resctrl: Settings,
+    /// How threads take turns.
+    pub scheduler: Scheduler,
     /// What is counted, and how.
     pub counters: Counters,
     /// Whose time it is.
     pub clock: Clock,
     /// What is told, and where.
     pub log: Log,
-    pub(crate) control: Control,
-    pub(crate) metrics: Metrics,
+    /// Where the daemon answers `fairways status`.
+    pub control: Control,
+    /// Where it answers Prometheus.
+    pub metrics: Metrics,
     /// The journal of events and actions.
     pub journal: Journal,
     /// Whom to manage.
@@ -55,7 +60,7 @@ impl Default for Config {
             interval: Duration::from_millis(100),
             sandbox: true,
             parameters: toml::Table::new(),
-            resctrl: Resctrl::default(),
+            resctrl: Settings::default(),
             scheduler: Scheduler::default(),
             counters: Counters::default(),
             clock: Clock::default(),
@@ -68,50 +73,41 @@ impl Default for Config {
     }
 }
 
-/// How resctrl is used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Resctrl {
-    /// Where it is mounted.
+/// The section `[resctrl]`: the client's settings, and which of them a file may set.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Settings", bound(deserialize = ""), deny_unknown_fields, default)]
+struct Resctrl {
     #[serde(deserialize_with = "values::path")]
-    pub root: PathBuf,
-    /// Where it is written down what was changed.
+    root: PathBuf,
     #[serde(deserialize_with = "values::path")]
-    pub state: PathBuf,
-    /// Whether tasks may be taken out of others' groups.
-    pub(crate) take_over: bool,
-    /// Whether others' monitoring groups come along.
-    pub(crate) adopt_monitors: bool,
-    /// To how many ways the root group is confined.
+    state: PathBuf,
+    #[serde(skip)]
+    boot_id: PathBuf,
+    #[serde(skip)]
+    sysfs: PathBuf,
+    #[serde(skip)]
+    proc: PathBuf,
+    take_over: bool,
+    adopt_monitors: bool,
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
-    pub(crate) confine_others: Option<u32>,
-    /// Whether ways that devices fill too are given out.
-    pub(crate) use_shareable: bool,
-    /// The most monitoring groups.
+    confine_others: Option<u32>,
+    use_shareable: bool,
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
-    pub(crate) rmids: Option<u32>,
-}
-
-impl Default for Resctrl {
-    fn default() -> Self {
-        Self {
-            root: "/sys/fs/resctrl".into(),
-            state: "/var/lib/fairways".into(),
-            take_over: false,
-            adopt_monitors: false,
-            confine_others: None,
-            use_shareable: false,
-            rmids: None,
-        }
-    }
+    rmids: Option<u32>,
+    #[serde(skip)]
+    dry_run: bool,
+    #[serde(skip)]
+    patience: Duration,
+    #[serde(skip)]
+    try_again: Duration,
 }
 
 /// How threads take turns under a policy that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Scheduler {
+pub struct Scheduler {
     /// By what.
-    pub(crate) kind: SchedulerKind,
+    pub kind: SchedulerKind,
     /// How long a turn is.
     #[serde(with = "values::turn")]
     pub(crate) quantum: Duration,
@@ -254,10 +250,10 @@ impl ProgramConfig {
 /// Where the daemon is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Control {
+pub struct Control {
     /// The socket.
     #[serde(deserialize_with = "values::path")]
-    pub(crate) socket: PathBuf,
+    pub socket: PathBuf,
 }
 
 impl Default for Control {
@@ -269,10 +265,10 @@ impl Default for Control {
 /// Where Prometheus is answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Metrics {
+pub struct Metrics {
     /// The address, or the socket; without it nobody is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) listen: Option<Listen>,
+    pub listen: Option<Listen>,
     /// A file with the token that a client must show to read `/metrics`; without it everybody may.
     #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
     pub(crate) token_file: Option<PathBuf>,
@@ -284,13 +280,13 @@ pub(crate) struct Metrics {
 pub struct Journal {
     /// The file; without it none is written.
     #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
-    pub(crate) file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// Bytes after which a new part begins.
     #[serde(with = "values::size")]
     pub size: u64,
     /// How many finished parts are kept.
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
-    pub(crate) parts: Option<u32>,
+    pub parts: Option<u32>,
 }
 
 impl Default for Journal {

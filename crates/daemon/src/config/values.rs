@@ -1,11 +1,12 @@
 //! How single values are written, and what they mean. What is none of its kind is an error that says what was expected.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use fairways_command_kit::objective;
+use fairways_command_kit::{input, objective, policies};
 use fairways_core::Objective;
 use fairways_latency::Spec;
 use serde::de::Error as _;
@@ -121,7 +122,7 @@ pub(super) mod text {
     pub(crate) fn deserialize<'de, T: FromStr<Err: fmt::Display>, D: Deserializer<'de>>(
         from: D,
     ) -> Result<T, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
+        read(from, str::parse)
     }
 }
 
@@ -130,20 +131,14 @@ pub(super) mod span {
     use super::*;
 
     /// What is shorter keeps a CPU busy, what is longer is a mistake.
-    const BOUNDS: std::ops::RangeInclusive<Duration> =
-        Duration::from_millis(10)..=Duration::from_secs(3600);
+    const BOUNDS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(3600);
 
     pub(crate) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(&humantime::format_duration(*span))
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        let text = String::deserialize(from)?;
-        let span = humantime::parse_duration(&text).ok().filter(|span| BOUNDS.contains(span));
-        span.ok_or_else(|| {
-            let expected = "a time from 10ms to 1h, such as 100ms";
-            D::Error::custom(format!("expected {expected}, found {text:?}"))
-        })
+        read(from, input::time_within(BOUNDS, "a time from 10ms to 1h, such as 100ms"))
     }
 }
 
@@ -152,19 +147,21 @@ pub(super) mod turn {
     use super::*;
 
     /// The kernel's clock ticks up to a thousand times a second, and a turn of a second is none.
-    const BOUNDS: std::ops::RangeInclusive<Duration> =
-        Duration::from_millis(1)..=Duration::from_secs(1);
+    const BOUNDS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(1);
 
     pub(crate) use super::span::serialize;
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        let text = String::deserialize(from)?;
-        let span = humantime::parse_duration(&text).ok().filter(|span| BOUNDS.contains(span));
-        span.ok_or_else(|| {
-            let expected = "a time from 1ms to 1s, such as 10ms";
-            D::Error::custom(format!("expected {expected}, found {text:?}"))
-        })
+        read(from, input::time_within(BOUNDS, "a time from 1ms to 1s, such as 10ms"))
     }
+}
+
+/// What a text says, by the same reader as a flag.
+fn read<'de, D: Deserializer<'de>, T, E: fmt::Display>(
+    from: D,
+    reader: impl Fn(&str) -> Result<T, E>,
+) -> Result<T, D::Error> {
+    reader(&String::deserialize(from)?).map_err(D::Error::custom)
 }
 
 /// A number of bytes: `256M`.
@@ -180,18 +177,13 @@ pub(super) mod size {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-        let text = String::deserialize(from)?;
-        fairways_command_kit::input::bytes(&text).ok_or_else(|| {
-            D::Error::custom(format!("expected a size such as 500K, 64M or 2G, found {text:?}"))
-        })
+        read(from, input::size)
     }
 }
 
 /// The name of a policy.
 pub(super) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    let name = String::deserialize(from)?;
-    fairways_command_kit::policies::known(&name).map_err(D::Error::custom)?;
-    Ok(name)
+    Ok(read(from, policies::known)?.name.to_owned())
 }
 
 /// A number from 1 on.

@@ -1,21 +1,82 @@
 //! The flags of a machine, and of a chip.
 
+use std::str::FromStr;
+use std::time::Duration;
+
 use clap::ValueEnum;
+use fairways_chip::service::{Stage, parse_loads};
+use fairways_chip::{Geometry, preset};
+use fairways_command_kit::input::{real, time, whole};
+use fairways_command_kit::objective;
+use fairways_core::{Objective, Time};
+
+use super::lists::{Names, Pairs, pairs};
 
 /// A machine.
 #[derive(Clone, Debug)]
 pub(crate) enum Machine {
     /// The analytic model over time.
     Model,
-    /// A chip, by the name of its preset.
-    Chip(String),
+    Chip(ChipPreset),
 }
 
-pub(super) fn machine(text: &str) -> Result<Machine, String> {
-    match text.split_once(':') {
-        None if text == "model" => Ok(Machine::Model),
-        Some(("chip", preset)) => Ok(Machine::Chip(preset.to_owned())),
-        _ => Err("expected model, or chip: and a preset".to_owned()),
+impl FromStr for Machine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "model" => Ok(Self::Model),
+            text if text.starts_with("chip:") => text.parse().map(Self::Chip),
+            _ => Err(format!("expected model, or chip: and a preset, found {text:?}")),
+        }
+    }
+}
+
+/// A chip: `chip:xeon-e5`.
+#[derive(Clone, Debug)]
+pub(crate) struct ChipPreset {
+    /// The preset, and what was changed of it.
+    pub(crate) name: String,
+    pub(crate) geometry: Geometry,
+}
+
+impl FromStr for ChipPreset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = text
+            .strip_prefix("chip:")
+            .ok_or_else(|| format!("expected chip: and a preset, found {text:?}"))?;
+        let geometry = preset::parse(name).map_err(|why| why.to_string())?;
+        Ok(Self { name: name.to_owned(), geometry })
+    }
+}
+
+/// How many times less time everything takes on a chip than its policy knows: 10, of `0.1`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeScale(pub(crate) u32);
+
+impl TimeScale {
+    /// As fast as it is.
+    pub(crate) const ONE: Self = Self(1);
+
+    /// From the share of time that it takes.
+    pub(crate) fn new(share: f64) -> Result<Self, String> {
+        let whole = (1.0 / share).round();
+        if share > 1.0 || (1.0 / share - whole).abs() > 1e-6 * whole {
+            let expected = "a chip's scale is one over a whole number, such as 0.1 or 0.01";
+            return Err(format!("{expected}, found \"{share}\""));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 10^6")]
+        Ok(Self(whole as u32))
+    }
+}
+
+impl FromStr for TimeScale {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::new(real(1e-6, 1.0)(text)?)
     }
 }
 
@@ -35,16 +96,16 @@ pub(crate) struct ChipFlags {
     /// Programs: mlr:8M, mload:60M, lookbusy, and more (docs/chip.md), or names of profiles, whose
     /// miss curves they then follow
     #[arg(long, value_name = "A,B,C")]
-    pub(crate) programs: Option<String>,
+    pub(crate) programs: Option<Names>,
 
     /// How long a program is profiled with each number of ways, for policies that must be told
-    #[arg(long, value_name = "TIME", default_value = "200ms")]
-    pub(crate) profile_time: String,
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = time)]
+    pub(crate) profile_time: Duration,
 
     /// Let programs take turns on the CPUs, each for so long at a time; without it each has a CPU to
     /// itself [default: 200ms where there are more programs than CPUs, or a policy schedules]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) quantum: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) quantum: Option<Duration>,
 
     /// How programs that take turns are ordered [default: fixed-priority]
     #[arg(long, value_enum, value_name = "CLASS")]
@@ -52,46 +113,55 @@ pub(crate) struct ChipFlags {
 
     /// Programs that are background work, whose CPU time cache-fair may give to others
     #[arg(long, value_name = "A,B,C")]
-    pub(crate) best_effort: Option<String>,
+    pub(crate) best_effort: Option<Names>,
 
     /// When requests come to services: so many a second (1400), closed:CLIENTS,
     /// closed:CLIENTS:THINK, bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these (1400@10s+2800@5s);
     /// without a load, always (docs/chip.md)
-    #[arg(long, value_name = "PROGRAM=LOAD,...")]
-    pub(crate) loads: Option<String>,
+    #[arg(long, value_name = "PROGRAM=LOAD,...", value_parser = pairs("PROGRAM=LOAD", loads))]
+    pub(crate) loads: Option<Pairs<Vec<Stage>>>,
 
     /// How soon services are to answer, which locpart heeds: 2ms (99 % of requests), p99.9:2ms, or
     /// changing (2ms@10s+1ms)
-    #[arg(long, value_name = "PROGRAM=OBJECTIVE,...")]
-    pub(crate) objectives: Option<String>,
+    #[arg(
+        long,
+        value_name = "PROGRAM=OBJECTIVE,...",
+        value_parser = pairs("PROGRAM=OBJECTIVE", objective::parse)
+    )]
+    pub(crate) objectives: Option<Pairs<Vec<(Time, Objective)>>>,
 
     #[command(flatten)]
     pub(crate) how: How,
 }
 
-impl ChipFlags {
-    /// The first flag that was given and that says what runs.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let Self { programs, quantum, scheduling_class, best_effort, loads, objectives, .. } = self;
-        [
-            ("--programs", programs),
-            ("--quantum", quantum),
-            ("--best-effort", best_effort),
-            ("--loads", loads),
-            ("--objectives", objectives),
-        ]
-        .into_iter()
-        .find_map(|(flag, value)| value.is_some().then_some(flag))
-        .or(scheduling_class.map(|_| "--scheduling-class"))
+/// As without a flag.
+impl Default for ChipFlags {
+    fn default() -> Self {
+        Self {
+            programs: None,
+            profile_time: Duration::from_millis(200),
+            quantum: None,
+            scheduling_class: None,
+            best_effort: None,
+            loads: None,
+            objectives: None,
+            how: How { set_sampling: 1, pages: Pages::Small, placement: Placement::Random },
+        }
     }
 }
 
+/// The loads of a service.
+pub(super) fn loads(text: &str) -> Result<Vec<Stage>, String> {
+    parse_loads(text).map_err(|why| why.to_string())
+}
+
 /// How a chip is simulated.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct How {
     /// Simulate one of so many sets of the last-level cache
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) set_sampling: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(1, u32::MAX))]
+    pub(crate) set_sampling: u32,
 
     /// The size of pages
     #[arg(long, value_name = "SIZE", default_value = "4K")]

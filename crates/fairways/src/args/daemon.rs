@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fairways_command_kit::BadInput;
-use fairways_command_kit::input::number;
-use fairways_daemon::config;
+use fairways_command_kit::input::whole;
+use fairways_daemon::config::{self, ClockSource, CounterSource, Listen, ProgramConfig};
 use fairways_record::explain;
 
 /// What `fairways run` without --machine takes; each stands before the same key of the configuration (docs/config.md).
@@ -19,7 +18,7 @@ pub(crate) struct HostFlags {
     /// A program: NAME=SELECTOR, a selector being unit:, user-unit:, cgroup:, container:, pod:, process: or pid: and what; NAME.*=SELECTOR where
     /// every match is a program of its own; may be given more than once, and replaces those of the configuration
     #[arg(long, value_name = "NAME=SELECTOR")]
-    pub(crate) program: Vec<String>,
+    pub(crate) program: Vec<ProgramConfig>,
 
     /// Decide, and say what would be done, and change nothing: not even groups to monitor by are made
     #[arg(long)]
@@ -40,11 +39,11 @@ pub(crate) struct HostFlags {
     /// What counts: perf, emulator or emulator:SOCKET, profiles:FILE (what profiles say of programs of these names; profiles
     /// alone is the embedded ones), or none [default: perf]
     #[arg(long, value_name = "SOURCE")]
-    pub(crate) counters: Option<String>,
+    pub(crate) counters: Option<CounterSource>,
 
     /// Whose time it is: real, or emulator or emulator:SOCKET, which lets the emulator's time pass [default: real]
     #[arg(long, value_name = "CLOCK")]
-    pub(crate) clock: Option<String>,
+    pub(crate) clock: Option<ClockSource>,
 
     /// By what threads take turns under casc and cache-fair: auto is a scheduler in the kernel (sched_ext) where this fairways and
     /// the kernel have it, and threads' own affinity and weight else [default: auto]
@@ -61,8 +60,8 @@ pub(crate) struct HostFlags {
     pub(crate) adopt_monitors: bool,
 
     /// Keep what is not managed to so many ways; without it, it may fill every way
-    #[arg(long, value_name = "WAYS")]
-    pub(crate) confine_others: Option<String>,
+    #[arg(long, value_name = "WAYS", value_parser = whole(1, 31_u32))]
+    pub(crate) confine_others: Option<u32>,
 
     /// Give out ways that hardware fills too (I/O)
     #[arg(long)]
@@ -74,7 +73,7 @@ pub(crate) struct HostFlags {
 
     /// Answer Prometheus there: an address and a port such as 127.0.0.1:19750, or unix:/PATH (docs/metrics.md) [default: nowhere]
     #[arg(long, value_name = "ADDRESS")]
-    pub(crate) metrics: Option<String>,
+    pub(crate) metrics: Option<Listen>,
 
     /// Where to log: auto is the journal where systemd gave it, and else standard error [default: auto]
     #[arg(long, value_name = "TARGET")]
@@ -87,6 +86,39 @@ pub(crate) struct HostFlags {
     /// How much to log [default: info]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log_level: Option<LogLevel>,
+}
+
+impl HostFlags {
+    /// Lays the flags over a configuration: what was not given stays as it is.
+    pub(crate) fn lay_over(&self, config: &mut config::Config) {
+        config.dry_run |= self.dry_run;
+        config.observe |= self.observe;
+        let resctrl = &mut config.resctrl;
+        set(&mut resctrl.root, &self.resctrl_root);
+        set(&mut resctrl.state, &self.state);
+        resctrl.take_over |= self.take_over;
+        resctrl.adopt_monitors |= self.adopt_monitors;
+        resctrl.confine_others = self.confine_others.or(resctrl.confine_others);
+        resctrl.use_shareable |= self.use_shareable;
+        set(&mut config.counters.source, &self.counters);
+        set(&mut config.clock.source, &self.clock);
+        set(&mut config.scheduler.kind, &self.scheduler.map(Into::into));
+        set(&mut config.control.socket, &self.control);
+        config.metrics.listen = self.metrics.clone().or(config.metrics.listen.take());
+        set(&mut config.log.target, &self.log.map(Into::into));
+        set(&mut config.log.format, &self.log_format.map(Into::into));
+        set(&mut config.log.level, &self.log_level.map(Into::into));
+        if !self.program.is_empty() {
+            config.program.clone_from(&self.program);
+        }
+    }
+}
+
+/// Puts what a flag says in the place of what was there.
+pub(crate) fn set<T: Clone>(place: &mut T, flag: &Option<T>) {
+    if let Some(value) = flag {
+        place.clone_from(value);
+    }
 }
 
 /// By what threads take turns.
@@ -182,21 +214,19 @@ pub(crate) struct Explain {
         short = 'n',
         value_name = "N",
         default_value = "10",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        value_parser = whole(1, explain::MOST)
     )]
-    pub(crate) last: String,
+    pub(crate) last: usize,
 
     /// Print one JSON object instead of sentences (docs/explain.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-impl Explain {
-    /// What is asked for, checked.
-    pub(crate) fn options(self) -> Result<explain::Options, BadInput> {
-        let last = number(&self.last, "--last", 1, explain::MOST)?;
-        let Self { program, control, journal, json, .. } = self;
-        Ok(explain::Options { program, control, journal, last, json })
+impl From<Explain> for explain::Options {
+    fn from(Explain { program, control, journal, last, json }: Explain) -> Self {
+        Self { program, control, journal, last, json }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use fairways_command_kit::input::whole;
+use fairways_export::CacheDomain;
 
 /// Say what this host can, what is in the way, and what to do about it
 ///
@@ -80,11 +82,23 @@ pub(crate) struct Export {
 
     /// The L3 cache, as resctrl numbers it, or all; may be given more than once, but for the plan of a host
     #[arg(long, value_name = "ID", default_value = "0", allow_negative_numbers = true)]
-    pub(crate) domain: Vec<String>,
+    pub(crate) domain: Vec<CacheDomain>,
 
     /// pqos: the class of the first cluster; the others follow
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) first_cos: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(1, 1_u32 << 16))]
+    pub(crate) first_cos: u32,
+}
+
+impl From<Export> for fairways_export::Options {
+    fn from(Export { plan, format, mix, policy, domain, first_cos }: Export) -> Self {
+        let format = match format {
+            Format::Schemata => fairways_export::Format::Schemata,
+            Format::Pqos => fairways_export::Format::Pqos,
+            Format::Goresctrl => fairways_export::Format::Goresctrl,
+        };
+        Self { plan, format, mix, policy, domain, first_cos }
+    }
 }
 
 /// Who reads an exported plan.

@@ -1,60 +1,32 @@
 //! The arguments of this process, and what is wrong with them.
 
+use std::error::Error as _;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args as _, Command, CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches};
 
-use super::{Args, HostFlags};
-
-/// What only a simulated machine heeds, and has a value even where it was not given.
-const OF_MACHINES: [&str; 10] = [
-    "clos",
-    "min_bits",
-    "llc_mb",
-    "bandwidth_model",
-    "seed",
-    "instructions",
-    "profile_time",
-    "set_sampling",
-    "pages",
-    "placement",
-];
+use super::Args;
+use super::belongs::misplaced;
 
 /// The arguments of this process.
 pub(crate) fn parsed() -> Result<Args, clap::Error> {
     let mut command = Args::command();
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-    if let Some(("top" | "run", of)) = matches.subcommand()
-        && !of.contains_id("machine")
-        && let Some(id) = OF_MACHINES
-            .into_iter()
-            .find(|id| of.value_source(id).is_some_and(|source| source == ValueSource::CommandLine))
-    {
-        let said = format!("--{}: expected --machine with it", id.replace('_', "-"));
-        return Err(command.error(ErrorKind::MissingRequiredArgument, said));
-    }
-    if let Some(("run", of)) = matches.subcommand()
-        && of.contains_id("machine")
-        && let Some(flag) = of_hosts(of)
-    {
-        let said = format!("{flag}: a simulated machine does not take it: expected no --machine");
-        return Err(command.error(ErrorKind::ArgumentConflict, said));
+    if let Some(why) = misplaced(&command, &matches) {
+        return Err(command.error(ErrorKind::ArgumentConflict, why));
     }
     Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// The first flag that was given and is for a host alone.
-fn of_hosts(given: &ArgMatches) -> Option<String> {
-    let flags = HostFlags::augment_args(Command::new("run"));
-    let flag = flags.get_arguments().find(|flag| {
-        let source = given.value_source(flag.get_id().as_str());
-        source == Some(ValueSource::CommandLine)
-    })?;
-    Some(format!("--{}", flag.get_long()?))
-}
-
 /// A usage error in one line: what clap says, without its usage, and what may have been meant.
 pub(crate) fn one_line(error: &clap::Error) -> String {
+    // What reads a value says what it expected.
+    if let (Some(why), Some(ContextValue::String(flag))) =
+        (error.source(), error.get(ContextKind::InvalidArg))
+    {
+        let flag = flag.split(' ').next().unwrap_or_default().trim_matches(['[', ']', '<', '>']);
+        return format!("{flag}: {why}");
+    }
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let said = text.lines().take_while(|line| !line.starts_with("Usage:"));

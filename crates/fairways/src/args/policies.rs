@@ -1,27 +1,54 @@
-//! The flags of `policies`, and names of policies as flags have them.
+//! The flags of `policies`, and policies as flags name them.
+
+use std::str::FromStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
+use fairways_command_kit::input::repeated;
+use fairways_command_kit::policies::known;
+use fairways_lab::OPTIMUM;
+use fairways_policy::Descriptor;
 
-/// The name of a policy, for completion; what is none is refused where it is used, with what was
-/// meant.
+/// What reads the name of a policy; completion suggests all names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicyName;
 
 impl TypedValueParser for PolicyName {
-    type Value = String;
+    type Value = &'static Descriptor;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         arg: Option<&clap::Arg>,
         value: &std::ffi::OsStr,
-    ) -> Result<String, clap::Error> {
-        clap::builder::StringValueParser::new().parse_ref(command, arg, value)
+    ) -> Result<&'static Descriptor, clap::Error> {
+        TypedValueParser::parse_ref(&known, command, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
         let all = fairways_policy::POLICIES.iter();
         Some(Box::new(all.map(|policy| PossibleValue::new(policy.name).help(policy.summary))))
+    }
+}
+
+/// Policies to compare, `A,B,C`, each once; `optimum` may be among them.
+#[derive(Clone, Debug)]
+pub(crate) struct PolicyNames(pub(crate) Vec<&'static str>);
+
+impl FromStr for PolicyNames {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut names = Vec::new();
+        for name in text.split(',').map(str::trim) {
+            names.push(match name {
+                OPTIMUM => OPTIMUM,
+                name => known(name).map_err(|why| why.to_string())?.name,
+            });
+        }
+        match repeated(&names) {
+            Some(twice) => Err(format!("expected each policy once, found {twice} twice")),
+            None => Ok(Self(names)),
+        }
     }
 }
 
@@ -34,7 +61,7 @@ impl TypedValueParser for PolicyName {
 pub(crate) struct Policies {
     /// The policy to show, with its parameters
     #[arg(value_name = "NAME", value_parser = PolicyName, hide_possible_values = true)]
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<&'static Descriptor>,
 
     /// Print JSON instead of tables (docs/policies/README.md)
     #[arg(long)]

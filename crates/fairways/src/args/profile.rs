@@ -3,7 +3,20 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{How, Machine, machine};
+use fairways_command_kit::input::{real, whole};
+use fairways_core::Ways;
+
+use super::{ChipPreset, How, ways};
+
+/// What a profile file may call a program.
+fn name(text: &str) -> Result<String, String> {
+    let is_odd = |letter: char| letter == ',' || letter == '"' || letter.is_control();
+    if text.is_empty() || text.contains(is_odd) {
+        let expected = "expected a name without commas, quotes or control characters";
+        return Err(format!("{expected}, found {text:?}"));
+    }
+    Ok(text.to_owned())
+}
 
 /// Measure how a program fares with every number of ways
 ///
@@ -30,7 +43,7 @@ pub(crate) struct Profile {
     pub(crate) append: bool,
 
     /// The program's name in the profile [default: that of the command]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) name: Option<String>,
 
     /// Draw misses and IPC by ways to this file, as SVG
@@ -38,20 +51,22 @@ pub(crate) struct Profile {
     pub(crate) plot: Option<PathBuf>,
 
     /// The chip whose caches are simulated, such as chip:xeon-e5 (docs/chip.md)
-    #[arg(long, value_name = "MACHINE", value_parser = machine, default_value = "chip:skylake")]
-    pub(crate) machine: Machine,
+    #[arg(long, value_name = "MACHINE", default_value = "chip:skylake")]
+    pub(crate) machine: ChipPreset,
 
     /// Ways of its last-level cache, of the same size each [default: the chip's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) ways: Option<String>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways)]
+    pub(crate) ways: Option<Ways>,
 
     /// Cycles of an instruction while everything hits the L1
-    #[arg(long, value_name = "X", default_value = "0.5", allow_negative_numbers = true)]
-    pub(crate) cpi: String,
+    #[arg(long, value_name = "X", default_value = "0.5", allow_negative_numbers = true,
+        value_parser = real(0.05, 1000.0))]
+    pub(crate) cpi: f64,
 
     /// Misses under way at the same time
-    #[arg(long, value_name = "X", default_value = "4", allow_negative_numbers = true)]
-    pub(crate) overlap: String,
+    #[arg(long, value_name = "X", default_value = "4", allow_negative_numbers = true,
+        value_parser = real(1.0, 64.0))]
+    pub(crate) overlap: f64,
 
     #[command(flatten)]
     pub(crate) how: How,
@@ -69,8 +84,9 @@ pub(crate) struct Profile {
     pub(crate) qemu: Option<PathBuf>,
 
     /// Where random pages are; the same seed places them alike
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    pub(crate) seed: String,
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
 
     /// Print no progress, and no table
     #[arg(short, long)]

@@ -1,10 +1,14 @@
 //! The flags of a run.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use super::chip::machine;
+use fairways_command_kit::input::{size, time, whole};
+use fairways_command_kit::policies::Setting;
+use fairways_policy::Descriptor;
+
 use super::policies::PolicyName;
-use super::{ChipFlags, HostFlags, Machine, Observation, World};
+use super::{ChipFlags, ENDLESS, HostFlags, Machine, Names, Observation, TimeScale, World};
 
 /// Look after this host's programs under a policy; or run programs on a simulated machine
 ///
@@ -25,7 +29,7 @@ use super::{ChipFlags, HostFlags, Machine, Observation, World};
 pub(crate) struct Run {
     /// The machine: the analytic model, or a chip that executes programs (chip:xeon-e5, say;
     /// docs/chip.md) [default: this host]
-    #[arg(long, value_name = "MACHINE", value_parser = machine)]
+    #[arg(long, value_name = "MACHINE")]
     pub(crate) machine: Option<Machine>,
 
     #[command(flatten)]
@@ -39,12 +43,14 @@ pub(crate) struct Run {
     pub(crate) journal: Option<PathBuf>,
 
     /// Begin a new part of the journal where one would grow beyond this: 500K, 64M, 2G [default: 256M]
-    #[arg(long, value_name = "SIZE", requires = "journal", help_heading = None::<&'static str>)]
-    pub(crate) journal_size: Option<String>,
+    #[arg(long, value_name = "SIZE", requires = "journal", value_parser = size,
+        help_heading = None::<&'static str>)]
+    pub(crate) journal_size: Option<u64>,
 
     /// Keep so many finished parts of the journal, and delete older ones [default: 16 on a host, else all]
-    #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true, help_heading = None::<&'static str>)]
-    pub(crate) journal_parts: Option<String>,
+    #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true,
+        value_parser = whole(0, u32::MAX), help_heading = None::<&'static str>)]
+    pub(crate) journal_parts: Option<u32>,
 
     /// Print one JSON object in the end, instead of a report as it goes (docs/run.md)
     #[arg(long, help_heading = None::<&'static str>)]
@@ -58,9 +64,6 @@ pub(crate) struct Run {
 /// What follows flags of a machine that is simulated in a help text.
 const SIMULATED: &str = "On a simulated machine";
 
-/// After how many instructions a program finishes, where nothing else is said.
-pub(crate) const INSTRUCTIONS: &str = "150000000000";
-
 /// What runs, under which policy, and for how long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunFlags {
@@ -73,11 +76,11 @@ pub(crate) struct RunFlags {
     /// On a chip, everything that the policy knows takes so much less time: 0.1, a tenth
     /// [default: 1]
     #[arg(long, value_name = "X", help_heading = "On a chip")]
-    pub(crate) time_scale: Option<String>,
+    pub(crate) time_scale: Option<TimeScale>,
 
     /// The programs, by name [default: eight, drawn by --seed]
     #[arg(long, value_name = "A,B,C", help_heading = SIMULATED)]
-    pub(crate) mix: Option<String>,
+    pub(crate) mix: Option<Names>,
 
     /// The policy (`fairways policies` lists them; locpart not on the model, casc and cache-fair only
     /// on a chip or this host) [default: lfoc, or what the configuration says]
@@ -88,21 +91,22 @@ pub(crate) struct RunFlags {
         hide_possible_values = true,
         help_heading = None::<&'static str>
     )]
-    pub(crate) policy: Option<String>,
+    pub(crate) policy: Option<&'static Descriptor>,
 
     /// A parameter of the policy; may be given more than once (`fairways policies NAME` lists
     /// them)
     #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
-    pub(crate) set: Vec<String>,
+    pub(crate) set: Vec<Setting>,
 
     /// How long to run, on the machine's clock: 500ms, 60s, 2m [default: 60s; on this host, until told
     /// to stop]
-    #[arg(long, value_name = "TIME", help_heading = None::<&'static str>)]
-    pub(crate) duration: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = None::<&'static str>)]
+    pub(crate) duration: Option<Duration>,
 
     /// Instructions after which a program finishes and starts again; services run on
-    #[arg(long, value_name = "N", default_value = INSTRUCTIONS, allow_negative_numbers = true, help_heading = SIMULATED)]
-    pub(crate) instructions: String,
+    #[arg(long, value_name = "N", default_value = "150000000000", allow_negative_numbers = true,
+        value_parser = whole(1, ENDLESS), help_heading = SIMULATED)]
+    pub(crate) instructions: u64,
 
     /// Tell the policy the profiles
     #[arg(long, help_heading = SIMULATED)]

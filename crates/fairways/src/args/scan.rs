@@ -1,6 +1,12 @@
 //! The flags of a scan.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+use fairways_command_kit::input::{time, whole};
+
+/// More monitoring ids than any processor has.
+const MOST: usize = 4096;
 
 /// List who uses the cache now, and print a configuration to begin with
 ///
@@ -16,12 +22,12 @@ use std::path::PathBuf;
 #[command(verbatim_doc_comment)]
 pub(crate) struct Scan {
     /// How long to watch
-    #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub(crate) duration: String,
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
+    pub(crate) duration: Duration,
 
     /// How many to watch, the busiest first: each takes a monitoring id
-    #[arg(long, value_name = "N", default_value = "16")]
-    pub(crate) most: String,
+    #[arg(long, value_name = "N", default_value = "16", value_parser = whole(1, MOST))]
+    pub(crate) most: usize,
 
     /// Print the configuration only
     #[arg(long, conflicts_with = "json")]

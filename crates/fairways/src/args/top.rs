@@ -1,8 +1,11 @@
 //! Flags of the view.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use super::chip::machine;
+use fairways_command_kit::input::{real, time, time_within, whole};
+use fairways_top::{LONGEST, SHORTEST};
+
 use super::{Machine, RunFlags};
 
 /// Watch programs and their ways, on the whole terminal
@@ -28,20 +31,22 @@ pub(crate) struct Top {
 
     /// Run a simulated machine, with the flags of `fairways run`: the analytic model, or a chip that executes programs
     /// (chip:xeon-e5, say; docs/chip.md)
-    #[arg(long, value_name = "MACHINE", value_parser = machine)]
+    #[arg(long, value_name = "MACHINE")]
     pub(crate) machine: Option<Machine>,
 
     /// How many times real time a journal or a machine goes at most; a machine is slower where its simulation is [default: 1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    pub(crate) speed: Option<String>,
+    #[arg(long, value_name = "X", allow_negative_numbers = true, default_value = "1",
+        hide_default_value = true, value_parser = real(0.001, 1e6))]
+    pub(crate) speed: f64,
 
     /// Where to begin with a journal, on its clock, and what --once shows of it: 500ms, 60s [default: its start, and its end]
-    #[arg(long, value_name = "TIME", requires = "journal")]
-    pub(crate) at: Option<String>,
+    #[arg(long, value_name = "TIME", requires = "journal", value_parser = time)]
+    pub(crate) at: Option<Duration>,
 
     /// How often to ask a daemon or an emulator: 250ms, 5s [default: 1s]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) interval: Option<String>,
+    #[arg(long, value_name = "TIME", default_value = "1s", hide_default_value = true,
+        value_parser = time_within(SHORTEST..=LONGEST, "100ms to 60s"))]
+    pub(crate) interval: Duration,
 
     /// No colours, as with NO_COLOR in the environment
     #[arg(long)]
@@ -52,12 +57,14 @@ pub(crate) struct Top {
     pub(crate) once: bool,
 
     /// How many columns that screen has [default: 80]
-    #[arg(long, value_name = "N", requires = "once", allow_negative_numbers = true)]
-    pub(crate) width: Option<String>,
+    #[arg(long, value_name = "N", requires = "once", allow_negative_numbers = true,
+        default_value = "80", hide_default_value = true, value_parser = whole(1, 1000_u16))]
+    pub(crate) width: u16,
 
     /// How many lines [default: 24]
-    #[arg(long, value_name = "N", requires = "once", allow_negative_numbers = true)]
-    pub(crate) height: Option<String>,
+    #[arg(long, value_name = "N", requires = "once", allow_negative_numbers = true,
+        default_value = "24", hide_default_value = true, value_parser = whole(1, 1000_u16))]
+    pub(crate) height: u16,
 
     #[command(flatten)]
     pub(crate) of: RunFlags,

@@ -1,5 +1,9 @@
 //! The flags of a trial.
 
+use std::time::Duration;
+
+use fairways_command_kit::input::time;
+
 use super::Run;
 
 /// Try a policy for a while, and say whether it helps
@@ -20,10 +24,10 @@ pub(crate) struct Trial {
     pub(crate) run: Run,
 
     /// How long the policy decides by itself before the first block
-    #[arg(long, value_name = "TIME", default_value = "60s", help_heading = "The trial")]
-    pub(crate) learn: String,
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time, help_heading = "The trial")]
+    pub(crate) learn: Duration,
 
     /// How long a block is
-    #[arg(long, value_name = "TIME", default_value = "10s", help_heading = "The trial")]
-    pub(crate) block: String,
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, help_heading = "The trial")]
+    pub(crate) block: Duration,
 }

@@ -15,7 +15,7 @@ use fairways_lab::{ChipComparison, compare_on_chip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::args::Simulate;
+use crate::args::{ChipPreset, Simulate};
 use settings::Checked;
 pub(crate) use settings::{World, simulated};
 
@@ -23,8 +23,12 @@ pub(crate) use settings::{World, simulated};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Runs the command; everything is checked before anything is run.
-pub(crate) fn simulate(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
-    let checked = Checked::new(args)?;
+pub(crate) fn simulate(
+    preset: &ChipPreset,
+    args: &Simulate,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let checked = Checked::new(preset, args)?;
     if checked.world.jobs.iter().any(|job| job.live().next().is_some()) {
         end_all_on_signals()?;
     }

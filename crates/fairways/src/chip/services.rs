@@ -1,35 +1,30 @@
 //! What comes to services, and what is asked of them.
 
 use fairways_chip::Job;
-use fairways_chip::program::split;
-use fairways_chip::service::parse_loads;
+use fairways_chip::service::Stage;
 use fairways_command_kit::BadInput;
-use fairways_command_kit::objective;
-use fairways_core::Wish;
+use fairways_core::{Objective, Time, Wish};
 use fairways_policy::table::Request;
 
 use super::settings::World;
+use crate::args::Pairs;
 
 impl World {
     /// Lets requests come to services.
-    pub(super) fn load(&mut self, loads: Option<&str>) -> Result<(), BadInput> {
-        for (name, text) in pairs("--loads", "PROGRAM=LOAD", loads)? {
-            let jobs = self.services("--loads", name)?;
-            let loads = parse_loads(text);
-            let loads = loads.map_err(|why| BadInput(format!("--loads, {name}: {why}")))?;
-            jobs.for_each(|job| job.loads.clone_from(&loads));
+    pub(super) fn load(&mut self, Pairs(loads): &Pairs<Vec<Stage>>) -> Result<(), BadInput> {
+        for (name, stages) in loads {
+            self.services("--loads", name)?.for_each(|job| job.loads.clone_from(stages));
         }
         Ok(())
     }
 
     /// Asks of services how soon they are to answer; all else that owners ask for is known.
-    pub(super) fn oblige(&mut self, objectives: Option<&str>) -> Result<(), BadInput> {
-        for (name, text) in pairs("--objectives", "PROGRAM=OBJECTIVE", objectives)? {
-            let jobs = self.services("--objectives", name)?;
-            let objectives = objective::parse(text);
-            let objectives =
-                objectives.map_err(|why| BadInput(format!("--objectives, {name}: {why}")))?;
-            for job in jobs {
+    pub(super) fn oblige(
+        &mut self,
+        Pairs(objectives): &Pairs<Vec<(Time, Objective)>>,
+    ) -> Result<(), BadInput> {
+        for (name, objectives) in objectives {
+            for job in self.services("--objectives", name)? {
                 let wish = job.wish;
                 let wish = |objective| Wish { objective: Some(objective), ..wish };
                 let mut wishes = objectives.iter().map(|&(at, objective)| (at, wish(objective)));
@@ -60,27 +55,6 @@ impl World {
     }
 }
 
-/// The programs of a list, and what is said of each. What is said has no `=`, so a name may.
-fn pairs<'a>(
-    flag: &str,
-    form: &str,
-    text: Option<&'a str>,
-) -> Result<Vec<(&'a str, &'a str)>, BadInput> {
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
-    for pair in text.map(split).unwrap_or_default() {
-        let (name, said) = pair
-            .rsplit_once('=')
-            .ok_or_else(|| BadInput(format!("{flag}: expected {form}, found {pair:?}")))?;
-        let name = name.trim();
-        if pairs.iter().any(|(other, _)| *other == name) {
-            let said = format!("{flag}: expected each program once, found {name:?} twice");
-            return Err(BadInput(said));
-        }
-        pairs.push((name, said.trim()));
-    }
-    Ok(pairs)
-}
-
 fn without_objectives(policies: &[&str], jobs: &[Job]) -> Option<String> {
     let policy = policies
         .iter()
@@ -95,18 +69,9 @@ fn without_objectives(policies: &[&str], jobs: &[Job]) -> Option<String> {
 mod tests {
     use std::time::Duration;
 
-    use fairways_core::{Objective, Q32};
+    use fairways_core::Q32;
 
     use super::*;
-
-    #[test]
-    fn a_name_ends_at_the_last_equals_sign() {
-        let text = "silo-like=1400@10s+0, mlr:8M:request=500k:cv=0.6=closed:4:2ms";
-        let expected =
-            [("silo-like", "1400@10s+0"), ("mlr:8M:request=500k:cv=0.6", "closed:4:2ms")];
-        assert_eq!(pairs("--loads", "", Some(text)).unwrap(), expected);
-        assert_eq!(pairs("--loads", "", None).unwrap(), []);
-    }
 
     #[test]
     fn who_heeds_objectives_is_told_that_there_are_none() {

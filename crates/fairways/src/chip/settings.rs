@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::preset;
-use fairways_chip::program::{Live, Written, parse, profiled, split};
+use fairways_chip::program::{Live, Written, parse, profiled};
 use fairways_chip::{
     Chip, Geometry, Job, PageSize, Phase, Placement, Scheduling, SchedulingClass, Settings, Then,
 };
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{number, real, span};
+use fairways_command_kit::input::at_most;
 use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::ChipProtocol;
 use fairways_policy::{Descriptor, descriptor};
 
-use crate::args::{self, ChipFlags, How, Machine, Pages, Simulate};
-use crate::simulate::policies;
+use crate::args::{self, ChipFlags, ChipPreset, How, Machine, Pages, Pairs, Simulate, TimeScale};
+use crate::suits;
 use crate::world::{profiles, promised, warn_of_promises};
 
 /// How texts of programs begin (docs/chip.md), for whoever misspells one.
@@ -41,38 +40,25 @@ pub(super) struct Checked {
 impl World {
     /// Reads the files and checks every flag.
     pub(crate) fn new(
-        name: &str,
+        preset: &ChipPreset,
         flags: &ChipFlags,
-        time_scale: Option<&String>,
+        TimeScale(time_scale): TimeScale,
         world: &args::World,
         schedules: bool,
     ) -> Result<Self, BadInput> {
-        for (flag, given) in [
-            ("--ways", world.ways.is_some()),
-            ("--phases", world.phases.is_some()),
-            ("--bandwidth-mbps", world.bandwidth_mbps.is_some()),
-        ] {
-            if given {
-                return Err(BadInput(format!("{flag}: expected --machine model with it")));
-            }
-        }
-        let mut chip = preset::parse(name).map_err(|why| BadInput(format!("--machine: {why}")))?;
-        chip.llc.clos = number(&world.clos, "--clos", 1, u32::MAX)?;
-        chip.llc.min_bits = number(&world.min_bits, "--min-bits", 1, chip.llc.ways.get())?;
-        let settings = Settings {
-            time_scale: scale(time_scale)?,
-            ..simulated(chip, &flags.how, &world.seed)?
-        };
+        let mut chip = preset.geometry;
+        chip.llc.clos = world.clos;
+        chip.llc.min_bits = at_most(world.min_bits, "--min-bits", chip.llc.ways.get())?;
+        let settings = Settings { time_scale, ..simulated(chip, &flags.how, world.seed)? };
         let table = profiles(world)?;
         let profile = |name: &str| {
             let index = table.table().find(name)?;
             let ways = table.table().ways().min(chip.llc.ways);
             profiled(table.table(), index, ways, chip.latency).ok()
         };
-        let text = flags.programs.as_deref().ok_or_else(|| {
+        let texts = flags.programs.as_ref().map(|programs| &programs.each).ok_or_else(|| {
             BadInput("--programs: expected programs to run on the chip, such as mlr:8M".to_owned())
         })?;
-        let texts = split(text);
         let names: Vec<String> = texts.iter().map(|text| name_of(text)).collect();
         let written = texts.iter().map(|text| {
             parse(text, profile).map_err(|why| {
@@ -91,9 +77,9 @@ impl World {
         let too_many = jobs.len() > chip.cpus() as usize && !has_live && !has_services;
         let scheduler = scheduling(flags, schedules || too_many)?;
         let settings = Settings { scheduler, ..settings };
-        let mut world_of = Self { preset: name.to_owned(), settings, names, jobs };
+        let mut world_of = Self { preset: preset.name.clone(), settings, names, jobs };
         if let Some(programs) = &flags.best_effort {
-            for name in split(programs) {
+            for name in &programs.each {
                 world_of.named("--best-effort", name)?.for_each(|job| job.wish.best_effort = true);
             }
         }
@@ -102,8 +88,12 @@ impl World {
             let total = promised(world_of.jobs.iter().map(|job| job.wish));
             warn_of_promises(total, chip.llc.ways);
         }
-        world_of.load(flags.loads.as_deref())?;
-        world_of.oblige(flags.objectives.as_deref())?;
+        if let Some(loads) = &flags.loads {
+            world_of.load(loads)?;
+        }
+        if let Some(objectives) = &flags.objectives {
+            world_of.oblige(objectives)?;
+        }
         // Whether there can be such a chip with so many programs.
         let tried = Chip::new(settings, world_of.jobs.iter().cloned());
         tried.map_err(|why| BadInput(format!("--programs: {why}")))?;
@@ -117,14 +107,11 @@ impl World {
         }
     }
 
-    /// Ways promised to programs, as they were written.
-    fn promise(&mut self, baselines: &str) -> Result<(), BadInput> {
-        for promise in split(baselines) {
-            let (name, text) = promise.rsplit_once('=').ok_or_else(|| {
-                BadInput(format!("--baselines: expected PROGRAM=WAYS, found {promise:?}"))
-            })?;
-            let most = self.settings.chip.llc.ways.get();
-            let ways = number(text, &format!("--baselines, {name}"), 1, most)?;
+    /// Promises ways to programs.
+    fn promise(&mut self, Pairs(baselines): &Pairs<u32>) -> Result<(), BadInput> {
+        let most = self.settings.chip.llc.ways.get();
+        for (name, ways) in baselines {
+            let ways = at_most(*ways, &format!("--baselines: {name}"), most)?;
             let jobs = self.named("--baselines", name)?;
             jobs.for_each(|job| job.wish.baseline_ways = Some(ways));
         }
@@ -148,7 +135,7 @@ impl World {
 }
 
 /// A chip that is simulated as the flags say.
-pub(crate) fn simulated(chip: Geometry, how: &How, seed: &str) -> Result<Settings, BadInput> {
+pub(crate) fn simulated(chip: Geometry, how: &How, seed: u64) -> Result<Settings, BadInput> {
     Ok(Settings {
         pages: match how.pages {
             Pages::Small => PageSize::Small,
@@ -158,8 +145,8 @@ pub(crate) fn simulated(chip: Geometry, how: &How, seed: &str) -> Result<Setting
             args::Placement::Random => Placement::Random,
             args::Placement::Sequential => Placement::Sequential,
         },
-        set_sampling: number(&how.set_sampling, "--set-sampling", 1, chip.sets)?,
-        seed: number(seed, "--seed", 0, u64::MAX)?,
+        set_sampling: at_most(how.set_sampling, "--set-sampling", chip.sets)?,
+        seed,
         ..Settings::new(chip)
     })
 }
@@ -193,58 +180,32 @@ fn scheduling(flags: &ChipFlags, must: bool) -> Result<Option<Scheduling>, BadIn
         Some(args::SchedulingClass::FixedPriority) | None => SchedulingClass::FixedPriority,
     };
     let default = Scheduling { class, ..Scheduling::default() };
-    let Some(text) = &flags.quantum else {
+    let Some(quantum) = flags.quantum else {
         if !must && flags.scheduling_class.is_some() {
             let expected = "expected --quantum, or more programs than CPUs";
             return Err(BadInput(format!("--scheduling-class: {expected}")));
         }
         return Ok(must.then_some(default));
     };
-    let quantum = span(text, "--quantum")?;
     // A turn is ten ticks or more.
     let tick = default.tick.min(quantum / 10).max(Duration::from_nanos(1));
     Ok(Some(Scheduling { quantum, tick, ..default }))
 }
 
-/// How many times shorter things take than is told, from the scale of time, 0.1 say.
-fn scale(text: Option<&String>) -> Result<u32, BadInput> {
-    let Some(text) = text else { return Ok(1) };
-    let scale = real(text, "--time-scale", 1e-6, 1.0)?;
-    let whole = (1.0 / scale).round();
-    if (1.0 / scale - whole).abs() > 1e-6 * whole {
-        let said = "a chip's scale is one over a whole number, such as 0.1 or 0.01";
-        return Err(BadInput(format!("--time-scale: {said}, found {text:?}")));
-    }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 10^6")]
-    Ok(whole as u32)
-}
-
 impl Checked {
-    pub(super) fn new(args: &Simulate) -> Result<Self, BadInput> {
-        let Some(Machine::Chip(name)) = &args.machine else { unreachable!("a chip was asked for") };
-        let flag = [
-            ("--mix", !args.mix.is_empty()),
-            ("--mixes", args.mixes.is_some()),
-            ("--instructions", args.instructions.is_some()),
-            ("--completions", args.completions.is_some()),
-        ];
-        let given = flag.iter().find(|(_, given)| *given).map(|(flag, _)| *flag);
-        if let Some(flag) = given.or(args.observation.given()) {
-            return Err(BadInput(format!("{flag}: expected --machine model with it")));
-        }
-        let policies = policies(&args.policies)?;
+    pub(super) fn new(preset: &ChipPreset, args: &Simulate) -> Result<Self, BadInput> {
+        let policies = args.policies.0.clone();
+        suits::check("--policies", &policies, &Machine::Chip(preset.clone()), true)?;
         let schedule =
             policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
-        let world = World::new(name, &args.chip, args.time_scale.as_ref(), &args.world, schedule)?;
-        if policies.contains(&fairways_lab::OPTIMUM) {
-            let said = "--policies: optimum is for profiles, expected others on a chip";
-            return Err(BadInput(said.to_owned()));
-        }
+        let scale = args.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
+        let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
+        let world = World::new(preset, &args.chip, scale, &args.world, schedule)?;
         world.warn(&policies);
         let protocol = ChipProtocol {
-            warm_up: span(&args.warm_up, "--warm-up")?,
-            span: span(&args.duration, "--duration")?,
-            profile: span(&args.chip.profile_time, "--profile-time")?,
+            warm_up: args.warm_up,
+            span: args.duration,
+            profile: args.chip.profile_time,
             known: args.known_profiles,
         };
         Ok(Self { world, protocol, policies })

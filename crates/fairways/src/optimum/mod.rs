@@ -6,7 +6,6 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{number, real};
 use fairways_core::Llc;
 use fairways_optimum::{Impossible, Problem, Solution, solve};
 use fairways_profiles::Mix;
@@ -28,11 +27,9 @@ pub(crate) struct Found {
 /// Runs the command; everything is checked before anything is searched.
 pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
     let world = world(args)?;
-    let llc = Llc { clos: number(&args.clusters_max, "--clusters-max", 1, u32::MAX)?, ..world.llc };
-    let limit = args.time_limit.as_ref();
-    let limit = limit.map(|text| real(text, "--time-limit", 0.0, 1e9)).transpose()?;
-    if let Some(text) = &args.threads {
-        let threads = number(text, "--threads", 1, 1024)?;
+    let llc = Llc { clos: args.clusters_max, ..world.llc };
+    let limit = args.time_limit;
+    if let Some(threads) = args.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     let mut found = Vec::new();
@@ -80,15 +77,12 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
 fn world(args: &Optimum) -> Result<World, BadInput> {
     World::new(&args::World {
         profiles: args.profiles.clone(),
-        phases: None,
-        ways: args.ways.clone(),
-        clos: "16".into(),
-        min_bits: args.min_bits.clone(),
-        llc_mb: "27.5".into(),
-        bandwidth_mbps: args.bandwidth_mbps.clone(),
+        ways: args.ways,
+        min_bits: args.min_bits,
+        bandwidth_mbps: args.bandwidth_mbps,
         bandwidth_model: args.bandwidth_model,
-        baselines: None,
-        seed: args.seed.clone(),
+        seed: args.seed,
+        ..args::World::default()
     })
 }
 

@@ -9,7 +9,6 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::ValueEnum;
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::number;
 use fairways_lab::paper::cache_fair::{self, CacheFair};
 use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
@@ -32,8 +31,7 @@ pub(crate) struct Report {
 /// Runs the command.
 pub(crate) fn run(args: &Paper, out: &mut dyn Write) -> anyhow::Result<()> {
     let world = world(args)?;
-    if let Some(text) = &args.threads {
-        let threads = number(text, "--threads", 1, 1024)?;
+    if let Some(threads) = args.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     let is_asked_for = |name: &Name| match args.name {
@@ -134,14 +132,8 @@ fn world(args: &Paper) -> Result<World, BadInput> {
     World::new(&args::World {
         profiles: args.profiles.clone(),
         phases: args.phases.clone(),
-        ways: None,
-        clos: "16".into(),
-        min_bits: "1".into(),
-        llc_mb: "27.5".into(),
-        bandwidth_mbps: None,
-        bandwidth_model: args::Model::Simple,
-        baselines: None,
-        seed: args.seed.clone(),
+        seed: args.seed,
+        ..args::World::default()
     })
 }
 

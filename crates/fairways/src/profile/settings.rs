@@ -4,18 +4,15 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use fairways_chip::program::{Accesses, Live, LiveError, Program};
-use fairways_chip::{Placement, Settings, preset};
-use fairways_command_kit::input::{number, read, real};
+use fairways_chip::{Placement, Settings};
+use fairways_command_kit::input::read;
 use fairways_command_kit::{BadInput, whole};
 use fairways_core::Ways;
 use fairways_profiles::{Table, read_table};
 use fairways_tracer::{Launch, StartError};
 
-use crate::args::{Machine, Profile};
+use crate::args::Profile;
 use crate::chip::simulated;
-
-/// As many as a profile may have.
-const MOST_WAYS: u32 = 32;
 
 /// A measurement that can be made.
 pub(super) struct Checked {
@@ -36,16 +33,9 @@ pub(super) enum Output {
 
 impl Checked {
     pub(super) fn new(args: &Profile) -> anyhow::Result<Self> {
-        let Machine::Chip(preset) = &args.machine else {
-            return Err(BadInput("--machine: expected chip: and a preset".to_owned()).into());
-        };
-        let mut chip =
-            preset::parse(preset).map_err(|why| BadInput(format!("--machine: {why}")))?;
-        if let Some(text) = &args.ways {
-            let ways = number(text, "--ways", 1, MOST_WAYS)?;
-            chip.llc.ways = Ways::new(ways).unwrap_or(chip.llc.ways);
-        }
-        let mut settings = simulated(chip, &args.how, &args.seed)?;
+        let mut chip = args.machine.geometry;
+        chip.llc.ways = args.ways.unwrap_or(chip.llc.ways);
+        let mut settings = simulated(chip, &args.how, args.seed)?;
         if args.by_address {
             settings.placement = Placement::Sequential;
         }
@@ -64,12 +54,8 @@ impl Checked {
             // The command is as it should be; this machine is not.
             why => anyhow::Error::from(why),
         })?;
-        let program = Program {
-            base_cpi: real(&args.cpi, "--cpi", 0.05, 1000.0)?,
-            overlap: real(&args.overlap, "--overlap", 1.0, 64.0)?,
-            ..Program::live(live)
-        };
-        let name = name(args)?;
+        let program = Program { base_cpi: args.cpi, overlap: args.overlap, ..Program::live(live) };
+        let name = name(args);
         let output = match &args.output {
             Some(path) if path == Path::new("-") => Output::Standard,
             Some(path) => Output::File(path.clone()),
@@ -90,7 +76,7 @@ impl Checked {
         {
             others(path, chip.llc.ways)?;
         }
-        let (preset, append) = (preset.clone(), args.append);
+        let (preset, append) = (args.machine.name.clone(), args.append);
         Ok(Self { name, preset, settings, program, output, append })
     }
 
@@ -109,19 +95,14 @@ fn can_write(path: &Path) -> Result<(), BadInput> {
     })
 }
 
-/// What a profile file may call a program.
-fn name(args: &Profile) -> Result<String, BadInput> {
+/// What the profile calls the program.
+fn name(args: &Profile) -> String {
     if let Some(name) = &args.name {
-        let odd = |letter: char| letter == ',' || letter == '"' || letter.is_control();
-        if name.is_empty() || name.contains(odd) {
-            let said = "--name: expected a name without commas, quotes or control characters";
-            return Err(BadInput(format!("{said}, found {name:?}")));
-        }
-        return Ok(name.clone());
+        return name.clone();
     }
     let name = Path::new(&args.command[0]).file_name().map(OsStr::to_string_lossy);
     let plain = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
-    Ok(name.unwrap_or_default().replace(|letter| !plain(letter), "_"))
+    name.unwrap_or_default().replace(|letter| !plain(letter), "_")
 }
 
 /// The programs that a file has, measured with as many ways.

@@ -16,7 +16,7 @@ use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Machine, Time};
 use fairways_daemon::trial::{Trial, Tried};
 use fairways_policy::stock::Stock;
-use fairways_record::journal::{Writer, limits};
+use fairways_record::journal::Writer;
 
 use crate::args::{Machine as MachineFlag, Run};
 use machine::Running;
@@ -26,10 +26,10 @@ pub(crate) use stepped::Stepped;
 use summary::Summary;
 
 /// Runs the command; everything is checked before anything happens.
-pub(crate) fn run(args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (size, parts) = limits(args.journal_size.as_deref(), args.journal_parts.as_deref())?;
-    let limits = (size.unwrap_or(fairways_daemon::config::Config::default().journal.size), parts);
-    let mut checked = Checked::new(args.machine.as_ref(), &args.of)?;
+pub(crate) fn run(machine: &MachineFlag, args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
+    let size = args.journal_size.unwrap_or(fairways_daemon::config::Journal::default().size);
+    let limits = (size, args.journal_parts);
+    let mut checked = Checked::new(machine, &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
     fairways_command_kit::stop_on_signals(&stop)?;
     let mut journal =
@@ -65,7 +65,7 @@ pub(crate) fn tried(
     on: &dyn Trial,
     takes: Duration,
 ) -> anyhow::Result<Tried> {
-    let mut checked = Checked::new(Some(machine), &args.of)?;
+    let mut checked = Checked::new(machine, &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
     fairways_command_kit::stop_on_signals(&stop)?;
     checked.endless();
@@ -148,7 +148,7 @@ pub(crate) fn fixed(
     to: std::time::Duration,
 ) -> Vec<f64> {
     use fairways_core::{Action, PlanId};
-    let mut checked = Checked::new(Some(machine), &args.of).unwrap();
+    let mut checked = Checked::new(machine, &args.of).unwrap();
     checked.endless();
     let mut machine = checked.machine();
     machine.stop_at(Time::ZERO.after(to));

@@ -4,25 +4,23 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_command_kit::input::{number, span};
-use fairways_command_kit::policies::named;
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
 use fairways_lab::{Observed, draw_workloads, job, profile};
 use fairways_model::{Job, Model, Settings, Then};
-use fairways_policy::table::{Knows, Request};
+use fairways_policy::table::Knows;
 use fairways_profiles::Mix;
 use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
 
 use super::machine::Running;
-use crate::args::{Machine, RunFlags};
+use crate::args::{ChipPreset, ENDLESS, Machine, RunFlags, TimeScale};
 use crate::chip;
-use crate::simulate::refused_on_model;
+use crate::suits;
 use crate::world::World;
 
-/// No program runs more instructions: weeks of them.
-const ENDLESS: u64 = 1_000_000_000_000_000;
+/// How long a run takes where no flag says so.
+const DURATION: Duration = Duration::from_secs(60);
 
 /// A run that can be made.
 pub(super) struct Checked {
@@ -44,21 +42,19 @@ pub(super) enum On {
 
 impl Checked {
     /// Reads the files and checks every flag.
-    pub(super) fn new(machine: Option<&Machine>, args: &RunFlags) -> Result<Self, BadInput> {
-        let name = named(args.policy.as_deref().unwrap_or("lfoc"), "--policy")?;
-        if args.world.baselines.is_some() && !policies::honours(name, Request::Baselines) {
-            let heeding = policies::names(|policy| policy.honours(Request::Baselines));
-            return Err(BadInput(format!(
-                "--baselines: expected --policy {heeding}, which alone heed them"
-            )));
+    pub(super) fn new(machine: &Machine, args: &RunFlags) -> Result<Self, BadInput> {
+        let name = args.policy.map_or("lfoc", |policy| policy.name);
+        suits::check("--policy", &[name], machine, true)?;
+        if args.world.baselines.is_some() {
+            suits::check_baselines("--policy", &[name])?;
         }
-        let duration = span(args.duration.as_deref().unwrap_or("60s"), "--duration")?;
-        let instructions = number(&args.instructions, "--instructions", 1, ENDLESS)?;
-        let (policy, parameters) = policies::make(name, policies::parse(&args.set)?)?;
+        let duration = args.duration.unwrap_or(DURATION);
+        let instructions = args.instructions;
+        let (policy, parameters) = policies::make(name, policies::parameters(&args.set)?)?;
         let known = args.known_profiles || !policies::known(name)?.learns();
         let on = match machine {
-            None | Some(Machine::Model) => on_model(args, name)?,
-            Some(Machine::Chip(preset)) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
+            Machine::Model => on_model(args, name)?,
+            Machine::Chip(preset) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
         };
         Ok(Self { on, policy, parameters, duration, instructions, known })
     }
@@ -192,19 +188,12 @@ impl Checked {
 }
 
 fn on_model(args: &RunFlags, policy: &str) -> Result<On, BadInput> {
-    let given = args.chip.given().or(args.time_scale.is_some().then_some("--time-scale"));
-    if let Some(flag) = given {
-        return Err(BadInput(format!("{flag}: expected --machine chip: and a preset with it")));
-    }
-    if let Some(why) = refused_on_model(policy) {
-        return Err(BadInput(format!("--policy {policy}: {why}")));
-    }
     let world = Box::new(World::new(&args.world)?);
     let mix = match &args.mix {
         Some(names) => world.mix(names)?,
         None => draw_workloads(world.programs(), world.llc.ways, 1, world.seed).swap_remove(0),
     };
-    let settings = Box::new(world.machine(&args.observation)?);
+    let settings = Box::new(world.machine(&args.observation));
     world.warn(std::slice::from_ref(&mix), &[policy]);
     Ok(On::Model { world, mix, settings })
 }
@@ -212,19 +201,15 @@ fn on_model(args: &RunFlags, policy: &str) -> Result<On, BadInput> {
 /// Where the policy is told profiles, they are measured first.
 fn on_chip(
     args: &RunFlags,
-    preset: &str,
+    preset: &ChipPreset,
     name: &str,
     known: bool,
 ) -> Result<chip::World, BadInput> {
-    let given = args.mix.is_some().then_some("--mix").or(args.observation.given());
-    if let Some(flag) = given {
-        return Err(BadInput(format!("{flag}: expected --machine model with it")));
-    }
-    let (scale, policy) = (args.time_scale.as_ref(), policies::known(name)?);
+    let (scale, policy) = (args.time_scale.unwrap_or(TimeScale::ONE), policies::known(name)?);
     let mut world = chip::World::new(preset, &args.chip, scale, &args.world, policy.schedules())?;
     world.warn(&[name]);
     if known && (policy.learns() || policy.knows == Knows::Profiles) {
-        let half = span(&args.chip.profile_time, "--profile-time")? / 2;
+        let half = args.chip.profile_time / 2;
         for job in &mut world.jobs {
             let measured = profile(world.settings, job, half, half);
             job.profile = Some(Arc::new(measured.map_err(|why| BadInput(why.to_string()))?));

@@ -57,7 +57,7 @@ impl Stepped {
         args: &RunFlags,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, BadInput> {
-        let checked = Checked::new(Some(machine), args)?;
+        let checked = Checked::new(machine, args)?;
         let mut machine = checked.machine();
         machine.stop_when(stop);
         let all = WayMask::full(checked.ways());

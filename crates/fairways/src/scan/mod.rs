@@ -9,29 +9,23 @@ mod users;
 use std::io::Write;
 
 use fairways_command_kit::Interrupted;
-use fairways_command_kit::input::{number, span};
 
 use fairways_daemon::config::{ClockSource, Config, CounterSource};
 
-use crate::args::Scan;
+use crate::args::{Scan, set};
 use report::Report;
-
-/// More monitoring ids than any processor has.
-const MOST: usize = 4096;
 
 /// Runs the command.
 pub(crate) fn run(args: &Scan, out: &mut dyn Write) -> anyhow::Result<()> {
-    let duration = span(&args.duration, "--duration")?;
-    let most = number(&args.most, "--most", 1, MOST)?;
     let mut config = Config::default();
-    config.resctrl.root = args.resctrl_root.clone().unwrap_or(config.resctrl.root);
-    config.resctrl.state = args.state.clone().unwrap_or(config.resctrl.state);
+    set(&mut config.resctrl.root, &args.resctrl_root);
+    set(&mut config.resctrl.state, &args.state);
     if args.emulator {
         config.clock.source = ClockSource::Emulator(None);
         config.counters.source = CounterSource::Emulator(None);
     }
-    let users = users::busiest(&config, most)?;
-    let measured = measure::measure(&config, users, duration)?;
+    let users = users::busiest(&config, args.most)?;
+    let measured = measure::measure(&config, users, args.duration)?;
     let interrupted = measured.interrupted;
     let report = Report::new(&config, measured);
     if args.json {

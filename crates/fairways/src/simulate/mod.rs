@@ -14,7 +14,6 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::args::Simulate;
 use settings::{Checked, How};
-pub(crate) use settings::{policies, refused_on_model};
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,15 +1,13 @@
 //! From flags to what is to be done, checked.
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{number, real, repeated};
-use fairways_command_kit::policies::named;
 use fairways_core::{Policy, Ways};
 use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
-use fairways_policy::table::Request;
-use fairways_policy::{by_name, descriptor};
+use fairways_policy::by_name;
 use fairways_profiles::{Mix, Programs};
 
-use crate::args::Simulate;
+use crate::args::{Machine, Simulate};
+use crate::suits;
 use crate::world::World;
 
 /// A comparison that can be made.
@@ -28,45 +26,16 @@ pub(super) enum How {
     Live(Box<fairways_model::Settings>, Protocol),
 }
 
-/// Why the model is not for a policy; nothing if it is.
-pub(crate) fn refused_on_model(policy: &str) -> Option<&'static str> {
-    let policy = descriptor(policy)?;
-    if policy.schedules() {
-        return Some(NO_TURNS);
-    }
-    policy.honours(Request::Objectives).then_some(NO_SERVICES)
-}
-
-const NO_SERVICES: &str = "it divides ways between services and batch programs, and on the model nobody answers requests: \
-     expected --machine chip: and a preset with it";
-
-const NO_TURNS: &str = "it decides who runs where and when, and the model gives every program a core of its own: \
-     expected --machine chip: and a preset with it";
-
 impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(args: &Simulate) -> Result<Self, BadInput> {
-        if let Some(flag) = args.chip.given() {
-            return Err(BadInput(format!("{flag}: expected --machine chip: and a preset with it")));
-        }
         let world = World::new(&args.world)?;
-        let policies = policies(&args.policies)?;
-        let refused = |policy: &&'static str| Some((*policy, refused_on_model(policy)?));
-        if let Some((policy, why)) = policies.iter().find_map(refused) {
-            return Err(BadInput(format!("--policies {policy}: {why}")));
+        let policies = args.policies.0.clone();
+        suits::check("--policies", &policies, &Machine::Model, args.dynamic)?;
+        if args.world.baselines.is_some() {
+            suits::check_baselines("--policies", &policies)?;
         }
-        if args.world.baselines.is_some()
-            && !policies
-                .iter()
-                .any(|name| fairways_command_kit::policies::honours(name, Request::Baselines))
-        {
-            let heeding =
-                fairways_command_kit::policies::names(|policy| policy.honours(Request::Baselines));
-            return Err(BadInput(format!(
-                "--baselines: expected {heeding} among --policies, which alone heed them"
-            )));
-        }
-        let how = how(args, &world)?;
+        let how = how(args, &world);
         let mixes = world.mixes(&args.mix, args.mixes.as_deref(), args.dynamic)?;
         world.warn(&mixes, &policies);
         Ok(Self { world, mixes, policies, how })
@@ -104,49 +73,18 @@ impl Checked {
     }
 }
 
-fn how(args: &Simulate, world: &World) -> Result<How, BadInput> {
+fn how(args: &Simulate, world: &World) -> How {
     if !args.dynamic {
-        let over_time = [
-            ("--time-scale", args.time_scale.is_some()),
-            ("--known-profiles", args.known_profiles),
-        ];
-        let given = over_time.iter().find(|(_, given)| *given).map(|(flag, _)| *flag);
-        if let Some(flag) = given.or(args.observation.given()) {
-            return Err(BadInput(format!("{flag}: expected --dynamic with it")));
-        }
-        if policies(&args.policies)?.contains(&"dcat") {
-            let said = "--policies: dcat decides by what it sees running: expected --dynamic with it, \
-                        or --machine chip:PRESET";
-            return Err(BadInput(said.to_owned()));
-        }
         let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
-        return Ok(How::Score(Settings { llc: world.llc, bandwidth, wishes }));
+        return How::Score(Settings { llc: world.llc, bandwidth, wishes });
     }
-    let mut protocol = Protocol { known: args.known_profiles, ..Protocol::default() };
-    protocol.wishes.clone_from(&world.wishes);
-    if let Some(text) = &args.instructions {
-        protocol.instructions = number(text, "--instructions", 1, 1_000_000_000_000_000)?;
-    }
-    if let Some(text) = &args.completions {
-        protocol.completions = number(text, "--completions", 1, 1000)?;
-    }
-    if let Some(text) = &args.time_scale {
-        protocol.scale = real(text, "--time-scale", 1e-6, 1e6)?;
-    }
-    Ok(How::Live(Box::new(world.machine(&args.observation)?), protocol))
-}
-
-pub(crate) fn policies(names: &str) -> Result<Vec<&'static str>, BadInput> {
-    let known = |name: &str| match name.trim() {
-        OPTIMUM => Ok(OPTIMUM),
-        name => named(name, "--policies"),
+    let usual = Protocol::default();
+    let protocol = Protocol {
+        known: args.known_profiles,
+        wishes: world.wishes.clone(),
+        instructions: args.instructions.unwrap_or(usual.instructions),
+        completions: args.completions.unwrap_or(usual.completions),
+        scale: args.time_scale.unwrap_or(usual.scale),
     };
-    let policies = names.split(',').map(known);
-    let policies: Vec<_> = policies.collect::<Result<_, _>>()?;
-    match repeated(&policies) {
-        Some(twice) => {
-            Err(BadInput(format!("--policies: expected each policy once, found {twice} twice")))
-        }
-        None => Ok(policies),
-    }
+    How::Live(Box::new(world.machine(&args.observation)), protocol)
 }

@@ -11,7 +11,6 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_command_kit::input::{number, span};
 use fairways_command_kit::{BadInput, Interrupted};
 use fairways_core::Policy;
 use fairways_daemon::trial::Tried;
@@ -19,12 +18,14 @@ use parking_lot::Mutex;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::args::{self, INSTRUCTIONS, Run};
+use crate::args;
 use crate::daemon;
 use found::{Arm, Found};
 use policy::{Planned, Trial};
 use report::Report;
 
+/// How long all blocks together take where no flag says so.
+const DURATION: Duration = Duration::from_secs(600);
 /// No trial has more blocks: one of a second each for a day.
 const MOST_BLOCKS: u128 = 86_400;
 
@@ -37,7 +38,7 @@ pub(crate) fn run(args: args::Trial, out: &mut dyn Write) -> anyhow::Result<()> 
     let json = args.run.json;
     let tried = match &args.run.machine {
         Some(machine) => crate::run::tried(machine, &args.run, &on, on.takes())?,
-        None => fairways_daemon::tried(&daemon::options(args.run)?, Box::new(on))?,
+        None => fairways_daemon::tried(&daemon::options(args.run), Box::new(on))?,
     };
     let found = found.lock();
     let broken = found.domains.values().find_map(|domain| domain.broken);
@@ -83,18 +84,9 @@ impl fairways_daemon::trial::Trial for On {
 }
 
 fn planned(args: &args::Trial) -> Result<Planned, BadInput> {
-    let Run { journal, quiet, of, .. } = &args.run;
-    let without = [
-        ("--journal", journal.is_some()),
-        ("--quiet", *quiet),
-        ("--instructions", of.instructions != INSTRUCTIONS),
-    ];
-    if let Some((flag, _)) = without.into_iter().find(|(_, is_given)| *is_given) {
-        return Err(BadInput(format!("{flag}: expected none: it means nothing in a trial")));
-    }
-    let learn = span(&args.learn, "--learn")?;
-    let block = span(&args.block, "--block")?;
-    let duration = span(args.run.of.duration.as_deref().unwrap_or("10m"), "--duration")?;
+    let args::Trial { run, learn, block } = args;
+    let (learn, block) = (*learn, *block);
+    let duration = run.of.duration.unwrap_or(DURATION);
     let blocks = duration.as_nanos() / block.as_nanos().max(1);
     if !(6..=MOST_BLOCKS).contains(&blocks) {
         return Err(BadInput(format!(
@@ -104,9 +96,8 @@ fn planned(args: &args::Trial) -> Result<Planned, BadInput> {
             block.as_secs_f64()
         )));
     }
-    let seed = number(&args.run.of.world.seed, "--seed", 0, u64::MAX)?;
     let pairs = usize::try_from(blocks / 2).unwrap_or(usize::MAX);
-    Ok(Planned { learn, block, order: order(pairs, seed) })
+    Ok(Planned { learn, block, order: order(pairs, run.of.world.seed) })
 }
 
 /// Pairs, each in an order that is drawn.

@@ -79,7 +79,7 @@ fn what_a_trial_cant_do_is_refused() {
             "--duration: expected from 6 to 86400 times --block, found 2 times",
         ),
         (&["--learn", "soon"], "--learn: "),
-        (&["--journal", "/nonexistent/journal"], "--journal: expected none"),
+        (&["--journal", "/nonexistent/journal"], "--journal: a trial does not take it"),
         (&["--policy", "casc"], "expected one that gives out ways"),
     ] {
         let mut command = Command::new(this());

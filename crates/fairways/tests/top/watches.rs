@@ -170,7 +170,7 @@ fn what_is_no_terminal_and_wrong_flags_are_told_in_a_line() {
     };
     let [journal, path] = JOURNAL;
     assert!(said(&[journal, path]).contains("expected a terminal; --once prints"));
-    assert!(said(&["--policy", "dcat"]).contains("--policy: expected --machine with it"));
+    assert!(said(&["--policy", "dcat"]).contains("--policy needs --machine"));
     for flag in [
         ["--clos", "4"],
         ["--min-bits", "1"],
@@ -182,16 +182,16 @@ fn what_is_no_terminal_and_wrong_flags_are_told_in_a_line() {
         ["--pages", "4K"],
         ["--placement", "random"],
     ] {
-        let expected = format!("fairways: {}: expected --machine with it\n", flag[0]);
+        let expected = format!("fairways: {} needs --machine\n", flag[0]);
         assert_eq!(said(&[&flag[..], &["--once", journal, path]].concat()), expected);
     }
     // `run` looks after a host without it.
     let output = Command::new(this()).args(["run", "--seed", "1"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let run = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(run, "fairways: --seed: expected --machine with it\n");
+    assert_eq!(run, "fairways: --seed needs --machine: a host does not take it\n");
     let both = ["--bandwidth-mbps", "9000", "--bandwidth-model", "stalls", "--once", journal, path];
-    assert!(said(&both).contains("--bandwidth-model: expected --machine with it"));
+    assert!(said(&both).contains("--bandwidth-mbps needs --machine"));
     assert!(said(&["--interval", "1ms"]).contains("--interval: expected 100ms to 60s"));
     assert!(said(&["--once", "--width", "0", journal, path]).contains("--width: expected"));
     assert!(said(&["--speed", "0", journal, path]).contains("--speed: expected a number"));

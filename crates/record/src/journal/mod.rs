@@ -2,7 +2,6 @@
 //! into, and replayed. docs/journal.md describes it.
 
 mod followed;
-mod limits;
 mod parts;
 mod reader;
 #[cfg(test)]
@@ -17,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use followed::{Followed, Step};
-pub use limits::limits;
 pub use parts::parts;
 pub use reader::Reader;
 pub use writer::{Start, Writer};

@@ -1,4 +1,4 @@
-//! `fairways export`: a plan for other tools.
+//! A plan for other tools, as `fairways export` prints it: resctrl by hand, pqos, goresctrl.
 
 mod goresctrl;
 mod plan;
@@ -6,13 +6,62 @@ mod pqos;
 mod schemata;
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{number, read};
+use fairways_command_kit::input::read;
 
-use crate::args::{Export, Format};
 use plan::{Document, Plan};
+
+/// Which plan is exported, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The file that another command printed with `--json`; `-` is standard input.
+    pub plan: PathBuf,
+    /// What reads it.
+    pub format: Format,
+    /// The name of the mix, if there are several.
+    pub mix: Option<String>,
+    /// The policy whose plan it is, if there are several.
+    pub policy: Option<String>,
+    /// The caches on which it holds; there is one at least.
+    pub domain: Vec<CacheDomain>,
+    /// The class of service of the first cluster, for pqos.
+    pub first_cos: u32,
+}
+
+/// What reads an exported plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A shell script that writes resctrl's files.
+    Schemata,
+    /// Commands of intel-cmt-cat's pqos.
+    Pqos,
+    /// goresctrl's YAML, for its `rdt configure`, containerd and CRI-O.
+    Goresctrl,
+}
+
+/// An L3 cache, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheDomain {
+    /// All of them.
+    All,
+    /// One, as resctrl numbers it.
+    Id(u32),
+}
+
+impl FromStr for CacheDomain {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(id) => Ok(Self::Id(id)),
+            Err(_) if text == "all" => Ok(Self::All),
+            Err(_) => Err(format!("expected all, or a number, found {text:?}")),
+        }
+    }
+}
 
 /// Where a plan holds.
 enum Domains {
@@ -23,9 +72,11 @@ enum Domains {
 }
 
 /// Runs the command; everything is checked before anything is written.
-pub(crate) fn run(args: &Export, out: &mut dyn Write) -> anyhow::Result<()> {
+///
+/// # Errors
+/// The plan can't be read, or is none for these caches; or `out` fails.
+pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let domains = domains(&args.domain)?;
-    let first = number(&args.first_cos, "--first-cos", 1_u32, 1 << 16)?;
     let (text, name) = if args.plan == Path::new("-") {
         let mut text = Vec::new();
         std::io::stdin().lock().read_to_end(&mut text)?;
@@ -47,20 +98,25 @@ pub(crate) fn run(args: &Export, out: &mut dyn Write) -> anyhow::Result<()> {
     let plan = plan.map_err(|why| BadInput(format!("{name}: {why}")))?;
     match args.format {
         Format::Schemata => schemata::write(&plan, &domains, out),
-        Format::Pqos => pqos::write(&plan, &domains, first, out),
+        Format::Pqos => pqos::write(&plan, &domains, args.first_cos, out),
         Format::Goresctrl => goresctrl::write(&plan, &domains, out),
     }
 }
 
-fn domains(texts: &[String]) -> Result<Domains, BadInput> {
-    if texts == ["all"] {
+fn domains(flags: &[CacheDomain]) -> Result<Domains, BadInput> {
+    if flags == [CacheDomain::All] {
         return Ok(Domains::All);
     }
-    let id = |text: &String| {
-        let expected = || BadInput(format!("--domain: expected all, or a number, found {text:?}"));
-        text.parse::<u32>().map_err(|_| expected())
-    };
-    let mut ids: Vec<u32> = texts.iter().map(id).collect::<Result<_, _>>()?;
+    let mut ids = Vec::new();
+    for flag in flags {
+        match flag {
+            CacheDomain::Id(id) => ids.push(*id),
+            CacheDomain::All => {
+                let said = "--domain: expected all, or numbers, found both";
+                return Err(BadInput(said.to_owned()));
+            }
+        }
+    }
     ids.sort_unstable();
     ids.dedup();
     Ok(Domains::Some(ids))
@@ -113,7 +169,10 @@ mod tests {
 
     #[test]
     fn domains_are_ids_or_all() {
-        let of = |texts: &[&str]| domains(&texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>());
+        let of = |texts: &[&str]| {
+            let flags = texts.iter().map(|text| text.parse().map_err(BadInput));
+            domains(&flags.collect::<Result<Vec<_>, _>>()?)
+        };
         assert!(matches!(of(&["all"]), Ok(Domains::All)));
         let Ok(Domains::Some(ids)) = of(&["8", "0", "8"]) else { panic!("ids") };
         assert_eq!(ids, [0, 8]);

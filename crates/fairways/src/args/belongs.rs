@@ -1,0 +1,203 @@
+//! Which flags go with which machine: the one place that says so.
+//!
+//! What a flag requires of another, or conflicts with, stands beside the flag itself.
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args as _, Command};
+
+use super::{HostFlags, Machine};
+
+/// What takes a flag.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taker {
+    /// This host.
+    Host,
+    /// The analytic model.
+    Model,
+    /// The analytic model; under `simulate`, where programs run over time.
+    ModelOverTime,
+    /// A chip.
+    Chip,
+    /// Both, and no host.
+    Simulated,
+    /// Both, and with the model under `simulate`, where programs run over time.
+    SimulatedOverTime,
+    /// Every machine.
+    Every,
+    /// None: the command means something else by it.
+    None,
+}
+
+const ALL: &[&str] = &["simulate", "run", "trial", "top"];
+const RUNS: &[&str] = &["run", "trial", "top"];
+
+/// What takes which flags of which commands; the first row that has a flag counts. The flags of a
+/// host are in [`HostFlags`].
+const TABLE: [(Taker, &[&str], &[&str]); 11] = [
+    // A trial writes a report of its own, and its programs do not finish.
+    (Taker::None, &["trial"], &["instructions", "journal", "quiet"]),
+    // It draws the order of its blocks.
+    (Taker::Every, &["trial"], &["seed"]),
+    // What `top` shows of others has them already.
+    (Taker::Simulated, &["top"], &["duration", "policy", "set"]),
+    (Taker::Model, &["simulate"], &["completions", "instructions", "mixes"]),
+    (Taker::SimulatedOverTime, &["simulate"], &["known_profiles", "time_scale"]),
+    (Taker::Chip, &["simulate"], &["duration", "warm_up"]),
+    (Taker::Chip, RUNS, &["time_scale"]),
+    (Taker::Model, ALL, &["bandwidth_mbps", "bandwidth_model", "llc_mb", "mix", "phases", "ways"]),
+    (Taker::ModelOverTime, ALL, &["lost", "noise", "overshoot"]),
+    (
+        Taker::Chip,
+        ALL,
+        &[
+            "best_effort",
+            "loads",
+            "objectives",
+            "pages",
+            "placement",
+            "profile_time",
+            "programs",
+            "quantum",
+            "scheduling_class",
+            "set_sampling",
+        ],
+    ),
+    (
+        Taker::Simulated,
+        ALL,
+        &["baselines", "clos", "instructions", "known_profiles", "min_bits", "profiles", "seed"],
+    ),
+];
+
+/// The first flag of a command line that its machine does not take, and why.
+pub(super) fn misplaced(command: &Command, matches: &ArgMatches) -> Option<String> {
+    let (name, flags) = matches.subcommand()?;
+    if !ALL.contains(&name) {
+        return None;
+    }
+    let machine = flags.get_one::<Machine>("machine");
+    let machine = machine.or((name == "simulate").then_some(&Machine::Model));
+    let is_over_time = name != "simulate" || flags.get_flag("dynamic");
+    command.find_subcommand(name)?.get_arguments().find_map(|flag| {
+        let id = flag.get_id().as_str();
+        if flags.value_source(id) != Some(ValueSource::CommandLine) {
+            return None;
+        }
+        let why = refusal(name, machine, is_over_time, taker(name, id))?;
+        Some(format!("--{}{why}", flag.get_long()?))
+    })
+}
+
+/// What takes a flag of a command.
+fn taker(command: &str, flag: &str) -> Taker {
+    let row = TABLE
+        .iter()
+        .find(|(_, commands, flags)| commands.contains(&command) && flags.contains(&flag));
+    match row {
+        Some((taker, ..)) => *taker,
+        None if matches!(command, "run" | "trial") && is_of_host(flag) => Taker::Host,
+        None => Taker::Every,
+    }
+}
+
+fn is_of_host(flag: &str) -> bool {
+    let flags = HostFlags::augment_args(Command::new("host"));
+    flags.get_arguments().any(|of_host| of_host.get_id() == flag)
+}
+
+/// Why a machine does not take a flag, as the message goes on after the flag. Without a machine a
+/// command works on a host, or, as `top`, asks others.
+fn refusal(
+    command: &str,
+    machine: Option<&Machine>,
+    is_over_time: bool,
+    taker: Taker,
+) -> Option<&'static str> {
+    match (machine, taker) {
+        (_, Taker::Every) | (None, Taker::Host) => None,
+        (_, Taker::None) => Some(": a trial does not take it"),
+        (None, _) if command == "top" => Some(" needs --machine"),
+        (None, _) => Some(" needs --machine: a host does not take it"),
+        (Some(_), Taker::Host) => Some(" is for a host: a simulated machine does not take it"),
+        (Some(Machine::Model), Taker::Chip) => {
+            Some(" needs --machine chip:PRESET: the model does not take it")
+        }
+        (Some(Machine::Model), Taker::ModelOverTime | Taker::SimulatedOverTime) => {
+            (!is_over_time).then_some(" needs --dynamic")
+        }
+        (Some(Machine::Chip(_)), Taker::Model | Taker::ModelOverTime) => {
+            Some(" needs --machine model: a chip does not take it")
+        }
+        (Some(_), _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::args::Args;
+
+    /// A flag that was renamed would be taken everywhere.
+    #[test]
+    fn every_flag_of_the_table_is_one_of_its_commands() {
+        let all = Args::command();
+        for (_, commands, flags) in TABLE {
+            let commands = commands.iter().map(|name| all.find_subcommand(name).unwrap());
+            let known: Vec<_> = commands.flat_map(Command::get_arguments).collect();
+            for flag in flags {
+                assert!(known.iter().any(|known| known.get_id() == *flag), "{flag}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_flag_that_a_machine_does_not_take_is_refused_with_the_machine_that_does() {
+        for (line, why) in [
+            ("run --program a=pid:1 --mix triad", "--mix needs --machine: a host does not take it"),
+            (
+                "run --machine model --dry-run",
+                "--dry-run is for a host: a simulated machine does not take it",
+            ),
+            (
+                "trial --machine model --observe",
+                "--observe is for a host: a simulated machine does not take it",
+            ),
+            ("trial --program a=pid:1 --clos 4", "--clos needs --machine: a host does not take it"),
+            ("trial --program a=pid:1 --quiet", "--quiet: a trial does not take it"),
+            ("top --policy lfoc", "--policy needs --machine"),
+            ("simulate --noise 2", "--noise needs --dynamic"),
+            (
+                "simulate --duration 1s",
+                "--duration needs --machine chip:PRESET: the model does not take it",
+            ),
+            (
+                "run --machine model --time-scale 0.1",
+                "--time-scale needs --machine chip:PRESET: the model does not take it",
+            ),
+            (
+                "run --machine chip:xeon-d --llc-mb 20",
+                "--llc-mb needs --machine model: a chip does not take it",
+            ),
+        ] {
+            assert_eq!(refused(line).as_deref(), Some(why), "{line}");
+        }
+        for line in [
+            "trial --program a=pid:1 --seed 3",
+            "simulate --dynamic --time-scale 0.1",
+            "simulate --machine chip:xeon-d --programs mlr:1M --known-profiles --time-scale 0.1",
+            "run --machine model --instructions 5",
+            "top --machine chip:xeon-d --programs mlr:1M --duration 1s",
+        ] {
+            assert_eq!(refused(line), None, "{line}");
+        }
+    }
+
+    fn refused(line: &str) -> Option<String> {
+        let command = Args::command();
+        let words = std::iter::once("fairways").chain(line.split(' '));
+        let matches = command.clone().try_get_matches_from(words).unwrap();
+        misplaced(&command, &matches)
+    }
+}

@@ -1,0 +1,62 @@
+//! Flags that are lists: names, and what each of them gets.
+
+use std::str::FromStr;
+
+use fairways_chip::program::split;
+
+/// Names with commas between them: `A,B,C`.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// All of them, as they were typed.
+    pub(crate) text: String,
+    pub(crate) each: Vec<String>,
+}
+
+impl FromStr for Names {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let each = split(text).into_iter().map(str::to_owned).collect();
+        Ok(Self { text: text.to_owned(), each })
+    }
+}
+
+/// What each of some programs gets, by name: `PROGRAM=VALUE,...`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pairs<T>(pub(crate) Vec<(String, T)>);
+
+/// What reads pairs of this form. A value has no `=`, so a name may.
+pub(super) fn pairs<T>(
+    form: &'static str,
+    value: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<Pairs<T>, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let mut pairs: Vec<(String, T)> = Vec::new();
+        for pair in split(text) {
+            let (name, text) =
+                pair.rsplit_once('=').ok_or_else(|| format!("expected {form}, found {pair:?}"))?;
+            let name = name.trim();
+            if pairs.iter().any(|(other, _)| other == name) {
+                return Err(format!("expected each program once, found {name:?} twice"));
+            }
+            let value = value(text.trim()).map_err(|why| format!("{name}: {why}"))?;
+            pairs.push((name.to_owned(), value));
+        }
+        Ok(Pairs(pairs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_ends_at_the_last_equals_sign() {
+        let text = "silo-like=1400@10s+0, mlr:8M:request=500k:cv=0.6=closed:4:2ms";
+        let expected =
+            [("silo-like", "1400@10s+0"), ("mlr:8M:request=500k:cv=0.6", "closed:4:2ms")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let read = pairs("", |text| Ok(text.to_owned()));
+        assert_eq!(read(text), Ok(Pairs(expected.to_vec())));
+    }
+}
