@@ -11,15 +11,15 @@ use core::cmp::Reverse;
 use fairways_core::{AppId, WayMask};
 
 /// Who has a span of ways: a program, by its id, or everybody who has none of his own.
-pub(crate) type Owner = Option<AppId>;
+pub(crate) type Occupant = Option<AppId>;
 
 /// What somebody is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) owner: Owner,
+pub(crate) struct WantedSpan {
+    pub(crate) occupant: Occupant,
     pub(crate) ways: u32,
     /// Whether it can be moved about at no cost.
-    pub(crate) light: bool,
+    pub(crate) is_light: bool,
 }
 
 /// Spans of ways side by side.
@@ -28,18 +28,22 @@ pub(crate) struct Layout(Vec<Span>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
-    owner: Owner,
+    owner: Occupant,
     from: u32,
     ways: u32,
 }
 
 impl Layout {
     /// Lays spans of these widths, which fit `ways` ways together.
-    pub(crate) fn arrange(&mut self, ways: u32, wanted: &[Wanted]) {
+    pub(crate) fn arrange(&mut self, ways: u32, wanted: &[WantedSpan]) {
         let old = |owner| self.0.iter().find(|span| span.owner == owner).copied();
-        let heavy = wanted.iter().filter(|one| !one.light);
-        let place = |one: &Wanted| Place { owner: one.owner, ways: one.ways, old: old(one.owner) };
-        let (mut order, new): (Vec<Place>, Vec<Place>) =
+        let heavy = wanted.iter().filter(|one| !one.is_light);
+        let place = |one: &WantedSpan| SpanToLay {
+            owner: one.occupant,
+            ways: one.ways,
+            old: old(one.occupant),
+        };
+        let (mut order, new): (Vec<SpanToLay>, Vec<SpanToLay>) =
             heavy.map(place).partition(|place| place.old.is_some());
         order.sort_by_key(|place| place.old.map(|span| span.from));
         for place in new {
@@ -54,10 +58,10 @@ impl Layout {
         }
         let light: Vec<Span> = wanted
             .iter()
-            .filter(|one| one.light)
+            .filter(|one| one.is_light)
             .map(|one| Span {
-                from: old(one.owner).map_or(ways, |span| span.from),
-                owner: one.owner,
+                from: old(one.occupant).map_or(ways, |span| span.from),
+                owner: one.occupant,
                 ways: one.ways,
             })
             .collect();
@@ -76,16 +80,17 @@ impl Layout {
     }
 
     /// The mask of somebody whose span was laid.
-    pub(crate) fn mask(&self, owner: Owner) -> WayMask {
+    pub(crate) fn mask(&self, owner: Occupant) -> WayMask {
         let span = self.0.iter().find(|span| span.owner == owner);
         span.map_or_else(WayMask::default, |span| WayMask::span(span.from, span.ways))
     }
 }
 
 /// Spans in this order, laid in `ways` ways at best.
-fn spans(order: &[Place], ways: u32) -> Option<Vec<Span>> {
+fn spans(order: &[SpanToLay], ways: u32) -> Option<Vec<Span>> {
     let (_, starts) = lay(order, ways)?;
-    let span = |(place, from): (&Place, u32)| Span { owner: place.owner, from, ways: place.ways };
+    let span =
+        |(place, from): (&SpanToLay, u32)| Span { owner: place.owner, from, ways: place.ways };
     Some(order.iter().zip(starts).map(span).collect())
 }
 
@@ -116,13 +121,13 @@ fn scatter(heavy: Vec<Span>, ways: u32, light: &[Span]) -> Option<Vec<Span>> {
 
 /// A span to be laid, and where it was.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    owner: Owner,
+struct SpanToLay {
+    owner: Occupant,
     ways: u32,
     old: Option<Span>,
 }
 
-impl Place {
+impl SpanToLay {
     /// How many of its ways stay if it begins at `from`.
     fn stays(&self, from: u32) -> u32 {
         let Some(old) = self.old else { return 0 };
@@ -136,7 +141,7 @@ impl Place {
 type Score = (u32, Reverse<u32>);
 
 /// Where spans begin that lie in this order in `ways` ways, at best. `None` if they do not fit.
-fn lay(order: &[Place], ways: u32) -> Option<(Score, Vec<u32>)> {
+fn lay(order: &[SpanToLay], ways: u32) -> Option<(Score, Vec<u32>)> {
     // At [i][e]: the best of the first i spans if they end at e.
     let stride = ways as usize + 1;
     let mut best: Vec<Option<Score>> = vec![None; stride * (order.len() + 1)];
@@ -187,9 +192,13 @@ mod tests {
 
     /// Those from 10 on are light.
     fn arrange(layout: &mut Layout, ways: u32, wanted: &[(u32, u32)]) -> Vec<(u32, u32, u32)> {
-        let wanted: Vec<Wanted> = wanted
+        let wanted: Vec<WantedSpan> = wanted
             .iter()
-            .map(|&(app, ways)| Wanted { owner: Some(AppId(app % 10)), ways, light: app >= 10 })
+            .map(|&(app, ways)| WantedSpan {
+                occupant: Some(AppId(app % 10)),
+                ways,
+                is_light: app >= 10,
+            })
             .collect();
         layout.arrange(ways, &wanted);
         let spans = layout.0.iter().map(|span| (span.owner.unwrap().0, span.from, span.ways));

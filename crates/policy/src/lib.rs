@@ -46,6 +46,7 @@ pub mod table;
 pub mod ucp;
 pub mod words;
 
+mod announce;
 mod layout;
 mod linear;
 mod lookahead;
@@ -55,7 +56,6 @@ mod running;
 mod sharing;
 mod slowdown;
 mod split;
-mod telling;
 mod wide;
 
 use alloc::boxed::Box;
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn an_objective_changes_no_plan_but_locpart_s() {
         use fairways_core::{AppId, Event, Llc, Objective, Q32, Time, Ways, Wish};
-        let honours = |policy: &&Descriptor| policy.honours(table::Request::Objectives);
+        let honours = |policy: &&Descriptor| policy.honours(table::OwnerRequest::Objectives);
         for name in POLICIES.iter().filter(|policy| !honours(policy)).map(|policy| policy.name) {
             let mut policy = by_name(name).unwrap();
             let llc = Llc::with_ways(Ways::new(8).unwrap());

@@ -83,22 +83,22 @@ fn below_one(curve: &Curve) -> Q32 {
 /// The same sweep with 32 bits after the binary point, where one division of 64 bits suffices: for
 /// decisions that compare many clusters, none of which is reported.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Quick<'a> {
-    members: Vec<Member<'a>>,
+pub(crate) struct QuickSweep<'a> {
+    members: Vec<SweepMember<'a>>,
 }
 
 #[derive(Clone, Debug)]
-struct Member<'a> {
+struct SweepMember<'a> {
     curve: &'a Curve,
     /// The ways that it occupies, times 2^32.
     occupancy: u64,
     pressure: u64,
 }
 
-impl<'a> Quick<'a> {
+impl<'a> QuickSweep<'a> {
     /// Begins, or begins again, with members that press like this.
     pub(crate) fn restart(&mut self, curves: impl Iterator<Item = &'a Curve>) {
-        let member = |curve| Member { curve, occupancy: 0, pressure: 0 };
+        let member = |curve| SweepMember { curve, occupancy: 0, pressure: 0 };
         self.members.clear();
         self.members.extend(curves.map(member));
     }
@@ -106,15 +106,15 @@ impl<'a> Quick<'a> {
     /// Divides one more way.
     pub(crate) fn step(&mut self) {
         let mut bits = 0;
-        for Member { curve, occupancy, pressure } in &mut self.members {
-            *pressure = read(curve, *occupancy, 1);
+        for SweepMember { curve, occupancy, pressure } in &mut self.members {
+            *pressure = read_ahead(curve, *occupancy, 1);
             bits |= *pressure;
         }
         // Each has 31 bits: sums of 2^15 members, and 32 bits more for one, fit.
         let spare = (u64::BITS - bits.leading_zeros()).saturating_sub(31);
         let total: u64 = self.members.iter().map(|member| member.pressure >> spare).sum();
         let even = (1 << 32) / self.members.len().max(1) as u64;
-        for Member { occupancy, pressure, .. } in &mut self.members {
+        for SweepMember { occupancy, pressure, .. } in &mut self.members {
             *occupancy += ((*pressure >> spare) << 32).checked_div(total).unwrap_or(even);
         }
     }
@@ -126,14 +126,14 @@ impl<'a> Quick<'a> {
 
     /// The sum of the members' curves at what they occupy.
     pub(crate) fn pressure(&self) -> u64 {
-        let at = |member: &Member<'_>| between(member.curve, member.occupancy);
+        let at = |member: &SweepMember<'_>| interpolate_raw(member.curve, member.occupancy);
         self.members.iter().map(at).sum()
     }
 }
 
 /// One step of a [`Quick`] sweep of two members.
 pub(crate) fn divide_way(curves: [&Curve; 2], occupancy: &mut [u64; 2]) {
-    let [a, b] = [0, 1].map(|place| read(curves[place], occupancy[place], 1));
+    let [a, b] = [0, 1].map(|place| read_ahead(curves[place], occupancy[place], 1));
     let spare = (u64::BITS - (a | b).leading_zeros()).saturating_sub(31);
     let (a, b) = (a >> spare, b >> spare);
     let part = (a << 32).checked_div(a + b).unwrap_or(1 << 31);
@@ -142,12 +142,12 @@ pub(crate) fn divide_way(curves: [&Curve; 2], occupancy: &mut [u64; 2]) {
 }
 
 /// A quantity of a program that occupies `x` / 2^32 ways: [`interpolate`] for a [`Quick`] sweep.
-pub(crate) fn between(curve: &Curve, x: u64) -> u64 {
-    read(curve, x, 0)
+pub(crate) fn interpolate_raw(curve: &Curve, x: u64) -> u64 {
+    read_ahead(curve, x, 0)
 }
 
 /// A curve read at `x` / 2^32 ways, or so many further.
-fn read(curve: &Curve, x: u64, further: u32) -> u64 {
+fn read_ahead(curve: &Curve, x: u64, further: u32) -> u64 {
     let whole = u32::try_from(x >> 32).unwrap_or(u32::MAX - 2) + further;
     let here = if whole == 0 { below_one(curve) } else { curve.at(whole) };
     let [here, next] = [here, curve.at(whole + 1)].map(Q32::raw);

@@ -15,7 +15,7 @@ pub struct Parameter {
     /// The paper's name, or ours.
     pub name: &'static str,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What it counts; empty where that is no unit.
     pub unit: &'static str,
     /// The least value, of a time in nanoseconds, of a fraction in units of 2^-32; `None` if there
@@ -36,7 +36,7 @@ pub(crate) const MILLISECOND: u64 = 1_000_000;
 
 /// What a parameter's values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`.
     Switch,
     /// A whole number.
@@ -79,11 +79,11 @@ impl Parameter {
     pub fn read(&self, text: &str) -> Result<Value, String> {
         let count = || text.parse::<u64>().ok();
         let value = match self.kind {
-            Kind::Switch => text.parse().ok().map(Value::Switch),
-            Kind::Count => count().map(Value::Count),
-            Kind::Fraction => text.parse().ok().map(Value::Fraction),
-            Kind::Time => count().map(|nanos| Value::Time(Duration::from_nanos(nanos))),
-            Kind::Word(words) => {
+            ValueKind::Switch => text.parse().ok().map(Value::Switch),
+            ValueKind::Count => count().map(Value::Count),
+            ValueKind::Fraction => text.parse().ok().map(Value::Fraction),
+            ValueKind::Time => count().map(|nanos| Value::Time(Duration::from_nanos(nanos))),
+            ValueKind::Word(words) => {
                 words.iter().find(|&&word| word == text).map(|word| Value::Word(word))
             }
         };
@@ -97,18 +97,18 @@ impl Parameter {
     /// The least and the largest value; `None` where there is no bound but the type's.
     #[must_use]
     pub fn bounds(&self) -> [Option<Value>; 2] {
-        [self.least, self.most].map(|size| size.map(|size| Value::of_size(self.kind, size)))
+        [self.least, self.most].map(|size| size.map(|size| Value::from_size(self.kind, size)))
     }
 
     /// What values there are.
     #[must_use]
     pub fn expected(&self) -> String {
         let what = match self.kind {
-            Kind::Switch => return "true or false".into(),
-            Kind::Word(words) => return words.join(" or "),
-            Kind::Count => "a whole number",
-            Kind::Fraction => "a number with at most 10 decimals",
-            Kind::Time => "a time such as 500ms",
+            ValueKind::Switch => return "true or false".into(),
+            ValueKind::Word(words) => return words.join(" or "),
+            ValueKind::Count => "a whole number",
+            ValueKind::Fraction => "a number with at most 10 decimals",
+            ValueKind::Time => "a time such as 500ms",
         };
         match self.bounds() {
             [None, None] => what.into(),
@@ -130,10 +130,10 @@ impl Value {
         }
     }
 
-    fn of_size(kind: Kind, size: u64) -> Self {
+    fn from_size(kind: ValueKind, size: u64) -> Self {
         match kind {
-            Kind::Fraction => Self::Fraction(Q32::from_raw(size)),
-            Kind::Time => Self::Time(Duration::from_nanos(size)),
+            ValueKind::Fraction => Self::Fraction(Q32::from_raw(size)),
+            ValueKind::Time => Self::Time(Duration::from_nanos(size)),
             _ => Self::Count(size),
         }
     }
@@ -161,7 +161,7 @@ impl fmt::Display for Value {
 /// The type of a parameter.
 pub trait Setting: Copy {
     /// What its values are.
-    const KIND: Kind;
+    const KIND: ValueKind;
     /// The largest, as in [`Parameter::most`].
     const LARGEST: u64;
 
@@ -169,20 +169,20 @@ pub trait Setting: Copy {
     fn value(self) -> Value;
 
     /// From a value; `None` if it is of another kind, or too large.
-    fn of(value: Value) -> Option<Self>;
+    fn from_value(value: Value) -> Option<Self>;
 }
 
 macro_rules! settings {
     ($($type:ty: $kind:ident, $most:expr, $value:ident => $into:expr, $from:expr;)*) => {$(
         impl Setting for $type {
-            const KIND: Kind = Kind::$kind;
+            const KIND: ValueKind = ValueKind::$kind;
             const LARGEST: u64 = $most;
 
             fn value(self) -> Value {
                 Value::$kind($into(self))
             }
 
-            fn of($value: Value) -> Option<Self> {
+            fn from_value($value: Value) -> Option<Self> {
                 let Value::$kind($value) = $value else { return None };
                 $from
             }
@@ -199,7 +199,7 @@ settings! {
 }
 
 /// The parameters of a policy, one beside the other.
-pub trait Parameters: Copy {
+pub trait ParameterSet: Copy {
     /// What there are.
     const TABLE: &'static [Parameter];
 
@@ -211,7 +211,7 @@ pub trait Parameters: Copy {
 }
 
 /// Those of a policy that has none.
-impl Parameters for () {
+impl ParameterSet for () {
     const TABLE: &'static [Parameter] = &[];
 
     fn values(&self) -> Vec<Value> {
@@ -225,7 +225,7 @@ impl Parameters for () {
 macro_rules! choices {
     ($Type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
         impl $crate::parameter::Setting for $Type {
-            const KIND: $crate::parameter::Kind = $crate::parameter::Kind::Word(&[$($word),*]);
+            const KIND: $crate::parameter::ValueKind = $crate::parameter::ValueKind::Word(&[$($word),*]);
             const LARGEST: u64 = 0;
 
             fn value(self) -> $crate::parameter::Value {
@@ -234,7 +234,7 @@ macro_rules! choices {
                 })
             }
 
-            fn of(value: $crate::parameter::Value) -> Option<Self> {
+            fn from_value(value: $crate::parameter::Value) -> Option<Self> {
                 match value {
                     $($crate::parameter::Value::Word($word) => Some(Self::$variant),)*
                     _ => None,
@@ -274,7 +274,7 @@ macro_rules! parameters {
             }
         }
 
-        impl $crate::parameter::Parameters for $Parameters {
+        impl $crate::parameter::ParameterSet for $Parameters {
             const TABLE: &'static [$crate::parameter::Parameter] = {
                 use $crate::parameter::{Parameter, Setting};
                 &[$(Parameter {
@@ -296,7 +296,7 @@ macro_rules! parameters {
             fn set(&mut self, name: &str, value: $crate::parameter::Value) {
                 match name {
                     $(stringify!($name) => {
-                        if let Some(value) = $crate::parameter::Setting::of(value) {
+                        if let Some(value) = $crate::parameter::Setting::from_value(value) {
                             self.$name = value;
                         }
                     })*

@@ -37,7 +37,7 @@ impl Line {
     #[must_use]
     pub fn at(&self, x: i64) -> i64 {
         let product = i128::from(self.slope) * i128::from(x);
-        held(nearest(product, ONE) + i128::from(self.at_zero))
+        saturate(nearest(product, ONE) + i128::from(self.at_zero))
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) const fn nearest(numerator: i128, denominator: i128) -> i128 {
 }
 
 /// The number, or the nearest that an `i64` holds.
-pub(crate) fn held(value: i128) -> i64 {
+pub(crate) fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
@@ -155,7 +155,7 @@ mod tests {
             prop_assert!(off <= bound, "{off} {bound}");
             // y(x) = (exact + rise x) / run; its bound is 1 + |x - sx / n| / 2^33.
             let x = i128::from(x);
-            let off = (i128::from(line.at(held(x))) * run - exact - rise * x).abs();
+            let off = (i128::from(line.at(saturate(x))) * run - exact - rise * x).abs();
             let bound = run + (((run / n) * (n * x - sx).abs()) >> 33) + run / 64;
             prop_assert!(off <= bound, "{off} {bound}");
         }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use fairways_core::Policy;
 
-use crate::parameter::{Parameter, Parameters, Value};
+use crate::parameter::{Parameter, ParameterSet, Value};
 
 /// A policy, as users know it.
 #[derive(Clone, Copy, Debug)]
@@ -18,21 +18,21 @@ pub struct Descriptor {
     /// The paper; empty where there is none.
     pub paper: &'static str,
     /// What it decides.
-    pub decides: Decides,
+    pub decides: DecisionScope,
     /// From what it knows programs.
-    pub knows: Knows,
+    pub knows: KnowledgeSource,
     /// Which requests of a program's owner it honours ([`fairways_core::Wish`]).
-    pub honours: &'static [Request],
+    pub honours: &'static [OwnerRequest],
     /// Its parameters.
     pub parameters: &'static [Parameter],
     pub(crate) make: Make,
 }
 
-pub(crate) type Make = fn(&[(&str, Value)]) -> Made;
+pub(crate) type Make = fn(&[(&str, Value)]) -> ConfiguredPolicy;
 
 /// What a policy decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decides {
+pub enum DecisionScope {
     /// Nothing.
     Nothing,
     /// Which ways programs may fill.
@@ -43,7 +43,7 @@ pub enum Decides {
 
 /// From what a policy knows programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Knows {
+pub enum KnowledgeSource {
     /// It does not ask what they do.
     Nothing,
     /// From profiles that were measured before they started.
@@ -60,7 +60,7 @@ pub enum Knows {
 
 /// A request that the owner of a program can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum OwnerRequest {
     /// [`fairways_core::Wish::baseline_ways`].
     Baselines,
     /// [`fairways_core::Wish::objective`].
@@ -70,7 +70,7 @@ pub enum Request {
 }
 
 /// A policy that was made, and all its parameters.
-pub struct Made {
+pub struct ConfiguredPolicy {
     /// The policy.
     pub policy: Box<dyn Policy>,
     /// Its parameters, in the order of the table.
@@ -79,18 +79,18 @@ pub struct Made {
 
 impl Descriptor {
     /// One that has nothing but a name, a line, and how it is made from its parameters.
-    pub(crate) const fn new<P: Parameters>(
+    pub(crate) const fn new<P: ParameterSet>(
         name: &'static str,
         summary: &'static str,
         make: Make,
     ) -> Self {
-        let (decides, knows) = (Decides::Ways, Knows::Nothing);
+        let (decides, knows) = (DecisionScope::Ways, KnowledgeSource::Nothing);
         Self { name, summary, paper: "", decides, knows, honours: &[], parameters: P::TABLE, make }
     }
 
     /// Makes one with these parameters, read by [`Parameter::read`]; the others are as by default.
     #[must_use]
-    pub fn make(&self, given: &[(&str, Value)]) -> Made {
+    pub fn make(&self, given: &[(&str, Value)]) -> ConfiguredPolicy {
         (self.make)(given)
     }
 
@@ -102,33 +102,33 @@ impl Descriptor {
 
     /// Whether it honours that request.
     #[must_use]
-    pub fn honours(&self, what: Request) -> bool {
+    pub fn honours(&self, what: OwnerRequest) -> bool {
         self.honours.contains(&what)
     }
 
     /// Whether it finds out for itself what it must know of a program, by counters.
     #[must_use]
     pub fn learns(&self) -> bool {
-        matches!(self.knows, Knows::Counters | Knows::OtherWays)
+        matches!(self.knows, KnowledgeSource::Counters | KnowledgeSource::OtherWays)
     }
 
     /// Whether it decides where and when threads run.
     #[must_use]
     pub fn schedules(&self) -> bool {
-        self.decides == Decides::Turns
+        self.decides == DecisionScope::Turns
     }
 }
 
 /// Makes a policy from its defaults and what is given.
-pub(crate) fn make<P: Parameters, T: Policy + 'static>(
+pub(crate) fn make<P: ParameterSet, T: Policy + 'static>(
     mut parameters: P,
     new: fn(P) -> T,
     given: &[(&str, Value)],
-) -> Made {
+) -> ConfiguredPolicy {
     for &(name, value) in given {
         parameters.set(name, value);
     }
     let names = P::TABLE.iter().map(|parameter| parameter.name);
     let parameters_made = names.zip(parameters.values()).collect();
-    Made { policy: Box::new(new(parameters)), parameters: parameters_made }
+    ConfiguredPolicy { policy: Box::new(new(parameters)), parameters: parameters_made }
 }

@@ -6,7 +6,7 @@ use fairways_chip::service::parse_loads;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::objective;
 use fairways_core::Wish;
-use fairways_policy::table::Request;
+use fairways_policy::table::OwnerRequest;
 
 use super::settings::World;
 
@@ -84,7 +84,7 @@ fn pairs<'a>(
 fn without_objectives(policies: &[&str], jobs: &[Job]) -> Option<String> {
     let policy = policies
         .iter()
-        .find(|policy| fairways_command_kit::policies::honours(policy, Request::Objectives))?;
+        .find(|policy| fairways_command_kit::policies::honours(policy, OwnerRequest::Objectives))?;
     let asked = jobs.iter().any(|job| job.wish.objective.is_some());
     (!asked).then(|| {
         format!("{policy}: no program has an objective (--objectives), so it splits evenly")

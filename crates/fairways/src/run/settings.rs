@@ -10,7 +10,7 @@ use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
 use fairways_lab::{Observed, draw_workloads, job, profile};
 use fairways_model::{Job, Model, Settings, Then};
-use fairways_policy::table::{Knows, Request};
+use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 use fairways_profiles::Mix;
 use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
@@ -46,8 +46,8 @@ impl Checked {
     /// Reads the files and checks every flag.
     pub(super) fn new(machine: Option<&Machine>, args: &RunFlags) -> Result<Self, BadInput> {
         let name = named(args.policy.as_deref().unwrap_or("lfoc"), "--policy")?;
-        if args.world.baselines.is_some() && !policies::honours(name, Request::Baselines) {
-            let heeding = policies::names(|policy| policy.honours(Request::Baselines));
+        if args.world.baselines.is_some() && !policies::honours(name, OwnerRequest::Baselines) {
+            let heeding = policies::names(|policy| policy.honours(OwnerRequest::Baselines));
             return Err(BadInput(format!(
                 "--baselines: expected --policy {heeding}, which alone heed them"
             )));
@@ -223,7 +223,7 @@ fn on_chip(
     let (scale, policy) = (args.time_scale.as_ref(), policies::known(name)?);
     let mut world = chip::World::new(preset, &args.chip, scale, &args.world, policy.schedules())?;
     world.warn(&[name]);
-    if known && (policy.learns() || policy.knows == Knows::Profiles) {
+    if known && (policy.learns() || policy.knows == KnowledgeSource::Profiles) {
         let half = span(&args.chip.profile_time, "--profile-time")? / 2;
         for job in &mut world.jobs {
             let measured = profile(world.settings, job, half, half);

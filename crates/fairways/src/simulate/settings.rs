@@ -5,7 +5,7 @@ use fairways_command_kit::input::{number, real, repeated};
 use fairways_command_kit::policies::named;
 use fairways_core::{Policy, Ways};
 use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
-use fairways_policy::table::Request;
+use fairways_policy::table::OwnerRequest;
 use fairways_policy::{by_name, descriptor};
 use fairways_profiles::{Mix, Programs};
 
@@ -34,7 +34,7 @@ pub(crate) fn refused_on_model(policy: &str) -> Option<&'static str> {
     if policy.schedules() {
         return Some(NO_TURNS);
     }
-    policy.honours(Request::Objectives).then_some(NO_SERVICES)
+    policy.honours(OwnerRequest::Objectives).then_some(NO_SERVICES)
 }
 
 const NO_SERVICES: &str = "it divides ways between services and batch programs, and on the model nobody answers requests: \
@@ -58,10 +58,11 @@ impl Checked {
         if args.world.baselines.is_some()
             && !policies
                 .iter()
-                .any(|name| fairways_command_kit::policies::honours(name, Request::Baselines))
+                .any(|name| fairways_command_kit::policies::honours(name, OwnerRequest::Baselines))
         {
-            let heeding =
-                fairways_command_kit::policies::names(|policy| policy.honours(Request::Baselines));
+            let heeding = fairways_command_kit::policies::names(|policy| {
+                policy.honours(OwnerRequest::Baselines)
+            });
             return Err(BadInput(format!(
                 "--baselines: expected {heeding} among --policies, which alone heed them"
             )));

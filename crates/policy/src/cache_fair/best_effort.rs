@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use fairways_core::Time;
 
-use crate::regression::{held, nearest};
+use crate::regression::{nearest, saturate};
 
 /// What a best-effort thread lost, and got, since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Penalty {
     pub fn share(&self) -> i64 {
         let nanos = |time: Duration| i128::try_from(time.as_nanos()).unwrap_or(i128::MAX);
         let lost = nanos(self.taken) - nanos(self.given);
-        held(nearest(lost.saturating_mul(1 << 32), nanos(self.entitled).max(1)))
+        saturate(nearest(lost.saturating_mul(1 << 32), nanos(self.entitled).max(1)))
     }
 }
 
@@ -35,12 +35,12 @@ impl Penalty {
 #[derive(Clone, Debug)]
 pub(super) struct Losses {
     pub(super) total: Penalty,
-    last: Second,
+    last: LastSecond,
 }
 
 impl Losses {
     pub(super) const fn new() -> Self {
-        Self { total: NOTHING, last: Second { parts: [(0, 0); PARTS], newest: 0 } }
+        Self { total: NOTHING, last: LastSecond { parts: [(0, 0); PARTS], newest: 0 } }
     }
 
     /// A slice ended in which it lost so many nanoseconds of what it was entitled to, or got more if that is
@@ -90,13 +90,13 @@ const PART_NANOS: u64 = 1_000_000_000 / PARTS as u64;
 
 /// The last second, part by part.
 #[derive(Clone, Debug)]
-struct Second {
+struct LastSecond {
     /// Time entitled to and time lost, in the part with this number modulo their number.
     parts: [(i128, i128); PARTS],
     newest: u64,
 }
 
-impl Second {
+impl LastSecond {
     fn move_to(&mut self, at: Time) {
         let now = at.nanos() / PART_NANOS;
         let passed = now.saturating_sub(self.newest).min(PARTS as u64);

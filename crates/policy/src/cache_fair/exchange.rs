@@ -19,7 +19,7 @@ use core::time::Duration;
 use fairways_core::{Action, Slice, ThreadId, Time};
 
 use super::best_effort::Losses;
-use super::thread::Fair;
+use super::thread::FairThread;
 
 const TAKES: &str = "behind its fair CPI";
 const GIVES: &str = "ahead of its fair CPI";
@@ -31,12 +31,12 @@ const NO_MORE: &str = "no more of its time is taken: it has lost as much as a se
 /// What a thread is to the scheduler (§2).
 #[derive(Clone, Debug)]
 pub(super) enum Role {
-    CacheFair(Box<Fair>),
+    CacheFair(Box<FairThread>),
     BestEffort(Box<Losses>),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Thread {
+pub(super) struct ExchangeThread {
     pub(super) role: Role,
     /// When it was last heard of.
     pub(super) seen: Time,
@@ -47,12 +47,12 @@ pub(super) struct Thread {
     /// How long its next turn was ordered to be, in nanoseconds; `None` for as usual.
     ordered: Option<i128>,
     /// Whether it was told that no more is taken from it.
-    told: bool,
+    is_announced: bool,
 }
 
-impl Thread {
+impl ExchangeThread {
     pub(super) const fn new(role: Role, seen: Time) -> Self {
-        Self { role, seen, cpu: None, promised: 0, ordered: None, told: false }
+        Self { role, seen, cpu: None, promised: 0, ordered: None, is_announced: false }
     }
 
     const fn is_best_effort(&self) -> bool {
@@ -63,7 +63,7 @@ impl Thread {
 /// All threads, and what they owe each other. Times are in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
-    pub(super) threads: BTreeMap<ThreadId, Thread>,
+    pub(super) threads: BTreeMap<ThreadId, ExchangeThread>,
     /// The machine's quantum.
     quantum: i128,
     /// Percent of a second ([`Parameters::penalty_limit`](super::Parameters::penalty_limit)).
@@ -140,7 +140,7 @@ impl Exchange {
 
     /// Whether there is a thread to take time from, or to give it to.
     pub(super) fn has_best_effort(&self) -> bool {
-        self.threads.values().any(Thread::is_best_effort)
+        self.threads.values().any(ExchangeThread::is_best_effort)
     }
 
     pub(super) const fn quantum(&self) -> i128 {
@@ -241,10 +241,10 @@ impl Exchange {
                 let half = *quantum / 2;
                 let room = losses.room(at, *quantum, *limit);
                 let least = room.map_or(-half, |room| -room.min(half));
-                if thread.promised - *carry < least && least > -half && !thread.told {
+                if thread.promised - *carry < least && least > -half && !thread.is_announced {
                     let (app, class) = (id.app, super::BEST_EFFORT);
                     act(Action::Classified { app, class: class.into(), reason: NO_MORE.into() });
-                    thread.told = true;
+                    thread.is_announced = true;
                 }
                 (-*carry).max((least - thread.promised).min(0))
             } else {
@@ -315,11 +315,11 @@ mod tests {
         exchange.begin(Duration::from_millis(10), 0);
         for &(app, promised) in promised {
             let role = if app < 10 {
-                Role::CacheFair(Box::new(Fair::new(Time::ZERO, None)))
+                Role::CacheFair(Box::new(FairThread::new(Time::ZERO, None)))
             } else {
                 Role::BestEffort(Box::new(Losses::new()))
             };
-            let mut thread = Thread::new(role, Time::ZERO);
+            let mut thread = ExchangeThread::new(role, Time::ZERO);
             thread.promised = promised * 1000;
             exchange.threads.insert(id(app), thread);
             exchange.order(id(app), &mut |_| ());

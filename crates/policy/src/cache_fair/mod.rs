@@ -37,17 +37,17 @@ use fairways_core::{
     Action, AppId, Cpus, Event, Every, Policy, Q32, Sample, ThreadId, Time, Together,
 };
 
-use crate::running::{Change, Running};
-use crate::table::{Decides, Descriptor, Knows, Request, make};
+use crate::running::{Change, RunningPrograms};
+use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, make};
 use best_effort::Losses;
-use exchange::{Exchange, Role, Thread};
-use thread::Fair;
+use exchange::{Exchange, ExchangeThread, Role};
+use thread::FairThread;
 
 pub use best_effort::Penalty;
 pub use fair_cpi::{MOST_STALLS, fair_cpi, ideal_cpi};
 pub use parameters::Parameters;
 pub use recon::{
-    MOST_POINTS, Point, equation_1, equation_2, fair_miss_rate, memory_stalls, observed_range,
+    DataPoint, MOST_POINTS, equation_1, equation_2, fair_miss_rate, memory_stalls, observed_range,
 };
 
 const CACHE_FAIR: &str = "cache-fair";
@@ -63,9 +63,9 @@ const MOST_THREADS: usize = 64;
 /// `cache-fair`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Fedorova, Seltzer and Smith, Cache-Fair Thread Scheduling for Multicore Processors, TR-17-06, 2006",
-    decides: Decides::Turns,
-    knows: Knows::Threads,
-    honours: &[Request::BestEffort],
+    decides: DecisionScope::Turns,
+    knows: KnowledgeSource::Threads,
+    honours: &[OwnerRequest::BestEffort],
     ..Descriptor::new::<Parameters>(
         "cache-fair",
         "CPU time for those that the shared cache slows down; no partitioning",
@@ -77,14 +77,14 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct CacheFair {
     parameters: Parameters,
-    running: Running,
+    running: RunningPrograms,
     /// `None` where policies have no say in scheduling.
     cpus: Option<Cpus>,
     exchange: Exchange,
     /// Fair miss rates that need not be estimated.
     known: BTreeMap<AppId, Q32>,
     /// Whether it was said that there is no best-effort thread.
-    said: bool,
+    has_announced_alone: bool,
 }
 
 impl CacheFair {
@@ -99,7 +99,7 @@ impl CacheFair {
     /// per cycle, instead of estimating them (§3.1): what they are with the cache divided equally, where somebody
     /// could measure that. What its results owe to its estimates is the difference.
     #[must_use]
-    pub fn knowing(
+    pub fn with_known_rates(
         parameters: Parameters,
         fair_miss_rates: impl IntoIterator<Item = (AppId, Q32)>,
     ) -> Self {
@@ -122,13 +122,13 @@ impl CacheFair {
     /// Whether a thread is in its calibration phase: its first reconnaissance has ended (§4.2).
     #[must_use]
     pub fn is_calibrated(&self, thread: ThreadId) -> bool {
-        self.fair(thread).is_some_and(Fair::is_calibrated)
+        self.fair(thread).is_some_and(FairThread::is_calibrated)
     }
 
     /// The data points of a thread's reconnaissance that is under way, or of its last; `None` of best-effort
     /// threads.
     #[must_use]
-    pub fn points(&self, thread: ThreadId) -> Option<&VecDeque<Point>> {
+    pub fn points(&self, thread: ThreadId) -> Option<&VecDeque<DataPoint>> {
         self.fair(thread).map(|fair| &fair.points)
     }
 
@@ -141,7 +141,7 @@ impl CacheFair {
         }
     }
 
-    fn fair(&self, thread: ThreadId) -> Option<&Fair> {
+    fn fair(&self, thread: ThreadId) -> Option<&FairThread> {
         match &self.exchange.threads.get(&thread)?.role {
             Role::CacheFair(fair) => Some(fair),
             Role::BestEffort(_) => None,
@@ -169,7 +169,7 @@ impl CacheFair {
         if self.cpus.is_none() || self.threads_of(app).next().is_some() {
             return;
         }
-        let Some(best_effort) = self.meet(at, ThreadId::first_of(app), act) else { return };
+        let Some(best_effort) = self.note_thread(at, ThreadId::first_of(app), act) else { return };
         if best_effort {
             act(Action::Classified { app, class: BEST_EFFORT.into(), reason: BY_WISH.into() });
         } else {
@@ -180,7 +180,12 @@ impl CacheFair {
     }
 
     /// A thread was heard of. Whether it is best-effort; `None` if its program does not run.
-    fn meet(&mut self, at: Time, id: ThreadId, act: &mut dyn FnMut(Action<'_>)) -> Option<bool> {
+    fn note_thread(
+        &mut self,
+        at: Time,
+        id: ThreadId,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> Option<bool> {
         let program = self.running.programs().iter().find(|program| program.app == id.app)?;
         let best_effort = program.wish.best_effort;
         if let Some(thread) = self.exchange.threads.get_mut(&id) {
@@ -196,13 +201,13 @@ impl CacheFair {
         let role = if best_effort {
             Role::BestEffort(Box::new(Losses::new()))
         } else {
-            Role::CacheFair(Box::new(Fair::new(at, self.known.get(&id.app).copied())))
+            Role::CacheFair(Box::new(FairThread::new(at, self.known.get(&id.app).copied())))
         };
-        self.exchange.threads.insert(id, Thread::new(role, at));
+        self.exchange.threads.insert(id, ExchangeThread::new(role, at));
         Some(best_effort)
     }
 
-    fn threads_of(&self, app: AppId) -> impl Iterator<Item = (ThreadId, &Thread)> {
+    fn threads_of(&self, app: AppId) -> impl Iterator<Item = (ThreadId, &ExchangeThread)> {
         let all = ThreadId { app, number: 0 }..=ThreadId { app, number: u32::MAX };
         self.exchange.threads.range(all).map(|(&id, thread)| (id, thread))
     }
@@ -247,9 +252,9 @@ impl CacheFair {
             let adjusts = fair.window(at, &sample.counters, with, &self.parameters, &mut tell);
             in_vain |= adjusts && !possible;
         }
-        if in_vain && !self.said {
+        if in_vain && !self.has_announced_alone {
             act(Action::Classified { app, class: CACHE_FAIR.into(), reason: ALONE.into() });
-            self.said = true;
+            self.has_announced_alone = true;
         }
     }
 
@@ -257,12 +262,12 @@ impl CacheFair {
         let Some(cpus) = self.cpus else { return };
         for ran in &together.threads {
             let id = ran.thread;
-            self.meet(at, id, act);
+            self.note_thread(at, id, act);
             let thread = self.exchange.threads.get_mut(&id);
             let Some(Role::CacheFair(fair)) = thread.map(|thread| &mut thread.role) else {
                 continue;
             };
-            if let Some(point) = Point::of(together, id) {
+            if let Some(point) = DataPoint::from_group(together, id) {
                 let mut tell = |what: &'static str, value, raw| {
                     act(Action::Estimated { thread: id, what: what.into(), value, raw })
                 };
@@ -284,10 +289,10 @@ impl Policy for CacheFair {
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         let before = self.running.llc();
-        match self.running.take(event) {
+        match self.running.update(event) {
             Some(Change::Machine) if self.running.llc() != before => self.forget(at),
             Some(Change::Exited(app)) => self.exit(at, app, act),
-            Some(Change::Machine | Change::Started | Change::Wished { .. }) | None => {}
+            Some(Change::Machine | Change::Started | Change::Wish { .. }) | None => {}
         }
         match event {
             Event::Cpus(cpus) => self.schedule(at, *cpus, act),
@@ -296,7 +301,7 @@ impl Policy for CacheFair {
             Event::Sampled(sample) => self.sampled(at, sample, act),
             Event::RanTogether(together) => self.ran_together(at, together, act),
             Event::QuantumGiven(slice) if self.cpus.is_some() => {
-                self.meet(at, slice.thread, act);
+                self.note_thread(at, slice.thread, act);
                 self.exchange.slice(at, slice, act);
             }
             _ => {}

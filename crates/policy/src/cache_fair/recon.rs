@@ -8,7 +8,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use fairways_core::{Counters, Q32, ThreadId, Together};
 
-use crate::regression::{Line, held, least_squares, nearest};
+use crate::regression::{Line, least_squares, nearest, saturate};
 
 /// Data points that are kept of a reconnaissance; the oldest is forgotten first. Ours: memory has a bound,
 /// however long 100 million instructions take.
@@ -20,7 +20,7 @@ const MOST_RATE: Q32 = Q32::from_int(31);
 
 /// What was counted while a thread ran beside the same co-runners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct DataPoint {
     /// The thread's misses of the last-level cache per cycle.
     pub own: Q32,
     /// The sum of its co-runners' misses per cycle; 0 if there was none.
@@ -34,14 +34,14 @@ pub struct Point {
     pub store_buffer_stalls: Option<Q32>,
 }
 
-impl Point {
+impl DataPoint {
     /// The point that a time gives of one of the threads that ran; `None` if that thread did not run, or if
     /// its own misses or a co-runner's could not be counted.
     ///
     /// What others did that are not listed, and share the cache, counts as a co-runner's in the thread's own
     /// cycles.
     #[must_use]
-    pub fn of(together: &Together, thread: ThreadId) -> Option<Self> {
+    pub fn from_group(together: &Together, thread: ThreadId) -> Option<Self> {
         let counters = together.threads.iter().find(|ran| ran.thread == thread)?.counters;
         let own = misses_per_cycle(&counters)?;
         let (mut others, mut listed, mut group) = (0u64, 0u64, 0u64);
@@ -123,7 +123,7 @@ pub fn equation_2(line: &Line, co_runners: u32) -> Option<i64> {
 /// The line of Equation 1 through the points: a thread's misses per cycle over the sum of its co-runners', both
 /// in units of 2^-32; `None` if there is none ([`least_squares`]).
 #[must_use]
-pub fn equation_1<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<Line> {
+pub fn equation_1<'a>(points: impl IntoIterator<Item = &'a DataPoint>) -> Option<Line> {
     least_squares(points.into_iter().map(|point| (signed(point.others), signed(point.own))))
 }
 
@@ -131,7 +131,7 @@ pub fn equation_1<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<Lin
 /// per cycle; `None` if the points do not tell it (decision cache-fair 2).
 #[must_use]
 pub fn fair_miss_rate<'a>(
-    points: impl IntoIterator<Item = &'a Point>,
+    points: impl IntoIterator<Item = &'a DataPoint>,
     co_runners: u32,
 ) -> Option<Q32> {
     let rate = equation_2(&equation_1(points)?, co_runners)?;
@@ -141,7 +141,7 @@ pub fn fair_miss_rate<'a>(
 /// The least and the greatest of a thread's mean rates beside one group of co-runners each: the line through the
 /// points is known to hold between them (decision cache-fair 15). `None` of nothing.
 #[must_use]
-pub fn observed_range<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<(Q32, Q32)> {
+pub fn observed_range<'a>(points: impl IntoIterator<Item = &'a DataPoint>) -> Option<(Q32, Q32)> {
     let mut groups = BTreeMap::<u64, (u64, u64)>::new();
     for point in points {
         let (count, sum) = groups.entry(point.group).or_default();
@@ -152,7 +152,7 @@ pub fn observed_range<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option
 }
 
 fn signed(value: Q32) -> i64 {
-    held(i128::from(value.raw()))
+    saturate(i128::from(value.raw()))
 }
 
 /// What a reconnaissance told.
@@ -170,8 +170,8 @@ pub(super) struct Fit {
 impl Fit {
     /// By the line through the points; unless it `extrapolates`, within what was observed. `None` if points are
     /// missing, or do not tell a fair miss rate.
-    pub(super) fn of(
-        points: &VecDeque<Point>,
+    pub(super) fn through(
+        points: &VecDeque<DataPoint>,
         co_runners: u32,
         extrapolates: bool,
     ) -> Option<Self> {
@@ -184,7 +184,7 @@ impl Fit {
     }
 
     /// At a fair miss rate that is known. `None` if no stalls could be counted.
-    pub(super) fn at(rate: Q32, points: &VecDeque<Point>) -> Option<Self> {
+    pub(super) fn at(rate: Q32, points: &VecDeque<DataPoint>) -> Option<Self> {
         Some(Self {
             rate,
             memory_stalls: stalls_at(rate, points, |point| point.memory_stalls)?,
@@ -198,8 +198,8 @@ impl Fit {
 /// the stalls are what they were on the mean.
 fn stalls_at(
     rate: Q32,
-    points: &VecDeque<Point>,
-    stalls: impl Fn(&Point) -> Option<Q32>,
+    points: &VecDeque<DataPoint>,
+    stalls: impl Fn(&DataPoint) -> Option<Q32>,
 ) -> Option<Q32> {
     let counted = || points.iter().filter_map(|point| Some((point.own, stalls(point)?)));
     let share = match least_squares(counted().map(|(own, share)| (signed(own), signed(share)))) {

@@ -7,25 +7,25 @@ use fairways_core::{Counters, Q32, Time};
 use super::Parameters;
 use super::calibration::{Account, judge};
 use super::phase::Accesses;
-use super::recon::{Fit, MOST_POINTS, Point, equation_1, equation_2, mean};
-use crate::regression::held;
+use super::recon::{DataPoint, Fit, MOST_POINTS, equation_1, equation_2, mean};
+use crate::regression::saturate;
 use crate::words::{FAIR_CPI, FAIR_MISS_RATE};
 
 /// A number that was found out: which, as it is held to be, and as it came out.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(&'static str, Q32, i64);
+pub(super) type AnnounceNumber<'a> = &'a mut dyn FnMut(&'static str, Q32, i64);
 
 /// A reconnaissance that is under way.
 #[derive(Clone, Copy, Debug)]
-struct Recon {
+struct Reconnaissance {
     began: Time,
     instructions: u64,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Fair {
-    recon: Option<Recon>,
+pub(super) struct FairThread {
+    recon: Option<Reconnaissance>,
     /// Of the reconnaissance that is under way, or of the last.
-    pub(super) points: VecDeque<Point>,
+    pub(super) points: VecDeque<DataPoint>,
     /// Instructions since the last one ended; `None` before the first has.
     since: Option<u64>,
     /// The fair miss rate, misses per cycle; where there was no telling, the mean that was observed.
@@ -37,14 +37,14 @@ pub(super) struct Fair {
     accesses: Accesses,
     /// Cycles per instruction.
     pub(super) cpi: Option<Q32>,
-    told_cpi: Option<Q32>,
+    announced_cpi: Option<Q32>,
     pub(super) account: Account,
 }
 
-impl Fair {
+impl FairThread {
     pub(super) fn new(at: Time, known: Option<Q32>) -> Self {
         Self {
-            recon: Some(Recon { began: at, instructions: 0 }),
+            recon: Some(Reconnaissance { began: at, instructions: 0 }),
             points: VecDeque::new(),
             since: None,
             rate: None,
@@ -52,7 +52,7 @@ impl Fair {
             fit: None,
             accesses: Accesses::default(),
             cpi: None,
-            told_cpi: None,
+            announced_cpi: None,
             account: Account::default(),
         }
     }
@@ -64,7 +64,7 @@ impl Fair {
 
     /// Begins a reconnaissance. Until it ends, the last one's numbers hold.
     fn observe(&mut self, at: Time) {
-        self.recon = Some(Recon { began: at, instructions: 0 });
+        self.recon = Some(Reconnaissance { began: at, instructions: 0 });
         self.accesses = Accesses::default();
         self.points.clear();
     }
@@ -80,10 +80,10 @@ impl Fair {
     pub(super) fn ran(
         &mut self,
         at: Time,
-        point: Point,
+        point: DataPoint,
         co_runners: u32,
         to: &Parameters,
-        tell: Tell<'_>,
+        tell: AnnounceNumber<'_>,
     ) {
         if self.recon.is_some() {
             if self.points.len() == MOST_POINTS {
@@ -103,7 +103,7 @@ impl Fair {
         counters: &Counters,
         (co_runners, most, possible): (u32, i128, bool),
         to: &Parameters,
-        tell: Tell<'_>,
+        tell: AnnounceNumber<'_>,
     ) -> bool {
         let instructions = counters.instructions.unwrap_or(0);
         if let Some(recon) = &mut self.recon {
@@ -120,9 +120,9 @@ impl Fair {
         match judged {
             Some((cycles, fair_cycles, cpi)) => {
                 self.cpi = Some(cpi);
-                if self.told_cpi.is_none_or(|told| differ(told, cpi)) {
-                    self.told_cpi = Some(cpi);
-                    tell(FAIR_CPI.text(), cpi, held(cpi.raw().into()));
+                if self.announced_cpi.is_none_or(|told| differ(told, cpi)) {
+                    self.announced_cpi = Some(cpi);
+                    tell(FAIR_CPI.text(), cpi, saturate(cpi.raw().into()));
                 }
                 if possible {
                     self.account.window(cycles, fair_cycles, most);
@@ -137,7 +137,7 @@ impl Fair {
     }
 
     /// Ends a reconnaissance that has all that it needs, or has lasted too long (decision cache-fair 3).
-    fn end_if_due(&mut self, at: Time, co_runners: u32, to: &Parameters, tell: Tell<'_>) {
+    fn end_if_due(&mut self, at: Time, co_runners: u32, to: &Parameters, tell: AnnounceNumber<'_>) {
         let Some(recon) = self.recon else { return };
         let needed = usize::try_from(to.data_points).unwrap_or(MOST_POINTS).min(MOST_POINTS);
         let complete = self.points.len() >= needed && recon.instructions >= to.reconnaissance;
@@ -149,14 +149,14 @@ impl Fair {
         // nothing is adjusted (decision cache-fair 2).
         let fit = match self.known {
             Some(rate) => Fit::at(rate, &self.points),
-            None => Fit::of(&self.points, co_runners, to.extrapolates),
+            None => Fit::through(&self.points, co_runners, to.extrapolates),
         };
         self.fit = fit.or(self.fit);
         let observed = || mean(self.points.iter().map(|point| point.own));
         let rate = self.fit.map(|fit| fit.rate).or_else(observed);
         if let Some(rate) = rate.filter(|_| rate != self.rate) {
             let raw = equation_1(&self.points).and_then(|line| equation_2(&line, co_runners));
-            let raw = held(i128::from(raw.unwrap_or(0)) * 1000);
+            let raw = saturate(i128::from(raw.unwrap_or(0)) * 1000);
             tell(FAIR_MISS_RATE.text(), Q32::from_raw(rate.raw().saturating_mul(1000)), raw);
         }
         self.rate = rate;

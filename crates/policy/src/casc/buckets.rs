@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use fairways_core::Q32;
 
 use super::matching::keeps_busy_sorted;
-use super::parameters::{Parameters, Penalty};
+use super::parameters::{Parameters, PenaltyRule};
 use super::rates::HUNDRED;
 
 /// `MAX_PCMR`s, and how they came about.
@@ -27,7 +27,7 @@ pub struct Assignment {
     /// one that leaves no CPU idle.
     pub threshold: Q32,
     /// Whether the average of `max_pcmrs` is at most this threshold; otherwise it is as low as it gets.
-    pub reached: bool,
+    pub is_reached: bool,
     /// How many times a `MAX_PCMR` was decreased.
     pub steps: u32,
 }
@@ -59,13 +59,13 @@ pub fn allowed(max_pcmrs: &[Q32], pcmr: Q32) -> impl Iterator<Item = u32> {
 /// At most 100 over the unit, times CPUs, steps.
 #[must_use]
 pub fn assign(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignment {
-    let mut down = Down::new(pcmrs, cpus, parameters);
+    let mut down = Descent::new(pcmrs, cpus, parameters);
     let mut rising = thresholds(parameters.threshold.min(HUNDRED), parameters, down.unit);
     let lowest = rising[0];
     let mut best = down.assignment(HUNDRED, true);
     loop {
         // Thresholds that are kept to here, from the highest down.
-        while let Some(threshold) = rising.pop_if(|threshold| down.keeps(*threshold)) {
+        while let Some(threshold) = rising.pop_if(|threshold| down.is_within(*threshold)) {
             if !down.keeps_busy(parameters.m) {
                 return best;
             }
@@ -97,7 +97,7 @@ fn thresholds(first: Q32, parameters: &Parameters, unit: Q32) -> Vec<Q32> {
 }
 
 /// The way down: `MAX_PCMR`s in whole units, called levels.
-struct Down {
+struct Descent {
     unit: Q32,
     levels: Vec<usize>,
     /// The sum of the `MAX_PCMR`s, in units of 2^-32.
@@ -111,7 +111,7 @@ struct Down {
     steps: u32,
 }
 
-impl Down {
+impl Descent {
     fn new(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Self {
         let unit = parameters.unit.clamp(Q32::from_raw(Q32::ONE.raw() / 16), HUNDRED);
         let level =
@@ -136,11 +136,11 @@ impl Down {
 
     fn assignment(&self, threshold: Q32, reached: bool) -> Assignment {
         let max_pcmrs = self.levels.iter().map(|&level| self.max_pcmr(level)).collect();
-        Assignment { max_pcmrs, threshold, reached, steps: self.steps }
+        Assignment { max_pcmrs, threshold, is_reached: reached, steps: self.steps }
     }
 
     /// Whether the projected miss rate is at most this.
-    fn keeps(&self, threshold: Q32) -> bool {
+    fn is_within(&self, threshold: Q32) -> bool {
         self.sum <= u128::from(threshold.raw()) * self.levels.len() as u128
     }
 
@@ -153,23 +153,23 @@ impl Down {
 
     /// Decreases the `MAX_PCMR` of the CPU with the least penalty; of several, the one with the largest
     /// `MAX_PCMR`, and of these the one with the highest number (decision CASC 4). Whether there is one.
-    fn step(&mut self, penalty: Penalty) -> bool {
+    fn step(&mut self, penalty: PenaltyRule) -> bool {
         let candidates = self.levels.iter().enumerate().filter(|&(_, &level)| {
             // The last CPU for the greediest thread keeps it.
             level > 0 && (level != self.greediest || self.reachable > 1)
         });
         // Levels in order, each with the lowest CPU that has it: its bucket has the threads.
         let mut buckets: Vec<(usize, usize)> = match penalty {
-            Penalty::Restricted => Vec::new(),
-            Penalty::InBucket => {
+            PenaltyRule::Restricted => Vec::new(),
+            PenaltyRule::InBucket => {
                 (0..).zip(&self.levels).map(|(cpu, &level)| (level, cpu)).collect()
             }
         };
         buckets.sort_unstable();
         buckets.dedup_by_key(|(level, _)| *level);
         let cost = |cpu: usize, level: usize| match penalty {
-            Penalty::Restricted => self.below[level] - self.below[level - 1],
-            Penalty::InBucket => match buckets.binary_search(&(level, cpu)) {
+            PenaltyRule::Restricted => self.below[level] - self.below[level - 1],
+            PenaltyRule::InBucket => match buckets.binary_search(&(level, cpu)) {
                 Ok(0) => self.below[level],
                 Ok(at) => self.below[level] - self.below[buckets[at - 1].0],
                 Err(_) => 0,

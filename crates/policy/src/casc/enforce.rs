@@ -25,7 +25,7 @@ impl Casc {
                 (Some(assignment), Some(pcmr)) => {
                     let cpus = allowed(&assignment.max_pcmrs, pcmr.value);
                     let set = cpus.fold(0, |set, cpu| set | 1u64.checked_shl(cpu).unwrap_or(0));
-                    thread.tell_class(set != every, act);
+                    thread.announce_class(set != every, act);
                     (set, "its PCMR fits these CPUs' buckets")
                 }
             };
@@ -40,7 +40,8 @@ impl Casc {
 
     pub(super) fn raise(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         // Fewer than n + 1 threads have a CPU each, or will find one.
-        let initial = self.initial.as_ref().filter(|initial| initial.is_full() && !initial.rests);
+        let initial =
+            self.initial.as_ref().filter(|initial| initial.is_full() && !initial.is_resting);
         let wanted: Vec<ThreadId> =
             initial.map_or(Vec::new(), |initial| initial.threads().collect());
         let less = |a: &[ThreadId], b: &[ThreadId]| -> Vec<ThreadId> {
@@ -62,9 +63,9 @@ impl Casc {
     }
 }
 
-impl super::thread::Thread {
-    fn tell_class(&mut self, greedy: bool, act: &mut dyn FnMut(Action<'_>)) {
-        if self.greedy.replace(greedy) != Some(greedy) {
+impl super::thread::MeasuredThread {
+    fn announce_class(&mut self, greedy: bool, act: &mut dyn FnMut(Action<'_>)) {
+        if self.is_greedy.replace(greedy) != Some(greedy) {
             let (class, reason) = if greedy {
                 ("cache-greedy", "its PCMR keeps it off some CPUs")
             } else {

@@ -8,7 +8,7 @@ use fairways_core::{Q32, ThreadId, Time};
 
 use super::parameters::Parameters;
 use super::rates::{Average, signed};
-use super::thread::Thread;
+use super::thread::MeasuredThread;
 use crate::linear::least_change;
 
 /// Groups other than the matrix's rows that are kept: of fewer threads, for when rows are missing.
@@ -20,14 +20,14 @@ pub(super) struct Initial {
     /// When it gives up on what did not run.
     pub(super) deadline: Time,
     /// Whether its threads are not raised for now.
-    pub(super) rests: bool,
+    pub(super) is_resting: bool,
     /// The threads that take part: the matrix's columns, n + 1. While there are fewer, places are empty.
-    slots: Vec<Slot>,
-    rows: Vec<Row>,
+    slots: Vec<ThreadSlot>,
+    rows: Vec<GroupRow>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct ThreadSlot {
     thread: Option<ThreadId>,
     /// How long it ran since the last deadline.
     ran: Duration,
@@ -35,7 +35,7 @@ struct Slot {
 
 /// A group that ran, and its miss rate.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct GroupRow {
     /// The places of its threads, a bit each.
     group: u128,
     rate: Average,
@@ -46,8 +46,8 @@ impl Initial {
     pub(super) fn new(cpus: u32, deadline: Time) -> Self {
         Self {
             deadline,
-            rests: false,
-            slots: vec![Slot::default(); cpus as usize + 1],
+            is_resting: false,
+            slots: vec![ThreadSlot::default(); cpus as usize + 1],
             rows: Vec::new(),
         }
     }
@@ -63,12 +63,12 @@ impl Initial {
     }
 
     /// Those who have waited longest take the empty places.
-    pub(super) fn fill(&mut self, threads: &[Thread]) {
-        for thread in threads.iter().filter(|thread| !thread.given_up) {
+    pub(super) fn fill(&mut self, threads: &[MeasuredThread]) {
+        for thread in threads.iter().filter(|thread| !thread.is_given_up) {
             if self.place(thread.id).is_none()
                 && let Some(slot) = self.slots.iter_mut().find(|slot| slot.thread.is_none())
             {
-                *slot = Slot { thread: Some(thread.id), ran: Duration::ZERO };
+                *slot = ThreadSlot { thread: Some(thread.id), ran: Duration::ZERO };
             }
         }
     }
@@ -80,7 +80,7 @@ impl Initial {
     /// A thread no longer takes part. The row without it stands: it is that of whoever takes the place.
     pub(super) fn leave(&mut self, thread: ThreadId) {
         if let Some(place) = self.place(thread) {
-            self.slots[place] = Slot::default();
+            self.slots[place] = ThreadSlot::default();
             self.rows.retain(|row| row.group & (1 << place) == 0);
         }
     }
@@ -114,7 +114,7 @@ impl Initial {
             None if has_room => {
                 let mut average = Average::default();
                 average.add(signed(rate), interval);
-                self.rows.push(Row { group, rate: average });
+                self.rows.push(GroupRow { group, rate: average });
             }
             None => {}
         }
@@ -123,7 +123,7 @@ impl Initial {
     /// Whether each row of the matrix has run for `MIN_RUNLENGTH`.
     pub(super) fn is_complete(&self, parameters: &Parameters) -> bool {
         let columns = self.slots.len();
-        let is_done = |row: &&Row| {
+        let is_done = |row: &&GroupRow| {
             row.group.count_ones() as usize + 1 == columns
                 && row.rate.length() >= parameters.min_runlength
         };
@@ -146,9 +146,9 @@ impl Initial {
     /// the linear system (§4.2), or comes nearest to the mean where rows are missing (decision CASC 9). Of
     /// rows that contradict each other, those of more threads count, then those that ran longer.
     pub(super) fn solve(&self, parameters: &Parameters) -> Vec<(ThreadId, i64)> {
-        let done = |row: &&Row| row.rate.length() >= parameters.min_runlength;
-        let mut rows: Vec<&Row> = self.rows.iter().filter(done).collect();
-        let size = |row: &Row| row.group.count_ones();
+        let done = |row: &&GroupRow| row.rate.length() >= parameters.min_runlength;
+        let mut rows: Vec<&GroupRow> = self.rows.iter().filter(done).collect();
+        let size = |row: &GroupRow| row.group.count_ones();
         rows.sort_by_key(|row| core::cmp::Reverse((size(row), row.rate.length())));
         let seen = rows.iter().fold(0, |seen, row| seen | row.group);
         let places: Vec<usize> =

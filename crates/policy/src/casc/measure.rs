@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use fairways_core::{Action, ThreadId, Time, Together};
 
 use super::buckets::Assignment;
-use super::thread::{Measurement, Thread};
+use super::thread::{MeasuredThread, Measurement};
 use super::{Casc, SHORTEST, matching, rates};
 use crate::words::PCMR;
 
@@ -28,13 +28,14 @@ impl Casc {
     /// waits for its secondary measurement.
     pub(super) fn needs_initial(&self) -> bool {
         let known = self.known();
-        let unknown = self.threads.iter().any(|thread| thread.pcmr.is_none() && !thread.given_up);
-        let awake = self.threads.iter().filter(|thread| !thread.given_up).count();
+        let unknown =
+            self.threads.iter().any(|thread| thread.pcmr.is_none() && !thread.is_given_up);
+        let awake = self.threads.iter().filter(|thread| !thread.is_given_up).count();
         let enough = self.cpus.is_some_and(|cpus| awake > cpus.count as usize);
         !self.threads.is_empty()
             && (known == 0
                 || (unknown && known < self.peers_needed())
-                || (self.incomplete && enough))
+                || (self.is_incomplete && enough))
     }
 
     pub(super) fn ran(&mut self, at: Time, together: &Together, act: &mut dyn FnMut(Action<'_>)) {
@@ -78,11 +79,12 @@ impl Casc {
 
     /// The initial measurement takes long: threads that do not run are replaced, and where nobody is left to
     /// replace them, the rows that ran must do (decisions CASC 9 and 10).
-    pub(super) fn overdue(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn extend_initial(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Some(initial) = &mut self.initial else { return };
         let sleepers = initial.sleepers(&self.parameters);
         let taking_part: Vec<ThreadId> = initial.threads().collect();
-        let waits = |thread: &&Thread| !thread.given_up && !taking_part.contains(&thread.id);
+        let waits =
+            |thread: &&MeasuredThread| !thread.is_given_up && !taking_part.contains(&thread.id);
         let waiting = self.threads.iter().filter(waits).count();
         initial.go_on(at.after(self.parameters.initial_limit.max(SHORTEST)));
         if waiting == 0 || sleepers.is_empty() {
@@ -92,7 +94,7 @@ impl Casc {
         for &sleeper in sleepers.iter().take(waiting) {
             initial.leave(sleeper);
             let thread = self.threads.iter_mut().find(|thread| thread.id == sleeper);
-            thread.into_iter().for_each(|thread| thread.given_up = true);
+            thread.into_iter().for_each(|thread| thread.is_given_up = true);
         }
     }
 
@@ -102,17 +104,17 @@ impl Casc {
         let found = initial.solve(&self.parameters);
         if found.is_empty() {
             // Perhaps nothing is counted here. Those that are not raised are not to wait for ever.
-            initial.rests = !initial.rests;
+            initial.is_resting = !initial.is_resting;
             return;
         }
         let taking_part: Vec<ThreadId> = initial.threads().collect();
         for thread in self.threads.iter_mut().filter(|thread| taking_part.contains(&thread.id)) {
             match found.iter().find(|(id, _)| *id == thread.id) {
-                Some(&(_, raw)) => tell(thread, raw, Measurement::Initial, act),
-                None => thread.given_up = thread.pcmr.is_none(),
+                Some(&(_, raw)) => announce(thread, raw, Measurement::Initial, act),
+                None => thread.is_given_up = thread.pcmr.is_none(),
             }
         }
-        self.incomplete = !initial.is_full();
+        self.is_incomplete = !initial.is_full();
         self.initial = None;
         self.span = self.span.map(|(since, _)| (since, Some(at)));
         self.bucketize();
@@ -122,7 +124,7 @@ impl Casc {
     /// and always if the assignment misses the threshold (§4.3.1; decision CASC 8).
     fn measured(&mut self, index: usize, raw: i64, act: &mut dyn FnMut(Action<'_>)) {
         let largest = self.pcmrs().into_iter().max();
-        tell(&mut self.threads[index], raw, Measurement::Secondary, act);
+        announce(&mut self.threads[index], raw, Measurement::Secondary, act);
         let new = self.threads[index].pcmr.map(|pcmr| pcmr.value);
         let projected = self.assignment.as_ref().map(Assignment::projected);
         let threshold = Some(self.parameters.threshold);
@@ -137,7 +139,12 @@ impl Casc {
 }
 
 /// Takes a PCMR over, and publishes it.
-fn tell(thread: &mut Thread, raw: i64, by: Measurement, act: &mut dyn FnMut(Action<'_>)) {
+fn announce(
+    thread: &mut MeasuredThread,
+    raw: i64,
+    by: Measurement,
+    act: &mut dyn FnMut(Action<'_>),
+) {
     let value = thread.learn(raw, by);
     act(Action::Estimated { thread: thread.id, what: PCMR.text().into(), value, raw });
 }

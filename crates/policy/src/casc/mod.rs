@@ -40,13 +40,13 @@ use core::time::Duration;
 
 use fairways_core::{Action, AppId, Cpus, Event, Levers, Llc, Policy, Q32, ThreadId, Time};
 
-use crate::table::{Decides, Descriptor, Knows, make};
+use crate::table::{DecisionScope, Descriptor, KnowledgeSource, make};
 
 use buckets::Assignment;
 use initial::Initial;
-use thread::Thread;
+use thread::MeasuredThread;
 
-pub use parameters::{Parameters, Penalty};
+pub use parameters::{Parameters, PenaltyRule};
 pub use thread::Measurement;
 
 /// The number of CPUs up to which the policy does anything.
@@ -58,8 +58,8 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// `casc`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Fedorova, Seltzer, Small and Nussbaum, CASC",
-    decides: Decides::Turns,
-    knows: Knows::Threads,
+    decides: DecisionScope::Turns,
+    knows: KnowledgeSource::Threads,
     ..Descriptor::new::<Parameters>(
         "casc",
         "threads that miss much on few CPUs, never all at once; no partitioning",
@@ -74,10 +74,10 @@ pub struct Casc {
     llc: Option<Llc>,
     cpus: Option<Cpus>,
     /// The threads that live, in the order in which they came.
-    threads: Vec<Thread>,
+    threads: Vec<MeasuredThread>,
     initial: Option<Initial>,
     /// Whether the last one had fewer than n + 1 threads.
-    incomplete: bool,
+    is_incomplete: bool,
     /// When the last initial measurement began and ended.
     span: Option<(Time, Option<Time>)>,
     raised: Vec<ThreadId>,
@@ -97,9 +97,9 @@ impl Casc {
 
     /// Everything is measured anew.
     fn restart(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
-        self.threads.iter_mut().for_each(Thread::forget);
-        self.threads.iter_mut().for_each(|thread| thread.given_up = false);
-        (self.initial, self.assignment, self.incomplete) = (None, None, false);
+        self.threads.iter_mut().for_each(MeasuredThread::forget);
+        self.threads.iter_mut().for_each(|thread| thread.is_given_up = false);
+        (self.initial, self.assignment, self.is_incomplete) = (None, None, false);
         self.follow(at, act);
     }
 
@@ -107,8 +107,8 @@ impl Casc {
     fn follow(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Some(cpus) = self.cpus else { return };
         if self.initial.is_none() && self.needs_initial() {
-            if self.threads.iter().all(|thread| thread.given_up) {
-                self.threads.iter_mut().for_each(|thread| thread.given_up = false);
+            if self.threads.iter().all(|thread| thread.is_given_up) {
+                self.threads.iter_mut().for_each(|thread| thread.is_given_up = false);
             }
             let deadline = at.after(self.parameters.initial_limit.max(SHORTEST));
             self.initial = Some(Initial::new(cpus.count, deadline));
@@ -140,7 +140,7 @@ impl Casc {
     fn woke(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         self.alarm = None;
         if self.initial.as_ref().is_some_and(|initial| initial.deadline <= at) {
-            self.overdue(at, act);
+            self.extend_initial(at, act);
         }
         if self.next_turn.is_some_and(|turn| turn <= at) {
             self.next_turn = None;
@@ -228,7 +228,7 @@ impl Policy for Casc {
                 let thread = ThreadId::first_of(*app);
                 // A journal that was tampered with may say so; a machine does not.
                 if self.thread(thread).is_none() {
-                    self.threads.push(Thread::new(thread));
+                    self.threads.push(MeasuredThread::new(thread));
                     self.follow(at, act);
                 }
             }

@@ -8,7 +8,7 @@ use crate::parameter::{choices, parameters};
 
 /// How many threads a CPU's bucket loses when its `MAX_PCMR` is decreased (§4.3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Penalty {
+pub enum PenaltyRule {
     /// Threads that may no longer run on the CPU, as the text defines it.
     #[default]
     Restricted,
@@ -17,7 +17,7 @@ pub enum Penalty {
     InBucket,
 }
 
-choices!(Penalty { Restricted = "restricted", InBucket = "in-bucket" });
+choices!(PenaltyRule { Restricted = "restricted", InBucket = "in-bucket" });
 
 parameters! {
     /// The parameters of CASC. Decisions are those of docs/decisions.md. Miss rates, and what is
@@ -49,7 +49,7 @@ parameters! {
 
         /// Which CPU's `MAX_PCMR` is decreased: the one where fewest threads are newly restricted,
         /// or fewest are `in-bucket`.
-        penalty: Penalty = Penalty::default(), "", "§4.3.1 (decision 4)";
+        penalty: PenaltyRule = PenaltyRule::default(), "", "§4.3.1 (decision 4)";
 
         /// After so long the initial measurement gives up threads and rows that do not run.
         ///

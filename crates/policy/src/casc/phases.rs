@@ -52,7 +52,7 @@ impl Casc {
         }
         let threads = &mut self.threads;
         threads[longest].forget();
-        threads.iter_mut().for_each(super::thread::Thread::trust);
+        threads.iter_mut().for_each(super::thread::MeasuredThread::trust);
         true
     }
 

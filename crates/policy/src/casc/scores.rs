@@ -7,10 +7,10 @@ use fairways_core::{Q32, ThreadId, Time};
 use super::Casc;
 use super::buckets::{self, Assignment};
 use super::initial::Initial;
-use super::thread::{Measurement, Thread};
+use super::thread::{MeasuredThread, Measurement};
 
 impl Casc {
-    pub(super) fn thread(&self, thread: ThreadId) -> Option<&Thread> {
+    pub(super) fn thread(&self, thread: ThreadId) -> Option<&MeasuredThread> {
         self.threads.iter().find(|one| one.id == thread)
     }
 

@@ -4,7 +4,7 @@ use fairways_core::{Q32, Together};
 
 use super::Casc;
 use super::rates::signed;
-use super::thread::Thread;
+use super::thread::MeasuredThread;
 
 impl Casc {
     /// What an interval says of the one thread whose PCMR is unknown: n L2MR less the others' PCMRs
@@ -22,7 +22,7 @@ impl Casc {
             }
         }
         let index = unknown?;
-        let thread: &mut Thread = &mut threads[index];
+        let thread: &mut MeasuredThread = &mut threads[index];
         if thread.ran < parameters.delay {
             return None;
         }

@@ -27,7 +27,7 @@ pub(super) struct Pcmr {
 
 /// A thread that lives.
 #[derive(Clone, Debug)]
-pub(super) struct Thread {
+pub(super) struct MeasuredThread {
     pub(super) id: ThreadId,
     pub(super) pcmr: Option<Pcmr>,
     /// How long it ran in the intervals that were told.
@@ -37,7 +37,7 @@ pub(super) struct Thread {
     /// How long it ran while that was under way.
     pub(super) unmeasured: Duration,
     /// Whether an initial measurement did without it.
-    pub(super) given_up: bool,
+    pub(super) is_given_up: bool,
     /// What its groups missed since the last comparison, and what was predicted.
     pub(super) seen: Average,
     pub(super) predicted: Average,
@@ -46,10 +46,10 @@ pub(super) struct Thread {
     /// The CPUs that it was last restricted to, a bit each; `None` if it never was.
     pub(super) allowed: Option<u64>,
     /// Whether it was last called cache-greedy.
-    pub(super) greedy: Option<bool>,
+    pub(super) is_greedy: Option<bool>,
 }
 
-impl Thread {
+impl MeasuredThread {
     pub(super) fn new(id: ThreadId) -> Self {
         Self {
             id,
@@ -57,12 +57,12 @@ impl Thread {
             ran: Duration::ZERO,
             secondary: Average::default(),
             unmeasured: Duration::ZERO,
-            given_up: false,
+            is_given_up: false,
             seen: Average::default(),
             predicted: Average::default(),
             off: 0,
             allowed: None,
-            greedy: None,
+            is_greedy: None,
         }
     }
 
@@ -78,7 +78,7 @@ impl Thread {
         let value = score(raw);
         self.pcmr = Some(Pcmr { value, raw, by });
         self.secondary = Average::default();
-        self.given_up = false;
+        self.is_given_up = false;
         self.trust();
         value
     }

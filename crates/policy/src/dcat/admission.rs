@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Llc};
 
 use super::workload::Workload;
-use crate::program::Program;
+use crate::program::RunningProgram;
 
 pub(super) const TOO_MANY: &str =
     "more programs than classes of service or ways: the last ones share";
@@ -21,13 +21,13 @@ const REFUSED: &str = "more ways are promised than there are: the last promises 
 /// them those that came first (§6: at most 16 classes of service, and fewer workloads than ways).
 pub(super) fn admit(
     llc: &Llc,
-    programs: &[Program],
+    programs: &[RunningProgram],
     refuse: bool,
     workloads: &mut Vec<Workload>,
     others: &mut Vec<AppId>,
 ) -> Option<&'static str> {
     let (least, most) = (llc.min_ways(), llc.max_clusters() as usize);
-    let mut order: Vec<&Program> = programs.iter().collect();
+    let mut order: Vec<&RunningProgram> = programs.iter().collect();
     order.sort_by_key(|program| program.wish.baseline_ways.is_none());
     let own = if order.len() > most { most - 1 } else { order.len() };
     others.clear();

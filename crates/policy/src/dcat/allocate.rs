@@ -1,14 +1,14 @@
 //! Step 5 of Figure 4: who gets which number of ways (§3.5).
 
-use super::parameters::{Objective, Parameters};
+use super::parameters::{Parameters, SpareWaysGoal};
 use super::performance;
-use super::workload::{Class, Workload};
+use super::workload::{Workload, WorkloadClass};
 
 /// Gives `total` ways to workloads, of which there are at most as many as fit: first what each claims
 /// of its baseline, then the spare ones.
 pub(super) fn allocate(workloads: &mut [Workload], total: u32, parameters: &Parameters) {
-    claims(workloads, total, parameters);
-    let fast = parameters.objective == Objective::MaxPerformance;
+    meet_claims(workloads, total, parameters);
+    let fast = parameters.objective == SpareWaysGoal::MaxPerformance;
     let mut given = 0;
     while grow(workloads, total, &mut given) {
         if !fast && even_out(workloads, &mut given) {
@@ -31,7 +31,7 @@ pub(super) fn allocate(workloads: &mut [Workload], total: u32, parameters: &Para
     let pool = spare(workloads, total);
     if let Some(one) = workloads.iter_mut().find(|one| one.could_have_more_than_ever(pool)) {
         one.tries_again();
-        claims(workloads, total, parameters);
+        meet_claims(workloads, total, parameters);
     }
 }
 
@@ -58,14 +58,14 @@ fn even_out(workloads: &mut [Workload], given: &mut u32) -> bool {
     let rich = workloads.iter_mut().enumerate().filter(|(place, _)| *given >> place & 1 == 0);
     let rich = rich.map(|(_, one)| one).filter(|one| surplus(one) > least + 1);
     let Some(rich) = rich.max_by_key(|one| surplus(one)) else { return false };
-    rich.taken();
-    gains(&mut workloads[poor]);
+    rich.lose_way();
+    gain_way(&mut workloads[poor]);
     *given |= 1 << poor;
     true
 }
 
-fn gains(one: &mut Workload) {
-    one.grew = Some(one.had());
+fn gain_way(one: &mut Workload) {
+    one.ways_before_growth = Some(one.effective_ways());
     one.ways += 1;
 }
 
@@ -77,21 +77,21 @@ pub(super) fn spare(workloads: &[Workload], total: u32) -> u32 {
 
 /// Gives every workload what it claims, from the pool, and from those that have more than their
 /// baseline (§3.4: Reclaim has the highest priority; decision dCat 7).
-pub(super) fn claims(workloads: &mut [Workload], total: u32, parameters: &Parameters) {
+pub(super) fn meet_claims(workloads: &mut [Workload], total: u32, parameters: &Parameters) {
     // A refused plan gives back what there may be no more, so that there can be too few ways even for
     // what everybody has.
     let missing = |workloads: &[Workload]| -> u32 {
         let each = workloads.iter().map(|one| one.ways.max(one.claim).max(one.least));
         each.sum::<u32>().saturating_sub(total)
     };
-    if missing(workloads) > 0 && parameters.objective == Objective::MaxPerformance {
+    if missing(workloads) > 0 && parameters.objective == SpareWaysGoal::MaxPerformance {
         performance::reallocate(workloads, total, None);
     }
     while missing(workloads) > 0 {
         let above = workloads.iter_mut().filter(|one| one.ways > one.baseline.max(one.claim));
-        let rank = |one: &&mut Workload| (one.class != Class::Unknown, one.last_way());
+        let rank = |one: &&mut Workload| (one.class != WorkloadClass::Unknown, one.last_way());
         let Some(one) = above.min_by_key(rank) else { break };
-        one.taken();
+        one.lose_way();
     }
     // Nobody can have nothing, whatever was promised to whom.
     for one in workloads.iter_mut() {
@@ -113,9 +113,9 @@ pub(super) fn claims(workloads: &mut [Workload], total: u32, parameters: &Parame
         match pool.checked_sub(to.saturating_sub(workload.ways)) {
             Some(left) => {
                 pool = left;
-                workload.jumped(to.max(workload.ways));
+                workload.jump_to(to.max(workload.ways));
             }
-            None => workload.not_jumped(),
+            None => workload.miss_jump(),
         }
     }
 }
@@ -128,12 +128,12 @@ fn grow(workloads: &mut [Workload], total: u32, given: &mut u32) -> bool {
         let wanting = workloads.iter_mut().enumerate();
         let next = wanting
             .filter(|(place, one)| wants(*given, *place, one))
-            .min_by_key(|(_, one)| (one.class != Class::Unknown, surplus(one)));
+            .min_by_key(|(_, one)| (one.class != WorkloadClass::Unknown, surplus(one)));
         let Some((place, one)) = next else { return false };
         if pool == 0 {
             return true;
         }
-        gains(one);
+        gain_way(one);
         pool -= 1;
         *given |= 1 << place;
     }

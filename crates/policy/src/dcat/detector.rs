@@ -5,19 +5,19 @@ use alloc::vec::Vec;
 use fairways_core::{Counters, Q32};
 
 use super::parameters::{Parameters, over};
-use super::phase::{Phase, Verdict, Window, differ, ratio};
+use super::phase::{Phase, ReferenceCount, StreamingVerdict, differ, ratio};
 
 /// The phases of a workload.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phases {
     /// The one that was seen last is the last.
     known: Vec<Phase>,
-    now: Now,
+    current_phase: CurrentPhase,
 }
 
 /// The phase that a workload is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Now {
+enum CurrentPhase {
     /// One of which no whole window was seen yet.
     #[default]
     Unseen,
@@ -29,7 +29,7 @@ enum Now {
 
 /// What a window said of the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Detected {
+pub(super) enum Detection {
     /// It is idle.
     Idle,
     /// It is the phase of the window before, or of the first whole window of a phase.
@@ -43,19 +43,19 @@ pub(super) enum Detected {
 impl Phases {
     /// The phase that it is in, if a whole window of it was seen.
     pub(super) fn current(&self) -> Option<&Phase> {
-        if self.now == Now::Known { self.known.last() } else { None }
+        if self.current_phase == CurrentPhase::Known { self.known.last() } else { None }
     }
 
     pub(super) fn current_mut(&mut self) -> Option<&mut Phase> {
-        if self.now == Now::Known { self.known.last_mut() } else { None }
+        if self.current_phase == CurrentPhase::Known { self.known.last_mut() } else { None }
     }
 
     /// Forgets what it knew of this phase: it is another.
     pub(super) fn forget_current(&mut self) {
-        if self.now == Now::Known {
+        if self.current_phase == CurrentPhase::Known {
             self.known.pop();
         }
-        self.now = Now::Unseen;
+        self.current_phase = CurrentPhase::Unseen;
     }
 
     /// There are other neighbours, or another baseline: what has stopped may be tried again.
@@ -69,7 +69,7 @@ impl Phases {
     pub(super) fn rebase(&mut self) {
         self.retry();
         for phase in &mut self.known {
-            (phase.floor, phase.verdict, phase.tried_with) = (0, Verdict::Open, None);
+            (phase.floor, phase.verdict, phase.tried_with) = (0, StreamingVerdict::Open, None);
         }
     }
 
@@ -80,11 +80,11 @@ impl Phases {
         counters: &Counters,
         idle: bool,
         parameters: &Parameters,
-    ) -> Detected {
+    ) -> Detection {
         if idle {
             self.leave();
-            self.now = Now::Idle;
-            return Detected::Idle;
+            self.current_phase = CurrentPhase::Idle;
+            return Detection::Idle;
         }
         let window = counters.l1_references.zip(counters.instructions);
         let thr = parameters.phase_change_thr;
@@ -93,11 +93,11 @@ impl Phases {
                 phase.add(window);
             }
         };
-        let was = self.now;
+        let was = self.current_phase;
         if let Some(phase) = self.current_mut() {
             if !window.is_some_and(|window| phase.ended(window, thr)) {
                 add(phase);
-                return Detected::Same;
+                return Detection::Same;
             }
             self.leave();
         }
@@ -105,13 +105,13 @@ impl Phases {
             let mut phase = self.known.remove(place);
             phase.comes_back();
             self.known.push(phase);
-            self.now = Now::Known;
-            return Detected::Back;
+            self.current_phase = CurrentPhase::Known;
+            return Detection::Back;
         }
-        if was != Now::Unseen {
+        if was != CurrentPhase::Unseen {
             // This window may reach back into the phase before: the next is the measure.
-            self.now = Now::Unseen;
-            return Detected::New;
+            self.current_phase = CurrentPhase::Unseen;
+            return Detection::New;
         }
         let most = (parameters.most_phases as usize).max(1);
         while self.known.len() >= most {
@@ -120,12 +120,12 @@ impl Phases {
         let mut phase = Phase::default();
         add(&mut phase);
         self.known.push(phase);
-        self.now = Now::Known;
-        Detected::Same
+        self.current_phase = CurrentPhase::Known;
+        Detection::Same
     }
 
     /// The phase that a window is most like, if it is one of those that are known.
-    fn find(&self, window: Option<Window>, thr: Q32) -> Option<usize> {
+    fn find(&self, window: Option<ReferenceCount>, thr: Q32) -> Option<usize> {
         let Some(window) = window.map(ratio) else { return self.known.len().checked_sub(1) };
         let mean = |phase: &Phase| phase.mean().filter(|&mean| !differ(mean, window, thr));
         let known = self.known.iter().enumerate();
@@ -142,6 +142,6 @@ impl Phases {
         if self.current().is_some_and(|phase| !phase.is_known()) {
             self.known.pop();
         }
-        self.now = Now::Unseen;
+        self.current_phase = CurrentPhase::Unseen;
     }
 }

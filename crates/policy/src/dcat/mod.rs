@@ -34,15 +34,15 @@ use core::time::Duration;
 
 use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, Sample, Time};
 
-use crate::layout::{Layout, Wanted};
-use crate::running::{Change, Running};
-use crate::table::{Descriptor, Knows, Request, make};
-use crate::telling::{Teller, raw, ways};
+use crate::announce::{Announcer, raw, raw_ways};
+use crate::layout::{Layout, WantedSpan};
+use crate::running::{Change, RunningPrograms};
+use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
 use crate::words;
 use workload::Workload;
 
-pub use parameters::{Objective, Parameters};
-pub use workload::Class;
+pub use parameters::{Parameters, SpareWaysGoal};
+pub use workload::WorkloadClass;
 
 /// Why there is a plan at the end of a round.
 const CHANGED: &str = "the programs have changed: baselines first, spare ways to whom they help";
@@ -52,8 +52,8 @@ const UNMET: &str = "baselines first; more is claimed of them than there are way
 /// `dcat`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Xu, Rajamani, Ferreira, Felter, Rubio and Li, dCat, EuroSys 2018",
-    knows: Knows::OtherWays,
-    honours: &[Request::Baselines],
+    knows: KnowledgeSource::OtherWays,
+    honours: &[OwnerRequest::Baselines],
     ..Descriptor::new::<Parameters>(
         "dcat",
         "the ways that each was promised, and spare ones to whom they help",
@@ -65,7 +65,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct Dcat {
     parameters: Parameters,
-    running: Running,
+    running: RunningPrograms,
     /// Those that own ways.
     workloads: Vec<Workload>,
     /// Those that find no room, and share the least there is.
@@ -88,7 +88,7 @@ impl Dcat {
 
     /// What a workload is held to be; `None` if it has no ways of its own.
     #[must_use]
-    pub fn class(&self, app: AppId) -> Option<Class> {
+    pub fn class(&self, app: AppId) -> Option<WorkloadClass> {
         self.workloads.iter().find(|one| one.app == app).map(|one| one.class)
     }
 
@@ -117,8 +117,8 @@ impl Dcat {
             &mut self.others,
         );
         let total = self.own_ways();
-        allocate::claims(&mut self.workloads, total, &self.parameters);
-        self.tell(act);
+        allocate::meet_claims(&mut self.workloads, total, &self.parameters);
+        self.announce(act);
         self.plan(self.warning.unwrap_or(CHANGED), act);
         if self.began.is_none_or(|began| began == at) {
             self.begin(at, act);
@@ -136,10 +136,10 @@ impl Dcat {
 
     fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let one = self.workloads.iter_mut().find(|one| one.app == sample.app);
-        if let Some(one) = one.filter(|one| one.awaited) {
-            one.awaited = false;
+        if let Some(one) = one.filter(|one| one.is_awaited) {
+            one.is_awaited = false;
             one.since = Some(at);
-            one.counted = Some((sample.counters, sample.window));
+            one.window = Some((sample.counters, sample.window));
             self.decide_if_due(at, act);
         }
     }
@@ -147,15 +147,15 @@ impl Dcat {
     /// Decides once every window of the round has ended.
     fn decide_if_due(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let due = self.began.is_some_and(|began| began < at);
-        if due && !self.workloads.iter().any(|one| one.awaited) {
+        if due && !self.workloads.iter().any(|one| one.is_awaited) {
             self.decide(at, act);
         }
     }
 
     fn decide(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         for one in &mut self.workloads {
-            one.measured = false;
-            if let Some((counters, window)) = one.counted.take() {
+            one.is_measured = false;
+            if let Some((counters, window)) = one.window.take() {
                 let idle = is_idle(&counters, window, self.parameters.idle_mhz);
                 one.observe(&counters, idle, &self.parameters);
             }
@@ -163,7 +163,7 @@ impl Dcat {
         }
         let total = self.own_ways();
         allocate::allocate(&mut self.workloads, total, &self.parameters);
-        self.tell(act);
+        self.announce(act);
         if self.last.is_none() || self.workloads.iter().any(|one| one.ways != one.planned) {
             let kept = self.workloads.iter().all(|one| one.ways >= one.claim);
             self.plan(if kept { SHOWN } else { UNMET }, act);
@@ -176,12 +176,12 @@ impl Dcat {
     fn begin(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Parameters { period, .. } = self.parameters;
         self.began = (!self.workloads.is_empty()).then_some(at);
-        for one in self.workloads.iter_mut().filter(|one| !one.awaited) {
+        for one in self.workloads.iter_mut().filter(|one| !one.is_awaited) {
             if one.since != Some(at) {
                 act(Action::Watch { app: one.app, every: Every::Time(period) });
                 one.since = Some(at);
             }
-            (one.awaited, one.steady) = (true, true);
+            (one.is_awaited, one.is_steady) = (true, true);
         }
         if self.began.is_some() {
             act(Action::Wake { at: at.after(period.saturating_add(period / 2)) });
@@ -192,27 +192,27 @@ impl Dcat {
         let spare = allocate::spare(&self.workloads, self.own_ways());
         let Self { workloads, others, layout, .. } = self;
         for one in workloads.iter_mut() {
-            if one.awaited && one.ways != one.planned {
-                one.steady = false;
+            if one.is_awaited && one.ways != one.planned {
+                one.is_steady = false;
             }
             (one.before, one.planned) = (one.planned, one.ways);
         }
         self.last = self.running.plan(act, |llc, _, partition, _| {
-            let each = workloads.iter().map(|one| Wanted {
-                owner: Some(one.app),
+            let each = workloads.iter().map(|one| WantedSpan {
+                occupant: Some(one.app),
                 ways: one.ways,
-                light: one.has_the_least(),
+                is_light: one.has_the_least(),
             });
-            let mut wanted: Vec<Wanted> = each.collect();
+            let mut wanted: Vec<WantedSpan> = each.collect();
             if !others.is_empty() {
                 // What nobody owns now is theirs to use.
                 let ways = llc.min_ways() + spare;
-                wanted.push(Wanted { owner: None, ways, light: spare == 0 });
+                wanted.push(WantedSpan { occupant: None, ways, is_light: spare == 0 });
             }
             layout.arrange(llc.ways.get(), &wanted);
             for one in &wanted {
-                let cluster = partition.add_cluster(layout.mask(one.owner));
-                match one.owner {
+                let cluster = partition.add_cluster(layout.mask(one.occupant));
+                match one.occupant {
                     Some(app) => partition.place(app, cluster),
                     None => others.iter().for_each(|&app| partition.place(app, cluster)),
                 }
@@ -224,7 +224,7 @@ impl Dcat {
     /// What the last plan has come to is told: workloads have these ways now.
     fn applied(&mut self, at: Time) {
         for one in &mut self.workloads {
-            one.has(at, self.running.other_ways(one.app));
+            one.set_actual(at, self.running.deviating_ways(one.app));
         }
     }
 
@@ -237,32 +237,33 @@ impl Dcat {
     }
 
     /// Tells what each program is held to be, and by which numbers.
-    fn tell(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+    fn announce(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parameters, running, workloads, others, .. } = self;
-        let mut teller = running.teller(act);
+        let mut announcer = running.announcer(act);
         for one in workloads {
-            one.tell(parameters.ipc_imp_thr, &mut teller);
+            one.announce(parameters.ipc_imp_thr, &mut announcer);
         }
         for &app in others.iter() {
-            teller.class(app, "crowded", admission::TOO_MANY);
+            announcer.announce_class(app, "crowded", admission::TOO_MANY);
         }
     }
 }
 
 impl Workload {
     /// IPC changes with every window: it is told where the class, the baseline or the ways are others.
-    fn tell(&self, thr: Q32, teller: &mut Teller<'_>) {
+    fn announce(&self, thr: Q32, announcer: &mut Announcer<'_>) {
         let app = self.app;
-        let (baseline, own) = (ways(self.baseline), ways(self.ways));
-        let news = teller.class(app, self.class.name(), self.why)
-            || teller.told(app, words::BASELINE) != baseline
-            || teller.told(app, words::WAYS) != own;
-        let ipc = self.normalised(self.in_force()).and_then(raw);
-        let ipc = if news { ipc } else { ipc.and(teller.told(app, words::NORMALIZED_IPC)) };
-        let marked = matches!(self.class, Class::Receiver | Class::Keeper);
-        let preferred = self.preferred(thr).filter(|_| marked).and_then(ways);
+        let (baseline, own) = (raw_ways(self.baseline), raw_ways(self.ways));
+        let news = announcer.announce_class(app, self.class.name(), self.reason)
+            || announcer.last_number(app, words::BASELINE) != baseline
+            || announcer.last_number(app, words::WAYS) != own;
+        let ipc = self.normalised(self.ways_in_force()).and_then(raw);
+        let ipc =
+            if news { ipc } else { ipc.and(announcer.last_number(app, words::NORMALIZED_IPC)) };
+        let marked = matches!(self.class, WorkloadClass::Receiver | WorkloadClass::Keeper);
+        let preferred = self.preferred(thr).filter(|_| marked).and_then(raw_ways);
         let what = [words::BASELINE, words::WAYS, words::NORMALIZED_IPC, words::PREFERRED];
-        teller.numbers(app, what, [baseline, own, ipc, preferred]);
+        announcer.announce_numbers(app, what, [baseline, own, ipc, preferred]);
     }
 }
 
@@ -279,7 +280,7 @@ impl Policy for Dcat {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if let Some(change) = self.running.take_promises(event) {
+        if let Some(change) = self.running.update_promises(event) {
             self.follow(at, change, act);
         }
         match event {

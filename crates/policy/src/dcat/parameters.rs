@@ -8,7 +8,7 @@ use crate::parameter::{MILLISECOND, choices, parameters};
 
 /// What spare ways are given away for (§3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Objective {
+pub enum SpareWaysGoal {
     /// As many workloads as can gain: spare ways are divided evenly, whatever they bring.
     #[default]
     MaxFairness,
@@ -16,7 +16,7 @@ pub enum Objective {
     MaxPerformance,
 }
 
-choices!(Objective { MaxFairness = "max-fairness", MaxPerformance = "max-performance" });
+choices!(SpareWaysGoal { MaxFairness = "max-fairness", MaxPerformance = "max-performance" });
 
 parameters! {
     /// The parameters of dCat. Decisions are those of docs/decisions.md.
@@ -25,7 +25,7 @@ parameters! {
         period: Duration = Duration::from_secs(1), "", "§4", least MILLISECOND;
 
         /// Spare ways evenly to all whom they help, or `max-performance`.
-        objective: Objective = Objective::default(), "", "§3.5";
+        objective: SpareWaysGoal = SpareWaysGoal::default(), "", "§3.5";
 
         /// Hardly references the LLC: references per 1000 instructions at most.
         llc_ref_thr: Q32 = Q32::from_int(1),

@@ -8,7 +8,7 @@ use core::cmp::Reverse;
 use fairways_core::Q32;
 
 use super::parameters::reaches;
-use super::workload::{Class, Workload};
+use super::workload::{Workload, WorkloadClass};
 
 /// What one workload could have: ways, and its normalised IPC with them.
 pub(super) type Entries = Vec<(u32, Q32)>;
@@ -49,8 +49,10 @@ pub(super) fn best(tables: &[Entries], now: &[u32], budget: u32) -> Option<Vec<u
 /// met. Given a threshold, only if that gains so many percent of a baseline's IPC.
 pub(super) fn reallocate(workloads: &mut [Workload], total: u32, thr: Option<Q32>) {
     let takes_part = |one: &Workload| {
-        matches!(one.class, Class::Unknown | Class::Receiver | Class::Keeper)
-            && one.ways >= one.baseline.max(one.claim)
+        matches!(
+            one.class,
+            WorkloadClass::Unknown | WorkloadClass::Receiver | WorkloadClass::Keeper
+        ) && one.ways >= one.baseline.max(one.claim)
             && one.normalised(one.baseline).is_some()
     };
     let others = workloads.iter().filter(|one| !takes_part(one));
@@ -85,10 +87,10 @@ pub(super) fn reallocate(workloads: &mut [Workload], total: u32, thr: Option<Q32
     }
     for (one, ways) in workloads.iter_mut().filter(|one| takes_part(one)).zip(picked) {
         while one.ways > ways {
-            one.taken();
+            one.lose_way();
         }
         if ways > one.ways {
-            (one.ways, one.grew) = (ways, None);
+            (one.ways, one.ways_before_growth) = (ways, None);
         }
     }
 }

@@ -8,16 +8,16 @@ use super::parameters::{Parameters, over, reaches};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phase {
     /// L1 references and instructions of its windows but the last, which may reach into the next phase.
-    sum: Option<Window>,
+    sum: Option<ReferenceCount>,
     /// The last window, and the one before it, of this visit.
-    last: [Option<Window>; 2],
+    last: [Option<ReferenceCount>; 2],
     /// At `w - 1`: IPC with `w` ways, where it was seen.
     ipc: [Option<Q32>; MAX_WAYS],
     /// Where a phase is told by more than L1 references.
-    first: First,
+    first: FirstSeen,
     /// Whether it came back, and its baseline has still to show that it is the one that it seems.
     unconfirmed: bool,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: StreamingVerdict,
     /// The most ways with which it was taken to stream for want of more.
     pub(super) tried_with: Option<u32>,
     /// A Receiver that has stopped in this phase is not tried again (decision dCat 4).
@@ -28,7 +28,7 @@ pub(super) struct Phase {
 
 /// What a visit to a phase showed first.
 #[derive(Clone, Copy, Debug, Default)]
-struct First {
+struct FirstSeen {
     /// The way counts of which IPC was seen, one bit each.
     seen: u32,
     /// LLC references per 1000 instructions.
@@ -38,20 +38,20 @@ struct First {
 }
 
 /// L1 references, and the instructions among which they were.
-pub(super) type Window = (u64, u64);
+pub(super) type ReferenceCount = (u64, u64);
 
 /// Whether two differ by `thr` percent of the smaller, at least.
 pub(super) fn differ(a: Q32, b: Q32, thr: Q32) -> bool {
     a != b && reaches(over(a.max(b), a.min(b)), thr, a.min(b))
 }
 
-pub(super) fn ratio((references, instructions): Window) -> Q32 {
+pub(super) fn ratio((references, instructions): ReferenceCount) -> Q32 {
     Q32::ratio(references, instructions)
 }
 
 /// Whether a phase reuses what it has cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum StreamingVerdict {
     /// It may.
     #[default]
     Open,
@@ -159,12 +159,12 @@ impl Phase {
     /// Whether this window is of another phase: it differs from the mean, or from one of the last two.
     /// Of these the one may reach into both phases, and the mean may be of windows that did; the other
     /// does not.
-    pub(super) fn ended(&self, window: Window, thr: Q32) -> bool {
+    pub(super) fn ended(&self, window: ReferenceCount, thr: Q32) -> bool {
         let before = self.last.iter().flatten().map(|&window| ratio(window));
         self.mean().into_iter().chain(before).any(|own| differ(own, ratio(window), thr))
     }
 
-    pub(super) fn add(&mut self, window: Window) {
+    pub(super) fn add(&mut self, window: ReferenceCount) {
         if let Some(last) = self.last[0] {
             let sum = self.sum.unwrap_or_default();
             self.sum = Some((sum.0.saturating_add(last.0), sum.1.saturating_add(last.1)));
@@ -180,7 +180,7 @@ impl Phase {
     /// It is over; what was seen of this visit alone is forgotten.
     pub(super) fn ends(&mut self) {
         self.sum = self.sum.or(self.last[0]);
-        (self.last, self.first) = ([None; 2], First::default());
+        (self.last, self.first) = ([None; 2], FirstSeen::default());
     }
 
     /// Whether something was learnt of it.

@@ -56,7 +56,7 @@ impl Runs {
     }
 
     /// Where each of `k` runs begins and ends.
-    pub(crate) fn of(&self, k: usize) -> Vec<(usize, usize)> {
+    pub(crate) fn cut(&self, k: usize) -> Vec<(usize, usize)> {
         let mut end = self.sums.len() - 1;
         let mut runs: Vec<(usize, usize)> = (1..=k)
             .rev()
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn neighbours_are_together() {
         let runs = Runs::new(&values(&[1, 2, 50, 51, 52, 200]), 3);
-        assert_eq!(runs.of(1), [(0, 6)]);
-        assert_eq!(runs.of(2), [(0, 5), (5, 6)]);
-        assert_eq!(runs.of(3), [(0, 2), (2, 5), (5, 6)]);
+        assert_eq!(runs.cut(1), [(0, 6)]);
+        assert_eq!(runs.cut(2), [(0, 5), (5, 6)]);
+        assert_eq!(runs.cut(3), [(0, 2), (2, 5), (5, 6)]);
     }
 
     proptest! {
@@ -115,7 +115,7 @@ mod tests {
                     least = least.min(total(&[0, first, second, n]));
                 }
             }
-            let found = Runs::new(&values(&numbers), k).of(k);
+            let found = Runs::new(&values(&numbers), k).cut(k);
             prop_assert!(found.iter().all(|(begin, end)| begin < end));
             let found: f64 = found.iter().map(|&(begin, end)| cost(begin, end)).sum();
             prop_assert!((found - least).abs() < 1e-6, "{found} {least}");

@@ -24,11 +24,11 @@ use fairways_core::{
     Action, AppId, Event, Every, Llc, Partition, Policy, Q32, Sample, Time, WayMask,
 };
 
+use crate::announce::{self, Announcer};
 use crate::parameter::{MILLISECOND, parameters};
-use crate::program::Program;
-use crate::running::{Change, Running, everybody};
-use crate::table::{Descriptor, Knows, make};
-use crate::telling::{self, Teller};
+use crate::program::RunningProgram;
+use crate::running::{Change, RunningPrograms, leave_unpartitioned};
+use crate::table::{Descriptor, KnowledgeSource, make};
 use crate::words;
 use kmeans::Runs;
 use ways::ways_for;
@@ -52,7 +52,7 @@ parameters! {
 /// `dunn`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Selfa, Sahuquillo, Eeckhout, Petit and Gomez, PACT 2017",
-    knows: Knows::Counters,
+    knows: KnowledgeSource::Counters,
     ..Descriptor::new::<Parameters>(
         "dunn",
         "programs clustered by their stalls, in partitions that overlap",
@@ -64,16 +64,16 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct Dunn {
     parameters: Parameters,
-    running: Running,
-    readings: Vec<Reading>,
-    awake: bool,
+    running: RunningPrograms,
+    readings: Vec<StallReading>,
+    has_alarm: bool,
     /// Whether the last plan is not in force, or there are other programs.
-    overdue: bool,
+    is_overdue: bool,
 }
 
 /// What was read of a program since it started.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct StallReading {
     app: AppId,
     cycles: u64,
     stalls: u64,
@@ -103,16 +103,16 @@ impl Dunn {
 
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         match change {
-            Change::Machine | Change::Wished { .. } => {}
+            Change::Machine | Change::Wish { .. } => {}
             Change::Started => {
                 let Some(program) = self.running.programs().last() else { return };
                 if program.profile.is_none() {
                     let app = program.app;
-                    self.readings.push(Reading { app, cycles: 0, stalls: 0 });
+                    self.readings.push(StallReading { app, cycles: 0, stalls: 0 });
                     let every = Every::Time(self.parameters.decision_period);
                     act(Action::Watch { app, every });
-                    if !self.awake {
-                        self.awake = true;
+                    if !self.has_alarm {
+                        self.has_alarm = true;
                         act(Action::Wake { at: at.after(self.parameters.decision_period) });
                     }
                 }
@@ -127,11 +127,11 @@ impl Dunn {
         let mut next = Partition::default();
         let programs = self.running.programs();
         let reason = cluster(&self.parameters, &llc, programs, &self.readings, &mut next);
-        if core::mem::take(&mut self.overdue) || next != *self.running.partition() {
+        if core::mem::take(&mut self.is_overdue) || next != *self.running.partition() {
             let readings = &self.readings;
-            self.running.plan(act, |_, programs, partition, teller| {
+            self.running.plan(act, |_, programs, partition, announcer| {
                 *partition = next;
-                tell(programs, readings, partition, teller);
+                announce(programs, readings, partition, announcer);
                 reason
             });
         }
@@ -147,13 +147,13 @@ impl Policy for Dunn {
         match event {
             Event::Sampled(sample) => self.sampled(sample),
             Event::Woke => {
-                self.awake = !self.readings.is_empty();
-                if self.awake {
+                self.has_alarm = !self.readings.is_empty();
+                if self.has_alarm {
                     act(Action::Wake { at: at.after(self.parameters.decision_period) });
                     self.plan(act);
                 }
             }
-            Event::Refused { .. } => self.overdue = true,
+            Event::Refused { .. } => self.is_overdue = true,
             Event::Applied { .. }
             | Event::Cpus(_)
             | Event::Wished { .. }
@@ -161,9 +161,9 @@ impl Policy for Dunn {
             | Event::RanTogether(_)
             | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
-                let Some(change) = self.running.take(event) else { return };
+                let Some(change) = self.running.update(event) else { return };
                 self.follow(at, change, act);
-                self.overdue = true;
+                self.is_overdue = true;
                 self.plan(act);
             }
         }
@@ -171,28 +171,28 @@ impl Policy for Dunn {
 }
 
 /// The share of its cycles that a program stalls; `None` if nothing was read of it.
-fn stalls(program: &Program, readings: &[Reading]) -> Option<Q32> {
+fn stalls(program: &RunningProgram, readings: &[StallReading]) -> Option<Q32> {
     if let Some(profile) = &program.profile {
         return Some(profile.stalls_l2_miss.at(1).min(Q32::ONE));
     }
     let reading = readings.iter().find(|reading| reading.app == program.app)?;
-    let Reading { cycles, stalls, .. } = *reading;
+    let StallReading { cycles, stalls, .. } = *reading;
     (cycles > 0).then(|| Q32::ratio(stalls.min(cycles), cycles))
 }
 
 /// Tells by what each program was clustered, and where it came.
-fn tell(
-    programs: &[Program],
-    readings: &[Reading],
+fn announce(
+    programs: &[RunningProgram],
+    readings: &[StallReading],
     partition: &Partition,
-    teller: &mut Teller<'_>,
+    announcer: &mut Announcer<'_>,
 ) {
     let whole = partition.clusters().len() < 2;
     for program in programs {
         let place = partition.places().iter().find(|place| place.app == program.app);
         let (Some(place), app) = (place, program.app) else { continue };
         let Some(stalls) = stalls(program, readings) else {
-            teller.class(app, "unknown", "no reading yet: it may fill every way");
+            announcer.announce_class(app, "unknown", "no reading yet: it may fill every way");
             continue;
         };
         let reason = match place.cluster {
@@ -200,26 +200,26 @@ fn tell(
             0 => "in the cluster that stalls most, with every way",
             _ => "in a cluster that stalls less, with fewer ways",
         };
-        teller.class(app, telling::cluster(place.cluster), reason);
-        teller.numbers(app, [words::STALLS], [telling::raw(stalls)]);
+        announcer.announce_class(app, announce::cluster_name(place.cluster), reason);
+        announcer.announce_numbers(app, [words::STALLS], [announce::raw(stalls)]);
     }
 }
 
 fn cluster(
     parameters: &Parameters,
     llc: &Llc,
-    programs: &[Program],
-    readings: &[Reading],
+    programs: &[RunningProgram],
+    readings: &[StallReading],
     partition: &mut Partition,
 ) -> &'static str {
-    let read = |program: &Program| Some((stalls(program, readings)?, program.app));
+    let read = |program: &RunningProgram| Some((stalls(program, readings)?, program.app));
     let mut known: Vec<(Q32, AppId)> = programs.iter().filter_map(read).collect();
     known.sort_unstable();
     let values: Vec<Q32> = known.iter().map(|(stalls, _)| *stalls).collect();
     let different = 1 + values.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let most = different.min(llc.clos as usize);
     if known.len() < 2 || most < 2 {
-        everybody(llc, programs, partition);
+        leave_unpartitioned(llc, programs, partition);
         return "fewer than two different readings: the whole cache for everybody";
     }
     let runs = best_runs(&values, most, parameters.textbook_index);
@@ -248,7 +248,7 @@ fn best_runs(values: &[Q32], most: usize, textbook: bool) -> Vec<(usize, usize)>
     let most = if values.len() == 2 { 2 } else { most.min(values.len() - 1) };
     let mut best = None;
     for k in 2..=most {
-        let runs = found.of(k);
+        let runs = found.cut(k);
         let raw = |index: usize| u128::from(values[index].raw());
         let apart = runs.windows(2).map(|pair| raw(pair[1].0) - raw(pair[0].1 - 1)).min();
         let across = runs.iter().map(|&(begin, end)| raw(end - 1) - raw(begin)).max();
@@ -269,5 +269,5 @@ fn best_runs(values: &[Q32], most: usize, textbook: bool) -> Vec<(usize, usize)>
             best = Some((index, k));
         }
     }
-    found.of(best.map_or(most, |(_, k)| k))
+    found.cut(best.map_or(most, |(_, k)| k))
 }

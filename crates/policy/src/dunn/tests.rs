@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use fairways_core::{Counters, Curve, PartitionError, PlanId, Profile, Ways, Wish};
 
 use super::*;
-use crate::telling::said;
+use crate::announce::static_text;
 
 const LLC: Llc = Llc::with_ways(Ways::new(11).unwrap());
 
@@ -127,7 +127,7 @@ fn who_is_in_which_cluster_by_which_stalls_is_told() {
     let events = (0..).zip(stalls).map(|(app, stalls)| start(app, stalls));
     for event in core::iter::once(Event::Machine(LLC.into())).chain(events) {
         policy.handle(Time::ZERO, &event, &mut |action| match action {
-            Action::Classified { app, class, .. } => classes.push((app.0, said(class))),
+            Action::Classified { app, class, .. } => classes.push((app.0, static_text(class))),
             Action::Estimated { thread, what, value, .. } => {
                 assert_eq!(what, words::STALLS.text());
                 numbers.push((thread.app.0, value));

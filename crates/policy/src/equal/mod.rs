@@ -3,7 +3,7 @@
 
 use fairways_core::{Action, Event, Policy, Time};
 
-use crate::running::Running;
+use crate::running::RunningPrograms;
 use crate::split::{Stack, evenly};
 use crate::table::{Descriptor, make};
 
@@ -16,7 +16,7 @@ pub(crate) const POLICY: Descriptor =
 /// The `equal` policy; it has no parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Equal {
-    running: Running,
+    running: RunningPrograms,
 }
 
 impl Policy for Equal {
@@ -25,7 +25,7 @@ impl Policy for Equal {
     }
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if !self.running.take_others(event) {
+        if !self.running.update_programs(event) {
             return;
         }
         self.running.plan(act, |llc, programs, partition, _| {

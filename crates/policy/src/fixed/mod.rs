@@ -10,16 +10,16 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, AppId, Event, Llc, Partition, Policy, Time};
 
-use crate::program::Program;
-use crate::running::Running;
+use crate::announce::{self, Announcer};
+use crate::program::RunningProgram;
+use crate::running::RunningPrograms;
 use crate::split::{Stack, evenly};
-use crate::table::{Descriptor, Request, make};
-use crate::telling::{self, Teller};
+use crate::table::{Descriptor, OwnerRequest, make};
 use crate::words;
 
 /// `static`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
-    honours: &[Request::Baselines],
+    honours: &[OwnerRequest::Baselines],
     ..Descriptor::new::<()>("static", "the ways that each program was promised", |given| {
         make((), |()| Static::default(), given)
     })
@@ -28,7 +28,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 /// The `static` policy; it has no parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Static {
-    running: Running,
+    running: RunningPrograms,
 }
 
 impl Policy for Static {
@@ -37,7 +37,7 @@ impl Policy for Static {
     }
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if self.running.take_promises(event).is_some() {
+        if self.running.update_promises(event).is_some() {
             self.running.plan(act, promised);
         }
     }
@@ -45,12 +45,12 @@ impl Policy for Static {
 
 fn promised(
     llc: &Llc,
-    programs: &[Program],
+    programs: &[RunningProgram],
     partition: &mut Partition,
-    teller: &mut Teller<'_>,
+    announcer: &mut Announcer<'_>,
 ) -> &'static str {
     let wanted =
-        |program: &Program| program.wish.baseline_ways.map(|ways| ways.max(llc.min_ways()));
+        |program: &RunningProgram| program.wish.baseline_ways.map(|ways| ways.max(llc.min_ways()));
     let total: u64 = programs.iter().filter_map(wanted).map(u64::from).sum();
     let all_promised = programs.iter().all(|program| wanted(program).is_some());
     let all_fit = total <= u64::from(llc.ways.get()) && programs.len() <= llc.clos as usize;
@@ -67,8 +67,16 @@ fn promised(
     for program in programs {
         match wanted(program) {
             Some(ways) if ways <= free && clusters > 0 => {
-                teller.class(program.app, "promised", "ways of its own were promised to it");
-                teller.numbers(program.app, [words::BASELINE], [telling::ways(ways)]);
+                announcer.announce_class(
+                    program.app,
+                    "promised",
+                    "ways of its own were promised to it",
+                );
+                announcer.announce_numbers(
+                    program.app,
+                    [words::BASELINE],
+                    [announce::raw_ways(ways)],
+                );
                 let cluster = partition.add_cluster(stack.next(ways));
                 partition.place(program.app, cluster);
                 free -= ways;
@@ -81,7 +89,7 @@ fn promised(
                 } else {
                     "no ways were promised to it"
                 };
-                teller.class(program.app, "sharing", reason);
+                announcer.announce_class(program.app, "sharing", reason);
                 rest.push(program.app);
             }
         }

@@ -5,7 +5,7 @@ use core::cmp::Reverse;
 
 use fairways_core::{AppId, Curve, Llc, Partition, PlanId, Q32, Sample};
 
-use crate::program::Program;
+use crate::program::RunningProgram;
 use crate::split::Stack;
 
 /// The reason of every plan while a program is measured.
@@ -33,14 +33,14 @@ pub(crate) fn sizes(llc: &Llc) -> Vec<u32> {
 
 /// A program that is measured.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct ProfilingSession {
     pub(crate) app: AppId,
     sizes: Vec<u32>,
     /// Which size is in force, and since which plan.
     place: usize,
     pub(crate) plan: Option<PlanId>,
     /// Whether others came or went since the last window; the sampled program's ways stay.
-    pub(crate) joined: bool,
+    pub(crate) has_joined: bool,
     /// Windows still to discard: the first of a session, while lines move.
     warm_up: u32,
     /// What each size showed, most ways first: LLC misses per 1000 instructions, and IPC.
@@ -51,7 +51,7 @@ pub(crate) struct Session {
 
 /// What a window leads to.
 #[derive(Clone, Debug)]
-pub(crate) enum Next {
+pub(crate) enum ProfilingStep {
     Wait,
     /// The next size, or the same again.
     Shrink,
@@ -59,14 +59,14 @@ pub(crate) enum Next {
     Done,
 }
 
-impl Session {
+impl ProfilingSession {
     pub(crate) fn new(app: AppId, llc: &Llc) -> Self {
         Self {
             app,
             sizes: sizes(llc),
             place: 0,
             plan: None,
-            joined: false,
+            has_joined: false,
             warm_up: 1,
             points: Vec::new(),
             silent: 0,
@@ -77,7 +77,7 @@ impl Session {
     pub(crate) fn plan(
         &self,
         llc: &Llc,
-        programs: &[Program],
+        programs: &[RunningProgram],
         partition: &mut Partition,
     ) -> &'static str {
         let mut stack = Stack::new(llc);
@@ -91,21 +91,21 @@ impl Session {
     }
 
     /// Takes in a window of the program, in which it had the size at hand or these `other` ways.
-    pub(crate) fn take(&mut self, sample: &Sample, other: Option<u32>) -> Next {
-        let joined = core::mem::take(&mut self.joined);
+    pub(crate) fn add_window(&mut self, sample: &Sample, other: Option<u32>) -> ProfilingStep {
+        let joined = core::mem::take(&mut self.has_joined);
         if sample.plan < self.plan || (sample.straddled && !joined) {
-            return Next::Wait;
+            return ProfilingStep::Wait;
         }
         let counters = &sample.counters;
         let (Some(instructions @ 1..), Some(misses), Some(ipc)) =
             (counters.instructions, counters.llc_misses, counters.ipc())
         else {
-            return Next::Wait;
+            return ProfilingStep::Wait;
         };
         self.silent = 0;
         if self.warm_up > 0 {
             self.warm_up -= 1;
-            return Next::Wait;
+            return ProfilingStep::Wait;
         }
         let llcmpki = Q32::ratio(misses.saturating_mul(1000), instructions);
         let ways = other.unwrap_or(self.sizes[self.place]);
@@ -114,10 +114,10 @@ impl Session {
         self.place += 1;
         if self.place < self.sizes.len() {
             self.plan = None;
-            return Next::Shrink;
+            return ProfilingStep::Shrink;
         }
         self.place = 0;
-        Next::Done
+        ProfilingStep::Done
     }
 
     /// MPKI and IPC by ways: the measured points, with lines between them; made monotone: misses never rise with ways, nor
@@ -194,12 +194,15 @@ mod tests {
     #[test]
     fn lines_between_the_sizes_and_no_way_back() {
         let llc = llc(12);
-        let mut session = Session::new(AppId(0), &llc);
-        assert!(matches!(session.take(&window(99, 9000), None), Next::Wait));
+        let mut session = ProfilingSession::new(AppId(0), &llc);
+        assert!(matches!(session.add_window(&window(99, 9000), None), ProfilingStep::Wait));
         for (misses, cycles) in [(2, 500), (8, 1000), (6, 500), (10, 2000), (18, 2000)] {
-            assert!(matches!(session.take(&window(misses, cycles), None), Next::Shrink));
+            assert!(matches!(
+                session.add_window(&window(misses, cycles), None),
+                ProfilingStep::Shrink
+            ));
         }
-        assert!(matches!(session.take(&window(30, 4000), None), Next::Done));
+        assert!(matches!(session.add_window(&window(30, 4000), None), ProfilingStep::Done));
         let (llcmpki, ipc) = session.tables(&llc);
         let whole =
             |curve: &Curve| curve.values().iter().map(|v| v.raw() >> 32).collect::<Vec<_>>();
@@ -213,12 +216,12 @@ mod tests {
     #[test]
     fn decision_kpart_7_a_size_is_what_the_program_had() {
         let llc = llc(12);
-        let mut session = Session::new(AppId(0), &llc);
-        session.take(&window(99, 1000), None);
+        let mut session = ProfilingSession::new(AppId(0), &llc);
+        session.add_window(&window(99, 1000), None);
         for (misses, other) in
             [(1, None), (2, None), (3, None), (5, None), (9, Some(3)), (9, Some(3))]
         {
-            session.take(&window(misses, 1000), other);
+            session.add_window(&window(misses, 1000), other);
         }
         let (llcmpki, _) = session.tables(&llc);
         assert_eq!([1, 2, 3, 4, 5].map(|ways| llcmpki.at(ways).raw() >> 32), [9, 9, 9, 5, 4]);

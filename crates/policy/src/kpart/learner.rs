@@ -6,7 +6,7 @@ use fairways_core::{AppId, Curve, Llc, Q32};
 
 /// What was measured of a program that started without a profile.
 #[derive(Clone, Debug)]
-pub(super) struct Learner {
+pub(super) struct Profiler {
     pub(super) app: AppId,
     /// MPKI and IPC, the latest first.
     pub(super) measured: VecDeque<(Curve, Curve)>,
@@ -19,7 +19,7 @@ pub(super) struct Learner {
 /// After this many measurements that were given up, waiting grows no more.
 pub(super) const MOST_FAILURES: u32 = 6;
 
-impl Learner {
+impl Profiler {
     pub(super) fn new(app: AppId) -> Self {
         Self { app, measured: VecDeque::new(), failures: 0, wait: 0 }
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use fairways_core::{Curve, Llc, Q32};
 
-use super::merge::{Merging, Tables};
+use super::merge::{Merging, ProgramTables};
 use crate::lookahead::Lookahead;
 
 /// Clusters by their programs, and their ways.
@@ -16,7 +16,7 @@ pub(crate) struct Level {
 
 /// Of all numbers of clusters, from every program alone to one of everybody, the one with the
 /// largest sum of speedups; the most clusters of equals. Ways go between clusters by lookahead.
-pub(crate) fn best(llc: &Llc, tables: &[Tables], lookahead: &mut Lookahead) -> Level {
+pub(crate) fn best(llc: &Llc, tables: &[ProgramTables], lookahead: &mut Lookahead) -> Level {
     let mut merging = Merging::new(tables, llc.ways);
     let mut best: Option<(u64, Level)> = None;
     for count in (1..=tables.len()).rev() {

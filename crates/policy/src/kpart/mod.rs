@@ -31,12 +31,12 @@ use fairways_core::{Action, AppId, Curve, Event, Every, PlanId, Policy, Sample, 
 
 use crate::lookahead::Lookahead;
 use crate::parameter::{MILLISECOND, parameters};
-use crate::running::{Change, Running};
-use crate::table::{Descriptor, Knows, make};
-use clustering::{cluster, everybody_for_now, tell_measured};
+use crate::running::{Change, RunningPrograms};
+use crate::table::{Descriptor, KnowledgeSource, make};
+use clustering::{announce_measured, cluster, leave_unpartitioned_for_now};
 pub use dynaway::SAMPLING;
-use dynaway::{Next, Session};
-use learner::{Learner, MOST_FAILURES};
+use dynaway::{ProfilingSession, ProfilingStep};
+use learner::{MOST_FAILURES, Profiler};
 
 parameters! {
     /// The parameters of KPart.
@@ -63,7 +63,7 @@ parameters! {
 /// `kpart`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "El-Sayed, Mukkara, Tsai, Kasture, Ma and Sanchez, KPart, HPCA 2018",
-    knows: Knows::OtherWays,
+    knows: KnowledgeSource::OtherWays,
     ..Descriptor::new::<Parameters>(
         "kpart",
         "programs that harm each other least in one cluster",
@@ -75,16 +75,16 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct KPart {
     parameters: Parameters,
-    running: Running,
+    running: RunningPrograms,
     lookahead: Lookahead,
-    learners: Vec<Learner>,
+    learners: Vec<Profiler>,
     /// Who is to be measured.
     queue: VecDeque<AppId>,
-    session: Option<Session>,
+    session: Option<ProfilingSession>,
     plan: Option<PlanId>,
-    awake: bool,
+    has_alarm: bool,
     /// Whether a plan was refused, and is to be made again.
-    overdue: bool,
+    is_overdue: bool,
 }
 
 impl KPart {
@@ -114,15 +114,15 @@ impl KPart {
             Change::Started => {
                 let Some(program) = self.running.programs().last() else { return };
                 if program.profile.is_none() {
-                    self.learners.push(Learner::new(program.app));
+                    self.learners.push(Profiler::new(program.app));
                     self.queue.push_back(program.app);
-                    if !self.awake {
-                        self.awake = true;
+                    if !self.has_alarm {
+                        self.has_alarm = true;
                         act(Action::Wake { at: at.after(self.parameters.decision_period) });
                     }
                 }
             }
-            Change::Wished { .. } => {}
+            Change::Wish { .. } => {}
             Change::Exited(app) => {
                 self.learners.retain(|learner| learner.app != app);
                 self.queue.retain(|&waiting| waiting != app);
@@ -134,18 +134,18 @@ impl KPart {
     /// A window ended: of a measurement, or it is time for another.
     fn sampled(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let (Some(llc), Some(session)) = (self.running.llc(), &mut self.session) else {
-            self.again(sample.app, act);
+            self.queue_again(sample.app, act);
             return;
         };
         if session.app != sample.app {
-            self.again(sample.app, act);
+            self.queue_again(sample.app, act);
             return;
         }
         // A machine may have made more or less of the partition than was asked for.
-        match session.take(sample, self.running.other_ways(session.app)) {
-            Next::Wait => {}
-            Next::Shrink => self.go_on(act),
-            Next::Done => {
+        match session.add_window(sample, self.running.deviating_ways(session.app)) {
+            ProfilingStep::Wait => {}
+            ProfilingStep::Shrink => self.go_on(act),
+            ProfilingStep::Done => {
                 let tables = session.tables(&llc);
                 let learner = self.learners.iter_mut().find(|one| one.app == sample.app);
                 if let Some(learner) = learner {
@@ -160,7 +160,7 @@ impl KPart {
     }
 
     /// A program is to be measured once more.
-    fn again(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+    fn queue_again(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
         let known = self.learners.iter().any(|one| one.app == app && !one.measured.is_empty());
         if known && !self.queue.contains(&app) {
             self.queue.push_back(app);
@@ -216,11 +216,11 @@ impl KPart {
     /// Measures whoever is next, or clusters.
     fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
-        self.overdue = false;
+        self.is_overdue = false;
         if !self.can_measure() {
             self.postpone(act);
         } else if self.session.is_none() {
-            self.session = self.queue.pop_front().map(|app| Session::new(app, &llc));
+            self.session = self.queue.pop_front().map(|app| ProfilingSession::new(app, &llc));
             if let Some(session) = &self.session {
                 let every = Every::Instructions(self.parameters.sampling_window.max(1));
                 act(Action::Watch { app: session.app, every });
@@ -228,18 +228,18 @@ impl KPart {
         }
         let Self { running, lookahead, learners, session, plan, .. } = self;
         if let Some(session) = session {
-            let made = running.plan(act, |llc, programs, partition, teller| {
+            let made = running.plan(act, |llc, programs, partition, announcer| {
                 let reason = "in no cluster while another is measured";
-                tell_measured((programs, learners), reason, teller);
+                announce_measured((programs, learners), reason, announcer);
                 session.plan(llc, programs, partition)
             });
-            session.joined = session.plan.is_some();
+            session.has_joined = session.plan.is_some();
             session.plan = session.plan.or(made);
             *plan = made;
             return;
         }
-        *plan = running.plan(act, |llc, programs, partition, teller| {
-            cluster(llc, (programs, learners), lookahead, partition, teller)
+        *plan = running.plan(act, |llc, programs, partition, announcer| {
+            cluster(llc, (programs, learners), lookahead, partition, announcer)
         });
     }
 }
@@ -253,8 +253,8 @@ impl Policy for KPart {
         match event {
             Event::Sampled(sample) => self.sampled(sample, act),
             Event::Woke => {
-                self.awake = !self.learners.is_empty() || self.overdue;
-                if !self.awake {
+                self.has_alarm = !self.learners.is_empty() || self.is_overdue;
+                if !self.has_alarm {
                     return;
                 }
                 act(Action::Wake { at: at.after(self.parameters.decision_period) });
@@ -267,7 +267,7 @@ impl Policy for KPart {
                 if silent == Some(true) {
                     self.give_up(act);
                 }
-                if silent.unwrap_or(retries || self.overdue) {
+                if silent.unwrap_or(retries || self.is_overdue) {
                     self.go_on(act);
                 }
             }
@@ -279,14 +279,14 @@ impl Policy for KPart {
                 if self.session.is_some() {
                     self.give_up(act);
                     self.go_on(act);
-                } else if !self.overdue {
+                } else if !self.is_overdue {
                     let learners = &self.learners;
-                    self.plan = self.running.plan(act, |llc, programs, partition, teller| {
-                        everybody_for_now(llc, (programs, learners), partition, teller)
+                    self.plan = self.running.plan(act, |llc, programs, partition, announcer| {
+                        leave_unpartitioned_for_now(llc, (programs, learners), partition, announcer)
                     });
-                    self.overdue = true;
-                    if !self.awake {
-                        self.awake = true;
+                    self.is_overdue = true;
+                    if !self.has_alarm {
+                        self.has_alarm = true;
                         act(Action::Wake { at: at.after(self.parameters.decision_period) });
                     }
                 }
@@ -295,7 +295,7 @@ impl Policy for KPart {
                 self.running.applied(*plan, actual);
                 let session = self.session.as_ref();
                 // What it does in ways that it does not have to itself says nothing of so many.
-                if session.is_some_and(|session| self.running.is_joined(session.app)) {
+                if session.is_some_and(|session| self.running.shares_its_ways(session.app)) {
                     self.give_up(act);
                     self.go_on(act);
                 }
@@ -307,7 +307,7 @@ impl Policy for KPart {
             | Event::RanTogether(_)
             | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
-                let Some(change) = self.running.take(event) else { return };
+                let Some(change) = self.running.update(event) else { return };
                 self.follow(at, change, act);
                 self.go_on(act);
             }

@@ -16,12 +16,12 @@ pub(crate) struct Split<'a> {
     owned: [u32; 2],
     most: u32,
     /// The step that each would take next.
-    next: [Step; 2],
+    next: [SplitStep; 2],
 }
 
 /// How far a curve falls, and within how many ways, where it falls most a way.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct SplitStep {
     fall: u64,
     ways: u32,
 }
@@ -29,15 +29,15 @@ struct Step {
 impl<'a> Split<'a> {
     /// For up to `most` ways, at least 2.
     pub(crate) fn new(curves: [&'a Curve; 2], most: u32) -> Self {
-        let next = curves.map(|curve| Step::of(curve, 1, most - 2));
+        let next = curves.map(|curve| SplitStep::steepest(curve, 1, most - 2));
         Self { curves, owned: [1; 2], most, next }
     }
 
     /// What both miss with `ways` ways, 2 to the most; not fewer than asked for before.
-    pub(crate) fn of(&mut self, ways: u32) -> u64 {
+    pub(crate) fn misses(&mut self, ways: u32) -> u64 {
         loop {
-            let winner = winner(self.next);
-            let Step { fall, ways: more } = self.next[winner];
+            let winner = steeper(self.next);
+            let SplitStep { fall, ways: more } = self.next[winner];
             if fall == 0 || self.owned[0] + self.owned[1] + more > ways {
                 break;
             }
@@ -45,21 +45,23 @@ impl<'a> Split<'a> {
             let free = self.most - self.owned[0] - self.owned[1];
             for place in [0, 1] {
                 if place == winner || self.next[place].ways > free {
-                    self.next[place] = Step::of(self.curves[place], self.owned[place], free);
+                    self.next[place] =
+                        SplitStep::steepest(self.curves[place], self.owned[place], free);
                 }
             }
         }
-        self.rest(ways)
+        self.misses_near_the_end(ways)
     }
 
     /// The same, from where the next step does not fit any more.
-    fn rest(&self, ways: u32) -> u64 {
+    fn misses_near_the_end(&self, ways: u32) -> u64 {
         let mut owned = self.owned;
         let mut free = ways - owned[0] - owned[1];
         while free > 0 {
-            let steps = [0, 1].map(|place| Step::of(self.curves[place], owned[place], free));
-            let winner = winner(steps);
-            let Step { fall, ways } = steps[winner];
+            let steps =
+                [0, 1].map(|place| SplitStep::steepest(self.curves[place], owned[place], free));
+            let winner = steeper(steps);
+            let SplitStep { fall, ways } = steps[winner];
             if fall == 0 {
                 break;
             }
@@ -74,13 +76,13 @@ impl<'a> Split<'a> {
 }
 
 /// Whose step is steeper; the first of equals.
-fn winner([one, other]: [Step; 2]) -> usize {
+fn steeper([one, other]: [SplitStep; 2]) -> usize {
     usize::from(other.fall * u64::from(one.ways) > one.fall * u64::from(other.ways))
 }
 
-impl Step {
+impl SplitStep {
     /// The steepest within `free` ways; the shortest of those.
-    fn of(curve: &Curve, owned: u32, free: u32) -> Self {
+    fn steepest(curve: &Curve, owned: u32, free: u32) -> Self {
         let reach = &curve.values()[owned as usize - 1..(owned + free) as usize];
         let Some((here, there)) = reach.split_first() else { return Self { fall: 0, ways: 1 } };
         let mut best = Self { fall: 0, ways: 1 };
@@ -118,7 +120,7 @@ mod tests {
                 let owned = Lookahead::default().divide(&curves, ways, 1).to_vec();
                 let parts = curves.iter().zip(&owned).map(|(curve, &ways)| curve.at(ways).raw());
                 let expected: u64 = parts.collect::<Vec<_>>().iter().sum();
-                prop_assert_eq!(split.of(ways), expected, "{} {:?}", ways, owned);
+                prop_assert_eq!(split.misses(ways), expected, "{} {:?}", ways, owned);
             }
         }
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use fairways_core::{Counters, Llc, Partition, PartitionError, Q32, Ways, Wish};
 
 use super::*;
-use crate::telling::said;
+use crate::announce::static_text;
 use crate::words;
 
 const fn llc(ways: u32) -> Llc {
@@ -45,15 +45,15 @@ impl Bench {
         policy.handle(Time::ZERO, event, &mut |action| match action {
             Action::Partition { plan: made, partition: made_of, reason: why } => {
                 partition.clone_from(&made_of);
-                (*plan, *reason) = (Some(made), said(why));
+                (*plan, *reason) = (Some(made), static_text(why));
                 *plans += 1;
             }
             Action::Classified { app, class, reason } => {
-                classes.insert(app.0, (said(class), said(reason)));
+                classes.insert(app.0, (static_text(class), static_text(reason)));
                 numbers.retain(|&(of, _), _| of != app.0);
             }
             Action::Estimated { thread, what, value, .. } => {
-                numbers.insert((thread.app.0, said(what)), value);
+                numbers.insert((thread.app.0, static_text(what)), value);
             }
             Action::Watch { app, every: Every::Instructions(window) } => {
                 watched.insert(app.0, window);

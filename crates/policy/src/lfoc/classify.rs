@@ -31,7 +31,7 @@ impl Class {
 
 /// What a class rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum Evidence {
     /// A profile that was given with it.
     Profile,
     /// Sampling, up to the largest size or to one of the early stops.
@@ -42,7 +42,7 @@ pub(crate) enum By {
 
 /// What is known of a program: given with it, or sampled.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownCurves<'a> {
     /// Instructions per cycle.
     pub(crate) ipc: &'a Curve,
     /// LLC misses per 1000 cycles.
@@ -55,11 +55,11 @@ pub(crate) struct Known<'a> {
 #[must_use]
 pub fn classify(profile: &Profile, ways: Ways, parameters: &Parameters) -> Class {
     let Profile { ipc, llcmpkc, .. } = profile;
-    class_of(Known { ipc, llcmpkc, reference: parameters.reference }, ways, parameters)
+    class_of(KnownCurves { ipc, llcmpkc, reference: parameters.reference }, ways, parameters)
 }
 
 /// "Slowdown at most p %" is asked as `100 * ipc_alone <= p * ipc_there`, which rounds nothing.
-pub(crate) fn class_of(known: Known<'_>, ways: Ways, p: &Parameters) -> Class {
+pub(crate) fn class_of(known: KnownCurves<'_>, ways: Ways, p: &Parameters) -> Class {
     let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
     let (mut streams_somewhere, mut bounded, mut sensitive) = (false, true, false);
     for ways in 1..=ways.get() {
@@ -81,7 +81,7 @@ pub(crate) fn class_of(known: Known<'_>, ways: Ways, p: &Parameters) -> Class {
 }
 
 /// The LLCMPKC that makes a program a streaming one: with the fewest ways with which both conditions hold.
-pub(crate) fn streaming_llcmpkc(known: Known<'_>, ways: Ways, p: &Parameters) -> Option<Q32> {
+pub(crate) fn streaming_llcmpkc(known: KnownCurves<'_>, ways: Ways, p: &Parameters) -> Option<Q32> {
     let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
     let bound = u128::from(p.streaming_slowdown_percent);
     let slowed = |ways: u32| alone > bound * u128::from(known.ipc.at(ways).raw());
@@ -93,7 +93,7 @@ pub(crate) fn streaming_llcmpkc(known: Known<'_>, ways: Ways, p: &Parameters) ->
 
 /// Where slowdown falls below 5 % (§4.2, the critical size); the whole cache if nowhere (decision
 /// LFOC 14).
-pub(crate) fn critical_ways(known: Known<'_>, ways: Ways, p: &Parameters) -> u32 {
+pub(crate) fn critical_ways(known: KnownCurves<'_>, ways: Ways, p: &Parameters) -> u32 {
     let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
     let critical = |&ways: &u32| {
         alone < u128::from(p.critical_slowdown_percent) * u128::from(known.ipc.at(ways).raw())

@@ -5,16 +5,16 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Curve, Llc, Partition};
 
 use super::Parameters;
+use super::announce::withdraw_division;
 use super::monitor::Learners;
 use super::pairing::Pairing;
 use super::sets::Sets;
-use super::telling::undivided;
+use crate::announce::{Announcer, raw, raw_ways};
 use crate::lookahead::Lookahead;
-use crate::program::Program;
-use crate::running::everybody;
+use crate::program::RunningProgram;
+use crate::running::leave_unpartitioned;
 use crate::sharing::Sharing;
 use crate::split::Stack;
-use crate::telling::{Teller, raw, ways};
 use crate::words;
 
 /// What a decision computes with; reused, so that a decision allocates nothing once it has seen as
@@ -29,7 +29,7 @@ pub(crate) struct Clustering {
 
 /// Which cluster of its own each sensitive program has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sensitive {
+enum SensitiveClusters {
     /// The one at its place.
     Alone,
     /// More than there can be clusters: some share one.
@@ -40,7 +40,7 @@ enum Sensitive {
 
 /// The clusters of streaming programs, which come first.
 #[derive(Clone, Copy)]
-struct Streaming {
+struct StreamingClusters {
     /// How many streaming programs there are.
     count: u32,
     /// How many clusters they have.
@@ -52,7 +52,7 @@ struct Streaming {
     each: u32,
 }
 
-impl Streaming {
+impl StreamingClusters {
     /// `ways_for_streaming = min(2, |ST| / max_streaming_way)`, and `r`, in a cache where `sensitive`
     /// programs want clusters of their own.
     ///
@@ -108,13 +108,13 @@ impl Clustering {
         &mut self,
         p: &Parameters,
         llc: &Llc,
-        (programs, sets, learners): (&[Program], &Sets, &Learners),
+        (programs, sets, learners): (&[RunningProgram], &Sets, &Learners),
         partition: &mut Partition,
-        teller: &mut Teller<'_>,
+        announcer: &mut Announcer<'_>,
     ) -> &'static str {
         if sets.sensitive.is_empty() || llc.max_clusters() == 1 {
-            everybody(llc, programs, partition);
-            undivided(&sets.sensitive, teller);
+            leave_unpartitioned(llc, programs, partition);
+            withdraw_division(&sets.sensitive, announcer);
             return if sets.sensitive.is_empty() {
                 "no sensitive program: one cluster with every way"
             } else {
@@ -123,7 +123,8 @@ impl Clustering {
         }
 
         let count = |set: &[AppId]| u32::try_from(set.len()).unwrap_or(u32::MAX);
-        let streaming = Streaming::plan(p, llc, count(&sets.streaming), count(&sets.sensitive));
+        let streaming =
+            StreamingClusters::plan(p, llc, count(&sets.streaming), count(&sets.sensitive));
         let mut stack = Stack::new(llc);
         for cluster in 0..streaming.clusters {
             partition.add_cluster(stack.next(streaming.ways_of(cluster)));
@@ -133,18 +134,18 @@ impl Clustering {
         let room = if llc.min_ways() == 1 { ways } else { ways / llc.min_ways() };
         let limit = (llc.max_clusters() - streaming.clusters).min(room);
         let sensitive = if sets.sensitive.len() > limit as usize {
-            Sensitive::Crowded
+            SensitiveClusters::Crowded
         } else if p.pair_clustering && sets.sensitive.len() > 1 && llc.min_ways() == 1 {
-            Sensitive::Paired
+            SensitiveClusters::Paired
         } else {
-            Sensitive::Alone
+            SensitiveClusters::Alone
         };
-        if sensitive != Sensitive::Crowded {
+        if sensitive != SensitiveClusters::Crowded {
             self.lookahead.divide(&sets.slowdowns, ways, llc.min_ways());
         }
-        if sensitive != Sensitive::Alone {
+        if sensitive != SensitiveClusters::Alone {
             self.read_pressures(llc, programs, sets, learners);
-            if sensitive == Sensitive::Crowded {
+            if sensitive == SensitiveClusters::Crowded {
                 self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
                 let owned = self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
                 self.sharing.settle(&self.pressures, owned.last().copied().unwrap_or(0));
@@ -158,47 +159,53 @@ impl Clustering {
         }
 
         self.place(p, streaming, sensitive, sets, partition);
-        self.tell(sensitive, sets, teller);
+        self.announce(sensitive, sets, announcer);
         match (sensitive, streaming.count) {
-            (Sensitive::Paired, _) => {
+            (SensitiveClusters::Paired, _) => {
                 "streaming programs confined, sensitive ones paired where fairer"
             }
-            (Sensitive::Crowded, _) => {
+            (SensitiveClusters::Crowded, _) => {
                 "more sensitive programs than clusters: the flattest share one"
             }
-            (Sensitive::Alone, 0) => "sensitive programs own ways by lookahead; none streams",
-            (Sensitive::Alone, _) => {
+            (SensitiveClusters::Alone, 0) => {
+                "sensitive programs own ways by lookahead; none streams"
+            }
+            (SensitiveClusters::Alone, _) => {
                 "streaming programs confined, sensitive ones own ways by lookahead"
             }
         }
     }
 
     /// Tells of each sensitive program what it needs, what lookahead gave, and how it is to fare by its table.
-    fn tell(&self, sensitive: Sensitive, sets: &Sets, teller: &mut Teller<'_>) {
+    fn announce(&self, sensitive: SensitiveClusters, sets: &Sets, announcer: &mut Announcer<'_>) {
         let owned = self.lookahead.owned();
         let each = sets.sensitive.iter().zip(&sets.critical).zip(&sets.slowdowns);
         for (index, ((&app, &critical), slowdowns)) in each.enumerate() {
             let cluster = match sensitive {
-                Sensitive::Alone | Sensitive::Paired => index,
-                Sensitive::Crowded => self.sharing.cluster_of[index] as usize,
+                SensitiveClusters::Alone | SensitiveClusters::Paired => index,
+                SensitiveClusters::Crowded => self.sharing.cluster_of[index] as usize,
             };
             let owned = owned[cluster];
             let slowdown = match sensitive {
-                Sensitive::Alone => None,
-                Sensitive::Paired => Some(self.pairing.slowdown(index)),
-                Sensitive::Crowded => self.sharing.shared(&sets.slowdowns, index),
+                SensitiveClusters::Alone => None,
+                SensitiveClusters::Paired => Some(self.pairing.slowdown(index)),
+                SensitiveClusters::Crowded => self.sharing.shared(&sets.slowdowns, index),
             };
             let slowdown = slowdown.unwrap_or_else(|| slowdowns.at(owned));
             let what = [words::CRITICAL_SIZE, words::LOOKAHEAD, words::SLOWDOWN];
-            teller.numbers(app, what, [ways(critical), ways(owned), raw(slowdown)]);
+            announcer.announce_numbers(
+                app,
+                what,
+                [raw_ways(critical), raw_ways(owned), raw(slowdown)],
+            );
         }
     }
 
     /// The ways of the clusters of sensitive programs.
-    fn ways(&self, sensitive: Sensitive) -> &[u32] {
+    fn ways(&self, sensitive: SensitiveClusters) -> &[u32] {
         match sensitive {
-            Sensitive::Alone | Sensitive::Crowded => self.lookahead.owned(),
-            Sensitive::Paired => &self.pairing.ways,
+            SensitiveClusters::Alone | SensitiveClusters::Crowded => self.lookahead.owned(),
+            SensitiveClusters::Paired => &self.pairing.ways,
         }
     }
 
@@ -209,7 +216,7 @@ impl Clustering {
     fn read_pressures(
         &mut self,
         llc: &Llc,
-        programs: &[Program],
+        programs: &[RunningProgram],
         sets: &Sets,
         learners: &Learners,
     ) {
@@ -227,8 +234,8 @@ impl Clustering {
     fn place(
         &self,
         p: &Parameters,
-        streaming: Streaming,
-        sensitive: Sensitive,
+        streaming: StreamingClusters,
+        sensitive: SensitiveClusters,
         sets: &Sets,
         partition: &mut Partition,
     ) {
@@ -238,9 +245,9 @@ impl Clustering {
             partition.place_all(members.iter().copied(), cluster..=cluster);
         }
         let shared = match sensitive {
-            Sensitive::Alone => None,
-            Sensitive::Crowded => Some(&self.sharing.cluster_of),
-            Sensitive::Paired => Some(&self.pairing.cluster_of),
+            SensitiveClusters::Alone => None,
+            SensitiveClusters::Crowded => Some(&self.sharing.cluster_of),
+            SensitiveClusters::Paired => Some(&self.pairing.cluster_of),
         };
         if let Some(cluster_of) = shared {
             for (&app, cluster) in sets.sensitive.iter().zip(cluster_of) {

@@ -22,6 +22,7 @@
 //! What the paper leaves open is settled in docs/decisions.md, point by point, and named beside the
 //! code that it governs.
 
+mod announce;
 mod classify;
 mod clustering;
 mod monitor;
@@ -30,7 +31,6 @@ mod pairing;
 mod parameters;
 mod sampling;
 mod sets;
-mod telling;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -40,15 +40,15 @@ use alloc::collections::VecDeque;
 
 use fairways_core::{Action, AppId, Event, PlanId, Policy, Profile, Time};
 
-use crate::program::Program;
-use crate::running::{Change, Running};
-use crate::table::{Descriptor, Knows, make};
-use classify::{By, Known};
+use crate::program::RunningProgram;
+use crate::running::{Change, RunningPrograms};
+use crate::table::{Descriptor, KnowledgeSource, make};
+use announce::UNKNOWN;
+use classify::{Evidence, KnownCurves};
 use clustering::Clustering;
 use monitor::{Learner, Learners};
-use sampling::Session;
+use sampling::SamplingSession;
 use sets::Sets;
-use telling::UNKNOWN;
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
@@ -57,7 +57,7 @@ pub use sampling::SAMPLING;
 /// `lfoc`, in the table of policies.
 pub(crate) const LFOC: Descriptor = Descriptor {
     paper: "Garcia-Garcia, Saez, Castro and Prieto-Matias, LFOC, ICPP 2019",
-    knows: Knows::OtherWays,
+    knows: KnowledgeSource::OtherWays,
     ..Descriptor::new::<Parameters>(
         "lfoc",
         "streaming programs confined, sensitive ones isolated",
@@ -68,7 +68,7 @@ pub(crate) const LFOC: Descriptor = Descriptor {
 /// `lfoc-plus`, in the table of policies.
 pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
     paper: "Saez, Castro, Garcia-Garcia and Prieto-Matias, LFOC+, IEEE Transactions on Computers 71(8), 2022",
-    knows: Knows::OtherWays,
+    knows: KnowledgeSource::OtherWays,
     ..Descriptor::new::<Parameters>(
         "lfoc-plus",
         "the same, sensitive ones in pairs where that is fairer",
@@ -80,18 +80,18 @@ pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct Lfoc {
     parameters: Parameters,
-    running: Running,
+    running: RunningPrograms,
     sets: Sets,
     clustering: Clustering,
     learners: Learners,
     /// Who wants to be sampled, first come first served (decision LFOC 9).
     queue: VecDeque<AppId>,
-    session: Option<Box<Session>>,
+    session: Option<Box<SamplingSession>>,
     /// Whether an alarm has been asked for, and whether the next decision has something to do.
-    awake: bool,
-    overdue: bool,
+    has_alarm: bool,
+    is_overdue: bool,
     /// Whether a sampling partition may be in force.
-    divided: bool,
+    is_divided: bool,
     plan: Option<PlanId>,
 }
 
@@ -125,33 +125,45 @@ impl Lfoc {
             Change::Machine => {
                 sets.clear();
                 for index in 0..running.programs().len() {
-                    let Program { app, profile, .. } = running.programs()[index].clone();
-                    let known = profile.as_deref().map(|profile| given(p, profile));
+                    let RunningProgram { app, profile, .. } = running.programs()[index].clone();
+                    let known = profile.as_deref().map(|profile| profile_curves(p, profile));
                     let class = sets.learn(p, &llc, app, known);
                     if let (Some(class), Some(known)) = (class, known) {
-                        running.tell_class(p, llc.ways, app, (class, By::Profile, known), act);
+                        running.announce_class(
+                            p,
+                            llc.ways,
+                            app,
+                            (class, Evidence::Profile, known),
+                            act,
+                        );
                     }
                 }
                 self.resample(&llc, act);
-                if !self.awake {
-                    self.awake = true;
+                if !self.has_alarm {
+                    self.has_alarm = true;
                     act(Action::Wake { at: at.after(self.parameters.decision_period) });
                 }
             }
             Change::Started => {
                 let Some(program) = running.programs().last() else { return };
                 let (app, profile) = (program.app, program.profile.clone());
-                let known = profile.as_deref().map(|profile| given(p, profile));
+                let known = profile.as_deref().map(|profile| profile_curves(p, profile));
                 if let (Some(class), Some(known)) = (sets.learn(p, &llc, app, known), known) {
-                    running.tell_class(p, llc.ways, app, (class, By::Profile, known), act);
+                    running.announce_class(
+                        p,
+                        llc.ways,
+                        app,
+                        (class, Evidence::Profile, known),
+                        act,
+                    );
                 } else {
                     let reason = "no profile; to be sampled after its warm-up";
-                    running.teller(act).class(app, UNKNOWN, reason);
+                    running.announcer(act).announce_class(app, UNKNOWN, reason);
                     learners.0.push(Learner::new(app, p));
                     self.watch(app, self.parameters.normal_window, act);
                 }
             }
-            Change::Wished { .. } => {}
+            Change::Wish { .. } => {}
             Change::Exited(app) => {
                 sets.forget(app);
                 // Where all profiles are known, nothing is learned.
@@ -169,8 +181,8 @@ impl Lfoc {
 }
 
 /// What a profile says.
-fn given<'a>(p: &Parameters, profile: &'a Profile) -> Known<'a> {
-    Known { ipc: &profile.ipc, llcmpkc: &profile.llcmpkc, reference: p.reference }
+fn profile_curves<'a>(p: &Parameters, profile: &'a Profile) -> KnownCurves<'a> {
+    KnownCurves { ipc: &profile.ipc, llcmpkc: &profile.llcmpkc, reference: p.reference }
 }
 
 impl Policy for Lfoc {
@@ -181,7 +193,7 @@ impl Policy for Lfoc {
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         // What became of a plan is told first: whatever else is told, it was not refused.
         if self.session.is_none() && !matches!(event, Event::Refused { .. }) {
-            self.divided = false;
+            self.is_divided = false;
         }
         match event {
             Event::Sampled(sample) => self.sampled(sample, act),
@@ -194,7 +206,7 @@ impl Policy for Lfoc {
             | Event::RanTogether(_)
             | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
-                let Some(change) = self.running.take(event) else { return };
+                let Some(change) = self.running.update(event) else { return };
                 self.follow(at, change, act);
                 self.go_on(act);
             }

@@ -28,13 +28,13 @@ pub(crate) struct Learner {
     /// changed.
     mask: WayMask,
     unsettled: u32,
-    history: VecDeque<Period>,
+    history: VecDeque<WindowRates>,
     signal: Persistence,
 }
 
 /// What a window in normal operation showed.
 #[derive(Clone, Copy, Debug)]
-struct Period {
+struct WindowRates {
     llcmpkc: Q32,
     stalls: Option<Q32>,
     occupancy: Q32,
@@ -79,7 +79,7 @@ impl Learner {
 
     /// Its cluster has these ways from now on. What was seen with more or fewer of them says
     /// nothing of how it fares with these.
-    pub(crate) fn owns(&mut self, mask: WayMask, p: &Parameters) {
+    pub(crate) fn set_mask(&mut self, mask: WayMask, p: &Parameters) {
         if mask.count() != self.mask.count() {
             self.history.clear();
         }
@@ -96,7 +96,7 @@ impl Learner {
     }
 
     /// It was sampled, and is of this class now.
-    pub(crate) fn classified(&mut self, class: Class, sampled: Sampled, p: &Parameters) {
+    pub(crate) fn set_class(&mut self, class: Class, sampled: Sampled, p: &Parameters) {
         let confirmed = self.class == Some(class);
         self.signal = Persistence {
             needed: if confirmed { self.signal.longer(p) } else { 0 },
@@ -109,7 +109,7 @@ impl Learner {
     }
 
     /// Takes in a window; says whether and why the class has probably changed.
-    pub(crate) fn watch(&mut self, p: &Parameters, sample: &Sample) -> Option<Signal> {
+    pub(crate) fn observe(&mut self, p: &Parameters, sample: &Sample) -> Option<Signal> {
         let class = self.class?;
         let llcmpkc = sample.counters.llcmpkc()?;
         if self.unsettled > 0 {
@@ -120,14 +120,14 @@ impl Learner {
         // holds at most the ways of its cluster.
         let occupancy = sample.occupancy.unwrap_or(Q32::from_int(self.mask.count()));
         let stalls = sample.counters.stalls_l2_miss_share();
-        self.history.push_back(Period { llcmpkc, stalls, occupancy });
+        self.history.push_back(WindowRates { llcmpkc, stalls, occupancy });
         if self.history.len() < p.averaged_periods.max(1) as usize {
             return None;
         }
         let signal = self.signal(class, p);
         self.history.pop_front();
-        let heeded = self.signal.last(signal.is_some(), p);
-        signal.filter(|_| heeded)
+        let has_lasted = self.signal.has_lasted(signal.is_some(), p);
+        signal.filter(|_| has_lasted)
     }
 
     /// The three rules of §4.2 on averages over `averaged_periods` (decision LFOC 13).
@@ -162,7 +162,7 @@ impl Learner {
 
 impl Persistence {
     /// Whether a signal that is there now, or is not, has lasted long enough.
-    fn last(&mut self, on: bool, p: &Parameters) -> bool {
+    fn has_lasted(&mut self, on: bool, p: &Parameters) -> bool {
         if on {
             (self.on, self.off) = (self.on.saturating_add(1), 0);
             self.on > self.needed

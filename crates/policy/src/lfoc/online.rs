@@ -5,10 +5,10 @@ use alloc::boxed::Box;
 use fairways_core::{Action, AppId, Llc, Partition, PlanId, Sample, Time};
 
 use super::Lfoc;
-use super::classify::By;
-use super::sampling::{Next, Session};
-use super::telling::{UNKNOWN, undivided};
-use crate::running::everybody;
+use super::announce::{UNKNOWN, withdraw_division};
+use super::classify::Evidence;
+use super::sampling::{SamplingSession, SamplingStep};
+use crate::running::leave_unpartitioned;
 
 /// No sampling that had to be given up is put off for more than this many warm-ups.
 const MOST_PUT_OFF: u32 = 32;
@@ -37,8 +37,8 @@ impl Lfoc {
             if sampling || waiting {
                 return;
             }
-            let Some(signal) = learner.watch(p, sample) else { return };
-            self.running.tell_changing(sample.app, &signal, act);
+            let Some(signal) = learner.observe(p, sample) else { return };
+            self.running.announce_changing(sample.app, &signal, act);
         }
         self.queue.push_back(sample.app);
         if !sampling {
@@ -50,30 +50,30 @@ impl Lfoc {
     fn sample(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let others = self.running.programs().len() - 1;
         let (Some(llc), Some(session)) = (self.running.llc(), &mut self.session) else { return };
-        let largest = Session::largest(&llc, others);
+        let largest = SamplingSession::largest(&llc, others);
         // A machine may have made more or less of the partition than was asked for.
-        let ways = self.running.other_ways(session.app).unwrap_or(session.ways);
-        match session.take(&self.parameters, sample, ways, largest) {
-            Next::Wait => {}
-            Next::Grow => {
+        let ways = self.running.deviating_ways(session.app).unwrap_or(session.ways);
+        match session.add_window(&self.parameters, sample, ways, largest) {
+            SamplingStep::Wait => {}
+            SamplingStep::Grow => {
                 session.grow(largest);
                 self.replan(act);
             }
-            Next::Stop(by) => self.finish(&llc, by, act),
+            SamplingStep::Stop(by) => self.finish(&llc, by, act),
         }
     }
 
     /// Sampling has found what there is to find.
-    fn finish(&mut self, llc: &Llc, by: By, act: &mut dyn FnMut(Action<'_>)) {
+    fn finish(&mut self, llc: &Llc, by: Evidence, act: &mut dyn FnMut(Action<'_>)) {
         let Some(session) = self.leave() else { return };
         let Self { parameters: p, running, learners, .. } = self;
         let (app, found) = (session.app, session.finish(p, llc));
         if let Some(learner) = learners.get_mut(app) {
             if let Some((class, sampled)) = found {
-                running.tell_class(p, llc.ways, app, (class, by, sampled.known(p)), act);
-                learner.classified(class, sampled, p);
+                running.announce_class(p, llc.ways, app, (class, by, sampled.known(p)), act);
+                learner.set_class(class, sampled, p);
             } else {
-                running.tell_unchanged(app, learner.class, act);
+                running.announce_unchanged(app, learner.class, act);
             }
         }
         self.relearn(llc, app);
@@ -98,14 +98,14 @@ impl Lfoc {
             let put_off = 1 << learner.given_up.min(MOST_PUT_OFF.ilog2());
             learner.warm_up = self.parameters.warm_up_intervals.max(1).saturating_mul(put_off);
             learner.given_up += 1;
-            self.running.tell_unchanged(app, learner.class, act);
+            self.running.announce_unchanged(app, learner.class, act);
         }
         self.watch(app, self.parameters.normal_window, act);
         self.go_on(act);
     }
 
     /// Leaves sampling mode, however it ends: the lines of all programs have moved.
-    pub(super) fn leave(&mut self) -> Option<Box<Session>> {
+    pub(super) fn leave(&mut self) -> Option<Box<SamplingSession>> {
         let session = self.session.take()?;
         for learner in &mut self.learners.0 {
             learner.disturb(&self.parameters);
@@ -129,7 +129,7 @@ impl Lfoc {
                 learner.sampled = None;
                 learner.class = None;
                 let reason = "the cache is another one; to be sampled on it";
-                self.running.teller(act).class(app, UNKNOWN, reason);
+                self.running.announcer(act).announce_class(app, UNKNOWN, reason);
             }
             self.relearn(llc, app);
         }
@@ -139,21 +139,21 @@ impl Lfoc {
     pub(super) fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
         // Nobody is to be sampled, or they wait until the machine changes.
-        if self.learners.0.is_empty() || !Session::possible(&llc) {
+        if self.learners.0.is_empty() || !SamplingSession::is_possible(&llc) {
             self.replan(act);
             return;
         }
         let others = self.running.programs().len().saturating_sub(1);
         match &self.session {
             // Another program came while this one had the whole cache: that was the last size.
-            Some(session) if session.ways > Session::largest(&llc, others) => {
-                self.finish(&llc, By::EverySize, act);
+            Some(session) if session.ways > SamplingSession::largest(&llc, others) => {
+                self.finish(&llc, Evidence::EverySize, act);
                 return;
             }
             Some(_) => {}
             None => {
                 let next = self.queue.pop_front();
-                self.session = next.map(|app| Box::new(Session::new(app, &llc)));
+                self.session = next.map(|app| Box::new(SamplingSession::new(app, &llc)));
             }
         }
         self.replan(act);
@@ -162,26 +162,26 @@ impl Lfoc {
     /// Plans, for sampling mode or by Algorithm 1.
     fn replan(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parameters: p, running, sets, clustering, learners, session, .. } = self;
-        self.overdue = false;
+        self.is_overdue = false;
         if let Some(session) = session {
-            self.plan = running.plan(act, |llc, programs, partition, teller| {
-                undivided(&sets.sensitive, teller);
+            self.plan = running.plan(act, |llc, programs, partition, announcer| {
+                withdraw_division(&sets.sensitive, announcer);
                 session.plan(llc, programs, partition)
             });
             if session.plan.is_some() {
                 // Others came or went. Windows go on, or programs that come and go faster than a
                 // window lasts would put sampling off for ever.
-                session.joined = true;
+                session.has_joined = true;
                 return;
             }
             session.plan = self.plan;
-            self.divided = true;
+            self.is_divided = true;
             let (app, window) = (session.app, p.sampling_window);
             self.watch(app, window, act);
             return;
         }
-        self.plan = running.plan(act, |llc, programs, partition, teller| {
-            clustering.cluster(p, llc, (programs, sets, learners), partition, teller)
+        self.plan = running.plan(act, |llc, programs, partition, announcer| {
+            clustering.cluster(p, llc, (programs, sets, learners), partition, announcer)
         });
     }
 
@@ -199,14 +199,14 @@ impl Lfoc {
         let Self { parameters: p, running, learners, session, .. } = self;
         if let Some(session) = session {
             // What it does in ways that it does not have to itself says nothing of so many.
-            if running.is_joined(session.app) {
+            if running.shares_its_ways(session.app) {
                 self.give_up(act);
             }
             return;
         }
         for place in running.partition().places() {
             if let Some(learner) = learners.get_mut(place.app) {
-                learner.owns(running.mask_of(place.app).unwrap_or_default(), p);
+                learner.set_mask(running.mask_of(place.app).unwrap_or_default(), p);
             }
         }
     }
@@ -220,7 +220,7 @@ impl Lfoc {
             if session.silent > self.parameters.sampling_patience {
                 self.give_up(act);
             }
-        } else if self.overdue {
+        } else if self.is_overdue {
             self.replan(act);
         }
     }
@@ -237,17 +237,17 @@ impl Lfoc {
         for learner in &mut self.learners.0 {
             learner.disturb(&self.parameters);
         }
-        if core::mem::take(&mut self.divided) {
+        if core::mem::take(&mut self.is_divided) {
             // Nobody is to be left with what a sampling partition had to spare. One cluster asks
             // for the least that a machine can have.
             let sensitive = &self.sets.sensitive;
-            self.plan = self.running.plan(act, |llc, programs, partition, teller| {
-                everybody(llc, programs, partition);
-                undivided(sensitive, teller);
+            self.plan = self.running.plan(act, |llc, programs, partition, announcer| {
+                leave_unpartitioned(llc, programs, partition);
+                withdraw_division(sensitive, announcer);
                 "one cluster with every way until a plan after sampling is accepted"
             });
         }
         // It is tried again at the next decision.
-        self.overdue = true;
+        self.is_overdue = true;
     }
 }

@@ -12,7 +12,7 @@ use core::cmp::Ordering;
 use fairways_core::{Curve, Q32};
 
 use super::Parameters;
-use crate::occupancy::{between, divide_way};
+use crate::occupancy::{divide_way, interpolate_raw};
 
 /// A division of ways among sensitive programs, and the memory that it is found in.
 #[derive(Clone, Debug, Default)]
@@ -21,8 +21,8 @@ pub(crate) struct Pairing {
     pub(crate) ways: Vec<u32>,
     /// By program: its cluster.
     pub(crate) cluster_of: Vec<u32>,
-    best: State,
-    at: State,
+    best: Division,
+    at: Division,
     /// Who has been given a way.
     helped: Vec<bool>,
     order: Vec<usize>,
@@ -30,12 +30,12 @@ pub(crate) struct Pairing {
 
 /// A division, and how its programs fare.
 #[derive(Clone, Debug, Default)]
-struct State {
-    programs: Vec<Member>,
+struct Division {
+    programs: Vec<PairMember>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Member {
+struct PairMember {
     /// The ways of its cluster.
     ways: u32,
     mate: Option<usize>,
@@ -45,7 +45,7 @@ struct Member {
 
 /// The programs' slowdown tables, and how hard each presses on ways that it shares (LLCMPKC).
 #[derive(Clone, Copy)]
-struct Tables<'a> {
+struct PairTables<'a> {
     slowdowns: &'a [Curve],
     pressures: &'a [Curve],
 }
@@ -60,10 +60,10 @@ impl Pairing {
         pressures: &[Curve],
         owned: &[u32],
     ) {
-        let tables = Tables { slowdowns, pressures };
+        let tables = PairTables { slowdowns, pressures };
         let Self { ways, cluster_of, best, at, helped, order } = self;
         at.programs.clear();
-        at.programs.extend(owned.iter().zip(slowdowns).map(|(&ways, curve)| Member {
+        at.programs.extend(owned.iter().zip(slowdowns).map(|(&ways, curve)| PairMember {
             ways,
             mate: None,
             slowdown: curve.at(ways).raw(),
@@ -78,7 +78,10 @@ impl Pairing {
             (core::cmp::Reverse(at.programs[index].slowdown), index)
         });
         for &index in &*order {
-            if at.programs[index].mate.is_none() && at.act(tables, index) && at.is_fairer(best) {
+            if at.programs[index].mate.is_none()
+                && at.share_or_steal(tables, index)
+                && at.is_fairer(best)
+            {
                 best.programs.clone_from(&at.programs);
             }
         }
@@ -102,10 +105,10 @@ impl Pairing {
     }
 }
 
-impl State {
+impl Division {
     /// Moves ways to the slowest from programs that stay faster than it was, as long as it gains
     /// about as much as they lose.
-    fn help_the_slowest(&mut self, p: &Parameters, tables: Tables<'_>, helped: &mut [bool]) {
+    fn help_the_slowest(&mut self, p: &Parameters, tables: PairTables<'_>, helped: &mut [bool]) {
         let at = |index: usize, ways| signed(tables.slowdowns[index].at(ways).raw());
         let most_cost = i128::from(Q32::ONE.raw()) * i128::from(p.help_cost_percent) / 100;
         for _ in 0..self.programs.len() {
@@ -115,7 +118,7 @@ impl State {
             if helped[slowest] {
                 return;
             }
-            let Member { ways, slowdown, .. } = self.programs[slowest];
+            let PairMember { ways, slowdown, .. } = self.programs[slowest];
             let gain = signed(slowdown) - at(slowest, ways + 1);
             let mut giver: Option<(i128, usize)> = None;
             for (index, member) in self.programs.iter().enumerate() {
@@ -139,7 +142,7 @@ impl State {
     }
 
     /// Changes the ways of a program that shares them with nobody.
-    fn give(&mut self, tables: Tables<'_>, index: usize, more: i32) {
+    fn give(&mut self, tables: PairTables<'_>, index: usize, more: i32) {
         let member = &mut self.programs[index];
         member.ways = member.ways.saturating_add_signed(more);
         member.slowdown = tables.slowdowns[index].at(member.ways).raw();
@@ -147,11 +150,11 @@ impl State {
 
     /// Lets a program share, or steal a way, whichever lessens the sum of slowdowns most; whether it
     /// did either.
-    fn act(&mut self, tables: Tables<'_>, index: usize) -> bool {
+    fn share_or_steal(&mut self, tables: PairTables<'_>, index: usize) -> bool {
         let own = self.programs[index];
         let alone = |other: usize| other != index && self.programs[other].mate.is_none();
-        let mut best: Option<(i128, Act)> = None;
-        let mut consider = |change: i128, act: Act| {
+        let mut best: Option<(i128, PairingStep)> = None;
+        let mut consider = |change: i128, act: PairingStep| {
             if change < best.map_or(0, |(least, _)| least) {
                 best = Some((change, act));
             }
@@ -159,7 +162,7 @@ impl State {
         for (other, member) in self.programs.iter().enumerate().filter(|(other, _)| alone(*other)) {
             let [a, b] = tables.shared([index, other], own.ways + member.ways);
             let before = signed(own.slowdown) + signed(member.slowdown);
-            consider(signed(a) + signed(b) - before, Act::Share(other));
+            consider(signed(a) + signed(b) - before, PairingStep::Share(other));
         }
         let longer = tables.slowdowns[index].at(own.ways + 1).raw();
         let one_way = |other: &usize| alone(*other) && self.programs[*other].ways == 1;
@@ -168,16 +171,19 @@ impl State {
                 let [a, b] = tables.shared([first, second], 1);
                 let before = self.programs[first].slowdown + self.programs[second].slowdown;
                 let change = signed(a) + signed(b) - signed(before);
-                consider(signed(longer) - signed(own.slowdown) + change, Act::Steal(first, second));
+                consider(
+                    signed(longer) - signed(own.slowdown) + change,
+                    PairingStep::Steal(first, second),
+                );
             }
         }
         match best {
             None => return false,
-            Some((_, Act::Share(other))) => {
+            Some((_, PairingStep::Share(other))) => {
                 let ways = own.ways + self.programs[other].ways;
                 self.pair(tables, [index, other], ways);
             }
-            Some((_, Act::Steal(first, second))) => {
+            Some((_, PairingStep::Steal(first, second))) => {
                 self.pair(tables, [first, second], 1);
                 self.give(tables, index, 1);
             }
@@ -185,10 +191,10 @@ impl State {
         true
     }
 
-    fn pair(&mut self, tables: Tables<'_>, pair: [usize; 2], ways: u32) {
+    fn pair(&mut self, tables: PairTables<'_>, pair: [usize; 2], ways: u32) {
         let slowdowns = tables.shared(pair, ways);
         for (place, slowdown) in slowdowns.into_iter().enumerate() {
-            self.programs[pair[place]] = Member { ways, mate: Some(pair[1 - place]), slowdown };
+            self.programs[pair[place]] = PairMember { ways, mate: Some(pair[1 - place]), slowdown };
         }
     }
 
@@ -200,7 +206,7 @@ impl State {
         };
         let stp = |state: &Self| {
             let one = Q32::ONE.raw();
-            let progress = |member: &Member| Q32::ratio(one, member.slowdown).raw();
+            let progress = |member: &PairMember| Q32::ratio(one, member.slowdown).raw();
             state.programs.iter().map(progress).fold(0, u64::saturating_add)
         };
         let ((most, least), (other_most, other_least)) = (extremes(self), extremes(other));
@@ -213,7 +219,7 @@ impl State {
 }
 
 #[derive(Clone, Copy)]
-enum Act {
+enum PairingStep {
     Share(usize),
     Steal(usize, usize),
 }
@@ -222,7 +228,7 @@ fn signed(raw: u64) -> i128 {
     i128::from(raw)
 }
 
-impl Tables<'_> {
+impl PairTables<'_> {
     /// The slowdowns of two programs that share these ways.
     fn shared(self, pair: [usize; 2], ways: u32) -> [u64; 2] {
         let pressures = pair.map(|index| &self.pressures[index]);
@@ -230,7 +236,7 @@ impl Tables<'_> {
         for _ in 0..ways {
             divide_way(pressures, &mut occupancy);
         }
-        [0, 1].map(|place| between(&self.slowdowns[pair[place]], occupancy[place]))
+        [0, 1].map(|place| interpolate_raw(&self.slowdowns[pair[place]], occupancy[place]))
     }
 }
 

@@ -3,9 +3,9 @@
 
 use fairways_core::{AppId, Counters, Curve, Llc, MAX_WAYS, Partition, PlanId, Q32, Sample};
 
-use super::classify::{By, Class, Known, class_of, critical_ways};
+use super::classify::{Class, Evidence, KnownCurves, class_of, critical_ways};
 use super::parameters::Parameters;
-use crate::program::Program;
+use crate::program::RunningProgram;
 use crate::split::Stack;
 
 /// The reason of every plan of sampling mode.
@@ -13,14 +13,14 @@ pub const SAMPLING: &str = "sampling mode: one program is measured, the others s
 
 /// A program that is being sampled.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct SamplingSession {
     pub(crate) app: AppId,
     /// The first plan with the sampling partition at this size; a window counts that ended under
     /// it or a later one.
     pub(crate) plan: Option<PlanId>,
     /// Whether others came or went since the last window, which changes the plan and leaves the
     /// sampling partition as it is.
-    pub(crate) joined: bool,
+    pub(crate) has_joined: bool,
     /// The ways of the sampling partition, and the least that it can have.
     pub(crate) ways: u32,
     least: u32,
@@ -29,16 +29,16 @@ pub(crate) struct Session {
     occupancy: Option<Q32>,
     /// Windows at this size that counted, and what they add up to.
     windows: u32,
-    sum: Sum,
+    sum: WindowSum,
     /// What each size showed, from the least up.
-    points: [Point; MAX_WAYS],
+    points: [SizePoint; MAX_WAYS],
     sizes: u32,
     /// Decision periods since the last usable window.
     pub(crate) silent: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Point {
+struct SizePoint {
     ways: u32,
     ipc: Q32,
     llcmpkc: Q32,
@@ -46,14 +46,14 @@ struct Point {
 
 /// Counters of several windows; stalls are missing if they were in one.
 #[derive(Clone, Copy, Debug)]
-struct Sum {
+struct WindowSum {
     instructions: u64,
     cycles: u64,
     llc_misses: u64,
     stalls_l2_miss: Option<u64>,
 }
 
-impl Sum {
+impl WindowSum {
     const NONE: Self = Self { instructions: 0, cycles: 0, llc_misses: 0, stalls_l2_miss: Some(0) };
 
     /// Adds a window that has what sampling needs; false if it has not.
@@ -93,42 +93,42 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    pub(crate) const fn known(&self, p: &Parameters) -> Known<'_> {
-        Known { ipc: &self.ipc, llcmpkc: &self.llcmpkc, reference: p.sampled_reference }
+    pub(crate) const fn known(&self, p: &Parameters) -> KnownCurves<'_> {
+        KnownCurves { ipc: &self.ipc, llcmpkc: &self.llcmpkc, reference: p.sampled_reference }
     }
 }
 
 /// What a window in sampling mode leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum SamplingStep {
     /// Another window of the same size.
     Wait,
     /// The next size.
     Grow,
     /// The end, and why.
-    Stop(By),
+    Stop(Evidence),
 }
 
-impl Session {
+impl SamplingSession {
     pub(crate) fn new(app: AppId, llc: &Llc) -> Self {
         Self {
             app,
             plan: None,
-            joined: false,
+            has_joined: false,
             ways: llc.min_ways(),
             least: llc.min_ways(),
             discarded: 0,
             occupancy: None,
             windows: 0,
-            sum: Sum::NONE,
-            points: [Point::default(); MAX_WAYS],
+            sum: WindowSum::NONE,
+            points: [SizePoint::default(); MAX_WAYS],
             sizes: 0,
             silent: 0,
         }
     }
 
     /// Whether the cache can be cut in two at all.
-    pub(crate) const fn possible(llc: &Llc) -> bool {
+    pub(crate) const fn is_possible(llc: &Llc) -> bool {
         llc.max_clusters() >= 2
     }
 
@@ -142,7 +142,7 @@ impl Session {
     pub(crate) fn plan(
         &self,
         llc: &Llc,
-        programs: &[Program],
+        programs: &[RunningProgram],
         partition: &mut Partition,
     ) -> &'static str {
         let mut stack = Stack::new(llc);
@@ -159,32 +159,32 @@ impl Session {
 
     /// Takes in a window of the program, in which it had so many `ways`; the partition may grow up
     /// to `largest`.
-    pub(crate) fn take(
+    pub(crate) fn add_window(
         &mut self,
         p: &Parameters,
         sample: &Sample,
         ways: u32,
         largest: u32,
-    ) -> Next {
-        let joined = core::mem::take(&mut self.joined);
+    ) -> SamplingStep {
+        let joined = core::mem::take(&mut self.has_joined);
         if sample.plan < self.plan || (sample.straddled && !joined) {
-            return Next::Wait;
+            return SamplingStep::Wait;
         }
-        if self.settles(p, sample.occupancy) {
+        if self.is_still_settling(p, sample.occupancy) {
             self.discarded += 1;
-            return Next::Wait;
+            return SamplingStep::Wait;
         }
         if !self.sum.add(&sample.counters) {
-            return Next::Wait;
+            return SamplingStep::Wait;
         }
         self.silent = 0;
         self.windows += 1;
         if self.windows < p.windows_per_size {
-            return Next::Wait;
+            return SamplingStep::Wait;
         }
         let counters = self.sum.counters();
         let (Some(ipc), Some(llcmpkc)) = (counters.ipc(), counters.llcmpkc()) else {
-            return Next::Wait;
+            return SamplingStep::Wait;
         };
         // Less than an instruction in 2^32 cycles has no place in a table.
         let ipc = ipc.max(Q32::from_raw(1));
@@ -192,23 +192,23 @@ impl Session {
         let points = &self.points[..self.sizes as usize];
         let place = points.iter().position(|point| point.ways >= ways);
         let place = place.unwrap_or(self.sizes as usize);
-        self.points[place] = Point { ways, ipc, llcmpkc };
+        self.points[place] = SizePoint { ways, ipc, llcmpkc };
         self.sizes = u32::try_from(place + 1).unwrap_or(u32::MAX);
         let settled = || self.is_settled(p, counters.stalls_l2_miss_share());
         if llcmpkc < p.low_threshold() && settled() {
-            Next::Stop(By::MissesLittle)
+            SamplingStep::Stop(Evidence::MissesLittle)
         } else if self.streams(p, llcmpkc) {
-            Next::Stop(By::GainsLittle)
+            SamplingStep::Stop(Evidence::GainsLittle)
         } else if self.ways >= largest || self.sizes as usize == MAX_WAYS {
-            Next::Stop(By::EverySize)
+            SamplingStep::Stop(Evidence::EverySize)
         } else {
-            Next::Grow
+            SamplingStep::Grow
         }
     }
 
     /// Whether lines still move because the partition has grown. Decision LFOC 17: at least
     /// `discarded_windows`, and for as long as occupancy changes, if it can be read.
-    fn settles(&mut self, p: &Parameters, occupancy: Option<Q32>) -> bool {
+    fn is_still_settling(&mut self, p: &Parameters, occupancy: Option<Q32>) -> bool {
         let before = core::mem::replace(&mut self.occupancy, occupancy);
         let moved = before.zip(occupancy).is_some_and(|(before, now)| {
             let moved = u128::from(now.raw().abs_diff(before.raw()));
@@ -229,8 +229,8 @@ impl Session {
         let (Some(last), one) = (points.last(), u128::from(Q32::ONE.raw())) else { return true };
         let busy = one.saturating_sub(u128::from(stalls.raw()));
         // Table 1 asks from `sensitive_from_ways` on; before that, the last size bounds it.
-        let asked = points.iter().filter(|point| point.ways >= p.sensitive_from_ways);
-        let slowest = asked.map(|point| point.ipc).min().unwrap_or(last.ipc);
+        let compared = points.iter().filter(|point| point.ways >= p.sensitive_from_ways);
+        let slowest = compared.map(|point| point.ipc).min().unwrap_or(last.ipc);
         let (slowest, last) = (u128::from(slowest.raw()), u128::from(last.ipc.raw()));
         let sensitive = u128::from(p.sensitive_slowdown_percent);
         let table = 100 * one < sensitive * busy;
@@ -253,7 +253,7 @@ impl Session {
     /// The partition grows by the least that it can.
     pub(crate) fn grow(&mut self, largest: u32) {
         self.ways = (self.ways + self.least).min(largest);
-        (self.plan, self.discarded, self.windows, self.sum) = (None, 0, 0, Sum::NONE);
+        (self.plan, self.discarded, self.windows, self.sum) = (None, 0, 0, WindowSum::NONE);
     }
 
     /// The class, and the tables it rests on; `None` if no size was measured.
@@ -266,7 +266,7 @@ impl Session {
         let at = |ways| points.iter().rfind(|point| point.ways <= ways).unwrap_or(least);
         let ipc = Curve::from_fn(llc.ways, |ways| at(ways).ipc);
         let llcmpkc = Curve::from_fn(llc.ways, |ways| at(ways).llcmpkc);
-        let known = Known { ipc: &ipc, llcmpkc: &llcmpkc, reference: p.sampled_reference };
+        let known = KnownCurves { ipc: &ipc, llcmpkc: &llcmpkc, reference: p.sampled_reference };
         let critical_ways = critical_ways(known, llc.ways, p);
         let class = class_of(known, llc.ways, p);
         Some((class, Sampled { ipc, llcmpkc, critical_ways }))

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Curve, Llc};
 
 use super::Parameters;
-use super::classify::{Class, Known, class_of, critical_size};
+use super::classify::{Class, KnownCurves, class_of, critical_size};
 use crate::slowdown::slowdown_table;
 
 /// The programs by class: ST, CS and LS of the paper, and those of unknown class, each in the
@@ -38,7 +38,7 @@ impl Sets {
         p: &Parameters,
         llc: &Llc,
         app: AppId,
-        known: Option<Known<'_>>,
+        known: Option<KnownCurves<'_>>,
     ) -> Option<Class> {
         let class = known.map(|known| class_of(known, llc.ways, p));
         let set = match class {

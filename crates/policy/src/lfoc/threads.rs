@@ -25,17 +25,17 @@ impl Lfoc {
         let (Some(learner), Some(running)) = (self.learners.get_mut(app), running) else {
             return true;
         };
-        let Some(change) = learner.take_threads(running) else { return true };
+        let Some(change) = learner.update_threads(running) else { return true };
         let is_sampled = self.session.as_ref().is_some_and(|session| session.app == app);
         let window = if is_sampled { p.sampling_window } else { p.normal_window };
         self.watch(app, window, act);
-        change == Change::Fewer
+        change == ThreadChange::Fewer
     }
 }
 
 /// How the threads that run at a time have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+enum ThreadChange {
     More,
     Fewer,
 }
@@ -44,13 +44,13 @@ impl Learner {
     /// Takes in how many threads ran at a time; whether they are others than before by more than a
     /// quarter and half a thread. By less, windows would be given up for a thread that now runs and
     /// now sleeps.
-    fn take_threads(&mut self, running: Q32) -> Option<Change> {
+    fn update_threads(&mut self, running: Q32) -> Option<ThreadChange> {
         let (one, running) = (u128::from(Q32::ONE.raw()), u128::from(running.raw()));
-        let asked = u128::from(self.threads);
-        let change = if 4 * running > (5 * asked + 2) * one {
-            Change::More
-        } else if 4 * running + 2 * one < 3 * asked * one {
-            Change::Fewer
+        let expected = u128::from(self.threads);
+        let change = if 4 * running > (5 * expected + 2) * one {
+            ThreadChange::More
+        } else if 4 * running + 2 * one < 3 * expected * one {
+            ThreadChange::Fewer
         } else {
             return None;
         };

@@ -2,28 +2,31 @@
 
 use core::cmp::Reverse;
 
-use super::margin::Verdict;
-use super::party::{Moved, Party};
+use super::margin::TailVerdict;
+use super::party::{Party, WayTransfer};
 
 /// Lets services take from batch programs and give to them, `w` ways each at most, so that every party keeps
 /// `least`.
 pub(super) fn schedule(parties: &mut [Party], w: u32, least: u32) {
     for party in &mut *parties {
         party.before = party.ways;
-        party.moved = Moved::No;
+        party.transfer = WayTransfer::No;
     }
     // Each service gets its turn once: those that take come first, for their tails are the longest.
     while let Some(index) = next(parties) {
         let party = &mut parties[index];
         let Some(service) = &mut party.service else { return };
-        service.waits = false;
+        service.is_waiting = false;
         let verdict = service.verdict;
         match verdict {
-            Verdict::More if party.moved == Moved::No => take(parties, index, w, least),
-            Verdict::Down(to) if party.moved == Moved::No => {
+            TailVerdict::More if party.transfer == WayTransfer::No => {
+                take(parties, index, w, least)
+            }
+            TailVerdict::Down(to) if party.transfer == WayTransfer::No => {
                 let ways = (party.ways - to).min(w);
                 let takers = parties.iter().enumerate();
-                let takers = takers.filter(|(_, one)| one.is_batch() && one.moved != Moved::Gave);
+                let takers =
+                    takers.filter(|(_, one)| one.is_batch() && one.transfer != WayTransfer::Gave);
                 let taker = takers.min_by_key(|(_, one)| one.ways).map(|(taker, _)| taker);
                 if let Some(taker) = taker {
                     pass(parties, index, taker, ways);
@@ -37,7 +40,7 @@ pub(super) fn schedule(parties: &mut [Party], w: u32, least: u32) {
 /// The service that is most over its objective, of those that have not had their turn.
 fn next(parties: &[Party]) -> Option<usize> {
     let waiting = parties.iter().enumerate().filter_map(|(index, party)| {
-        Some((index, party.service.as_ref().filter(|service| service.waits)?))
+        Some((index, party.service.as_ref().filter(|service| service.is_waiting)?))
     });
     let most = waiting.max_by(|(i, a), (j, b)| a.compare(b).then(j.cmp(i)));
     most.map(|(index, _)| index)
@@ -62,10 +65,10 @@ fn batch(parties: &[Party], least: u32) -> Option<(usize, u32)> {
 
 /// The service with most slack of those that could do with fewer ways.
 fn slack(parties: &[Party]) -> Option<(usize, u32)> {
-    let each = parties.iter().enumerate().filter(|(_, one)| one.moved == Moved::No);
+    let each = parties.iter().enumerate().filter(|(_, one)| one.transfer == WayTransfer::No);
     let down = each.filter_map(|(index, one)| {
         let service = one.service.as_ref()?;
-        let Verdict::Down(to) = service.verdict else { return None };
+        let TailVerdict::Down(to) = service.verdict else { return None };
         Some((index, one.ways - to, service))
     });
     let most = down.min_by(|(.., a), (.., b)| a.compare(b));
@@ -83,14 +86,15 @@ fn hopeless(parties: &[Party], taker: usize, least: u32) -> Option<(usize, u32)>
         parties.iter().fold((0, 0), |(count, ways), one| (count + 1, ways + one.ways));
     let share = (ways / count).max(least);
     let each = parties.iter().enumerate();
-    let each = each.filter(|(_, one)| misses(one) && one.ways > share && one.moved != Moved::Took);
+    let each = each
+        .filter(|(_, one)| misses(one) && one.ways > share && one.transfer != WayTransfer::Took);
     let most = each.max_by_key(|&(index, one)| (one.ways, Reverse(index)));
     most.map(|(index, one)| (index, one.ways - share))
 }
 
 fn pass(parties: &mut [Party], donor: usize, taker: usize, ways: u32) {
     parties[donor].ways -= ways;
-    parties[donor].moved = Moved::Gave;
+    parties[donor].transfer = WayTransfer::Gave;
     parties[taker].ways += ways;
-    parties[taker].moved = Moved::Took;
+    parties[taker].transfer = WayTransfer::Took;
 }

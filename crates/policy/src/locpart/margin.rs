@@ -17,7 +17,7 @@ const FIRST: u32 = 10;
 
 /// What a service's tail calls for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum TailVerdict {
     /// Too few requests: nothing.
     #[default]
     Unknown,
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
     Down(u32),
 }
 
-impl Verdict {
+impl TailVerdict {
     /// What is to be planned of it where a service has `had` other ways than were `planned`: as
     /// many fewer (decision Locpart 14).
     pub(super) fn planned(self, had: u32, planned: u32, least: u32) -> Self {
@@ -47,7 +47,7 @@ impl Verdict {
 
 /// What is remembered of a number of ways.
 #[derive(Clone, Copy, Debug, Default)]
-struct Missed {
+struct MissRecord {
     /// The period until which it is not gone back to.
     until: u64,
     /// How often the objective was missed with it.
@@ -63,13 +63,13 @@ pub(super) struct Margin {
     /// When its ways changed.
     pub(super) since: Option<Time>,
     /// By number of ways.
-    missed: [Missed; MAX_WAYS + 1],
+    missed: [MissRecord; MAX_WAYS + 1],
     /// The period up to which nothing is given.
     hold: u64,
     /// Known tails below the objective since then, with ways that are still the same; and how many of the last ones
     /// had slack.
-    held: u32,
-    slack: u32,
+    met_tails: u32,
+    slack_tails: u32,
     /// The tail of all its requests at the last violation, unless it was met since.
     climbing: Option<u64>,
     /// The sum of the first known tails at the floor and how many of them there were; and how many more of
@@ -79,25 +79,25 @@ pub(super) struct Margin {
     /// With all the ways that there are: known tails since the last violation.
     at_most: Option<u32>,
     /// Whether no number of ways seems to do.
-    pub(super) unattainable: bool,
+    pub(super) is_unattainable: bool,
     /// That it once was so, with more ways or fewer: known tails below the objective since.
     hopeless: Option<u32>,
 }
 
 impl Margin {
     /// What is known of a service at first, whose ways changed at that time.
-    pub(super) fn anew(since: Option<Time>) -> Self {
+    pub(super) fn new(since: Option<Time>) -> Self {
         Self {
             since,
-            missed: array::from_fn(|_| Missed::default()),
+            missed: array::from_fn(|_| MissRecord::default()),
             hold: 0,
-            held: 0,
-            slack: 0,
+            met_tails: 0,
+            slack_tails: 0,
             climbing: None,
             first: (0, 0),
             low: 0,
             at_most: None,
-            unattainable: false,
+            is_unattainable: false,
             hopeless: None,
         }
     }
@@ -125,25 +125,25 @@ impl Margin {
         (tail, slo): (u64, u64),
         least: u32,
         parameters: &Parameters,
-    ) -> Verdict {
+    ) -> TailVerdict {
         self.climbing = None;
         self.met(period, ways, tail, parameters);
         let slack = (u128::from(tail) << 32)
             <= (u128::from(parameters.util_th.raw()) + 1) * u128::from(slo);
-        self.slack = if slack { self.slack.saturating_add(1) } else { 0 };
+        self.slack_tails = if slack { self.slack_tails.saturating_add(1) } else { 0 };
         // One tail may be good by chance.
-        let slack = self.slack >= parameters.hold.max(1);
+        let slack = self.slack_tails >= parameters.hold.max(1);
         let floor = self.floor(period);
         let mut to = least.max(floor);
         // Down to where it failed, and further down from there, only from where it has held for a while.
-        if self.held < DWELL {
+        if self.met_tails < DWELL {
             let failed = self.missed[ways as usize..].iter().any(|one| one.fails > 0);
             to = to.max(if failed { ways } else { self.failed_below(ways) });
         }
-        if slack && period > self.hold && !self.unattainable && to < ways {
-            Verdict::Down(to)
+        if slack && period > self.hold && !self.is_unattainable && to < ways {
+            TailVerdict::Down(to)
         } else {
-            Verdict::Hold
+            TailVerdict::Hold
         }
     }
 
@@ -155,18 +155,18 @@ impl Margin {
 
     /// The objective was met with `ways`.
     fn met(&mut self, period: u64, ways: u32, tail: u64, parameters: &Parameters) {
-        self.held = self.held.saturating_add(1);
+        self.met_tails = self.met_tails.saturating_add(1);
         for one in &mut self.missed[ways as usize..] {
             if one.fails > 0 && one.until <= period {
                 one.calm += 1;
                 if u64::from(one.calm) >= u64::from(parameters.memory) << (one.fails - 1) {
-                    *one = Missed::default();
+                    *one = MissRecord::default();
                 }
             }
         }
         self.hopeless = self.hopeless.map(|known| known + 1).filter(|&known| known < LONG);
         self.at_most = self.at_most.map(|known| known + 1).filter(|&known| known < LONG);
-        if self.at_most.is_none() && core::mem::take(&mut self.unattainable) {
+        if self.at_most.is_none() && core::mem::take(&mut self.is_unattainable) {
             // What did not do when nothing did says little of now.
             self.missed.iter_mut().for_each(|one| one.until = 0);
         }
@@ -201,17 +201,17 @@ impl Margin {
         ways: u32,
         all: u64,
         parameters: &Parameters,
-    ) -> Verdict {
+    ) -> TailVerdict {
         let before = self.climbing.replace(all);
         self.hopeless = self.hopeless.map(|_| 0);
         self.hold = period.saturating_add(u64::from(parameters.hold));
         for one in &mut self.missed {
             one.calm = 0;
         }
-        let quick = self.held < DWELL;
-        (self.held, self.slack) = (0, 0);
+        let quick = self.met_tails < DWELL;
+        (self.met_tails, self.slack_tails) = (0, 0);
         if before.is_some_and(|before| all < before - before / 4) {
-            return Verdict::Drains;
+            return TailVerdict::Drains;
         }
         // What had piled up before is not held against ways that came after, as long as it becomes less.
         if before.is_none_or(|before| all >= before) {
@@ -220,14 +220,14 @@ impl Margin {
             one.fails = (one.fails + 1 + u32::from(quick)).min(MOST_FAILS);
             self.forget_first();
         }
-        Verdict::More
+        TailVerdict::More
     }
 
     /// There are no more ways for it.
     pub(super) fn has_all(&mut self) {
-        self.unattainable |= self.at_most.is_some();
+        self.is_unattainable |= self.at_most.is_some();
         self.at_most = Some(0);
-        if self.unattainable {
+        if self.is_unattainable {
             self.hopeless = Some(0);
         }
     }
@@ -235,15 +235,15 @@ impl Margin {
     /// Its ways changed.
     pub(super) fn moved(&mut self, at: Time, more: bool) {
         self.since = Some(at);
-        (self.held, self.slack) = (0, 0);
+        (self.met_tails, self.slack_tails) = (0, 0);
         if more {
-            (self.at_most, self.unattainable) = (None, false);
+            (self.at_most, self.is_unattainable) = (None, false);
         }
     }
 
     /// What was found with all the ways that there were says nothing any more.
-    pub(super) const fn attainable(&mut self) {
-        (self.at_most, self.unattainable, self.hopeless) = (None, false, None);
+    pub(super) const fn forget_unattainable(&mut self) {
+        (self.at_most, self.is_unattainable, self.hopeless) = (None, false, None);
     }
 
     /// Whether it has missed its objective with all the ways that there are, and not met it for long since.

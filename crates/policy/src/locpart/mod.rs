@@ -29,16 +29,16 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, AppId, Event, Every, Latencies, Llc, PlanId, Policy, Time};
 
-use crate::layout::{Layout, Wanted};
-use crate::running::{Change, Running};
-use crate::table::{Descriptor, Knows, Request, make};
-use crate::telling::raw;
+use crate::announce::raw;
+use crate::layout::{Layout, WantedSpan};
+use crate::running::{Change, RunningPrograms};
+use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
 use crate::words;
-use margin::Verdict;
-use party::{Moved, Party};
+use margin::TailVerdict;
+use party::{Party, WayTransfer};
 
-pub use parameters::{Parameters, Rule, Window};
-pub use service::Class;
+pub use parameters::{GivingRule, Parameters, TailWindow};
+pub use service::ServiceClass;
 
 /// Why there is a plan.
 const CHANGED: &str = "the programs have changed";
@@ -49,8 +49,8 @@ const SLACK: &str = "ways that services can do without";
 /// `locpart`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Qin, Locpart: a Latency Optimized Cache Partitioning for Cloud Data Centers",
-    knows: Knows::Latencies,
-    honours: &[Request::Objectives],
+    knows: KnowledgeSource::Latencies,
+    honours: &[OwnerRequest::Objectives],
     ..Descriptor::new::<Parameters>(
         "locpart",
         "a tail latency for services, and what they can do without for batch programs",
@@ -62,7 +62,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct Locpart {
     parameters: Parameters,
-    running: Running,
+    running: RunningPrograms,
     /// The cache that parties have ways of.
     llc: Option<Llc>,
     parties: Vec<Party>,
@@ -72,11 +72,11 @@ pub struct Locpart {
     /// Periods that have ended.
     period: u64,
     /// Whether one has ended since the first service started.
-    decided: bool,
+    has_decided: bool,
     /// The last plan, and whether programs called for it.
     last: Option<(PlanId, bool)>,
     /// Whether the machine has yet to carry out what programs called for.
-    refused: bool,
+    is_refused: bool,
 }
 
 impl Locpart {
@@ -88,7 +88,7 @@ impl Locpart {
 
     /// What a service is held to be; `None` if it has no ways of its own, or nothing was known of it yet.
     #[must_use]
-    pub fn class(&self, app: AppId) -> Option<Class> {
+    pub fn class(&self, app: AppId) -> Option<ServiceClass> {
         let party = self.parties.iter().find(|party| party.owner == Some(app))?;
         party.service.as_ref()?.class
     }
@@ -99,23 +99,23 @@ impl Locpart {
         if self.llc.replace(llc) != Some(llc) {
             // What was learnt is of another cache.
             self.parties.clear();
-            self.decided = false;
+            self.has_decided = false;
         }
         let (others, crowded) =
             party::form(&mut self.parties, &llc, self.running.programs(), self.period);
         if self.parties.iter().all(Party::is_batch) {
             self.began = None;
-            self.decided = false;
+            self.has_decided = false;
         }
-        if !self.decided {
+        if !self.has_decided {
             party::equal(&mut self.parties, &llc);
         } else if others {
             party::share(&mut self.parties, &llc, change == Change::Started);
         }
         let moved = self.parties.iter().any(|party| party.ways != party.before);
-        party::changed(&mut self.parties, at);
-        self.tell_kinds(act);
-        if others || moved || !matches!(change, Change::Wished { .. }) {
+        party::restart_margins(&mut self.parties, at);
+        self.announce_kinds(act);
+        if others || moved || !matches!(change, Change::Wish { .. }) {
             self.plan(if crowded { party::CROWDED } else { CHANGED }, true, act);
         }
         self.attend(at, act);
@@ -132,7 +132,7 @@ impl Locpart {
         for party in &mut self.parties {
             let (Some(app), Some(service)) = (party.owner, &mut party.service) else { continue };
             services = true;
-            if !core::mem::replace(&mut service.watched, true) {
+            if !core::mem::replace(&mut service.is_watched, true) {
                 act(Action::Watch { app, every: Every::Time(period) });
             }
         }
@@ -147,7 +147,7 @@ impl Locpart {
         act(Action::Wake { at: end });
     }
 
-    fn told(&mut self, at: Time, latencies: &Latencies) {
+    fn record_latencies(&mut self, at: Time, latencies: &Latencies) {
         let party = self.parties.iter_mut().find(|party| party.owner == Some(latencies.app));
         if let Some(service) = party.and_then(|party| party.service.as_mut()) {
             service.tails.push(at, latencies, self.parameters.reach());
@@ -157,8 +157,8 @@ impl Locpart {
     /// A period has ended.
     fn woke(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         self.period += 1;
-        self.decided = true;
-        if self.refused {
+        self.has_decided = true;
+        if self.is_refused {
             // What was seen is of ways that nobody was meant to have.
             for service in self.parties.iter_mut().filter_map(|party| party.service.as_mut()) {
                 service.margin.moved(at, false);
@@ -183,18 +183,18 @@ impl Locpart {
                 service.tail = tail;
                 let verdict = verdict.planned(ways, party.ways, least);
                 service.verdict = verdict;
-                service.waits = matches!(verdict, Verdict::More | Verdict::Down(_));
+                service.is_waiting = matches!(verdict, TailVerdict::More | TailVerdict::Down(_));
             }
         }
         allocate::schedule(&mut self.parties, parameters.w.max(1), least);
         let mut missed = false;
         for party in &mut self.parties {
             let Some(service) = &mut party.service else { continue };
-            if party.moved != Moved::No {
-                service.margin.moved(at, party.moved == Moved::Took);
+            if party.transfer != WayTransfer::No {
+                service.margin.moved(at, party.transfer == WayTransfer::Took);
             }
-            if service.verdict == Verdict::More {
-                if party.moved == Moved::Took {
+            if service.verdict == TailVerdict::More {
+                if party.transfer == WayTransfer::Took {
                     missed = true;
                 } else {
                     service.margin.has_all();
@@ -202,8 +202,8 @@ impl Locpart {
             }
             service.classify(period, parameters.longest_window.max(1));
         }
-        self.tell_classes(act);
-        if self.parties.iter().any(|party| party.moved != Moved::No) {
+        self.announce_classes(act);
+        if self.parties.iter().any(|party| party.transfer != WayTransfer::No) {
             self.plan(if missed { MISSED } else { SLACK }, false, act);
         }
     }
@@ -212,9 +212,12 @@ impl Locpart {
     fn plan(&mut self, reason: &'static str, changed: bool, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parties, layout, .. } = self;
         let plan = self.running.plan(act, |llc, programs, partition, _| {
-            let wanted =
-                |party: &Party| Wanted { owner: party.owner, ways: party.ways, light: false };
-            let wanted: Vec<Wanted> = parties.iter().map(wanted).collect();
+            let wanted = |party: &Party| WantedSpan {
+                occupant: party.owner,
+                ways: party.ways,
+                is_light: false,
+            };
+            let wanted: Vec<WantedSpan> = parties.iter().map(wanted).collect();
             layout.arrange(llc.ways.get(), &wanted);
             for party in parties.iter() {
                 let cluster = partition.add_cluster(layout.mask(party.owner));
@@ -232,14 +235,14 @@ impl Locpart {
             party.actual = None;
         }
         self.last = plan.map(|plan| (plan, changed));
-        self.refused = false;
+        self.is_refused = false;
     }
 
     /// What the last plan has come to is told: parties have these ways now.
     fn applied(&mut self) {
         let Self { running, parties, .. } = self;
         for party in parties {
-            party.actual = party.owner.and_then(|app| running.other_ways(app));
+            party.actual = party.owner.and_then(|app| running.deviating_ways(app));
         }
     }
 
@@ -248,7 +251,7 @@ impl Locpart {
         self.last = None;
         if changed {
             // There may be nobody any more who has what was there before.
-            self.refused = true;
+            self.is_refused = true;
             return;
         }
         for party in &mut self.parties {
@@ -260,9 +263,9 @@ impl Locpart {
     }
 
     /// Tells what each program is until something is known of it.
-    fn tell_kinds(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        let mut teller = self.running.teller(act);
-        for program in teller.programs() {
+    fn announce_kinds(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let mut announcer = self.running.announcer(act);
+        for program in announcer.programs() {
             let own = self.parties.iter().find(|party| party.owner == Some(program.app));
             let (kind, reason) = match own.and_then(|party| party.service.as_ref()) {
                 Some(service) if service.class.is_some() => continue,
@@ -270,21 +273,23 @@ impl Locpart {
                 None if program.wish.objective.is_some() => ("crowded", party::CROWDED),
                 None => ("batch", "it has no objective"),
             };
-            teller.class(program.app, kind, reason);
+            announcer.announce_class(program.app, kind, reason);
         }
     }
 
     /// Tells what each service is held to be, and by which numbers, where that or its ways are others.
-    fn tell_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+    fn announce_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Self { running, parties, .. } = self;
-        let mut teller = running.teller(act);
+        let mut announcer = running.announcer(act);
         for party in parties {
             let (Some(app), Some(service)) = (party.owner, &party.service) else { continue };
-            let new =
-                service.class.is_some_and(|class| teller.class(app, class.name(), class.reason()));
-            if service.verdict != Verdict::Unknown && (new || party.moved != Moved::No) {
+            let new = service
+                .class
+                .is_some_and(|class| announcer.announce_class(app, class.name(), class.reason()));
+            if service.verdict != TailVerdict::Unknown && (new || party.transfer != WayTransfer::No)
+            {
                 let (tail, slack) = (raw(service.tail_ms()), Some(service.slack()));
-                teller.numbers(app, [words::TAIL, words::SLACK], [tail, slack]);
+                announcer.announce_numbers(app, [words::TAIL, words::SLACK], [tail, slack]);
             }
         }
     }
@@ -296,11 +301,11 @@ impl Policy for Locpart {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if let Some(change) = self.running.take(event) {
+        if let Some(change) = self.running.update(event) {
             self.follow(at, change, act);
         }
         match event {
-            Event::Latency(latencies) => self.told(at, latencies),
+            Event::Latency(latencies) => self.record_latencies(at, latencies),
             Event::Woke if self.began.is_some_and(|(_, end)| end <= at) => self.woke(at, act),
             Event::Applied { plan, .. } if self.last.is_some_and(|(last, _)| last == *plan) => {
                 self.applied();

@@ -8,7 +8,7 @@ use crate::parameter::{MILLISECOND, choices, parameters};
 
 /// When a service gives ways to batch programs (decision Locpart 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rule {
+pub enum GivingRule {
     /// When its tail is at most `util_th` of the objective, as the prose admits (§III-B), and what was
     /// seen with fewer ways does not speak against it.
     #[default]
@@ -18,11 +18,11 @@ pub enum Rule {
     Published,
 }
 
-choices!(Rule { Margin = "margin", Published = "published" });
+choices!(GivingRule { Margin = "margin", Published = "published" });
 
 /// Which requests the tail is of (decision Locpart 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Window {
+pub enum TailWindow {
     /// The latest, as many windows of them as it takes for `least_requests`.
     #[default]
     Sliding,
@@ -30,7 +30,7 @@ pub enum Window {
     PastInterval,
 }
 
-choices!(Window { Sliding = "sliding", PastInterval = "past-interval" });
+choices!(TailWindow { Sliding = "sliding", PastInterval = "past-interval" });
 
 parameters! {
     /// The parameters of Locpart. Decisions are those of docs/decisions.md. What is counted in periods is
@@ -48,11 +48,11 @@ parameters! {
         /// When a service gives ways: `margin`, when its tail is at most `util_th` of its objective
         /// and what was seen with fewer ways does not speak against it; `published`, as Algorithm 1
         /// prints it.
-        rule: Rule = Rule::default(), "", "Algorithm 1, line 13 (decision 1)";
+        rule: GivingRule = GivingRule::default(), "", "Algorithm 1, line 13 (decision 1)";
 
         /// The requests whose tail it is: `sliding`, the latest, `least_requests` at least;
         /// `past-interval`, those of the last period.
-        window: Window = Window::default(), "", "Algorithm 1, GetTL";
+        window: TailWindow = TailWindow::default(), "", "Algorithm 1, GetTL";
 
         /// The tail of fewer requests is unknown.
         least_requests: u32 = 100, "requests", "ours (decision 5)", least 1;
@@ -79,8 +79,8 @@ impl Parameters {
     #[must_use]
     pub fn published() -> Self {
         Self {
-            rule: Rule::Published,
-            window: Window::PastInterval,
+            rule: GivingRule::Published,
+            window: TailWindow::PastInterval,
             least_requests: 1,
             ..Self::default()
         }

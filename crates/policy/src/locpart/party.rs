@@ -7,28 +7,28 @@ use fairways_core::{Llc, Objective, Time};
 
 use super::margin::Margin;
 use super::service::Service;
-use crate::layout::Owner;
-use crate::program::Program;
+use crate::layout::Occupant;
+use crate::program::RunningProgram;
 use crate::split::evenly;
 
 /// A service, or a batch program, or all those that share.
 #[derive(Clone, Debug)]
 pub(super) struct Party {
     /// The program; `None` for those that share.
-    pub(super) owner: Owner,
+    pub(super) owner: Occupant,
     pub(super) ways: u32,
     /// Before the last period's end.
     pub(super) before: u32,
     /// What it really has under the last plan, where that is not what was planned.
     pub(super) actual: Option<u32>,
     /// Whether ways changed hands at the last period's end.
-    pub(super) moved: Moved,
+    pub(super) transfer: WayTransfer,
     /// `None` for batch.
     pub(super) service: Option<Service>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Moved {
+pub(super) enum WayTransfer {
     #[default]
     No,
     Took,
@@ -47,20 +47,20 @@ pub(super) const CROWDED: &str =
 
 /// Who is to have ways of his own: the first `services` services, and every batch program unless
 /// they share.
-struct Shape {
+struct Admission {
     services: usize,
-    shared: bool,
-    crowded: bool,
+    is_shared: bool,
+    is_crowded: bool,
 }
 
-fn shape(llc: &Llc, programs: &[Program]) -> Shape {
+fn shape(llc: &Llc, programs: &[RunningProgram]) -> Admission {
     let most = llc.max_clusters() as usize;
     let services = programs.iter().filter(|program| program.wish.objective.is_some()).count();
     if programs.len() <= most {
-        return Shape { services, shared: false, crowded: false };
+        return Admission { services, is_shared: false, is_crowded: false };
     }
     let room = most - 1;
-    Shape { services: services.min(room), shared: true, crowded: services > room }
+    Admission { services: services.min(room), is_shared: true, is_crowded: services > room }
 }
 
 /// Makes parties of the programs that run. Those that were there keep their ways, the others have none yet.
@@ -68,18 +68,25 @@ fn shape(llc: &Llc, programs: &[Program]) -> Shape {
 pub(super) fn form(
     parties: &mut Vec<Party>,
     llc: &Llc,
-    programs: &[Program],
+    programs: &[RunningProgram],
     period: u64,
 ) -> (bool, bool) {
     let shape = shape(llc, programs);
     let mut old = core::mem::take(parties);
     let mut same = true;
     let mut left = shape.services;
-    let mut add = |owner: Owner, objective: Option<Objective>| {
+    let mut add = |owner: Occupant, objective: Option<Objective>| {
         let found = old.iter().position(|party| party.owner == owner);
         same &= found.is_some();
         let mut party = found.map_or_else(
-            || Party { owner, ways: 0, before: 0, actual: None, moved: Moved::No, service: None },
+            || Party {
+                owner,
+                ways: 0,
+                before: 0,
+                actual: None,
+                transfer: WayTransfer::No,
+                service: None,
+            },
             |index| old.swap_remove(index),
         );
         match (objective, &mut party.service) {
@@ -89,7 +96,7 @@ pub(super) fn form(
                 // What it took is as it was; what was made of it is not.
                 let since = service.margin.since;
                 service.objective = objective;
-                service.margin = Margin::anew(since);
+                service.margin = Margin::new(since);
                 (service.margin_before, service.known) = (service.margin.clone(), period);
             }
             _ => {}
@@ -102,14 +109,14 @@ pub(super) fn form(
                 left -= 1;
                 add(Some(program.app), Some(objective));
             }
-            None if !shape.shared => add(Some(program.app), None),
+            None if !shape.is_shared => add(Some(program.app), None),
             _ => {}
         }
     }
-    if shape.shared {
+    if shape.is_shared {
         add(None, None);
     }
-    (!same || !old.is_empty(), shape.crowded)
+    (!same || !old.is_empty(), shape.is_crowded)
 }
 
 /// An equal portion for each (Algorithm 1: initially).
@@ -182,10 +189,10 @@ fn donor(
 }
 
 /// Starts the memory of those whose ways are not what they were anew.
-pub(super) fn changed(parties: &mut [Party], at: Time) {
+pub(super) fn restart_margins(parties: &mut [Party], at: Time) {
     for party in parties {
         let Some(service) = &mut party.service else { continue };
-        service.margin.attainable();
+        service.margin.forget_unattainable();
         if party.ways != party.before {
             service.margin.moved(at, party.ways > party.before);
         }

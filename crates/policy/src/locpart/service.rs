@@ -4,15 +4,15 @@ use core::cmp::Ordering;
 
 use fairways_core::{Objective, Q32, Time};
 
-use super::margin::{Margin, Verdict};
-use super::parameters::{Parameters, Rule};
-use super::tail::{Of, Tails, nanos};
+use super::margin::{Margin, TailVerdict};
+use super::parameters::{GivingRule, Parameters};
+use super::tail::{TailOf, Tails, nanos};
 
 /// What a latency-critical service is held to be, in words for journals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum ServiceClass {
     /// Its tail is below its objective.
-    Held,
+    Met,
     /// Its tail is at its objective or above.
     Violated,
     /// It is so with all the ways that there are for it, and that not once only.
@@ -21,12 +21,12 @@ pub enum Class {
     Unknown,
 }
 
-impl Class {
+impl ServiceClass {
     /// The class in a word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Held => "held",
+            Self::Met => "held",
             Self::Violated => "violated",
             Self::Unattainable => "unattainable",
             Self::Unknown => "unknown",
@@ -36,7 +36,7 @@ impl Class {
     /// Why a service is of this class.
     pub(super) const fn reason(self) -> &'static str {
         match self {
-            Self::Held => "its tail is below its objective",
+            Self::Met => "its tail is below its objective",
             Self::Violated => "its tail is not below its objective",
             Self::Unattainable => "it misses its objective with all the ways that there are for it",
             Self::Unknown => "it answers too few requests",
@@ -54,13 +54,13 @@ pub(super) struct Service {
     pub(super) margin_before: Margin,
     /// The tail in nanoseconds that the verdict is on.
     pub(super) tail: u64,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: TailVerdict,
     /// Whether it is still to have its turn.
-    pub(super) waits: bool,
-    pub(super) watched: bool,
+    pub(super) is_waiting: bool,
+    pub(super) is_watched: bool,
     /// The period in which its tail was known last.
     pub(super) known: u64,
-    pub(super) class: Option<Class>,
+    pub(super) class: Option<ServiceClass>,
 }
 
 impl Service {
@@ -68,12 +68,12 @@ impl Service {
         Self {
             objective,
             tails: Tails::default(),
-            margin: Margin::anew(None),
-            margin_before: Margin::anew(None),
+            margin: Margin::new(None),
+            margin_before: Margin::new(None),
             tail: 0,
-            verdict: Verdict::Unknown,
-            waits: false,
-            watched: false,
+            verdict: TailVerdict::Unknown,
+            is_waiting: false,
+            is_watched: false,
             known: period,
             class: None,
         }
@@ -88,11 +88,13 @@ impl Service {
     /// Says what it is held to be at the end of a period, once it is settled who gets what.
     pub(super) fn classify(&mut self, period: u64, longest: u32) {
         let class = match self.verdict {
-            Verdict::Unknown if period.saturating_sub(self.known) < u64::from(longest) => return,
-            Verdict::Unknown => Class::Unknown,
-            _ if self.margin.unattainable => Class::Unattainable,
-            Verdict::More | Verdict::Drains => Class::Violated,
-            Verdict::Hold | Verdict::Down(_) => Class::Held,
+            TailVerdict::Unknown if period.saturating_sub(self.known) < u64::from(longest) => {
+                return;
+            }
+            TailVerdict::Unknown => ServiceClass::Unknown,
+            _ if self.margin.is_unattainable => ServiceClass::Unattainable,
+            TailVerdict::More | TailVerdict::Drains => ServiceClass::Violated,
+            TailVerdict::Hold | TailVerdict::Down(_) => ServiceClass::Met,
         };
         self.class = Some(class);
     }
@@ -124,26 +126,26 @@ pub(super) fn judge(
     ways: u32,
     least: u32,
     parameters: &Parameters,
-) -> (u64, Verdict) {
+) -> (u64, TailVerdict) {
     let slo = service.slo();
     let Service { objective, tails, margin, known, .. } = service;
     let mut tail = |of| tails.tail(at, *objective, of, parameters);
-    if parameters.rule == Rule::Published {
-        let Some(tail) = tail(Of::All) else { return (0, Verdict::Unknown) };
+    if parameters.rule == GivingRule::Published {
+        let Some(tail) = tail(TailOf::All) else { return (0, TailVerdict::Unknown) };
         *known = period;
         if tail >= slo {
-            return (tail, Verdict::More);
+            return (tail, TailVerdict::More);
         }
-        margin.attainable();
+        margin.forget_unattainable();
         let left = u128::from(slo - tail) << 32;
         let to = ways.saturating_sub(parameters.w.max(1)).max(least);
         let slack = left >= u128::from(parameters.util_th.raw()) * u128::from(slo) && to < ways;
-        return (tail, if slack { Verdict::Down(to) } else { Verdict::Hold });
+        return (tail, if slack { TailVerdict::Down(to) } else { TailVerdict::Hold });
     }
-    let (came, answered) = margin.since.map_or((Of::All, Of::All), |since| {
+    let (came, answered) = margin.since.map_or((TailOf::All, TailOf::All), |since| {
         // Sooner, no request can have taken as long as would be too long.
         let settles = objective.slo.saturating_mul(2);
-        (Of::CameSince(since, settles), Of::AnsweredSince(since))
+        (TailOf::CameSince(since, settles), TailOf::AnsweredSince(since))
     });
     let found = tail(came);
     let verdict = match found {
@@ -155,11 +157,11 @@ pub(super) fn judge(
         // All that are answered came before: what had piled up still stands between.
         None if margin.is_climbing() => {
             let all = tail(answered).filter(|&all| all >= slo);
-            let Some(all) = all else { return (0, Verdict::Unknown) };
+            let Some(all) = all else { return (0, TailVerdict::Unknown) };
             *known = period;
             return (all, margin.miss(period, ways, all, parameters));
         }
-        None => return (0, Verdict::Unknown),
+        None => return (0, TailVerdict::Unknown),
     };
     *known = period;
     (found.unwrap_or(slo), verdict)

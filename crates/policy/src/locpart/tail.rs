@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use fairways_core::{Answered, Latencies, Objective, Q32, Time};
 
-use super::parameters::{Parameters, Window as Which};
+use super::parameters::{Parameters, TailWindow as Which};
 
 /// Windows that are kept of a service at most.
 const MOST_WINDOWS: usize = 64;
@@ -18,7 +18,7 @@ pub(super) fn nanos(span: Duration) -> u64 {
 
 /// Of which requests the tail is wanted.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Of {
+pub(super) enum TailOf {
     /// All of them.
     All,
     /// Those that were answered in windows that began no earlier.
@@ -27,9 +27,9 @@ pub(super) enum Of {
     CameSince(Time, Duration),
 }
 
-impl Of {
+impl TailOf {
     /// The longest latency that counts in a window; `None` if the window does not.
-    fn longest(self, window: &Window) -> Option<u64> {
+    fn longest(self, window: &AnsweredWindow) -> Option<u64> {
         match self {
             Self::All => Some(u64::MAX),
             Self::AnsweredSince(time) => (window.began >= time).then_some(u64::MAX),
@@ -45,7 +45,7 @@ impl Of {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tails {
     /// From the oldest to the newest.
-    windows: VecDeque<Window>,
+    windows: VecDeque<AnsweredWindow>,
     /// Memory for windows to come.
     spare: Vec<Vec<Answered>>,
     /// Latencies in nanoseconds, and how many requests took so long.
@@ -53,7 +53,7 @@ pub(super) struct Tails {
 }
 
 #[derive(Clone, Debug)]
-struct Window {
+struct AnsweredWindow {
     began: Time,
     ended: Time,
     answered: Vec<Answered>,
@@ -65,7 +65,7 @@ impl Tails {
         if self.windows.back().is_some_and(|last| last.ended >= at) {
             self.spare.extend(self.windows.pop_back().map(|window| window.answered));
         }
-        let old = |first: &Window| at.since(first.ended) >= reach;
+        let old = |first: &AnsweredWindow| at.since(first.ended) >= reach;
         while self.windows.len() >= MOST_WINDOWS || self.windows.front().is_some_and(old) {
             self.spare.extend(self.windows.pop_front().map(|window| window.answered));
         }
@@ -73,7 +73,7 @@ impl Tails {
         answered.clear();
         answered.extend_from_slice(&latencies.answered);
         let began = Time::from_nanos(at.nanos().saturating_sub(nanos(latencies.window)));
-        self.windows.push_back(Window { began, ended: at, answered });
+        self.windows.push_back(AnsweredWindow { began, ended: at, answered });
     }
 
     /// The tail in nanoseconds; `None` if too few requests were answered, or none in the past interval.
@@ -81,7 +81,7 @@ impl Tails {
         &mut self,
         now: Time,
         objective: Objective,
-        of: Of,
+        of: TailOf,
         parameters: &Parameters,
     ) -> Option<u64> {
         let (period, least) = (parameters.period(), u64::from(parameters.least_requests.max(1)));
@@ -89,7 +89,8 @@ impl Tails {
             Which::Sliding => parameters.reach(),
             Which::PastInterval => period,
         };
-        let new = |last: &Window| now.since(last.ended) < period && !last.answered.is_empty();
+        let new =
+            |last: &AnsweredWindow| now.since(last.ended) < period && !last.answered.is_empty();
         if !self.windows.back().is_some_and(new) {
             return None;
         }

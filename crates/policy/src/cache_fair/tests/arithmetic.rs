@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use crate::cache_fair::recon::Fit;
 use crate::cache_fair::{
-    MOST_STALLS, Point, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi, memory_stalls,
-    observed_range,
+    DataPoint, MOST_STALLS, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi,
+    memory_stalls, observed_range,
 };
 use crate::regression::Line;
 
@@ -17,8 +17,8 @@ fn rate(misses: u64) -> Q32 {
     Q32::ratio(misses, 1_000_000)
 }
 
-fn points(of: &[(u64, u64)]) -> Vec<Point> {
-    let point = |&(others, own)| Point {
+fn points(of: &[(u64, u64)]) -> Vec<DataPoint> {
+    let point = |&(others, own)| DataPoint {
         own: rate(own),
         others: rate(others),
         group: others,
@@ -117,26 +117,26 @@ fn a_point_is_a_thread_against_all_its_co_runners() {
     let threads = Vec::from([ran(0, 1000, Some(7)), ran(1, 1000, Some(3)), ran(2, 500, Some(4))]);
     let group = Counters { llc_misses: Some(16), ..Counters::default() };
     let mut together = Together { threads, group, window: core::time::Duration::ZERO };
-    let point = Point::of(&together, thread).unwrap();
+    let point = DataPoint::from_group(&together, thread).unwrap();
     // 3 + 8 of those that are listed, and 2 of others, a thousand cycles.
     assert_eq!(point.own, Q32::ratio(7, 1000));
     close(point.others, Q32::ratio(13, 1000), 4);
     together.group.llc_misses = None;
-    close(Point::of(&together, thread).unwrap().others, Q32::ratio(11, 1000), 4);
+    close(DataPoint::from_group(&together, thread).unwrap().others, Q32::ratio(11, 1000), 4);
     // What cannot be counted is not zero.
     together.threads[2] = ran(2, 500, None);
-    assert_eq!(Point::of(&together, thread), None);
+    assert_eq!(DataPoint::from_group(&together, thread), None);
     together.threads[2] = ran(2, 0, Some(4));
-    assert_eq!(Point::of(&together, thread), None);
+    assert_eq!(DataPoint::from_group(&together, thread), None);
     together.threads.truncate(1);
-    assert_eq!(Point::of(&together, thread).unwrap().others, Q32::default());
-    assert_eq!(Point::of(&together, ThreadId::first_of(AppId(1))), None);
+    assert_eq!(DataPoint::from_group(&together, thread).unwrap().others, Q32::default());
+    assert_eq!(DataPoint::from_group(&together, ThreadId::first_of(AppId(1))), None);
 }
 
 /// Decision 15: a line holds where the points are.
 #[test]
 fn decision_15_a_fair_miss_rate_lies_within_what_was_observed() {
-    let beside = |group, others, own: u64| Point {
+    let beside = |group, others, own: u64| DataPoint {
         own: rate(own),
         others: rate(others),
         group,
@@ -145,7 +145,7 @@ fn decision_15_a_fair_miss_rate_lies_within_what_was_observed() {
     };
     // own = others / 2 + 1000: 2000 beside its like, and 1500 at most was observed.
     let light = [beside(1, 600, 1400), beside(1, 400, 1100), beside(2, 1000, 1500)].into();
-    let fit = |points, extrapolates| Fit::of(points, 1, extrapolates).unwrap().rate;
+    let fit = |points, extrapolates| Fit::through(points, 1, extrapolates).unwrap().rate;
     assert_eq!(observed_range(&light), Some((rate(1250), rate(1500))));
     assert!(fit(&light, true) > rate(1600));
     assert_eq!(fit(&light, false), rate(1500));
@@ -168,7 +168,7 @@ fn a_group_is_its_threads() {
         let threads = numbers.map(|number| ran(number, 1000, Some(1))).into();
         let together =
             Together { threads, group: Counters::default(), window: core::time::Duration::ZERO };
-        Point::of(&together, thread).unwrap().group
+        DataPoint::from_group(&together, thread).unwrap().group
     };
     assert_eq!(point([0, 1, 2]), point([2, 0, 1]));
     assert_ne!(point([0, 1, 2]), point([0, 1, 3]));
@@ -178,25 +178,25 @@ fn a_group_is_its_threads() {
 /// Where a thread's own rate never differs, that is the fair one, with the stalls that it had on the mean.
 #[test]
 fn who_is_never_harmed_is_always_fair() {
-    let same = |others, stalls| Point {
+    let same = |others, stalls| DataPoint {
         own: rate(400),
         others: rate(others),
         group: others,
         memory_stalls: Some(Q32::ratio(stalls, 100)),
         store_buffer_stalls: None,
     };
-    let fit = Fit::of(&[same(1000, 3), same(2000, 5)].into(), 1, true).unwrap();
+    let fit = Fit::through(&[same(1000, 3), same(2000, 5)].into(), 1, true).unwrap();
     assert_eq!((fit.rate, fit.store_buffer_stalls), (rate(400), None));
     close(fit.memory_stalls, Q32::ratio(4, 100), 2);
     // Otherwise they are on a line: of 100 cycles a miss.
-    let on_line = |own: u64, others| Point {
+    let on_line = |own: u64, others| DataPoint {
         own: rate(own),
         others: rate(others),
         group: others,
         memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
         store_buffer_stalls: Some(Q32::ratio(own * 50, 1_000_000)),
     };
-    let fit = Fit::of(&[on_line(1500, 1000), on_line(2500, 3000)].into(), 1, true).unwrap();
+    let fit = Fit::through(&[on_line(1500, 1000), on_line(2500, 3000)].into(), 1, true).unwrap();
     close(fit.memory_stalls, Q32::ratio(20, 100), 1000);
     close(fit.store_buffer_stalls.unwrap(), Q32::ratio(10, 100), 1000);
 }

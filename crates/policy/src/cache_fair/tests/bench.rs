@@ -10,8 +10,8 @@ use fairways_core::{
     Together, Ways, Wish,
 };
 
+use crate::announce::static_text;
 use crate::cache_fair::{CacheFair, Parameters};
-use crate::telling::said;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const MILLION: u64 = 1_000_000;
@@ -352,10 +352,10 @@ impl Bench {
                 *orders -= one.order.replace(time).map_or(0, |old| i128::from(old) - quantum);
             }
             Action::Classified { app, class, reason } => {
-                self.told.push((app.0, said(class), said(reason)))
+                self.told.push((app.0, static_text(class), static_text(reason)))
             }
             Action::Estimated { thread, what, value, raw } => {
-                self.estimates.push((thread.app.0, said(what), value.raw(), raw));
+                self.estimates.push((thread.app.0, static_text(what), value.raw(), raw));
             }
             Action::Partition { .. } => self.partitions += 1,
             other => panic!("{other:?}"),

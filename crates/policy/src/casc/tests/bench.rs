@@ -10,8 +10,8 @@ use fairways_core::{
     Wish,
 };
 
+use crate::announce::static_text;
 use crate::casc::{Casc, Parameters};
-use crate::telling::said;
 
 pub(super) const fn thread(app: u32) -> ThreadId {
     ThreadId::first_of(AppId(app))
@@ -92,7 +92,7 @@ impl Bench {
                     assert_eq!(what, "PCMR, misses per 100 L2 references");
                     Asked::Estimated(thread.app.0, value, raw)
                 }
-                Action::Classified { app, class, .. } => Asked::Class(app.0, said(class)),
+                Action::Classified { app, class, .. } => Asked::Class(app.0, static_text(class)),
                 Action::Wake { at } => {
                     *alarm = Some(at);
                     Asked::Wake(at)

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::casc::buckets::{Assignment, allowed, assign};
 use crate::casc::matching::keeps_busy;
-use crate::casc::{Parameters, Penalty};
+use crate::casc::{Parameters, PenaltyRule};
 
 fn pcmrs() -> impl Strategy<Value = Vec<Q32>> {
     let fraction = (0u64..=100 << 32).prop_map(Q32::from_raw);
@@ -25,7 +25,7 @@ fn parameters() -> impl Strategy<Value = Parameters> {
         Parameters {
             threshold: Q32::from_int(threshold),
             m,
-            penalty: if in_bucket { Penalty::InBucket } else { Penalty::Restricted },
+            penalty: if in_bucket { PenaltyRule::InBucket } else { PenaltyRule::Restricted },
             unit: Q32::ratio(1, finer),
             ..Parameters::default()
         }
@@ -63,8 +63,8 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
                 pcmrs.iter().filter(|&&pcmr| bucket(pcmr) == Some(cpu)).count()
             };
             let penalty = |cpu: usize| match parameters.penalty {
-                Penalty::Restricted => restricted(cpu),
-                Penalty::InBucket => in_bucket(cpu),
+                PenaltyRule::Restricted => restricted(cpu),
+                PenaltyRule::InBucket => in_bucket(cpu),
             };
             let Some(cpu) =
                 candidates.min_by_key(|&cpu| (penalty(cpu), 100 - max[cpu], cpus - cpu))
@@ -77,7 +77,7 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
         }
         let max_pcmrs: Vec<Q32> = max.into_iter().map(Q32::from_int).collect();
         if keeps_busy(&max_pcmrs, pcmrs, parameters.m) {
-            return Assignment { max_pcmrs, threshold, reached, steps };
+            return Assignment { max_pcmrs, threshold, is_reached: reached, steps };
         }
         let raised =
             Q32::from_raw(threshold.raw() / 4 * 5).max(Q32::from_raw(threshold.raw() + (1 << 32)));
@@ -101,7 +101,7 @@ proptest! {
         }
         prop_assert!(keeps_busy(&found.max_pcmrs, &pcmrs, parameters.m), "{found:?}");
         prop_assert!(found.threshold >= parameters.threshold);
-        prop_assert_eq!(found.reached, found.projected() <= found.threshold);
+        prop_assert_eq!(found.is_reached, found.projected() <= found.threshold);
         // An average is rounded down.
         prop_assert!(u64::from(found.steps) <= (100u64 << 32).div_ceil(parameters.unit.raw()) * cpus as u64);
     }
@@ -113,12 +113,12 @@ proptest! {
         in_bucket in any::<bool>(),
     ) {
         let threshold = Q32::from_int(threshold);
-        let penalty = if in_bucket { Penalty::InBucket } else { Penalty::Restricted };
+        let penalty = if in_bucket { PenaltyRule::InBucket } else { PenaltyRule::Restricted };
         let parameters = Parameters { threshold, m, penalty, ..Parameters::default() };
         let (found, expected) =
             (assign(&pcmrs, cpus, &parameters), by_the_text(&pcmrs, cpus, &parameters));
         prop_assert_eq!(&found.max_pcmrs, &expected.max_pcmrs);
-        prop_assert_eq!((found.steps, found.reached), (expected.steps, expected.reached));
+        prop_assert_eq!((found.steps, found.is_reached), (expected.steps, expected.is_reached));
         prop_assert!(found.threshold.raw().abs_diff(expected.threshold.raw()) < 64);
     }
 

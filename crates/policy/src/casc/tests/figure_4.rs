@@ -6,7 +6,7 @@ use fairways_core::Q32;
 
 use crate::casc::buckets::{allowed, assign, average};
 use crate::casc::matching::keeps_busy;
-use crate::casc::{Parameters, Penalty};
+use crate::casc::{Parameters, PenaltyRule};
 
 fn int(values: &[u32]) -> Vec<Q32> {
     values.iter().map(|&value| Q32::from_int(value)).collect()
@@ -38,11 +38,11 @@ fn a_thread_runs_where_max_pcmr_is_its_pcmr_at_least() {
 #[test]
 fn a_threshold_of_3_can_not_be_satisfied() {
     // §4.3.1 does not look at idle CPUs yet: m = 0.
-    for penalty in [Penalty::Restricted, Penalty::InBucket] {
+    for penalty in [PenaltyRule::Restricted, PenaltyRule::InBucket] {
         let parameters =
             Parameters { threshold: Q32::from_int(3), m: 0, penalty, ..Parameters::default() };
         let found = assign(&int(&PCMRS), 4, &parameters);
-        assert!(!found.reached, "{found:?}");
+        assert!(!found.is_reached, "{found:?}");
         assert_eq!(found.threshold, parameters.threshold);
         // As low as it gets: one CPU for all.
         let mut max_pcmrs = found.max_pcmrs.clone();
@@ -50,7 +50,7 @@ fn a_threshold_of_3_can_not_be_satisfied() {
         assert_eq!(max_pcmrs, int(&[0, 0, 0, 17]));
         // With 17/4 or more it can.
         let threshold = Q32::from_raw(17 << 30);
-        assert!(assign(&int(&PCMRS), 4, &Parameters { threshold, ..parameters }).reached);
+        assert!(assign(&int(&PCMRS), 4, &Parameters { threshold, ..parameters }).is_reached);
     }
 }
 
@@ -68,7 +68,7 @@ fn three_cpus_for_two_frugal_threads_are_refused() {
 fn the_threshold_is_raised_until_no_cpu_is_idle() {
     let parameters = Parameters { threshold: Q32::from_int(5), ..Parameters::default() };
     let found = assign(&int(&PCMRS), 4, &parameters);
-    assert!(found.threshold > parameters.threshold && found.reached, "{found:?}");
+    assert!(found.threshold > parameters.threshold && found.is_reached, "{found:?}");
     assert!(keeps_busy(&found.max_pcmrs, &int(&PCMRS), 1));
     assert!(found.projected() <= found.threshold);
     // The threshold before it would have left one idle.

@@ -73,5 +73,5 @@ fn one_cpu_never_restricts_anybody() {
     assert!((0..3).all(|app| bench.knows(app)));
     assert!(!bench.asked().iter().any(|asked| matches!(asked, Asked::Allow(..))));
     assert_eq!(bench.casc.max_pcmrs(), [Q32::from_int(100)]);
-    assert!(!bench.casc.assignment().unwrap().reached);
+    assert!(!bench.casc.assignment().unwrap().is_reached);
 }

@@ -71,7 +71,7 @@ fn two_unknowns_make_no_equation() {
 fn a_pcmr_larger_than_all_runs_bucketization_again_and_a_smaller_one_does_not() {
     let mut bench = known(&[20, 5, 3], restless());
     let first = bench.casc.assignment().unwrap().clone();
-    assert!(first.reached && first.projected() <= Q32::from_int(15));
+    assert!(first.is_reached && first.projected() <= Q32::from_int(15));
     bench.start(18);
     bench.ran(&[1, 3], 2000);
     assert!(bench.knows(3));
@@ -107,13 +107,13 @@ fn an_assignment_that_misses_the_threshold_is_made_again_each_time() {
     let mut bench = known(&[60, 60, 5], restless());
     let threshold = bench.casc.threshold().unwrap();
     assert!(threshold > Q32::from_int(36) && threshold < Q32::from_int(37), "{threshold:?}");
-    assert!(bench.casc.assignment().unwrap().reached);
+    assert!(bench.casc.assignment().unwrap().is_reached);
     // Not larger than 60, but with this one a CPU can have a MAX_PCMR of 0: as low as it gets.
     bench.start(0);
     bench.ran(&[2, 3], 2000);
     assert!(bench.knows(3));
     assert_eq!(bench.casc.threshold(), Some(Q32::from_int(15)));
-    assert!(!bench.casc.assignment().unwrap().reached);
+    assert!(!bench.casc.assignment().unwrap().is_reached);
     assert_eq!((0..4).map(|app| bench.allowed(app).len()).collect::<Vec<_>>(), [1, 1, 1, 2]);
 }
 

@@ -10,8 +10,8 @@ use fairways_core::{
 };
 
 use super::programs::{Does, Table};
-use crate::dcat::{Class, Dcat, Parameters};
-use crate::telling::said;
+use crate::announce::static_text;
+use crate::dcat::{Dcat, Parameters, WorkloadClass};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -102,7 +102,7 @@ impl Bench {
                     return refused.push(plan);
                 }
                 self.done += 1;
-                (self.plan, self.reason) = (Some(plan), said(reason));
+                (self.plan, self.reason) = (Some(plan), static_text(reason));
                 self.partition =
                     self.makes.map_or_else(|| (*partition).clone(), |makes| makes(&partition));
                 applied.push(plan);
@@ -116,12 +116,12 @@ impl Bench {
             | Action::Priority { .. }
             | Action::Quantum { .. } => panic!("dCat schedules nobody"),
             Action::Estimated { thread, what, value, .. } => {
-                let told = self.numbers.insert((thread.app.0, said(what)), value);
+                let told = self.numbers.insert((thread.app.0, static_text(what)), value);
                 assert_ne!(told, Some(value), "told twice");
             }
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, reason } => {
-                let (class, reason) = (said(class), said(reason));
+                let (class, reason) = (static_text(class), static_text(reason));
                 let told = self.told.insert(app.0, (class, reason));
                 let void = self.numbers.keys().any(|&(of, _)| of == app.0);
                 assert!(told != Some((class, reason)) || void, "told twice");
@@ -185,7 +185,7 @@ impl Bench {
             }
         }
         self.now = end;
-        let class = |app: u32| self.policy.class(AppId(app)).map(Class::name);
+        let class = |app: u32| self.policy.class(AppId(app)).map(WorkloadClass::name);
         self.told.retain(|&app, _| class(app).is_some());
         // What a refusal undoes is told with the next decision.
         let all = |(&app, told): (&u32, &(&str, &str))| class(app) == Some(told.0);
@@ -197,7 +197,7 @@ impl Bench {
     }
 
     /// What a program is, and has, after each of so many rounds.
-    pub(super) fn trace(&mut self, app: u32, rounds: usize) -> Vec<(Class, u32)> {
+    pub(super) fn trace(&mut self, app: u32, rounds: usize) -> Vec<(WorkloadClass, u32)> {
         let mut trace = Vec::new();
         trace.resize_with(rounds, || {
             self.round();
@@ -206,7 +206,7 @@ impl Bench {
         trace
     }
 
-    pub(super) fn is(&self, app: u32) -> (Class, u32) {
+    pub(super) fn is(&self, app: u32) -> (WorkloadClass, u32) {
         (self.policy.class(AppId(app)).unwrap(), self.ways(app))
     }
 

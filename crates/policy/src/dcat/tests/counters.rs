@@ -4,8 +4,8 @@ use fairways_core::{AppId, Counters};
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, HUNGRY, QUIET, SENSITIVE, STREAMING};
-use crate::dcat::Class::{Donor, Keeper, Receiver, Reclaim, Unknown};
 use crate::dcat::Parameters;
+use crate::dcat::WorkloadClass::{Donor, Keeper, Receiver, Reclaim, Unknown};
 
 type Shows = fn(Counters) -> Counters;
 

@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, IDLE, QUIET, SENSITIVE};
-use crate::dcat::Class::{Donor, Keeper, Reclaim, Unknown};
+use crate::dcat::WorkloadClass::{Donor, Keeper, Reclaim, Unknown};
 
 /// §3.4: "The start state for any workload is Keeper".
 #[test]

@@ -4,8 +4,8 @@ use fairways_core::Q32;
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, HUNGRY, IDLE, SENSITIVE, STREAMING};
-use crate::dcat::Class::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 use crate::dcat::Parameters;
+use crate::dcat::WorkloadClass::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 use crate::words;
 
 #[test]

@@ -4,8 +4,8 @@ use fairways_core::AppId;
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, HUNGRY, IDLE, SENSITIVE, STREAMING};
-use crate::dcat::Class::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 use crate::dcat::Parameters;
+use crate::dcat::WorkloadClass::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 
 /// §3.3: "10% used as the threshold in our prototype"; §3.4: "At any time, Reclaim is applied
 /// immediately".

@@ -2,11 +2,11 @@
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, IDLE, SENSITIVE, STREAMING};
-use crate::dcat::Class::{Donor, Keeper};
 use crate::dcat::Parameters;
+use crate::dcat::WorkloadClass::{Donor, Keeper};
 
 /// What it ends as where the plans of one round are refused.
-fn without(does: Does, refused: u32) -> (crate::dcat::Class, u32) {
+fn without(does: Does, refused: u32) -> (crate::dcat::WorkloadClass, u32) {
     let mut bench = Bench::with(20, &[(3, does), (3, FITS)]);
     for round in 0..24 {
         bench.refuses = round == refused;

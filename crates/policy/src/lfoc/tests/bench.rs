@@ -10,8 +10,8 @@ use fairways_core::{
     Profile, Q32, Sample, Time, WayMask, Ways, Wish,
 };
 
+use crate::announce::static_text;
 use crate::lfoc::{Class, Lfoc, Parameters, SAMPLING};
-use crate::telling::said;
 
 pub(super) const LLC: Llc =
     Llc { ways: Ways::new(11).unwrap(), min_bits: 1, contiguous: true, clos: 16 };
@@ -140,7 +140,7 @@ impl Bench {
                     refused.push(id);
                 } else {
                     *plans += 1;
-                    (*plan, *reason) = (Some(id), said(why));
+                    (*plan, *reason) = (Some(id), static_text(why));
                     *partition = self.makes.map_or_else(|| (*new).clone(), |makes| makes(&new));
                     applied.push(id);
                 }
@@ -155,14 +155,14 @@ impl Bench {
             | Action::Quantum { .. } => panic!("LFOC schedules nobody"),
             Action::Watch { .. } => panic!("LFOC counts instructions (§5.2)"),
             Action::Classified { app, class, reason } => {
-                let (class, reason) = (said(class), said(reason));
+                let (class, reason) = (static_text(class), static_text(reason));
                 let told = classes.insert(app.0, (class, reason));
                 let void = numbers.keys().any(|&(of, _)| of == app.0);
                 assert!(told != Some((class, reason)) || void, "told twice");
                 numbers.retain(|&(of, _), _| of != app.0);
             }
             Action::Estimated { thread, what, value, .. } => {
-                let told = numbers.insert((thread.app.0, said(what)), value);
+                let told = numbers.insert((thread.app.0, static_text(what)), value);
                 assert_ne!(told, Some(value), "told twice");
             }
         });

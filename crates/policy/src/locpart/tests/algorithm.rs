@@ -4,7 +4,7 @@ use alloc::vec;
 
 use super::bench::{Bench, objective};
 use super::service::{Lcg, Noise, Service};
-use crate::locpart::{Parameters, Rule};
+use crate::locpart::{GivingRule, Parameters};
 use crate::words;
 
 /// A service whose every request takes so many microseconds, whatever ways it has.
@@ -45,10 +45,10 @@ fn a_violation_takes_w_ways_of_batch() {
 #[test]
 fn slack_gives_w_ways_to_batch() {
     for (rule, micros, ways) in [
-        (Rule::Published, 50, 8),
-        (Rule::Published, 51, 10),
-        (Rule::Margin, 950, 8),
-        (Rule::Margin, 951, 10),
+        (GivingRule::Published, 50, 8),
+        (GivingRule::Published, 51, 10),
+        (GivingRule::Margin, 950, 8),
+        (GivingRule::Margin, 951, 10),
     ] {
         let parameters = Parameters { rule, w: 2, hold: 1, ..Parameters::default() };
         let mut bench = bench(20, parameters, micros);
@@ -70,7 +70,7 @@ fn the_margin_rule_gives_after_good_tails_in_a_row() {
 /// Decision 6: one way at least on each side; `w` is clipped.
 #[test]
 fn each_side_keeps_the_least() {
-    for rule in [Rule::Published, Rule::Margin] {
+    for rule in [GivingRule::Published, GivingRule::Margin] {
         for (micros, ways) in [(2000, 10), (20, 1)] {
             let mut bench = bench(11, Parameters { rule, w: 4, ..Parameters::default() }, micros);
             bench.rounds(40);

@@ -10,8 +10,8 @@ use fairways_core::{
 };
 
 use super::service::{Service, histogram, is_missed};
+use crate::announce::static_text;
 use crate::locpart::{Locpart, Parameters};
-use crate::telling::said;
 
 /// An objective in microseconds.
 pub(super) const fn objective(percent: u32, micros: u64) -> Objective {
@@ -130,7 +130,7 @@ impl Bench {
                 }
                 assert_ne!(*partition, self.partition, "a plan that changes nothing");
                 self.done += 1;
-                self.reason = said(reason);
+                self.reason = static_text(reason);
                 self.partition.clone_from(&partition);
                 self.actual =
                     self.makes.map_or_else(|| (*partition).clone(), |makes| makes(&partition));
@@ -143,7 +143,7 @@ impl Bench {
             }
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, .. } => {
-                let class = said(class);
+                let class = static_text(class);
                 assert_ne!(self.told.insert(app.0, class), Some(class), "told twice");
                 self.numbers.retain(|&(of, _), _| of != app.0);
                 // What it is until something is known of it is told when it starts.
@@ -152,7 +152,7 @@ impl Bench {
                 }
             }
             Action::Estimated { thread, what, raw, .. } => {
-                let told = self.numbers.insert((thread.app.0, said(what)), raw);
+                let told = self.numbers.insert((thread.app.0, static_text(what)), raw);
                 assert_ne!(told, Some(raw), "told twice");
             }
             other => panic!("{other:?}"),

@@ -3,10 +3,10 @@
 use fairways_core::{Action, AppId, Ways};
 
 use super::Parameters;
-use super::classify::{By, Class, Known, streaming_llcmpkc};
+use super::classify::{Class, Evidence, KnownCurves, streaming_llcmpkc};
 use super::monitor::Signal;
-use crate::running::Running;
-use crate::telling::{Teller, raw};
+use crate::announce::{Announcer, raw};
+use crate::running::RunningPrograms;
 use crate::words;
 
 /// The class of a program of which nothing is known (§4.1), and of one that is to be sampled again (§4.2).
@@ -14,64 +14,66 @@ pub(crate) const UNKNOWN: &str = "unknown";
 const CHANGING: &str = "changing";
 
 /// Table 1's rule, and what it was asked of.
-const fn reason(class: Class, by: By) -> &'static str {
+const fn reason(class: Class, by: Evidence) -> &'static str {
     match (class, by) {
-        (Class::Sensitive, By::Profile) => "few ways slow it down, by its profile",
-        (Class::Sensitive, By::EverySize) => "few ways slow it down; every size was sampled",
-        (Class::Sensitive, By::MissesLittle) => {
+        (Class::Sensitive, Evidence::Profile) => "few ways slow it down, by its profile",
+        (Class::Sensitive, Evidence::EverySize) => "few ways slow it down; every size was sampled",
+        (Class::Sensitive, Evidence::MissesLittle) => {
             "few ways slow it down; sampled until it missed little"
         }
-        (Class::Sensitive, By::GainsLittle) => {
+        (Class::Sensitive, Evidence::GainsLittle) => {
             "few ways slow it down; sampled until more cache gained it little"
         }
-        (Class::Streaming, By::Profile) => "high LLCMPKC and little slowdown, by its profile",
-        (Class::Streaming, By::EverySize) => {
+        (Class::Streaming, Evidence::Profile) => "high LLCMPKC and little slowdown, by its profile",
+        (Class::Streaming, Evidence::EverySize) => {
             "high LLCMPKC and little slowdown; every size was sampled"
         }
-        (Class::Streaming, By::MissesLittle) => {
+        (Class::Streaming, Evidence::MissesLittle) => {
             "high LLCMPKC and little slowdown; sampled until it missed little"
         }
-        (Class::Streaming, By::GainsLittle) => {
+        (Class::Streaming, Evidence::GainsLittle) => {
             "high LLCMPKC and little slowdown; sampled until more cache gained it little"
         }
-        (Class::Light, By::Profile) => "neither streaming nor sensitive, by its profile",
-        (Class::Light, By::EverySize) => "neither streaming nor sensitive; every size was sampled",
-        (Class::Light, By::MissesLittle) => {
+        (Class::Light, Evidence::Profile) => "neither streaming nor sensitive, by its profile",
+        (Class::Light, Evidence::EverySize) => {
+            "neither streaming nor sensitive; every size was sampled"
+        }
+        (Class::Light, Evidence::MissesLittle) => {
             "neither streaming nor sensitive; sampled until it missed little"
         }
-        (Class::Light, By::GainsLittle) => {
+        (Class::Light, Evidence::GainsLittle) => {
             "neither streaming nor sensitive; sampled until more cache gained it little"
         }
     }
 }
 
 /// Takes back what Algorithm 1 gave these sensitive programs: a plan is not by it.
-pub(super) fn undivided(sensitive: &[AppId], teller: &mut Teller<'_>) {
+pub(super) fn withdraw_division(sensitive: &[AppId], announcer: &mut Announcer<'_>) {
     for &app in sensitive {
-        teller.withdraw(app, &[words::LOOKAHEAD, words::SLOWDOWN]);
+        announcer.withdraw(app, &[words::LOOKAHEAD, words::SLOWDOWN]);
     }
 }
 
-impl Running {
+impl RunningPrograms {
     /// Tells of a program's class, and of the LLCMPKC that makes it a streaming one.
-    pub(super) fn tell_class(
+    pub(super) fn announce_class(
         &mut self,
         p: &Parameters,
         ways: Ways,
         app: AppId,
-        (class, by, known): (Class, By, Known<'_>),
+        (class, by, known): (Class, Evidence, KnownCurves<'_>),
         act: &mut dyn FnMut(Action<'_>),
     ) {
-        let mut teller = self.teller(act);
-        teller.class(app, class.name(), reason(class, by));
+        let mut announcer = self.announcer(act);
+        announcer.announce_class(app, class.name(), reason(class, by));
         if class == Class::Streaming {
             let llcmpkc = streaming_llcmpkc(known, ways, p).and_then(raw);
-            teller.numbers(app, [words::LLCMPKC], [llcmpkc]);
+            announcer.announce_numbers(app, [words::LLCMPKC], [llcmpkc]);
         }
     }
 
     /// Tells that a program is what it was told to be before it was to be sampled again.
-    pub(super) fn tell_unchanged(
+    pub(super) fn announce_unchanged(
         &mut self,
         app: AppId,
         class: Option<Class>,
@@ -79,22 +81,22 @@ impl Running {
     ) {
         if let Some(class) = class {
             let reason = "as before; sampling came to nothing";
-            self.teller(act).class(app, class.name(), reason);
+            self.announcer(act).announce_class(app, class.name(), reason);
         }
     }
 
     /// Tells that a program's class has probably changed, and by what that is seen.
-    pub(super) fn tell_changing(
+    pub(super) fn announce_changing(
         &mut self,
         app: AppId,
         signal: &Signal,
         act: &mut dyn FnMut(Action<'_>),
     ) {
-        let mut teller = self.teller(act);
-        teller.class(app, CHANGING, signal.reason);
+        let mut announcer = self.announcer(act);
+        announcer.announce_class(app, CHANGING, signal.reason);
         let what = [words::LLCMPKC, words::STALLS, words::OCCUPANCY];
         let (stalls, occupancy) = (signal.stalls, signal.occupancy);
         let more = [stalls, occupancy].map(|number| number.and_then(raw));
-        teller.numbers(app, what, [raw(signal.llcmpkc), more[0], more[1]]);
+        announcer.announce_numbers(app, what, [raw(signal.llcmpkc), more[0], more[1]]);
     }
 }

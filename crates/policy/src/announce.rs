@@ -5,7 +5,7 @@ use alloc::borrow::Cow;
 
 use fairways_core::{Action, AppId, Q32, ThreadId};
 
-use crate::program::Program;
+use crate::program::RunningProgram;
 use crate::words::{WAYS, Word};
 
 /// Numbers that a policy tells of one program at most.
@@ -20,13 +20,13 @@ pub(crate) fn raw(value: Q32) -> Number {
 }
 
 /// One of ways.
-pub(crate) fn ways(count: u32) -> Number {
+pub(crate) fn raw_ways(count: u32) -> Number {
     Some(i64::from(count) << 32)
 }
 
 /// What was told of a program.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Announced {
     class: Option<(&'static str, &'static str)>,
     /// Which numbers were told, a bit for each place in its policy's list; their words, and what they are.
     known: u32,
@@ -34,15 +34,15 @@ pub(crate) struct Told {
     numbers: [i64; MOST_NUMBERS],
 }
 
-impl Default for Told {
+impl Default for Announced {
     fn default() -> Self {
         Self { class: None, known: 0, words: [WAYS; MOST_NUMBERS], numbers: [0; MOST_NUMBERS] }
     }
 }
 
-impl Told {
+impl Announced {
     /// Tells the class, again if it was told; numbers are void then.
-    fn anew(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+    fn repeat_class(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
         self.known = 0;
         if let Some((class, reason)) = self.class {
             act(Action::Classified { app, class: class.into(), reason: reason.into() });
@@ -51,7 +51,7 @@ impl Told {
 
     /// Tells those of the numbers that are news, at the bits of `known`.
     #[inline(never)]
-    fn news(
+    fn announce_changes(
         &mut self,
         app: AppId,
         known: u32,
@@ -60,7 +60,7 @@ impl Told {
     ) {
         let others = self.known != 0 && self.words[..words.len()] != *words;
         if others || self.known & !known != 0 {
-            self.anew(app, act);
+            self.repeat_class(app, act);
         }
         self.words[..words.len()].copy_from_slice(words);
         let thread = ThreadId::first_of(app);
@@ -83,37 +83,42 @@ impl Told {
 
 /// Tells of programs that run what was not told of them last. Whoever goes through them in their order is
 /// quickest.
-pub(crate) struct Teller<'a> {
-    programs: &'a [Program],
-    told: &'a mut [Told],
+pub(crate) struct Announcer<'a> {
+    programs: &'a [RunningProgram],
+    announced: &'a mut [Announced],
     /// Who is to be told of next, if all are in turn.
     next: usize,
     act: &'a mut dyn FnMut(Action<'_>),
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Announcer<'a> {
     /// `told` is by program.
     pub(crate) fn new(
-        programs: &'a [Program],
-        told: &'a mut [Told],
+        programs: &'a [RunningProgram],
+        told: &'a mut [Announced],
         act: &'a mut dyn FnMut(Action<'_>),
     ) -> Self {
-        Self { programs, told, next: 0, act }
+        Self { programs, announced: told, next: 0, act }
     }
 
     /// Those that are told of.
-    pub(crate) const fn programs(&self) -> &'a [Program] {
+    pub(crate) const fn programs(&self) -> &'a [RunningProgram] {
         self.programs
     }
 
     /// Its class, and why; whether one of them is news. Its numbers are void then.
-    pub(crate) fn class(&mut self, app: AppId, class: &'static str, reason: &'static str) -> bool {
+    pub(crate) fn announce_class(
+        &mut self,
+        app: AppId,
+        class: &'static str,
+        reason: &'static str,
+    ) -> bool {
         let Some(index) = self.find(app) else { return false };
-        let told = &mut self.told[index];
+        let told = &mut self.announced[index];
         let news = told.class != Some((class, reason));
         if news {
             told.class = Some((class, reason));
-            told.anew(app, self.act);
+            told.repeat_class(app, self.act);
         }
         news
     }
@@ -121,7 +126,7 @@ impl<'a> Teller<'a> {
     /// All numbers of its class, by their words (`words.rs`), which are always in the same order. If one was told
     /// that does not hold any more, the class is told again before them.
     #[inline(always)]
-    pub(crate) fn numbers<const N: usize>(
+    pub(crate) fn announce_numbers<const N: usize>(
         &mut self,
         app: AppId,
         words: [Word; N],
@@ -129,7 +134,7 @@ impl<'a> Teller<'a> {
     ) {
         const { assert!(N <= MOST_NUMBERS, "more numbers than are kept") };
         let Some(index) = self.find(app) else { return };
-        let told = &mut self.told[index];
+        let told = &mut self.announced[index];
         let mut known = 0;
         for (place, number) in now.iter().enumerate() {
             known |= u32::from(number.is_some()) << place;
@@ -142,32 +147,32 @@ impl<'a> Teller<'a> {
             }
         }
         if told.known != known || told.words[..N] != words || told.numbers[..N] != now {
-            told.news(app, known, (&words, &now), self.act);
+            told.announce_changes(app, known, (&words, &now), self.act);
         }
     }
 
     /// Takes back those of its numbers that have one of these words.
     pub(crate) fn withdraw(&mut self, app: AppId, words: &[Word]) {
         let Some(index) = self.find(app) else { return };
-        let told = &mut self.told[index];
+        let told = &mut self.announced[index];
         let gone = (0..MOST_NUMBERS).filter(|&place| words.contains(&told.words[place]));
         let known = gone.fold(told.known, |known, place| known & !(1 << place));
         if told.known != known {
             let (words, now) = (told.words, told.numbers);
-            told.news(app, known, (&words, &now), self.act);
+            told.announce_changes(app, known, (&words, &now), self.act);
         }
     }
 
     /// What was told of it by this word, if that still holds.
-    pub(crate) fn told(&mut self, app: AppId, what: Word) -> Number {
-        let told = &self.told[self.find(app)?];
+    pub(crate) fn last_number(&mut self, app: AppId, what: Word) -> Number {
+        let told = &self.announced[self.find(app)?];
         let all = (0..MOST_NUMBERS).filter(|&place| told.words[place] == what);
         all.filter_map(|place| told.number(place)).next()
     }
 
     #[inline(always)]
     fn find(&mut self, app: AppId) -> Option<usize> {
-        let is = |program: &Program| program.app == app;
+        let is = |program: &RunningProgram| program.app == app;
         // Often it has just started.
         if self.programs.last().is_some_and(is) {
             return Some(self.programs.len() - 1);
@@ -184,7 +189,7 @@ impl<'a> Teller<'a> {
 
 /// The class of a program where a paper has no classes but clusters: which of them it is in, by the letter that a
 /// drawing of the plan has for it.
-pub(crate) fn cluster(index: u32) -> &'static str {
+pub(crate) fn cluster_name(index: u32) -> &'static str {
     let place = usize::try_from(index).unwrap_or(CLUSTERS.len());
     CLUSTERS.get(place).copied().unwrap_or("cluster ?")
 }
@@ -203,7 +208,7 @@ static CLUSTERS: [&str; 52] = [
 
 /// A text that a policy says. It knows all of them beforehand: saying one allocates nothing.
 #[cfg(test)]
-pub(crate) fn said(text: Cow<'static, str>) -> &'static str {
+pub(crate) fn static_text(text: Cow<'static, str>) -> &'static str {
     match text {
         Cow::Borrowed(text) => text,
         Cow::Owned(text) => panic!("{text:?} was made up"),
@@ -220,23 +225,24 @@ mod tests {
     use crate::words::{LOOKAHEAD, SLOWDOWN};
 
     /// What is told of one program: reasons of classes, and words of numbers.
-    fn told(told: &mut Told, tell: impl FnOnce(&mut Teller<'_>)) -> Vec<&'static str> {
+    fn told(told: &mut Announced, tell: impl FnOnce(&mut Announcer<'_>)) -> Vec<&'static str> {
         let mut texts = Vec::new();
-        let programs = [Program { app: AppId(3), wish: Wish::default(), profile: None }];
+        let programs = [RunningProgram { app: AppId(3), wish: Wish::default(), profile: None }];
         let mut act = |action: Action<'_>| match action {
-            Action::Classified { reason, .. } => texts.push(said(reason)),
-            Action::Estimated { what, .. } => texts.push(said(what)),
+            Action::Classified { reason, .. } => texts.push(static_text(reason)),
+            Action::Estimated { what, .. } => texts.push(static_text(what)),
             _ => {}
         };
-        tell(&mut Teller::new(&programs, core::slice::from_mut(told), &mut act));
+        tell(&mut Announcer::new(&programs, core::slice::from_mut(told), &mut act));
         texts
     }
 
     #[test]
     fn a_class_is_told_when_it_or_its_reason_is_another() {
-        let mut of = Told::default();
-        let mut class =
-            |class, reason| told(&mut of, |teller| _ = teller.class(AppId(3), class, reason)).len();
+        let mut of = Announced::default();
+        let mut class = |class, reason| {
+            told(&mut of, |announcer| _ = announcer.announce_class(AppId(3), class, reason)).len()
+        };
         assert_eq!(
             [class("a", "x"), class("a", "x"), class("a", "y"), class("b", "y")],
             [1, 0, 1, 1]
@@ -245,10 +251,12 @@ mod tests {
 
     #[test]
     fn numbers_are_told_when_they_are_others_and_void_when_one_is_missing() {
-        let mut of = Told::default();
-        told(&mut of, |teller| _ = teller.class(AppId(3), "a", "x"));
+        let mut of = Announced::default();
+        told(&mut of, |announcer| _ = announcer.announce_class(AppId(3), "a", "x"));
         let mut numbers = |now: [Number; 2]| {
-            told(&mut of, |teller| teller.numbers(AppId(3), [LOOKAHEAD, SLOWDOWN], now))
+            told(&mut of, |announcer| {
+                announcer.announce_numbers(AppId(3), [LOOKAHEAD, SLOWDOWN], now)
+            })
         };
         let [lookahead, slowdown] = [LOOKAHEAD, SLOWDOWN].map(Word::text);
         assert_eq!(numbers([Some(0), None]), [lookahead]);
@@ -262,12 +270,12 @@ mod tests {
 
     #[test]
     fn what_is_withdrawn_is_void_and_the_rest_is_told_again() {
-        let mut of = Told::default();
-        told(&mut of, |teller| {
-            teller.class(AppId(3), "a", "x");
-            teller.numbers(AppId(3), [LOOKAHEAD, SLOWDOWN], [Some(1), Some(2)]);
+        let mut of = Announced::default();
+        told(&mut of, |announcer| {
+            announcer.announce_class(AppId(3), "a", "x");
+            announcer.announce_numbers(AppId(3), [LOOKAHEAD, SLOWDOWN], [Some(1), Some(2)]);
         });
-        let mut withdraw = || told(&mut of, |teller| teller.withdraw(AppId(3), &[SLOWDOWN]));
+        let mut withdraw = || told(&mut of, |announcer| announcer.withdraw(AppId(3), &[SLOWDOWN]));
         assert_eq!(withdraw(), ["x", LOOKAHEAD.text()]);
         assert!(withdraw().is_empty());
     }
