@@ -1,4 +1,5 @@
-//! Classes and numbers of programs are told when they change, and no sooner; numbers are taken back that no longer hold.
+//! Announces the class and the numbers of programs when they change, and no sooner. Numbers that no
+//! longer hold are withdrawn.
 
 #[cfg(test)]
 use alloc::borrow::Cow;
@@ -8,27 +9,28 @@ use fairways_core::{Action, AppId, Q32, ThreadId};
 use crate::program::RunningProgram;
 use crate::words::{WAYS, Word};
 
-/// Numbers that a policy tells of one program at most.
+/// How many numbers a policy announces for one program at most.
 const MOST_NUMBERS: usize = 4;
 
-/// A number in units of 2^-32; `None` where it is not known, or does not hold.
+/// A number in units of 2^-32; `None` where it is unknown or void.
 pub(crate) type Number = Option<i64>;
 
-/// One that cannot be below nothing.
+/// The number for a value that is never negative.
 pub(crate) fn raw(value: Q32) -> Number {
     Some(i64::try_from(value.raw()).unwrap_or(i64::MAX))
 }
 
-/// One of ways.
+/// The number for a count of ways.
 pub(crate) fn raw_ways(count: u32) -> Number {
     Some(i64::from(count) << 32)
 }
 
-/// What was told of a program.
+/// What was announced about a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Announced {
     class: Option<(&'static str, &'static str)>,
-    /// Which numbers were told, a bit for each place in its policy's list; their words, and what they are.
+    /// Which numbers are announced and valid: a bit for each place in the policy's list. Then their
+    /// words, and their values.
     known: u32,
     words: [Word; MOST_NUMBERS],
     numbers: [i64; MOST_NUMBERS],
@@ -41,7 +43,7 @@ impl Default for Announced {
 }
 
 impl Announced {
-    /// Tells the class, again if it was told; numbers are void then.
+    /// Announces the class, even if it is the same as before; this voids the numbers.
     fn repeat_class(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
         self.known = 0;
         if let Some((class, reason)) = self.class {
@@ -49,7 +51,7 @@ impl Announced {
         }
     }
 
-    /// Tells those of the numbers that are news, at the bits of `known`.
+    /// Announces the numbers that are valid (the bits of `known`) and have changed.
     #[inline(never)]
     fn announce_changes(
         &mut self,
@@ -58,15 +60,15 @@ impl Announced {
         (words, now): (&[Word], &[i64]),
         act: &mut dyn FnMut(Action<'_>),
     ) {
-        let others = self.known != 0 && self.words[..words.len()] != *words;
-        if others || self.known & !known != 0 {
+        let are_others = self.known != 0 && self.words[..words.len()] != *words;
+        if are_others || self.known & !known != 0 {
             self.repeat_class(app, act);
         }
         self.words[..words.len()].copy_from_slice(words);
         let thread = ThreadId::first_of(app);
         for (place, (&what, &raw)) in words.iter().zip(now).enumerate().take(MOST_NUMBERS) {
-            let news = self.known & 1 << place == 0 || self.numbers[place] != raw;
-            if known & 1 << place != 0 && news {
+            let is_news = self.known & 1 << place == 0 || self.numbers[place] != raw;
+            if known & 1 << place != 0 && is_news {
                 self.numbers[place] = raw;
                 let value = Q32::from_raw(raw.max(0).unsigned_abs());
                 act(Action::Estimated { thread, what: what.text().into(), value, raw });
@@ -75,38 +77,39 @@ impl Announced {
         self.known = known;
     }
 
-    /// What was told at this place.
+    /// The number that was announced at this place.
     const fn number(&self, place: usize) -> Number {
         if self.known & 1 << place == 0 { None } else { Some(self.numbers[place]) }
     }
 }
 
-/// Tells of programs that run what was not told of them last. Whoever goes through them in their order is
-/// quickest.
+/// Announces about the programs that run whatever differs from the last announcement. It is
+/// quickest if the caller goes through the programs in their order.
 pub(crate) struct Announcer<'a> {
     programs: &'a [RunningProgram],
     announced: &'a mut [Announced],
-    /// Who is to be told of next, if all are in turn.
+    /// The index of the program that is expected next.
     next: usize,
     act: &'a mut dyn FnMut(Action<'_>),
 }
 
 impl<'a> Announcer<'a> {
-    /// `told` is by program.
+    /// `announced` has an entry for each program.
     pub(crate) fn new(
         programs: &'a [RunningProgram],
-        told: &'a mut [Announced],
+        announced: &'a mut [Announced],
         act: &'a mut dyn FnMut(Action<'_>),
     ) -> Self {
-        Self { programs, announced: told, next: 0, act }
+        Self { programs, announced, next: 0, act }
     }
 
-    /// Those that are told of.
+    /// The programs that it announces about.
     pub(crate) const fn programs(&self) -> &'a [RunningProgram] {
         self.programs
     }
 
-    /// Its class, and why; whether one of them is news. Its numbers are void then.
+    /// Announces a program's class with its reason, if one of them is new; this voids its numbers.
+    /// Returns whether one was new.
     pub(crate) fn announce_class(
         &mut self,
         app: AppId,
@@ -114,17 +117,18 @@ impl<'a> Announcer<'a> {
         reason: &'static str,
     ) -> bool {
         let Some(index) = self.find(app) else { return false };
-        let told = &mut self.announced[index];
-        let news = told.class != Some((class, reason));
-        if news {
-            told.class = Some((class, reason));
-            told.repeat_class(app, self.act);
+        let announced = &mut self.announced[index];
+        let is_news = announced.class != Some((class, reason));
+        if is_news {
+            announced.class = Some((class, reason));
+            announced.repeat_class(app, self.act);
         }
-        news
+        is_news
     }
 
-    /// All numbers of its class, by their words (`words.rs`), which are always in the same order. If one was told
-    /// that does not hold any more, the class is told again before them.
+    /// Announces all numbers of a program's class, by their words (`words.rs`), which always come
+    /// in the same order. If one that was announced is no longer valid, the class is announced
+    /// again first.
     #[inline(always)]
     pub(crate) fn announce_numbers<const N: usize>(
         &mut self,
@@ -134,46 +138,49 @@ impl<'a> Announcer<'a> {
     ) {
         const { assert!(N <= MOST_NUMBERS, "more numbers than are kept") };
         let Some(index) = self.find(app) else { return };
-        let told = &mut self.announced[index];
+        let announced = &mut self.announced[index];
         let mut known = 0;
         for (place, number) in now.iter().enumerate() {
             known |= u32::from(number.is_some()) << place;
         }
-        // What is not known is compared with what was told last in its place.
+        // An unknown number is compared with the one that was announced last in its place.
         let mut now = now.map(Option::unwrap_or_default);
         for (place, number) in now.iter_mut().enumerate() {
             if known & 1 << place == 0 {
-                *number = told.numbers[place];
+                *number = announced.numbers[place];
             }
         }
-        if told.known != known || told.words[..N] != words || told.numbers[..N] != now {
-            told.announce_changes(app, known, (&words, &now), self.act);
+        let is_same = announced.known == known
+            && announced.words[..N] == words
+            && announced.numbers[..N] == now;
+        if !is_same {
+            announced.announce_changes(app, known, (&words, &now), self.act);
         }
     }
 
-    /// Takes back those of its numbers that have one of these words.
+    /// Withdraws a program's numbers that have one of these words.
     pub(crate) fn withdraw(&mut self, app: AppId, words: &[Word]) {
         let Some(index) = self.find(app) else { return };
-        let told = &mut self.announced[index];
-        let gone = (0..MOST_NUMBERS).filter(|&place| words.contains(&told.words[place]));
-        let known = gone.fold(told.known, |known, place| known & !(1 << place));
-        if told.known != known {
-            let (words, now) = (told.words, told.numbers);
-            told.announce_changes(app, known, (&words, &now), self.act);
+        let announced = &mut self.announced[index];
+        let gone = (0..MOST_NUMBERS).filter(|&place| words.contains(&announced.words[place]));
+        let known = gone.fold(announced.known, |known, place| known & !(1 << place));
+        if announced.known != known {
+            let (words, now) = (announced.words, announced.numbers);
+            announced.announce_changes(app, known, (&words, &now), self.act);
         }
     }
 
-    /// What was told of it by this word, if that still holds.
+    /// The number that was last announced for a program by this word, if it is still valid.
     pub(crate) fn last_number(&mut self, app: AppId, what: Word) -> Number {
-        let told = &self.announced[self.find(app)?];
-        let all = (0..MOST_NUMBERS).filter(|&place| told.words[place] == what);
-        all.filter_map(|place| told.number(place)).next()
+        let announced = &self.announced[self.find(app)?];
+        let places = (0..MOST_NUMBERS).filter(|&place| announced.words[place] == what);
+        places.filter_map(|place| announced.number(place)).next()
     }
 
     #[inline(always)]
     fn find(&mut self, app: AppId) -> Option<usize> {
         let is = |program: &RunningProgram| program.app == app;
-        // Often it has just started.
+        // A program that has just started is the last.
         if self.programs.last().is_some_and(is) {
             return Some(self.programs.len() - 1);
         }
@@ -187,8 +194,8 @@ impl<'a> Announcer<'a> {
     }
 }
 
-/// The class of a program where a paper has no classes but clusters: which of them it is in, by the letter that a
-/// drawing of the plan has for it.
+/// The class of a program under a policy that has clusters instead of classes: its cluster's letter
+/// in a drawing of the plan.
 pub(crate) fn cluster_name(index: u32) -> &'static str {
     let place = usize::try_from(index).unwrap_or(CLUSTERS.len());
     CLUSTERS.get(place).copied().unwrap_or("cluster ?")
@@ -206,7 +213,7 @@ static CLUSTERS: [&str; 52] = [
     "cluster x", "cluster y", "cluster z",
 ];
 
-/// A text that a policy says. It knows all of them beforehand: saying one allocates nothing.
+/// A text that a policy announces. It must be static: announcing it allocates nothing.
 #[cfg(test)]
 pub(crate) fn static_text(text: Cow<'static, str>) -> &'static str {
     match text {
@@ -224,8 +231,11 @@ mod tests {
     use super::*;
     use crate::words::{LOOKAHEAD, SLOWDOWN};
 
-    /// What is told of one program: reasons of classes, and words of numbers.
-    fn told(told: &mut Announced, tell: impl FnOnce(&mut Announcer<'_>)) -> Vec<&'static str> {
+    /// What is announced about one program: reasons of classes, and words of numbers.
+    fn announced(
+        announced: &mut Announced,
+        announce: impl FnOnce(&mut Announcer<'_>),
+    ) -> Vec<&'static str> {
         let mut texts = Vec::new();
         let programs = [RunningProgram { app: AppId(3), wish: Wish::default(), profile: None }];
         let mut act = |action: Action<'_>| match action {
@@ -233,15 +243,16 @@ mod tests {
             Action::Estimated { what, .. } => texts.push(static_text(what)),
             _ => {}
         };
-        tell(&mut Announcer::new(&programs, core::slice::from_mut(told), &mut act));
+        announce(&mut Announcer::new(&programs, core::slice::from_mut(announced), &mut act));
         texts
     }
 
     #[test]
-    fn a_class_is_told_when_it_or_its_reason_is_another() {
-        let mut of = Announced::default();
+    fn a_class_is_announced_when_it_or_its_reason_changes() {
+        let mut state = Announced::default();
         let mut class = |class, reason| {
-            told(&mut of, |announcer| _ = announcer.announce_class(AppId(3), class, reason)).len()
+            announced(&mut state, |announcer| _ = announcer.announce_class(AppId(3), class, reason))
+                .len()
         };
         assert_eq!(
             [class("a", "x"), class("a", "x"), class("a", "y"), class("b", "y")],
@@ -250,11 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_told_when_they_are_others_and_void_when_one_is_missing() {
-        let mut of = Announced::default();
-        told(&mut of, |announcer| _ = announcer.announce_class(AppId(3), "a", "x"));
+    fn numbers_are_announced_when_they_change_and_void_when_one_is_missing() {
+        let mut state = Announced::default();
+        announced(&mut state, |announcer| _ = announcer.announce_class(AppId(3), "a", "x"));
         let mut numbers = |now: [Number; 2]| {
-            told(&mut of, |announcer| {
+            announced(&mut state, |announcer| {
                 announcer.announce_numbers(AppId(3), [LOOKAHEAD, SLOWDOWN], now)
             })
         };
@@ -269,13 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_withdrawn_is_void_and_the_rest_is_told_again() {
-        let mut of = Announced::default();
-        told(&mut of, |announcer| {
+    fn a_withdrawn_number_is_void_and_the_others_are_announced_again() {
+        let mut state = Announced::default();
+        announced(&mut state, |announcer| {
             announcer.announce_class(AppId(3), "a", "x");
             announcer.announce_numbers(AppId(3), [LOOKAHEAD, SLOWDOWN], [Some(1), Some(2)]);
         });
-        let mut withdraw = || told(&mut of, |announcer| announcer.withdraw(AppId(3), &[SLOWDOWN]));
+        let mut withdraw =
+            || announced(&mut state, |announcer| announcer.withdraw(AppId(3), &[SLOWDOWN]));
         assert_eq!(withdraw(), ["x", LOOKAHEAD.text()]);
         assert!(withdraw().is_empty());
     }

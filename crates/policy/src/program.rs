@@ -1,4 +1,4 @@
-//! A program, as every policy knows it.
+//! A program as policies know it.
 
 use alloc::sync::Arc;
 

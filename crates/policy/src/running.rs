@@ -1,4 +1,4 @@
-//! What every policy keeps: the machine, the programs that run, and the plan it made last.
+//! What every policy keeps: the machine, the programs that run, and its last plan.
 
 use alloc::vec::Vec;
 
@@ -12,11 +12,11 @@ use crate::program::RunningProgram;
 pub(crate) struct RunningPrograms {
     llc: Option<Llc>,
     programs: Vec<RunningProgram>,
-    /// By program: what was told of it.
+    /// By program: what was announced about it.
     announced: Vec<Announced>,
     plan: PlanId,
     partition: Partition,
-    /// What it has come to, where that is not what it says.
+    /// What the machine made of the plan, where that differs from it.
     actual: Option<Partition>,
 }
 
@@ -27,9 +27,9 @@ pub(crate) enum Change {
     Machine,
     /// The program at the end of the list is new.
     Started,
-    /// The owner of a program wishes something else.
+    /// The owner of a program requests something else.
     Wish {
-        /// Whether ways are promised to it that were not, or no longer.
+        /// Whether the number of ways promised to it has changed.
         is_promise: bool,
     },
     /// This program is gone.
@@ -37,17 +37,17 @@ pub(crate) enum Change {
 }
 
 impl RunningPrograms {
-    /// Takes an event in; `None` if it changed nothing that a plan depends on.
+    /// Handles an event; `None` if it changed nothing that a plan depends on.
     ///
-    /// A refused plan leaves the one before it in force, and the same programs would give the
-    /// same plan again, so a refusal calls for none.
+    /// A refused plan leaves the one before it in force, and the same programs would give the same
+    /// plan again, so a refusal calls for no plan.
     pub(crate) fn update(&mut self, event: &Event) -> Option<Change> {
         match event {
             Event::Machine(Levers { llc, .. }) => {
                 self.llc = Some(*llc);
                 Some(Change::Machine)
             }
-            // A journal that was tampered with may say so; a machine does not.
+            // A damaged journal may report a program twice; a machine does not.
             Event::Started { app, .. } if self.programs.iter().any(|p| p.app == *app) => None,
             Event::Started { app, wish, profile } => {
                 let profile = profile.clone();
@@ -81,17 +81,18 @@ impl RunningPrograms {
         }
     }
 
-    /// Takes an event in; whether others run now, or on another cache, whatever is wished of them.
+    /// Handles an event; whether other programs run now, or on another cache. What owners request
+    /// is ignored.
     pub(crate) fn update_programs(&mut self, event: &Event) -> bool {
         self.update(event).is_some_and(|change| !matches!(change, Change::Wish { .. }))
     }
 
-    /// The same, or whether ways are promised otherwise.
+    /// Handles an event like [`Self::update_programs`], but takes promised ways into account.
     pub(crate) fn update_promises(&mut self, event: &Event) -> Option<Change> {
         self.update(event).filter(|change| *change != Change::Wish { is_promise: false })
     }
 
-    /// The cache, once the machine has told it.
+    /// The cache, once the machine has reported it.
     pub(crate) const fn llc(&self) -> Option<Llc> {
         self.llc
     }
@@ -101,14 +102,14 @@ impl RunningPrograms {
         &self.programs
     }
 
-    /// Tells of the programs that run, and of nobody else.
+    /// An announcer for the programs that run.
     pub(crate) fn announcer<'a>(&'a mut self, act: &'a mut dyn FnMut(Action<'_>)) -> Announcer<'a> {
         Announcer::new(&self.programs, &mut self.announced, act)
     }
 
-    /// Makes a plan with `decide`, which fills an empty partition, tells what decided, and returns the reason,
-    /// and acts on it; returns the plan. Before the machine is known, and before the first program
-    /// came, there is nothing to plan.
+    /// Makes a plan and acts on it; returns the plan. `decide` fills an empty partition, announces
+    /// what led to it, and returns the reason. There is nothing to plan before the machine is
+    /// known, and before the first program came.
     pub(crate) fn plan(
         &mut self,
         act: &mut dyn FnMut(Action<'_>),
@@ -138,7 +139,7 @@ impl RunningPrograms {
         &self.partition
     }
 
-    /// Takes in what a plan has come to; of one that is not the last there is nothing to know.
+    /// Handles the report of what the machine made of a plan. Only the last plan matters.
     pub(crate) fn applied(&mut self, plan: PlanId, actual: &Partition) {
         if plan.next() == self.plan {
             let is_as_planned = *actual == self.partition || actual.agrees(&self.partition);
@@ -146,32 +147,31 @@ impl RunningPrograms {
         }
     }
 
-    /// The ways that a program really has, where they are not those that were planned for it.
+    /// How many ways a program really has, where that is not the planned number.
     pub(crate) fn deviating_ways(&self, app: AppId) -> Option<u32> {
         let actual = self.actual.as_ref()?.mask_of(app)?.count();
         (self.partition.mask_of(app).map(WayMask::count) != Some(actual)).then_some(actual)
     }
 
-    /// The ways that a program may fill; what the machine has not told is as planned.
+    /// The ways that a program may fill; as planned, unless the machine reported otherwise.
     pub(crate) fn mask_of(&self, app: AppId) -> Option<WayMask> {
-        let told = self.actual.as_ref().and_then(|actual| actual.mask_of(app));
-        told.or_else(|| self.partition.mask_of(app))
+        let actual = self.actual.as_ref().and_then(|actual| actual.mask_of(app));
+        actual.or_else(|| self.partition.mask_of(app))
     }
 
-    /// Whether the machine has let somebody else into the ways of a program that was to have them
+    /// Whether the machine lets other programs fill the ways of a program that was to have them
     /// alone.
     pub(crate) fn shares_its_ways(&self, app: AppId) -> bool {
         let Some(actual) = &self.actual else { return false };
         let Some(own) = actual.mask_of(app) else { return true };
-        let shares = |other: AppId| {
-            let mask = actual.mask_of(other).unwrap_or_default();
-            other != app && mask.bits() & own.bits() != 0
-        };
-        actual.places().iter().any(|place| shares(place.app))
+        actual.places().iter().any(|place| {
+            let mask = actual.mask_of(place.app).unwrap_or_default();
+            place.app != app && mask.overlaps(own)
+        })
     }
 }
 
-/// One cluster of everybody with every way.
+/// Puts all programs into one cluster with every way.
 pub(crate) fn leave_unpartitioned(
     llc: &Llc,
     programs: &[RunningProgram],

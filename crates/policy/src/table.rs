@@ -1,5 +1,5 @@
-//! The table of policies: of each, what users are told of it, what it needs, its parameters, and how
-//! it is made.
+//! The table of policies: for each, what users see of it, what it needs, its parameters, and how it
+//! is made.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use fairways_core::Policy;
 
 use crate::parameter::{Parameter, ParameterSet, Value};
 
-/// A policy, as users know it.
+/// A policy as users know it.
 #[derive(Clone, Copy, Debug)]
 pub struct Descriptor {
     /// The name by which users select it.
@@ -19,7 +19,7 @@ pub struct Descriptor {
     pub paper: &'static str,
     /// What it decides.
     pub decides: DecisionScope,
-    /// From what it knows programs.
+    /// From which source it knows programs.
     pub knows: KnowledgeSource,
     /// Which requests of a program's owner it honours ([`fairways_core::Wish`]).
     pub honours: &'static [OwnerRequest],
@@ -41,20 +41,21 @@ pub enum DecisionScope {
     Turns,
 }
 
-/// From what a policy knows programs.
+/// From which source a policy knows programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnowledgeSource {
-    /// It does not ask what they do.
+    /// It does not look at what they do.
     Nothing,
     /// From profiles that were measured before they started.
     Profiles,
-    /// It finds out by counters while they run.
+    /// From counters while they run.
     Counters,
-    /// The same, and by giving them other ways: where no plan is carried out it finds out nothing.
+    /// From counters, and by giving them other ways: it finds out nothing where no plan is carried
+    /// out.
     OtherWays,
-    /// From how soon they answer.
+    /// From the latencies of their answers.
     Latencies,
-    /// It finds out by counters of threads that run together.
+    /// From counters of threads that run together.
     Threads,
 }
 
@@ -69,7 +70,7 @@ pub enum OwnerRequest {
     BestEffort,
 }
 
-/// A policy that was made, and all its parameters.
+/// A policy with all its parameters.
 pub struct ConfiguredPolicy {
     /// The policy.
     pub policy: Box<dyn Policy>,
@@ -78,7 +79,8 @@ pub struct ConfiguredPolicy {
 }
 
 impl Descriptor {
-    /// One that has nothing but a name, a line, and how it is made from its parameters.
+    /// A descriptor with a name, a summary, and how the policy is made from its parameters. The
+    /// other fields have their least values.
     pub(crate) const fn new<P: ParameterSet>(
         name: &'static str,
         summary: &'static str,
@@ -88,10 +90,11 @@ impl Descriptor {
         Self { name, summary, paper: "", decides, knows, honours: &[], parameters: P::TABLE, make }
     }
 
-    /// Makes one with these parameters, read by [`Parameter::read`]; the others are as by default.
+    /// Makes the policy with these parameters, read by [`Parameter::read`]; the others have their
+    /// defaults.
     #[must_use]
-    pub fn make(&self, given: &[(&str, Value)]) -> ConfiguredPolicy {
-        (self.make)(given)
+    pub fn make(&self, settings: &[(&str, Value)]) -> ConfiguredPolicy {
+        (self.make)(settings)
     }
 
     /// The parameter of this name.
@@ -100,32 +103,32 @@ impl Descriptor {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Whether it honours that request.
+    /// Whether the policy honours this request.
     #[must_use]
     pub fn honours(&self, what: OwnerRequest) -> bool {
         self.honours.contains(&what)
     }
 
-    /// Whether it finds out for itself what it must know of a program, by counters.
+    /// Whether the policy finds out by counters what it must know about a program.
     #[must_use]
     pub fn learns(&self) -> bool {
         matches!(self.knows, KnowledgeSource::Counters | KnowledgeSource::OtherWays)
     }
 
-    /// Whether it decides where and when threads run.
+    /// Whether the policy decides where and when threads run.
     #[must_use]
     pub fn schedules(&self) -> bool {
         self.decides == DecisionScope::Turns
     }
 }
 
-/// Makes a policy from its defaults and what is given.
+/// Makes a policy from its default parameters and these settings.
 pub(crate) fn make<P: ParameterSet, T: Policy + 'static>(
     mut parameters: P,
     new: fn(P) -> T,
-    given: &[(&str, Value)],
+    settings: &[(&str, Value)],
 ) -> ConfiguredPolicy {
-    for &(name, value) in given {
+    for &(name, value) in settings {
         parameters.set(name, value);
     }
     let names = P::TABLE.iter().map(|parameter| parameter.name);

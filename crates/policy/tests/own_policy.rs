@@ -85,7 +85,10 @@ fn a_first_division_that_is_refused_is_asked_for_again() {
         asked.round(9000);
         assert_eq!(asked.plans.len(), plans + 1);
         let (_, ways, reason) = asked.last();
-        assert_eq!((&ways[..], &reason[..]), (&[4, 4][..], "the last plan was refused: again"));
+        assert_eq!(
+            (&ways[..], &reason[..]),
+            (&[4, 4][..], "the last plan was refused: it is made again")
+        );
     }
     asked.round(9000);
     assert_eq!(asked.last().1, [3, 5]);
@@ -96,12 +99,15 @@ fn a_way_back_that_is_refused_is_asked_for_again() {
     let mut asked = Asked::begun();
     asked.round(9000);
     asked.round(9000);
-    assert_eq!((&asked.last().1[..], &asked.last().2[..]), (&[4, 4][..], "it did not help: back"));
+    assert_eq!(
+        (&asked.last().1[..], &asked.last().2[..]),
+        (&[4, 4][..], "it did not help: the way goes back")
+    );
     asked.refuse();
     asked.round(9000);
     assert_eq!(
         (&asked.last().1[..], &asked.last().2[..]),
-        (&[4, 4][..], "the last plan was refused: again")
+        (&[4, 4][..], "the last plan was refused: it is made again")
     );
     // And is not judged as a trial: who got the way still rests.
     asked.round(9000);
@@ -118,6 +124,6 @@ fn a_trial_that_is_refused_was_none() {
     asked.round(9000);
     assert_eq!(
         (&asked.last().1[..], &asked.last().2[..]),
-        (&[5, 3][..], "a way is tried on who misses most")
+        (&[5, 3][..], "one more way is tried for the program that misses most")
     );
 }

@@ -84,7 +84,7 @@ impl Climb {
         for (place, program) in (0..).zip(&mut self.programs) {
             program.ways = each + u32::from(place < odd);
         }
-        self.divide("everybody has the same number of ways", act);
+        self.divide("every program has the same number of ways", act);
     }
 
     /// A window ended. One that began under another plan tells nothing, and neither does one without misses or cycles: what
@@ -106,12 +106,12 @@ impl Climb {
             program.rest = program.rest.saturating_sub(1);
         }
         if std::mem::take(&mut self.again) {
-            return self.divide("the last plan was refused: again", act);
+            return self.divide("the last plan was refused: it is made again", act);
         }
         let failed = |tried: &Move| sum * 100 > tried.before * (100 - GAIN_PERCENT);
         if self.tried.as_ref().is_some_and(failed) {
             self.take_back();
-            return self.divide("it did not help: back", act);
+            return self.divide("it did not help: the way goes back", act);
         }
         self.tried = None;
         let Some(llc) = self.side_by_side() else { return self.forget() };
@@ -123,7 +123,7 @@ impl Climb {
         let Some(from) = from.map(|program| program.app) else { return self.forget() };
         self.shift(from, to);
         self.tried = Some(Move { from, to, before: sum });
-        self.divide("a way is tried on who misses most", act);
+        self.divide("one more way is tried for the program that misses most", act);
     }
 
     fn take_back(&mut self) {

@@ -24,7 +24,7 @@ use super::thread::FairThread;
 const TAKES: &str = "behind its fair CPI";
 const GIVES: &str = "ahead of its fair CPI";
 const GIVES_UP: &str = "gives time to a cache-fair thread";
-const GETS: &str = "gets time of a cache-fair thread";
+const GETS: &str = "gets time from a cache-fair thread";
 const AS_USUAL: &str = "as usual again";
 const NO_MORE: &str = "no more of its time is taken: it has lost as much as a second may cost it";
 

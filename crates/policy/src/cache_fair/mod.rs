@@ -68,7 +68,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     honours: &[OwnerRequest::BestEffort],
     ..Descriptor::new::<Parameters>(
         "cache-fair",
-        "CPU time for those that the shared cache slows down; no partitioning",
+        "more CPU time for threads that the shared cache slows down; no partitioning",
         |given| make(Parameters::default(), CacheFair::new, given),
     )
 };

@@ -198,7 +198,7 @@ impl Casc {
         for thread in &mut self.threads {
             thread.forget();
             if thread.allowed.take().is_some() {
-                let reason = "there are more CPUs than this policy can tell apart";
+                let reason = "the machine has more CPUs than this policy can manage";
                 // Where none of a list is there, a thread may run on every CPU.
                 act(Action::Allow {
                     thread: thread.id,

@@ -10,8 +10,8 @@ use crate::program::RunningProgram;
 pub(super) const TOO_MANY: &str =
     "more programs than classes of service or ways: the last ones share";
 const OVERCOMMITTED: &str =
-    "more ways are promised than there are: promises hold while others do not claim theirs";
-const REFUSED: &str = "more ways are promised than there are: the last promises are refused";
+    "more ways are promised than exist: promises hold while others do not claim theirs";
+const REFUSED: &str = "more ways are promised than exist: the last promises are refused";
 
 /// Settles who of `programs` owns ways and who shares what is left, and gives each owner its baseline:
 /// what it was promised, or an even share of what was promised to nobody. Returns what is wrong with

@@ -37,7 +37,7 @@ impl Workload {
             phase.record(ways, ipc);
         } else if phase.departs(ways, ipc, counters, parameters) {
             self.phases.forget_current();
-            return self.reclaim("it does not do what it did with these ways");
+            return self.reclaim("it behaves otherwise with the same ways");
         }
         if self.loses(ipc, thr) {
             return self.regret();

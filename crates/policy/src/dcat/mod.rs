@@ -45,9 +45,10 @@ pub use parameters::{Parameters, SpareWaysGoal};
 pub use workload::WorkloadClass;
 
 /// Why there is a plan at the end of a round.
-const CHANGED: &str = "the programs have changed: baselines first, spare ways to whom they help";
-const SHOWN: &str = "baselines first, spare ways to whom they help";
-const UNMET: &str = "baselines first; more is claimed of them than there are ways, and some wait";
+const CHANGED: &str =
+    "the programs have changed: baselines first, spare ways to programs that gain from them";
+const SHOWN: &str = "baselines first, spare ways to programs that gain from them";
+const UNMET: &str = "baselines first; more ways are claimed than exist, and some programs wait";
 
 /// `dcat`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
@@ -56,7 +57,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     honours: &[OwnerRequest::Baselines],
     ..Descriptor::new::<Parameters>(
         "dcat",
-        "the ways that each was promised, and spare ones to whom they help",
+        "each program's promised ways, and spare ways to those that gain from them",
         |given| make(Parameters::default(), Dcat::new, given),
     )
 };

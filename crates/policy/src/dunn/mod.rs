@@ -220,7 +220,7 @@ fn cluster(
     let most = different.min(llc.clos as usize);
     if known.len() < 2 || most < 2 {
         leave_unpartitioned(llc, programs, partition);
-        return "fewer than two different readings: the whole cache for everybody";
+        return "fewer than two different readings: one cluster with every way";
     }
     let runs = best_runs(&values, most, parameters.textbook_index);
     let sum = |&(begin, end): &(usize, usize)| {

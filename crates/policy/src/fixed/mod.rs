@@ -1,8 +1,10 @@
-//! `static`: every program that was promised ways ([`Wish::baseline_ways`]) owns exactly those,
-//! whatever it or its neighbours do; the yardstick of dCat §5. Programs that were promised nothing
-//! divide what is left evenly, and so do those whose promise does not fit beside the ones before
-//! it and the least cluster that is kept for whoever divides. A promise below the least mask is
-//! raised to it. Ways that nobody was promised and nobody is left to use stay empty.
+//! `static`: every program that was promised ways ([`Wish::baseline_ways`]) has exactly those,
+//! whatever it or its neighbours do. The experiments of dCat §5 compare with it.
+//!
+//! Programs without a promise divide the remaining ways evenly. So do programs whose promise does
+//! not fit beside the promises before it and the least cluster that is kept for those that divide.
+//! A promise below the least mask is raised to it. Ways that no program was promised stay empty if
+//! no program is left to use them.
 //!
 //! [`Wish::baseline_ways`]: fairways_core::Wish::baseline_ways
 
@@ -20,8 +22,8 @@ use crate::words;
 /// `static`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     honours: &[OwnerRequest::Baselines],
-    ..Descriptor::new::<()>("static", "the ways that each program was promised", |given| {
-        make((), |()| Static::default(), given)
+    ..Descriptor::new::<()>("static", "the ways that each program was promised", |settings| {
+        make((), |()| Static::default(), settings)
     })
 };
 
@@ -43,29 +45,33 @@ impl Policy for Static {
     }
 }
 
+/// The ways promised to a program, at least as many as a mask must have.
+fn promise(program: &RunningProgram, llc: &Llc) -> Option<u32> {
+    program.wish.baseline_ways.map(|ways| ways.max(llc.min_ways()))
+}
+
 fn promised(
     llc: &Llc,
     programs: &[RunningProgram],
     partition: &mut Partition,
     announcer: &mut Announcer<'_>,
 ) -> &'static str {
-    let wanted =
-        |program: &RunningProgram| program.wish.baseline_ways.map(|ways| ways.max(llc.min_ways()));
-    let total: u64 = programs.iter().filter_map(wanted).map(u64::from).sum();
-    let all_promised = programs.iter().all(|program| wanted(program).is_some());
+    let total: u64 =
+        programs.iter().filter_map(|program| promise(program, llc)).map(u64::from).sum();
+    let all_promised = programs.iter().all(|program| program.wish.baseline_ways.is_some());
     let all_fit = total <= u64::from(llc.ways.get()) && programs.len() <= llc.clos as usize;
     let (mut free, mut clusters) = (llc.ways.get(), llc.clos.max(1));
     if !(all_promised && all_fit) {
-        // Somebody will divide what is left: keep a cluster for them.
+        // Some programs will divide the remaining ways: keep a cluster for them.
         free -= llc.min_ways();
         clusters -= 1;
     }
 
     let mut stack = Stack::new(llc);
     let mut rest: Vec<AppId> = Vec::new();
-    let mut broken = false;
+    let mut is_broken = false;
     for program in programs {
-        match wanted(program) {
+        match promise(program, llc) {
             Some(ways) if ways <= free && clusters > 0 => {
                 announcer.announce_class(
                     program.app,
@@ -83,9 +89,9 @@ fn promised(
                 clusters -= 1;
             }
             promise => {
-                broken |= promise.is_some();
+                is_broken |= promise.is_some();
                 let reason = if promise.is_some() {
-                    "what was promised to it does not fit beside the others"
+                    "the ways promised to it do not fit beside the others"
                 } else {
                     "no ways were promised to it"
                 };
@@ -103,8 +109,10 @@ fn promised(
         }
         partition.place_all(rest, first..=first + clusters - 1);
     }
-    match (broken, all_promised) {
-        (true, _) => "more was promised than fits: who was promised too much shares the rest",
+    match (is_broken, all_promised) {
+        (true, _) => {
+            "more ways are promised than fit: programs whose promise does not fit share the rest"
+        }
         (false, true) => "the ways that each program was promised",
         (false, false) => "the ways promised, and an even share of the rest",
     }

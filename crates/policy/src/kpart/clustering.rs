@@ -86,9 +86,9 @@ pub(super) fn cluster(
         unknown
             .iter()
             .for_each(|&app| _ = announcer.announce_class(app, UNMEASURED, "not measured yet"));
-        known
-            .iter()
-            .for_each(|&app| _ = announcer.announce_class(app, MEASURED, "others are not yet"));
+        known.iter().for_each(|&app| {
+            _ = announcer.announce_class(app, MEASURED, "other programs are not measured yet")
+        });
         return "not every program has been measured: no partitioning";
     }
     let tables = all;
@@ -103,7 +103,7 @@ pub(super) fn cluster(
     let largest = (0..).zip(&level.ways).max_by_key(|&(cluster, ways)| (ways, Reverse(cluster)));
     let largest = largest.map_or(0, |(cluster, _)| cluster);
     for &app in &unknown {
-        let reason = "measuring it was given up: with the largest cluster";
+        let reason = "its measurement was given up: it joins the largest cluster";
         announcer.announce_class(app, UNMEASURED, reason);
     }
     partition.place_all(unknown, largest..=largest);
@@ -123,7 +123,7 @@ fn announce(
     (0..ways).for_each(|_| sweep.step());
     let reason = match members {
         [_] => "alone, where speedups add up to the most",
-        _ => "with those beside whom it loses least, where speedups add up to the most",
+        _ => "with the programs beside which it loses least, where speedups add up to the most",
     };
     for (&index, occupancy) in members.iter().zip(sweep.occupancy()) {
         let (app, ProgramTables { speedup, .. }) = (apps[index], &tables[index]);

@@ -1,4 +1,4 @@
-//! What is told of programs: why Table 1 holds them to be what they are, and the numbers of a plan.
+//! Announcing LFOC's findings: why a program is of a class by Table 1, and the numbers of a plan.
 
 use fairways_core::{Action, AppId, Ways};
 
@@ -9,11 +9,12 @@ use crate::announce::{Announcer, raw};
 use crate::running::RunningPrograms;
 use crate::words;
 
-/// The class of a program of which nothing is known (§4.1), and of one that is to be sampled again (§4.2).
+/// The class of a program about which nothing is known (§4.1), and of one that is to be sampled
+/// again (§4.2).
 pub(crate) const UNKNOWN: &str = "unknown";
 const CHANGING: &str = "changing";
 
-/// Table 1's rule, and what it was asked of.
+/// Table 1's rule, and the evidence that it was applied to.
 const fn reason(class: Class, by: Evidence) -> &'static str {
     match (class, by) {
         (Class::Sensitive, Evidence::Profile) => "few ways slow it down, by its profile",
@@ -47,7 +48,8 @@ const fn reason(class: Class, by: Evidence) -> &'static str {
     }
 }
 
-/// Takes back what Algorithm 1 gave these sensitive programs: a plan is not by it.
+/// Withdraws the ways and slowdowns that Algorithm 1 computed for these sensitive programs: the
+/// plan does not follow it.
 pub(super) fn withdraw_division(sensitive: &[AppId], announcer: &mut Announcer<'_>) {
     for &app in sensitive {
         announcer.withdraw(app, &[words::LOOKAHEAD, words::SLOWDOWN]);
@@ -55,7 +57,7 @@ pub(super) fn withdraw_division(sensitive: &[AppId], announcer: &mut Announcer<'
 }
 
 impl RunningPrograms {
-    /// Tells of a program's class, and of the LLCMPKC that makes it a streaming one.
+    /// Announces a program's class, and the LLCMPKC that makes it a streaming one.
     pub(super) fn announce_class(
         &mut self,
         p: &Parameters,
@@ -72,7 +74,7 @@ impl RunningPrograms {
         }
     }
 
-    /// Tells that a program is what it was told to be before it was to be sampled again.
+    /// Announces that a program has the class that it had before it was to be sampled again.
     pub(super) fn announce_unchanged(
         &mut self,
         app: AppId,
@@ -85,7 +87,7 @@ impl RunningPrograms {
         }
     }
 
-    /// Tells that a program's class has probably changed, and by what that is seen.
+    /// Announces that a program's class has probably changed, with the averages that show it.
     pub(super) fn announce_changing(
         &mut self,
         app: AppId,

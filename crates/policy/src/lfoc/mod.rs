@@ -1,26 +1,32 @@
 //! `lfoc`: LFOC, a lightweight fairness-oriented cache-clustering policy (Garcia-Garcia, Saez,
 //! Castro and Prieto-Matias, ICPP 2019).
 //!
-//! Programs fall into three classes (§3, Table 1; [`classify`]). *Streaming* programs miss much
-//! and gain nothing from more cache: they are confined to at most two ways, where they hurt
-//! nobody. *Sensitive* programs are slowed down when they lose ways: each owns a partition, sized
-//! by lookahead on the slowdown tables. *Light* programs neither gain nor hurt: they join the
-//! streaming ones first, then the others in turn (§4.1, Algorithm 1; `clustering.rs`). Unfairness
-//! is the largest slowdown over the smallest, so ways go where slowdown is.
+//! The aim is fairness: unfairness is the largest slowdown over the smallest, so ways go where
+//! slowdown is. The idea is that only some programs need cache to themselves. Programs fall into
+//! three classes (§3, Table 1; [`classify`]):
 //!
-//! A program that started with a profile is classified at once. One that did not is of *unknown*
-//! class and joins the largest cluster that does not stream, until it is sampled (§4.2): after a
-//! warm-up it runs alone in a partition that grows from one way, all others on the rest, until
-//! more would tell nothing new (`sampling.rs`). From then on, its misses, its stalls and its
-//! occupancy say when it has probably become something else (`monitor.rs`), and it is sampled
-//! again. One program is sampled at a time.
+//! - *Streaming* programs miss much and gain nothing from more cache, but evict the lines of
+//!   others. All of them together are confined to at most two ways.
+//! - *Sensitive* programs are slowed down when they lose ways. Each has a partition of its own,
+//!   sized by lookahead on the slowdown tables (`../lookahead.rs`).
+//! - *Light* programs neither gain from cache nor harm others. They fill up the partitions of the
+//!   streaming programs first, then those of the sensitive ones in turn.
 //!
-//! LFOC+, `lfoc-plus`, lets sensitive programs share in pairs (`pairing.rs`).
+//! Algorithm 1 (§4.1; `clustering.rs`) does that in time for a decision every half second.
 //!
-//! Integers only, as in the authors' kernel module (§2.3.2), and a decision allocates
-//! nothing once it has seen as many programs of each class.
-//! What the paper leaves open is settled in docs/decisions.md, point by point, and named beside the
-//! code that it governs.
+//! A program that starts with a profile is classified at once. Without one it is of *unknown*
+//! class: it joins the largest cluster of sensitive programs until it is sampled (§4.2;
+//! `sampling.rs`). After a warm-up it runs alone in a partition that grows from one way, and all
+//! others share the rest, until larger sizes would show nothing new. One program is sampled at a
+//! time. Afterwards its misses, its stalls and its occupancy show when its class has probably
+//! changed (`monitor.rs`); then it is sampled again.
+//!
+//! LFOC+, `lfoc-plus`, lets sensitive programs share ways in pairs where that is fairer
+//! (`pairing.rs`).
+//!
+//! As in the authors' kernel module (§2.3.2), there are integers only, and a decision allocates
+//! nothing once it has seen as many programs of each class. docs/decisions.md settles what the
+//! paper leaves open; a comment beside the code names the decision.
 
 mod announce;
 mod classify;
@@ -61,7 +67,7 @@ pub(crate) const LFOC: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "lfoc",
         "streaming programs confined, sensitive ones isolated",
-        |given| make(Parameters::default(), Lfoc::new, given),
+        |settings| make(Parameters::default(), Lfoc::new, settings),
     )
 };
 
@@ -72,7 +78,7 @@ pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "lfoc-plus",
         "the same, sensitive ones in pairs where that is fairer",
-        |given| make(Parameters::plus(), Lfoc::new, given),
+        |settings| make(Parameters::plus(), Lfoc::new, settings),
     )
 };
 
@@ -84,11 +90,12 @@ pub struct Lfoc {
     sets: Sets,
     clustering: Clustering,
     learners: Learners,
-    /// Who wants to be sampled, first come first served (decision LFOC 9).
+    /// The programs that wait to be sampled, first come, first served (decision LFOC 9).
     queue: VecDeque<AppId>,
     session: Option<Box<SamplingSession>>,
-    /// Whether an alarm has been asked for, and whether the next decision has something to do.
+    /// Whether an alarm is set.
     has_alarm: bool,
+    /// Whether the next decision has to make a plan.
     is_overdue: bool,
     /// Whether a sampling partition may be in force.
     is_divided: bool,
@@ -117,7 +124,7 @@ impl Lfoc {
         self.session.as_ref().map(|session| session.app)
     }
 
-    /// Brings what is known in step with the programs that run.
+    /// Adapts what is known to a change of the programs or of the machine.
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parameters: p, running, sets, learners, .. } = self;
         let Some(llc) = running.llc() else { return };
@@ -166,7 +173,7 @@ impl Lfoc {
             Change::Wish { .. } => {}
             Change::Exited(app) => {
                 sets.forget(app);
-                // Where all profiles are known, nothing is learned.
+                // If every program has a profile, nothing is learned.
                 if !learners.0.is_empty() {
                     learners.0.retain(|learner| learner.app != app);
                     self.queue.retain(|&waiting| waiting != app);
@@ -180,7 +187,7 @@ impl Lfoc {
     }
 }
 
-/// What a profile says.
+/// The curves of a profile.
 fn profile_curves<'a>(p: &Parameters, profile: &'a Profile) -> KnownCurves<'a> {
     KnownCurves { ipc: &profile.ipc, llcmpkc: &profile.llcmpkc, reference: p.reference }
 }
@@ -191,7 +198,8 @@ impl Policy for Lfoc {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        // What became of a plan is told first: whatever else is told, it was not refused.
+        // A machine reports the outcome of a plan before anything else, so any other event means
+        // that the plan was not refused.
         if self.session.is_none() && !matches!(event, Event::Refused { .. }) {
             self.is_divided = false;
         }

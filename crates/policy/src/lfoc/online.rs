@@ -10,7 +10,7 @@ use super::classify::Evidence;
 use super::sampling::{SamplingSession, SamplingStep};
 use crate::running::leave_unpartitioned;
 
-/// No sampling that had to be given up is put off for more than this many warm-ups.
+/// A sampling that was given up is put off for at most this many warm-ups.
 const MOST_PUT_OFF: u32 = 32;
 
 impl Lfoc {
@@ -33,7 +33,7 @@ impl Lfoc {
                 return;
             }
         } else {
-            // What a program does while another is sampled is not what it does.
+            // What a program does while another is sampled says nothing about its class.
             if sampling || waiting {
                 return;
             }
@@ -51,7 +51,7 @@ impl Lfoc {
         let others = self.running.programs().len() - 1;
         let (Some(llc), Some(session)) = (self.running.llc(), &mut self.session) else { return };
         let largest = SamplingSession::largest(&llc, others);
-        // A machine may have made more or less of the partition than was asked for.
+        // A machine may have given the program more or fewer ways than planned.
         let ways = self.running.deviating_ways(session.app).unwrap_or(session.ways);
         match session.add_window(&self.parameters, sample, ways, largest) {
             SamplingStep::Wait => {}
@@ -63,13 +63,13 @@ impl Lfoc {
         }
     }
 
-    /// Sampling has found what there is to find.
+    /// Ends a sampling that was completed.
     fn finish(&mut self, llc: &Llc, by: Evidence, act: &mut dyn FnMut(Action<'_>)) {
         let Some(session) = self.leave() else { return };
         let Self { parameters: p, running, learners, .. } = self;
-        let (app, found) = (session.app, session.finish(p, llc));
+        let (app, result) = (session.app, session.finish(p, llc));
         if let Some(learner) = learners.get_mut(app) {
-            if let Some((class, sampled)) = found {
+            if let Some((class, sampled)) = result {
                 running.announce_class(p, llc.ways, app, (class, by, sampled.known(p)), act);
                 learner.set_class(class, sampled, p);
             } else {
@@ -81,7 +81,7 @@ impl Lfoc {
         self.go_on(act);
     }
 
-    /// Puts a program into the set that what was sampled of it says.
+    /// Puts a program into the set of its sampled class.
     fn relearn(&mut self, llc: &Llc, app: AppId) {
         let Self { parameters: p, sets, learners, .. } = self;
         let sampled = learners.get(app).and_then(|learner| learner.sampled.as_ref());
@@ -90,8 +90,8 @@ impl Lfoc {
         sets.learn(p, llc, app, known);
     }
 
-    /// Sampling can't go on. The program is what it was, and is tried again after another
-    /// warm-up, twice as long each time (decision LFOC 18).
+    /// Gives up a sampling that can't go on. The program keeps its class, and is sampled again
+    /// after another warm-up, twice as long each time (decision LFOC 18).
     fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(app) = self.leave().map(|session| session.app) else { return };
         if let Some(learner) = self.learners.get_mut(app) {
@@ -113,11 +113,11 @@ impl Lfoc {
         Some(session)
     }
 
-    /// The cache is another one: what was sampled on it is void if its ways are others, and a
-    /// sampling under way begins afresh.
+    /// Adapts to another cache: samples of a cache with another number of ways are void, and a
+    /// sampling under way begins again.
     pub(super) fn resample(&mut self, llc: &Llc, act: &mut dyn FnMut(Action<'_>)) {
         if let Some(session) = self.leave() {
-            // It may have to wait until this cache, too, is another one.
+            // It may have to wait until the cache changes again.
             self.watch(session.app, self.parameters.normal_window, act);
             self.queue.push_front(session.app);
         }
@@ -125,7 +125,7 @@ impl Lfoc {
             let learner = &mut self.learners.0[index];
             let app = learner.app;
             let ways = llc.ways.get() as usize;
-            if learner.sampled.as_ref().is_some_and(|found| found.ipc.values().len() != ways) {
+            if learner.sampled.as_ref().is_some_and(|sampled| sampled.ipc.values().len() != ways) {
                 learner.sampled = None;
                 learner.class = None;
                 let reason = "the cache is another one; to be sampled on it";
@@ -135,17 +135,17 @@ impl Lfoc {
         }
     }
 
-    /// Goes over to the next program that wants to be sampled, or to normal operation, and plans.
+    /// Goes on with the next program that waits to be sampled, or with normal operation, and plans.
     pub(super) fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
-        // Nobody is to be sampled, or they wait until the machine changes.
+        // No program is to be sampled, or they wait until the machine changes.
         if self.learners.0.is_empty() || !SamplingSession::is_possible(&llc) {
             self.replan(act);
             return;
         }
         let others = self.running.programs().len().saturating_sub(1);
         match &self.session {
-            // Another program came while this one had the whole cache: that was the last size.
+            // Another program started while this one had the whole cache, which was the last size.
             Some(session) if session.ways > SamplingSession::largest(&llc, others) => {
                 self.finish(&llc, Evidence::EverySize, act);
                 return;
@@ -169,8 +169,8 @@ impl Lfoc {
                 session.plan(llc, programs, partition)
             });
             if session.plan.is_some() {
-                // Others came or went. Windows go on, or programs that come and go faster than a
-                // window lasts would put sampling off for ever.
+                // Other programs came or went. Windows go on; otherwise, programs that come and go
+                // faster than a window lasts would put sampling off for ever.
                 session.has_joined = true;
                 return;
             }
@@ -185,7 +185,7 @@ impl Lfoc {
         });
     }
 
-    /// What a plan has come to is told: those that are watched have these ways now.
+    /// Handles the report of what the machine made of a plan: the learners have these ways now.
     pub(super) fn applied(
         &mut self,
         plan: PlanId,
@@ -198,7 +198,7 @@ impl Lfoc {
         self.running.applied(plan, actual);
         let Self { parameters: p, running, learners, session, .. } = self;
         if let Some(session) = session {
-            // What it does in ways that it does not have to itself says nothing of so many.
+            // What a program does with ways that it shares says nothing about a number of ways.
             if running.shares_its_ways(session.app) {
                 self.give_up(act);
             }
@@ -211,8 +211,8 @@ impl Lfoc {
         }
     }
 
-    /// The decision that falls due every `decision_period`. Nothing is planned where nothing that
-    /// a plan rests on has changed since the last one.
+    /// The decision that falls due every `decision_period`. It makes no plan if nothing that a plan
+    /// depends on has changed since the last one.
     pub(super) fn decide(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         act(Action::Wake { at: at.after(self.parameters.decision_period) });
         if let Some(session) = &mut self.session {
@@ -238,8 +238,8 @@ impl Lfoc {
             learner.disturb(&self.parameters);
         }
         if core::mem::take(&mut self.is_divided) {
-            // Nobody is to be left with what a sampling partition had to spare. One cluster asks
-            // for the least that a machine can have.
+            // No program is to be left with the ways that a sampling partition could spare. One
+            // cluster requires the least of a machine.
             let sensitive = &self.sets.sensitive;
             self.plan = self.running.plan(act, |llc, programs, partition, announcer| {
                 leave_unpartitioned(llc, programs, partition);
@@ -247,7 +247,7 @@ impl Lfoc {
                 "one cluster with every way until a plan after sampling is accepted"
             });
         }
-        // It is tried again at the next decision.
+        // The next decision tries again.
         self.is_overdue = true;
     }
 }

@@ -1,20 +1,20 @@
-//! LFOC+: sensitive programs in pairs where that is fairer (Saez, Castro, Garcia-Garcia and
-//! Prieto-Matias, IEEE Transactions on Computers 71(8), 2022).
+//! LFOC+: sensitive programs share ways in pairs where that is fairer (Saez, Castro, Garcia-Garcia
+//! and Prieto-Matias, IEEE Transactions on Computers 71(8), 2022).
 //!
-//! Lookahead's division is first made fairer: the slowest program gets a way of one that can spare it.
-//! Then the programs are visited, the slowest first. Each may share its ways with another, or "steal":
-//! two programs of a way each share one, and it gets the other. Of all divisions on the way, the fairest
-//! is taken.
+//! First, lookahead's division is made fairer: the slowest program gets a way of one that can spare
+//! it. Then the programs are visited, the slowest first. Each may share its ways with another, or
+//! "steal": two programs with one way each share one of the ways, and the visited program gets the
+//! other. Of all divisions along the way, the fairest is taken.
 
 use alloc::vec::Vec;
-use core::cmp::Ordering;
+use core::cmp::{Ordering, Reverse};
 
 use fairways_core::{Curve, Q32};
 
 use super::Parameters;
 use crate::occupancy::{divide_way, interpolate_raw};
 
-/// A division of ways among sensitive programs, and the memory that it is found in.
+/// A division of ways among sensitive programs, and the memory that it is computed in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     /// By cluster: its ways.
@@ -23,12 +23,12 @@ pub(crate) struct Pairing {
     pub(crate) cluster_of: Vec<u32>,
     best: Division,
     at: Division,
-    /// Who has been given a way.
+    /// By program: whether it was given a way.
     helped: Vec<bool>,
     order: Vec<usize>,
 }
 
-/// A division, and how its programs fare.
+/// A division, with the slowdowns of its programs.
 #[derive(Clone, Debug, Default)]
 struct Division {
     programs: Vec<PairMember>,
@@ -39,7 +39,7 @@ struct PairMember {
     /// The ways of its cluster.
     ways: u32,
     mate: Option<usize>,
-    /// Raw.
+    /// Its slowdown, in units of 2^-32.
     slowdown: u64,
 }
 
@@ -51,7 +51,7 @@ struct PairTables<'a> {
 }
 
 impl Pairing {
-    /// Divides among programs with these tables what lookahead gave each.
+    /// Divides the ways that lookahead gave among programs with these tables.
     #[inline(never)]
     pub(crate) fn divide(
         &mut self,
@@ -74,9 +74,7 @@ impl Pairing {
         best.programs.clone_from(&at.programs);
         order.clear();
         order.extend(0..owned.len());
-        order.sort_unstable_by_key(|&index| {
-            (core::cmp::Reverse(at.programs[index].slowdown), index)
-        });
+        order.sort_unstable_by_key(|&index| (Reverse(at.programs[index].slowdown), index));
         for &index in &*order {
             if at.programs[index].mate.is_none()
                 && at.share_or_steal(tables, index)
@@ -99,33 +97,32 @@ impl Pairing {
         }
     }
 
-    /// What a program's slowdown is by its table, as it was divided last.
+    /// A program's slowdown by its table in the last division.
     pub(crate) fn slowdown(&self, index: usize) -> Q32 {
         Q32::from_raw(self.best.programs[index].slowdown)
     }
 }
 
 impl Division {
-    /// Moves ways to the slowest from programs that stay faster than it was, as long as it gains
-    /// about as much as they lose.
+    /// Moves ways to the slowest program from programs that stay faster than it was, as long as it
+    /// gains about as much as they lose.
     fn help_the_slowest(&mut self, p: &Parameters, tables: PairTables<'_>, helped: &mut [bool]) {
-        let at = |index: usize, ways| signed(tables.slowdowns[index].at(ways).raw());
         let most_cost = i128::from(Q32::ONE.raw()) * i128::from(p.help_cost_percent) / 100;
         for _ in 0..self.programs.len() {
-            let slowdown = |index: &usize| self.programs[*index].slowdown;
-            let slower = |a: &usize, b: &usize| slowdown(a).cmp(&slowdown(b)).then(b.cmp(a));
-            let Some(slowest) = (0..self.programs.len()).max_by(slower) else { return };
+            let slowest = (0..self.programs.len())
+                .max_by_key(|&index| (self.programs[index].slowdown, Reverse(index)));
+            let Some(slowest) = slowest else { return };
             if helped[slowest] {
                 return;
             }
             let PairMember { ways, slowdown, .. } = self.programs[slowest];
-            let gain = signed(slowdown) - at(slowest, ways + 1);
+            let gain = signed(slowdown) - tables.slowdown(slowest, ways + 1);
             let mut giver: Option<(i128, usize)> = None;
             for (index, member) in self.programs.iter().enumerate() {
                 if index == slowest || helped[index] || member.ways < 2 {
                     continue;
                 }
-                let after = at(index, member.ways - 1);
+                let after = tables.slowdown(index, member.ways - 1);
                 let cost = after - signed(member.slowdown) - gain;
                 if after < signed(slowdown) && giver.is_none_or(|(least, _)| cost < least) {
                     giver = Some((cost, index));
@@ -141,49 +138,53 @@ impl Division {
         }
     }
 
-    /// Changes the ways of a program that shares them with nobody.
+    /// Changes the ways of a program that does not share them.
     fn give(&mut self, tables: PairTables<'_>, index: usize, more: i32) {
         let member = &mut self.programs[index];
         member.ways = member.ways.saturating_add_signed(more);
         member.slowdown = tables.slowdowns[index].at(member.ways).raw();
     }
 
-    /// Lets a program share, or steal a way, whichever lessens the sum of slowdowns most; whether it
+    /// Lets a program share, or steal a way, whichever lowers the sum of slowdowns most; whether it
     /// did either.
     fn share_or_steal(&mut self, tables: PairTables<'_>, index: usize) -> bool {
         let own = self.programs[index];
-        let alone = |other: usize| other != index && self.programs[other].mate.is_none();
-        let mut best: Option<(i128, PairingStep)> = None;
-        let mut consider = |change: i128, act: PairingStep| {
-            if change < best.map_or(0, |(least, _)| least) {
-                best = Some((change, act));
+        let mut best = (0, None);
+        for (other, member) in self.programs.iter().enumerate() {
+            if other == index || member.mate.is_some() {
+                continue;
             }
-        };
-        for (other, member) in self.programs.iter().enumerate().filter(|(other, _)| alone(*other)) {
             let [a, b] = tables.shared([index, other], own.ways + member.ways);
             let before = signed(own.slowdown) + signed(member.slowdown);
-            consider(signed(a) + signed(b) - before, PairingStep::Share(other));
-        }
-        let longer = tables.slowdowns[index].at(own.ways + 1).raw();
-        let one_way = |other: &usize| alone(*other) && self.programs[*other].ways == 1;
-        for first in (0..self.programs.len()).filter(one_way) {
-            for second in (first + 1..self.programs.len()).filter(one_way) {
-                let [a, b] = tables.shared([first, second], 1);
-                let before = self.programs[first].slowdown + self.programs[second].slowdown;
-                let change = signed(a) + signed(b) - signed(before);
-                consider(
-                    signed(longer) - signed(own.slowdown) + change,
-                    PairingStep::Steal(first, second),
-                );
+            let change = signed(a) + signed(b) - before;
+            if change < best.0 {
+                best = (change, Some(PairingStep::Share(other)));
             }
         }
-        match best {
+        let gain = tables.slowdown(index, own.ways + 1) - signed(own.slowdown);
+        for first in 0..self.programs.len() {
+            if first == index || !self.programs[first].has_one_way_alone() {
+                continue;
+            }
+            for second in first + 1..self.programs.len() {
+                if second == index || !self.programs[second].has_one_way_alone() {
+                    continue;
+                }
+                let [a, b] = tables.shared([first, second], 1);
+                let before = self.programs[first].slowdown + self.programs[second].slowdown;
+                let change = gain + signed(a) + signed(b) - signed(before);
+                if change < best.0 {
+                    best = (change, Some(PairingStep::Steal(first, second)));
+                }
+            }
+        }
+        match best.1 {
             None => return false,
-            Some((_, PairingStep::Share(other))) => {
+            Some(PairingStep::Share(other)) => {
                 let ways = own.ways + self.programs[other].ways;
                 self.pair(tables, [index, other], ways);
             }
-            Some((_, PairingStep::Steal(first, second))) => {
+            Some(PairingStep::Steal(first, second)) => {
                 self.pair(tables, [first, second], 1);
                 self.give(tables, index, 1);
             }
@@ -198,23 +199,33 @@ impl Division {
         }
     }
 
-    /// Whether unfairness is less than another's, or equal and the STP higher.
+    /// Whether its unfairness is less than the other's, or equal with a higher STP.
     fn is_fairer(&self, other: &Self) -> bool {
-        let extremes = |state: &Self| {
-            let slowdowns = || state.programs.iter().map(|member| u128::from(member.slowdown));
-            (slowdowns().max().unwrap_or(0), slowdowns().min().unwrap_or(0))
-        };
-        let stp = |state: &Self| {
-            let one = Q32::ONE.raw();
-            let progress = |member: &PairMember| Q32::ratio(one, member.slowdown).raw();
-            state.programs.iter().map(progress).fold(0, u64::saturating_add)
-        };
-        let ((most, least), (other_most, other_least)) = (extremes(self), extremes(other));
+        let ([most, least], [other_most, other_least]) = (self.extremes(), other.extremes());
         match (most * other_least).cmp(&(other_most * least)) {
             Ordering::Less => true,
-            Ordering::Equal => stp(self) > stp(other),
+            Ordering::Equal => self.stp() > other.stp(),
             Ordering::Greater => false,
         }
+    }
+
+    /// The largest and the smallest slowdown.
+    fn extremes(&self) -> [u128; 2] {
+        let slowdowns = self.programs.iter().map(|member| u128::from(member.slowdown));
+        [slowdowns.clone().max().unwrap_or(0), slowdowns.min().unwrap_or(0)]
+    }
+
+    /// The system throughput: the sum of 1 / slowdown, in units of 2^-32.
+    fn stp(&self) -> u64 {
+        let progress =
+            self.programs.iter().map(|member| Q32::ratio(Q32::ONE.raw(), member.slowdown).raw());
+        progress.fold(0, u64::saturating_add)
+    }
+}
+
+impl PairMember {
+    fn has_one_way_alone(&self) -> bool {
+        self.ways == 1 && self.mate.is_none()
     }
 }
 
@@ -229,6 +240,11 @@ fn signed(raw: u64) -> i128 {
 }
 
 impl PairTables<'_> {
+    /// A program's slowdown with `ways` ways of its own.
+    fn slowdown(self, index: usize, ways: u32) -> i128 {
+        signed(self.slowdowns[index].at(ways).raw())
+    }
+
     /// The slowdowns of two programs that share these ways.
     fn shared(self, pair: [usize; 2], ways: u32) -> [u64; 2] {
         let pressures = pair.map(|index| &self.pressures[index]);
@@ -269,16 +285,16 @@ mod tests {
     fn the_slowest_gets_a_way_that_another_can_spare() {
         let slowdowns = [tenths(&[30, 10, 10, 10]), tenths(&[13, 12, 11, 10])];
         assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 3]), (vec![2, 2], vec![0, 1]));
-        // Not where the other would become as slow as it is.
+        // Not where the other one would become as slow.
         let slowdowns = [tenths(&[30, 10, 10, 10]), tenths(&[99, 30, 11, 10])];
         assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 3]), (vec![1, 3], vec![0, 1]));
     }
 
     #[test]
-    fn who_presses_little_shares_with_who_gains() {
+    fn a_program_that_presses_little_shares_with_one_that_gains() {
         let slowdowns = [tenths(&[20, 10, 10, 10]), tenths(&[10, 10, 10, 10])];
         assert_eq!(divide(&slowdowns, &[flat(100), flat(1)], &[1, 1]), (vec![2], vec![0, 0]));
-        // Were it to press as hard, nobody would gain.
+        // If it pressed as hard, neither would gain.
         assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 1]), (vec![1, 1], vec![0, 1]));
     }
 
@@ -304,7 +320,7 @@ mod tests {
             prop_assert_eq!(ways.iter().sum::<u32>(), owned.iter().sum::<u32>());
             prop_assert_eq!(cluster_of.len(), owned.len());
             for (cluster, &ways) in (0..).zip(&ways) {
-                let members = cluster_of.iter().filter(|&&of| of == cluster).count();
+                let members = cluster_of.iter().filter(|&&own| own == cluster).count();
                 prop_assert!((1..=2).contains(&members) && ways >= 1);
             }
         }

@@ -42,7 +42,7 @@ pub use service::ServiceClass;
 
 /// Why there is a plan.
 const CHANGED: &str = "the programs have changed";
-const AGAIN: &str = "the last plan was refused: once more";
+const AGAIN: &str = "the last plan was refused: it is made again";
 const MISSED: &str = "ways for a service that misses its objective";
 const SLACK: &str = "ways that services can do without";
 
@@ -53,7 +53,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     honours: &[OwnerRequest::Objectives],
     ..Descriptor::new::<Parameters>(
         "locpart",
-        "a tail latency for services, and what they can do without for batch programs",
+        "ways for services to meet their tail latency, the rest for batch programs",
         |given| make(Parameters::default(), Locpart::new, given),
     )
 };

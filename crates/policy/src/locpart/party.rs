@@ -43,7 +43,7 @@ impl Party {
 
 /// Why everybody has the ways that he has, where there is something to say.
 pub(super) const CROWDED: &str =
-    "there are more services than can have ways of their own: the last to start share";
+    "more services than can have ways of their own: the last to start share";
 
 /// Who is to have ways of his own: the first `services` services, and every batch program unless
 /// they share.

@@ -12,7 +12,7 @@ use super::tail::{TailOf, Tails, nanos};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceClass {
     /// Its tail is below its objective.
-    Met,
+    Held,
     /// Its tail is at its objective or above.
     Violated,
     /// It is so with all the ways that there are for it, and that not once only.
@@ -26,7 +26,7 @@ impl ServiceClass {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Met => "held",
+            Self::Held => "held",
             Self::Violated => "violated",
             Self::Unattainable => "unattainable",
             Self::Unknown => "unknown",
@@ -36,9 +36,9 @@ impl ServiceClass {
     /// Why a service is of this class.
     pub(super) const fn reason(self) -> &'static str {
         match self {
-            Self::Met => "its tail is below its objective",
+            Self::Held => "its tail is below its objective",
             Self::Violated => "its tail is not below its objective",
-            Self::Unattainable => "it misses its objective with all the ways that there are for it",
+            Self::Unattainable => "it misses its objective with all the ways that it can have",
             Self::Unknown => "it answers too few requests",
         }
     }
@@ -94,7 +94,7 @@ impl Service {
             TailVerdict::Unknown => ServiceClass::Unknown,
             _ if self.margin.is_unattainable => ServiceClass::Unattainable,
             TailVerdict::More | TailVerdict::Drains => ServiceClass::Violated,
-            TailVerdict::Hold | TailVerdict::Down(_) => ServiceClass::Met,
+            TailVerdict::Hold | TailVerdict::Down(_) => ServiceClass::Held,
         };
         self.class = Some(class);
     }

@@ -1,5 +1,6 @@
-//! `stock`: no partitioning, what a kernel that is told nothing does. Every program may fill
-//! every way. The yardstick of every comparison in LFOC §5.
+//! `stock`: no partitioning, as in a kernel without a policy. Every program may fill every way.
+//!
+//! The experiments of LFOC §5 compare every policy with it.
 
 use fairways_core::{Action, Event, Policy, Time};
 
@@ -9,8 +10,8 @@ use crate::table::{DecisionScope, Descriptor, make};
 /// `stock`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     decides: DecisionScope::Nothing,
-    ..Descriptor::new::<()>("stock", "one cluster with every way: no partitioning", |given| {
-        make((), |()| Stock::default(), given)
+    ..Descriptor::new::<()>("stock", "one cluster with every way: no partitioning", |settings| {
+        make((), |()| Stock::default(), settings)
     })
 };
 

@@ -109,7 +109,7 @@ pub(crate) fn dcat() -> impl Strategy<Value = dcat::Parameters> {
 
 pub(crate) fn lfoc() -> impl Strategy<Value = lfoc::Parameters> {
     (prop::array::uniform21(numbers()), any::<[u64; 4]>(), any::<[bool; 2]>()).prop_map(
-        |(n, long, [early_stop_heeds_stalls, pair_clustering])| lfoc::Parameters {
+        |(n, long, [early_stop_checks_stalls, pair_clustering])| lfoc::Parameters {
             max_streaming_way: n[0],
             gaps_per_streaming: n[1],
             max_ways_streaming: n[2],
@@ -136,7 +136,7 @@ pub(crate) fn lfoc() -> impl Strategy<Value = lfoc::Parameters> {
             high_threshold: Q32::from_raw(long[2]),
             streaming_llcmpkc: Q32::from_raw(long[2]),
             decision_period: Duration::from_nanos(long[3]),
-            early_stop_heeds_stalls,
+            early_stop_checks_stalls,
             pair_clustering,
             ..lfoc::Parameters::default()
         },

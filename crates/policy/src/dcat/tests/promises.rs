@@ -17,7 +17,7 @@ fn decision_9_more_promises_than_ways_are_admitted_with_a_warning() {
     let mut bench = Bench::with(10, &[(4, IDLE), (4, SENSITIVE)]);
     assert!(!bench.reason.contains("promised"), "{}", bench.reason);
     bench.start(2, 4, SENSITIVE);
-    assert!(bench.reason.contains("more ways are promised than there are"), "{}", bench.reason);
+    assert!(bench.reason.contains("more ways are promised than exist"), "{}", bench.reason);
     // While not all of them are claimed, they hold.
     bench.rounds(4);
     let ways = all(&bench, 3);
