@@ -1,4 +1,4 @@
-//! What a window says of a workload: steps 1 to 4 of Figure 4, and the states of Figure 6.
+//! Steps 1 to 4 of Figure 4: what a window shows of a workload, with the states of Figure 6.
 
 use fairways_core::{Counters, Q32};
 
@@ -8,7 +8,8 @@ use super::phase::StreamingVerdict;
 use super::workload::{Donation, Workload, WorkloadClass};
 
 impl Workload {
-    /// Steps 1 to 4 of Figure 4: what a window says of the phase, of the baseline, and of the class.
+    /// Steps 1 to 4 of Figure 4: applies what a window shows of the phase, the baseline, and the
+    /// class.
     pub(super) fn observe(&mut self, counters: &Counters, idle: bool, parameters: &Parameters) {
         let detected = self.phases.detect(counters, idle, parameters);
         let thr = parameters.ipc_imp_thr;
@@ -26,7 +27,7 @@ impl Workload {
             }
             Detection::Same => {}
         }
-        // What can't be measured is not decided on.
+        // There is no decision without a measurement.
         let Some(ipc) = counters.ipc().filter(|_| self.is_steady) else { return };
         let ways = self.effective_ways();
         let Some(phase) = self.phases.current_mut() else { return };
@@ -45,16 +46,17 @@ impl Workload {
         self.categorize(counters, parameters);
     }
 
-    /// Whether it has fewer ways than its baseline, and less than the IPC it was promised.
+    /// Whether it has fewer ways than its baseline, and less than the promised IPC.
     fn loses(&self, ipc: Q32, thr: Q32) -> bool {
         let baseline = self.phases.current().and_then(|phase| phase.ipc(self.baseline));
-        // The window of the baseline began in a cache that was cold: a fifth is left for that.
+        // The window of the baseline began in a cold cache: a fifth of the threshold is the margin
+        // for that.
         let thr = Q32::from_raw(thr.raw() / 5 * 4);
         self.effective_ways() < self.baseline
             && baseline.is_some_and(|unit| ipc < unit && reaches(over(unit, ipc), thr, unit))
     }
 
-    /// What it gave away was too much.
+    /// Reacts to having given away too many ways.
     fn regret(&mut self) {
         let back = if self.donation == Donation::Hits { self.ways + 1 } else { self.baseline };
         if let Some(phase) = self.phases.current_mut() {
@@ -70,14 +72,14 @@ impl Workload {
         }
     }
 
-    /// The last way back.
+    /// Takes the last way back.
     fn stop_giving(&mut self, why: &'static str) {
         self.set_class(WorkloadClass::Keeper, why);
         self.claim = (self.ways + 1).min(self.baseline);
         self.donation = Donation::Nothing;
     }
 
-    /// Figure 6.
+    /// The transitions of Figure 6.
     fn categorize(&mut self, counters: &Counters, parameters: &Parameters) {
         let Counters { llc_references, llc_misses, .. } = *counters;
         let (Some(rate), Some(references)) = (per_kilo_instructions(counters), llc_references)
@@ -123,7 +125,7 @@ impl Workload {
         }
     }
 
-    /// It hardly misses: it can do with a way less, until it can't.
+    /// It hardly misses: it gives ways away one by one until it needs them.
     fn hits(&mut self, floor: u32) {
         if self.ways > self.baseline || self.ways <= floor {
             self.donation = Donation::Nothing;
@@ -136,13 +138,13 @@ impl Workload {
         self.give(self.ways - 1, Donation::Hits);
     }
 
-    /// It misses: it may need more.
+    /// It misses: it may need more ways.
     fn misses(&mut self, parameters: &Parameters) {
         self.donation = Donation::Nothing;
         let (ways, baseline) = (self.effective_ways(), self.baseline);
         let Some(phase) = self.phases.current_mut() else { return };
         if ways < baseline {
-            // It had been found to need no more than this.
+            // Before, it needed no more than these ways.
             phase.floor = baseline;
             return self.reclaim("it misses again");
         }
@@ -158,13 +160,13 @@ impl Workload {
         }
     }
 
-    /// What another way has brought.
+    /// Judges what another way has brought.
     fn grows(&mut self, trivial: bool, parameters: &Parameters) {
         let Parameters { ipc_imp_thr: thr, streaming_thr, .. } = *parameters;
         let (ways, baseline) = (self.effective_ways(), self.baseline);
         let Some(phase) = self.phases.current() else { return };
         if self.class == WorkloadClass::Unknown {
-            // Gains add up while it is Unknown (decision dCat 24).
+            // While it is Unknown, gains add up (decision dCat 24).
             if phase.improves(baseline, ways, baseline, thr) == Some(true) {
                 self.set_class(WorkloadClass::Receiver, "more ways help it");
             } else if !trivial
@@ -189,7 +191,7 @@ impl Workload {
         }
     }
 
-    /// It keeps what it prefers, and gives back what is more.
+    /// It keeps the ways that it prefers, and gives back the others.
     fn stops(&mut self, why: &'static str, thr: Q32) {
         self.set_class(WorkloadClass::Keeper, why);
         let preferred = self.preferred(thr);
@@ -200,7 +202,8 @@ impl Workload {
         }
     }
 
-    /// It does not reuse what is cached: the least is enough. Unless that was found to be false.
+    /// It does not reuse what it caches, so the least number of ways is enough; unless that was
+    /// refuted before.
     fn streams(&mut self, why: &'static str) {
         let Some(phase) = self.phases.current_mut() else { return };
         if phase.verdict == StreamingVerdict::Refuted {
@@ -214,7 +217,7 @@ impl Workload {
         self.give(self.least, Donation::Nothing);
     }
 
-    /// Whether it has had spare ways, and gained nothing by them.
+    /// Whether it had spare ways, and gained nothing from them.
     pub(super) fn has_grown_in_vain(&self, parameters: &Parameters) -> bool {
         let (ways, baseline, thr) = (self.effective_ways(), self.baseline, parameters.ipc_imp_thr);
         let phase = self.phases.current();
@@ -223,7 +226,8 @@ impl Workload {
             && phase.and_then(|phase| phase.improves(baseline, ways, baseline, thr)) == Some(false)
     }
 
-    /// There is no spare way left, and it has had some of them to no avail (§3.4; decision dCat 3).
+    /// It streams as far as could be seen: no spare way is left, and those that it had did not help
+    /// (§3.4; decision dCat 3).
     pub(super) fn streams_for_now(&mut self) {
         let ways = self.effective_ways();
         self.streams("all spare ways are used, and it gained nothing");
@@ -232,14 +236,14 @@ impl Workload {
         }
     }
 
-    /// Whether it was taken to stream only because there was no more to try, and now there is.
+    /// Whether it streams only because there were no more ways to try, and now there are.
     pub(super) fn could_have_more_than_ever(&self, pool: u32) -> bool {
         let tried = self.phases.current().and_then(|phase| phase.tried_with);
         self.class == WorkloadClass::Streaming
             && tried.is_some_and(|tried| self.ways + pool > tried)
     }
 
-    /// Whether it streams is to be found out with more ways.
+    /// It is to be tried with more ways than before.
     pub(super) fn tries_again(&mut self) {
         if let Some(phase) = self.phases.current_mut() {
             phase.verdict = StreamingVerdict::Open;

@@ -1,4 +1,4 @@
-//! Which phase a workload is in (§3.3).
+//! The detection of a workload's phase (§3.3).
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use super::phase::{Phase, ReferenceCount, StreamingVerdict, differ, ratio};
 /// The phases of a workload.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phases {
-    /// The one that was seen last is the last.
+    /// The phase that was seen last comes last.
     known: Vec<Phase>,
     current_phase: CurrentPhase,
 }
@@ -18,30 +18,30 @@ pub(super) struct Phases {
 /// The phase that a workload is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum CurrentPhase {
-    /// One of which no whole window was seen yet.
+    /// A phase of which no whole window was seen yet.
     #[default]
     Unseen,
     /// It does nothing.
     Idle,
-    /// The last of those that are known.
+    /// The last of the known phases.
     Known,
 }
 
-/// What a window said of the phase.
+/// What a window shows of the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detection {
     /// It is idle.
     Idle,
-    /// It is the phase of the window before, or of the first whole window of a phase.
+    /// It is in the phase of the window before, or the first whole window of a phase ended.
     Same,
-    /// It is one that was not seen before.
+    /// It is in a phase that was not seen before.
     New,
-    /// It is one that was seen before.
+    /// It is in a phase that was seen before.
     Back,
 }
 
 impl Phases {
-    /// The phase that it is in, if a whole window of it was seen.
+    /// The current phase, if a whole window of it was seen.
     pub(super) fn current(&self) -> Option<&Phase> {
         if self.current_phase == CurrentPhase::Known { self.known.last() } else { None }
     }
@@ -50,7 +50,7 @@ impl Phases {
         if self.current_phase == CurrentPhase::Known { self.known.last_mut() } else { None }
     }
 
-    /// Forgets what it knew of this phase: it is another.
+    /// Forgets the current phase: it turned out to be another one.
     pub(super) fn forget_current(&mut self) {
         if self.current_phase == CurrentPhase::Known {
             self.known.pop();
@@ -58,14 +58,14 @@ impl Phases {
         self.current_phase = CurrentPhase::Unseen;
     }
 
-    /// There are other neighbours, or another baseline: what has stopped may be tried again.
+    /// Allows what has stopped to be tried again, as the neighbours or the baseline have changed.
     pub(super) fn retry(&mut self) {
         for phase in &mut self.known {
             phase.tried = false;
         }
     }
 
-    /// There is another baseline: what was too little may be enough.
+    /// Forgets which ways were too few or did not help, as the baseline has changed.
     pub(super) fn rebase(&mut self) {
         self.retry();
         for phase in &mut self.known {
@@ -73,8 +73,8 @@ impl Phases {
         }
     }
 
-    /// Takes in a window (§3.3). Where L1 references could not be counted, everything but idleness is
-    /// one phase.
+    /// Handles a window (§3.3). If L1 references can't be counted, everything but idleness is one
+    /// phase.
     pub(super) fn detect(
         &mut self,
         counters: &Counters,
@@ -88,15 +88,10 @@ impl Phases {
         }
         let window = counters.l1_references.zip(counters.instructions);
         let thr = parameters.phase_change_thr;
-        let add = |phase: &mut Phase| {
-            if let Some(window) = window {
-                phase.add(window);
-            }
-        };
         let was = self.current_phase;
         if let Some(phase) = self.current_mut() {
             if !window.is_some_and(|window| phase.ended(window, thr)) {
-                add(phase);
+                window.into_iter().for_each(|window| phase.add(window));
                 return Detection::Same;
             }
             self.leave();
@@ -109,7 +104,7 @@ impl Phases {
             return Detection::Back;
         }
         if was != CurrentPhase::Unseen {
-            // This window may reach back into the phase before: the next is the measure.
+            // This window may reach back into the phase before: the next one counts.
             self.current_phase = CurrentPhase::Unseen;
             return Detection::New;
         }
@@ -118,23 +113,23 @@ impl Phases {
             self.known.remove(0);
         }
         let mut phase = Phase::default();
-        add(&mut phase);
+        window.into_iter().for_each(|window| phase.add(window));
         self.known.push(phase);
         self.current_phase = CurrentPhase::Known;
         Detection::Same
     }
 
-    /// The phase that a window is most like, if it is one of those that are known.
+    /// The index of the known phase that a window is most like, if it is like one.
     fn find(&self, window: Option<ReferenceCount>, thr: Q32) -> Option<usize> {
         let Some(window) = window.map(ratio) else { return self.known.len().checked_sub(1) };
-        let mean = |phase: &Phase| phase.mean().filter(|&mean| !differ(mean, window, thr));
-        let known = self.known.iter().enumerate();
-        let like = known.filter_map(|(place, phase)| Some((place, mean(phase)?)));
-        let apart = |mean: Q32| over(mean.max(window), mean.min(window));
-        like.min_by_key(|&(_, mean)| apart(mean)).map(|(place, _)| place)
+        let means = self.known.iter().enumerate();
+        let means = means.filter_map(|(place, phase)| Some((place, phase.mean()?)));
+        let alike = means.filter(|&(_, mean)| !differ(mean, window, thr));
+        let nearest = alike.min_by_key(|&(_, mean)| over(mean.max(window), mean.min(window)));
+        nearest.map(|(place, _)| place)
     }
 
-    /// Leaves a phase; one of which nothing was learnt is forgotten.
+    /// Leaves the current phase; if nothing was learnt of it, it is forgotten.
     fn leave(&mut self) {
         if let Some(phase) = self.current_mut() {
             phase.ends();

@@ -1,19 +1,26 @@
-//! `locpart`: a tail latency for services, and all that they can do without for batch programs (Qin, Locpart).
+//! `locpart`: services meet a tail latency with as few ways as possible, and batch programs get the
+//! others (Qin, Locpart: a Latency Optimized Cache Partitioning for Cloud Data Centers).
 //!
-//! A program with an objective ([`fairways_core::Wish::objective`]) is latency-critical, one without is batch.
-//! Each has ways of its own, at first equally many (`party.rs`). Every `T_sched`
-//! ([`Parameters::t_sched`]) Algorithm 1 does this, for every service:
+//! A data center runs latency-critical services beside batch programs. A service has an
+//! *objective*: a percentile of its latencies that is to stay below a bound, for instance 99 %
+//! below 2 ms. How many ways that takes depends on the load, so a fixed partition is either too
+//! small or wasteful. Locpart looks at the latencies themselves and moves ways step by step.
 //!
-//! 1. **GetTL**: the tail of the latencies of the last requests (`tail.rs`).
-//! 2. **A violation** (lines 10 to 12): the service gets `w` ways of a batch program's.
-//! 3. **Slack** (lines 13 to 15): it gives `w` ways to a batch program. When that is, the paper says in two
-//!    ways ([`Rule`]). By the margin rule, a number of ways that did not do is not tried again soon (`margin.rs`).
+//! A program with an objective ([`fairways_core::Wish::objective`]) is latency-critical, one
+//! without is batch. Each has ways of its own, equally many at first (`party.rs`). Every `T_sched`
+//! ([`Parameters::t_sched`]) Algorithm 1 does this for every service:
+//!
+//! 1. **GetTL**: it computes the tail of the latencies of the last requests (`tail.rs`).
+//! 2. **Violation** (lines 10 to 12): if the tail misses the objective, the service gets `w` ways
+//!    of a batch program.
+//! 3. **Slack** (lines 13 to 15): if the tail is well below the objective, the service gives `w`
+//!    ways to a batch program. The paper defines slack in two ways ([`GivingRule`]). By the margin
+//!    rule, a number of ways that was too small is not tried again soon (`margin.rs`).
 //! 4. **AllocLLC**: both sides change in one plan (`allocate.rs`), in masks that move little
 //!    (`../layout.rs`).
 //!
-//! What is not known moves nothing: a service that answers too few requests keeps its ways.
-//!
-//! What the paper leaves open is settled in docs/decisions.md.
+//! A service that answers too few requests has no known tail, and keeps its ways. docs/decisions.md
+//! settles what the paper leaves open.
 
 mod allocate;
 mod margin;
@@ -40,7 +47,7 @@ use party::{Party, WayTransfer};
 pub use parameters::{GivingRule, Parameters, TailWindow};
 pub use service::ServiceClass;
 
-/// Why there is a plan.
+/// The reasons of plans.
 const CHANGED: &str = "the programs have changed";
 const AGAIN: &str = "the last plan was refused: it is made again";
 const MISSED: &str = "ways for a service that misses its objective";
@@ -54,7 +61,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "locpart",
         "ways for services to meet their tail latency, the rest for batch programs",
-        |given| make(Parameters::default(), Locpart::new, given),
+        |settings| make(Parameters::default(), Locpart::new, settings),
     )
 };
 
@@ -63,7 +70,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 pub struct Locpart {
     parameters: Parameters,
     running: RunningPrograms,
-    /// The cache that parties have ways of.
+    /// The cache that the parties share.
     llc: Option<Llc>,
     parties: Vec<Party>,
     layout: Layout,
@@ -71,11 +78,11 @@ pub struct Locpart {
     began: Option<(Time, Time)>,
     /// Periods that have ended.
     period: u64,
-    /// Whether one has ended since the first service started.
+    /// Whether a period has ended since the first service started.
     has_decided: bool,
-    /// The last plan, and whether programs called for it.
+    /// The last plan, and whether a change of the programs caused it.
     last: Option<(PlanId, bool)>,
-    /// Whether the machine has yet to carry out what programs called for.
+    /// Whether the machine refused a plan that a change of the programs caused.
     is_refused: bool,
 }
 
@@ -86,18 +93,18 @@ impl Locpart {
         Self { parameters, ..Self::default() }
     }
 
-    /// What a service is held to be; `None` if it has no ways of its own, or nothing was known of it yet.
+    /// The class of a service; `None` if it has no ways of its own, or nothing is known of it yet.
     #[must_use]
     pub fn class(&self, app: AppId) -> Option<ServiceClass> {
-        let party = self.parties.iter().find(|party| party.owner == Some(app))?;
+        let party = self.parties.iter().find(|party| party.occupant == Some(app))?;
         party.service.as_ref()?.class
     }
 
-    /// Programs, their wishes or the machine have changed.
+    /// Handles a change of the programs, of what their owners request, or of the machine.
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
         if self.llc.replace(llc) != Some(llc) {
-            // What was learnt is of another cache.
+            // What was learnt is about another cache.
             self.parties.clear();
             self.has_decided = false;
         }
@@ -121,7 +128,8 @@ impl Locpart {
         self.attend(at, act);
     }
 
-    /// Has new services watched if their windows then end with the period, and starts the timer for the first.
+    /// Starts to watch new services if their windows then end with the period, and starts the timer
+    /// for the first service.
     fn attend(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let first = self.began.is_none();
         if self.began.is_some_and(|(began, _)| began != at) {
@@ -130,7 +138,7 @@ impl Locpart {
         let period = self.parameters.period();
         let mut services = false;
         for party in &mut self.parties {
-            let (Some(app), Some(service)) = (party.owner, &mut party.service) else { continue };
+            let (Some(app), Some(service)) = (party.occupant, &mut party.service) else { continue };
             services = true;
             if !core::mem::replace(&mut service.is_watched, true) {
                 act(Action::Watch { app, every: Every::Time(period) });
@@ -148,18 +156,18 @@ impl Locpart {
     }
 
     fn record_latencies(&mut self, at: Time, latencies: &Latencies) {
-        let party = self.parties.iter_mut().find(|party| party.owner == Some(latencies.app));
+        let party = self.parties.iter_mut().find(|party| party.occupant == Some(latencies.app));
         if let Some(service) = party.and_then(|party| party.service.as_mut()) {
             service.tails.push(at, latencies, self.parameters.reach());
         }
     }
 
-    /// A period has ended.
+    /// Handles the end of a period.
     fn woke(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         self.period += 1;
         self.has_decided = true;
         if self.is_refused {
-            // What was seen is of ways that nobody was meant to have.
+            // What was measured belongs to ways that no plan gave.
             for service in self.parties.iter_mut().filter_map(|party| party.service.as_mut()) {
                 service.margin.moved(at, false);
             }
@@ -208,26 +216,27 @@ impl Locpart {
         }
     }
 
-    /// Plans what ways everybody has; `changed` says whether programs call for it.
+    /// Plans the ways that the parties have; `changed`: a change of the programs causes the plan.
     fn plan(&mut self, reason: &'static str, changed: bool, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parties, layout, .. } = self;
         let plan = self.running.plan(act, |llc, programs, partition, _| {
-            let wanted = |party: &Party| WantedSpan {
-                occupant: party.owner,
+            let wanted = parties.iter().map(|party| WantedSpan {
+                occupant: party.occupant,
                 ways: party.ways,
                 is_light: false,
-            };
-            let wanted: Vec<WantedSpan> = parties.iter().map(wanted).collect();
-            layout.arrange(llc.ways.get(), &wanted);
+            });
+            layout.arrange(llc.ways.get(), &wanted.collect::<Vec<_>>());
             for party in parties.iter() {
-                let cluster = partition.add_cluster(layout.mask(party.owner));
-                if let Some(app) = party.owner {
+                let cluster = partition.add_cluster(layout.mask(party.occupant));
+                if let Some(app) = party.occupant {
                     partition.place(app, cluster);
                     continue;
                 }
-                let shares = |app| !parties.iter().any(|party| party.owner == Some(app));
-                let all = programs.iter().map(|program| program.app);
-                all.filter(|&app| shares(app)).for_each(|app| partition.place(app, cluster));
+                for app in programs.iter().map(|program| program.app) {
+                    if !parties.iter().any(|party| party.occupant == Some(app)) {
+                        partition.place(app, cluster);
+                    }
+                }
             }
             reason
         });
@@ -238,19 +247,20 @@ impl Locpart {
         self.is_refused = false;
     }
 
-    /// What the last plan has come to is told: parties have these ways now.
+    /// Handles the report of what the machine made of the last plan: the parties have these ways
+    /// now.
     fn applied(&mut self) {
         let Self { running, parties, .. } = self;
         for party in parties {
-            party.actual = party.owner.and_then(|app| running.deviating_ways(app));
+            party.actual = party.occupant.and_then(|app| running.deviating_ways(app));
         }
     }
 
-    /// The machine did not do what the last plan says.
+    /// Handles a refusal: the machine did not carry out the last plan.
     fn undo(&mut self, changed: bool) {
         self.last = None;
         if changed {
-            // There may be nobody any more who has what was there before.
+            // The parties of the plan before may no longer exist.
             self.is_refused = true;
             return;
         }
@@ -262,11 +272,11 @@ impl Locpart {
         }
     }
 
-    /// Tells what each program is until something is known of it.
+    /// Announces what each program is, until something is known about it.
     fn announce_kinds(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let mut announcer = self.running.announcer(act);
         for program in announcer.programs() {
-            let own = self.parties.iter().find(|party| party.owner == Some(program.app));
+            let own = self.parties.iter().find(|party| party.occupant == Some(program.app));
             let (kind, reason) = match own.and_then(|party| party.service.as_ref()) {
                 Some(service) if service.class.is_some() => continue,
                 Some(_) => ("latency-critical", "it has an objective"),
@@ -277,12 +287,12 @@ impl Locpart {
         }
     }
 
-    /// Tells what each service is held to be, and by which numbers, where that or its ways are others.
+    /// Announces the class and the numbers of each service whose class or ways changed.
     fn announce_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Self { running, parties, .. } = self;
         let mut announcer = running.announcer(act);
         for party in parties {
-            let (Some(app), Some(service)) = (party.owner, &party.service) else { continue };
+            let (Some(app), Some(service)) = (party.occupant, &party.service) else { continue };
             let new = service
                 .class
                 .is_some_and(|class| announcer.announce_class(app, class.name(), class.reason()));
