@@ -1,4 +1,4 @@
-//! From what is known of programs to a plan.
+//! From the tables of programs to a plan.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -34,21 +34,23 @@ pub(super) fn leave_unpartitioned_for_now(
     "a plan was refused: no partitioning until it is made again"
 }
 
-/// Tells that programs of which all is known are in no cluster now.
+/// Announces that measured programs are in no cluster now.
 pub(super) fn announce_measured(
     (programs, learners): (&[RunningProgram], &[Profiler]),
     reason: &'static str,
     announcer: &mut Announcer<'_>,
 ) {
-    let learner = |app| learners.iter().find(|one| one.app == app);
-    let measured = |app| learner(app).is_some_and(|one| !one.measured.is_empty());
-    for program in programs.iter().filter(|one| one.profile.is_some() || measured(one.app)) {
-        announcer.announce_class(program.app, MEASURED, reason);
+    for program in programs {
+        let learner = learners.iter().find(|learner| learner.app == program.app);
+        let is_measured = learner.is_some_and(|learner| !learner.measured.is_empty());
+        if program.profile.is_some() || is_measured {
+            announcer.announce_class(program.app, MEASURED, reason);
+        }
     }
 }
 
-/// Clusters programs of which everything is known, once all others have been tried in vain: those join the
-/// largest cluster.
+/// Clusters the measured programs, once all others have been tried in vain; those join the largest
+/// cluster.
 pub(super) fn cluster(
     llc: &Llc,
     (programs, learners): (&[RunningProgram], &[Profiler]),
@@ -56,32 +58,24 @@ pub(super) fn cluster(
     partition: &mut Partition,
     announcer: &mut Announcer<'_>,
 ) -> &'static str {
-    let learner = |program: &RunningProgram| learners.iter().find(|one| one.app == program.app);
-    let tables = |program: &RunningProgram| {
-        if let Some(profile) = &program.profile {
-            return Some(ProgramTables::new(
-                &profile.llcmpki,
-                &profile.ipc,
-                llc.ways,
-                programs.len(),
-            ));
-        }
-        let (llcmpki, ipc) = learner(program)?.tables(llc)?;
-        Some(ProgramTables::new(&llcmpki, &ipc, llc.ways, programs.len()))
-    };
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    let mut all = Vec::new();
-    let mut waiting = false;
+    let mut tables = Vec::new();
+    let mut is_waiting = false;
     for program in programs {
-        if let Some(tables) = tables(program) {
+        let learner = learners.iter().find(|learner| learner.app == program.app);
+        let curves = match &program.profile {
+            Some(profile) => Some((profile.llcmpki, profile.ipc)),
+            None => learner.and_then(|learner| learner.tables(llc)),
+        };
+        if let Some((llcmpki, ipc)) = curves {
             known.push(program.app);
-            all.push(tables);
+            tables.push(ProgramTables::new(&llcmpki, &ipc, llc.ways, programs.len()));
         } else {
             unknown.push(program.app);
-            waiting |= learner(program).is_none_or(|one| one.failures == 0);
+            is_waiting |= learner.is_none_or(|learner| learner.failures == 0);
         }
     }
-    if waiting || known.is_empty() {
+    if is_waiting || known.is_empty() {
         leave_unpartitioned(llc, programs, partition);
         unknown
             .iter()
@@ -91,7 +85,6 @@ pub(super) fn cluster(
         });
         return "not every program has been measured: no partitioning";
     }
-    let tables = all;
     let level = levels::best(llc, &tables, lookahead);
     let mut stack = Stack::new(llc);
     for (members, &ways) in level.clusters.iter().zip(&level.ways) {
@@ -110,7 +103,8 @@ pub(super) fn cluster(
     "the clusters and ways at which speedups over an equal share add up to the most"
 }
 
-/// Tells how the members of a cluster with so many ways of the cache are to fare by their tables.
+/// Announces the ways of a cluster, and for each member the speedup and the slowdown to expect by
+/// its tables.
 fn announce(
     cluster: u32,
     members: &[usize],

@@ -1,4 +1,4 @@
-//! Which clusters to merge, and what a cluster does with some ways.
+//! Merging clusters, and the curves of a cluster.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use fairways_core::{Curve, MAX_WAYS, Q32, Ways};
 use super::split::Split;
 use crate::occupancy::{QuickSweep, interpolate_raw};
 
-/// A program's tables: what it misses, and how fast it is relative to an equal share.
+/// A program's tables: its misses, and its speed relative to an equal share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramTables {
     /// LLC misses per 1000 instructions.
@@ -17,7 +17,7 @@ pub(crate) struct ProgramTables {
 }
 
 impl ProgramTables {
-    /// Of a program with these curves, one of `programs` in a cache of `ways` ways.
+    /// The tables of a program with these curves, one of `programs` in a cache of `ways` ways.
     pub(crate) fn new(llcmpki: &Curve, ipc: &Curve, ways: Ways, programs: usize) -> Self {
         let programs = u32::try_from(programs).unwrap_or(u32::MAX).max(1);
         // Rounded to the nearest.
@@ -30,20 +30,20 @@ impl ProgramTables {
     }
 }
 
-/// Programs that share ways, and what they do with each number of them.
+/// Programs that share ways, with their curves.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     /// The programs, by index.
     pub(crate) members: Vec<usize>,
-    /// What they miss together.
+    /// The sum of their LLC misses per 1000 instructions.
     llcmpki: Curve,
-    /// 1 over the sum of their speedups: what lookahead makes fall.
+    /// 1 over the sum of their speedups: the curve that lookahead makes fall.
     pub(crate) slowness: Curve,
 }
 
 impl Cluster {
-    /// The cluster of these programs. Its curves follow from the occupancy sweep of the static model,
-    /// with MPKI for a pressure (Whirlpool's combination of miss curves).
+    /// The cluster of these programs. Its curves follow from the occupancy sweep of the static
+    /// model, with MPKI as the pressure (Whirlpool's combination of miss curves).
     pub(crate) fn new(members: Vec<usize>, tables: &[ProgramTables], ways: Ways) -> Self {
         let one = Q32::ONE.raw();
         if let [index] = *members {
@@ -66,8 +66,8 @@ impl Cluster {
         Self { members, llcmpki, slowness }
     }
 
-    /// How much more two clusters miss when they share ways than when these are divided between them,
-    /// added up over every number of ways.
+    /// How much more two clusters miss when they share ways than when the ways are divided between
+    /// them, added up over every number of ways.
     fn distance<'a>(
         &self,
         other: &Self,
@@ -104,10 +104,10 @@ pub(crate) struct Merging<'a> {
 }
 
 impl<'a> Merging<'a> {
-    /// Every program alone.
+    /// Starts with every program alone.
     pub(crate) fn new(tables: &'a [ProgramTables], ways: Ways) -> Self {
-        let alone = |index| Cluster::new([index].into(), tables, ways);
-        let clusters: Vec<Cluster> = (0..tables.len()).map(alone).collect();
+        let clusters: Vec<Cluster> =
+            (0..tables.len()).map(|index| Cluster::new([index].into(), tables, ways)).collect();
         let mut merging =
             Self { tables, ways, clusters, distances: Vec::new(), sweep: QuickSweep::default() };
         for index in 0..merging.clusters.len() {
