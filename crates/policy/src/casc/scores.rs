@@ -1,4 +1,4 @@
-//! What experiments and tables ask of the policy.
+//! The values that experiments and tables read from the policy.
 
 use alloc::vec::Vec;
 
@@ -20,8 +20,8 @@ impl Casc {
         Some(self.thread(thread)?.pcmr?.value)
     }
 
-    /// The same as it came out, in units of 2^-32 misses per 100 references: it may be negative, or over
-    /// 100.
+    /// A thread's PCMR as it was computed, in units of 2^-32 misses per 100 references: it may be
+    /// negative, or over 100.
     #[must_use]
     pub fn raw_pcmr(&self, thread: ThreadId) -> Option<i64> {
         Some(self.thread(thread)?.pcmr?.raw)
@@ -33,8 +33,8 @@ impl Casc {
         Some(self.thread(thread)?.pcmr?.by)
     }
 
-    /// The miss rate of these threads on as many CPUs, in misses per 100 references: the average of their
-    /// PCMRs (Formula 1). `None` of none, or if one is unknown.
+    /// The miss rate of these threads on as many CPUs, in misses per 100 references: the average of
+    /// their PCMRs (Formula 1). `None` if there are no threads, or if one PCMR is unknown.
     #[must_use]
     pub fn estimate(&self, threads: &[ThreadId]) -> Option<Q32> {
         let pcmrs: Vec<Q32> = threads.iter().map(|&one| self.pcmr(one)).collect::<Option<_>>()?;
@@ -47,7 +47,7 @@ impl Casc {
         self.assignment.as_ref()
     }
 
-    /// Each CPU's `MAX_PCMR` in misses per 100 references, by its number; nothing before the first
+    /// Each CPU's `MAX_PCMR` in misses per 100 references, by its number; empty before the first
     /// bucketization.
     #[must_use]
     pub fn max_pcmrs(&self) -> &[Q32] {
