@@ -2,8 +2,8 @@
 //!
 //! A way that changes hands loses its lines for the program that had it. A free way keeps the lines
 //! of the program that had it, which is still served from there. So masks move as little as
-//! possible, free ways lie between the spans that may grow, and the spans of programs with the least
-//! number of ways make room for the others.
+//! possible, free ways lie between the spans that may grow, and the spans of programs with the
+//! least number of ways make room for the others.
 
 use alloc::vec;
 use alloc::vec::Vec;

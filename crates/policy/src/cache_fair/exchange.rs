@@ -405,7 +405,7 @@ mod tests {
             ((6, 10), 10),
             ((6, 5), 10),
             ((6, 2), 2),
-            // Nobody waited for the CPU.
+            // No other thread waited for the CPU.
             ((14, 25), 25),
             ((6, 50), 50),
         ];

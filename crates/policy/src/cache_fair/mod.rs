@@ -92,7 +92,7 @@ pub struct CacheFair {
     exchange: Exchange,
     /// Known fair miss rates, which need no estimate.
     known: BTreeMap<AppId, Q32>,
-    /// Whether it was announced that there is no best-effort thread.
+    /// Whether the lack of best-effort threads was announced.
     has_announced_alone: bool,
 }
 
@@ -124,7 +124,8 @@ impl CacheFair {
         self.fair(thread)?.rate
     }
 
-    /// A thread's fair CPI, cycles per instruction, as of its last calibration; `None` before the first.
+    /// A thread's fair CPI as of its last calibration, cycles per instruction; `None` before the
+    /// first.
     #[must_use]
     pub fn fair_cpi(&self, thread: ThreadId) -> Option<Q32> {
         self.fair(thread)?.cpi

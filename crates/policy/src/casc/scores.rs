@@ -54,14 +54,14 @@ impl Casc {
         self.assignment.as_ref().map_or(&[], |assignment| &assignment.max_pcmrs)
     }
 
-    /// The threshold that is in force, in misses per 100 references; `None` before the first bucketization.
+    /// The threshold in force, in misses per 100 references; `None` before the first bucketization.
     #[must_use]
     pub fn threshold(&self) -> Option<Q32> {
         Some(self.assignment.as_ref()?.threshold)
     }
 
-    /// When the last initial measurement began, and when it ended (`None` while it is under way); `None`
-    /// before the first.
+    /// When the last initial measurement began, and when it ended (`None` while it is under way);
+    /// `None` before the first.
     #[must_use]
     pub const fn initial_measurement(&self) -> Option<(Time, Option<Time>)> {
         self.span

@@ -1,4 +1,4 @@
-//! Parameters that are what they should be, and what they never should.
+//! Sensible parameters, and absurd ones.
 
 use std::time::Duration;
 

@@ -69,19 +69,22 @@ fn fair_cpi_by_hand() {
     close(fair_cpi(ideal, tenths(4)), Q32::ratio(10, 3), 8);
     // At its actual stalls, the fair CPI is the actual one.
     assert_eq!(fair_cpi(ideal, tenths(5)), Q32::from_int(4));
-    // Decision 9: no core that issues one instruction a cycle is faster than 1; none is faster than itself.
+    // Decision 9: no core that issues one instruction a cycle has a CPI below 1, and none a CPI
+    // above its own.
     assert_eq!(ideal_cpi(Q32::from_int(4), tenths(9), Q32::ONE), Q32::ONE);
     assert_eq!(ideal_cpi(tenths(6), tenths(5), Q32::ONE), tenths(6));
     assert_eq!(ideal_cpi(tenths(6), tenths(5), Q32::default()), tenths(3));
-    // Nobody stalls always.
+    // No thread stalls always.
     assert_eq!(fair_cpi(Q32::ONE, Q32::from_int(7)), fair_cpi(Q32::ONE, MOST_STALLS));
     close(fair_cpi(Q32::ONE, Q32::from_int(7)), Q32::from_int(100), 1 << 20);
 }
 
-/// §3.2: the ideal CPI is that "when there are no L2 cache misses": what misses is a hit then, not nothing.
+/// §3.2: the ideal CPI is that "when there are no L2 cache misses": each miss then takes the time
+/// of a hit, not none.
 #[test]
 fn the_ideal_cpi_is_the_one_of_hits_however_often_the_thread_misses() {
-    // 1000 instructions of 1.5 cycles, 50 references of 20 cycles where they hit, and of 120 where they miss.
+    // 1000 instructions of 1.5 cycles, and 50 references of 20 cycles if they hit and 120 if they
+    // miss.
     let window = |misses: u64| Counters {
         instructions: Some(1000),
         cycles: Some(1500 + 20 * (50 - misses) + 120 * misses),
@@ -98,7 +101,7 @@ fn the_ideal_cpi_is_the_one_of_hits_however_often_the_thread_misses() {
     for misses in [0, 1, 10, 40, 49] {
         close(ideal(&window(misses)), Q32::ratio(25, 10), 64);
     }
-    // Where it is not known what a hit takes, all of a miss counts: nothing hit, or it is not counted.
+    // If the time of a hit is unknown, all of a miss counts: nothing hit, or it is not counted.
     close(ideal(&window(50)), Q32::ratio(15, 10), 64);
     let unknown = Counters { stalls_l2_miss: None, ..window(10) };
     close(ideal(&unknown), Q32::ratio(23, 10), 64);
@@ -152,7 +155,7 @@ fn decision_15_a_fair_miss_rate_lies_within_what_was_observed() {
     let heavy = [beside(1, 3000, 2500), beside(2, 4000, 3000)].into();
     close(fit(&heavy, true), rate(2000), 4);
     assert_eq!(fit(&heavy, false), rate(2500));
-    // Beside one group only there is nothing to tell: it is what it was.
+    // Beside one group only, the fair rate is the observed one.
     let same = [beside(1, 1000, 1500), beside(1, 3000, 2500)].into();
     assert_eq!(fit(&same, false), rate(2000));
     // Between those that were observed both are the same.
@@ -175,9 +178,9 @@ fn a_group_is_its_threads() {
     assert_ne!(point([0, 1, 2]), point([0, 3, 2]));
 }
 
-/// Where a thread's own rate never differs, that is the fair one, with the stalls that it had on the mean.
+/// If a thread's own rate never differs, it is the fair one, with the mean of its stalls.
 #[test]
-fn who_is_never_harmed_is_always_fair() {
+fn a_thread_that_is_never_harmed_is_always_fair() {
     let same = |others, stalls| DataPoint {
         own: rate(400),
         others: rate(others),
@@ -212,8 +215,9 @@ proptest! {
     ) {
         let of: Vec<(u64, u64)> =
             others.iter().map(|&others| (others * 100, percent * others + alone)).collect();
-        // A point is off by 2^-32 at most; a line through close ones is off by that times how far away it is read, and a share
-        // of 29 % for each of three others leaves an eighth to divide by.
+        // A point is off by 2^-32 at most. A line through close points is off by that times how far
+        // away it is read, and a share of 29 % for each of three others leaves an eighth to divide
+        // by.
         let (first, last) = (others.first().unwrap(), others.last().unwrap());
         let reach = last / (last - first);
         let fair = fair_miss_rate(&points(&of), n).unwrap();

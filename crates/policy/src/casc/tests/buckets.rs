@@ -1,4 +1,4 @@
-//! What bucketization keeps to, whatever the PCMRs (§4.3.1).
+//! The properties of bucketization for any PCMRs (§4.3.1).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -91,7 +91,7 @@ proptest! {
     })]
 
     #[test]
-    fn nobody_is_stranded_and_no_cpu_idle(
+    fn no_thread_is_stranded_and_no_cpu_idle(
         pcmrs in pcmrs(), cpus in 1usize..=16, parameters in parameters(),
     ) {
         let found = assign(&pcmrs, cpus, &parameters);
@@ -135,8 +135,8 @@ proptest! {
         prop_assert!(low.iter().zip(&high).all(|(low, high)| low <= high), "{low:?} {high:?}");
     }
 
-    /// §5.4.1: "if all threads are the same, there is no room for improvement", nor for loss: as many run at
-    /// once as without CASC, and all may run on the same CPUs.
+    /// §5.4.1: "if all threads are the same, there is no room for improvement", nor for loss: as
+    /// many run at once as without CASC, and all may run on the same CPUs.
     #[test]
     fn threads_that_are_alike_gain_and_lose_nothing(
         pcmr in 0u32..=100, threads in 1usize..=40, cpus in 1usize..=16, threshold in 0u32..=100,

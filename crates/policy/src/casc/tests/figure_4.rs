@@ -12,8 +12,8 @@ fn int(values: &[u32]) -> Vec<Q32> {
     values.iter().map(|&value| Q32::from_int(value)).collect()
 }
 
-/// t0 to t8. The text gives t0 1, t2 3, t5 12; that t4 to t6 fit bucket 3 only; and that under 1, 1, 1, 17
-/// only t0 and t8 are off CPU 3. The others are ours.
+/// t0 to t8. The text gives t0 1, t2 3, t5 12; that t4 to t6 fit bucket 3 only; and that under 1,
+/// 1, 1, 17 only t0 and t8 are off CPU 3. The others are ours.
 const PCMRS: [u32; 9] = [1, 4, 3, 8, 17, 12, 14, 9, 1];
 const MAX_PCMRS: [u32; 4] = [1, 5, 11, 17];
 
@@ -80,15 +80,16 @@ fn the_threshold_is_raised_until_no_cpu_is_idle() {
 #[test]
 fn at_most_800_steps_on_8_cpus() {
     let parameters = Parameters { threshold: Q32::default(), m: 0, ..Parameters::default() };
-    // All of them, if there is nobody to be stranded.
+    // All of them, if no thread can be stranded.
     assert_eq!(assign(&[], 8, &parameters).steps, 800);
     assert!(assign(&int(&PCMRS), 8, &parameters).steps < 800);
 }
 
 #[test]
 fn the_cpu_where_the_fewest_are_restricted_and_of_several_the_largest_and_last() {
-    // Decision CASC 4. Down to 50 nobody is restricted: all CPUs are, the last first. Then each loses one
-    // thread at 50 and two at 40: CPU 2 goes first, and down to 41 costs nothing more.
+    // Decision CASC 4. Down to 50, no thread is restricted: all CPUs go down, the last first. Then
+    // each loses one thread at 50 and two at 40: CPU 2 goes first, and down to 41 costs nothing
+    // more.
     let pcmrs = int(&[50, 40, 40, 10]);
     let parameters = |threshold| Parameters { threshold, m: 0, ..Parameters::default() };
     // A ratio is rounded down.

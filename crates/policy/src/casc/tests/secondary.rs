@@ -1,4 +1,5 @@
-//! The secondary measurement (§4.2.2.2), and when bucketization is run again (§4.3.1; decision CASC 8).
+//! The secondary measurement (§4.2.2.2), and when bucketization is run again (§4.3.1; decision CASC
+//! 8).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -102,8 +103,8 @@ fn the_largest_of_those_that_are_left_runs_it_again_though_it_has_a_bucket() {
 
 #[test]
 fn an_assignment_that_misses_the_threshold_is_made_again_each_time() {
-    // Two of 60 and one of 5 on two CPUs: 15 can't be had, and the threshold is raised until the one of 5
-    // has a CPU, to 15 x 1.25^4 = 36.6.
+    // Two of 60 and one of 5 on two CPUs: 15 is not possible, and the threshold is raised until the
+    // one of 5 has a CPU, to 15 x 1.25^4 = 36.6.
     let mut bench = known(&[60, 60, 5], restless());
     let threshold = bench.casc.threshold().unwrap();
     assert!(threshold > Q32::from_int(36) && threshold < Q32::from_int(37), "{threshold:?}");
@@ -144,7 +145,7 @@ fn cpus_that_an_exit_would_leave_idle_are_opened_again() {
     bench.exit(1);
     assert_eq!([bench.allowed(0).len(), bench.allowed(3).len()], [1, 1]);
     bench.exit(2);
-    // Nobody is left for the other CPU but them.
+    // No other thread is left for the other CPU.
     assert!(bench.allowed(0).len() + bench.allowed(3).len() > 2);
 }
 
@@ -152,7 +153,7 @@ fn cpus_that_an_exit_would_leave_idle_are_opened_again() {
 fn a_thread_that_can_not_be_measured_is_not_kept_on_cpu_0_for_ever() {
     let mut bench = known(&[10, 5, 3], restless());
     bench.start(8);
-    // There is always somebody whom nobody knows.
+    // It always runs beside an unknown thread.
     for _ in 0..30 {
         assert_eq!(bench.allowed(3), [0]);
         bench.ran_with(&[3, 77], 1_000_000, 0);

@@ -1,12 +1,12 @@
-//! What a machine makes of plans: decision dCat 25.
+//! Machines that change plans: decision dCat 25.
 
 use fairways_core::{AppId, Partition, WayMask};
 
 use super::bench::Bench;
 use super::programs::{FITS, HUNGRY};
 
-/// A machine that gives the first program an even number of ways from the lowest on, and those that
-/// it takes for that, from whoever has more than one.
+/// A machine that gives the first program an even number of ways from the lowest on, and takes the
+/// additional ways from another program that has more than one.
 fn even(planned: &Partition) -> Partition {
     let ways = |app: u32| planned.mask_of(AppId(app)).map(WayMask::count);
     let (Some(own), Some(other)) = (ways(0), ways(1)) else { return planned.clone() };

@@ -1,4 +1,4 @@
-//! A machine on which programs do what a table says for the ways that they have.
+//! A machine on which programs perform by a table over their ways.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ pub(super) struct Bench {
     /// When the window of a program ends, and how long it is.
     watched: BTreeMap<u32, (Time, Duration)>,
     alarm: Option<Time>,
-    pub(super) told: BTreeMap<u32, (&'static str, &'static str)>,
+    pub(super) classes: BTreeMap<u32, (&'static str, &'static str)>,
     /// The numbers of each program's class.
     pub(super) numbers: BTreeMap<(u32, &'static str), Q32>,
     /// Programs whose windows do not arrive.
@@ -47,18 +47,18 @@ impl Bench {
 
     pub(super) fn on(llc: Llc, parameters: Parameters) -> Self {
         let mut bench = Self { policy: Dcat::new(parameters), llc: Some(llc), ..Self::default() };
-        bench.tell(&Event::Machine(llc.into()));
+        bench.report(&Event::Machine(llc.into()));
         bench
     }
 
-    /// It becomes a machine of so many ways.
+    /// It becomes a machine with `ways` ways.
     pub(super) fn machine(&mut self, ways: u32) {
         let llc = Llc::with_ways(Ways::new(ways).unwrap());
         self.llc = Some(llc);
-        self.tell(&Event::Machine(llc.into()));
+        self.report(&Event::Machine(llc.into()));
     }
 
-    /// Programs 0, 1, ... that were promised so many ways.
+    /// Programs 0, 1, ... with these promised ways.
     pub(super) fn with(ways: u32, programs: &[(u32, Does)]) -> Self {
         let mut bench = Self::new(ways, Parameters::default());
         for (app, &(baseline, does)) in (0..).zip(programs) {
@@ -70,7 +70,7 @@ impl Bench {
     pub(super) fn start(&mut self, app: u32, baseline_ways: impl Into<Option<u32>>, does: Does) {
         self.programs.insert(app, does);
         let wish = Wish { baseline_ways: baseline_ways.into(), ..Wish::default() };
-        self.tell(&Event::Started { app: AppId(app), wish, profile: None });
+        self.report(&Event::Started { app: AppId(app), wish, profile: None });
     }
 
     pub(super) fn becomes(&mut self, app: u32, does: Does) {
@@ -80,11 +80,11 @@ impl Bench {
     pub(super) fn exit(&mut self, app: u32) {
         self.programs.remove(&app);
         self.watched.remove(&app);
-        self.told.remove(&app);
-        self.tell(&Event::Exited { app: AppId(app) });
+        self.classes.remove(&app);
+        self.report(&Event::Exited { app: AppId(app) });
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn report(&mut self, event: &Event) {
         let (mut refused, mut applied) = (Vec::new(), Vec::new());
         let llc = self.llc.unwrap();
         self.policy.handle(self.now, event, &mut |action| match action {
@@ -114,27 +114,27 @@ impl Bench {
             Action::WatchTogether { .. }
             | Action::Allow { .. }
             | Action::Priority { .. }
-            | Action::Quantum { .. } => panic!("dCat schedules nobody"),
+            | Action::Quantum { .. } => panic!("dCat schedules no threads"),
             Action::Estimated { thread, what, value, .. } => {
-                let told = self.numbers.insert((thread.app.0, static_text(what)), value);
-                assert_ne!(told, Some(value), "told twice");
+                let before = self.numbers.insert((thread.app.0, static_text(what)), value);
+                assert_ne!(before, Some(value), "announced twice");
             }
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, reason } => {
                 let (class, reason) = (static_text(class), static_text(reason));
-                let told = self.told.insert(app.0, (class, reason));
+                let before = self.classes.insert(app.0, (class, reason));
                 let void = self.numbers.keys().any(|&(of, _)| of == app.0);
-                assert!(told != Some((class, reason)) || void, "told twice");
+                assert!(before != Some((class, reason)) || void, "announced twice");
                 self.numbers.retain(|&(of, _), _| of != app.0);
             }
         });
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
         for plan in applied {
             let actual = self.partition.clone();
-            self.tell(&Event::Applied { plan, actual });
+            self.report(&Event::Applied { plan, actual });
         }
         for plan in refused {
-            self.tell(&Event::Refused { plan, why });
+            self.report(&Event::Refused { plan, why });
         }
     }
 
@@ -158,8 +158,8 @@ impl Bench {
         Sample { app: AppId(app), counters, occupancy: None, window, plan, straddled: false }
     }
 
-    /// A second passes. What ends at one instant was counted before anything is decided on it, and is
-    /// told before the alarm.
+    /// A second passes. Windows that end at the same time are measured before any decision, and
+    /// reported before the alarm.
     pub(super) fn round(&mut self) {
         let end = self.now.after(SECOND);
         loop {
@@ -176,27 +176,27 @@ impl Bench {
             for (sample, next) in samples {
                 self.watched.get_mut(&sample.app.0).unwrap().0 = next;
                 if !self.lost.contains(&sample.app.0) {
-                    self.tell(&Event::Sampled(sample));
+                    self.report(&Event::Sampled(sample));
                 }
             }
             if self.alarm.is_some_and(|at| at <= next) {
                 self.alarm = None;
-                self.tell(&Event::Woke);
+                self.report(&Event::Woke);
             }
         }
         self.now = end;
         let class = |app: u32| self.policy.class(AppId(app)).map(WorkloadClass::name);
-        self.told.retain(|&app, _| class(app).is_some());
-        // What a refusal undoes is told with the next decision.
-        let all = |(&app, told): (&u32, &(&str, &str))| class(app) == Some(told.0);
-        assert!(self.refuses || self.told.iter().all(all));
+        self.classes.retain(|&app, _| class(app).is_some());
+        // The next decision announces what a refusal undid.
+        let all = |(&app, announced): (&u32, &(&str, &str))| class(app) == Some(announced.0);
+        assert!(self.refuses || self.classes.iter().all(all));
     }
 
     pub(super) fn rounds(&mut self, count: u32) {
         (0..count).for_each(|_| self.round());
     }
 
-    /// What a program is, and has, after each of so many rounds.
+    /// A program's class and ways after each of these rounds.
     pub(super) fn trace(&mut self, app: u32, rounds: usize) -> Vec<(WorkloadClass, u32)> {
         let mut trace = Vec::new();
         trace.resize_with(rounds, || {

@@ -91,7 +91,7 @@ fn of_equal_sums_the_one_that_moves_fewer_ways_is_taken() {
 }
 
 fn most_performance() -> Bench {
-    // A gains 3 % from 3 to 4 ways, and yet is said to go on to 5.
+    // A gains 3 % from 3 to 4 ways, and yet goes on to 5 in the paper.
     let ipc_imp_thr = Q32::from_int(2);
     let objective = SpareWaysGoal::MaxPerformance;
     Bench::new(10, Parameters { objective, ipc_imp_thr, ..Parameters::default() })

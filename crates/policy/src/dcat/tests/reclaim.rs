@@ -1,4 +1,4 @@
-//! Whom a baseline is taken from (decision 7).
+//! Which programs a baseline is taken from (decision 7).
 
 use fairways_core::{AppId, Counters};
 
@@ -14,7 +14,7 @@ const GREEDY: Does = Does {
 };
 
 #[test]
-fn decision_7_what_the_pool_has_is_taken_from_nobody() {
+fn decision_7_ways_of_the_pool_are_taken_from_no_program() {
     let mut bench = Bench::with(20, &[(4, IDLE), (3, SENSITIVE)]);
     bench.rounds(8);
     assert_eq!([bench.ways(0), bench.ways(1)], [1, 6]);
@@ -26,9 +26,10 @@ fn decision_7_what_the_pool_has_is_taken_from_nobody() {
     );
 }
 
-/// §3.4: "dCat has to reclaim cache from those whose current cache size is larger than their baseline".
+/// §3.4: "dCat has to reclaim cache from those whose current cache size is larger than their
+/// baseline".
 #[test]
-fn decision_7_the_one_that_loses_least_gives_and_nobody_below_its_baseline() {
+fn decision_7_the_one_that_loses_least_gives_and_none_goes_below_its_baseline() {
     for (a, b) in [(HUNGRY, GREEDY), (GREEDY, HUNGRY)] {
         let mut bench = Bench::with(12, &[(3, a), (3, b)]);
         bench.rounds(5);
@@ -38,7 +39,7 @@ fn decision_7_the_one_that_loses_least_gives_and_nobody_below_its_baseline() {
         assert_eq!([least, most, 2].map(|app| bench.ways(app)), [4, 6, 2]);
         bench.start(3, 3, FITS);
         assert_eq!([least, most, 2, 3].map(|app| bench.ways(app)), [3, 4, 2, 3]);
-        // And one way too many: whoever came last waits for it.
+        // And one way too many: the last program waits for it.
         bench.start(4, 2, FITS);
         assert_eq!([least, most, 2, 3, 4].map(|app| bench.ways(app)), [3, 3, 2, 3, 1]);
     }
@@ -58,7 +59,7 @@ fn decision_7_an_idle_one_that_wakes_is_served_at_once() {
 
 /// A keeper that had one way taken would have it back.
 #[test]
-fn who_was_taken_ways_from_has_them_again_when_there_are_some() {
+fn a_program_that_lost_ways_has_them_again_when_there_are_some() {
     let mut bench = Bench::with(9, &[(3, SENSITIVE)]);
     bench.rounds(6);
     assert_eq!(bench.is(0), (WorkloadClass::Keeper, 6));

@@ -29,8 +29,8 @@ const SIXTY: Table = &[940, 1000, 1060, 1120, 1180, 1240, 1300, 1360, 1420, 1480
 const A_LITTLE_MORE: Table = &[940, 1000, 1065, 1130, 1195, 1260, 1325, 1390, 1455, 1520];
 const MUCH_MORE: Table = &[940, 1000, 1120, 1240, 1360, 1480, 1600, 1720, 1840, 1960];
 
-/// The first is known with every count, as is the second, which has most of them when the first comes
-/// back.
+/// The first program is known with every number of ways, and so is the second, which has most of
+/// the ways when the first comes back.
 fn comes_back(objective: SpareWaysGoal, first: Table) -> [u32; 2] {
     let mut bench = bench(objective, 5);
     let first = Does { ipc: first, ..SENSITIVE };
@@ -50,7 +50,7 @@ fn comes_back(objective: SpareWaysGoal, first: Table) -> [u32; 2] {
 }
 
 #[test]
-fn ways_move_to_whom_they_bring_more_once_both_tables_are_known() {
+fn ways_move_where_they_bring_more_once_both_tables_are_known() {
     assert_eq!(comes_back(SpareWaysGoal::MaxPerformance, MUCH_MORE), [8, 2]);
     // Evened out, whatever they bring.
     assert_eq!(comes_back(SpareWaysGoal::MaxFairness, MUCH_MORE), [5, 5]);

@@ -2,6 +2,7 @@
 
 mod actual;
 mod algorithm;
+mod announce;
 mod bench;
 mod leaving;
 mod machines;
@@ -10,5 +11,4 @@ mod online;
 mod sampling;
 mod stopping;
 mod tables;
-mod telling;
 mod threads;

@@ -122,7 +122,7 @@ fn without_an_occupancy_the_ways_of_the_cluster_count() {
     bench.becomes(0, |_| Does { ipc: 900, llcmpkc: 30, stalls: 100 });
     for _ in 0..2 {
         let sample = Sample { occupancy: None, ..bench.sample(0) };
-        bench.tell(&Event::Sampled(sample));
+        bench.report(&Event::Sampled(sample));
     }
     assert_eq!(bench.sampled(), Some(0));
 }
@@ -132,7 +132,7 @@ fn a_window_without_counters_says_nothing() {
     let mut bench = settled(streaming);
     for _ in 0..20 {
         let sample = Sample { counters: Counters::default(), ..bench.sample(0) };
-        bench.tell(&Event::Sampled(sample));
+        bench.report(&Event::Sampled(sample));
         assert_eq!(bench.sampled(), None);
     }
     // Stalls that can't be read are not taken for none, nor for many: LLCMPKC decides.
@@ -143,13 +143,13 @@ fn a_window_without_counters_says_nothing() {
         let counters = Counters { stalls_l2_miss: None, ..sample.counters };
         Event::Sampled(Sample { counters, ..sample })
     };
-    bench.tell(&unread(&bench));
+    bench.report(&unread(&bench));
     assert_eq!(bench.sampled(), Some(0));
     // They are averaged over the windows in which they were read.
     let mut bench = settled(light);
     bench.becomes(0, |_| Does { ipc: 500, llcmpkc: 1, stalls: 260 });
     for _ in 0..4 {
-        bench.tell(&unread(&bench));
+        bench.report(&unread(&bench));
         assert_eq!(bench.sampled(), None);
     }
     bench.window(0);

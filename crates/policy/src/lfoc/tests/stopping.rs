@@ -45,8 +45,8 @@ fn decision_10_what_is_waited_for_counts_if_asked() {
     assert_eq!(bench.class(0), Some(Class::Sensitive));
 }
 
-/// Decision 10: "sampling goes on while 1 / (1 - s) could make its table 5 % faster, or could make a
-/// sensitive program of it".
+/// Decision 10: "sampling goes on while 1 / (1 - s) could make its table 5 % faster, or could make
+/// a sensitive program of it".
 #[test]
 fn decision_10_what_is_waited_for_may_change_table_or_class() {
     // Sensitive with three ways, it still waits for a fifth of the time.

@@ -7,7 +7,7 @@ use crate::locpart::Parameters;
 
 const MS: fn(u64) -> u64 = |us| us * 1000;
 
-/// The batch program with most ways gives: the one whose tail is the most times its objective takes first.
+/// The batch program with the most ways gives: the service furthest over its objective takes first.
 #[test]
 fn the_one_furthest_over_its_objective_takes_first() {
     let mut bench = Bench::new(7, Parameters::default());
@@ -50,7 +50,7 @@ fn services_give_to_services_what_they_can_do_without() {
 
 /// One that misses its objective whatever it has gives back what another turned out to need.
 #[test]
-fn who_is_hopeless_does_not_take_the_objective_of_others() {
+fn a_service_that_is_hopeless_does_not_take_the_objective_of_others() {
     let times = |needed: u64| (1..=20).map(move |ways| MS(if ways < needed { 1500 } else { 700 }));
     let mut bench = Bench::new(20, Parameters::default());
     bench.serve(0, objective(99, 1000), Service::new(0, 1_000_000, Noise::None, times(8)));
@@ -58,7 +58,7 @@ fn who_is_hopeless_does_not_take_the_objective_of_others() {
     bench.start(2, None);
     bench.rounds(200);
     assert_eq!([0, 1, 2].map(|app| bench.ways(app)), [8, 11, 1]);
-    assert_eq!([bench.told[&0], bench.told[&1]], ["held", "unattainable"]);
+    assert_eq!([bench.current_class[&0], bench.current_class[&1]], ["held", "unattainable"]);
     bench.services.insert(0, Service::new(0, 1_000_000, Noise::None, times(10)));
     bench.rounds(20);
     assert_eq!([0, 1, 2].map(|app| bench.ways(app)), [10, 9, 1]);
