@@ -62,7 +62,7 @@ parameters! {
         /// How often the progress of a measurement is checked.
         decision_period: Duration = Duration::from_millis(500), "", "ours", least MILLISECOND;
 
-        /// Decision periods without a usable window before a measurement is settings up.
+        /// Decision periods without a usable window before a measurement is given up.
         sampling_patience: u32 = 4, "decision periods", "ours";
     }
 }

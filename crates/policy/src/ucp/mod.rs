@@ -9,7 +9,7 @@
 //! Giving out one way at a time to the program that gains most by it fails on a plateau: a program
 //! that needs three ways before it gains anything never gets the first. So *lookahead* (§3.3;
 //! `../lookahead.rs`) compares larger steps. It takes the program and the step with the largest
-//! gain for each way of the step, and repeats that until all ways are settings out.
+//! gain for each way of the step, and repeats that until all ways are given out.
 //!
 //! The three policies are that algorithm on three curves (LFOC §2.3.1):
 //!
