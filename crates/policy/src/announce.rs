@@ -108,7 +108,7 @@ impl<'a> Announcer<'a> {
         self.programs
     }
 
-    /// Announces a program's class with its reason, if one of them is new; this voids its numbers.
+    /// Announces a program's class with its reason if one of them is new, which voids its numbers.
     /// Returns whether one was new.
     pub(crate) fn announce_class(
         &mut self,
@@ -179,19 +179,23 @@ impl<'a> Announcer<'a> {
 
     #[inline(always)]
     fn find(&mut self, app: AppId) -> Option<usize> {
-        let is = |program: &RunningProgram| program.app == app;
         // A program that has just started is the last.
-        if self.programs.last().is_some_and(is) {
+        if self.programs.last().is_some_and(|program| program.app == app) {
             return Some(self.programs.len() - 1);
         }
         let (before, after) = self.programs.split_at(self.next.min(self.programs.len()));
-        let index = match after.iter().position(is) {
+        let index = match position(after, app) {
             Some(index) => before.len() + index,
-            None => before.iter().position(is)?,
+            None => position(before, app)?,
         };
         self.next = index;
         Some(index)
     }
+}
+
+#[inline(always)]
+fn position(programs: &[RunningProgram], app: AppId) -> Option<usize> {
+    programs.iter().position(|program| program.app == app)
 }
 
 /// The class of a program under a policy that has clusters instead of classes: its cluster's letter

@@ -93,9 +93,12 @@ fn fall(curve: &Curve) -> u64 {
 mod tests {
     use super::*;
 
+    fn curve(values: [u32; 2]) -> Curve {
+        Curve::new(values.map(Q32::from_int)).unwrap()
+    }
+
     #[test]
     fn the_flattest_share_the_last_cluster() {
-        let curve = |values: [u32; 2]| Curve::new(values.map(Q32::from_int)).unwrap();
         let curves = [curve([9, 1]), curve([4, 3]), curve([8, 2]), curve([6, 4])];
         let (mut sharing, two) = (Sharing::default(), Ways::new(2).unwrap());
         sharing.gather(&curves, &[curve([1, 1]); 4], two, 3);

@@ -38,25 +38,25 @@ words! {
     /// (LFOC §4.2); the whole cache if no number of ways suffices.
     CRITICAL_SIZE = "critical size, ways";
     /// `lfoc`, `lfoc-plus`, of sensitive programs while no program is sampled; `ucp`,
-    /// `ucp-slowdown`, `yu-petrov`, `kpart`: the ways that lookahead gave the program, or the cluster
-    /// that it shares. LFOC+ goes on from there.
+    /// `ucp-slowdown`, `yu-petrov`, `kpart`: the ways that lookahead gave the program, or the
+    /// cluster that it shares. LFOC+ goes on from there.
     LOOKAHEAD = "lookahead, ways";
     /// The completion time to expect with the planned ways, over another completion time.
     ///
     /// The other one is with all ways for `kpart`, and for `lfoc` and `lfoc-plus` where they
-    /// sampled; it is with the number of ways at which the program is fastest for `ucp-slowdown`, and
-    /// for `lfoc` and `lfoc-plus` with a profile (decision LFOC 1). `lfoc` and `lfoc-plus` announce
-    /// it of sensitive programs while no program is sampled. Every policy that estimates a slowdown
-    /// uses this word.
+    /// sampled; it is with the number of ways at which the program is fastest for `ucp-slowdown`,
+    /// and for `lfoc` and `lfoc-plus` with a profile (decision LFOC 1). `lfoc` and `lfoc-plus`
+    /// announce it of sensitive programs while no program is sampled. Every policy that estimates a
+    /// slowdown uses this word.
     SLOWDOWN = "slowdown";
-    /// `lfoc`, `lfoc-plus`, of streaming and changing programs: the pressure that decided the class,
-    /// either where Table 1 holds, or the mean of the last windows (§4.2).
+    /// `lfoc`, `lfoc-plus`, of streaming and changing programs: the pressure that decided the
+    /// class, either where Table 1 holds, or the mean of the last windows (§4.2).
     LLCMPKC = "LLCMPKC, misses per 1000 cycles";
     /// `lfoc`, `lfoc-plus`, of changing programs; `dunn`, as of the last plan: cycles stalled while
     /// an L2 miss is outstanding.
     STALLS = "stalls, of all cycles";
-    /// `lfoc`, `lfoc-plus`, of changing programs that were sensitive: the mean occupancy of the last
-    /// windows (§4.2).
+    /// `lfoc`, `lfoc-plus`, of changing programs that were sensitive: the mean occupancy of the
+    /// last windows (§4.2).
     OCCUPANCY = "occupancy, ways";
     /// `ucp`: how many misses fewer than with the least number of ways (Qureshi and Patt §3.2).
     UTILITY_MISSES = "utility, misses per 1000 instructions";
@@ -74,8 +74,8 @@ words! {
     /// `dcat`: IPC with the ways that the program had, over that with the baseline (Table 1), when
     /// its class, its baseline or its ways changed last.
     NORMALIZED_IPC = "normalized IPC";
-    /// `dcat`, of receivers and keepers: the fewest ways that are as good as any, as far as was seen
-    /// (Table 1).
+    /// `dcat`, of receivers and keepers: the fewest ways that are as good as any, as far as was
+    /// seen (Table 1).
     PREFERRED = "preferred, ways";
     /// `locpart`, of services: the tail latency (Algorithm 1, GetTL), when the class or the ways
     /// changed last.

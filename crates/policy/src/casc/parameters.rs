@@ -53,9 +53,9 @@ parameters! {
 
         /// The time after which the initial measurement gives up threads and rows that do not run.
         ///
-        /// Without any row, its threads are then not raised for the same time. A thread that has run
-        /// on CPU 0 for this time without being measured may run everywhere. About three times as
-        /// long as §4.2.2.1's took on average; at least 1 ms.
+        /// Without any row, its threads are then not raised for the same time. A thread that has
+        /// run on CPU 0 for this time without being measured may run everywhere. About three times
+        /// as long as §4.2.2.1's took on average; at least 1 ms.
         initial_limit: Duration = Duration::from_secs(30), "", "ours (decisions 9 and 10)";
 
         /// A new phase: groups are off the prediction by more than this percentage of it, and by

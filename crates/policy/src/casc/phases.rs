@@ -56,7 +56,8 @@ impl Casc {
         true
     }
 
-    /// Marks the next thread's PCMR unknown, unless too few would be known to measure it by (§5.3.4).
+    /// Marks the next thread's PCMR unknown, unless too few others would be known to measure it by
+    /// (§5.3.4).
     pub(super) fn next_turn(&mut self) {
         let known = self.threads.iter().filter(|thread| thread.pcmr.is_some());
         let known = known.map(|thread| thread.id);

@@ -91,10 +91,9 @@ pub(super) fn meet_claims(workloads: &mut [Workload], total: u32, parameters: &P
         let above = workloads
             .iter_mut()
             .filter(|workload| workload.ways > workload.baseline.max(workload.claim));
-        let rank = |workload: &&mut Workload| {
-            (workload.class != WorkloadClass::Unknown, workload.last_way())
-        };
-        let Some(workload) = above.min_by_key(rank) else { break };
+        let least = above
+            .min_by_key(|workload| (workload.class != WorkloadClass::Unknown, workload.last_way()));
+        let Some(workload) = least else { break };
         workload.lose_way();
     }
     // Every workload needs the least number of ways, whatever was promised.

@@ -49,28 +49,22 @@ pub(super) fn best(tables: &[Entries], now: &[u32], budget: u32) -> Option<Vec<u
 /// Divides the ways of the workloads that have their baseline and a table again, so that every
 /// claim is met. With a threshold, only if that gains this percentage of a baseline's IPC.
 pub(super) fn reallocate(workloads: &mut [Workload], total: u32, thr: Option<Q32>) {
-    let takes_part = |workload: &Workload| {
-        matches!(
-            workload.class,
-            WorkloadClass::Unknown | WorkloadClass::Receiver | WorkloadClass::Keeper
-        ) && workload.ways >= workload.baseline.max(workload.claim)
-            && workload.normalised(workload.baseline).is_some()
-    };
-    let others = workloads.iter().filter(|workload| !takes_part(workload));
+    let others = workloads.iter().filter(|workload| !workload.takes_part());
     let fixed: u32 =
         others.map(|workload| workload.ways.max(workload.claim).max(workload.least)).sum();
     let Some(budget) = total.checked_sub(fixed) else { return };
     let tables: Vec<Entries> = workloads
         .iter()
-        .filter(|workload| takes_part(workload))
+        .filter(|workload| workload.takes_part())
         .map(|workload| {
-            let seen = |ways| Some((ways, workload.normalised(ways)?));
-            (workload.baseline..=budget).filter_map(seen).collect()
+            (workload.baseline..=budget)
+                .filter_map(|ways| Some((ways, workload.normalised(ways)?)))
+                .collect()
         })
         .collect();
     let now: Vec<u32> = workloads
         .iter()
-        .filter(|workload| takes_part(workload))
+        .filter(|workload| workload.takes_part())
         .map(|workload| workload.ways)
         .collect();
     let Some(picked) = best(&tables, &now, budget) else { return };
@@ -81,7 +75,8 @@ pub(super) fn reallocate(workloads: &mut [Workload], total: u32, thr: Option<Q32
             return;
         }
     }
-    for (workload, ways) in workloads.iter_mut().filter(|workload| takes_part(workload)).zip(picked)
+    for (workload, ways) in
+        workloads.iter_mut().filter(|workload| workload.takes_part()).zip(picked)
     {
         while workload.ways > ways {
             workload.lose_way();
@@ -89,6 +84,17 @@ pub(super) fn reallocate(workloads: &mut [Workload], total: u32, thr: Option<Q32
         if ways > workload.ways {
             (workload.ways, workload.ways_before_growth) = (ways, None);
         }
+    }
+}
+
+impl Workload {
+    /// Whether it has its baseline and a table, so that its ways can be divided again.
+    fn takes_part(&self) -> bool {
+        matches!(
+            self.class,
+            WorkloadClass::Unknown | WorkloadClass::Receiver | WorkloadClass::Keeper
+        ) && self.ways >= self.baseline.max(self.claim)
+            && self.normalised(self.baseline).is_some()
     }
 }
 

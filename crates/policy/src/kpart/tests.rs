@@ -193,7 +193,8 @@ fn the_expected_speedups_are_announced() {
         assert!(bench.classes[&app].1.starts_with("alone"));
         let number = |what| bench.numbers[&(app, what)];
         assert_eq!(number(words::LOOKAHEAD.text()), Q32::from_int(own.count()));
-        // Its IPC is (ways + app) / 3; an equal share is 6 ways of 11, and the whole cache does what 10 do.
+        // Its IPC is (ways + app) / 3; an equal share is 6 ways of 11, and the whole cache performs
+        // like 10 ways.
         let ipc = |ways: u32| u64::from(ways.min(10) + app);
         let close = |value: Q32, exact: Q32| value.raw().abs_diff(exact.raw()) < 1 << 12;
         assert!(close(number(words::SPEEDUP.text()), Q32::ratio(ipc(own.count()), ipc(6))));

@@ -263,9 +263,12 @@ impl SamplingSession {
         let points = &self.points[..self.sizes as usize];
         let least = points.first()?;
         // Between the measured sizes of a cache with wide masks, the smaller one counts.
-        let at = |ways| points.iter().rfind(|point| point.ways <= ways).unwrap_or(least);
         let [ipc, llcmpkc] = [|point: &SizePoint| point.ipc, |point: &SizePoint| point.llcmpkc]
-            .map(|quantity| Curve::from_fn(llc.ways, |ways| quantity(at(ways))));
+            .map(|quantity| {
+                Curve::from_fn(llc.ways, |ways| {
+                    quantity(points.iter().rfind(|point| point.ways <= ways).unwrap_or(least))
+                })
+            });
         let known = KnownCurves { ipc: &ipc, llcmpkc: &llcmpkc, reference: p.sampled_reference };
         let critical_ways = critical_ways(known, llc.ways, p);
         let class = class_of(known, llc.ways, p);

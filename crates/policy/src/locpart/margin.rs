@@ -53,8 +53,8 @@ struct MissRecord {
     until: u64,
     /// How often the objective was missed with it.
     fails: u32,
-    /// Periods without a violation, with at most this number of ways, since the time for which it
-    /// was avoided ended. After as many as that time had, the record is forgotten.
+    /// Periods without a violation, with at most this number of ways, since the time of avoidance
+    /// ended. After as many periods as that time had, the record is forgotten.
     calm: u32,
 }
 

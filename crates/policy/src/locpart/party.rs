@@ -195,7 +195,7 @@ fn donor(
         .or_else(|| most(false, least).filter(|_| needs))
 }
 
-/// Starts the margins of services whose ways have changed again.
+/// Restarts the margins of the services whose ways have changed.
 pub(super) fn restart_margins(parties: &mut [Party], at: Time) {
     for party in parties {
         let Some(service) = &mut party.service else { continue };

@@ -63,7 +63,9 @@ fn decision_2_there_may_be_no_fair_miss_rate() {
 
 #[test]
 fn fair_cpi_by_hand() {
-    let tenths = |n| Q32::ratio(n, 10);
+    fn tenths(n: u64) -> Q32 {
+        Q32::ratio(n, 10)
+    }
     let ideal = ideal_cpi(Q32::from_int(4), tenths(5), Q32::ONE);
     assert_eq!(ideal, Q32::from_int(2));
     close(fair_cpi(ideal, tenths(4)), Q32::ratio(10, 3), 8);
@@ -85,19 +87,21 @@ fn fair_cpi_by_hand() {
 fn the_ideal_cpi_is_the_one_of_hits_however_often_the_thread_misses() {
     // 1000 instructions of 1.5 cycles, and 50 references of 20 cycles if they hit and 120 if they
     // miss.
-    let window = |misses: u64| Counters {
-        instructions: Some(1000),
-        cycles: Some(1500 + 20 * (50 - misses) + 120 * misses),
-        llc_references: Some(50),
-        llc_misses: Some(misses),
-        stalls_l2_miss: Some(20 * (50 - misses) + 120 * misses),
-        stalls_llc_miss: Some(120 * misses),
-        ..Counters::default()
-    };
-    let ideal = |counters: &Counters| {
+    fn window(misses: u64) -> Counters {
+        Counters {
+            instructions: Some(1000),
+            cycles: Some(1500 + 20 * (50 - misses) + 120 * misses),
+            llc_references: Some(50),
+            llc_misses: Some(misses),
+            stalls_l2_miss: Some(20 * (50 - misses) + 120 * misses),
+            stalls_llc_miss: Some(120 * misses),
+            ..Counters::default()
+        }
+    }
+    fn ideal(counters: &Counters) -> Q32 {
         let cpi = Q32::ratio(counters.cycles.unwrap(), 1000);
         ideal_cpi(cpi, memory_stalls(counters).unwrap(), Q32::ONE)
-    };
+    }
     for misses in [0, 1, 10, 40, 49] {
         close(ideal(&window(misses)), Q32::ratio(25, 10), 64);
     }
@@ -139,13 +143,15 @@ fn a_point_is_a_thread_against_all_its_co_runners() {
 /// Decision 15: a line holds where the points are.
 #[test]
 fn decision_15_a_fair_miss_rate_lies_within_what_was_observed() {
-    let beside = |group, others, own: u64| DataPoint {
-        own: rate(own),
-        others: rate(others),
-        group,
-        memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
-        store_buffer_stalls: None,
-    };
+    fn beside(group: u64, others: u64, own: u64) -> DataPoint {
+        DataPoint {
+            own: rate(own),
+            others: rate(others),
+            group,
+            memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
+            store_buffer_stalls: None,
+        }
+    }
     // own = others / 2 + 1000: 2000 beside its like, and 1500 at most was observed.
     let light = [beside(1, 600, 1400), beside(1, 400, 1100), beside(2, 1000, 1500)].into();
     let fit = |points, extrapolates| Fit::through(points, 1, extrapolates).unwrap().rate;
@@ -181,24 +187,28 @@ fn a_group_is_its_threads() {
 /// If a thread's own rate never differs, it is the fair one, with the mean of its stalls.
 #[test]
 fn a_thread_that_is_never_harmed_is_always_fair() {
-    let same = |others, stalls| DataPoint {
-        own: rate(400),
-        others: rate(others),
-        group: others,
-        memory_stalls: Some(Q32::ratio(stalls, 100)),
-        store_buffer_stalls: None,
-    };
+    fn same(others: u64, stalls: u64) -> DataPoint {
+        DataPoint {
+            own: rate(400),
+            others: rate(others),
+            group: others,
+            memory_stalls: Some(Q32::ratio(stalls, 100)),
+            store_buffer_stalls: None,
+        }
+    }
     let fit = Fit::through(&[same(1000, 3), same(2000, 5)].into(), 1, true).unwrap();
     assert_eq!((fit.rate, fit.store_buffer_stalls), (rate(400), None));
     close(fit.memory_stalls, Q32::ratio(4, 100), 2);
     // Otherwise they are on a line: of 100 cycles a miss.
-    let on_line = |own: u64, others| DataPoint {
-        own: rate(own),
-        others: rate(others),
-        group: others,
-        memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
-        store_buffer_stalls: Some(Q32::ratio(own * 50, 1_000_000)),
-    };
+    fn on_line(own: u64, others: u64) -> DataPoint {
+        DataPoint {
+            own: rate(own),
+            others: rate(others),
+            group: others,
+            memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
+            store_buffer_stalls: Some(Q32::ratio(own * 50, 1_000_000)),
+        }
+    }
     let fit = Fit::through(&[on_line(1500, 1000), on_line(2500, 3000)].into(), 1, true).unwrap();
     close(fit.memory_stalls, Q32::ratio(20, 100), 1000);
     close(fit.store_buffer_stalls.unwrap(), Q32::ratio(10, 100), 1000);

@@ -113,7 +113,7 @@ pub(super) struct Bench {
     pub(super) orders: i128,
     /// What all threads ran beyond a quantum a slice.
     pub(super) extra: i128,
-    /// When, of whom, and by how much less than a quantum.
+    /// For each slice: its end, its app, and by how much it was shorter than a quantum.
     pub(super) lost: Vec<(u64, u32, i128)>,
     pub(super) classified: Vec<(u32, &'static str, &'static str)>,
     pub(super) estimates: Vec<(u32, &'static str, u64, i64)>,
@@ -283,9 +283,9 @@ impl Bench {
     }
 
     fn turns(&mut self, running: &[u32]) {
-        let over = |one: &Runs, now| one.on.is_some_and(|(began, length, _)| began + length == now);
-        let off: Vec<u32> =
-            running.iter().copied().filter(|app| over(&self.threads[app], self.now)).collect();
+        let turns = running.iter().filter_map(|&app| Some((app, self.threads[&app].on?)));
+        let over = turns.filter(|(_, (began, length, _))| began + length == self.now);
+        let off: Vec<u32> = over.map(|(app, _)| app).collect();
         if off.is_empty() {
             return;
         }

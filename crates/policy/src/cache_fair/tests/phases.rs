@@ -43,10 +43,10 @@ fn a_reconnaissance_ends_with_the_instructions_and_the_points_that_it_needs() {
     assert!(instructions(&bench) > 40_000_000);
     assert_eq!(bench.policy.points(Bench::thread(0)).unwrap().len(), 40);
     // It announces its results: 2 misses per 1000 cycles, and a CPI of 10 / 3.
-    let announced = |bench: &Bench, what: &str| {
-        let mut of = bench.estimates.iter().filter(|one| one.0 == 0 && one.1.contains(what));
-        of.next().map(|one| one.2 >> 22)
-    };
+    fn announced(bench: &Bench, what: &str) -> Option<u64> {
+        let estimate = bench.estimates.iter().find(|one| one.0 == 0 && one.1.contains(what));
+        estimate.map(|one| one.2 >> 22)
+    }
     bench.run(bench.now + 200 * MS);
     assert!((2038..=2058).contains(&announced(&bench, "fair miss rate").unwrap()));
     assert!((3400..=3425).contains(&announced(&bench, "fair CPI").unwrap()));

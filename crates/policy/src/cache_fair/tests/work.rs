@@ -46,6 +46,11 @@ fn of_fair(before: (u128, u64, u64), after: (u128, u64, u64), fair_cpi: u128) ->
     (after.0 - before.0) * fair_cpi / time
 }
 
+/// The time that a thread ran beyond its turns.
+fn beyond(before: (u128, u64, u64), after: (u128, u64, u64)) -> i128 {
+    i128::from(after.2 - before.2) - i128::from((after.1 - before.1) * 10 * MS)
+}
+
 #[test]
 fn a_thread_that_is_slower_than_fair_does_its_fair_work_and_best_effort_pays_for_it() {
     for (leaves, actual, hasty) in
@@ -65,9 +70,7 @@ fn a_thread_that_is_slower_than_fair_does_its_fair_work_and_best_effort_pays_for
         let conventional = time * 1000 / actual * 3333 / time;
         assert!(!(990..=1010).contains(&conventional));
         // What it got beyond its turns is what best-effort lost.
-        let beyond = |before: (u128, u64, u64), after: (u128, u64, u64)| {
-            i128::from(after.2 - before.2) - i128::from((after.1 - before.1) * 10 * MS)
-        };
+
         let (got, lost) = (beyond(before.0, after.0), -beyond(before.1, after.1));
         assert_eq!(got > 0, leaves == 3);
         assert!((got - lost).abs() <= 10 * i128::from(MS), "{got} {lost}");

@@ -17,6 +17,10 @@ pub(super) const fn thread(app: u32) -> ThreadId {
     ThreadId::first_of(AppId(app))
 }
 
+fn apps(threads: &[ThreadId]) -> Vec<u32> {
+    threads.iter().map(|thread| thread.app.0).collect()
+}
+
 /// An action, as far as tests look at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
@@ -71,9 +75,6 @@ impl Bench {
     pub(super) fn report(&mut self, event: &Event) {
         let Self { casc, now, asked, raised, allowed, alarm, .. } = self;
         casc.handle(*now, event, &mut |action| {
-            let apps = |threads: &[ThreadId]| -> Vec<u32> {
-                threads.iter().map(|one| one.app.0).collect()
-            };
             asked.push(match action {
                 Action::WatchTogether { shortest } => Asked::Watch(shortest),
                 Action::Allow { thread, cpus, .. } => {
@@ -127,13 +128,16 @@ impl Bench {
     pub(super) fn ran_with(&mut self, apps: &[u32], micros: u64, misses: u64) {
         let window = Duration::from_micros(micros);
         self.wait(window);
-        let ran = |&app: &u32| Ran { thread: thread(app), counters: Counters::default() };
+
         let group = Counters {
             llc_misses: Some(misses),
             llc_references: Some(100_000_000),
             ..Counters::default()
         };
-        let threads = apps.iter().map(ran).collect();
+        let threads = apps
+            .iter()
+            .map(|&app| Ran { thread: thread(app), counters: Counters::default() })
+            .collect();
         self.report(&Event::RanTogether(Together { threads, group, window }));
     }
 

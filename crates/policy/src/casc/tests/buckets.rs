@@ -53,7 +53,8 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
                 let (old, new) = (Q32::from_int(max[cpu]), Q32::from_int(max[cpu] - 1));
                 pcmrs.iter().filter(|&&pcmr| new < pcmr && pcmr <= old).count()
             };
-            // Each thread is in the bucket with the least MAX_PCMR that it may be in, the first of several.
+            // Each thread is in the bucket with the least MAX_PCMR that it may be in; of several,
+            // the first.
             let in_bucket = |cpu: usize| {
                 let bucket = |pcmr: Q32| {
                     (0..cpus)

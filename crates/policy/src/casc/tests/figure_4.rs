@@ -24,9 +24,9 @@ fn the_system_as_a_whole_never_exceeds_the_average() {
 
 #[test]
 fn a_thread_runs_where_max_pcmr_is_its_pcmr_at_least() {
-    let cpus = |thread: usize| -> Vec<u32> {
+    fn cpus(thread: usize) -> Vec<u32> {
         allowed(&int(&MAX_PCMRS), Q32::from_int(PCMRS[thread])).collect()
-    };
+    }
     // Decision CASC 3: PCMR 1 is in bucket 0, whose MAX_PCMR is 1.
     assert_eq!(cpus(0), [0, 1, 2, 3]);
     assert_eq!(cpus(2), [1, 2, 3]);
@@ -91,10 +91,11 @@ fn the_cpu_where_the_fewest_are_restricted_and_of_several_the_largest_and_last()
     // each loses one thread at 50 and two at 40: CPU 2 goes first, and down to 41 costs nothing
     // more.
     let pcmrs = int(&[50, 40, 40, 10]);
-    let parameters = |threshold| Parameters { threshold, m: 0, ..Parameters::default() };
-    // A ratio is rounded down.
-    let third = |sum| Q32::from_raw(Q32::ratio(sum, 3).raw() + 1);
-    let at = |sum: u64| assign(&pcmrs, 3, &parameters(third(sum))).max_pcmrs;
+    let at = |sum: u64| {
+        // A ratio is rounded down.
+        let threshold = Q32::from_raw(Q32::ratio(sum, 3).raw() + 1);
+        assign(&pcmrs, 3, &Parameters { threshold, m: 0, ..Parameters::default() }).max_pcmrs
+    };
     assert_eq!(at(299), int(&[100, 100, 99]));
     assert_eq!(at(298), int(&[100, 99, 99]));
     assert_eq!(at(150), int(&[50, 50, 50]));

@@ -32,7 +32,7 @@ fn threads_fewer_than_cpus_can_all_run_at_once() {
     }
 }
 
-/// A thread whose turn to be measured again has come is left in peace while the other CPUs need it.
+/// A thread whose turn to be measured again has come is not measured while the other CPUs need it.
 #[test]
 fn measuring_again_idles_no_cpu() {
     let every = Duration::from_millis(250);

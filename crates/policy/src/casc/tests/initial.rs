@@ -77,11 +77,9 @@ fn short_intervals_and_cold_threads_are_not_measured() {
 fn what_was_not_counted_is_not_nothing() {
     use fairways_core::{Counters, Event, Ran, Together};
     let mut bench = Bench::with(1, &[40, 20], restless());
-    let counted = |misses, references| Counters {
-        llc_misses: misses,
-        llc_references: references,
-        ..Counters::default()
-    };
+    fn counted(llc_misses: Option<u64>, llc_references: Option<u64>) -> Counters {
+        Counters { llc_misses, llc_references, ..Counters::default() }
+    }
     let window = Duration::from_millis(5);
     let none = Counters::default();
     let groups = [
@@ -184,7 +182,9 @@ fn no_row_at_all_means_to_wait() {
     bench.asked();
     bench.wake_after(LIMIT);
     // Threads that are not raised must not wait for ever.
-    let wake = |limits| Asked::Wake(Time::ZERO.after(limits * LIMIT));
+    fn wake(limits: u32) -> Asked {
+        Asked::Wake(Time::ZERO.after(limits * LIMIT))
+    }
     assert_eq!(bench.asked(), [Asked::Lower([0, 1, 2].to_vec()), wake(2)]);
     bench.wake_after(LIMIT);
     assert_eq!(bench.asked(), [Asked::Raise([0, 1, 2].to_vec()), wake(3)]);

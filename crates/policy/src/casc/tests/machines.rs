@@ -15,7 +15,9 @@ fn restless() -> Parameters {
 fn without_cpus_it_does_nothing() {
     let mut casc = Casc::new(restless());
     let machine = Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into());
-    let start = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
+    fn start(app: u32) -> Event {
+        Event::Started { app: AppId(app), wish: Wish::default(), profile: None }
+    }
     for event in
         [machine, start(0), start(1), start(2), Event::Woke, Event::Exited { app: AppId(1) }]
     {

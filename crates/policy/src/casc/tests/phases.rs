@@ -17,7 +17,7 @@ fn known(parameters: Parameters) -> Bench {
     bench
 }
 
-/// Every pair in turn, until a PCMR is unknown: whose?
+/// Runs every pair in turn until a PCMR is unknown; the app with that PCMR.
 fn until_unknown(bench: &mut Bench, rounds: u32) -> Option<u32> {
     for _ in 0..rounds {
         for pair in [[0, 1], [1, 2], [0, 2]] {
@@ -40,7 +40,7 @@ fn the_thread_whose_phase_changed_is_measured_again() {
         let peer = (changed + 1) % 3;
         bench.ran(&[changed, peer], 2000);
         assert!((0..3).all(|app| bench.knows(app)));
-        // Now the predictions hold.
+        // Now the predictions are right.
         assert_eq!(until_unknown(&mut bench, 100), None);
     }
 }

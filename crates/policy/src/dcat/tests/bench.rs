@@ -13,6 +13,11 @@ use super::programs::{Does, Table};
 use crate::announce::static_text;
 use crate::dcat::{Dcat, Parameters, WorkloadClass};
 
+/// The value of a table with `ways` ways.
+fn at(table: Table, ways: usize) -> u64 {
+    table[ways.min(table.len()) - 1]
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -141,21 +146,26 @@ impl Bench {
     fn sample(&self, app: u32, window: Duration) -> Sample {
         let does = self.programs[&app];
         let ways = self.ways(app) as usize;
-        let at = |table: Table| table[ways.min(table.len()) - 1];
+
         let mhz = if does.idle { 1 } else { 2000 };
         let cycles = u64::try_from(window.as_micros()).unwrap() * mhz;
-        let instructions = cycles * at(does.ipc) / 1000;
+        let instructions = cycles * at(does.ipc, ways) / 1000;
         let references = instructions * does.llc / 1000;
         let counters = (does.shows)(Counters {
             instructions: Some(instructions),
             cycles: Some(cycles),
             l1_references: Some(instructions * does.l1 / 1000),
             llc_references: Some(references),
-            llc_misses: Some(references * at(does.misses) / 1000),
+            llc_misses: Some(references * at(does.misses, ways) / 1000),
             ..Counters::default()
         });
         let plan = self.plan;
         Sample { app: AppId(app), counters, occupancy: None, window, plan, straddled: false }
+    }
+
+    /// Whether IPC with this number of ways is known relative to the baseline.
+    pub(super) fn knows(&self, app: u32, ways: u32) -> bool {
+        self.policy.normalised_ipc(AppId(app), ways).is_some()
     }
 
     /// A second passes. Windows that end at the same time are measured before any decision, and

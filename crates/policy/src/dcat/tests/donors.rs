@@ -1,4 +1,4 @@
-//! Figure 6: those who need less than they have.
+//! Figure 6: programs that need fewer ways than they have.
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, IDLE, QUIET, SENSITIVE};
@@ -17,7 +17,7 @@ fn a_workload_starts_as_keeper_with_what_it_was_promised() {
 fn a_program_that_is_idle_keeps_one_way_at_once() {
     let mut bench = Bench::with(12, &[(4, IDLE), (6, SENSITIVE)]);
     assert_eq!(bench.trace(0, 3), [(Donor, 1); 3]);
-    // And what it gave is there for others.
+    // The ways that it gave are available to others.
     assert!(bench.ways(1) > 8);
 }
 
@@ -26,7 +26,7 @@ fn a_program_that_hardly_references_the_cache_keeps_one_way_once_its_baseline_is
     let mut bench = Bench::with(12, &[(4, QUIET)]);
     assert_eq!(bench.trace(0, 2), [(Donor, 1); 2]);
     assert!(bench.policy.normalised_ipc(fairways_core::AppId(0), 4).is_some());
-    // From one way, its baseline is not to be had: it has to go there first.
+    // With one way, its baseline can't be measured: it has to go there first.
     let mut bench = Bench::with(12, &[(4, IDLE)]);
     bench.round();
     bench.becomes(0, QUIET);
@@ -101,7 +101,7 @@ fn a_donor_that_misses_again_has_its_baseline_back() {
     assert_eq!(bench.trace(0, 4), [(Keeper, 4); 4]);
 }
 
-/// A machine whose masks have two ways at least.
+/// A machine whose masks have at least two ways.
 #[test]
 fn no_program_has_fewer_ways_than_a_mask_can_have() {
     let ways = fairways_core::Ways::new(12).unwrap();

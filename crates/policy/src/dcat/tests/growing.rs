@@ -1,4 +1,4 @@
-//! Figure 6: those who miss.
+//! Figure 6: programs that miss.
 
 use fairways_core::Q32;
 

@@ -60,11 +60,10 @@ fn the_threshold_of_a_phase_is_a_parameter() {
 fn a_new_phase_has_a_table_of_its_own() {
     let mut bench = Bench::with(20, &[(3, SENSITIVE)]);
     bench.rounds(6);
-    let known = |bench: &Bench, ways| bench.policy.normalised_ipc(AppId(0), ways).is_some();
-    assert!(known(&bench, 6));
+    assert!(bench.knows(0, 6));
     bench.becomes(0, Does { l1: 2500, ..STREAMING });
     bench.rounds(2);
-    assert_eq!([3, 4, 6].map(|ways| known(&bench, ways)), [true, false, false]);
+    assert_eq!([3, 4, 6].map(|ways| bench.knows(0, ways)), [true, false, false]);
     assert_eq!(bench.trace(0, 7)[6], (Streaming, 1));
 }
 

@@ -18,7 +18,7 @@ fn decision_9_more_promises_than_ways_are_admitted_with_a_warning() {
     assert!(!bench.reason.contains("promised"), "{}", bench.reason);
     bench.start(2, 4, SENSITIVE);
     assert!(bench.reason.contains("more ways are promised than exist"), "{}", bench.reason);
-    // While not all of them are claimed, they hold.
+    // While not all of them are claimed, they are kept.
     bench.rounds(4);
     let ways = all(&bench, 3);
     assert!(ways[0] == 1 && ways[1] >= 4 && ways[2] >= 4, "{ways:?}");

@@ -1,4 +1,4 @@
-//! A machine without time, on which a test says whose window ends next.
+//! A machine without time, on which a test decides which window ends next.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;

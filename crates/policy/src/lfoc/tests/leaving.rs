@@ -56,18 +56,15 @@ fn decision_18_sampling_that_sees_nothing_is_given_up() {
     let mut bench = Bench::with(&[sensitive, sensitive]);
     bench.windows(0, 3);
     bench.windows(1, 3);
-    let blind = |bench: &Bench, app| {
-        let counters = fairways_core::Counters::default();
-        Event::Sampled(fairways_core::Sample { counters, ..bench.sample(app) })
-    };
     for _ in 0..4 {
-        let event = blind(&bench, 0);
-        bench.report(&event);
+        let counters = fairways_core::Counters::default();
+        let sample = fairways_core::Sample { counters, ..bench.sample(0) };
+        bench.report(&Event::Sampled(sample));
         bench.wake();
         assert_eq!(bench.sampled(), Some(0));
     }
     bench.wake();
-    // It is the next one's turn.
+    // It is the next program's turn.
     assert_eq!(bench.sampled(), Some(1));
     bench.sample_all();
     assert_eq!((bench.class(0), bench.class(1)), (None, Some(Class::Sensitive)));

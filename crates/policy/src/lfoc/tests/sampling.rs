@@ -117,13 +117,16 @@ fn several_windows_a_size_are_added_up() {
     assert_eq!((bench.sampled(), bench.class(0)), (None, Some(Class::Streaming)));
 }
 
+fn four(count: Option<u64>) -> Option<u64> {
+    count.map(|count| 4 * count)
+}
+
 /// A real host can't stop after 10 M instructions.
 #[test]
 fn windows_that_are_longer_than_asked_for_count() {
     let mut bench = about_to(Parameters::default(), streaming);
     while bench.sampled().is_some() {
         let sample = bench.sample(0);
-        let four = |count: Option<u64>| count.map(|count| 4 * count);
         let counters = fairways_core::Counters {
             instructions: four(sample.counters.instructions),
             cycles: four(sample.counters.cycles),

@@ -40,7 +40,7 @@ pub(super) struct Bench {
     /// What the machine makes of a plan, where it does not do what it says; and what is in force.
     pub(super) makes: Option<fn(&Partition) -> Partition>,
     actual: Partition,
-    /// Whether the objective was missed in the last period, of those who had 100 requests or more.
+    /// By service with 100 requests or more: whether it missed its objective in the last period.
     pub(super) missed: BTreeMap<u32, bool>,
     /// Periods in which any service had that many requests, and those in which its objective was
     /// missed.

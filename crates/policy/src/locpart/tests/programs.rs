@@ -107,9 +107,8 @@ fn a_wish_that_changes_keeps_ways() {
 #[test]
 fn another_cache_is_learnt_from_scratch() {
     let mut bench = bench(20, 8, 1);
-    let llc = |ways| Llc::with_ways(Ways::new(ways).unwrap());
     let plans = bench.plans;
-    bench.machine(llc(12));
+    bench.machine(Llc::with_ways(Ways::new(12).unwrap()));
     assert_eq!(ways(&bench, [0, 1]), [6, 6]);
     bench.rounds(20);
     assert_eq!((ways(&bench, [0, 1]), bench.plans), ([8, 4], plans + 3));
@@ -179,10 +178,10 @@ fn reports_about_unknown_programs_and_batch_are_ignored() {
     assert_eq!((bench.ways(0), bench.plans), (8, plans));
 }
 
-/// A machine that gives the first program two ways more than planned, of the second one's.
+/// A machine that gives the first program two ways more than planned, from the second one's.
 fn two_more(planned: &Partition) -> Partition {
-    let ways = |app: u32| planned.mask_of(AppId(app)).map(WayMask::count);
-    let (Some(own), Some(other)) = (ways(0), ways(1)) else { return planned.clone() };
+    let ways = [0, 1].map(|app| planned.mask_of(AppId(app)).map(WayMask::count));
+    let [Some(own), Some(other)] = ways else { return planned.clone() };
     let own = own + other.saturating_sub(1).min(2);
     let mut actual = Partition::default();
     for (app, mask) in [(0, WayMask::span(0, own)), (1, WayMask::span(own, 20 - own))] {

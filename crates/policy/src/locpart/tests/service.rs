@@ -27,7 +27,8 @@ impl Lcg {
         (self.next() * bound) >> 32
     }
 
-    /// Nearly an exponential variate: the binary logarithm is taken to be straight between powers of 2.
+    /// Nearly an exponential variate: the binary logarithm is assumed to be straight between powers
+    /// of 2.
     pub(super) fn exponential(&mut self, mean: u64) -> u64 {
         let bits = self.next() | 1;
         let zeros = u64::from(bits.leading_zeros()) - 32;

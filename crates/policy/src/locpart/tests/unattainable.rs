@@ -1,4 +1,4 @@
-//! Objectives that no number of ways holds (decision 6).
+//! Objectives that no number of ways meets (decision 6).
 
 use alloc::vec;
 use alloc::vec::Vec;
