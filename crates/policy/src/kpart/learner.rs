@@ -30,12 +30,13 @@ impl Profiler {
         if count == 0 {
             return None;
         }
-        let parts: [fn(&(Curve, Curve)) -> &Curve; 2] = [|both| &both.0, |both| &both.1];
-        let [llcmpki, ipc] = parts.map(|part| {
-            Curve::from_fn(llc.ways, |ways| {
-                let sum: u64 = self.measured.iter().map(|both| part(both).at(ways).raw()).sum();
-                Q32::from_raw(sum / count)
-            })
+        let llcmpki = Curve::from_fn(llc.ways, |ways| {
+            let sum: u64 = self.measured.iter().map(|(llcmpki, _)| llcmpki.at(ways).raw()).sum();
+            Q32::from_raw(sum / count)
+        });
+        let ipc = Curve::from_fn(llc.ways, |ways| {
+            let sum: u64 = self.measured.iter().map(|(_, ipc)| ipc.at(ways).raw()).sum();
+            Q32::from_raw(sum / count)
         });
         Some((llcmpki, ipc))
     }

@@ -1,6 +1,6 @@
 //! What cannot be counted, arrives late or is refused.
 
-use fairways_core::{AppId, Counters};
+use fairways_core::Counters;
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, HUNGRY, QUIET, SENSITIVE, STREAMING};
