@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use fairways_core::Policy;
-use fairways_policy::parameter::{self, Kind, Parameter};
-use fairways_policy::table::Request;
+use fairways_policy::parameter::{self, Parameter, ValueKind};
+use fairways_policy::table::OwnerRequest;
 use fairways_policy::{Descriptor, NAMES, POLICIES, descriptor};
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ pub fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
 }
 
 /// Whether the policy of this name honours that request of owners.
-pub fn honours(name: &str, what: Request) -> bool {
+pub fn honours(name: &str, what: OwnerRequest) -> bool {
     descriptor(name).is_some_and(|policy| policy.honours(what))
 }
 
@@ -83,7 +83,7 @@ fn read(
 /// What was found, as people set it.
 fn found(parameter: &Parameter, value: &Value, text: String) -> String {
     match (parameter.kind, value.as_u64()) {
-        (Kind::Time, Some(nanos)) => {
+        (ValueKind::Time, Some(nanos)) => {
             parameter::Value::Time(std::time::Duration::from_nanos(nanos)).to_string()
         }
         _ => text,

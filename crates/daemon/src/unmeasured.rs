@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use fairways_core::{Action, AppId, Event};
-use fairways_policy::table::Knows;
+use fairways_policy::table::KnowledgeSource;
 
 use crate::config::Config;
 
@@ -25,7 +25,7 @@ impl Unmeasured {
     pub(super) fn new(config: &Config) -> Self {
         let gives_none = config.observe || config.dry_run;
         let is_so = gives_none
-            && config.descriptor().is_some_and(|policy| policy.knows == Knows::OtherWays);
+            && config.descriptor().is_some_and(|policy| policy.knows == KnowledgeSource::OtherWays);
         Self { is_so, known: BTreeSet::new() }
     }
 

@@ -5,8 +5,8 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::policies::json as value_of;
 use fairways_command_kit::table::{STYLE, fit};
-use fairways_policy::parameter::{Kind, Parameter};
-use fairways_policy::table::{Decides, Knows, Request};
+use fairways_policy::parameter::{Parameter, ValueKind};
+use fairways_policy::table::{DecisionScope, KnowledgeSource, OwnerRequest};
 use fairways_policy::{Descriptor, POLICIES};
 use serde_json::{Value, json};
 
@@ -30,26 +30,28 @@ pub(crate) fn run(args: &Policies, out: &mut dyn Write) -> anyhow::Result<()> {
 
 const fn decides(policy: &Descriptor) -> &'static str {
     match policy.decides {
-        Decides::Nothing => "nothing",
-        Decides::Ways => "ways",
-        Decides::Turns => "turns",
+        DecisionScope::Nothing => "nothing",
+        DecisionScope::Ways => "ways",
+        DecisionScope::Turns => "turns",
     }
 }
 
 const fn knows(policy: &Descriptor) -> &'static str {
     match policy.knows {
-        Knows::Nothing => "nothing",
-        Knows::Profiles => "profiles",
-        Knows::Counters | Knows::OtherWays | Knows::Threads => "counters",
-        Knows::Latencies => "latencies",
+        KnowledgeSource::Nothing => "nothing",
+        KnowledgeSource::Profiles => "profiles",
+        KnowledgeSource::Counters | KnowledgeSource::OtherWays | KnowledgeSource::Threads => {
+            "counters"
+        }
+        KnowledgeSource::Latencies => "latencies",
     }
 }
 
 fn honours(policy: &Descriptor) -> Vec<&'static str> {
-    let word = |what: &Request| match what {
-        Request::Baselines => "baselines",
-        Request::Objectives => "objectives",
-        Request::BestEffort => "best_effort",
+    let word = |what: &OwnerRequest| match what {
+        OwnerRequest::Baselines => "baselines",
+        OwnerRequest::Objectives => "objectives",
+        OwnerRequest::BestEffort => "best_effort",
     };
     policy.honours.iter().map(word).collect()
 }
@@ -111,11 +113,11 @@ fn described(policy: &Descriptor) -> Value {
 
 fn detail(parameter: &Parameter, default: &Value) -> Value {
     let (kind, words) = match parameter.kind {
-        Kind::Switch => ("switch", None),
-        Kind::Count => ("count", None),
-        Kind::Fraction => ("fraction", None),
-        Kind::Time => ("time", None),
-        Kind::Word(words) => ("word", Some(words)),
+        ValueKind::Switch => ("switch", None),
+        ValueKind::Count => ("count", None),
+        ValueKind::Fraction => ("fraction", None),
+        ValueKind::Time => ("time", None),
+        ValueKind::Word(words) => ("word", Some(words)),
     };
     let bounds = parameter.bounds().map(|bound| bound.map(value_of));
     json!({
@@ -123,7 +125,7 @@ fn detail(parameter: &Parameter, default: &Value) -> Value {
         "kind": kind,
         "words": words,
         "unit": match parameter.kind {
-            Kind::Time => Some("ns"),
+            ValueKind::Time => Some("ns"),
             _ => Some(parameter.unit).filter(|unit| !unit.is_empty()),
         },
         "default": default,

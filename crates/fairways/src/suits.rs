@@ -6,7 +6,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::policies::{honours, names};
 use fairways_lab::OPTIMUM;
 use fairways_policy::descriptor;
-use fairways_policy::table::Request;
+use fairways_policy::table::OwnerRequest;
 
 use crate::args::Machine;
 
@@ -30,7 +30,7 @@ pub(crate) fn check(
                 "it decides who runs where and when, and the model gives every program a core of \
                  its own: expected --machine chip: and a preset with it"
             }
-            Some(policy) if is_model && policy.honours(Request::Objectives) => {
+            Some(policy) if is_model && policy.honours(OwnerRequest::Objectives) => {
                 "it divides ways between services and batch programs, and on the model nobody \
                  answers requests: expected --machine chip: and a preset with it"
             }
@@ -50,9 +50,9 @@ pub(crate) fn check(
 /// # Errors
 /// None does.
 pub(crate) fn check_baselines(flag: &str, policies: &[&str]) -> Result<(), BadInput> {
-    if policies.iter().any(|policy| honours(policy, Request::Baselines)) {
+    if policies.iter().any(|policy| honours(policy, OwnerRequest::Baselines)) {
         return Ok(());
     }
-    let fitting = names(|policy| policy.honours(Request::Baselines));
+    let fitting = names(|policy| policy.honours(OwnerRequest::Baselines));
     Err(BadInput(format!("--baselines needs {flag} {fitting}: no other policy honours them")))
 }

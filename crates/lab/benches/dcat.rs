@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Counters, Event, Llc, Policy, Sample, Time, Ways, Wish};
-use fairways_policy::dcat::{Dcat, Objective, Parameters};
+use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 
 const WORKLOADS: u32 = 16;
 const COPIES: usize = 2000;
@@ -23,7 +23,7 @@ const ROUNDS: usize = 21;
 fn main() {
     println!("bench,case,workloads,ways,round,ns");
     let fair = Parameters::default();
-    let fast = Parameters { objective: Objective::MaxPerformance, ..fair };
+    let fast = Parameters { objective: SpareWaysGoal::MaxPerformance, ..fair };
     for (case, parameters, rounds, changes) in [
         ("steady", fair, 12, false),
         ("phase", fair, 12, true),

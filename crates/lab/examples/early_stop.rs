@@ -71,8 +71,8 @@ fn seed_of(programs: &Programs, seed: u64) -> Result<[Found; 2], Box<dyn std::er
     let ways = programs.table().ways();
     let settings = Settings { seed, ..Settings::new(Llc::with_ways(ways)) };
     let (protocol, workloads) = (Protocol::default(), draw_workloads(programs, ways, MIXES, seed));
-    let forms = [false, true].map(|early_stop_heeds_stalls| Parameters {
-        early_stop_heeds_stalls,
+    let forms = [false, true].map(|early_stop_checks_stalls| Parameters {
+        early_stop_checks_stalls,
         ..Parameters::default()
     });
     let rows: Vec<[LiveOutcome; 4]> = workloads

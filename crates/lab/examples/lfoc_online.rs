@@ -29,9 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} programs, {ways} ways", programs.len());
     for (what, form) in [
         ("As published", Parameters::default()),
-        ("Stalls too", Parameters { early_stop_heeds_stalls: true, ..Parameters::default() }),
+        ("Stalls too", Parameters { early_stop_checks_stalls: true, ..Parameters::default() }),
     ] {
-        println!("\n# {what} (early_stop_heeds_stalls={})", form.early_stop_heeds_stalls);
+        println!("\n# {what} (early_stop_checks_stalls={})", form.early_stop_checks_stalls);
         classes_found(programs, ways, form);
         unfairness(programs, ways, form)?;
         changes_caught(&turns(programs.table(), ways, &settings(ways), form, 500));

@@ -10,7 +10,7 @@ use fairways_core::{Action, AppId, Event, Llc, Machine, Partition, Policy, Time,
 use fairways_lab::{classes, job};
 use fairways_model::{Model, Settings};
 use fairways_policy::lfoc::{Class, Lfoc};
-use fairways_policy::table::{Decides, Knows};
+use fairways_policy::table::{DecisionScope, KnowledgeSource};
 use fairways_policy::{POLICIES, by_name};
 use fairways_profiles::embedded_programs;
 
@@ -88,9 +88,9 @@ fn last(policy: &mut dyn Policy, told: bool) -> (Partition, Partition) {
 
 #[test]
 fn every_policy_goes_on_with_what_it_was_given() {
-    for policy in POLICIES.iter().filter(|of| of.decides == Decides::Ways) {
+    for policy in POLICIES.iter().filter(|of| of.decides == DecisionScope::Ways) {
         let mut of = by_name(policy.name).unwrap();
-        let (planned, actual) = last(of.as_mut(), policy.knows == Knows::Profiles);
+        let (planned, actual) = last(of.as_mut(), policy.knows == KnowledgeSource::Profiles);
         assert_eq!(actual, rough(&planned), "{}", policy.name);
         assert_eq!(planned.places().len(), MIX.len(), "{}", policy.name);
     }

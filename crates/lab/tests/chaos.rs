@@ -13,7 +13,7 @@ use std::time::Duration;
 use fairways_core::{Action, AppId, Event, Levers, Llc, Machine, Policy, Time, Ways, Wish};
 use fairways_lab::job;
 use fairways_model::{Job, Model, Settings, Then};
-use fairways_policy::dcat::{self, Dcat, Objective};
+use fairways_policy::dcat::{self, Dcat, SpareWaysGoal};
 use fairways_policy::dunn::Dunn;
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc, Parameters};
@@ -135,8 +135,11 @@ fn run(seed: u64) -> Done {
         }
         4 => {
             let reclaim_on_ipc = dice.one_in(2);
-            let objective =
-                if dice.one_in(2) { Objective::MaxFairness } else { Objective::MaxPerformance };
+            let objective = if dice.one_in(2) {
+                SpareWaysGoal::MaxFairness
+            } else {
+                SpareWaysGoal::MaxPerformance
+            };
             let published = dcat::Parameters::default();
             let mut policy = Dcat::new(dcat::Parameters { reclaim_on_ipc, objective, ..published });
             check(&mut model, &settings, &mut policy, "", longest, |_, _, _| ()).0

@@ -6,7 +6,7 @@
 use fairways_chip::{Settings, preset};
 use fairways_core::{Llc, Ways};
 use fairways_lab::guarantee::{Kept, on_chip, on_model, random_promises};
-use fairways_policy::dcat::{Dcat, Objective, Parameters};
+use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 use fairways_profiles::embedded;
 use rayon::prelude::*;
 
@@ -32,7 +32,7 @@ fn broken(all: &[(u64, usize, Kept)]) -> Vec<&(u64, usize, Kept)> {
 /// Whose phases differ by 10 % or more in L1 references per instruction.
 #[test]
 fn promises_are_kept_where_phases_can_be_seen() {
-    for objective in [Objective::MaxFairness, Objective::MaxPerformance] {
+    for objective in [SpareWaysGoal::MaxFairness, SpareWaysGoal::MaxPerformance] {
         let all = model(2000, 0.101, Parameters { objective, ..Parameters::default() });
         assert!(all.len() > 9000, "{}", all.len());
         // Most ran nearly all the time, and some lost for a round or two: there is something to see.

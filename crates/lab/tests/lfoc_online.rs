@@ -31,8 +31,8 @@ fn settings(programs: &Programs) -> Settings {
 }
 
 /// The first early stop as published, the default, and with stalls (Decision LFOC 10).
-fn form(early_stop_heeds_stalls: bool) -> Parameters {
-    Parameters { early_stop_heeds_stalls, ..Parameters::default() }
+fn form(early_stop_checks_stalls: bool) -> Parameters {
+    Parameters { early_stop_checks_stalls, ..Parameters::default() }
 }
 
 /// At least so many percent of programs are taken for what the offline tables make of them; with a

@@ -1,8 +1,9 @@
-//! Masks for so many ways each, side by side.
+//! Lays spans of ways side by side, with given widths.
 //!
-//! A way that changes hands is one whose lines are lost to who had it; and one that lies free keeps the
-//! lines of who had it, who is still served from there. So masks move as little as possible, what is
-//! free lies between those that may grow, and who has the least there is makes way for the others.
+//! A way that changes hands loses its lines for the program that had it. A free way keeps the lines
+//! of the program that had it, which is still served from there. So masks move as little as
+//! possible, free ways lie between the spans that may grow, and the spans of programs with the
+//! least number of ways make room for the others.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,16 +11,16 @@ use core::cmp::Reverse;
 
 use fairways_core::{AppId, WayMask};
 
-/// Who has a span of ways: a program, by its id, or everybody who has none of his own.
-pub(crate) type Owner = Option<AppId>;
+/// The occupant of a span: a program, by its id, or all programs that have no ways of their own.
+pub(crate) type Occupant = Option<AppId>;
 
-/// What somebody is to have.
+/// A span that an occupant is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) owner: Owner,
+pub(crate) struct WantedSpan {
+    pub(crate) occupant: Occupant,
     pub(crate) ways: u32,
-    /// Whether it can be moved about at no cost.
-    pub(crate) light: bool,
+    /// Whether it can be moved at no cost.
+    pub(crate) is_light: bool,
 }
 
 /// Spans of ways side by side.
@@ -28,42 +29,61 @@ pub(crate) struct Layout(Vec<Span>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
-    owner: Owner,
+    occupant: Occupant,
     from: u32,
     ways: u32,
 }
 
+impl Span {
+    fn mask(&self) -> WayMask {
+        WayMask::span(self.from, self.ways)
+    }
+
+    /// Whether it lies within `ways` ways and overlaps none of these spans.
+    fn fits(&self, ways: u32, laid: &[Self]) -> bool {
+        self.from + self.ways <= ways
+            && !laid.iter().any(|other| other.mask().overlaps(self.mask()))
+    }
+
+    /// The ways between it and the nearest of these spans; 0 if there is none.
+    fn gap_to_nearest(&self, others: &[Self]) -> u32 {
+        let gaps = others.iter().map(|other| {
+            let (end, other_end) = (self.from + self.ways, other.from + other.ways);
+            other.from.saturating_sub(end).max(self.from.saturating_sub(other_end))
+        });
+        gaps.min().unwrap_or(0)
+    }
+}
+
 impl Layout {
-    /// Lays spans of these widths, which fit `ways` ways together.
-    pub(crate) fn arrange(&mut self, ways: u32, wanted: &[Wanted]) {
-        let old = |owner| self.0.iter().find(|span| span.owner == owner).copied();
-        let heavy = wanted.iter().filter(|one| !one.light);
-        let place = |one: &Wanted| Place { owner: one.owner, ways: one.ways, old: old(one.owner) };
-        let (mut order, new): (Vec<Place>, Vec<Place>) =
-            heavy.map(place).partition(|place| place.old.is_some());
-        order.sort_by_key(|place| place.old.map(|span| span.from));
-        for place in new {
-            // Wherever the others stay best, and leave it room.
-            let at = |index: usize| {
-                let mut order = order.clone();
-                order.insert(index, place);
-                lay(&order, ways).map(|(score, _)| score)
-            };
-            let best = (0..=order.len()).max_by_key(|&index| (at(index), Reverse(index)));
-            order.insert(best.unwrap_or(order.len()), place);
+    /// Lays spans of these widths, which fit into `ways` ways together.
+    pub(crate) fn arrange(&mut self, ways: u32, wanted: &[WantedSpan]) {
+        let heavy = wanted.iter().filter(|one| !one.is_light).map(|one| SpanToLay {
+            occupant: one.occupant,
+            ways: one.ways,
+            old: self.find(one.occupant),
+        });
+        let (mut order, new): (Vec<SpanToLay>, Vec<SpanToLay>) =
+            heavy.partition(|span| span.old.is_some());
+        order.sort_by_key(|span| span.old.map(|old| old.from));
+        for span in new {
+            // It goes where the others stay best and leave room for it.
+            let best = (0..=order.len())
+                .max_by_key(|&index| (score_with(&order, index, span, ways), Reverse(index)));
+            order.insert(best.unwrap_or(order.len()), span);
         }
         let light: Vec<Span> = wanted
             .iter()
-            .filter(|one| one.light)
+            .filter(|one| one.is_light)
             .map(|one| Span {
-                from: old(one.owner).map_or(ways, |span| span.from),
-                owner: one.owner,
+                from: self.find(one.occupant).map_or(ways, |span| span.from),
+                occupant: one.occupant,
                 ways: one.ways,
             })
             .collect();
         let scattered = spans(&order, ways).and_then(|spans| scatter(spans, ways, &light));
         self.0 = scattered.unwrap_or_else(|| {
-            // Too wide for the gaps: all of them at the top.
+            // The light spans are too wide for the gaps: all of them go to the top.
             let room: u32 = ways - light.iter().map(|span| span.ways).sum::<u32>().min(ways);
             let mut all = spans(&order, room).unwrap_or_default();
             let mut from = room;
@@ -75,54 +95,58 @@ impl Layout {
         });
     }
 
-    /// The mask of somebody whose span was laid.
-    pub(crate) fn mask(&self, owner: Owner) -> WayMask {
-        let span = self.0.iter().find(|span| span.owner == owner);
-        span.map_or_else(WayMask::default, |span| WayMask::span(span.from, span.ways))
+    /// The mask of an occupant whose span was laid.
+    pub(crate) fn mask(&self, occupant: Occupant) -> WayMask {
+        self.find(occupant).map_or_else(WayMask::default, |span| span.mask())
+    }
+
+    fn find(&self, occupant: Occupant) -> Option<Span> {
+        self.0.iter().find(|span| span.occupant == occupant).copied()
     }
 }
 
-/// Spans in this order, laid in `ways` ways at best.
-fn spans(order: &[Place], ways: u32) -> Option<Vec<Span>> {
-    let (_, starts) = lay(order, ways)?;
-    let span = |(place, from): (&Place, u32)| Span { owner: place.owner, from, ways: place.ways };
-    Some(order.iter().zip(starts).map(span).collect())
+/// The score of this order with another span at `index`; `None` if the spans do not fit.
+fn score_with(order: &[SpanToLay], index: usize, span: SpanToLay, ways: u32) -> Option<Score> {
+    let mut order = order.to_vec();
+    order.insert(index, span);
+    lay(&order, ways).map(|(score, _)| score)
 }
 
-/// Adds spans where there is room: where they were, or else as far from the others as there is.
-/// `None` if there is not.
+/// Lays spans in this order in `ways` ways in the best way; `None` if they do not fit.
+fn spans(order: &[SpanToLay], ways: u32) -> Option<Vec<Span>> {
+    let (_, starts) = lay(order, ways)?;
+    let spans = order.iter().zip(starts).map(|(span, from)| Span {
+        occupant: span.occupant,
+        from,
+        ways: span.ways,
+    });
+    Some(spans.collect())
+}
+
+/// Adds light spans where there is room: at their old places, or as far from the heavy ones as
+/// possible. `None` if there is no room.
 fn scatter(heavy: Vec<Span>, ways: u32, light: &[Span]) -> Option<Vec<Span>> {
     let mut laid = heavy.clone();
-    let mask = |span: &Span| WayMask::span(span.from, span.ways);
-    let free = |laid: &[Span], span: &Span| {
-        span.from + span.ways <= ways && !laid.iter().any(|other| mask(other).overlaps(mask(span)))
-    };
-    let (stay, go): (Vec<Span>, Vec<Span>) = light.iter().partition(|span| free(&laid, span));
+    let (stay, go): (Vec<Span>, Vec<Span>) = light.iter().partition(|span| span.fits(ways, &laid));
     laid.extend(stay);
-    let apart = |span: &Span, from: u32| {
-        let gap = |other: &Span| {
-            let (end, other_end) = (from + span.ways, other.from + other.ways);
-            other.from.saturating_sub(end).max(from.saturating_sub(other_end))
-        };
-        heavy.iter().map(gap).min().unwrap_or(0)
-    };
     for span in go {
-        let places = (0..ways).filter(|&from| free(&laid, &Span { from, ..span }));
-        let from = places.max_by_key(|&from| (apart(&span, from), from))?;
-        laid.push(Span { from, ..span });
+        let places = (0..ways).map(|from| Span { from, ..span });
+        let places = places.filter(|place| place.fits(ways, &laid));
+        let place = places.max_by_key(|place| (place.gap_to_nearest(&heavy), place.from))?;
+        laid.push(place);
     }
     Some(laid)
 }
 
-/// A span to be laid, and where it was.
+/// A span to be laid, and its old place.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    owner: Owner,
+struct SpanToLay {
+    occupant: Occupant,
     ways: u32,
     old: Option<Span>,
 }
 
-impl Place {
+impl SpanToLay {
     /// How many of its ways stay if it begins at `from`.
     fn stays(&self, from: u32) -> u32 {
         let Some(old) = self.old else { return 0 };
@@ -135,22 +159,23 @@ impl Place {
 /// squares.
 type Score = (u32, Reverse<u32>);
 
-/// Where spans begin that lie in this order in `ways` ways, at best. `None` if they do not fit.
-fn lay(order: &[Place], ways: u32) -> Option<(Score, Vec<u32>)> {
-    // At [i][e]: the best of the first i spans if they end at e.
+/// Where spans begin that lie in this order in `ways` ways in the best way. `None` if they do not
+/// fit.
+fn lay(order: &[SpanToLay], ways: u32) -> Option<(Score, Vec<u32>)> {
+    // At [i][e]: the best score of the first i spans if they end at e.
     let stride = ways as usize + 1;
     let mut best: Vec<Option<Score>> = vec![None; stride * (order.len() + 1)];
     best[0] = Some((0, Reverse(0)));
-    for (index, place) in order.iter().enumerate() {
+    for (index, span) in order.iter().enumerate() {
         let (done, next) = best.split_at_mut((index + 1) * stride);
         let before = &done[index * stride..];
-        for from in 0..=ways.checked_sub(place.ways)? {
+        for from in 0..=ways.checked_sub(span.ways)? {
             let here = (0..=from).filter_map(|end| {
                 let (stay, Reverse(gaps)) = before[end as usize]?;
                 let gap = from - end;
-                Some((stay + place.stays(from), Reverse(gaps + gap * gap)))
+                Some((stay + span.stays(from), Reverse(gaps + gap * gap)))
             });
-            next[(from + place.ways) as usize] = here.max();
+            next[(from + span.ways) as usize] = here.max();
         }
     }
     let last = &best[order.len() * stride..];
@@ -160,22 +185,21 @@ fn lay(order: &[Place], ways: u32) -> Option<(Score, Vec<u32>)> {
         Some(((stay, Reverse(gaps + gap * gap)), end))
     });
     let (score, end) = whole.max_by_key(|&(score, end)| (score, Reverse(end)))?;
-    // Back from the last: each ends where what follows it scores as it does.
+    // Back from the last span: each ends where the score of the rest is reached.
     let mut starts = vec![0; order.len()];
     let (mut end, mut rest) = (end, score);
     let gap = ways - end;
     rest.1 = Reverse(rest.1.0 - gap * gap);
-    for (index, place) in order.iter().enumerate().rev() {
-        let from = end - place.ways;
+    for (index, span) in order.iter().enumerate().rev() {
+        let from = end - span.ways;
         starts[index] = from;
         let before = &best[index * stride..][..stride];
-        let fits = |&end: &u32| {
+        end = (0..=from).find(|&end| {
             before[end as usize].is_some_and(|(stay, Reverse(gaps))| {
                 let gap = from - end;
-                (stay + place.stays(from), Reverse(gaps + gap * gap)) == rest
+                (stay + span.stays(from), Reverse(gaps + gap * gap)) == rest
             })
-        };
-        end = (0..=from).find(fits)?;
+        })?;
         rest = before[end as usize]?;
     }
     Some((score, starts))
@@ -185,14 +209,19 @@ fn lay(order: &[Place], ways: u32) -> Option<(Score, Vec<u32>)> {
 mod tests {
     use super::*;
 
-    /// Those from 10 on are light.
+    /// Lays spans of these programs and ways, where programs from 10 on are light; the programs'
+    /// first and number of ways.
     fn arrange(layout: &mut Layout, ways: u32, wanted: &[(u32, u32)]) -> Vec<(u32, u32, u32)> {
-        let wanted: Vec<Wanted> = wanted
+        let wanted: Vec<WantedSpan> = wanted
             .iter()
-            .map(|&(app, ways)| Wanted { owner: Some(AppId(app % 10)), ways, light: app >= 10 })
+            .map(|&(app, ways)| WantedSpan {
+                occupant: Some(AppId(app % 10)),
+                ways,
+                is_light: app >= 10,
+            })
             .collect();
         layout.arrange(ways, &wanted);
-        let spans = layout.0.iter().map(|span| (span.owner.unwrap().0, span.from, span.ways));
+        let spans = layout.0.iter().map(|span| (span.occupant.unwrap().0, span.from, span.ways));
         let mut spans: Vec<_> = spans.collect();
         spans.sort_unstable();
         spans
@@ -204,7 +233,7 @@ mod tests {
         let mut lay = |wanted: &[(u32, u32)]| arrange(&mut layout, 12, wanted);
         let all_light = lay(&[(10, 1), (11, 1), (12, 1)]);
         assert_eq!(all_light, [(0, 11, 1), (1, 10, 1), (2, 9, 1)]);
-        // What it holds is in what it gets.
+        // Its new span contains its old one.
         assert_eq!(lay(&[(0, 3), (11, 1), (12, 1)]), [(0, 9, 3), (1, 0, 1), (2, 1, 1)]);
         assert_eq!(lay(&[(0, 3), (1, 3), (12, 1)]), [(0, 9, 3), (1, 0, 3), (2, 6, 1)]);
         assert_eq!(lay(&[(0, 1), (1, 3), (2, 3)]), [(0, 9, 1), (1, 0, 3), (2, 4, 3)]);
@@ -214,32 +243,35 @@ mod tests {
     #[test]
     fn what_is_wide_and_light_finds_room_too() {
         let mut layout = Layout::default();
-        // In the second, gaps of one way on either side would not do.
-        let mut disjoint = |ways, wanted: &[(u32, u32)]| {
+        // In the second mix, a gap of one way on either side is too narrow.
+        let mixes: [(u32, &[(u32, u32)]); 3] = [
+            (7, &[(0, 3), (11, 2), (12, 2)]),
+            (6, &[(0, 2), (11, 2), (12, 2)]),
+            (7, &[(0, 3), (11, 4)]),
+        ];
+        for (ways, wanted) in mixes {
             let laid = arrange(&mut layout, ways, wanted);
-            let mut taken = 0;
+            let mut used = 0;
             for &(app, from, width) in &laid {
                 let mask = WayMask::span(from, width).bits();
-                assert!(taken & mask == 0 && from + width <= ways, "{app}: {laid:?}");
-                taken |= mask;
+                assert!(used & mask == 0 && from + width <= ways, "{app}: {laid:?}");
+                used |= mask;
             }
             assert_eq!(laid.len(), wanted.len());
-        };
-        disjoint(7, &[(0, 3), (11, 2), (12, 2)]);
-        disjoint(6, &[(0, 2), (11, 2), (12, 2)]);
-        disjoint(7, &[(0, 3), (11, 4)]);
+        }
     }
 
-    /// By every way of laying spans in their order.
+    /// Compares with all arrangements of the spans in their order.
     #[test]
     fn no_other_arrangement_moves_fewer_ways() {
         let widths = [[2, 3, 1], [1, 5, 1], [3, 1, 3], [4, 2, 2], [1, 1, 6], [2, 2, 2]];
         for before in widths {
             for after in widths {
                 let mut layout = Layout::default();
-                let named = |widths: [u32; 3]| [(0, widths[0]), (1, widths[1]), (2, widths[2])];
-                let mut old = arrange(&mut layout, 8, &named(before));
-                let mut new = arrange(&mut layout, 8, &named(after));
+                let mut old =
+                    arrange(&mut layout, 8, &[0, 1, 2].map(|app| (app, before[app as usize])));
+                let mut new =
+                    arrange(&mut layout, 8, &[0, 1, 2].map(|app| (app, after[app as usize])));
                 old.sort_by_key(|span| span.1);
                 new.sort_by_key(|span| span.1);
                 let after = [0, 1, 2].map(|place| new[place].2);

@@ -1,30 +1,33 @@
-//! Every policy of Fairways, one folder each, and what several of them share.
+//! Every policy of Fairways, one folder each, and the code that several of them share.
 //!
 //! A policy is a [`Policy`]: a state machine from events to actions without I/O, clock, random
-//! numbers or floating point. [`POLICIES`] is the table of them ([`Descriptor`]), which the command
-//! line, the daemon and the documentation go by; [`by_name`] makes a policy from its name.
+//! numbers or floating point. [`POLICIES`] is the table of policies ([`Descriptor`]) that the
+//! command line, the daemon and the documentation use; [`by_name`] makes a policy from its name.
 //!
 //! | name | folder | what it does |
 //! |---|---|---|
 //! | `stock` | [`stock`] | one cluster with every way: no partitioning |
-//! | `equal` | [`equal`] | the same number of ways for everybody |
-//! | `static` | [`fixed`] | the ways that each program was promised |
+//! | `equal` | [`equal`] | the same number of ways for every program |
+//! | `static` | [`fixed`] | the ways promised to each program |
 //! | `ucp` | [`ucp`] | the fewest misses (Qureshi and Patt's lookahead on MPKI) |
 //! | `ucp-slowdown` | [`ucp`] | the same on slowdown tables (LFOC §2.3.1) |
 //! | `yu-petrov` | [`ucp`] | the same on memory bandwidth (Yu and Petrov) |
-//! | `dcat` | [`dcat`] | the ways that each was promised, and spare ones to whom they help |
-//! | `locpart` | [`locpart`] | a tail latency for services, and what they can do without for batch programs |
+//! | `dcat` | [`dcat`] | promised ways first, spare ways to programs that gain from them |
+//! | `locpart` | [`locpart`] | a tail latency for services, the other ways for batch programs |
 //! | `dunn` | [`dunn`] | programs clustered by their stalls, in partitions that overlap |
 //! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
 //! | `lfoc-plus` | [`lfoc`] | LFOC+: the same, sensitive ones in pairs where that is fairer |
-//! | `casc` | [`casc`] | threads that miss much on few CPUs, never all at once; no partitioning |
-//! | `cache-fair` | [`cache_fair`] | CPU time for those that the shared cache slows down; no partitioning |
+//! | `casc` | [`casc`] | threads that miss much on few CPUs, never all at once |
+//! | `cache-fair` | [`cache_fair`] | more CPU time for threads that the shared cache slows down |
 //!
-//! What each finds out of programs on the way to a plan, it tells before that: [`words`].
+//! `casc` and `cache-fair` schedule threads and leave the cache unpartitioned.
 //!
-//! Whatever the machine and the mix (more programs than ways, fewer classes of service than
-//! clusters, one program, none), the plan is one that [`fairways_core::Partition::check`] accepts.
+//! Before a plan, a policy announces what it found out about programs: their classes, and the
+//! numbers that [`words`] names.
+//!
+//! For every machine and every mix (more programs than ways, fewer classes of service than
+//! clusters, one program, none), [`fairways_core::Partition::check`] accepts the plan.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 
@@ -46,6 +49,7 @@ pub mod table;
 pub mod ucp;
 pub mod words;
 
+mod announce;
 mod layout;
 mod linear;
 mod lookahead;
@@ -55,7 +59,6 @@ mod running;
 mod sharing;
 mod slowdown;
 mod split;
-mod telling;
 mod wide;
 
 use alloc::boxed::Box;
@@ -85,7 +88,7 @@ pub const POLICIES: &[Descriptor] = &[
     cache_fair::POLICY,
 ];
 
-/// Their names.
+/// The names of [`POLICIES`], in the same order.
 pub const NAMES: [&str; POLICIES.len()] = {
     let mut names = [""; POLICIES.len()];
     let mut place = 0;
@@ -96,13 +99,13 @@ pub const NAMES: [&str; POLICIES.len()] = {
     names
 };
 
-/// What there is to know of the policy with this name; `None` if there is none.
+/// The table's entry for the policy with this name; `None` if no policy has it.
 #[must_use]
 pub fn descriptor(name: &str) -> Option<&'static Descriptor> {
     POLICIES.iter().find(|policy| policy.name == name)
 }
 
-/// The policy with this name and its published parameters; `None` if there is none.
+/// The policy with this name and its published parameters; `None` if no policy has the name.
 #[must_use]
 pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
     descriptor(name).map(|policy| policy.make(&[]).policy)
@@ -110,7 +113,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Policy>> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
+    use alloc::string::{String, ToString};
 
     use super::parameter::Value;
     use super::*;
@@ -123,7 +126,7 @@ mod tests {
         assert!(by_name("nonesuch").is_none());
     }
 
-    /// A default is a value like every other: it can be set, and says what it is.
+    /// A default is a value like every other: it can be set, and has a help text.
     #[test]
     fn every_parameter_can_be_set_to_its_default() {
         for policy in POLICIES {
@@ -145,11 +148,13 @@ mod tests {
         }
     }
 
+    /// The error for a text that is no value of this parameter.
+    fn refused(policy: &str, name: &str, text: &str) -> String {
+        descriptor(policy).unwrap().parameter(name).unwrap().read(text).unwrap_err()
+    }
+
     #[test]
-    fn what_is_no_value_is_refused_with_what_was_expected() {
-        let refused = |policy: &str, name: &str, text: &str| {
-            descriptor(policy).unwrap().parameter(name).unwrap().read(text).unwrap_err()
-        };
+    fn a_text_that_is_no_value_is_refused_with_what_was_expected() {
         assert_eq!(refused("lfoc", "reference", "worst"), "best or whole-cache");
         assert_eq!(refused("lfoc", "pair_clustering", "1"), "true or false");
         assert_eq!(refused("lfoc", "normal_window", "0"), "a whole number, at least 1");
@@ -159,12 +164,15 @@ mod tests {
         assert_eq!(refused("lfoc", "max_streaming_way", "5000000000"), "a whole number");
     }
 
-    /// What is asked of a program is nothing to those who do not heed it.
+    /// A policy that does not honour objectives ignores them.
     #[test]
     fn an_objective_changes_no_plan_but_locpart_s() {
         use fairways_core::{AppId, Event, Llc, Objective, Q32, Time, Ways, Wish};
-        let honours = |policy: &&Descriptor| policy.honours(table::Request::Objectives);
-        for name in POLICIES.iter().filter(|policy| !honours(policy)).map(|policy| policy.name) {
+        for descriptor in POLICIES {
+            if descriptor.honours(table::OwnerRequest::Objectives) {
+                continue;
+            }
+            let name = descriptor.name;
             let mut policy = by_name(name).unwrap();
             let llc = Llc::with_ways(Ways::new(8).unwrap());
             let started =

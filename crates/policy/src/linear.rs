@@ -1,35 +1,37 @@
-//! Linear systems solved in integers, exactly (CASC §4.2, footnote 1: a kernel has no floating point).
+//! Linear systems solved in integers, exactly (CASC §4.2, footnote 1: a kernel has no floating
+//! point).
 //!
-//! Elimination in integers overflows: determinants of 0/1 matrices of 65 unknowns take 134 bits, and what
-//! they divide more. So the determinant and Cramer's numerators are found modulo several primes, where
-//! elimination can't overflow, and put together (Chinese remainders) once the primes' product exceeds twice
-//! Hadamard's bound, from where on they are what they are in the integers. The one rounding is that of the
-//! quotient.
+//! Elimination in integers overflows: determinants of 0/1 matrices of 65 unknowns take 134 bits,
+//! and the intermediate values more. So the determinant and Cramer's numerators are computed modulo
+//! several primes, where elimination can't overflow. Chinese remainders put them together once the
+//! product of the primes exceeds twice Hadamard's bound; from there on, they are the values in the
+//! integers. The only rounding is that of the quotient.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::wide::{Signed, Wide};
 
-/// The primes, 2^61 less these; more than 60 bits each.
+/// The primes are 2^61 less these; each has more than 60 bits.
 const BELOW_2_61: [u64; 16] =
     [1, 31, 45, 229, 259, 283, 339, 391, 403, 465, 531, 579, 675, 759, 799, 819];
 
-/// Bits that a prime is sure to add.
+/// Bits that each prime adds at least.
 const BITS: u32 = 60;
 
 fn primes() -> impl Iterator<Item = u64> {
     BELOW_2_61.iter().map(|less| (1 << 61) - less)
 }
 
-/// Solves as many equations as there are unknowns: for each row, the sum of its coefficients times the
-/// unknowns is `right`'s number. The unknowns come out in the unit of `right`, rounded to the nearest (half
-/// away from 0) and held to what an `i64` is.
+/// Solves as many equations as there are unknowns: for each row, the sum of its coefficients times
+/// the unknowns is the number of `right`. The unknowns come out in the unit of `right`, rounded to
+/// the nearest (half away from 0) and saturated to an `i64`.
 ///
-/// `None` if the equations do not determine the unknowns, if there are not as many of each, or if the
-/// determinant may have more than some 900 bits; 65 unknowns with coefficients 0 and 1 need 250 at most.
+/// `None` if the equations do not determine the unknowns, if the number of equations is not that of
+/// the unknowns, or if the determinant may have more than some 900 bits; 65 unknowns with
+/// coefficients 0 and 1 need at most 250.
 ///
-/// Source: Hadamard's bound and Cramer's rule; CASC §4.2 is what it is for.
+/// Source: Hadamard's bound and Cramer's rule, for CASC §4.2.
 #[must_use]
 pub fn solve(rows: &[Vec<i64>], right: &[i64]) -> Option<Vec<i64>> {
     let n = rows.len();
@@ -38,11 +40,11 @@ pub fn solve(rows: &[Vec<i64>], right: &[i64]) -> Option<Vec<i64>> {
     }
     let needed = bits(rows, right)?;
     let (mut product, mut known, mut zeros) = (Wide::ONE, 0, 0);
-    // The determinant, and what Cramer's rule divides by it for each unknown.
-    let mut found = vec![Wide::ZERO; n + 1];
+    // The determinant, and the numerator of each unknown by Cramer's rule.
+    let mut wides = vec![Wide::ZERO; n + 1];
     for prime in primes() {
         let Some(residues) = cramer(rows, right, prime) else {
-            // A multiple of all these primes, and smaller than their product, is 0.
+            // A number that is smaller than the product of primes that all divide it is 0.
             zeros += BITS;
             if zeros >= needed {
                 return None;
@@ -50,14 +52,14 @@ pub fn solve(rows: &[Vec<i64>], right: &[i64]) -> Option<Vec<i64>> {
             continue;
         };
         let inverse = inverse(product.modulo(prime), prime);
-        for (wide, residue) in found.iter_mut().zip(residues) {
+        for (wide, residue) in wides.iter_mut().zip(residues) {
             let more = times(minus(residue, wide.modulo(prime), prime), inverse, prime);
             wide.add_times(&product, more);
         }
         product.multiply(prime);
         known += BITS;
         if known >= needed {
-            let mut signed = found.into_iter().map(|wide| Signed::around_zero(wide, &product));
+            let mut signed = wides.into_iter().map(|wide| Signed::around_zero(wide, &product));
             let determinant = signed.next()?;
             return Some(signed.map(|numerator| numerator.over(&determinant)).collect());
         }
@@ -65,21 +67,24 @@ pub fn solve(rows: &[Vec<i64>], right: &[i64]) -> Option<Vec<i64>> {
     None
 }
 
-/// Bits of twice the largest determinant that these columns can have, or with one of them replaced by `right`
-/// (Hadamard: the product of the columns' lengths); `None` if the primes do not suffice.
+/// Bits of twice the largest determinant that these columns can have, or with one of them replaced
+/// by `right` (Hadamard: the product of the columns' lengths); `None` if the primes do not suffice.
 fn bits(rows: &[Vec<i64>], right: &[i64]) -> Option<u32> {
-    let length = |squares: &mut dyn Iterator<Item = i64>| {
-        let sum = squares
-            .fold(1u128, |sum, value| sum.saturating_add(u128::from(value.unsigned_abs()).pow(2)));
-        u128::BITS - sum.leading_zeros()
-    };
-    let columns = (0..rows.len()).map(|j| length(&mut rows.iter().map(|row| row[j])));
-    let squared = columns.sum::<u32>().checked_add(length(&mut right.iter().copied()))?;
-    let needed = squared.div_ceil(2) + 2;
+    let columns = (0..rows.len()).map(|j| squared_length_bits(rows.iter().map(|row| row[j])));
+    let right = squared_length_bits(right.iter().copied());
+    let needed = columns.sum::<u32>().checked_add(right)?.div_ceil(2) + 2;
     (needed <= BITS * u32::try_from(BELOW_2_61.len()).unwrap_or(0)).then_some(needed)
 }
 
-/// The determinant and each unknown's numerator, modulo a prime; `None` if the determinant is 0 there.
+/// Bits of the square of a vector's length.
+fn squared_length_bits(vector: impl Iterator<Item = i64>) -> u32 {
+    let sum = vector
+        .fold(1u128, |sum, value| sum.saturating_add(u128::from(value.unsigned_abs()).pow(2)));
+    u128::BITS - sum.leading_zeros()
+}
+
+/// The determinant and each unknown's numerator, modulo a prime; `None` if the determinant is 0
+/// there.
 fn cramer(rows: &[Vec<i64>], right: &[i64], prime: u64) -> Option<Vec<u64>> {
     let n = rows.len();
     let mut work: Vec<Vec<u64>> = rows
@@ -108,7 +113,7 @@ fn cramer(rows: &[Vec<i64>], right: &[i64], prime: u64) -> Option<Vec<u64>> {
     Some([determinant].into_iter().chain(unknowns).collect())
 }
 
-/// Takes from `row` as much of `pivot`, which is 1 at `at`, as makes it 0 there.
+/// Subtracts from `row` the multiple of `pivot`, which is 1 at `at`, that makes `row` 0 there.
 fn eliminate(row: &mut [u64], pivot: &[u64], at: usize, prime: u64) {
     let factor = row[at];
     if factor != 0 {
@@ -118,61 +123,66 @@ fn eliminate(row: &mut [u64], pivot: &[u64], at: usize, prime: u64) {
     }
 }
 
-/// Fewer equations than unknowns, or ones that depend on each other: what is as near as can be to `prior`
-/// (least sum of squared changes) among what solves them. Of equations that depend on those before them,
-/// which measured numbers contradict, nothing is taken: the more trusted come first.
+/// Solves fewer equations than unknowns, or ones that depend on each other: of all solutions, it
+/// takes the one nearest to `prior` (least sum of squared changes). An equation that depends on
+/// those before it is ignored, for measured numbers may contradict each other: so the more trusted
+/// ones come first.
 ///
-/// The unknowns come out in the unit of `right` and `prior`; each is off by less than one such unit, times
-/// the largest coefficient, per equation. Whether equations are independent is decided modulo one prime: those that are taken are so, and
-/// one that is not taken depends on them unless a determinant of theirs is a multiple of 2^61 - 1.
-/// `None` if rows are not as long as `prior`, or the numbers are too large ([`solve`]).
+/// The unknowns come out in the unit of `right` and `prior`; each is off by less than one such
+/// unit, times the largest coefficient, for each equation. Independence is decided modulo one
+/// prime: chosen equations are independent; an ignored one depends on them, unless a determinant of
+/// theirs is a multiple of 2^61 - 1. `None` if a row is not as long as `prior`, or the numbers are
+/// too large ([`solve`]).
 ///
-/// Source: the normal equations of the minimum-norm solution; CASC leaves it open (§4.2.2.1, footnote 2).
+/// Source: the normal equations of the minimum-norm solution; CASC leaves it open (§4.2.2.1,
+/// footnote 2).
 #[must_use]
 pub fn least_change(rows: &[Vec<i64>], right: &[i64], prior: &[i64]) -> Option<Vec<i64>> {
     if rows.len() != right.len() || rows.iter().any(|row| row.len() != prior.len()) {
         return None;
     }
-    let taken = independent(rows);
-    let rows: Vec<&Vec<i64>> = taken.iter().map(|&row| &rows[row]).collect();
-    let dot = |a: &[i64], b: &[i64]| {
-        let products = a.iter().zip(b).map(|(a, b)| i128::from(*a) * i128::from(*b));
-        i64::try_from(products.fold(0i128, i128::saturating_add)).ok()
-    };
-    // What the equations miss of the prior, in terms of the rows themselves.
-    let missing = rows.iter().zip(&taken).map(|(row, &at)| right[at].checked_sub(dot(row, prior)?));
+    let chosen = independent(rows);
+    let rows: Vec<&Vec<i64>> = chosen.iter().map(|&row| &rows[row]).collect();
+    // The right sides less what the prior makes of them.
+    let missing =
+        rows.iter().zip(&chosen).map(|(row, &at)| right[at].checked_sub(dot(row, prior)?));
     let missing: Vec<i64> = missing.collect::<Option<_>>()?;
     let squares = rows.iter().map(|row| rows.iter().map(|other| dot(row, other)).collect());
     let squares: Vec<Vec<i64>> = squares.collect::<Option<_>>()?;
     if rows.len() == prior.len() {
         let square: Vec<Vec<i64>> = rows.into_iter().cloned().collect();
-        let right: Vec<i64> = taken.iter().map(|&at| right[at]).collect();
+        let right: Vec<i64> = chosen.iter().map(|&at| right[at]).collect();
         return solve(&square, &right);
     }
     let shares = solve(&squares, &missing)?;
-    let change = |unknown: usize| {
+    let mut solution = Vec::with_capacity(prior.len());
+    for (unknown, &value) in prior.iter().enumerate() {
         let each = rows
             .iter()
             .zip(&shares)
             .map(|(row, &share)| i128::from(row[unknown]) * i128::from(share));
-        each.fold(0i128, i128::saturating_add)
-    };
-    let changed = prior
-        .iter()
-        .enumerate()
-        .map(|(at, &value)| i64::try_from(change(at).saturating_add(i128::from(value))).ok());
-    changed.collect()
+        let change = each.fold(0i128, i128::saturating_add);
+        solution.push(i64::try_from(change.saturating_add(i128::from(value))).ok()?);
+    }
+    Some(solution)
 }
 
-/// Rows that do not depend on the ones before them.
+/// The scalar product; `None` if it does not fit.
+fn dot(a: &[i64], b: &[i64]) -> Option<i64> {
+    let products = a.iter().zip(b).map(|(a, b)| i128::from(*a) * i128::from(*b));
+    i64::try_from(products.fold(0i128, i128::saturating_add)).ok()
+}
+
+/// The indices of the rows that do not depend on the rows before them.
 fn independent(rows: &[Vec<i64>]) -> Vec<usize> {
     let prime = (1 << 61) - BELOW_2_61[0];
     let mut basis: Vec<(usize, Vec<u64>)> = Vec::new();
-    let mut taken = Vec::new();
+    let mut chosen = Vec::new();
     for (index, row) in rows.iter().enumerate() {
         let mut row: Vec<u64> = row.iter().map(|&value| residue(value, prime)).collect();
         for (at, own) in &basis {
-            // Rows are not 0 to the left of their pivot, only at the pivots of those before them.
+            // A row may differ from 0 to the left of its pivot, but not at the pivots of the rows
+            // before it.
             let factor = row[*at];
             if factor != 0 {
                 for (value, own) in row.iter_mut().zip(own) {
@@ -184,10 +194,10 @@ fn independent(rows: &[Vec<i64>]) -> Vec<usize> {
             let inverse = inverse(row[at], prime);
             row.iter_mut().for_each(|value| *value = times(*value, inverse, prime));
             basis.push((at, row));
-            taken.push(index);
+            chosen.push(index);
         }
     }
-    taken
+    chosen
 }
 
 fn residue(value: i64, prime: u64) -> u64 {
@@ -204,7 +214,7 @@ const fn times(a: u64, b: u64, prime: u64) -> u64 {
     (a as u128 * b as u128 % prime as u128) as u64
 }
 
-/// The inverse of what is not 0, by Fermat's little theorem.
+/// The inverse of a number that is not 0, by Fermat's little theorem.
 fn inverse(value: u64, prime: u64) -> u64 {
     let (mut power, mut square, mut exponent) = (1, value, prime - 2);
     while exponent > 0 {
@@ -221,7 +231,7 @@ fn inverse(value: u64, prime: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// By Fermat, to every base up to 40, and by division up to 2^16.
+    /// By Fermat's test to every base up to 40, and by division up to 2^16.
     #[test]
     fn the_primes_are_primes() {
         for prime in primes() {

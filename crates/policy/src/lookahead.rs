@@ -1,14 +1,14 @@
-//! The lookahead algorithm of UCP (Qureshi and Patt, MICRO 2006), on any curve that is better
-//! the lower it is.
+//! The lookahead algorithm of UCP (Qureshi and Patt, MICRO 2006), on any curve where lower is
+//! better.
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
-use fairways_core::{Curve, Q32};
+use fairways_core::Curve;
 
 use crate::split::evenly;
 
-/// Lookahead, with the memory that it computes in, so that a division allocates none.
+/// Lookahead with its working memory, so that a division allocates none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lookahead {
     owned: Vec<u32>,
@@ -18,11 +18,12 @@ pub(crate) struct Lookahead {
 
 impl Lookahead {
     /// Divides `ways` ways among programs so that their curves fall as far as lookahead can make
-    /// them; returns each one's ways.
+    /// them; returns the ways of each.
     ///
-    /// Each starts with `min_ways` ways. Again and again the program whose curve falls most a way,
-    /// however many ways that takes, gets those ways; of equals the first, and the fewest ways.
-    /// When no curve falls any more the rest is split evenly, the odd ways to the first programs.
+    /// Each starts with `min_ways` ways. Again and again, the program whose curve falls most for
+    /// each way, however many ways that takes, gets those ways; of equals, the first program and
+    /// the fewest ways. When no curve falls any more, the rest is split evenly, the odd ways to the
+    /// first programs.
     ///
     /// `curves` start at one way and reach at least to `ways`; `min_ways` is at least 1, and
     /// `min_ways * curves.len()` at most `ways`.
@@ -32,7 +33,7 @@ impl Lookahead {
         let count = u32::try_from(curves.len()).unwrap_or(u32::MAX);
         debug_assert!(count.saturating_mul(min_ways) <= ways, "more programs than ways");
         let mut free = ways.saturating_sub(count.saturating_mul(min_ways));
-        // One program gets everything, whatever its curve; two are worth comparing.
+        // A single program gets everything, whatever its curve.
         if count > 1 && free > 0 {
             let narrow = curves.iter().all(|curve| curve.bits() <= NARROW_BITS);
             free = if narrow && free as usize <= NARROW_WAYS {
@@ -49,15 +50,15 @@ impl Lookahead {
         &self.owned
     }
 
-    /// What [`Self::divide`] returned last.
+    /// The result of the last [`Self::divide`].
     pub(crate) fn owned(&self) -> &[u32] {
         &self.owned
     }
 
     /// Hands out ways while some curve still falls; returns how many are left.
     ///
-    /// No branch here depends on a curve's values but for the number of rounds: curves are new at
-    /// every decision, and a processor that has to guess them guesses wrong.
+    /// No branch here depends on a curve's values, except for the number of rounds: curves are new
+    /// at every decision, and a processor mispredicts such branches.
     fn climb(&mut self, curves: &[Curve], mut free: u32) -> u32 {
         let Self { owned, heads } = self;
         heads.clear();
@@ -75,7 +76,7 @@ impl Lookahead {
                 break;
             }
             let owned = &mut owned[winner];
-            // A step found when more ways were left may need too many.
+            // A step that was computed when more ways were left may need too many.
             if best.ways() <= free {
                 *owned += best.ways();
                 free -= best.ways();
@@ -87,7 +88,7 @@ impl Lookahead {
 }
 
 /// Up to this many ways, and for values below 2^7 (slowdowns and MPKIs are), a [`Step`] is exact in
-/// 64 bits: 39 of a value, 20 of [`COMMON`], 5 of the ways.
+/// 64 bits: 39 for a value, 20 for [`COMMON`], 5 for the ways.
 const NARROW_WAYS: usize = 16;
 const NARROW_BITS: u32 = 39;
 
@@ -106,26 +107,27 @@ static PER_WAY: [u64; NARROW_WAYS] = {
     shares
 };
 
-/// The bits of a [`Step`] that hold how far its ways are below this.
+/// The bits of a [`Step`] that contain how far its ways are below this.
 const WAYS_MASK: u64 = 31;
 
-/// A step of a curve's growth, in a number that is larger the better the step is: how far it falls
-/// a way, and below that, how few ways it takes.
+/// A step along a curve, as a number that is larger the better the step is: how far the curve falls
+/// for each way, and below that, how few ways the step takes.
 #[derive(Clone, Copy, Debug)]
 struct Step(u64);
 
 impl Step {
     const NONE: Self = Self(0);
 
-    /// The step from `owned` ways by at most `free` that falls most a way; the shortest of those.
+    /// The step from `owned` ways by at most `free` that falls most for each way; the shortest of
+    /// equals.
     fn from(curve: &Curve, owned: u32, free: u32) -> Self {
         let reach = &curve.values()[owned as usize - 1..(owned + free) as usize];
         let Some((here, there)) = reach.split_first() else { return Self::NONE };
         let few = (0..WAYS_MASK).rev();
-        let step = |((value, &per_way), few): ((&Q32, &u64), u64)| {
+        let steps = there.iter().zip(&PER_WAY).zip(few).map(|((value, &per_way), few)| {
             here.raw().saturating_sub(value.raw()).wrapping_mul(per_way) | few
-        };
-        Self(there.iter().zip(&PER_WAY).zip(few).map(step).fold(0, u64::max))
+        });
+        Self(steps.fold(0, u64::max))
     }
 
     /// Whether each way of this step is worth more than each way of `other`.
@@ -143,8 +145,8 @@ impl Step {
     }
 }
 
-/// The same for any curves, which takes wider numbers: hands out ways while some curve still falls,
-/// and returns how many are left.
+/// [`Lookahead::climb`] for any curves, which takes wider numbers: hands out ways while some curve
+/// still falls, and returns how many are left.
 fn climb_wide(owned: &mut [u32], curves: &[Curve], mut free: u32) -> u32 {
     while free > 0 {
         let (mut winner, mut best) = (0, (0, 1));
@@ -171,6 +173,7 @@ fn climb_wide(owned: &mut [u32], curves: &[Curve], mut free: u32) -> u32 {
 mod tests {
     use super::*;
     use alloc::vec;
+    use fairways_core::Q32;
     use proptest::prelude::*;
 
     fn curve(values: &[u32]) -> Curve {
@@ -219,7 +222,7 @@ mod tests {
         assert_eq!((cliff.bits(), divide(&[slope, cliff], 3, 1)), (NARROW_BITS, [1, 2].into()));
     }
 
-    /// Lookahead as Qureshi and Patt word it, recomputed from scratch at every round.
+    /// Lookahead as Qureshi and Patt describe it, recomputed from scratch in every round.
     fn plain(curves: &[Curve], ways: u32, min_ways: u32) -> Vec<u32> {
         let mut owned = vec![min_ways; curves.len()];
         let mut free = ways - min_ways * u32::try_from(curves.len()).unwrap();
@@ -256,8 +259,8 @@ mod tests {
             min_ways in 1u32..3,
             ways in 16u32..33,
         ) {
-            let scaled = |table: &Vec<u32>| curve(&table.iter().map(|v| v * scale).collect::<Vec<_>>());
-            let curves: Vec<_> = tables.iter().map(scaled).collect();
+            let scaled = tables.iter().map(|table| table.iter().map(|v| v * scale));
+            let curves: Vec<_> = scaled.map(|table| curve(&table.collect::<Vec<_>>())).collect();
             let fast = divide(&curves, ways, min_ways);
             prop_assert_eq!(&fast, &plain(&curves, ways, min_ways));
             prop_assert_eq!(fast.iter().sum::<u32>(), ways);

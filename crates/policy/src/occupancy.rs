@@ -1,5 +1,5 @@
-//! How programs that share ways divide them: the occupancy sweep of the PBBCache model
-//! (LFOC §3), in integers.
+//! How programs that share ways divide them: the occupancy sweep of the PBBCache model (LFOC §3),
+//! in integers.
 
 use alloc::vec::Vec;
 
@@ -28,12 +28,12 @@ impl Occupancy {
     }
 }
 
-/// Adds one way to a cluster and divides it: each member gets a part in proportion to its
-/// pressure at what it occupies so far. If no member presses, the parts are equal.
+/// Adds one way to a cluster and divides it: each member gets a part in proportion to its pressure
+/// at its occupancy so far. If no member has a pressure, the parts are equal.
 ///
-/// `pressures` are the members' LLCMPKC curves; occupancies start at 0. After the sweep's step t
-/// they sum to t, to within a rounding of 2^-56 a member a step. There are as many pressures as
-/// occupancies, fewer than 2^15, and at most 255 steps.
+/// `pressures` are the members' LLCMPKC curves; occupancies start at 0. After step t of the sweep
+/// they sum to t, to within a rounding of 2^-56 for each member and step. There are as many
+/// pressures as occupancies, fewer than 2^15, and at most 255 steps.
 pub fn sweep_step<'a>(
     pressures: impl Iterator<Item = &'a Curve> + Clone,
     occupancy: &mut [Occupancy],
@@ -51,17 +51,17 @@ pub fn sweep_step<'a>(
     }
 }
 
-/// The pressure at occupancy `x`, times 2^88. The table is read from its first entry on, as the
-/// simulator does: a program that occupies nothing yet presses as with one way.
+/// The pressure at occupancy `x`, times 2^88. As in the simulator, a program that occupies nothing
+/// yet presses as it does with one way.
 fn pressure(curve: &Curve, x: Occupancy) -> u128 {
     let (whole, rest) = x.parts();
     let [here, next] = [whole + 1, whole + 2].map(|ways| u128::from(curve.at(ways).raw()));
     here * (ONE - rest) + next * rest
 }
 
-/// A quantity of a program that occupies `x` ways of its cluster: linear between the way counts
-/// of its curve; below one way on the line through the first two, or from 10^-6 where that line does
-/// not start above 0.
+/// A quantity of a program that occupies `x` ways of its cluster: linear between the way counts of
+/// its curve. Below one way it lies on the line through the first two; where that line does not
+/// start above 0, it starts at 10^-6.
 #[must_use]
 pub fn interpolate(curve: &Curve, x: Occupancy) -> Q32 {
     let (whole, rest) = x.parts();
@@ -71,50 +71,50 @@ pub fn interpolate(curve: &Curve, x: Occupancy) -> Q32 {
     Q32::from_raw(u64::try_from(value).unwrap_or(u64::MAX))
 }
 
-/// 10^-6, where the line below one way starts if it does not start above 0.
+/// 10^-6: where the line below one way starts if it would not start above 0.
 const FLOOR: Q32 = Q32::from_raw(4295);
 
-/// What the line through one and two ways gives at none.
+/// The value at 0 of the line through one and two ways.
 fn below_one(curve: &Curve) -> Q32 {
     let value = (2 * curve.at(1).raw()).saturating_sub(curve.at(2).raw());
     if value == 0 { FLOOR } else { Q32::from_raw(value) }
 }
 
 /// The same sweep with 32 bits after the binary point, where one division of 64 bits suffices: for
-/// decisions that compare many clusters, none of which is reported.
+/// decisions that compare many clusters and report none of the values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Quick<'a> {
-    members: Vec<Member<'a>>,
+pub(crate) struct QuickSweep<'a> {
+    members: Vec<SweepMember<'a>>,
 }
 
 #[derive(Clone, Debug)]
-struct Member<'a> {
+struct SweepMember<'a> {
     curve: &'a Curve,
     /// The ways that it occupies, times 2^32.
     occupancy: u64,
     pressure: u64,
 }
 
-impl<'a> Quick<'a> {
-    /// Begins, or begins again, with members that press like this.
+impl<'a> QuickSweep<'a> {
+    /// Starts again with members that have these pressures.
     pub(crate) fn restart(&mut self, curves: impl Iterator<Item = &'a Curve>) {
-        let member = |curve| Member { curve, occupancy: 0, pressure: 0 };
         self.members.clear();
-        self.members.extend(curves.map(member));
+        let members = curves.map(|curve| SweepMember { curve, occupancy: 0, pressure: 0 });
+        self.members.extend(members);
     }
 
     /// Divides one more way.
     pub(crate) fn step(&mut self) {
         let mut bits = 0;
-        for Member { curve, occupancy, pressure } in &mut self.members {
-            *pressure = read(curve, *occupancy, 1);
+        for SweepMember { curve, occupancy, pressure } in &mut self.members {
+            *pressure = read_ahead(curve, *occupancy, 1);
             bits |= *pressure;
         }
         // Each has 31 bits: sums of 2^15 members, and 32 bits more for one, fit.
         let spare = (u64::BITS - bits.leading_zeros()).saturating_sub(31);
         let total: u64 = self.members.iter().map(|member| member.pressure >> spare).sum();
         let even = (1 << 32) / self.members.len().max(1) as u64;
-        for Member { occupancy, pressure, .. } in &mut self.members {
+        for SweepMember { occupancy, pressure, .. } in &mut self.members {
             *occupancy += ((*pressure >> spare) << 32).checked_div(total).unwrap_or(even);
         }
     }
@@ -124,16 +124,17 @@ impl<'a> Quick<'a> {
         self.members.iter().map(|member| member.occupancy)
     }
 
-    /// The sum of the members' curves at what they occupy.
+    /// The sum of the members' curves at their occupancies.
     pub(crate) fn pressure(&self) -> u64 {
-        let at = |member: &Member<'_>| between(member.curve, member.occupancy);
-        self.members.iter().map(at).sum()
+        let values =
+            self.members.iter().map(|member| interpolate_raw(member.curve, member.occupancy));
+        values.sum()
     }
 }
 
-/// One step of a [`Quick`] sweep of two members.
+/// One step of a [`QuickSweep`] of two members.
 pub(crate) fn divide_way(curves: [&Curve; 2], occupancy: &mut [u64; 2]) {
-    let [a, b] = [0, 1].map(|place| read(curves[place], occupancy[place], 1));
+    let [a, b] = [0, 1].map(|place| read_ahead(curves[place], occupancy[place], 1));
     let spare = (u64::BITS - (a | b).leading_zeros()).saturating_sub(31);
     let (a, b) = (a >> spare, b >> spare);
     let part = (a << 32).checked_div(a + b).unwrap_or(1 << 31);
@@ -141,13 +142,13 @@ pub(crate) fn divide_way(curves: [&Curve; 2], occupancy: &mut [u64; 2]) {
     occupancy[1] += (1 << 32) - part;
 }
 
-/// A quantity of a program that occupies `x` / 2^32 ways: [`interpolate`] for a [`Quick`] sweep.
-pub(crate) fn between(curve: &Curve, x: u64) -> u64 {
-    read(curve, x, 0)
+/// A quantity of a program that occupies `x` / 2^32 ways: [`interpolate`] for a [`QuickSweep`].
+pub(crate) fn interpolate_raw(curve: &Curve, x: u64) -> u64 {
+    read_ahead(curve, x, 0)
 }
 
-/// A curve read at `x` / 2^32 ways, or so many further.
-fn read(curve: &Curve, x: u64, further: u32) -> u64 {
+/// The value of a curve at `x` / 2^32 + `further` ways.
+fn read_ahead(curve: &Curve, x: u64, further: u32) -> u64 {
     let whole = u32::try_from(x >> 32).unwrap_or(u32::MAX - 2) + further;
     let here = if whole == 0 { below_one(curve) } else { curve.at(whole) };
     let [here, next] = [here, curve.at(whole + 1)].map(Q32::raw);
@@ -186,7 +187,8 @@ mod tests {
         assert_eq!(interpolate(&curve(&[3]), half(1)), Q32::from_int(3));
     }
 
-    /// 63 of the largest pressure there is, and one so small that its part needs all 56 bits.
+    /// 63 members of the largest possible pressure, and one of so small a pressure that its part
+    /// needs all 56 bits.
     #[test]
     fn the_largest_totals_keep_the_smallest_parts() {
         let most = Curve::new([Q32::MAX_IN_CURVE; 2]).unwrap();

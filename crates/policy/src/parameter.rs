@@ -1,5 +1,5 @@
-//! What users set of a policy by name: each parameter with its type, unit, default, bounds, source
-//! and a line of help, said once.
+//! The parameters of policies that users set by name. Each is defined once, with its type, unit,
+//! default, bounds, source and a line of help.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,20 +12,20 @@ use fairways_core::Q32;
 /// A parameter of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// The paper's name, or ours.
+    /// The paper's name for it, or ours.
     pub name: &'static str,
     /// What its values are.
-    pub kind: Kind,
-    /// What it counts; empty where that is no unit.
+    pub kind: ValueKind,
+    /// The unit of its values; empty where they have none.
     pub unit: &'static str,
-    /// The least value, of a time in nanoseconds, of a fraction in units of 2^-32; `None` if there
-    /// is none.
+    /// The least value: of a time in nanoseconds, of a fraction in units of 2^-32. `None` if there
+    /// is no bound.
     pub least: Option<u64>,
-    /// The largest value, likewise; `None` if only its type has one.
+    /// The largest value, likewise; `None` if only its type has a bound.
     pub most: Option<u64>,
-    /// The largest that its type has.
+    /// The largest value of its type.
     pub(crate) largest: u64,
-    /// Where it is from: the paper's section, a decision of `docs/decisions.md`, or ours.
+    /// Its source: the paper's section, a decision of `docs/decisions.md`, or ours.
     pub source: &'static str,
     /// The documentation, line by line; its first paragraph is the help.
     pub(crate) doc: &'static [&'static str],
@@ -36,7 +36,7 @@ pub(crate) const MILLISECOND: u64 = 1_000_000;
 
 /// What a parameter's values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`.
     Switch,
     /// A whole number.
@@ -65,50 +65,49 @@ pub enum Value {
 }
 
 impl Parameter {
-    /// What it does, in a line.
+    /// What the parameter does, in a line.
     #[must_use]
     pub fn help(&self) -> String {
         let lines = self.doc.iter().map(|line| line.trim());
         lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The value that a text stands for; of a time, whole nanoseconds.
-    ///
-    /// # Errors
-    /// What was expected instead.
+    /// The value of a text; the text of a time is a number of nanoseconds.
     pub fn read(&self, text: &str) -> Result<Value, String> {
-        let count = || text.parse::<u64>().ok();
         let value = match self.kind {
-            Kind::Switch => text.parse().ok().map(Value::Switch),
-            Kind::Count => count().map(Value::Count),
-            Kind::Fraction => text.parse().ok().map(Value::Fraction),
-            Kind::Time => count().map(|nanos| Value::Time(Duration::from_nanos(nanos))),
-            Kind::Word(words) => {
+            ValueKind::Switch => text.parse().ok().map(Value::Switch),
+            ValueKind::Count => text.parse().ok().map(Value::Count),
+            ValueKind::Fraction => text.parse().ok().map(Value::Fraction),
+            ValueKind::Time => {
+                text.parse().ok().map(|nanos| Value::Time(Duration::from_nanos(nanos)))
+            }
+            ValueKind::Word(words) => {
                 words.iter().find(|&&word| word == text).map(|word| Value::Word(word))
             }
         };
-        let in_bounds = |value: &Value| {
-            let (least, most) = (self.least.unwrap_or(0), self.most.unwrap_or(self.largest));
-            value.size().is_none_or(|size| (least..=most).contains(&size))
-        };
-        value.filter(in_bounds).ok_or_else(|| self.expected())
+        value.filter(|value| self.is_in_bounds(*value)).ok_or_else(|| self.expected())
     }
 
-    /// The least and the largest value; `None` where there is no bound but the type's.
+    fn is_in_bounds(&self, value: Value) -> bool {
+        let (least, most) = (self.least.unwrap_or(0), self.most.unwrap_or(self.largest));
+        value.size().is_none_or(|size| (least..=most).contains(&size))
+    }
+
+    /// The least and the largest value; `None` where only the type has a bound.
     #[must_use]
     pub fn bounds(&self) -> [Option<Value>; 2] {
-        [self.least, self.most].map(|size| size.map(|size| Value::of_size(self.kind, size)))
+        [self.least, self.most].map(|size| size.map(|size| Value::from_size(self.kind, size)))
     }
 
-    /// What values there are.
+    /// What values it takes, in words.
     #[must_use]
     pub fn expected(&self) -> String {
         let what = match self.kind {
-            Kind::Switch => return "true or false".into(),
-            Kind::Word(words) => return words.join(" or "),
-            Kind::Count => "a whole number",
-            Kind::Fraction => "a number with at most 10 decimals",
-            Kind::Time => "a time such as 500ms",
+            ValueKind::Switch => return "true or false".into(),
+            ValueKind::Word(words) => return words.join(" or "),
+            ValueKind::Count => "a whole number",
+            ValueKind::Fraction => "a number with at most 10 decimals",
+            ValueKind::Time => "a time such as 500ms",
         };
         match self.bounds() {
             [None, None] => what.into(),
@@ -120,7 +119,7 @@ impl Parameter {
 }
 
 impl Value {
-    /// What bounds are about.
+    /// The quantity that bounds apply to.
     fn size(self) -> Option<u64> {
         match self {
             Self::Switch(_) | Self::Word(_) => None,
@@ -130,17 +129,17 @@ impl Value {
         }
     }
 
-    fn of_size(kind: Kind, size: u64) -> Self {
+    fn from_size(kind: ValueKind, size: u64) -> Self {
         match kind {
-            Kind::Fraction => Self::Fraction(Q32::from_raw(size)),
-            Kind::Time => Self::Time(Duration::from_nanos(size)),
+            ValueKind::Fraction => Self::Fraction(Q32::from_raw(size)),
+            ValueKind::Time => Self::Time(Duration::from_nanos(size)),
             _ => Self::Count(size),
         }
     }
 }
 
 impl fmt::Display for Value {
-    /// As it is set: times with a unit.
+    /// The text by which it is set: times have a unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Switch(is) => is.fmt(f),
@@ -150,8 +149,8 @@ impl fmt::Display for Value {
             Self::Time(time) => {
                 let nanos = time.as_nanos();
                 let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
-                let fits = |(size, _): &&(u128, &str)| nanos.is_multiple_of(*size);
-                let (size, unit) = units.iter().find(fits).copied().unwrap_or((1, "ns"));
+                let unit = units.into_iter().find(|(size, _)| nanos.is_multiple_of(*size));
+                let (size, unit) = unit.unwrap_or((1, "ns"));
                 f.pad(&format!("{}{unit}", nanos / size))
             }
         }
@@ -161,28 +160,28 @@ impl fmt::Display for Value {
 /// The type of a parameter.
 pub trait Setting: Copy {
     /// What its values are.
-    const KIND: Kind;
-    /// The largest, as in [`Parameter::most`].
+    const KIND: ValueKind;
+    /// The largest value, in the units of [`Parameter::most`].
     const LARGEST: u64;
 
     /// The value.
     fn value(self) -> Value;
 
-    /// From a value; `None` if it is of another kind, or too large.
-    fn of(value: Value) -> Option<Self>;
+    /// The parameter from a value; `None` if the value is of another kind, or too large.
+    fn from_value(value: Value) -> Option<Self>;
 }
 
 macro_rules! settings {
     ($($type:ty: $kind:ident, $most:expr, $value:ident => $into:expr, $from:expr;)*) => {$(
         impl Setting for $type {
-            const KIND: Kind = Kind::$kind;
+            const KIND: ValueKind = ValueKind::$kind;
             const LARGEST: u64 = $most;
 
             fn value(self) -> Value {
                 Value::$kind($into(self))
             }
 
-            fn of($value: Value) -> Option<Self> {
+            fn from_value($value: Value) -> Option<Self> {
                 let Value::$kind($value) = $value else { return None };
                 $from
             }
@@ -198,20 +197,21 @@ settings! {
     Duration: Time, u64::MAX, value => Self::from, Some(value);
 }
 
-/// The parameters of a policy, one beside the other.
-pub trait Parameters: Copy {
-    /// What there are.
+/// The parameters of a policy.
+pub trait ParameterSet: Copy {
+    /// The parameters, in the order of their definition.
     const TABLE: &'static [Parameter];
 
     /// Their values, in the same order.
     fn values(&self) -> Vec<Value>;
 
-    /// Sets one. What there is not, or is of another kind, changes nothing.
+    /// Sets the parameter of this name. An unknown name, or a value of another kind, changes
+    /// nothing.
     fn set(&mut self, name: &str, value: Value);
 }
 
-/// Those of a policy that has none.
-impl Parameters for () {
+/// The parameters of a policy that has none.
+impl ParameterSet for () {
     const TABLE: &'static [Parameter] = &[];
 
     fn values(&self) -> Vec<Value> {
@@ -225,7 +225,7 @@ impl Parameters for () {
 macro_rules! choices {
     ($Type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
         impl $crate::parameter::Setting for $Type {
-            const KIND: $crate::parameter::Kind = $crate::parameter::Kind::Word(&[$($word),*]);
+            const KIND: $crate::parameter::ValueKind = $crate::parameter::ValueKind::Word(&[$($word),*]);
             const LARGEST: u64 = 0;
 
             fn value(self) -> $crate::parameter::Value {
@@ -234,7 +234,7 @@ macro_rules! choices {
                 })
             }
 
-            fn of(value: $crate::parameter::Value) -> Option<Self> {
+            fn from_value(value: $crate::parameter::Value) -> Option<Self> {
                 match value {
                     $($crate::parameter::Value::Word($word) => Some(Self::$variant),)*
                     _ => None,
@@ -244,8 +244,9 @@ macro_rules! choices {
     };
 }
 
-/// A struct of parameters, with its defaults and its table. Of each: its documentation, whose
-/// first paragraph is its help, its name, type, default, unit and source, and bounds as in [`Parameter::least`].
+/// Defines a struct of parameters with its defaults and its table. Each parameter has:
+/// documentation, whose first paragraph is the help; name, type, default, unit and source; bounds
+/// as in [`Parameter::least`].
 macro_rules! parameters {
     (
         $(#[$attribute:meta])*
@@ -274,7 +275,7 @@ macro_rules! parameters {
             }
         }
 
-        impl $crate::parameter::Parameters for $Parameters {
+        impl $crate::parameter::ParameterSet for $Parameters {
             const TABLE: &'static [$crate::parameter::Parameter] = {
                 use $crate::parameter::{Parameter, Setting};
                 &[$(Parameter {
@@ -296,7 +297,7 @@ macro_rules! parameters {
             fn set(&mut self, name: &str, value: $crate::parameter::Value) {
                 match name {
                     $(stringify!($name) => {
-                        if let Some(value) = $crate::parameter::Setting::of(value) {
+                        if let Some(value) = $crate::parameter::Setting::from_value(value) {
                             self.$name = value;
                         }
                     })*

@@ -1,4 +1,4 @@
-//! A program, as every policy knows it.
+//! A program as policies know it.
 
 use alloc::sync::Arc;
 
@@ -6,7 +6,7 @@ use fairways_core::{AppId, Profile, Wish};
 
 /// A program that runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {
+pub(crate) struct RunningProgram {
     pub(crate) app: AppId,
     pub(crate) wish: Wish,
     pub(crate) profile: Option<Arc<Profile>>,

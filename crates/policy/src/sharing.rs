@@ -1,6 +1,6 @@
-//! When there are more programs than clusters: the flattest share one.
+//! When there are more programs than clusters, the programs with the flattest curves share one.
 //!
-//! The papers leave it open (docs/decisions.md, LFOC 7). Those whose curves fall least
+//! The papers leave this case open (docs/decisions.md, LFOC 7). Programs whose curves fall least
 //! lose least by sharing; the others keep clusters of their own.
 
 use alloc::vec::Vec;
@@ -9,12 +9,12 @@ use fairways_core::{Curve, Q32, Ways};
 
 use crate::occupancy::{Occupancy, interpolate, sweep_step};
 
-/// Programs gathered into at most as many clusters as there may be; reused, so that a decision
-/// allocates nothing once it has seen a mix as large.
+/// Programs gathered into at most as many clusters as there may be. It is reused, so that a
+/// decision allocates nothing once it has seen a mix as large.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sharing {
-    /// A curve for each cluster; that of the shared one, the last, is the sum over its members
-    /// at what each would occupy.
+    /// A curve for each cluster. That of the shared one, the last, is the sum over its members at
+    /// the occupancies that they would have.
     pub(crate) curves: Vec<Curve>,
     /// Each program's cluster.
     pub(crate) cluster_of: Vec<u32>,
@@ -65,7 +65,8 @@ impl Sharing {
 }
 
 impl Sharing {
-    /// Divides `ways` ways among those that share a cluster, of which there are some, by these pressures.
+    /// Divides `ways` ways by these pressures among the programs that share a cluster; at least one
+    /// does.
     pub(crate) fn settle(&mut self, pressures: &[Curve], ways: u32) {
         let Self { order, occupancy, .. } = self;
         occupancy.fill(Occupancy::default());
@@ -74,31 +75,35 @@ impl Sharing {
         }
     }
 
-    /// What a program has of its curve with the part that it got of the shared cluster; `None` if it does not share.
+    /// The value of a program's curve with its part of the shared cluster; `None` if it does not
+    /// share.
     pub(crate) fn shared(&self, curves: &[Curve], index: usize) -> Option<Q32> {
         let own = self.order.iter().position(|&member| member as usize == index)?;
         Some(interpolate(&curves[index], self.occupancy[own]))
     }
 }
 
-/// How far a curve's extremes are apart.
+/// The distance between a curve's extremes.
 fn fall(curve: &Curve) -> u64 {
-    let raw = || curve.values().iter().map(|value| value.raw());
-    raw().max().unwrap_or(0) - raw().min().unwrap_or(0)
+    let raw = curve.values().iter().map(|value| value.raw());
+    raw.clone().max().unwrap_or(0) - raw.min().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn curve(values: [u32; 2]) -> Curve {
+        Curve::new(values.map(Q32::from_int)).unwrap()
+    }
+
     #[test]
     fn the_flattest_share_the_last_cluster() {
-        let curve = |values: [u32; 2]| Curve::new(values.map(Q32::from_int)).unwrap();
         let curves = [curve([9, 1]), curve([4, 3]), curve([8, 2]), curve([6, 4])];
         let (mut sharing, two) = (Sharing::default(), Ways::new(2).unwrap());
         sharing.gather(&curves, &[curve([1, 1]); 4], two, 3);
         assert_eq!(sharing.cluster_of, [0, 2, 1, 2]);
-        // Two members with equal pressure occupy half a way each after one way, one after two:
+        // Two members with equal pressure occupy half a way each after one way, and one after two:
         // 4.5 + 7 and 4 + 6.
         let shared = Q32::from_raw(23 << 31);
         assert_eq!(sharing.curves[..2], [curve([9, 1]), curve([8, 2])]);

@@ -4,21 +4,21 @@ use fairways_core::{Curve, Q32, Ways};
 
 use crate::parameter::choices;
 
-/// What a program's slowdown is relative to (docs/decisions.md, LFOC 1).
+/// The IPC that a program's slowdown is relative to (docs/decisions.md, LFOC 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reference {
-    /// The best IPC at any way count, as the published simulator has it; some programs are
-    /// fastest with less than the whole cache.
+    /// The best IPC at any way count, as in the published simulator; some programs are fastest with
+    /// less than the whole cache.
     #[default]
     Best,
-    /// The IPC with every way, as the paper has it (§2.1, §2.3.1).
+    /// The IPC with every way, as in the paper (§2.1, §2.3.1).
     WholeCache,
 }
 
 choices!(Reference { Best = "best", WholeCache = "whole-cache" });
 
 impl Reference {
-    /// The IPC that the slowdown divides, in a cache of `ways` ways.
+    /// The reference IPC in a cache of `ways` ways.
     #[must_use]
     pub fn ipc(self, ipc: &Curve, ways: Ways) -> Q32 {
         match self {
@@ -31,10 +31,10 @@ impl Reference {
     }
 }
 
-/// The slowdown at each way count of a cache of `ways` ways: the reference IPC over the IPC
-/// there, rounded down.
+/// The slowdown at each way count of a cache of `ways` ways: the reference IPC over the IPC there,
+/// rounded down.
 ///
-/// A slowdown beyond [`Q32::MAX_IN_CURVE`] (an IPC of next to nothing) is held to that.
+/// A slowdown beyond [`Q32::MAX_IN_CURVE`] (an IPC of next to nothing) is limited to that.
 #[must_use]
 pub fn slowdown_table(ipc: &Curve, ways: Ways, reference: Reference) -> Curve {
     let alone = reference.ipc(ipc, ways).raw();
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(raw(Reference::Best), [4, 1, 2].map(Q32::from_int));
         let half = Q32::from_raw(1 << 31);
         assert_eq!(raw(Reference::WholeCache), [Q32::from_int(2), half, Q32::ONE]);
-        // In a smaller cache the peak is what that cache gives.
+        // In a smaller cache, the peak is the best IPC in that cache.
         let one = slowdown_table(&ipc, Ways::new(1).unwrap(), Reference::Best);
         assert_eq!(one.values(), [Q32::ONE]);
     }

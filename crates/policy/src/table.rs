@@ -1,14 +1,14 @@
-//! The table of policies: of each, what users are told of it, what it needs, its parameters, and how
-//! it is made.
+//! The table of policies: for each, what users see of it, what it needs, its parameters, and how it
+//! is made.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use fairways_core::Policy;
 
-use crate::parameter::{Parameter, Parameters, Value};
+use crate::parameter::{Parameter, ParameterSet, Value};
 
-/// A policy, as users know it.
+/// A policy as users know it.
 #[derive(Clone, Copy, Debug)]
 pub struct Descriptor {
     /// The name by which users select it.
@@ -18,21 +18,21 @@ pub struct Descriptor {
     /// The paper; empty where there is none.
     pub paper: &'static str,
     /// What it decides.
-    pub decides: Decides,
-    /// From what it knows programs.
-    pub knows: Knows,
+    pub decides: DecisionScope,
+    /// From which source it knows programs.
+    pub knows: KnowledgeSource,
     /// Which requests of a program's owner it honours ([`fairways_core::Wish`]).
-    pub honours: &'static [Request],
+    pub honours: &'static [OwnerRequest],
     /// Its parameters.
     pub parameters: &'static [Parameter],
     pub(crate) make: Make,
 }
 
-pub(crate) type Make = fn(&[(&str, Value)]) -> Made;
+pub(crate) type Make = fn(&[(&str, Value)]) -> ConfiguredPolicy;
 
 /// What a policy decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decides {
+pub enum DecisionScope {
     /// Nothing.
     Nothing,
     /// Which ways programs may fill.
@@ -41,26 +41,27 @@ pub enum Decides {
     Turns,
 }
 
-/// From what a policy knows programs.
+/// From which source a policy knows programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Knows {
-    /// It does not ask what they do.
+pub enum KnowledgeSource {
+    /// It does not look at what they do.
     Nothing,
     /// From profiles that were measured before they started.
     Profiles,
-    /// It finds out by counters while they run.
+    /// From counters while they run.
     Counters,
-    /// The same, and by giving them other ways: where no plan is carried out it finds out nothing.
+    /// From counters, and by giving them other ways: it finds out nothing where no plan is carried
+    /// out.
     OtherWays,
-    /// From how soon they answer.
+    /// From the latencies of their answers.
     Latencies,
-    /// It finds out by counters of threads that run together.
+    /// From counters of threads that run together.
     Threads,
 }
 
 /// A request that the owner of a program can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum OwnerRequest {
     /// [`fairways_core::Wish::baseline_ways`].
     Baselines,
     /// [`fairways_core::Wish::objective`].
@@ -69,8 +70,8 @@ pub enum Request {
     BestEffort,
 }
 
-/// A policy that was made, and all its parameters.
-pub struct Made {
+/// A policy with all its parameters.
+pub struct ConfiguredPolicy {
     /// The policy.
     pub policy: Box<dyn Policy>,
     /// Its parameters, in the order of the table.
@@ -78,20 +79,22 @@ pub struct Made {
 }
 
 impl Descriptor {
-    /// One that has nothing but a name, a line, and how it is made from its parameters.
-    pub(crate) const fn new<P: Parameters>(
+    /// A descriptor with a name, a summary, and how the policy is made from its parameters. The
+    /// other fields have their least values.
+    pub(crate) const fn new<P: ParameterSet>(
         name: &'static str,
         summary: &'static str,
         make: Make,
     ) -> Self {
-        let (decides, knows) = (Decides::Ways, Knows::Nothing);
+        let (decides, knows) = (DecisionScope::Ways, KnowledgeSource::Nothing);
         Self { name, summary, paper: "", decides, knows, honours: &[], parameters: P::TABLE, make }
     }
 
-    /// Makes one with these parameters, read by [`Parameter::read`]; the others are as by default.
+    /// Makes the policy with these parameters, read by [`Parameter::read`]; the others have their
+    /// defaults.
     #[must_use]
-    pub fn make(&self, given: &[(&str, Value)]) -> Made {
-        (self.make)(given)
+    pub fn make(&self, settings: &[(&str, Value)]) -> ConfiguredPolicy {
+        (self.make)(settings)
     }
 
     /// The parameter of this name.
@@ -100,35 +103,35 @@ impl Descriptor {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Whether it honours that request.
+    /// Whether the policy honours this request.
     #[must_use]
-    pub fn honours(&self, what: Request) -> bool {
+    pub fn honours(&self, what: OwnerRequest) -> bool {
         self.honours.contains(&what)
     }
 
-    /// Whether it finds out for itself what it must know of a program, by counters.
+    /// Whether the policy finds out by counters what it must know about a program.
     #[must_use]
     pub fn learns(&self) -> bool {
-        matches!(self.knows, Knows::Counters | Knows::OtherWays)
+        matches!(self.knows, KnowledgeSource::Counters | KnowledgeSource::OtherWays)
     }
 
-    /// Whether it decides where and when threads run.
+    /// Whether the policy decides where and when threads run.
     #[must_use]
     pub fn schedules(&self) -> bool {
-        self.decides == Decides::Turns
+        self.decides == DecisionScope::Turns
     }
 }
 
-/// Makes a policy from its defaults and what is given.
-pub(crate) fn make<P: Parameters, T: Policy + 'static>(
+/// Makes a policy from its default parameters and these settings.
+pub(crate) fn make<P: ParameterSet, T: Policy + 'static>(
     mut parameters: P,
     new: fn(P) -> T,
-    given: &[(&str, Value)],
-) -> Made {
-    for &(name, value) in given {
+    settings: &[(&str, Value)],
+) -> ConfiguredPolicy {
+    for &(name, value) in settings {
         parameters.set(name, value);
     }
     let names = P::TABLE.iter().map(|parameter| parameter.name);
     let parameters_made = names.zip(parameters.values()).collect();
-    Made { policy: Box::new(new(parameters)), parameters: parameters_made }
+    ConfiguredPolicy { policy: Box::new(new(parameters)), parameters: parameters_made }
 }

@@ -1,9 +1,9 @@
-//! Integers of a thousand bits, as far as the linear solver needs them.
+//! Integers of a thousand bits, with the operations that the linear solver needs.
 
-/// As many words as the product of the solver's primes takes, and one more to shift into.
+/// The words of the product of the solver's primes, and one more to shift into.
 const WORDS: usize = 17;
 
-/// A number from 0 on, its lowest word first.
+/// A number that is not negative, its lowest word first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wide([u64; WORDS]);
 
@@ -15,7 +15,7 @@ impl Wide {
         Self(words)
     };
 
-    /// What is left of division by a modulus.
+    /// The remainder of a division by `modulus`.
     #[expect(clippy::cast_possible_truncation, reason = "less than the modulus")]
     pub(crate) fn modulo(&self, modulus: u64) -> u64 {
         let modulus = u128::from(modulus);
@@ -47,7 +47,7 @@ impl Wide {
         self
     }
 
-    /// The number less `other`; `None` if that is larger.
+    /// The number less `other`; `None` if `other` is larger.
     fn less(&self, other: &Self) -> Option<Self> {
         let (mut words, mut borrow) = (self.0, false);
         for (word, own) in words.iter_mut().zip(other.0) {
@@ -58,8 +58,8 @@ impl Wide {
         (!borrow).then_some(Self(words))
     }
 
-    /// The number over `divisor`, rounded to the nearest (half up); the largest `u64` if it is more. The
-    /// divisor has less than 1024 bits.
+    /// The number over `divisor`, rounded to the nearest (half up); the largest `u64` if it is
+    /// more. The divisor has less than 1024 bits.
     fn over(self, divisor: &Self) -> u64 {
         // The divisor's multiples by powers of two, up to that by 2^63.
         let mut multiples = [*divisor; 64];
@@ -88,14 +88,14 @@ pub(crate) struct Signed {
 }
 
 impl Signed {
-    /// What a number modulo `modulus`, an odd one, stands for: the one nearest to 0.
+    /// The representative nearest to 0 of a number modulo `modulus`, which is odd.
     pub(crate) fn around_zero(value: Wide, modulus: &Wide) -> Self {
         let negative = modulus.less(&value.doubled()).is_none();
         let size = if negative { modulus.less(&value).unwrap_or(value) } else { value };
         Self { negative, size }
     }
 
-    /// The number over `divisor`, rounded to the nearest, held to what an `i64` is.
+    /// The number over `divisor`, rounded to the nearest and saturated to an `i64`.
     pub(crate) fn over(&self, divisor: &Self) -> i64 {
         let size = self.size.over(&divisor.size);
         if self.negative == divisor.negative {

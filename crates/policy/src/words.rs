@@ -1,97 +1,98 @@
-//! The numbers that policies tell of programs ([`Action::Estimated`](fairways_core::Action::Estimated)): the
-//! paper's word, and the unit behind a comma where there is one.
+//! The names of the numbers that policies announce about programs
+//! ([`Action::Estimated`](fairways_core::Action::Estimated)): the paper's word, and the unit behind
+//! a comma where there is one.
 //!
-//! Each stands before the plan that it decided, behind the program's class where that is told. It is as of that
-//! decision, and is told again at a later one that it decides if it is another then. Where nothing was found out,
-//! nothing is told. A class makes the numbers before it void, also if it is the class of before: so a number is
-//! taken back that no longer holds, such as the slowdown to expect while another program is sampled.
+//! A number is announced before the plan that it decided, after the program's class where that is
+//! announced. It is as of that decision; if it is another at a later decision that it decides, it
+//! is announced again. What was not found out is not announced.
 //!
-//! | word | of whom | what it is |
-//! |---|---|---|
-//! | [`CRITICAL_SIZE`] | `lfoc`, `lfoc-plus`: sensitive | the fewest ways with which slowdown is below 5 % (LFOC §4.2); the whole cache if there are none |
-//! | [`LOOKAHEAD`] | `lfoc`, `lfoc-plus`: sensitive, while no program is sampled; `ucp`, `ucp-slowdown`, `yu-petrov`, `kpart` | the ways that lookahead gave it, or the cluster that it shares; LFOC+ goes on from there |
-//! | [`SLOWDOWN`] | `lfoc`, `lfoc-plus`: sensitive, while no program is sampled; `ucp-slowdown`, `kpart` | the completion time to expect with the ways given, over that with all (`kpart`; `lfoc` and `lfoc-plus` where they sampled), or with the number at which it is fastest (`ucp-slowdown`; `lfoc` and `lfoc-plus` with a profile, decision LFOC 1) |
-//! | [`LLCMPKC`] | `lfoc`, `lfoc-plus`: streaming, changing | the pressure that made it so: where Table 1 holds, or the mean of the last windows (§4.2) |
-//! | [`STALLS`] | `lfoc`, `lfoc-plus`: changing; `dunn` | cycles stalled while an L2 miss is outstanding; `dunn`: as of the last plan |
-//! | [`OCCUPANCY`] | `lfoc`, `lfoc-plus`: changing, of a sensitive one | the mean of the last windows (§4.2) |
-//! | [`UTILITY_MISSES`] | `ucp` | how many fewer it misses than with the least that there is (Qureshi and Patt §3.2) |
-//! | [`UTILITY_SLOWDOWN`], [`UTILITY_BANDWIDTH`] | `ucp-slowdown`, `yu-petrov` | the same of their curves |
-//! | [`SPEEDUP`] | `kpart` | IPC over that with an equal share of the ways |
-//! | [`BASELINE`] | `dcat`; `static`: promised | the ways that it was promised, or counts as promised |
-//! | [`WAYS`] | `dcat` | the ways that it is to have |
-//! | [`NORMALIZED_IPC`] | `dcat` | IPC with the ways that it had, over that with the baseline (Table 1), when its class, its baseline or its ways changed last |
-//! | [`PREFERRED`] | `dcat`: receivers, keepers | the fewest ways as good as any, as far as was seen (Table 1) |
-//! | [`TAIL`] | `locpart`: services | the tail latency (Algorithm 1, GetTL), when its class or its ways changed last |
-//! | [`SLACK`] | `locpart`: services | what the tail leaves of the objective (Algorithm 1, line 13); less than nothing where it is missed; as of the same |
-//! | [`PCMR`] | `casc` | the partial-cache miss rate (§4.2) |
-//! | [`FAIR_MISS_RATE`], [`FAIR_CPI`] | `cache-fair` | what it would have with a fair share of the cache |
+//! Announcing a class voids the numbers before it, even if the class is the same as before. So a
+//! number that no longer holds is withdrawn: for instance the slowdown to expect, while another
+//! program is sampled.
 
-/// A word, by its place among [`ALL`].
+/// The name of a number, by its place in [`ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(u8);
 
 impl Word {
-    /// As actions have it.
+    /// The text that actions carry.
     #[must_use]
     pub const fn text(self) -> &'static str {
         ALL[self.0 as usize]
     }
 }
 
-/// Each word once: its constant, and its place and text in [`ALL`].
+/// Defines each word once: its constant, and its place and text in [`ALL`].
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         enum Place { $($name,)* }
         $($(#[$doc])* pub const $name: Word = Word(Place::$name as u8);)*
-        /// All of them, as actions have them.
+        /// The texts of all words.
         pub static ALL: [&str; [$($text),*].len()] = [$($text),*];
     };
 }
 
 words! {
-    /// LFOC's critical size.
+    /// `lfoc`, `lfoc-plus`, of sensitive programs: the fewest ways with which slowdown is below 5 %
+    /// (LFOC §4.2); the whole cache if no number of ways suffices.
     CRITICAL_SIZE = "critical size, ways";
-    /// What lookahead gave.
+    /// `lfoc`, `lfoc-plus`, of sensitive programs while no program is sampled; `ucp`,
+    /// `ucp-slowdown`, `yu-petrov`, `kpart`: the ways that lookahead gave the program, or the
+    /// cluster that it shares. LFOC+ goes on from there.
     LOOKAHEAD = "lookahead, ways";
-    /// Completion time with the ways given over that at its fastest; whoever estimates one says so by this word.
+    /// The completion time to expect with the planned ways, over another completion time.
+    ///
+    /// The other one is with all ways for `kpart`, and for `lfoc` and `lfoc-plus` where they
+    /// sampled; it is with the number of ways at which the program is fastest for `ucp-slowdown`,
+    /// and for `lfoc` and `lfoc-plus` with a profile (decision LFOC 1). `lfoc` and `lfoc-plus`
+    /// announce it of sensitive programs while no program is sampled. Every policy that estimates a
+    /// slowdown uses this word.
     SLOWDOWN = "slowdown";
-    /// LLC misses per 1000 cycles.
+    /// `lfoc`, `lfoc-plus`, of streaming and changing programs: the pressure that decided the
+    /// class, either where Table 1 holds, or the mean of the last windows (§4.2).
     LLCMPKC = "LLCMPKC, misses per 1000 cycles";
-    /// Stalls for what misses the L2.
+    /// `lfoc`, `lfoc-plus`, of changing programs; `dunn`, as of the last plan: cycles stalled while
+    /// an L2 miss is outstanding.
     STALLS = "stalls, of all cycles";
-    /// What a program holds of the cache.
+    /// `lfoc`, `lfoc-plus`, of changing programs that were sensitive: the mean occupancy of the
+    /// last windows (§4.2).
     OCCUPANCY = "occupancy, ways";
-    /// UCP's utility.
+    /// `ucp`: how many misses fewer than with the least number of ways (Qureshi and Patt §3.2).
     UTILITY_MISSES = "utility, misses per 1000 instructions";
-    /// The same in slowdown.
+    /// `ucp-slowdown`: the same for slowdown.
     UTILITY_SLOWDOWN = "utility, of slowdown";
-    /// The same in memory bandwidth.
+    /// `yu-petrov`: the same for memory bandwidth.
     UTILITY_BANDWIDTH = "utility, MB/s";
-    /// KPart's speedup.
+    /// `kpart`: IPC over that with an equal share of the ways.
     SPEEDUP = "speedup, over an equal share";
-    /// dCat's baseline.
+    /// `dcat`, and `static` of promised programs: the ways that the program was promised, or that
+    /// count as promised.
     BASELINE = "baseline, ways";
-    /// What a plan is to give.
+    /// `dcat`: the planned ways.
     WAYS = "ways";
-    /// dCat's normalized IPC.
+    /// `dcat`: IPC with the ways that the program had, over that with the baseline (Table 1), when
+    /// its class, its baseline or its ways changed last.
     NORMALIZED_IPC = "normalized IPC";
-    /// dCat's preferred number of ways.
+    /// `dcat`, of receivers and keepers: the fewest ways that are as good as any, as far as was
+    /// seen (Table 1).
     PREFERRED = "preferred, ways";
-    /// A service's tail latency.
+    /// `locpart`, of services: the tail latency (Algorithm 1, GetTL), when the class or the ways
+    /// changed last.
     TAIL = "tail, ms";
-    /// What it leaves of the objective.
+    /// `locpart`, of services: what the tail leaves of the objective (Algorithm 1, line 13), at the
+    /// same time; negative where the objective is missed.
     SLACK = "slack, of the objective";
-    /// CASC's partial-cache miss rate.
+    /// `casc`: the partial-cache miss rate (§4.2).
     PCMR = "PCMR, misses per 100 L2 references";
-    /// Cache-fair's miss rate.
+    /// `cache-fair`: the miss rate with a fair share of the cache.
     FAIR_MISS_RATE = "fair miss rate, misses per 1000 cycles";
-    /// Cache-fair's CPI.
+    /// `cache-fair`: the CPI with a fair share of the cache.
     FAIR_CPI = "fair CPI, cycles per instruction";
 }
 
-/// Whether a number with this word says something of a thread whatever its class. The others are of the class
-/// that was told before them, and void once one is told again.
+/// Whether a number with this word is about a thread, whatever its class. The other numbers belong
+/// to the class that was announced before them, and are void once a class is announced again.
 #[must_use]
 pub fn outlives_class(what: &str) -> bool {
     [PCMR, FAIR_MISS_RATE, FAIR_CPI].iter().any(|word| word.text() == what)

@@ -98,8 +98,8 @@ fn a_policy_is_a_folder_and_lines_of_one_file() {
         .env_remove("RUSTFLAGS")
         .output()
         .unwrap();
-    let said = String::from_utf8(run.stdout).unwrap();
+    let output = String::from_utf8(run.stdout).unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let expected = "dummy [(\"step\", Count(3))] Err(\"a whole number, at least 1\")\n";
-    assert_eq!(said, expected);
+    assert_eq!(output, expected);
 }

@@ -82,8 +82,8 @@ proptest! {
         check(&rows, &right);
     }
 
-    /// A solution has least distance from the prior if what it changes is a combination of the rows: then it
-    /// is at a right angle to all that the rows do not determine.
+    /// A solution has the least distance from the prior if its change is a combination of the rows:
+    /// then it is at a right angle to everything that the rows do not determine.
     #[test]
     fn the_least_change(
         columns in 1usize..7,
@@ -119,7 +119,8 @@ fn sixty_five_unknowns_as_on_the_largest_machine() {
     }
 }
 
-/// A 0/1 matrix of 63 whose determinant is as large as Hadamard's bound, 2^131: 128 bits do not hold it.
+/// A 0/1 matrix of 63 whose determinant is as large as Hadamard's bound, 2^131: it needs more than
+/// 128 bits.
 #[test]
 fn a_determinant_as_large_as_it_can_be() {
     // Sylvester's 64 x 64 matrix without its first row and column, 1 where it is -1.

@@ -1,5 +1,5 @@
-//! LFOC decides without allocating, once it has seen as many programs; so does Locpart where nothing is to
-//! change.
+//! LFOC decides without allocating once it has seen as many programs; so does Locpart if nothing
+//! changes.
 
 use std::sync::Arc;
 
@@ -87,8 +87,8 @@ fn a_period_in_which_nothing_changes_allocates_nothing() {
     for period in 1..200 {
         let at = period * 500_000_000;
         let window = Duration::from_millis(500);
-        let told = |app| Latencies { app: AppId(app), window, answered: answered(period) };
-        let events = [Event::Latency(told(0)), Event::Latency(told(1)), Event::Woke];
+        let report = |app| Latencies { app: AppId(app), window, answered: answered(period) };
+        let events = [Event::Latency(report(0)), Event::Latency(report(1)), Event::Woke];
         let counted =
             allocation_counter::measure(|| events.iter().for_each(|event| handle(at, event)));
         // Every window's memory has then been as large as it gets.

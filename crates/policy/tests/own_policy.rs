@@ -1,4 +1,4 @@
-//! The example of docs/own-policy.md prints what the page shows, and does not forget what is refused.
+//! The example of docs/own-policy.md prints what the page shows, and makes refused plans again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,11 +15,11 @@ mod climb;
 #[test]
 fn the_page_shows_what_the_example_prints() {
     let page = include_str!("../../../docs/own-policy.md");
-    let told = climb::told();
-    assert!(page.contains(&format!("--example climb\n```\n\n```text\n{told}```")), "{told}");
+    let plans = climb::plans();
+    assert!(page.contains(&format!("--example climb\n```\n\n```text\n{plans}```")), "{plans}");
 }
 
-/// `climb` with two programs on eight ways, and what it has asked for.
+/// `climb` with two programs on eight ways, and its plans.
 #[derive(Default)]
 struct Asked {
     policy: climb::policy::Climb,
@@ -30,14 +30,14 @@ impl Asked {
     /// Programs that have started on a machine.
     fn begun() -> Self {
         let mut asked = Self::default();
-        asked.tell(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));
+        asked.report(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));
         for app in [0, 1] {
-            asked.tell(&Event::Started { app: AppId(app), wish: Wish::default(), profile: None });
+            asked.report(&Event::Started { app: AppId(app), wish: Wish::default(), profile: None });
         }
         asked
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn report(&mut self, event: &Event) {
         self.policy.handle(Time::ZERO, event, &mut |action| {
             if let Action::Partition { plan, partition, reason } = action {
                 let ways = partition.masks().map(|mask| mask.count()).collect();
@@ -46,7 +46,7 @@ impl Asked {
         });
     }
 
-    /// A window of each in which the second misses so often.
+    /// A window of each program; the second has this many misses.
     fn round(&mut self, misses: u64) {
         for (app, misses) in [(0, 1000), (1, misses)] {
             let counters = Counters {
@@ -54,7 +54,7 @@ impl Asked {
                 llc_misses: Some(misses),
                 ..Counters::default()
             };
-            self.tell(&Event::Sampled(Sample {
+            self.report(&Event::Sampled(Sample {
                 app: AppId(app),
                 counters,
                 occupancy: None,
@@ -68,7 +68,7 @@ impl Asked {
     /// The last plan is refused.
     fn refuse(&mut self) {
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
-        self.tell(&Event::Refused { plan: self.last().0, why });
+        self.report(&Event::Refused { plan: self.last().0, why });
     }
 
     fn last(&self) -> &(PlanId, Vec<u32>, String) {
@@ -85,7 +85,10 @@ fn a_first_division_that_is_refused_is_asked_for_again() {
         asked.round(9000);
         assert_eq!(asked.plans.len(), plans + 1);
         let (_, ways, reason) = asked.last();
-        assert_eq!((&ways[..], &reason[..]), (&[4, 4][..], "the last plan was refused: again"));
+        assert_eq!(
+            (&ways[..], &reason[..]),
+            (&[4, 4][..], "the last plan was refused: it is made again")
+        );
     }
     asked.round(9000);
     assert_eq!(asked.last().1, [3, 5]);
@@ -96,14 +99,17 @@ fn a_way_back_that_is_refused_is_asked_for_again() {
     let mut asked = Asked::begun();
     asked.round(9000);
     asked.round(9000);
-    assert_eq!((&asked.last().1[..], &asked.last().2[..]), (&[4, 4][..], "it did not help: back"));
+    assert_eq!(
+        (&asked.last().1[..], &asked.last().2[..]),
+        (&[4, 4][..], "it did not help: the way goes back")
+    );
     asked.refuse();
     asked.round(9000);
     assert_eq!(
         (&asked.last().1[..], &asked.last().2[..]),
-        (&[4, 4][..], "the last plan was refused: again")
+        (&[4, 4][..], "the last plan was refused: it is made again")
     );
-    // And is not judged as a trial: who got the way still rests.
+    // It is not judged as a trial: the program that got the way still rests.
     asked.round(9000);
     assert_eq!(asked.last().1, [5, 3]);
 }
@@ -114,10 +120,11 @@ fn a_trial_that_is_refused_was_none() {
     asked.round(9000);
     assert_eq!(asked.last().1, [3, 5]);
     asked.refuse();
-    // The plan before holds: nothing is to be undone, and another is tried, for the second rests.
+    // The plan before is in force: nothing is undone, and another program is tried, as the second
+    // rests.
     asked.round(9000);
     assert_eq!(
         (&asked.last().1[..], &asked.last().2[..]),
-        (&[5, 3][..], "a way is tried on who misses most")
+        (&[5, 3][..], "one more way is tried for the program that misses most")
     );
 }

@@ -2,7 +2,7 @@
 
 use fairways_command_kit::policies;
 use fairways_policy::Descriptor;
-use fairways_policy::table::Knows;
+use fairways_policy::table::KnowledgeSource;
 
 use super::Config;
 
@@ -11,7 +11,7 @@ impl Config {
     pub(crate) fn missing_need(&self) -> Option<String> {
         let policy = self.policy.as_str();
         let described = self.descriptor();
-        if described.is_some_and(|policy| policy.knows == Knows::Profiles) {
+        if described.is_some_and(|policy| policy.knows == KnowledgeSource::Profiles) {
             let others = policies::names(Descriptor::learns);
             return Some(format!(
                 "policy {policy}: it needs profiles of programs before they start, which a host \
@@ -21,7 +21,8 @@ impl Config {
         }
         let is_service =
             self.program.iter().any(|of| of.objective.is_some() && of.latency.is_some());
-        if described.is_some_and(|policy| policy.knows == Knows::Latencies) && !is_service {
+        if described.is_some_and(|policy| policy.knows == KnowledgeSource::Latencies) && !is_service
+        {
             return Some(
                 "policy locpart: expected a program with `objective` and `latency`, which it gives ways by (docs/policies/locpart.md)"
                     .to_owned(),

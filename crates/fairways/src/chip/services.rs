@@ -4,7 +4,7 @@ use fairways_chip::Job;
 use fairways_chip::service::Stage;
 use fairways_command_kit::BadInput;
 use fairways_core::{Objective, Time, Wish};
-use fairways_policy::table::Request;
+use fairways_policy::table::OwnerRequest;
 
 use super::settings::World;
 use crate::args::Pairs;
@@ -58,7 +58,7 @@ impl World {
 fn without_objectives(policies: &[&str], jobs: &[Job]) -> Option<String> {
     let policy = policies
         .iter()
-        .find(|policy| fairways_command_kit::policies::honours(policy, Request::Objectives))?;
+        .find(|policy| fairways_command_kit::policies::honours(policy, OwnerRequest::Objectives))?;
     let asked = jobs.iter().any(|job| job.wish.objective.is_some());
     (!asked).then(|| {
         format!("{policy}: no program has an objective (--objectives), so it splits evenly")

@@ -8,7 +8,7 @@ use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
 use fairways_lab::{Observed, draw_workloads, job, profile};
 use fairways_model::{Job, Model, Settings, Then};
-use fairways_policy::table::Knows;
+use fairways_policy::table::KnowledgeSource;
 use fairways_profiles::Mix;
 use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
@@ -208,7 +208,7 @@ fn on_chip(
     let (scale, policy) = (args.time_scale.unwrap_or(TimeScale::ONE), policies::known(name)?);
     let mut world = chip::World::new(preset, &args.chip, scale, &args.world, policy.schedules())?;
     world.warn(&[name]);
-    if known && (policy.learns() || policy.knows == Knows::Profiles) {
+    if known && (policy.learns() || policy.knows == KnowledgeSource::Profiles) {
         let half = args.chip.profile_time / 2;
         for job in &mut world.jobs {
             let measured = profile(world.settings, job, half, half);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairways_chip::{Account, Chip, ChipError, Job, Settings, Then};
 use fairways_core::{Action, Event, Machine, Policy, Profile, Time};
 use fairways_model::Work;
-use fairways_policy::table::Knows;
+use fairways_policy::table::KnowledgeSource;
 use fairways_policy::{by_name, descriptor};
 use fairways_profiles::Metrics;
 use rayon::prelude::*;
@@ -41,7 +41,7 @@ impl ChipProtocol {
     /// Whether a policy is told profiles.
     fn tells(&self, policy: &str) -> bool {
         descriptor(policy).is_some_and(|policy| {
-            policy.knows == Knows::Profiles || (self.known && policy.learns())
+            policy.knows == KnowledgeSource::Profiles || (self.known && policy.learns())
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Tells `climb` (docs/own-policy.md) of a cache of eight ways, of two programs, and of windows in which the second misses ever less the
-//! more ways it has; prints what it asks for.
+//! Reports to `climb` (docs/own-policy.md) a cache of eight ways, two programs, and windows in
+//! which the second misses less the more ways it has; prints the plans.
 
 #![allow(clippy::print_stdout)]
 
@@ -11,7 +11,7 @@ use fairways_core::{
     Action, AppId, Counters, Event, Llc, PlanId, Policy, Sample, Time, Ways, Wish,
 };
 
-/// A window of a million cycles in which the program misses so often.
+/// A window of a million cycles in which the program has this many misses.
 fn window(app: u32, llc_misses: u64) -> Event {
     let counters =
         Counters { cycles: Some(1_000_000), llc_misses: Some(llc_misses), ..Counters::default() };
@@ -27,8 +27,8 @@ fn window(app: u32, llc_misses: u64) -> Event {
     })
 }
 
-/// What it asks for, a line a plan.
-pub(crate) fn told() -> String {
+/// The plans, one on each line.
+pub(crate) fn plans() -> String {
     let ways = Ways::new(8).unwrap_or_else(|| unreachable!("8 is a number of ways"));
     let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
     let mut events = vec![Event::Machine(Llc::with_ways(ways).into()), started(0), started(1)];
@@ -36,18 +36,18 @@ pub(crate) fn told() -> String {
         events.extend([window(0, 1000), window(1, misses)]);
     }
     let mut policy = policy::Climb::default();
-    let mut told = String::new();
+    let mut lines = String::new();
     for event in &events {
         policy.handle(Time::ZERO, event, &mut |action| {
             if let Action::Partition { plan, partition, reason } = action {
                 let ways: Vec<u32> = partition.masks().map(|mask| mask.count()).collect();
-                told += &format!("plan {}: {ways:?} ({reason})\n", plan.0);
+                lines += &format!("plan {}: {ways:?} ({reason})\n", plan.0);
             }
         });
     }
-    told
+    lines
 }
 
 fn main() {
-    print!("{}", told());
+    print!("{}", plans());
 }

@@ -1,22 +1,25 @@
-//! `climb`: a way at a time from who misses least to who misses most, kept where everybody together misses less for it.
+//! `climb`: moves a way from the program that misses least to the one that misses most, and keeps
+//! it there if all programs together then miss less.
 //!
-//! Everybody begins with the same number of ways. In each round, half a second of every program, misses per 1000 cycles are
-//! added up. Then one way is moved, and the next round judges it: if the sum has fallen by [`GAIN_PERCENT`], the way stays;
-//! otherwise it goes back, and who got it is not tried again for [`REST`] rounds.
+//! All programs begin with the same number of ways. In each round, half a second of every program,
+//! misses per 1000 cycles are added up. Then one way is moved, and the next round judges it: if the
+//! sum has fallen by [`GAIN_PERCENT`], the way stays. Otherwise it goes back, and the program that
+//! had got it is not tried again for [`REST`] rounds.
 
 use std::time::Duration;
 
 use fairways_core::{Action, AppId, Event, Every, Levers, Llc, Partition, PlanId, Policy, Sample};
 use fairways_core::{Time, WayMask};
 
-/// How long a window is.
+/// The length of a window.
 const WINDOW: Duration = Duration::from_millis(500);
-/// What a move has to bring.
+/// How much a move has to gain.
 const GAIN_PERCENT: u128 = 2;
-/// Rounds in which nothing is tried on whom a way did not help.
+/// Rounds in which a program is not tried again that a way did not help.
 const REST: u32 = 20;
 
-/// A program, its ways, and what it missed in its last window; `None` until that is known.
+/// A program, its ways, its misses in the last window (`None` until they are known), and the rounds
+/// for which it rests.
 struct Program {
     app: AppId,
     ways: u32,
@@ -37,8 +40,8 @@ pub(crate) struct Climb {
     llc: Option<Llc>,
     programs: Vec<Program>,
     tried: Option<Move>,
-    /// The last plan was refused, and was no trial.
-    again: bool,
+    /// Whether the last plan was refused and was no trial.
+    must_repeat: bool,
     plan: PlanId,
 }
 
@@ -56,9 +59,10 @@ impl Policy for Climb {
             }
             Event::Exited { app } => self.programs.retain(|program| program.app != *app),
             Event::Sampled(sample) => return self.sampled(sample, act),
-            // The plan before holds: a way on trial was not moved; anything else is asked for again.
+            // The plan before is in force: a way on trial was not moved; any other plan is made
+            // again.
             Event::Refused { plan, .. } if plan.next() == self.plan => {
-                self.again = self.tried.is_none();
+                self.must_repeat = self.tried.is_none();
                 return self.take_back();
             }
             _ => return,
@@ -72,9 +76,9 @@ impl Climb {
         self.programs.iter_mut().find(|program| program.app == app)
     }
 
-    /// Everybody has the same; what does not come out even, the first.
+    /// Gives every program the same number of ways; the first ones get the odd ways.
     fn begin(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        (self.tried, self.again) = (None, false);
+        (self.tried, self.must_repeat) = (None, false);
         let Some(llc) = self.llc else { return };
         if self.programs.is_empty() && self.plan == PlanId::default() {
             return;
@@ -84,11 +88,11 @@ impl Climb {
         for (place, program) in (0..).zip(&mut self.programs) {
             program.ways = each + u32::from(place < odd);
         }
-        self.divide("everybody has the same number of ways", act);
+        self.divide("every program has the same number of ways", act);
     }
 
-    /// A window ended. One that began under another plan tells nothing, and neither does one without misses or cycles: what
-    /// could not be read is missing, and never 0.
+    /// Handles a window. A window that began under another plan counts for nothing, and neither
+    /// does one without misses or cycles: a counter that could not be read is missing, and never 0.
     fn sampled(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let Some(misses) = sample.counters.llcmpkc().filter(|_| !sample.straddled) else { return };
         if let Some(program) = self.find(sample.app) {
@@ -100,30 +104,31 @@ impl Climb {
         }
     }
 
-    /// Everybody's misses are known: judges the last move, and tries the next.
+    /// The misses of all programs are known: judges the last move, and tries the next.
     fn round(&mut self, sum: u128, act: &mut dyn FnMut(Action<'_>)) {
         for program in &mut self.programs {
             program.rest = program.rest.saturating_sub(1);
         }
-        if std::mem::take(&mut self.again) {
-            return self.divide("the last plan was refused: again", act);
+        if std::mem::take(&mut self.must_repeat) {
+            return self.divide("the last plan was refused: it is made again", act);
         }
-        let failed = |tried: &Move| sum * 100 > tried.before * (100 - GAIN_PERCENT);
-        if self.tried.as_ref().is_some_and(failed) {
+        let most_percent = 100 - GAIN_PERCENT;
+        if self.tried.as_ref().is_some_and(|tried| sum * 100 > tried.before * most_percent) {
             self.take_back();
-            return self.divide("it did not help: back", act);
+            return self.divide("it did not help: the way goes back", act);
         }
         self.tried = None;
         let Some(llc) = self.side_by_side() else { return self.forget() };
-        let waits = |program: &&Program| program.rest == 0;
-        let to = self.programs.iter().filter(waits).max_by_key(|program| program.misses);
-        let Some(to) = to.map(|program| program.app) else { return self.forget() };
-        let can_give = |program: &&Program| program.app != to && program.ways > llc.min_ways();
-        let from = self.programs.iter().filter(can_give).min_by_key(|program| program.misses);
-        let Some(from) = from.map(|program| program.app) else { return self.forget() };
+        let rested = self.programs.iter().filter(|program| program.rest == 0);
+        let to = rested.max_by_key(|program| program.misses).map(|program| program.app);
+        let Some(to) = to else { return self.forget() };
+        let givers = self.programs.iter().filter(|program| program.ways > llc.min_ways());
+        let givers = givers.filter(|program| program.app != to);
+        let from = givers.min_by_key(|program| program.misses).map(|program| program.app);
+        let Some(from) = from else { return self.forget() };
         self.shift(from, to);
         self.tried = Some(Move { from, to, before: sum });
-        self.divide("a way is tried on who misses most", act);
+        self.divide("one more way is tried for the program that misses most", act);
     }
 
     fn take_back(&mut self) {
@@ -141,19 +146,19 @@ impl Climb {
         }
     }
 
-    /// The next round is of windows that are still to come.
+    /// Forgets the misses: the next round needs new windows.
     fn forget(&mut self) {
         self.programs.iter_mut().for_each(|program| program.misses = None);
     }
 
-    /// The cache, if everybody can have ways of their own in it.
+    /// The cache, if every program can have ways of its own in it.
     fn side_by_side(&self) -> Option<Llc> {
         let llc = self.llc?;
         let wide = self.programs.iter().all(|program| program.ways >= llc.min_ways());
         (wide && self.programs.len() <= llc.max_clusters() as usize).then_some(llc)
     }
 
-    /// Ways side by side; where that is not possible, one cluster of everybody.
+    /// Lays ways side by side; where that is not possible, one cluster of all programs.
     fn divide(&mut self, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
         self.forget();
         let mut partition = Partition::default();

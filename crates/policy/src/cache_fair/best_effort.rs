@@ -1,19 +1,20 @@
-//! Best-effort threads: what they lose and get back, which of them is next, and how much may be taken.
+//! Best-effort threads: what they lose and get back, which of them is next, and how much may be
+//! taken from each.
 //!
-//! "Penalty" is not defined (§4.2). Here it is CPU time taken minus time given, over time entitled to (decision
-//! cache-fair 5).
+//! The paper does not define "penalty" (§4.2). Here it is the CPU time taken minus the time given,
+//! over the time that the thread was entitled to (decision cache-fair 5).
 
 use core::cmp::Ordering;
 use core::time::Duration;
 
 use fairways_core::Time;
 
-use crate::regression::{held, nearest};
+use crate::regression::{nearest, saturate};
 
-/// What a best-effort thread lost, and got, since it started.
+/// The losses and gains of a best-effort thread since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Penalty {
-    /// CPU time that it was entitled to, and others were given.
+    /// CPU time that it was entitled to and that others were given.
     pub taken: Duration,
     /// CPU time that it was given beyond what it was entitled to.
     pub given: Duration,
@@ -25,9 +26,17 @@ impl Penalty {
     /// Taken minus given over entitled, in units of 2^-32; 0 before its first turn.
     #[must_use]
     pub fn share(&self) -> i64 {
-        let nanos = |time: Duration| i128::try_from(time.as_nanos()).unwrap_or(i128::MAX);
-        let lost = nanos(self.taken) - nanos(self.given);
-        held(nearest(lost.saturating_mul(1 << 32), nanos(self.entitled).max(1)))
+        saturate(nearest(self.lost_nanos().saturating_mul(1 << 32), self.entitled_nanos()))
+    }
+
+    /// The nanoseconds taken minus those given.
+    fn lost_nanos(&self) -> i128 {
+        i128::from(nanos(self.taken)) - i128::from(nanos(self.given))
+    }
+
+    /// The nanoseconds that it was entitled to, at least 1.
+    fn entitled_nanos(&self) -> i128 {
+        i128::from(nanos(self.entitled)).max(1)
     }
 }
 
@@ -35,16 +44,16 @@ impl Penalty {
 #[derive(Clone, Debug)]
 pub(super) struct Losses {
     pub(super) total: Penalty,
-    last: Second,
+    last: LastSecond,
 }
 
 impl Losses {
     pub(super) const fn new() -> Self {
-        Self { total: NOTHING, last: Second { parts: [(0, 0); PARTS], newest: 0 } }
+        Self { total: NOTHING, last: LastSecond { parts: [(0, 0); PARTS], newest: 0 } }
     }
 
-    /// A slice ended in which it lost so many nanoseconds of what it was entitled to, or got more if that is
-    /// negative.
+    /// Handles the end of a slice in which it lost `lost` of its `entitled` nanoseconds; it gained
+    /// if `lost` is negative.
     pub(super) fn slice(&mut self, at: Time, entitled: i128, lost: i128) {
         let total = &mut self.total;
         total.entitled = total.entitled.saturating_add(span(entitled));
@@ -53,22 +62,20 @@ impl Losses {
         self.last.add(at, entitled, lost);
     }
 
-    /// What may be taken from it by its next turn, of `quantum` nanoseconds, so that no second takes more than
-    /// `percent` percent of what it is entitled to (decision cache-fair 6); `None` for any amount.
+    /// How much may be taken from its next turn, of `quantum` nanoseconds, so that no second takes
+    /// more than `percent` percent of what it is entitled to (decision cache-fair 6); `None` for
+    /// any amount.
     pub(super) fn room(&mut self, at: Time, quantum: i128, percent: u32) -> Option<i128> {
         (percent > 0).then(|| self.last.room(at, quantum, percent.into()))
     }
 
-    /// Compares what they have lost of what they were entitled to, counting what is promised: each with the
-    /// change of its next turns, in nanoseconds.
+    /// Compares the losses of two threads relative to what they were entitled to, including
+    /// promises: the change of the next turns of each, in nanoseconds.
     pub(super) fn compare(&self, change: i128, other: &Self, others_change: i128) -> Ordering {
-        let lost = |penalty: &Penalty, change: i128| {
-            i128::from(nanos(penalty.taken)) - i128::from(nanos(penalty.given)) - change
-        };
-        let entitled = |penalty: &Penalty| i128::from(nanos(penalty.entitled)).max(1);
-        let (mine, its) = (lost(&self.total, change), lost(&other.total, others_change));
-        let left = mine.saturating_mul(entitled(&other.total));
-        left.cmp(&its.saturating_mul(entitled(&self.total)))
+        let own = self.total.lost_nanos() - change;
+        let others = other.total.lost_nanos() - others_change;
+        let left = own.saturating_mul(other.total.entitled_nanos());
+        left.cmp(&others.saturating_mul(self.total.entitled_nanos()))
     }
 }
 
@@ -84,19 +91,20 @@ fn span(nanos: i128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(most))
 }
 
-/// Parts of a second that are told apart. Ours: memory has a bound, however short slices are.
+/// Into how many parts a second is divided. Ours: memory has a bound, however short slices are.
 const PARTS: usize = 64;
 const PART_NANOS: u64 = 1_000_000_000 / PARTS as u64;
 
 /// The last second, part by part.
 #[derive(Clone, Debug)]
-struct Second {
-    /// Time entitled to and time lost, in the part with this number modulo their number.
+struct LastSecond {
+    /// At the part's number modulo their number: the time that the thread was entitled to, and the
+    /// time that it lost.
     parts: [(i128, i128); PARTS],
     newest: u64,
 }
 
-impl Second {
+impl LastSecond {
     fn move_to(&mut self, at: Time) {
         let now = at.nanos() / PART_NANOS;
         let passed = now.saturating_sub(self.newest).min(PARTS as u64);
@@ -118,8 +126,9 @@ impl Second {
         part.1 = part.1.saturating_add(lost);
     }
 
-    /// Of the second that ends now and of every later one, the part up to now may have lost the most that any
-    /// end of this second has: what it got before that will be out of the later ones.
+    /// The limit applies to the second that ends now and to every later one. Later seconds no
+    /// longer include what the thread got early in this one, so the losses up to now count as the
+    /// largest sum over any last part of this second.
     fn room(&mut self, at: Time, quantum: i128, percent: i128) -> i128 {
         self.move_to(at);
         let entitled = self.parts.iter().fold(0i128, |sum, part| sum.saturating_add(part.0));
@@ -155,13 +164,13 @@ mod tests {
         losses.slice(at(1010), 10 * MS, 5 * MS);
         assert_eq!(losses.room(at(1010), 10 * MS, 10), Some(51 * MS - 5 * MS));
         assert_eq!(losses.room(at(1010), 10 * MS, 0), None);
-        // A second later all is forgotten but the quantum to come.
+        // A second later, only the next quantum counts.
         assert_eq!(losses.room(at(2100), 10 * MS, 10), Some(MS));
     }
 
-    /// What it was given leaves the second before what was taken does.
+    /// The time that it was given leaves the second before the time that was taken does.
     #[test]
-    fn what_it_was_given_before_pays_for_no_more_than_the_same_second() {
+    fn time_given_pays_only_for_losses_within_the_same_second() {
         let mut losses = Losses::new();
         losses.slice(at(100), 200 * MS, -30 * MS);
         losses.slice(at(600), 200 * MS, 35 * MS);
@@ -171,13 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn a_penalty_is_what_it_lost_over_what_it_was_entitled_to() {
+    fn a_penalty_is_the_time_lost_over_the_time_entitled_to() {
         let mut losses = Losses::new();
         assert_eq!(losses.total.share(), 0);
         losses.slice(at(1), 10 * MS, 4 * MS);
         losses.slice(at(2), 10 * MS, -9 * MS);
         assert_eq!(losses.total.share(), -(1 << 30));
-        // Promises count: 5 ms more are as good as lost.
+        // Promises count: 5 ms that are promised to others count as lost.
         let fresh = Losses::new();
         assert_eq!(losses.compare(0, &fresh, 0), Ordering::Less);
         assert_eq!(losses.compare(-5 * MS, &fresh, 0), Ordering::Equal);

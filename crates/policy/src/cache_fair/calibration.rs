@@ -1,13 +1,15 @@
 //! Calibration (§4.2): how much CPU time a thread is ahead or behind.
 //!
-//! In time, so that nobody needs to know the clock's frequency. A thread that was entitled to run for E, and
-//! runs at CPI P where F is fair, needs E P / F to do what it would have done in E at its fair CPI; it ran
-//! for C. What it is behind by grows by E P / F - C. Its next quantum, for which it is entitled to Q, is to
-//! make up for all, "so that by the end of its next quantum, T completes the number of instructions
-//! corresponding to its fair CPI": Q' = Q P / F + what it is behind by (decision cache-fair 4).
+//! It is computed in time, so the clock's frequency is not needed. Take a thread that was entitled
+//! to run for E, ran for C, and has CPI P where F is fair. It needs E P / F for the work that it
+//! would have done in E at its fair CPI, so E P / F - C is added to what it is behind by. Its next
+//! quantum, for which it is entitled to Q, is to make up for everything, "so that by the end of its
+//! next quantum, T completes the number of instructions corresponding to its fair CPI": Q' = Q P /
+//! F + what it is behind by (decision cache-fair 4).
 //!
-//! Time that it was given as compensation is not time that it is entitled to (§7: applications are charged "only
-//! for the CPU cycles given to them by the system scheduler, and not for the 'compensation' cycles").
+//! A thread is not entitled to time that it was given as compensation (§7: applications are charged
+//! "only for the CPU cycles given to them by the system scheduler, and not for the 'compensation'
+//! cycles").
 
 use fairways_core::{Counters, Q32};
 
@@ -15,33 +17,34 @@ use super::fair_cpi::{fair_cpi, ideal_cpi};
 use super::recon::{Fit, memory_stalls, share};
 use crate::regression::nearest;
 
-/// No actual CPI is more often than this its fair CPI: with stalls of at most 99 %
-/// ([`MOST_STALLS`](super::MOST_STALLS)) there is none.
+/// No actual CPI is more than this multiple of the fair CPI: with stalls of at most 99 %
+/// ([`MOST_STALLS`](super::MOST_STALLS)), it can't be.
 const MOST_RATIO: Q32 = Q32::from_int(100);
 
-/// What a cache-fair thread is owed, in nanoseconds of CPU time; negative if it is ahead.
+/// The CPU time that a cache-fair thread is owed, in nanoseconds; negative if it is ahead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     debt: i128,
-    /// Time that it was entitled to, and that it ran, in slices since the debt was last counted.
+    /// The time that it was entitled to in slices since the debt was last computed, and the time
+    /// that it ran.
     entitled: i128,
     ran: i128,
-    /// Cycles that it took in windows since then, and those that it would have taken at its fair CPI.
+    /// The cycles of windows since then, and the cycles that they would have taken at the fair CPI.
     cycles: u64,
     fair_cycles: u64,
-    /// P / F in these windows, or in the last ones that there were; `None` where it is not known.
+    /// P / F in these windows, or in the last ones before; `None` where it is unknown.
     ratio: Option<Q32>,
 }
 
 impl Account {
-    /// A slice of the thread ended.
+    /// Handles the end of a slice.
     pub(super) fn slice(&mut self, entitled: i128, ran: i128) {
         self.entitled = self.entitled.saturating_add(entitled);
         self.ran = self.ran.saturating_add(ran);
     }
 
-    /// A window in which the thread took so many cycles per fair cycle ended: what slices before it left
-    /// undone is counted, up to `most`.
+    /// Handles the end of a window, with its cycles and fair cycles: computes the debt of the
+    /// slices before it, at most `most`.
     pub(super) fn window(&mut self, cycles: u64, fair_cycles: u64, most: i128) {
         self.cycles = self.cycles.saturating_add(cycles);
         self.fair_cycles = self.fair_cycles.saturating_add(fair_cycles);
@@ -54,8 +57,8 @@ impl Account {
         }
     }
 
-    /// Nothing is known of the time since the debt was last counted, or nothing can be done about it: it
-    /// does not count.
+    /// Drops the time since the debt was last computed, as nothing is known about it, or nothing
+    /// can be done about it.
     pub(super) fn pass(&mut self) {
         self.ratio = None;
         self.forget();
@@ -70,8 +73,8 @@ impl Account {
         self.debt.saturating_add(needs).saturating_sub(self.ran)
     }
 
-    /// Q' - Q: how much longer than `quantum` the thread's next turn is to be, between half and twice the
-    /// quantum; what does not fit stays in the debt (decision cache-fair 4).
+    /// Q' - Q: how much longer than `quantum` the thread's next turn is to be. The turn is between
+    /// half and twice the quantum; the rest stays in the debt (decision cache-fair 4).
     pub(super) fn wanted(&self, quantum: i128) -> i128 {
         let Some(ratio) = self.ratio else { return 0 };
         let next = self.behind(ratio).saturating_add(times(quantum, ratio));
@@ -83,8 +86,8 @@ fn times(time: i128, ratio: Q32) -> i128 {
     nearest(time.saturating_mul(ratio.raw().into()), 1 << 32)
 }
 
-/// The cycles of a window, those that it would have taken at the fair CPI, and the fair CPI; `None` if a
-/// counter that this takes is missing.
+/// The cycles of a window, the cycles that it would have taken at the fair CPI, and the fair CPI;
+/// `None` if a necessary counter is missing.
 pub(super) fn judge(counters: &Counters, fit: &Fit, least_ideal: Q32) -> Option<(u64, u64, Q32)> {
     let (cycles, instructions) = (counters.cycles?, counters.instructions?);
     if cycles == 0 || instructions == 0 {
@@ -108,23 +111,24 @@ fn add(a: Q32, b: Q32) -> Q32 {
 mod tests {
     use super::*;
 
-    /// Decision 4: I + Q' / CPI = (C + Q) / FairCPI. With C = Q = 1000, CPI 6 and FairCPI 5, Q' = 2000 x 6/5 - 1000.
+    /// Decision 4: I + Q' / CPI = (C + Q) / FairCPI. With C = Q = 1000, CPI 6 and FairCPI 5, Q' =
+    /// 2000 x 6/5 - 1000.
     #[test]
     fn decision_4_by_hand() {
         let mut account = Account::default();
         account.slice(1000, 1000);
         account.window(60, 50, 1 << 60);
         assert_eq!(account.wanted(1000), 400);
-        // The next turn was as long as that: it is even, and wants what the turn to come takes longer.
+        // The next turn had that length: it is even, and wants only what its next turn needs.
         account.slice(1000, 1400);
         assert_eq!(account.wanted(1000), 200);
-        // With its fair CPI again, it is ahead by what it was given in advance.
+        // With its fair CPI again, it is ahead by the time that it was given in advance.
         account.window(50, 50, 1 << 60);
         assert_eq!((account.wanted(1000), account.debt), (-200, -200));
     }
 
     #[test]
-    fn what_one_turn_cannot_hold_is_kept_up_to_a_bound() {
+    fn debt_that_does_not_fit_one_turn_is_kept_up_to_a_bound() {
         let mut account = Account::default();
         for _ in 0..4 {
             account.slice(1000, 1000);
@@ -132,7 +136,7 @@ mod tests {
         account.window(300, 100, 5000);
         assert_eq!((account.wanted(1000), account.debt), (1000, 5000));
         account.pass();
-        // While nothing is known, nothing is done, and nothing is forgotten.
+        // While nothing is known, nothing is done and nothing is forgotten.
         assert_eq!((account.wanted(1000), account.debt), (0, 5000));
         account.window(1, 1, 5000);
         assert_eq!(account.wanted(1000), 1000);

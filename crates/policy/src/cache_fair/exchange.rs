@@ -1,14 +1,15 @@
-//! Who gives CPU time to whom, so that what is given is what is taken.
+//! The exchange of CPU time between threads: what is given is taken from another thread.
 //!
-//! A cache-fair thread whose next turn is to be longer or shorter is promised the change when its slice ends,
-//! and one best-effort thread is promised the opposite (§4.2). What threads really ran is settled when their
-//! slices come back: a machine rounds to its ticks, threads sleep and end. At every time
+//! When a slice of a cache-fair thread ends whose next turn is to be longer or shorter, the thread
+//! is promised the change, and one best-effort thread is promised the opposite (§4.2). The time
+//! that threads really ran is settled when their slices are reported: a machine rounds to its
+//! ticks, and threads sleep and end. At every time
 //!
-//! > what is promised to all threads + what they ran beyond their due = carry
+//! > promises to all threads + time that they ran beyond their due = carry
 //!
-//! and the carry, what is given and not taken yet, is made up for by the next promises. Orders are for one
-//! turn; a thread is ordered anew when its slice ends, or when it has no order yet, so that none is ever
-//! withdrawn that may be under way.
+//! and the carry, which is given but not yet taken, is compensated by the next promises. Orders are
+//! for one turn. A thread gets another order when its slice ends, or when it has none yet, so that
+//! no order is withdrawn that may be under way.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -19,59 +20,60 @@ use core::time::Duration;
 use fairways_core::{Action, Slice, ThreadId, Time};
 
 use super::best_effort::Losses;
-use super::thread::Fair;
+use super::thread::FairThread;
 
 const TAKES: &str = "behind its fair CPI";
 const GIVES: &str = "ahead of its fair CPI";
 const GIVES_UP: &str = "gives time to a cache-fair thread";
-const GETS: &str = "gets time of a cache-fair thread";
+const GETS: &str = "gets time from a cache-fair thread";
 const AS_USUAL: &str = "as usual again";
 const NO_MORE: &str = "no more of its time is taken: it has lost as much as a second may cost it";
 
-/// What a thread is to the scheduler (§2).
+/// The role of a thread for the scheduler (§2).
 #[derive(Clone, Debug)]
 pub(super) enum Role {
-    CacheFair(Box<Fair>),
+    CacheFair(Box<FairThread>),
     BestEffort(Box<Losses>),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Thread {
+pub(super) struct ExchangeThread {
     pub(super) role: Role,
-    /// When it was last heard of.
+    /// The time of the last event about it.
     pub(super) seen: Time,
     /// The CPU of its last slice.
     cpu: Option<u32>,
-    /// By how many nanoseconds its turns to come are to be longer than usual.
+    /// How many nanoseconds longer than usual its next turns are to be.
     promised: i128,
-    /// How long its next turn was ordered to be, in nanoseconds; `None` for as usual.
+    /// The ordered length of its next turn, in nanoseconds; `None` for the usual length.
     ordered: Option<i128>,
-    /// Whether it was told that no more is taken from it.
-    told: bool,
+    /// Whether it was announced that no more is taken from it.
+    is_announced: bool,
 }
 
-impl Thread {
+impl ExchangeThread {
     pub(super) const fn new(role: Role, seen: Time) -> Self {
-        Self { role, seen, cpu: None, promised: 0, ordered: None, told: false }
+        Self { role, seen, cpu: None, promised: 0, ordered: None, is_announced: false }
     }
 
-    const fn is_best_effort(&self) -> bool {
+    pub(super) const fn is_best_effort(&self) -> bool {
         matches!(self.role, Role::BestEffort(_))
     }
 }
 
-/// All threads, and what they owe each other. Times are in nanoseconds.
+/// All threads and their promises. Times are in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
-    pub(super) threads: BTreeMap<ThreadId, Thread>,
+    pub(super) threads: BTreeMap<ThreadId, ExchangeThread>,
     /// The machine's quantum.
     quantum: i128,
-    /// Percent of a second ([`Parameters::penalty_limit`](super::Parameters::penalty_limit)).
+    /// The most that a second may cost, in percent
+    /// ([`Parameters::penalty_limit`](super::Parameters::penalty_limit)).
     limit: u32,
     carry: i128,
 }
 
-/// A best-effort thread that has room.
+/// A best-effort thread whose turns can be changed.
 struct Candidate<'a> {
     id: ThreadId,
     change: i128,
@@ -81,7 +83,7 @@ struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Whether this one is chosen, and not one with a lower identifier.
+    /// Whether this one is chosen before another with a lower identifier.
     fn is_before(&self, other: &Self) -> bool {
         if self.is_near != other.is_near {
             return self.is_near;
@@ -91,20 +93,22 @@ impl Candidate<'_> {
     }
 }
 
-/// Longest time that counts, so that sums have room: 146 years.
+/// The longest time that counts, so that sums do not overflow: 146 years.
 const MOST: i128 = 1 << 62;
 
 fn nanos(time: Duration) -> i128 {
     i128::try_from(time.as_nanos()).unwrap_or(MOST).min(MOST)
 }
 
-/// What a thread was entitled to in a slice.
+/// The time that a thread was entitled to in a slice.
 ///
-/// * In one as usual, and in one that lasted longer than any order and a quantum, for nobody waited: what it
-///   ran.
-/// * In one that was to be longer: a quantum, or what it ran if it gave the CPU up before.
-/// * In one that was to be shorter: a quantum; what it ran if it gave the CPU up before half was over (ours: a
-///   machine that rounds to its ticks may cut a turn shorter, too).
+/// * In a usual slice, and in one that lasted longer than any order and a quantum, as no other
+///   thread waited: the time that it ran.
+/// * In a slice that was to be longer: a quantum, or the time that it ran if it gave the CPU up
+///   before.
+/// * In a slice that was to be shorter: a quantum, or the time that it ran if it gave the CPU up
+///   before half of the order was over (ours: a machine that rounds to its ticks may shorten a
+///   turn, too).
 fn entitled(quantum: i128, ordered: i128, ran: i128) -> i128 {
     if ordered == quantum || ran > ordered.max(quantum) + quantum {
         ran
@@ -117,14 +121,14 @@ fn entitled(quantum: i128, ordered: i128, ran: i128) -> i128 {
     }
 }
 
-/// Whether a turn is worth an order: it changes by a thousandth of a quantum, at least. Ours; less waits until it
-/// has grown to that.
+/// Whether a turn is worth an order: it changes by at least a thousandth of a quantum. Ours;
+/// smaller changes wait until they add up to that.
 const fn worth_it(change: i128, quantum: i128) -> bool {
     change.unsigned_abs() * 1000 >= quantum.unsigned_abs()
 }
 
 impl Exchange {
-    /// The machine's quantum is this; what was promised by another is void.
+    /// Begins with this quantum of the machine; promises with another quantum are void.
     pub(super) fn begin(&mut self, quantum: Duration, limit: u32) {
         (self.quantum, self.limit, self.carry) = (nanos(quantum), limit, 0);
         for thread in self.threads.values_mut() {
@@ -132,24 +136,25 @@ impl Exchange {
         }
     }
 
-    /// What is promised to all threads, and the carry.
+    /// The sum of all promises, and the carry.
     #[cfg(test)]
     pub(super) fn books(&self) -> (i128, i128) {
         (self.threads.values().map(|thread| thread.promised).sum(), self.carry)
     }
 
-    /// Whether there is a thread to take time from, or to give it to.
+    /// Whether there is a thread to take time from or to give it to.
     pub(super) fn has_best_effort(&self) -> bool {
-        self.threads.values().any(Thread::is_best_effort)
+        self.threads.values().any(ExchangeThread::is_best_effort)
     }
 
     pub(super) const fn quantum(&self) -> i128 {
         self.quantum
     }
 
-    /// A slice ended: what the thread really got is settled, and its next turn is ordered.
+    /// Handles the end of a slice: settles the time that the thread really got, and orders its next
+    /// turn.
     pub(super) fn slice(&mut self, at: Time, slice: &Slice, act: &mut dyn FnMut(Action<'_>)) {
-        let (quantum, possible) = (self.quantum, self.has_best_effort());
+        let (quantum, has_best_effort) = (self.quantum, self.has_best_effort());
         let Some(thread) = self.threads.get_mut(&slice.thread) else { return };
         let (ordered, ran) = (nanos(slice.ordered), nanos(slice.ran));
         let due = entitled(quantum, ordered, ran);
@@ -160,7 +165,7 @@ impl Exchange {
         match &mut thread.role {
             Role::CacheFair(fair) => {
                 fair.account.slice(due, ran);
-                let wanted = if possible { fair.account.wanted(quantum) } else { 0 };
+                let wanted = if has_best_effort { fair.account.wanted(quantum) } else { 0 };
                 let wanted = if worth_it(wanted, quantum) { wanted } else { 0 };
                 self.carry += ran - due - thread.promised + wanted;
                 thread.promised = wanted;
@@ -175,7 +180,7 @@ impl Exchange {
         self.order(slice.thread, act);
     }
 
-    /// Threads are gone: what they were promised goes to others.
+    /// Removes threads; their promises go to others.
     pub(super) fn leave(&mut self, at: Time, gone: &[ThreadId], act: &mut dyn FnMut(Action<'_>)) {
         for thread in gone.iter().filter_map(|id| self.threads.remove(id)) {
             self.carry -= thread.promised;
@@ -187,7 +192,7 @@ impl Exchange {
                 break;
             }
         }
-        // Nobody has room for the rest: the orders that it was for shrink.
+        // No thread has room for the rest: the orders that it belongs to shrink.
         let promised = self.threads.iter().filter(|(_, other)| !other.is_best_effort());
         let fair: Vec<ThreadId> = promised.map(|(&id, _)| id).collect();
         for id in fair {
@@ -200,8 +205,8 @@ impl Exchange {
         }
     }
 
-    /// Brings the carry nearer to nothing by a promise to one best-effort thread; what that has no room for is
-    /// not promised to `to`.
+    /// Brings the carry nearer to 0 by a promise to one best-effort thread. What that thread has no
+    /// room for is taken off the promise to `to`.
     fn cover(&mut self, at: Time, to: Option<ThreadId>, act: &mut dyn FnMut(Action<'_>)) {
         if self.carry == 0 {
             return;
@@ -224,9 +229,10 @@ impl Exchange {
         }
     }
 
-    /// The best-effort thread that makes up for the carry, and by how much its promise changes: to take from,
-    /// the one that has lost least; to give to, the one that has lost most; one that ran on that CPU before
-    /// others; the lowest identifier of equals (decision cache-fair 5).
+    /// The best-effort thread that compensates the carry, and the change of its promise. To take
+    /// time, it is the thread that has lost least; to give time, the one that has lost most. A
+    /// thread that ran on that CPU comes before others; of equals, the one with the lowest
+    /// identifier (decision cache-fair 5).
     fn choose(
         &mut self,
         at: Time,
@@ -241,10 +247,10 @@ impl Exchange {
                 let half = *quantum / 2;
                 let room = losses.room(at, *quantum, *limit);
                 let least = room.map_or(-half, |room| -room.min(half));
-                if thread.promised - *carry < least && least > -half && !thread.told {
+                if thread.promised - *carry < least && least > -half && !thread.is_announced {
                     let (app, class) = (id.app, super::BEST_EFFORT);
                     act(Action::Classified { app, class: class.into(), reason: NO_MORE.into() });
-                    thread.told = true;
+                    thread.is_announced = true;
                 }
                 (-*carry).max((least - thread.promised).min(0))
             } else {
@@ -259,10 +265,11 @@ impl Exchange {
         chosen.map(|one| (one.id, one.change))
     }
 
-    /// Takes back of a thread's promise what nobody covers; whether there was any.
+    /// Takes back the part of a thread's promise that no other thread covers; whether there was
+    /// any.
     fn shrink(&mut self, id: ThreadId) -> bool {
         let Some(thread) = self.threads.get_mut(&id) else { return false };
-        // Never past nothing: more is a matter of the next promises.
+        // Never past 0: the next promises compensate the rest.
         let change = if self.carry > 0 {
             thread.promised.clamp(0, self.carry)
         } else {
@@ -273,7 +280,7 @@ impl Exchange {
         change != 0
     }
 
-    /// Orders a thread's next turn, unless it is ordered so.
+    /// Orders a thread's next turn, unless it has that order already.
     fn order(&mut self, id: ThreadId, act: &mut dyn FnMut(Action<'_>)) {
         let Some(thread) = self.threads.get_mut(&id) else { return };
         let change = thread.promised.clamp(-(self.quantum / 2), self.quantum);
@@ -309,17 +316,18 @@ mod tests {
         ThreadId::first_of(AppId(app))
     }
 
-    /// Threads that are promised so many microseconds of a quantum of 10 ms; those from 10 on are best-effort.
+    /// Threads with these promises in microseconds, and a quantum of 10 ms; those from 10 on are
+    /// best-effort.
     fn exchange(promised: &[(u32, i128)]) -> Exchange {
         let mut exchange = Exchange::default();
         exchange.begin(Duration::from_millis(10), 0);
         for &(app, promised) in promised {
             let role = if app < 10 {
-                Role::CacheFair(Box::new(Fair::new(Time::ZERO, None)))
+                Role::CacheFair(Box::new(FairThread::new(Time::ZERO, None)))
             } else {
                 Role::BestEffort(Box::new(Losses::new()))
             };
-            let mut thread = Thread::new(role, Time::ZERO);
+            let mut thread = ExchangeThread::new(role, Time::ZERO);
             thread.promised = promised * 1000;
             exchange.threads.insert(id(app), thread);
             exchange.order(id(app), &mut |_| ());
@@ -342,22 +350,22 @@ mod tests {
         Slice { thread: id(app), cpu: 0, ordered, ran }
     }
 
-    /// 11 and 12 have room for 1 ms each of the 5 that 10 leaves; thread 0 gets the rest less.
+    /// 11 and 12 have room for 1 ms each of the 5 that 10 leaves; thread 0 gets less by the rest.
     #[test]
-    fn others_pay_for_who_ends_and_what_nobody_pays_nobody_gets() {
+    fn others_pay_for_a_thread_that_ends_and_the_rest_is_not_given() {
         let all = [(0, 5000), (1, 8000), (10, -5000), (11, -4000), (12, -4000)];
         let mut exchange = exchange(&all);
         let ordered = quanta(|act| exchange.leave(Time::ZERO, &[id(10)], act));
-        // Those that have an order already get the next when their turn has ended.
+        // Threads that already have an order get the next one when their turn has ended.
         assert_eq!(ordered, [(0, 12_000)]);
         assert_eq!(exchange.books(), (0, 0));
         let paid = [11, 12].map(|app| exchange.threads[&id(app)].promised);
         assert_eq!(paid, [-5_000_000, -5_000_000]);
     }
 
-    /// It may be under way with it: it would pay twice.
+    /// The order may be under way: the thread would pay twice.
     #[test]
-    fn who_has_an_order_gets_no_other_before_its_turn_has_ended() {
+    fn a_thread_with_an_order_gets_no_other_before_its_turn_has_ended() {
         let mut exchange = exchange(&[(0, 2000), (10, -3000)]);
         let ended = quanta(|act| exchange.slice(Time::ZERO, &slice(0, 12_000, 13_000), act));
         assert_eq!(ended, []);
@@ -367,7 +375,7 @@ mod tests {
         assert_eq!(ended, [(10, 9000)]);
     }
 
-    /// A turn that came before the order did not use it up.
+    /// A turn before the order did not use it up.
     #[test]
     fn an_order_that_is_to_come_and_no_longer_wanted_is_taken_back() {
         let mut exchange = exchange(&[(0, 2000), (10, -2000)]);
@@ -378,7 +386,8 @@ mod tests {
         assert_eq!(exchange.books(), (0, 0));
     }
 
-    /// Of a quantum of 10: how long a turn was to be, how long it was, and what the thread was entitled to.
+    /// With a quantum of 10: the ordered length of a turn, its actual length, and the time that the
+    /// thread was entitled to.
     #[test]
     fn a_thread_is_entitled_to_a_quantum_that_it_uses() {
         let turns = [
@@ -396,7 +405,7 @@ mod tests {
             ((6, 10), 10),
             ((6, 5), 10),
             ((6, 2), 2),
-            // Nobody waited for the CPU.
+            // No other thread waited for the CPU.
             ((14, 25), 25),
             ((6, 50), 50),
         ];

@@ -1,21 +1,30 @@
-//! `cache-fair`: CPU time for those that a shared cache slows down (Fedorova, Seltzer and Smith, "Cache-fair
-//! thread scheduling for multicore processors", Harvard University TR-17-06, 2006).
+//! `cache-fair`: more CPU time for threads that the shared cache slows down (Fedorova, Seltzer and
+//! Smith, "Cache-fair thread scheduling for multicore processors", Harvard University TR-17-06,
+//! 2006).
 //!
-//! A thread that gets less than an equal share of the cache runs slower than it should. The cache-fair
-//! scheduler leaves the cache as it is, and gives such a thread longer turns on its CPU, until it has done as
-//! much as it would have done with an equal share; the time is a best-effort thread's
-//! ([`fairways_core::Wish::best_effort`]). Threads that are ahead give time back.
+//! A thread whose co-runners take most of the cache runs slower than it should, and by how much
+//! depends on the co-runners. The cache-fair scheduler leaves the cache as it is. Instead, it gives
+//! such a thread longer turns on its CPU, until it has done as much as it would have done with an
+//! equal share of the cache. The time comes from a best-effort thread
+//! ([`fairways_core::Wish::best_effort`]), for instance background work. Threads that are ahead
+//! give time back.
 //!
-//! 1. **Reconnaissance** (§4.1, `recon.rs`): about ten data points, each of a thread beside other co-runners,
-//!    give its *fair miss rate* (§3.1): the one that it would have beside co-runners that miss as often.
-//! 2. **Fair CPI** (§3.2, `fair_cpi.rs`): cycles per instruction at that miss rate.
-//! 3. **Calibration** (§4.2, `calibration.rs`): every ten million instructions, how far its CPI is from that,
-//!    and how much longer or shorter its turns are to be. `exchange.rs` promises the opposite to a
-//!    best-effort thread, which `best_effort.rs` keeps from losing too much (§5.4).
-//! 4. **Repetition** (§4.3, `phase.rs`): a reconnaissance every billion instructions, and when accesses change.
+//! To know who is behind, it estimates each thread's CPI with an equal share, without ever giving
+//! it one:
 //!
-//! What the paper leaves open is settled in docs/decisions.md. It needs a machine that lets policies have a say
-//! in scheduling ([`fairways_core::Event::Cpus`]); on others it does nothing. It never partitions the cache.
+//! 1. **Reconnaissance** (§4.1, `recon.rs`): about ten data points, each of the thread beside other
+//!    co-runners, show how its misses depend on theirs. A line through them gives its *fair miss
+//!    rate* (§3.1): the one that it would have beside co-runners that miss as often as itself.
+//! 2. **Fair CPI** (§3.2, `fair_cpi.rs`): the cycles per instruction at that miss rate.
+//! 3. **Calibration** (§4.2, `calibration.rs`): every ten million instructions, its CPI is compared
+//!    with the fair CPI. The difference decides how much longer or shorter its turns become.
+//!    `exchange.rs` promises the opposite to a best-effort thread, and `best_effort.rs` limits what
+//!    that can lose (§5.4).
+//! 4. **Repetition** (§4.3, `phase.rs`): reconnaissance is repeated every billion instructions, and
+//!    when the thread's accesses change.
+//!
+//! It needs a machine that lets policies schedule ([`fairways_core::Event::Cpus`]), does nothing on
+//! others, and never partitions the cache. docs/decisions.md settles what the paper leaves open.
 
 mod best_effort;
 mod calibration;
@@ -37,17 +46,17 @@ use fairways_core::{
     Action, AppId, Cpus, Event, Every, Policy, Q32, Sample, ThreadId, Time, Together,
 };
 
-use crate::running::{Change, Running};
-use crate::table::{Decides, Descriptor, Knows, Request, make};
+use crate::running::{Change, RunningPrograms};
+use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, make};
 use best_effort::Losses;
-use exchange::{Exchange, Role, Thread};
-use thread::Fair;
+use exchange::{Exchange, ExchangeThread, Role};
+use thread::FairThread;
 
 pub use best_effort::Penalty;
 pub use fair_cpi::{MOST_STALLS, fair_cpi, ideal_cpi};
 pub use parameters::Parameters;
 pub use recon::{
-    MOST_POINTS, Point, equation_1, equation_2, fair_miss_rate, memory_stalls, observed_range,
+    DataPoint, MOST_POINTS, equation_1, equation_2, fair_miss_rate, memory_stalls, observed_range,
 };
 
 const CACHE_FAIR: &str = "cache-fair";
@@ -56,20 +65,20 @@ const BY_DEFAULT: &str = "its owner did not call it background work";
 const BY_WISH: &str = "its owner calls it background work";
 const ALONE: &str = "no best-effort thread to exchange CPU time with: nothing is adjusted";
 
-/// Threads of a program that are told apart; the one that was heard of longest ago is forgotten first. Ours: a
-/// thread's end is not told.
+/// How many threads of a program are distinguished; the one whose last event is oldest is forgotten
+/// first. Ours: machines do not report the end of a thread.
 const MOST_THREADS: usize = 64;
 
 /// `cache-fair`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Fedorova, Seltzer and Smith, Cache-Fair Thread Scheduling for Multicore Processors, TR-17-06, 2006",
-    decides: Decides::Turns,
-    knows: Knows::Threads,
-    honours: &[Request::BestEffort],
+    decides: DecisionScope::Turns,
+    knows: KnowledgeSource::Threads,
+    honours: &[OwnerRequest::BestEffort],
     ..Descriptor::new::<Parameters>(
         "cache-fair",
-        "CPU time for those that the shared cache slows down; no partitioning",
-        |given| make(Parameters::default(), CacheFair::new, given),
+        "more CPU time for threads that the shared cache slows down; no partitioning",
+        |settings| make(Parameters::default(), CacheFair::new, settings),
     )
 };
 
@@ -77,43 +86,46 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct CacheFair {
     parameters: Parameters,
-    running: Running,
-    /// `None` where policies have no say in scheduling.
+    running: RunningPrograms,
+    /// `None` on a machine that does not let policies schedule.
     cpus: Option<Cpus>,
     exchange: Exchange,
-    /// Fair miss rates that need not be estimated.
+    /// Known fair miss rates, which need no estimate.
     known: BTreeMap<AppId, Q32>,
-    /// Whether it was said that there is no best-effort thread.
-    said: bool,
+    /// Whether the lack of best-effort threads was announced.
+    has_announced_alone: bool,
 }
 
 impl CacheFair {
-    /// The policy with these parameters; [`Parameters::default`] is what was published, with a bound on what
-    /// best-effort threads lose.
+    /// The policy with these parameters; [`Parameters::default`] is what was published, with a
+    /// bound on the losses of best-effort threads.
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, ..Self::default() }
     }
 
-    /// The policy that takes these for the fair miss rates of these programs' threads, misses of the last-level cache
-    /// per cycle, instead of estimating them (§3.1): what they are with the cache divided equally, where somebody
-    /// could measure that. What its results owe to its estimates is the difference.
+    /// The policy with known fair miss rates of these programs' threads, in misses of the
+    /// last-level cache per cycle, instead of estimates (§3.1). They can be measured where the
+    /// cache can be divided equally. The comparison shows how much a result depends on the
+    /// estimates.
     #[must_use]
-    pub fn knowing(
+    pub fn with_known_rates(
         parameters: Parameters,
         fair_miss_rates: impl IntoIterator<Item = (AppId, Q32)>,
     ) -> Self {
         Self { known: fair_miss_rates.into_iter().collect(), ..Self::new(parameters) }
     }
 
-    /// A thread's fair miss rate, misses of the last-level cache per cycle; the mean that was observed where
-    /// there was no telling. `None` before the first reconnaissance has ended, and of best-effort threads.
+    /// A thread's fair miss rate, in misses of the last-level cache per cycle; the mean of the
+    /// observed rates where no estimate was possible. `None` before the first reconnaissance has
+    /// ended, and for best-effort threads.
     #[must_use]
     pub fn fair_miss_rate(&self, thread: ThreadId) -> Option<Q32> {
         self.fair(thread)?.rate
     }
 
-    /// A thread's fair CPI, cycles per instruction, as of its last calibration; `None` before the first.
+    /// A thread's fair CPI as of its last calibration, cycles per instruction; `None` before the
+    /// first.
     #[must_use]
     pub fn fair_cpi(&self, thread: ThreadId) -> Option<Q32> {
         self.fair(thread)?.cpi
@@ -122,17 +134,17 @@ impl CacheFair {
     /// Whether a thread is in its calibration phase: its first reconnaissance has ended (§4.2).
     #[must_use]
     pub fn is_calibrated(&self, thread: ThreadId) -> bool {
-        self.fair(thread).is_some_and(Fair::is_calibrated)
+        self.fair(thread).is_some_and(FairThread::is_calibrated)
     }
 
-    /// The data points of a thread's reconnaissance that is under way, or of its last; `None` of best-effort
+    /// The data points of a thread's current or last reconnaissance; `None` for best-effort
     /// threads.
     #[must_use]
-    pub fn points(&self, thread: ThreadId) -> Option<&VecDeque<Point>> {
+    pub fn points(&self, thread: ThreadId) -> Option<&VecDeque<DataPoint>> {
         self.fair(thread).map(|fair| &fair.points)
     }
 
-    /// What a best-effort thread has lost since it started; `None` of others.
+    /// The losses of a best-effort thread since it started; `None` for others.
     #[must_use]
     pub fn penalty(&self, thread: ThreadId) -> Option<Penalty> {
         match &self.exchange.threads.get(&thread)?.role {
@@ -141,14 +153,14 @@ impl CacheFair {
         }
     }
 
-    fn fair(&self, thread: ThreadId) -> Option<&Fair> {
+    fn fair(&self, thread: ThreadId) -> Option<&FairThread> {
         match &self.exchange.threads.get(&thread)?.role {
             Role::CacheFair(fair) => Some(fair),
             Role::BestEffort(_) => None,
         }
     }
 
-    /// How threads are scheduled has changed, or is told first.
+    /// Handles a first or another report of how threads are scheduled.
     fn schedule(&mut self, at: Time, cpus: Cpus, act: &mut dyn FnMut(Action<'_>)) {
         if self.cpus == Some(cpus) {
             return;
@@ -169,7 +181,7 @@ impl CacheFair {
         if self.cpus.is_none() || self.threads_of(app).next().is_some() {
             return;
         }
-        let Some(best_effort) = self.meet(at, ThreadId::first_of(app), act) else { return };
+        let Some(best_effort) = self.note_thread(at, ThreadId::first_of(app), act) else { return };
         if best_effort {
             act(Action::Classified { app, class: BEST_EFFORT.into(), reason: BY_WISH.into() });
         } else {
@@ -179,8 +191,14 @@ impl CacheFair {
         }
     }
 
-    /// A thread was heard of. Whether it is best-effort; `None` if its program does not run.
-    fn meet(&mut self, at: Time, id: ThreadId, act: &mut dyn FnMut(Action<'_>)) -> Option<bool> {
+    /// Notes that an event reported this thread. Whether it is best-effort; `None` if its program
+    /// does not run.
+    fn note_thread(
+        &mut self,
+        at: Time,
+        id: ThreadId,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> Option<bool> {
         let program = self.running.programs().iter().find(|program| program.app == id.app)?;
         let best_effort = program.wish.best_effort;
         if let Some(thread) = self.exchange.threads.get_mut(&id) {
@@ -196,13 +214,13 @@ impl CacheFair {
         let role = if best_effort {
             Role::BestEffort(Box::new(Losses::new()))
         } else {
-            Role::CacheFair(Box::new(Fair::new(at, self.known.get(&id.app).copied())))
+            Role::CacheFair(Box::new(FairThread::new(at, self.known.get(&id.app).copied())))
         };
-        self.exchange.threads.insert(id, Thread::new(role, at));
+        self.exchange.threads.insert(id, ExchangeThread::new(role, at));
         Some(best_effort)
     }
 
-    fn threads_of(&self, app: AppId) -> impl Iterator<Item = (ThreadId, &Thread)> {
+    fn threads_of(&self, app: AppId) -> impl Iterator<Item = (ThreadId, &ExchangeThread)> {
         let all = ThreadId { app, number: 0 }..=ThreadId { app, number: u32::MAX };
         self.exchange.threads.range(all).map(|(&id, thread)| (id, thread))
     }
@@ -212,16 +230,16 @@ impl CacheFair {
         self.exchange.leave(at, &gone, act);
     }
 
-    /// A program's owner may have made it of another class: it begins anew.
+    /// Handles a request of a program's owner: if it changes the program's class, the program
+    /// starts again.
     fn wished(&mut self, at: Time, app: AppId, best_effort: bool, act: &mut dyn FnMut(Action<'_>)) {
-        let is_other = |role: &Role| matches!(role, Role::BestEffort(_)) != best_effort;
-        if self.threads_of(app).any(|(_, thread)| is_other(&thread.role)) {
+        if self.threads_of(app).any(|(_, thread)| thread.is_best_effort() != best_effort) {
             self.exit(at, app, act);
             self.start(at, app, act);
         }
     }
 
-    /// What was learnt is of another machine.
+    /// Forgets what was learnt, as it is about another machine.
     fn forget(&mut self, at: Time) {
         for thread in self.exchange.threads.values_mut() {
             if let Role::CacheFair(fair) = &mut thread.role {
@@ -230,26 +248,26 @@ impl CacheFair {
         }
     }
 
-    /// The counters of a window are those of all threads of the program.
+    /// Handles a window; its counters are those of all threads of the program.
     fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let Some(cpus) = self.cpus else { return };
-        let possible = self.exchange.has_best_effort();
+        let has_best_effort = self.exchange.has_best_effort();
         let most = self.exchange.quantum() * i128::from(self.parameters.most_debt);
-        let with = (co_runners(cpus), most, possible);
+        let with = (co_runners(cpus), most, has_best_effort);
         let app = sample.app;
         let all = ThreadId { app, number: 0 }..=ThreadId { app, number: u32::MAX };
-        let mut in_vain = false;
+        let mut is_in_vain = false;
         for (&id, thread) in self.exchange.threads.range_mut(all) {
             let Role::CacheFair(fair) = &mut thread.role else { continue };
-            let mut tell = |what: &'static str, value, raw| {
-                act(Action::Estimated { thread: id, what: what.into(), value, raw })
-            };
-            let adjusts = fair.window(at, &sample.counters, with, &self.parameters, &mut tell);
-            in_vain |= adjusts && !possible;
+            let to = &self.parameters;
+            let adjusts = fair.window(at, &sample.counters, with, to, &mut |what, value, raw| {
+                act(Action::Estimated { thread: id, what: what.into(), value, raw });
+            });
+            is_in_vain |= adjusts && !has_best_effort;
         }
-        if in_vain && !self.said {
+        if is_in_vain && !self.has_announced_alone {
             act(Action::Classified { app, class: CACHE_FAIR.into(), reason: ALONE.into() });
-            self.said = true;
+            self.has_announced_alone = true;
         }
     }
 
@@ -257,16 +275,16 @@ impl CacheFair {
         let Some(cpus) = self.cpus else { return };
         for ran in &together.threads {
             let id = ran.thread;
-            self.meet(at, id, act);
+            self.note_thread(at, id, act);
             let thread = self.exchange.threads.get_mut(&id);
             let Some(Role::CacheFair(fair)) = thread.map(|thread| &mut thread.role) else {
                 continue;
             };
-            if let Some(point) = Point::of(together, id) {
-                let mut tell = |what: &'static str, value, raw| {
-                    act(Action::Estimated { thread: id, what: what.into(), value, raw })
-                };
-                fair.ran(at, point, co_runners(cpus), &self.parameters, &mut tell);
+            if let Some(point) = DataPoint::from_group(together, id) {
+                let to = &self.parameters;
+                fair.ran(at, point, co_runners(cpus), to, &mut |what, value, raw| {
+                    act(Action::Estimated { thread: id, what: what.into(), value, raw });
+                });
             }
         }
     }
@@ -284,10 +302,10 @@ impl Policy for CacheFair {
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         let before = self.running.llc();
-        match self.running.take(event) {
+        match self.running.update(event) {
             Some(Change::Machine) if self.running.llc() != before => self.forget(at),
             Some(Change::Exited(app)) => self.exit(at, app, act),
-            Some(Change::Machine | Change::Started | Change::Wished { .. }) | None => {}
+            Some(Change::Machine | Change::Started | Change::Wish { .. }) | None => {}
         }
         match event {
             Event::Cpus(cpus) => self.schedule(at, *cpus, act),
@@ -296,7 +314,7 @@ impl Policy for CacheFair {
             Event::Sampled(sample) => self.sampled(at, sample, act),
             Event::RanTogether(together) => self.ran_together(at, together, act),
             Event::QuantumGiven(slice) if self.cpus.is_some() => {
-                self.meet(at, slice.thread, act);
+                self.note_thread(at, slice.thread, act);
                 self.exchange.slice(at, slice, act);
             }
             _ => {}

@@ -1,23 +1,23 @@
-//! When the reconnaissance is worth repeating before its time (§4.3; decision cache-fair 11).
+//! When the reconnaissance is repeated before its time (§4.3; decision cache-fair 11).
 //!
-//! "Standard techniques for phase detection can be used to detect when the workload has changed its cache
-//! access patterns." What a thread misses depends on its co-runners; how often it asks the last-level cache,
-//! per instruction, does not, for the caches above are its own. A program that asks more or less often than in
-//! its reconnaissance is taken to be in another phase.
+//! "Standard techniques for phase detection can be used to detect when the workload has changed its
+//! cache access patterns." A thread's misses depend on its co-runners, but how often it references
+//! the last-level cache per instruction does not, as the caches above are its own. A program that
+//! references it more or less often than in its reconnaissance counts as being in another phase.
 
 use fairways_core::Counters;
 
-/// References to the last-level cache per instruction: in a reconnaissance, and since.
+/// References to the last-level cache and instructions: in a reconnaissance, and since.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Accesses {
     references: u64,
     instructions: u64,
-    /// Windows in a row that differed.
+    /// How many windows in a row differed.
     differed: u32,
 }
 
-/// Windows in a row that have to differ. Ours: one may be a passing burst (§4.3: "occasional short-term
-/// variability").
+/// How many windows in a row have to differ. Ours: one may be a passing burst (§4.3: "occasional
+/// short-term variability").
 const IN_A_ROW: u32 = 2;
 
 impl Accesses {
@@ -31,8 +31,8 @@ impl Accesses {
         }
     }
 
-    /// Whether a window after it shows that accesses have changed by `percent`, or more; a window in which
-    /// something could not be counted shows nothing.
+    /// Whether a window after the reconnaissance shows that accesses have changed by `percent` or
+    /// more; a window without the counters shows nothing.
     pub(super) fn changed(&mut self, counters: &Counters, percent: u32) -> bool {
         let (Some(references), Some(instructions)) =
             (counters.llc_references, counters.instructions)

@@ -1,4 +1,4 @@
-//! A cache-fair thread: which phase of the algorithm it is in (§4, Figure 5), and what was learnt of it.
+//! A cache-fair thread: its phase of the algorithm (§4, Figure 5), and what was learnt of it.
 
 use alloc::collections::VecDeque;
 
@@ -7,44 +7,45 @@ use fairways_core::{Counters, Q32, Time};
 use super::Parameters;
 use super::calibration::{Account, judge};
 use super::phase::Accesses;
-use super::recon::{Fit, MOST_POINTS, Point, equation_1, equation_2, mean};
-use crate::regression::held;
+use super::recon::{DataPoint, Fit, MOST_POINTS, equation_1, equation_2, mean};
+use crate::regression::saturate;
 use crate::words::{FAIR_CPI, FAIR_MISS_RATE};
 
-/// A number that was found out: which, as it is held to be, and as it came out.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(&'static str, Q32, i64);
+/// Announces a number: its word, its value, and the value as it was computed.
+pub(super) type AnnounceNumber<'a> = &'a mut dyn FnMut(&'static str, Q32, i64);
 
 /// A reconnaissance that is under way.
 #[derive(Clone, Copy, Debug)]
-struct Recon {
+struct Reconnaissance {
     began: Time,
     instructions: u64,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Fair {
-    recon: Option<Recon>,
-    /// Of the reconnaissance that is under way, or of the last.
-    pub(super) points: VecDeque<Point>,
-    /// Instructions since the last one ended; `None` before the first has.
+pub(super) struct FairThread {
+    recon: Option<Reconnaissance>,
+    /// The points of the current or the last reconnaissance.
+    pub(super) points: VecDeque<DataPoint>,
+    /// Instructions since the last reconnaissance ended; `None` before the first has ended.
     since: Option<u64>,
-    /// The fair miss rate, misses per cycle; where there was no telling, the mean that was observed.
+    /// The fair miss rate, misses per cycle; where no estimate was possible, the mean of the
+    /// observed rates.
     pub(super) rate: Option<Q32>,
-    /// The fair miss rate, where it need not be estimated.
+    /// The fair miss rate, if it is known and needs no estimate.
     known: Option<Q32>,
-    /// The last that was good.
+    /// The last successful fit.
     fit: Option<Fit>,
     accesses: Accesses,
-    /// Cycles per instruction.
+    /// The fair CPI, cycles per instruction.
     pub(super) cpi: Option<Q32>,
-    told_cpi: Option<Q32>,
+    announced_cpi: Option<Q32>,
     pub(super) account: Account,
 }
 
-impl Fair {
+impl FairThread {
     pub(super) fn new(at: Time, known: Option<Q32>) -> Self {
         Self {
-            recon: Some(Recon { began: at, instructions: 0 }),
+            recon: Some(Reconnaissance { began: at, instructions: 0 }),
             points: VecDeque::new(),
             since: None,
             rate: None,
@@ -52,7 +53,7 @@ impl Fair {
             fit: None,
             accesses: Accesses::default(),
             cpi: None,
-            told_cpi: None,
+            announced_cpi: None,
             account: Account::default(),
         }
     }
@@ -62,14 +63,14 @@ impl Fair {
         self.since.is_some()
     }
 
-    /// Begins a reconnaissance. Until it ends, the last one's numbers hold.
+    /// Begins a reconnaissance. Until it ends, the results of the last one are valid.
     fn observe(&mut self, at: Time) {
-        self.recon = Some(Recon { began: at, instructions: 0 });
+        self.recon = Some(Reconnaissance { began: at, instructions: 0 });
         self.accesses = Accesses::default();
         self.points.clear();
     }
 
-    /// The machine is another one: what was learnt tells nothing of it.
+    /// Forgets what was learnt, as the machine is another one.
     pub(super) fn forget(&mut self, at: Time) {
         (self.since, self.rate, self.fit, self.cpi) = (None, None, None, None);
         self.account.pass();
@@ -80,10 +81,10 @@ impl Fair {
     pub(super) fn ran(
         &mut self,
         at: Time,
-        point: Point,
+        point: DataPoint,
         co_runners: u32,
         to: &Parameters,
-        tell: Tell<'_>,
+        announce: AnnounceNumber<'_>,
     ) {
         if self.recon.is_some() {
             if self.points.len() == MOST_POINTS {
@@ -91,19 +92,20 @@ impl Fair {
             }
             self.points.push_back(point);
         }
-        self.end_if_due(at, co_runners, to, tell);
+        self.end_if_due(at, co_runners, to, announce);
     }
 
-    /// Takes in a window of its program. Whether its CPU time is to be adjusted now.
+    /// Handles a window of its program. Returns whether its CPU time is to be adjusted now.
     ///
-    /// `most`: the largest debt, nanoseconds; `possible`: whether there is anybody to take time from.
+    /// `most`: the largest debt, in nanoseconds; `has_best_effort`: whether there is a thread to
+    /// take time from.
     pub(super) fn window(
         &mut self,
         at: Time,
         counters: &Counters,
-        (co_runners, most, possible): (u32, i128, bool),
+        (co_runners, most, has_best_effort): (u32, i128, bool),
         to: &Parameters,
-        tell: Tell<'_>,
+        announce: AnnounceNumber<'_>,
     ) -> bool {
         let instructions = counters.instructions.unwrap_or(0);
         if let Some(recon) = &mut self.recon {
@@ -120,11 +122,11 @@ impl Fair {
         match judged {
             Some((cycles, fair_cycles, cpi)) => {
                 self.cpi = Some(cpi);
-                if self.told_cpi.is_none_or(|told| differ(told, cpi)) {
-                    self.told_cpi = Some(cpi);
-                    tell(FAIR_CPI.text(), cpi, held(cpi.raw().into()));
+                if self.announced_cpi.is_none_or(|announced| differ(announced, cpi)) {
+                    self.announced_cpi = Some(cpi);
+                    announce(FAIR_CPI.text(), cpi, saturate(cpi.raw().into()));
                 }
-                if possible {
+                if has_best_effort {
                     self.account.window(cycles, fair_cycles, most);
                 } else {
                     self.account.pass();
@@ -132,38 +134,45 @@ impl Fair {
             }
             None => self.account.pass(),
         }
-        self.end_if_due(at, co_runners, to, tell);
+        self.end_if_due(at, co_runners, to, announce);
         judged.is_some()
     }
 
-    /// Ends a reconnaissance that has all that it needs, or has lasted too long (decision cache-fair 3).
-    fn end_if_due(&mut self, at: Time, co_runners: u32, to: &Parameters, tell: Tell<'_>) {
+    /// Ends a reconnaissance that is complete, or has lasted too long (decision cache-fair 3).
+    fn end_if_due(
+        &mut self,
+        at: Time,
+        co_runners: u32,
+        to: &Parameters,
+        announce: AnnounceNumber<'_>,
+    ) {
         let Some(recon) = self.recon else { return };
         let needed = usize::try_from(to.data_points).unwrap_or(MOST_POINTS).min(MOST_POINTS);
-        let complete = self.points.len() >= needed && recon.instructions >= to.reconnaissance;
-        if !complete && at.since(recon.began) < to.reconnaissance_limit {
+        let is_complete = self.points.len() >= needed && recon.instructions >= to.reconnaissance;
+        if !is_complete && at.since(recon.began) < to.reconnaissance_limit {
             return;
         }
         (self.recon, self.since) = (None, Some(0));
-        // One that fails leaves the last good one in force; without any, the mean is all that is known, and
-        // nothing is adjusted (decision cache-fair 2).
+        // A failed reconnaissance leaves the last successful one in force. Without one, only the
+        // mean is known, and nothing is adjusted (decision cache-fair 2).
         let fit = match self.known {
             Some(rate) => Fit::at(rate, &self.points),
-            None => Fit::of(&self.points, co_runners, to.extrapolates),
+            None => Fit::through(&self.points, co_runners, to.extrapolates),
         };
         self.fit = fit.or(self.fit);
-        let observed = || mean(self.points.iter().map(|point| point.own));
-        let rate = self.fit.map(|fit| fit.rate).or_else(observed);
+        let rate = self.fit.map(|fit| fit.rate);
+        let rate = rate.or_else(|| mean(self.points.iter().map(|point| point.own)));
         if let Some(rate) = rate.filter(|_| rate != self.rate) {
             let raw = equation_1(&self.points).and_then(|line| equation_2(&line, co_runners));
-            let raw = held(i128::from(raw.unwrap_or(0)) * 1000);
-            tell(FAIR_MISS_RATE.text(), Q32::from_raw(rate.raw().saturating_mul(1000)), raw);
+            let raw = saturate(i128::from(raw.unwrap_or(0)) * 1000);
+            announce(FAIR_MISS_RATE.text(), Q32::from_raw(rate.raw().saturating_mul(1000)), raw);
         }
         self.rate = rate;
     }
 }
 
-/// Whether two numbers differ by a hundredth: less is not worth a line to people. Ours.
-fn differ(told: Q32, now: Q32) -> bool {
-    told.raw().abs_diff(now.raw()) > told.raw() / 100
+/// Whether two numbers differ by more than a hundredth: smaller changes are not worth announcing.
+/// Ours.
+fn differ(before: Q32, now: Q32) -> bool {
+    before.raw().abs_diff(now.raw()) > before.raw() / 100
 }

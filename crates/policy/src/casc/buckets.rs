@@ -1,13 +1,15 @@
 //! Bucketization: which threads may run on which CPUs (§4.3, Figure 4).
 //!
-//! Each CPU has a bucket, and allows the threads whose PCMR is at most its `MAX_PCMR` (decision CASC 3). At
-//! first that is 100 everywhere; then `MAX_PCMR` is decreased step by step, each time of the CPU where that
-//! restricts the fewest threads, until the average is down at the threshold. No thread loses its last CPU.
+//! Each CPU has a bucket, and allows the threads whose PCMR is at most its `MAX_PCMR` (decision
+//! CASC 3). At first every `MAX_PCMR` is 100. Then they are decreased step by step, each time for
+//! the CPU where that restricts the fewest threads, until the average is at the threshold. No
+//! thread loses its last CPU.
 //!
-//! While the CPUs can't all be kept busy in the end, the threshold is raised, and all is done again
-//! (§4.3.1). Steps do not depend on the threshold but for where they end, and each leaves less choice than
-//! the one before; so one way down passes by where the higher thresholds end, and the last of these places
-//! that keeps the CPUs busy is the one that raising the threshold would find.
+//! If that would not keep all CPUs busy, the threshold is raised and everything is done again
+//! (§4.3.1). The steps depend on the threshold only for where they end, and each step leaves less
+//! choice than the one before. So a single way down passes the points where the higher thresholds
+//! end. The last of these points that keeps the CPUs busy is the one that raising the threshold
+//! would find.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,19 +17,20 @@ use alloc::vec::Vec;
 use fairways_core::Q32;
 
 use super::matching::keeps_busy_sorted;
-use super::parameters::{Parameters, Penalty};
+use super::parameters::{Parameters, PenaltyRule};
 use super::rates::HUNDRED;
 
-/// `MAX_PCMR`s, and how they came about.
+/// The `MAX_PCMR`s, and how they were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// The largest PCMR, in misses per 100 references, that each CPU allows; by the CPUs' numbers.
+    /// The largest PCMR that each CPU allows, by the CPUs' numbers, in misses per 100 references.
     pub max_pcmrs: Vec<Q32>,
-    /// The threshold that was gone by in the end, in misses per 100 references: the parameter's, or a higher
-    /// one that leaves no CPU idle.
+    /// The threshold that was finally used, in misses per 100 references: the parameter's, or a
+    /// higher one that leaves no CPU idle.
     pub threshold: Q32,
-    /// Whether the average of `max_pcmrs` is at most this threshold; otherwise it is as low as it gets.
-    pub reached: bool,
+    /// Whether the average of `max_pcmrs` is at most this threshold; otherwise it is as low as
+    /// possible.
+    pub is_reached: bool,
     /// How many times a `MAX_PCMR` was decreased.
     pub steps: u32,
 }
@@ -40,7 +43,7 @@ impl Assignment {
     }
 }
 
-/// The average; 0 of nothing.
+/// The average; 0 if there are no rates.
 #[must_use]
 pub fn average(rates: &[Q32]) -> Q32 {
     let sum: u128 = rates.iter().map(|rate| u128::from(rate.raw())).sum();
@@ -53,19 +56,20 @@ pub fn allowed(max_pcmrs: &[Q32], pcmr: Q32) -> impl Iterator<Item = u32> {
     (0..).zip(max_pcmrs).filter(move |&(_, &max)| pcmr <= max).map(|(cpu, _)| cpu)
 }
 
-/// `MAX_PCMR`s for threads with these PCMRs (misses per 100 references; more than 100 counts as 100) on so
-/// many CPUs: §4.3.1's bucketization algorithm, the threshold raised where need be.
+/// The `MAX_PCMR`s for threads with these PCMRs (misses per 100 references; more than 100 counts as
+/// 100) on `cpus` CPUs: §4.3.1's bucketization algorithm, with the threshold raised where
+/// necessary.
 ///
-/// At most 100 over the unit, times CPUs, steps.
+/// It takes at most 100 over the unit, times CPUs, steps.
 #[must_use]
 pub fn assign(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignment {
-    let mut down = Down::new(pcmrs, cpus, parameters);
+    let mut down = Descent::new(pcmrs, cpus, parameters);
     let mut rising = thresholds(parameters.threshold.min(HUNDRED), parameters, down.unit);
     let lowest = rising[0];
     let mut best = down.assignment(HUNDRED, true);
     loop {
-        // Thresholds that are kept to here, from the highest down.
-        while let Some(threshold) = rising.pop_if(|threshold| down.keeps(*threshold)) {
+        // The thresholds that are reached here, from the highest down.
+        while let Some(threshold) = rising.pop_if(|threshold| down.is_within(*threshold)) {
             if !down.keeps_busy(parameters.m) {
                 return best;
             }
@@ -78,31 +82,36 @@ pub fn assign(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignment
             break;
         }
     }
-    // No threshold that is left can be satisfied: as low as it gets, if that keeps the CPUs busy.
+    // No remaining threshold can be reached: the lowest average counts, if it keeps the CPUs busy.
     if down.keeps_busy(parameters.m) { down.assignment(lowest, false) } else { best }
 }
 
-/// The thresholds that are tried one after the other, up to 100.
+/// The thresholds to try one after the other, up to 100.
 fn thresholds(first: Q32, parameters: &Parameters, unit: Q32) -> Vec<Q32> {
     let mut all = vec![first];
     let mut last = first;
     while last < HUNDRED {
         let product = u128::from(last.raw()) * u128::from(parameters.threshold_factor.raw());
         let raised = u64::try_from(product >> 32).map_or(HUNDRED, Q32::from_raw);
-        // A unit more at least, or it might take for ever.
+        // At least a unit more, or it might never end.
         last = raised.max(Q32::from_raw(last.raw() + unit.raw())).min(HUNDRED);
         all.push(last);
     }
     all
 }
 
+/// The level whose `MAX_PCMR` allows this PCMR.
+fn needed_level(pcmr: Q32, unit: Q32) -> usize {
+    usize::try_from(pcmr.min(HUNDRED).raw().div_ceil(unit.raw())).unwrap_or(0)
+}
+
 /// The way down: `MAX_PCMR`s in whole units, called levels.
-struct Down {
+struct Descent {
     unit: Q32,
     levels: Vec<usize>,
     /// The sum of the `MAX_PCMR`s, in units of 2^-32.
     sum: u128,
-    /// How many threads need a level of at most so much, from 0 on.
+    /// By level: how many threads need at most that level.
     below: Vec<usize>,
     /// The level that the greediest thread needs.
     greediest: usize,
@@ -111,15 +120,13 @@ struct Down {
     steps: u32,
 }
 
-impl Down {
+impl Descent {
     fn new(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Self {
         let unit = parameters.unit.clamp(Q32::from_raw(Q32::ONE.raw() / 16), HUNDRED);
-        let level =
-            |pcmr: Q32| usize::try_from(pcmr.min(HUNDRED).raw().div_ceil(unit.raw())).unwrap_or(0);
-        let top = level(HUNDRED);
+        let top = needed_level(HUNDRED, unit);
         let mut below = vec![0; top + 1];
         for &pcmr in pcmrs {
-            below[level(pcmr)] += 1;
+            below[needed_level(pcmr, unit)] += 1;
         }
         let greediest = below.iter().rposition(|&threads| threads > 0).unwrap_or(0);
         for at in 1..=top {
@@ -136,11 +143,11 @@ impl Down {
 
     fn assignment(&self, threshold: Q32, reached: bool) -> Assignment {
         let max_pcmrs = self.levels.iter().map(|&level| self.max_pcmr(level)).collect();
-        Assignment { max_pcmrs, threshold, reached, steps: self.steps }
+        Assignment { max_pcmrs, threshold, is_reached: reached, steps: self.steps }
     }
 
-    /// Whether the projected miss rate is at most this.
-    fn keeps(&self, threshold: Q32) -> bool {
+    /// Whether the projected miss rate is at most this threshold.
+    fn is_within(&self, threshold: Q32) -> bool {
         self.sum <= u128::from(threshold.raw()) * self.levels.len() as u128
     }
 
@@ -151,25 +158,27 @@ impl Down {
         keeps_busy_sorted(&levels, m, threads, |level| self.below[level])
     }
 
-    /// Decreases the `MAX_PCMR` of the CPU with the least penalty; of several, the one with the largest
-    /// `MAX_PCMR`, and of these the one with the highest number (decision CASC 4). Whether there is one.
-    fn step(&mut self, penalty: Penalty) -> bool {
+    /// Decreases the `MAX_PCMR` of the CPU with the least penalty; of several, the one with the
+    /// largest `MAX_PCMR`, and of these the one with the highest number (decision CASC 4). Whether
+    /// there is one.
+    fn step(&mut self, penalty: PenaltyRule) -> bool {
         let candidates = self.levels.iter().enumerate().filter(|&(_, &level)| {
-            // The last CPU for the greediest thread keeps it.
+            // The last CPU that allows the greediest thread goes on allowing it.
             level > 0 && (level != self.greediest || self.reachable > 1)
         });
-        // Levels in order, each with the lowest CPU that has it: its bucket has the threads.
+        // The levels in order, each with the lowest CPU that has it, whose bucket contains the
+        // threads.
         let mut buckets: Vec<(usize, usize)> = match penalty {
-            Penalty::Restricted => Vec::new(),
-            Penalty::InBucket => {
+            PenaltyRule::Restricted => Vec::new(),
+            PenaltyRule::InBucket => {
                 (0..).zip(&self.levels).map(|(cpu, &level)| (level, cpu)).collect()
             }
         };
         buckets.sort_unstable();
         buckets.dedup_by_key(|(level, _)| *level);
         let cost = |cpu: usize, level: usize| match penalty {
-            Penalty::Restricted => self.below[level] - self.below[level - 1],
-            Penalty::InBucket => match buckets.binary_search(&(level, cpu)) {
+            PenaltyRule::Restricted => self.below[level] - self.below[level - 1],
+            PenaltyRule::InBucket => match buckets.binary_search(&(level, cpu)) {
                 Ok(0) => self.below[level],
                 Ok(at) => self.below[level] - self.below[buckets[at - 1].0],
                 Err(_) => 0,

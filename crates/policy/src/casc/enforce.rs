@@ -1,4 +1,4 @@
-//! Threads' CPU preferences (§4.3.2), priorities (§4.2.2.1) and classes.
+//! The threads' CPU preferences (§4.3.2), priorities (§4.2.2.1) and classes.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use super::buckets::allowed;
 use super::{Casc, MOST_CPUS};
 
 impl Casc {
-    /// Asks for what is not so yet: where each thread may run, and which are raised.
+    /// Requests what is not in force yet: where each thread may run, and which threads are raised.
     pub(super) fn enforce(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let every =
             self.cpus.map_or(0, |cpus| u64::MAX >> (MOST_CPUS - cpus.count.clamp(1, MOST_CPUS)));
@@ -25,7 +25,7 @@ impl Casc {
                 (Some(assignment), Some(pcmr)) => {
                     let cpus = allowed(&assignment.max_pcmrs, pcmr.value);
                     let set = cpus.fold(0, |set, cpu| set | 1u64.checked_shl(cpu).unwrap_or(0));
-                    thread.tell_class(set != every, act);
+                    thread.announce_class(set != every, act);
                     (set, "its PCMR fits these CPUs' buckets")
                 }
             };
@@ -39,21 +39,18 @@ impl Casc {
     }
 
     pub(super) fn raise(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        // Fewer than n + 1 threads have a CPU each, or will find one.
-        let initial = self.initial.as_ref().filter(|initial| initial.is_full() && !initial.rests);
+        // Up to n threads each have a CPU, or will find one, so they need not be raised.
+        let initial =
+            self.initial.as_ref().filter(|initial| initial.is_full() && !initial.is_resting);
         let wanted: Vec<ThreadId> =
             initial.map_or(Vec::new(), |initial| initial.threads().collect());
-        let less = |a: &[ThreadId], b: &[ThreadId]| -> Vec<ThreadId> {
-            a.iter().filter(|thread| !b.contains(thread)).copied().collect()
-        };
-        let lives = |thread: &ThreadId| self.threads.iter().any(|one| one.id == *thread);
-        let mut lowered = less(&self.raised, &wanted);
-        lowered.retain(lives);
+        let mut lowered = without(&self.raised, &wanted);
+        lowered.retain(|&thread| self.thread(thread).is_some());
         if !lowered.is_empty() {
             let reason = "takes no part in an initial measurement any more";
             act(Action::Priority { threads: lowered.into(), raised: false, reason: reason.into() });
         }
-        let raised = less(&wanted, &self.raised);
+        let raised = without(&wanted, &self.raised);
         if !raised.is_empty() {
             let reason = "takes part in the initial measurement";
             act(Action::Priority { threads: raised.into(), raised: true, reason: reason.into() });
@@ -62,9 +59,14 @@ impl Casc {
     }
 }
 
-impl super::thread::Thread {
-    fn tell_class(&mut self, greedy: bool, act: &mut dyn FnMut(Action<'_>)) {
-        if self.greedy.replace(greedy) != Some(greedy) {
+/// The threads of the first list that are not in the second.
+fn without(threads: &[ThreadId], others: &[ThreadId]) -> Vec<ThreadId> {
+    threads.iter().filter(|thread| !others.contains(thread)).copied().collect()
+}
+
+impl super::thread::MeasuredThread {
+    fn announce_class(&mut self, greedy: bool, act: &mut dyn FnMut(Action<'_>)) {
+        if self.is_greedy.replace(greedy) != Some(greedy) {
             let (class, reason) = if greedy {
                 ("cache-greedy", "its PCMR keeps it off some CPUs")
             } else {

@@ -1,4 +1,5 @@
-//! The initial measurement: PCMRs of n + 1 threads from the groups in which they run on n CPUs (§4.2.2.1).
+//! The initial measurement: PCMRs of n + 1 threads from the groups in which they run on n CPUs
+//! (§4.2.2.1).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,26 +9,27 @@ use fairways_core::{Q32, ThreadId, Time};
 
 use super::parameters::Parameters;
 use super::rates::{Average, signed};
-use super::thread::Thread;
+use super::thread::MeasuredThread;
 use crate::linear::least_change;
 
-/// Groups other than the matrix's rows that are kept: of fewer threads, for when rows are missing.
+/// How many groups of fewer threads are kept beside the matrix's rows, for when rows are missing.
 const MOST_OTHERS: usize = 64;
 
 /// An initial measurement that is under way.
 #[derive(Clone, Debug)]
 pub(super) struct Initial {
-    /// When it gives up on what did not run.
+    /// When it gives up threads and rows that did not run.
     pub(super) deadline: Time,
-    /// Whether its threads are not raised for now.
-    pub(super) rests: bool,
-    /// The threads that take part: the matrix's columns, n + 1. While there are fewer, places are empty.
-    slots: Vec<Slot>,
-    rows: Vec<Row>,
+    /// Whether its threads are temporarily not raised.
+    pub(super) is_resting: bool,
+    /// The threads that take part: the matrix's n + 1 columns. While there are fewer threads,
+    /// places are empty.
+    slots: Vec<ThreadSlot>,
+    rows: Vec<GroupRow>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct ThreadSlot {
     thread: Option<ThreadId>,
     /// How long it ran since the last deadline.
     ran: Duration,
@@ -35,19 +37,26 @@ struct Slot {
 
 /// A group that ran, and its miss rate.
 #[derive(Clone, Copy, Debug)]
-struct Row {
-    /// The places of its threads, a bit each.
+struct GroupRow {
+    /// The places of its threads, one bit each.
     group: u128,
     rate: Average,
 }
 
+impl GroupRow {
+    /// How many threads the group has.
+    const fn size(&self) -> u32 {
+        self.group.count_ones()
+    }
+}
+
 impl Initial {
-    /// On so many CPUs, 64 at most.
+    /// Begins a measurement on `cpus` CPUs, at most 64.
     pub(super) fn new(cpus: u32, deadline: Time) -> Self {
         Self {
             deadline,
-            rests: false,
-            slots: vec![Slot::default(); cpus as usize + 1],
+            is_resting: false,
+            slots: vec![ThreadSlot::default(); cpus as usize + 1],
             rows: Vec::new(),
         }
     }
@@ -62,13 +71,13 @@ impl Initial {
         self.slots.iter().all(|slot| slot.thread.is_some())
     }
 
-    /// Those who have waited longest take the empty places.
-    pub(super) fn fill(&mut self, threads: &[Thread]) {
-        for thread in threads.iter().filter(|thread| !thread.given_up) {
+    /// Fills the empty places with the threads that have waited longest.
+    pub(super) fn fill(&mut self, threads: &[MeasuredThread]) {
+        for thread in threads.iter().filter(|thread| !thread.is_given_up) {
             if self.place(thread.id).is_none()
                 && let Some(slot) = self.slots.iter_mut().find(|slot| slot.thread.is_none())
             {
-                *slot = Slot { thread: Some(thread.id), ran: Duration::ZERO };
+                *slot = ThreadSlot { thread: Some(thread.id), ran: Duration::ZERO };
             }
         }
     }
@@ -77,15 +86,16 @@ impl Initial {
         self.slots.iter().position(|slot| slot.thread == Some(thread))
     }
 
-    /// A thread no longer takes part. The row without it stands: it is that of whoever takes the place.
+    /// Removes a thread. The row without it remains: it is the row of the thread that takes its
+    /// place.
     pub(super) fn leave(&mut self, thread: ThreadId) {
         if let Some(place) = self.place(thread) {
-            self.slots[place] = Slot::default();
+            self.slots[place] = ThreadSlot::default();
             self.rows.retain(|row| row.group & (1 << place) == 0);
         }
     }
 
-    /// An interval ended in which these threads ran, with this miss rate if it can be gone by.
+    /// Handles an interval in which these threads ran, with its miss rate if that is usable.
     pub(super) fn add(
         &mut self,
         group: impl Iterator<Item = ThreadId> + Clone,
@@ -103,7 +113,7 @@ impl Initial {
         });
         let (Some(group), Some(rate)) = (bits, rate) else { return };
         let (size, columns) = (group.count_ones() as usize, self.slots.len());
-        // A group of more threads than CPUs is none that runs.
+        // A group of more threads than CPUs can't run.
         if size == 0 || size >= columns {
             return;
         }
@@ -114,7 +124,7 @@ impl Initial {
             None if has_room => {
                 let mut average = Average::default();
                 average.add(signed(rate), interval);
-                self.rows.push(Row { group, rate: average });
+                self.rows.push(GroupRow { group, rate: average });
             }
             None => {}
         }
@@ -123,11 +133,11 @@ impl Initial {
     /// Whether each row of the matrix has run for `MIN_RUNLENGTH`.
     pub(super) fn is_complete(&self, parameters: &Parameters) -> bool {
         let columns = self.slots.len();
-        let is_done = |row: &&Row| {
+        let done = self.rows.iter().filter(|row| {
             row.group.count_ones() as usize + 1 == columns
                 && row.rate.length() >= parameters.min_runlength
-        };
-        self.is_full() && self.rows.iter().filter(is_done).count() == columns
+        });
+        self.is_full() && done.count() == columns
     }
 
     /// The threads that hardly ran since the last deadline.
@@ -136,20 +146,20 @@ impl Initial {
         asleep.filter_map(|slot| slot.thread).collect()
     }
 
-    /// Waits until another deadline.
+    /// Goes on until another deadline.
     pub(super) fn go_on(&mut self, deadline: Time) {
         self.deadline = deadline;
         self.slots.iter_mut().for_each(|slot| slot.ran = Duration::ZERO);
     }
 
-    /// The PCMRs of the threads of the rows that have run for `MIN_RUNLENGTH`, in units of 2^-32: what solves
-    /// the linear system (§4.2), or comes nearest to the mean where rows are missing (decision CASC 9). Of
-    /// rows that contradict each other, those of more threads count, then those that ran longer.
+    /// The PCMRs of the threads whose rows have run for `MIN_RUNLENGTH`, in units of 2^-32. They
+    /// solve the linear system (§4.2), or are the nearest to the mean if rows are missing (decision
+    /// CASC 9). Of rows that contradict each other, those of more threads count, then those that
+    /// ran longer.
     pub(super) fn solve(&self, parameters: &Parameters) -> Vec<(ThreadId, i64)> {
-        let done = |row: &&Row| row.rate.length() >= parameters.min_runlength;
-        let mut rows: Vec<&Row> = self.rows.iter().filter(done).collect();
-        let size = |row: &Row| row.group.count_ones();
-        rows.sort_by_key(|row| core::cmp::Reverse((size(row), row.rate.length())));
+        let mut rows: Vec<&GroupRow> =
+            self.rows.iter().filter(|row| row.rate.length() >= parameters.min_runlength).collect();
+        rows.sort_by_key(|row| core::cmp::Reverse((row.size(), row.rate.length())));
         let seen = rows.iter().fold(0, |seen, row| seen | row.group);
         let places: Vec<usize> =
             (0..self.slots.len()).filter(|place| seen & (1 << place) != 0).collect();
@@ -158,13 +168,13 @@ impl Initial {
         for row in rows {
             let Some(rate) = row.rate.value() else { continue };
             mean.add(rate, row.rate.length());
-            let member = |place: &usize| i64::from(row.group & (1 << place) != 0);
-            matrix.push(places.iter().map(member).collect());
-            right.push(rate.saturating_mul(i64::from(size(row))));
+            let members = places.iter().map(|place| i64::from(row.group & (1 << place) != 0));
+            matrix.push(members.collect());
+            right.push(rate.saturating_mul(i64::from(row.size())));
         }
         let prior = vec![mean.value().unwrap_or(0); places.len()];
-        let Some(found) = least_change(&matrix, &right, &prior) else { return Vec::new() };
-        let each = places.into_iter().zip(found);
+        let Some(pcmrs) = least_change(&matrix, &right, &prior) else { return Vec::new() };
+        let each = places.into_iter().zip(pcmrs);
         each.filter_map(|(place, raw)| Some((self.slots[place].thread?, raw))).collect()
     }
 }

@@ -1,12 +1,12 @@
-//! When which measurement is taken, and what becomes of its PCMRs (§4.2; §4.3.1 for when bucketization is run
-//! again).
+//! When which measurement is taken, and what follows from its PCMRs (§4.2; §4.3.1 for when
+//! bucketization is run again).
 
 use alloc::vec::Vec;
 
 use fairways_core::{Action, ThreadId, Time, Together};
 
 use super::buckets::Assignment;
-use super::thread::{Measurement, Thread};
+use super::thread::{MeasuredThread, Measurement};
 use super::{Casc, SHORTEST, matching, rates};
 use crate::words::PCMR;
 
@@ -16,25 +16,26 @@ impl Casc {
         self.threads.iter().filter(|thread| thread.pcmr.is_some()).count()
     }
 
-    /// How many PCMRs must be known for a secondary measurement of the others: n - 1 (§4.2). With no more
-    /// threads than CPUs any one will do, for all that are known run at once.
+    /// How many PCMRs must be known for a secondary measurement of the others: n - 1 (§4.2). With
+    /// no more threads than CPUs, one is enough, as all threads with a known PCMR run at once.
     pub(super) fn peers_needed(&self) -> usize {
         let n = self.cpus.map_or(1, |cpus| cpus.count as usize);
         if self.threads.len() <= n { 1 } else { n.saturating_sub(1).max(1) }
     }
 
-    /// Whether the linear system is needed: "when the PCMRs of zero or very few threads are known" (§4.2), or
-    /// what is known is from fewer than n + 1 threads, and there are as many now. A thread that was given up
-    /// waits for its secondary measurement.
+    /// Whether the linear system is needed: "when the PCMRs of zero or very few threads are known"
+    /// (§4.2), or if it had fewer than n + 1 threads before, and now there are enough. A thread
+    /// that was given up waits for its secondary measurement.
     pub(super) fn needs_initial(&self) -> bool {
         let known = self.known();
-        let unknown = self.threads.iter().any(|thread| thread.pcmr.is_none() && !thread.given_up);
-        let awake = self.threads.iter().filter(|thread| !thread.given_up).count();
+        let unknown =
+            self.threads.iter().any(|thread| thread.pcmr.is_none() && !thread.is_given_up);
+        let awake = self.threads.iter().filter(|thread| !thread.is_given_up).count();
         let enough = self.cpus.is_some_and(|cpus| awake > cpus.count as usize);
         !self.threads.is_empty()
             && (known == 0
                 || (unknown && known < self.peers_needed())
-                || (self.incomplete && enough))
+                || (self.is_incomplete && enough))
     }
 
     pub(super) fn ran(&mut self, at: Time, together: &Together, act: &mut dyn FnMut(Action<'_>)) {
@@ -44,11 +45,11 @@ impl Casc {
         let group = together.threads.iter().map(|ran| ran.thread);
         let rate = rates::miss_rate(together);
         if let Some(initial) = &mut self.initial {
-            let is_ready = |id| {
+            let is_ready = group.clone().all(|id| {
                 let thread = self.threads.iter().find(|thread| thread.id == id);
                 thread.is_some_and(|thread| thread.ran >= self.parameters.delay)
-            };
-            let rate = rate.filter(|_| group.clone().all(is_ready));
+            });
+            let rate = rate.filter(|_| is_ready);
             initial.add(group.clone(), rate, together.window);
             if initial.is_complete(&self.parameters) {
                 self.finish_initial(at, act);
@@ -62,28 +63,32 @@ impl Casc {
                 self.follow(at, act);
             }
         }
-        let (mut freed, limit) = (false, self.parameters.initial_limit);
+        let (mut is_freed, limit) = (false, self.parameters.initial_limit);
         for thread in self.threads.iter_mut().filter(|one| group.clone().any(|id| id == one.id)) {
             thread.ran = thread.ran.saturating_add(together.window);
             if thread.pcmr.is_none() && self.initial.is_none() {
                 let before = thread.unmeasured;
                 thread.unmeasured = before.saturating_add(together.window);
-                freed |= before < limit && thread.unmeasured >= limit;
+                is_freed |= before < limit && thread.unmeasured >= limit;
             }
         }
-        if freed {
+        if is_freed {
             self.follow(at, act);
         }
     }
 
-    /// The initial measurement takes long: threads that do not run are replaced, and where nobody is left to
-    /// replace them, the rows that ran must do (decisions CASC 9 and 10).
-    pub(super) fn overdue(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+    /// Handles an initial measurement that takes too long: threads that do not run are replaced; if
+    /// no thread is left to replace them, the rows that ran have to suffice (decisions CASC 9 and
+    /// 10).
+    pub(super) fn extend_initial(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Some(initial) = &mut self.initial else { return };
         let sleepers = initial.sleepers(&self.parameters);
         let taking_part: Vec<ThreadId> = initial.threads().collect();
-        let waits = |thread: &&Thread| !thread.given_up && !taking_part.contains(&thread.id);
-        let waiting = self.threads.iter().filter(waits).count();
+        let waiting = self
+            .threads
+            .iter()
+            .filter(|thread| !thread.is_given_up && !taking_part.contains(&thread.id))
+            .count();
         initial.go_on(at.after(self.parameters.initial_limit.max(SHORTEST)));
         if waiting == 0 || sleepers.is_empty() {
             self.finish_initial(at, act);
@@ -92,52 +97,59 @@ impl Casc {
         for &sleeper in sleepers.iter().take(waiting) {
             initial.leave(sleeper);
             let thread = self.threads.iter_mut().find(|thread| thread.id == sleeper);
-            thread.into_iter().for_each(|thread| thread.given_up = true);
+            thread.into_iter().for_each(|thread| thread.is_given_up = true);
         }
     }
 
     /// Solves the system; if no row of it has run, the measurement goes on.
     fn finish_initial(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Some(initial) = &mut self.initial else { return };
-        let found = initial.solve(&self.parameters);
-        if found.is_empty() {
-            // Perhaps nothing is counted here. Those that are not raised are not to wait for ever.
-            initial.rests = !initial.rests;
+        let pcmrs = initial.solve(&self.parameters);
+        if pcmrs.is_empty() {
+            // Perhaps nothing can be counted here. The other threads must not wait for ever.
+            initial.is_resting = !initial.is_resting;
             return;
         }
         let taking_part: Vec<ThreadId> = initial.threads().collect();
         for thread in self.threads.iter_mut().filter(|thread| taking_part.contains(&thread.id)) {
-            match found.iter().find(|(id, _)| *id == thread.id) {
-                Some(&(_, raw)) => tell(thread, raw, Measurement::Initial, act),
-                None => thread.given_up = thread.pcmr.is_none(),
+            match pcmrs.iter().find(|(id, _)| *id == thread.id) {
+                Some(&(_, raw)) => announce(thread, raw, Measurement::Initial, act),
+                None => thread.is_given_up = thread.pcmr.is_none(),
             }
         }
-        self.incomplete = !initial.is_full();
+        self.is_incomplete = !initial.is_full();
         self.initial = None;
         self.span = self.span.map(|(since, _)| (since, Some(at)));
         self.bucketize();
     }
 
-    /// A secondary measurement ended. Bucketization is run again if the new PCMR is larger than all others,
-    /// and always if the assignment misses the threshold (§4.3.1; decision CASC 8).
+    /// Handles the end of a secondary measurement. Bucketization is run again if the new PCMR is
+    /// larger than all others, and always if the assignment misses the threshold (§4.3.1; decision
+    /// CASC 8).
     fn measured(&mut self, index: usize, raw: i64, act: &mut dyn FnMut(Action<'_>)) {
         let largest = self.pcmrs().into_iter().max();
-        tell(&mut self.threads[index], raw, Measurement::Secondary, act);
+        announce(&mut self.threads[index], raw, Measurement::Secondary, act);
         let new = self.threads[index].pcmr.map(|pcmr| pcmr.value);
         let projected = self.assignment.as_ref().map(Assignment::projected);
         let threshold = Some(self.parameters.threshold);
-        // Ours, as at an exit: of threads fewer than CPUs, another could leave CPUs idle that a new assignment
-        // would not.
+        // Ours, as at an exit: if there are fewer threads than CPUs, another thread could leave
+        // CPUs idle that a new assignment would not.
         let idles = !matching::keeps_busy(self.max_pcmrs(), &self.pcmrs(), self.parameters.m);
-        // One that does not exceed all others has a bucket: theirs, at the latest.
+        // A thread whose PCMR does not exceed all others has a bucket: the one of the largest, if
+        // no other.
         if new > largest || projected > threshold || idles {
             self.bucketize();
         }
     }
 }
 
-/// Takes a PCMR over, and publishes it.
-fn tell(thread: &mut Thread, raw: i64, by: Measurement, act: &mut dyn FnMut(Action<'_>)) {
+/// Stores a PCMR and announces it.
+fn announce(
+    thread: &mut MeasuredThread,
+    raw: i64,
+    by: Measurement,
+    act: &mut dyn FnMut(Action<'_>),
+) {
     let value = thread.learn(raw, by);
     act(Action::Estimated { thread: thread.id, what: PCMR.text().into(), value, raw });
 }

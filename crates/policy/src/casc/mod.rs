@@ -1,24 +1,30 @@
-//! `casc`: threads that miss much never run all at once (CASC, a cache-aware operating system scheduling
-//! algorithm for multithreaded chip multiprocessors).
+//! `casc`: threads that miss much never run all at once (CASC, a cache-aware operating system
+//! scheduling algorithm for multithreaded chip multiprocessors; Fedorova, Seltzer, Small and
+//! Nussbaum).
 //!
-//! A group's L2 miss rate is taken for the average of its threads' *partial-cache miss rates* (PCMR,
-//! Formula 1), in misses per 100 references. The L2 is the last-level cache here.
+//! CASC does not partition the cache: it decides which threads run together. If many cache-greedy
+//! threads run at once, the whole chip waits for memory; if each runs beside frugal ones, the miss
+//! rate stays low. So each thread gets a score, its *partial-cache miss rate* (PCMR): the L2 misses
+//! per 100 references with its n-th part of the cache on n CPUs. The miss rate of a group of
+//! threads is assumed to be the average of their PCMRs (Formula 1). The L2 is the last-level cache
+//! here.
 //!
-//! 1. **Initial measurement** (§4.2.2.1, `initial.rs`): of the first n + 1 threads on n CPUs, raised above
-//!    the others, every group of n is watched for 2 ms ([`Parameters::min_runlength`]); the linear system
-//!    gives their PCMRs ([`crate::solve`]).
-//! 2. **Secondary measurement** (§4.2.2.2, `secondary.rs`): a thread that comes later runs on CPU 0 only,
-//!    until one equation among threads that are known gives its PCMR.
-//! 3. **Bucketization** (§4.3.1, `buckets.rs`): each CPU gets a `MAX_PCMR`, so that their average is at most
-//!    the threshold of 15 ([`Parameters::threshold`]) and no CPU is left idle (`matching.rs`); a thread runs
-//!    where its PCMR is at most that (§4.3.2, `enforce.rs`).
-//! 4. **Re-measurement** (§4.2.1, ours; `phases.rs`): off unless asked for, as in the paper.
+//! 1. **Initial measurement** (§4.2.2.1, `initial.rs`): the first n + 1 threads on n CPUs are
+//!    raised above the others, and every group of n of them is watched for 2 ms
+//!    ([`Parameters::min_runlength`]). Formula 1 for each group makes a linear system, whose
+//!    solution is the PCMRs ([`crate::solve`]).
+//! 2. **Secondary measurement** (§4.2.2.2, `secondary.rs`): a thread that comes later runs on CPU 0
+//!    only, until one equation among measured threads gives its PCMR.
+//! 3. **Bucketization** (§4.3.1, `buckets.rs`): each CPU gets a `MAX_PCMR`, so that their average
+//!    is at most the threshold of 15 ([`Parameters::threshold`]) and no CPU is left idle
+//!    (`matching.rs`). A thread may run on the CPUs whose `MAX_PCMR` is at least its PCMR (§4.3.2,
+//!    `enforce.rs`). So greedy threads share few CPUs, whatever the scheduler does.
+//! 4. **Re-measurement** (§4.2.1, ours; `phases.rs`): off by default, as in the paper.
 //!
-//! The policy makes no partition, and does nothing on a machine that does not tell of its CPUs
-//! ([`fairways_core::Event::Cpus`]) or has more than 64. A program counts as its first thread. When the
-//! number of CPUs changes, or the cache, all is measured anew: a PCMR is of the cache's n-th part.
-//!
-//! What the paper leaves open is settled in docs/decisions.md.
+//! The policy does nothing on a machine that does not report its CPUs
+//! ([`fairways_core::Event::Cpus`]) or has more than 64. A program counts as its first thread. When
+//! the number of CPUs or the cache changes, everything is measured again, since a PCMR is about the
+//! n-th part of the cache. docs/decisions.md settles what the paper leaves open.
 
 pub mod buckets;
 mod enforce;
@@ -40,30 +46,30 @@ use core::time::Duration;
 
 use fairways_core::{Action, AppId, Cpus, Event, Levers, Llc, Policy, Q32, ThreadId, Time};
 
-use crate::table::{Decides, Descriptor, Knows, make};
+use crate::table::{DecisionScope, Descriptor, KnowledgeSource, make};
 
 use buckets::Assignment;
 use initial::Initial;
-use thread::Thread;
+use thread::MeasuredThread;
 
-pub use parameters::{Parameters, Penalty};
+pub use parameters::{Parameters, PenaltyRule};
 pub use thread::Measurement;
 
-/// The number of CPUs up to which the policy does anything.
+/// The policy does nothing on machines with more CPUs than this.
 pub const MOST_CPUS: u32 = 64;
 
-/// Alarms do not follow each other faster, whatever the parameters say.
+/// The shortest time between alarms, whatever the parameters are.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// `casc`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Fedorova, Seltzer, Small and Nussbaum, CASC",
-    decides: Decides::Turns,
-    knows: Knows::Threads,
+    decides: DecisionScope::Turns,
+    knows: KnowledgeSource::Threads,
     ..Descriptor::new::<Parameters>(
         "casc",
         "threads that miss much on few CPUs, never all at once; no partitioning",
-        |given| make(Parameters::default(), Casc::new, given),
+        |settings| make(Parameters::default(), Casc::new, settings),
     )
 };
 
@@ -73,16 +79,16 @@ pub struct Casc {
     parameters: Parameters,
     llc: Option<Llc>,
     cpus: Option<Cpus>,
-    /// The threads that live, in the order in which they came.
-    threads: Vec<Thread>,
+    /// The threads that run, in the order in which they started.
+    threads: Vec<MeasuredThread>,
     initial: Option<Initial>,
-    /// Whether the last one had fewer than n + 1 threads.
-    incomplete: bool,
+    /// Whether the last initial measurement had fewer than n + 1 threads.
+    is_incomplete: bool,
     /// When the last initial measurement began and ended.
     span: Option<(Time, Option<Time>)>,
     raised: Vec<ThreadId>,
     assignment: Option<Assignment>,
-    /// The thread whose turn to be re-measured was last, and when the next one's is.
+    /// The thread that was re-measured last, and when the next one is due.
     turn: Option<ThreadId>,
     next_turn: Option<Time>,
     alarm: Option<Time>,
@@ -95,20 +101,20 @@ impl Casc {
         Self { parameters, ..Self::default() }
     }
 
-    /// Everything is measured anew.
+    /// Starts again: everything is measured from scratch.
     fn restart(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
-        self.threads.iter_mut().for_each(Thread::forget);
-        self.threads.iter_mut().for_each(|thread| thread.given_up = false);
-        (self.initial, self.assignment, self.incomplete) = (None, None, false);
+        self.threads.iter_mut().for_each(MeasuredThread::forget);
+        self.threads.iter_mut().for_each(|thread| thread.is_given_up = false);
+        (self.initial, self.assignment, self.is_incomplete) = (None, None, false);
         self.follow(at, act);
     }
 
-    /// Goes on as the threads and what is known of them call for.
+    /// Goes on as the threads and their PCMRs require.
     fn follow(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Some(cpus) = self.cpus else { return };
         if self.initial.is_none() && self.needs_initial() {
-            if self.threads.iter().all(|thread| thread.given_up) {
-                self.threads.iter_mut().for_each(|thread| thread.given_up = false);
+            if self.threads.iter().all(|thread| thread.is_given_up) {
+                self.threads.iter_mut().for_each(|thread| thread.is_given_up = false);
             }
             let deadline = at.after(self.parameters.initial_limit.max(SHORTEST));
             self.initial = Some(Initial::new(cpus.count, deadline));
@@ -140,7 +146,7 @@ impl Casc {
     fn woke(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         self.alarm = None;
         if self.initial.as_ref().is_some_and(|initial| initial.deadline <= at) {
-            self.overdue(at, act);
+            self.extend_initial(at, act);
         }
         if self.next_turn.is_some_and(|turn| turn <= at) {
             self.next_turn = None;
@@ -149,7 +155,7 @@ impl Casc {
         self.follow(at, act);
     }
 
-    /// Bucketization of the threads whose PCMRs are known (§4.3.1).
+    /// Runs bucketization for the threads whose PCMRs are known (§4.3.1).
     fn bucketize(&mut self) {
         let cpus = self.cpus.map_or(0, |cpus| cpus.count as usize);
         self.assignment = Some(buckets::assign(&self.pcmrs(), cpus, &self.parameters));
@@ -167,7 +173,7 @@ impl Casc {
         if let Some(initial) = &mut self.initial {
             initial.leave(thread.id);
         }
-        // Ours: the threads that are left may be too few for the CPUs that the others may not run on.
+        // Ours: the remaining threads may be too few for the CPUs that the others may not use.
         let pcmrs = self.pcmrs();
         let m = self.parameters.m;
         if self.assignment.is_some() && !matching::keeps_busy(self.max_pcmrs(), &pcmrs, m) {
@@ -191,15 +197,15 @@ impl Casc {
         self.restart(at, act);
     }
 
-    /// Leaves a machine that it can't serve as it was.
+    /// Withdraws from a machine that it can't serve, and leaves it as it was.
     fn withdraw(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         (self.cpus, self.initial, self.assignment) = (None, None, None);
         (self.alarm, self.next_turn) = (None, None);
         for thread in &mut self.threads {
             thread.forget();
             if thread.allowed.take().is_some() {
-                let reason = "there are more CPUs than this policy can tell apart";
-                // Where none of a list is there, a thread may run on every CPU.
+                let reason = "the machine has more CPUs than this policy can manage";
+                // If no CPU of a list exists, a thread may run on every CPU.
                 act(Action::Allow {
                     thread: thread.id,
                     cpus: (&[][..]).into(),
@@ -226,9 +232,9 @@ impl Policy for Casc {
             Event::Cpus(cpus) => self.cpus(at, *cpus, act),
             Event::Started { app, .. } => {
                 let thread = ThreadId::first_of(*app);
-                // A journal that was tampered with may say so; a machine does not.
+                // A damaged journal may report a program twice; a machine does not.
                 if self.thread(thread).is_none() {
-                    self.threads.push(Thread::new(thread));
+                    self.threads.push(MeasuredThread::new(thread));
                     self.follow(at, act);
                 }
             }

@@ -1,21 +1,21 @@
-//! When a PCMR is no longer to be trusted: phases of programs (§4.2.1, which leaves them to the future), and
-//! the periodic re-measurement of §5.3.4.
+//! When a PCMR is no longer valid: phases of programs (§4.2.1, which leaves them to the future),
+//! and the periodic re-measurement of §5.3.4.
 
 use alloc::vec::Vec;
 
-use fairways_core::{Q32, ThreadId, Together};
+use fairways_core::{Q32, Together};
 
 use super::rates::signed;
 use super::{Casc, matching};
 
 impl Casc {
-    /// Compares a group's miss rate with what is predicted. If a thread's groups have been off for long, its
-    /// PCMR is marked unknown: of several, that of the one for the longest, whose groups were off whoever
-    /// else was in them; then all others are compared anew, for it may have been this one. Returns whether
-    /// one is.
+    /// Compares a group's miss rate with the prediction. If a thread's groups have been off for
+    /// long, its PCMR is marked unknown. Of several such threads, it is the one whose groups were
+    /// off for longest, whatever other threads were in them; then the comparisons of all others
+    /// start again, as this thread may have been the cause. Returns whether a PCMR was marked.
     pub(super) fn compare(&mut self, together: &Together, rate: Q32) -> bool {
         let Self { parameters, threads, .. } = self;
-        // Of fewer threads than could run, each has more of the cache than its PCMR is of.
+        // If fewer threads run than could, each has more of the cache than its PCMR is about.
         let n = self.cpus.map_or(0, |cpus| cpus.count as usize).min(threads.len());
         if parameters.phase_measurements == 0 || together.threads.len() < n {
             return false;
@@ -37,12 +37,12 @@ impl Casc {
                 continue;
             }
             let (seen, predicted) = (thread.seen.value(), thread.predicted.value());
-            let off = seen.zip(predicted).is_some_and(|(seen, predicted)| {
+            let differs = seen.zip(predicted).is_some_and(|(seen, predicted)| {
                 is_off(seen, predicted, parameters.phase_margin_percent)
             });
             let before = thread.off;
             thread.trust();
-            thread.off = if off { before.saturating_add(1) } else { 0 };
+            thread.off = if differs { before.saturating_add(1) } else { 0 };
         }
         let longest = (0..threads.len()).rev().max_by_key(|&index| threads[index].off);
         let longest = longest.filter(|&at| threads[at].off >= parameters.phase_measurements);
@@ -52,18 +52,17 @@ impl Casc {
         }
         let threads = &mut self.threads;
         threads[longest].forget();
-        threads.iter_mut().for_each(super::thread::Thread::trust);
+        threads.iter_mut().for_each(super::thread::MeasuredThread::trust);
         true
     }
 
-    /// Marks the next thread's PCMR unknown, unless too few would be known to measure it by (§5.3.4).
+    /// Marks the next thread's PCMR unknown, unless too few others would be known to measure it by
+    /// (§5.3.4).
     pub(super) fn next_turn(&mut self) {
-        let last = self.turn;
-        let known = |after: Option<ThreadId>| {
-            let known = self.threads.iter().filter(|thread| thread.pcmr.is_some());
-            known.map(|thread| thread.id).filter(|&id| Some(id) > after).min()
-        };
-        let Some(next) = known(last).or_else(|| known(None)) else { return };
+        let known = self.threads.iter().filter(|thread| thread.pcmr.is_some());
+        let known = known.map(|thread| thread.id);
+        let after_last = known.clone().filter(|&id| Some(id) > self.turn).min();
+        let Some(next) = after_last.or_else(|| known.min()) else { return };
         let index = self.threads.iter().position(|thread| thread.id == next);
         let Some(index) = index else { return };
         self.turn = Some(next);
@@ -72,7 +71,8 @@ impl Casc {
         }
     }
 
-    /// Whether the other CPUs stay busy without a thread, which would be measured on CPU 0 meanwhile.
+    /// Whether the other CPUs stay busy without a thread, which would be measured on CPU 0 in the
+    /// meantime.
     fn can_spare(&self, index: usize) -> bool {
         let others = self.threads.iter().enumerate().filter(|(at, _)| *at != index);
         let others: Vec<Q32> = others.filter_map(|(_, one)| Some(one.pcmr?.value)).collect();
@@ -81,8 +81,8 @@ impl Casc {
     }
 }
 
-/// Whether a miss rate is off what was predicted, both in units of 2^-32: by so many percent, and by more
-/// than 1, under which a percentage says little.
+/// Whether a miss rate is off the prediction, both in units of 2^-32: by more than `percent`
+/// percent, and by more than 1, below which a percentage means little.
 fn is_off(seen: i64, predicted: i64, percent: u32) -> bool {
     let by = i128::from(seen.abs_diff(predicted));
     by > i128::from(Q32::ONE.raw()) && by * 100 > i128::from(predicted) * i128::from(percent)

@@ -4,16 +4,15 @@ use core::time::Duration;
 
 use fairways_core::{Counters, Q32, Together};
 
-/// The largest miss rate and PCMR there is: every reference misses.
+/// The largest miss rate and PCMR: every reference misses.
 pub(super) const HUNDRED: Q32 = Q32::from_int(100);
 
-/// The L2 misses per 100 references of a group, at most 100; `None` if they were not counted or nothing was
-/// referenced. Without counts of the group, those of its threads are added up.
+/// The L2 misses per 100 references of a group, at most 100; `None` if they were not counted or
+/// nothing was referenced. If the group was not counted, the counters of its threads are added up.
 pub(super) fn miss_rate(together: &Together) -> Option<Q32> {
-    let counted = |counters: &Counters| Some((counters.llc_misses?, counters.llc_references?));
-    let (misses, references) = counted(&together.group).or_else(|| {
+    let (misses, references) = misses_and_references(&together.group).or_else(|| {
         together.threads.iter().try_fold((0u64, 0u64), |sum, one| {
-            let (misses, references) = counted(&one.counters)?;
+            let (misses, references) = misses_and_references(&one.counters)?;
             Some((sum.0.saturating_add(misses), sum.1.saturating_add(references)))
         })
     })?;
@@ -22,7 +21,11 @@ pub(super) fn miss_rate(together: &Together) -> Option<Q32> {
     Some(u64::try_from(rate).map_or(HUNDRED, Q32::from_raw).min(HUNDRED))
 }
 
-/// Numbers weighed by the length of the interval that each is of (§4.2.2.1).
+fn misses_and_references(counters: &Counters) -> Option<(u64, u64)> {
+    Some((counters.llc_misses?, counters.llc_references?))
+}
+
+/// The average of numbers, each weighted by the length of its interval (§4.2.2.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Average {
     sum: i128,
@@ -34,18 +37,19 @@ impl Average {
         let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
         let before = self.nanos;
         self.nanos = before.saturating_add(nanos);
-        // What no longer counts is not added either, or the sum would outgrow the time.
+        // A saturated time adds nothing to the sum either; otherwise the sum would outgrow the
+        // time.
         self.sum += i128::from(value) * i128::from(self.nanos - before);
     }
 
-    /// How long the intervals are in sum.
+    /// The total length of the intervals.
     pub(super) const fn length(&self) -> Duration {
         Duration::from_nanos(self.nanos)
     }
 
-    /// The average; `None` of nothing.
+    /// The average; `None` if there is no interval.
     pub(super) fn value(&self) -> Option<i64> {
-        // An average of what fits fits.
+        // An average of numbers that fit fits.
         i64::try_from(self.sum.checked_div(i128::from(self.nanos))?).ok()
     }
 }

@@ -1,4 +1,4 @@
-//! What experiments and tables ask of the policy.
+//! The values that experiments and tables read from the policy.
 
 use alloc::vec::Vec;
 
@@ -7,10 +7,10 @@ use fairways_core::{Q32, ThreadId, Time};
 use super::Casc;
 use super::buckets::{self, Assignment};
 use super::initial::Initial;
-use super::thread::{Measurement, Thread};
+use super::thread::{MeasuredThread, Measurement};
 
 impl Casc {
-    pub(super) fn thread(&self, thread: ThreadId) -> Option<&Thread> {
+    pub(super) fn thread(&self, thread: ThreadId) -> Option<&MeasuredThread> {
         self.threads.iter().find(|one| one.id == thread)
     }
 
@@ -20,8 +20,8 @@ impl Casc {
         Some(self.thread(thread)?.pcmr?.value)
     }
 
-    /// The same as it came out, in units of 2^-32 misses per 100 references: it may be negative, or over
-    /// 100.
+    /// A thread's PCMR as it was computed, in units of 2^-32 misses per 100 references: it may be
+    /// negative, or over 100.
     #[must_use]
     pub fn raw_pcmr(&self, thread: ThreadId) -> Option<i64> {
         Some(self.thread(thread)?.pcmr?.raw)
@@ -33,8 +33,8 @@ impl Casc {
         Some(self.thread(thread)?.pcmr?.by)
     }
 
-    /// The miss rate of these threads on as many CPUs, in misses per 100 references: the average of their
-    /// PCMRs (Formula 1). `None` of none, or if one is unknown.
+    /// The miss rate of these threads on as many CPUs, in misses per 100 references: the average of
+    /// their PCMRs (Formula 1). `None` if there are no threads, or if one PCMR is unknown.
     #[must_use]
     pub fn estimate(&self, threads: &[ThreadId]) -> Option<Q32> {
         let pcmrs: Vec<Q32> = threads.iter().map(|&one| self.pcmr(one)).collect::<Option<_>>()?;
@@ -47,21 +47,21 @@ impl Casc {
         self.assignment.as_ref()
     }
 
-    /// Each CPU's `MAX_PCMR` in misses per 100 references, by its number; nothing before the first
+    /// Each CPU's `MAX_PCMR` in misses per 100 references, by its number; empty before the first
     /// bucketization.
     #[must_use]
     pub fn max_pcmrs(&self) -> &[Q32] {
         self.assignment.as_ref().map_or(&[], |assignment| &assignment.max_pcmrs)
     }
 
-    /// The threshold that is in force, in misses per 100 references; `None` before the first bucketization.
+    /// The threshold in force, in misses per 100 references; `None` before the first bucketization.
     #[must_use]
     pub fn threshold(&self) -> Option<Q32> {
         Some(self.assignment.as_ref()?.threshold)
     }
 
-    /// When the last initial measurement began, and when it ended (`None` while it is under way); `None`
-    /// before the first.
+    /// When the last initial measurement began, and when it ended (`None` while it is under way);
+    /// `None` before the first.
     #[must_use]
     pub const fn initial_measurement(&self) -> Option<(Time, Option<Time>)> {
         self.span

@@ -4,11 +4,12 @@ use fairways_core::{Q32, Together};
 
 use super::Casc;
 use super::rates::signed;
-use super::thread::Thread;
+use super::thread::MeasuredThread;
 
 impl Casc {
-    /// What an interval says of the one thread whose PCMR is unknown: n L2MR less the others' PCMRs
-    /// (Formula 2). Returns the thread, whose PCMR is its average once the intervals suffice.
+    /// Handles an interval with exactly one thread whose PCMR is unknown: it is n L2MR less the
+    /// others' PCMRs (Formula 2). Once the intervals suffice, returns the thread and its PCMR, the
+    /// average.
     pub(super) fn measure(&mut self, together: &Together, rate: Q32) -> Option<(usize, i64)> {
         let Self { parameters, threads, .. } = self;
         let (mut unknown, mut known) = (None, 0i64);
@@ -22,7 +23,7 @@ impl Casc {
             }
         }
         let index = unknown?;
-        let thread: &mut Thread = &mut threads[index];
+        let thread: &mut MeasuredThread = &mut threads[index];
         if thread.ran < parameters.delay {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What is kept of a thread.
+//! What the policy keeps about a thread.
 
 use core::time::Duration;
 
@@ -6,7 +6,7 @@ use fairways_core::{Q32, ThreadId};
 
 use super::rates::{Average, score};
 
-/// Which measurement a PCMR is from (§4.2).
+/// The measurement that a PCMR is from (§4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measurement {
     /// The linear system of many threads at once.
@@ -20,36 +20,36 @@ pub enum Measurement {
 pub(super) struct Pcmr {
     /// Misses per 100 references, 0 to 100.
     pub(super) value: Q32,
-    /// As it came out, in units of 2^-32.
+    /// The computed value, in units of 2^-32.
     pub(super) raw: i64,
     pub(super) by: Measurement,
 }
 
-/// A thread that lives.
+/// A thread that runs.
 #[derive(Clone, Debug)]
-pub(super) struct Thread {
+pub(super) struct MeasuredThread {
     pub(super) id: ThreadId,
     pub(super) pcmr: Option<Pcmr>,
-    /// How long it ran in the intervals that were told.
+    /// How long it ran in the reported intervals.
     pub(super) ran: Duration,
-    /// What its secondary measurement has shown so far.
+    /// Its secondary measurement so far.
     pub(super) secondary: Average,
-    /// How long it ran while that was under way.
+    /// How long it ran during its secondary measurement.
     pub(super) unmeasured: Duration,
     /// Whether an initial measurement did without it.
-    pub(super) given_up: bool,
-    /// What its groups missed since the last comparison, and what was predicted.
+    pub(super) is_given_up: bool,
+    /// The miss rate of its groups since the last comparison, and the prediction.
     pub(super) seen: Average,
     pub(super) predicted: Average,
-    /// Comparisons on end that were off.
+    /// Comparisons in a row that were off.
     pub(super) off: u32,
-    /// The CPUs that it was last restricted to, a bit each; `None` if it never was.
+    /// The CPUs that it was last restricted to, one bit each; `None` if it never was.
     pub(super) allowed: Option<u64>,
     /// Whether it was last called cache-greedy.
-    pub(super) greedy: Option<bool>,
+    pub(super) is_greedy: Option<bool>,
 }
 
-impl Thread {
+impl MeasuredThread {
     pub(super) fn new(id: ThreadId) -> Self {
         Self {
             id,
@@ -57,12 +57,12 @@ impl Thread {
             ran: Duration::ZERO,
             secondary: Average::default(),
             unmeasured: Duration::ZERO,
-            given_up: false,
+            is_given_up: false,
             seen: Average::default(),
             predicted: Average::default(),
             off: 0,
             allowed: None,
-            greedy: None,
+            is_greedy: None,
         }
     }
 
@@ -78,12 +78,12 @@ impl Thread {
         let value = score(raw);
         self.pcmr = Some(Pcmr { value, raw, by });
         self.secondary = Average::default();
-        self.given_up = false;
+        self.is_given_up = false;
         self.trust();
         value
     }
 
-    /// Compares anew with what is predicted from now on.
+    /// Starts the comparison with predictions again.
     pub(super) fn trust(&mut self) {
         (self.seen, self.predicted, self.off) = (Average::default(), Average::default(), 0);
     }

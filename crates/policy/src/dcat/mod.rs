@@ -1,21 +1,31 @@
-//! `dcat`: never less than the ways that were paid for, and spare ways to whom they help (Xu,
-//! Rajamani, Ferreira, Felter, Rubio and Li, EuroSys 2018).
+//! `dcat`: no program performs worse than with its promised ways, and spare ways go to the programs
+//! that gain from them (Xu, Rajamani, Ferreira, Felter, Rubio and Li, EuroSys 2018).
 //!
-//! Every workload owns ways of its own. In rounds of a second ([`Parameters::period`]) dCat takes the
-//! five steps of Figure 4:
+//! In a cloud, tenants share a last-level cache without knowing it. A static partition protects
+//! each tenant, but wastes the ways of those that do not need theirs. dCat promises each workload a
+//! *baseline*: the performance with the ways that it paid for, and not the ways themselves. A
+//! workload that performs as well with fewer ways lends the others out; it gets them back at once
+//! when it needs them.
 //!
-//! 1. **Get baseline**: IPC with the ways that the workload was promised, in this phase (`phase.rs`).
-//! 2. **Collect statistics**: a window of each workload a round.
-//! 3. **Detect phase change**: L1 references per instruction (`detector.rs`).
-//! 4. **Categorize**: the states of Figure 6 (`categorize.rs`, `workload.rs`).
-//! 5. **Allocate**: claims to a baseline first, then spare ways (`allocate.rs`; for the largest total
-//!    performance `performance.rs`), in masks that move little (`../layout.rs`).
+//! Every workload has ways of its own. In rounds of a second ([`Parameters::period`]) dCat takes
+//! the five steps of Figure 4:
 //!
-//! What was promised is [`fairways_core::Wish::baseline_ways`]; those that were promised nothing are as
-//! good as promised an even share of the rest (`admission.rs`).
+//! 1. **Get baseline**: IPC with the promised ways, in this phase (`phase.rs`).
+//! 2. **Collect statistics**: one window of each workload in a round.
+//! 3. **Detect phase change**: L1 references per instruction, which do not depend on the ways
+//!    (`detector.rs`).
+//! 4. **Categorize**: the states of Figure 6 (`categorize.rs`, `workload.rs`). A *Donor* needs
+//!    fewer ways than it has. An *Unknown* misses, and gets ways one by one to see if they help: it
+//!    becomes a *Receiver* if they do, and *Streaming* if not. A *Keeper* has what it needs.
+//!    *Reclaim* takes a workload back to its baseline.
+//! 5. **Allocate**: baselines that are claimed first, then spare ways (`allocate.rs`; for the
+//!    largest total performance `performance.rs`), in masks that move little (`../layout.rs`).
 //!
-//! What the paper leaves open is settled in docs/decisions.md; what dCat guarantees, and when, is told in
-//! docs/policies/dcat.md.
+//! The promised ways are [`fairways_core::Wish::baseline_ways`]; programs without a promise have an
+//! even share of the rest as their baseline (`admission.rs`).
+//!
+//! docs/decisions.md settles what the paper leaves open; docs/policies/dcat.md describes what dCat
+//! guarantees, and when.
 
 mod admission;
 mod allocate;
@@ -34,30 +44,31 @@ use core::time::Duration;
 
 use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, Sample, Time};
 
-use crate::layout::{Layout, Wanted};
-use crate::running::{Change, Running};
-use crate::table::{Descriptor, Knows, Request, make};
-use crate::telling::{Teller, raw, ways};
+use crate::announce::{Announcer, raw, raw_ways};
+use crate::layout::{Layout, WantedSpan};
+use crate::running::{Change, RunningPrograms};
+use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
 use crate::words;
 use workload::Workload;
 
-pub use parameters::{Objective, Parameters};
-pub use workload::Class;
+pub use parameters::{Parameters, SpareWaysGoal};
+pub use workload::WorkloadClass;
 
-/// Why there is a plan at the end of a round.
-const CHANGED: &str = "the programs have changed: baselines first, spare ways to whom they help";
-const SHOWN: &str = "baselines first, spare ways to whom they help";
-const UNMET: &str = "baselines first; more is claimed of them than there are ways, and some wait";
+/// The reasons of plans.
+const CHANGED: &str =
+    "the programs have changed: baselines first, spare ways to programs that gain from them";
+const SHOWN: &str = "baselines first, spare ways to programs that gain from them";
+const UNMET: &str = "baselines first; more ways are claimed than exist, and some programs wait";
 
 /// `dcat`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Xu, Rajamani, Ferreira, Felter, Rubio and Li, dCat, EuroSys 2018",
-    knows: Knows::OtherWays,
-    honours: &[Request::Baselines],
+    knows: KnowledgeSource::OtherWays,
+    honours: &[OwnerRequest::Baselines],
     ..Descriptor::new::<Parameters>(
         "dcat",
-        "the ways that each was promised, and spare ones to whom they help",
-        |given| make(Parameters::default(), Dcat::new, given),
+        "each program's promised ways, and spare ways to those that gain from them",
+        |settings| make(Parameters::default(), Dcat::new, settings),
     )
 };
 
@@ -65,14 +76,14 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct Dcat {
     parameters: Parameters,
-    running: Running,
-    /// Those that own ways.
+    running: RunningPrograms,
+    /// The programs that have ways of their own.
     workloads: Vec<Workload>,
-    /// Those that find no room, and share the least there is.
+    /// The programs that find no room, and share the least cluster.
     others: Vec<AppId>,
-    /// What is wrong with what was promised.
+    /// Why promises can't be kept, if they can't.
     warning: Option<&'static str>,
-    /// When the round began; `None` while nobody owns ways.
+    /// When the round began; `None` while no program has ways of its own.
     began: Option<Time>,
     layout: Layout,
     /// The last plan, unless it was refused.
@@ -86,28 +97,29 @@ impl Dcat {
         Self { parameters, ..Self::default() }
     }
 
-    /// What a workload is held to be; `None` if it has no ways of its own.
+    /// The class of a workload; `None` if it has no ways of its own.
     #[must_use]
-    pub fn class(&self, app: AppId) -> Option<Class> {
-        self.workloads.iter().find(|one| one.app == app).map(|one| one.class)
+    pub fn class(&self, app: AppId) -> Option<WorkloadClass> {
+        self.workloads.iter().find(|workload| workload.app == app).map(|workload| workload.class)
     }
 
-    /// The IPC of a workload with so many ways over that with its baseline, in the phase that it is in
+    /// The IPC of a workload with `ways` ways over that with its baseline, in its current phase
     /// (Table 1); `None` if one of them was not seen.
     #[must_use]
     pub fn normalised_ipc(&self, app: AppId, ways: u32) -> Option<Q32> {
-        self.workloads.iter().find(|one| one.app == app)?.normalised(ways)
+        self.workloads.iter().find(|workload| workload.app == app)?.normalised(ways)
     }
 
-    /// Programs or the machine have changed: who has a right to what is settled anew.
+    /// Handles a change of the programs or of the machine: settles again which programs have ways
+    /// of their own, and their baselines.
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         if change == Change::Machine {
-            // What was learnt is of another cache.
+            // What was learnt is about another cache.
             self.workloads.clear();
         }
         let Some(llc) = self.running.llc() else { return };
-        for one in &mut self.workloads {
-            one.phases.retry();
+        for workload in &mut self.workloads {
+            workload.phases.retry();
         }
         self.warning = admission::admit(
             &llc,
@@ -117,8 +129,8 @@ impl Dcat {
             &mut self.others,
         );
         let total = self.own_ways();
-        allocate::claims(&mut self.workloads, total, &self.parameters);
-        self.tell(act);
+        allocate::meet_claims(&mut self.workloads, total, &self.parameters);
+        self.announce(act);
         self.plan(self.warning.unwrap_or(CHANGED), act);
         if self.began.is_none_or(|began| began == at) {
             self.begin(at, act);
@@ -127,7 +139,7 @@ impl Dcat {
         }
     }
 
-    /// The ways of those that have some of their own.
+    /// The ways for the programs that have ways of their own.
     fn own_ways(&self) -> u32 {
         self.running.llc().map_or(0, |llc| {
             llc.ways.get() - if self.others.is_empty() { 0 } else { llc.min_ways() }
@@ -135,11 +147,11 @@ impl Dcat {
     }
 
     fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
-        let one = self.workloads.iter_mut().find(|one| one.app == sample.app);
-        if let Some(one) = one.filter(|one| one.awaited) {
-            one.awaited = false;
-            one.since = Some(at);
-            one.counted = Some((sample.counters, sample.window));
+        let workload = self.workloads.iter_mut().find(|workload| workload.app == sample.app);
+        if let Some(workload) = workload.filter(|workload| workload.is_awaited) {
+            workload.is_awaited = false;
+            workload.since = Some(at);
+            workload.window = Some((sample.counters, sample.window));
             self.decide_if_due(at, act);
         }
     }
@@ -147,41 +159,42 @@ impl Dcat {
     /// Decides once every window of the round has ended.
     fn decide_if_due(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let due = self.began.is_some_and(|began| began < at);
-        if due && !self.workloads.iter().any(|one| one.awaited) {
+        if due && !self.workloads.iter().any(|workload| workload.is_awaited) {
             self.decide(at, act);
         }
     }
 
     fn decide(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
-        for one in &mut self.workloads {
-            one.measured = false;
-            if let Some((counters, window)) = one.counted.take() {
+        for workload in &mut self.workloads {
+            workload.is_measured = false;
+            if let Some((counters, window)) = workload.window.take() {
                 let idle = is_idle(&counters, window, self.parameters.idle_mhz);
-                one.observe(&counters, idle, &self.parameters);
+                workload.observe(&counters, idle, &self.parameters);
             }
-            one.pay();
+            workload.pay();
         }
         let total = self.own_ways();
         allocate::allocate(&mut self.workloads, total, &self.parameters);
-        self.tell(act);
-        if self.last.is_none() || self.workloads.iter().any(|one| one.ways != one.planned) {
-            let kept = self.workloads.iter().all(|one| one.ways >= one.claim);
+        self.announce(act);
+        if self.last.is_none()
+            || self.workloads.iter().any(|workload| workload.ways != workload.planned)
+        {
+            let kept = self.workloads.iter().all(|workload| workload.ways >= workload.claim);
             self.plan(if kept { SHOWN } else { UNMET }, act);
         }
         self.begin(at, act);
     }
 
-    /// Begins a round: a window of every workload, from now on. One whose window is late goes on with
-    /// it.
+    /// Begins a round, with a window of every workload from now on. A window that is late goes on.
     fn begin(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Parameters { period, .. } = self.parameters;
         self.began = (!self.workloads.is_empty()).then_some(at);
-        for one in self.workloads.iter_mut().filter(|one| !one.awaited) {
-            if one.since != Some(at) {
-                act(Action::Watch { app: one.app, every: Every::Time(period) });
-                one.since = Some(at);
+        for workload in self.workloads.iter_mut().filter(|workload| !workload.is_awaited) {
+            if workload.since != Some(at) {
+                act(Action::Watch { app: workload.app, every: Every::Time(period) });
+                workload.since = Some(at);
             }
-            (one.awaited, one.steady) = (true, true);
+            (workload.is_awaited, workload.is_steady) = (true, true);
         }
         if self.began.is_some() {
             act(Action::Wake { at: at.after(period.saturating_add(period / 2)) });
@@ -191,28 +204,28 @@ impl Dcat {
     fn plan(&mut self, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
         let spare = allocate::spare(&self.workloads, self.own_ways());
         let Self { workloads, others, layout, .. } = self;
-        for one in workloads.iter_mut() {
-            if one.awaited && one.ways != one.planned {
-                one.steady = false;
+        for workload in workloads.iter_mut() {
+            if workload.is_awaited && workload.ways != workload.planned {
+                workload.is_steady = false;
             }
-            (one.before, one.planned) = (one.planned, one.ways);
+            (workload.before, workload.planned) = (workload.planned, workload.ways);
         }
         self.last = self.running.plan(act, |llc, _, partition, _| {
-            let each = workloads.iter().map(|one| Wanted {
-                owner: Some(one.app),
-                ways: one.ways,
-                light: one.has_the_least(),
+            let each = workloads.iter().map(|workload| WantedSpan {
+                occupant: Some(workload.app),
+                ways: workload.ways,
+                is_light: workload.has_the_least(),
             });
-            let mut wanted: Vec<Wanted> = each.collect();
+            let mut wanted: Vec<WantedSpan> = each.collect();
             if !others.is_empty() {
-                // What nobody owns now is theirs to use.
+                // They may use the spare ways.
                 let ways = llc.min_ways() + spare;
-                wanted.push(Wanted { owner: None, ways, light: spare == 0 });
+                wanted.push(WantedSpan { occupant: None, ways, is_light: spare == 0 });
             }
             layout.arrange(llc.ways.get(), &wanted);
-            for one in &wanted {
-                let cluster = partition.add_cluster(layout.mask(one.owner));
-                match one.owner {
+            for workload in &wanted {
+                let cluster = partition.add_cluster(layout.mask(workload.occupant));
+                match workload.occupant {
                     Some(app) => partition.place(app, cluster),
                     None => others.iter().for_each(|&app| partition.place(app, cluster)),
                 }
@@ -221,52 +234,55 @@ impl Dcat {
         });
     }
 
-    /// What the last plan has come to is told: workloads have these ways now.
+    /// Handles the report of what the machine made of the last plan: the workloads have these ways
+    /// now.
     fn applied(&mut self, at: Time) {
-        for one in &mut self.workloads {
-            one.has(at, self.running.other_ways(one.app));
+        for workload in &mut self.workloads {
+            workload.set_actual(at, self.running.deviating_ways(workload.app));
         }
     }
 
-    /// The machine did not do what the last plan says: all is as it was before.
+    /// Handles a refusal: the machine did not carry out the last plan, and all is as it was before.
     fn refused(&mut self) {
         self.last = None;
-        for one in &mut self.workloads {
-            one.undo();
+        for workload in &mut self.workloads {
+            workload.undo();
         }
     }
 
-    /// Tells what each program is held to be, and by which numbers.
-    fn tell(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+    /// Announces the class of each program, and its numbers.
+    fn announce(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parameters, running, workloads, others, .. } = self;
-        let mut teller = running.teller(act);
-        for one in workloads {
-            one.tell(parameters.ipc_imp_thr, &mut teller);
+        let mut announcer = running.announcer(act);
+        for workload in workloads {
+            workload.announce(parameters.ipc_imp_thr, &mut announcer);
         }
         for &app in others.iter() {
-            teller.class(app, "crowded", admission::TOO_MANY);
+            announcer.announce_class(app, "crowded", admission::TOO_MANY);
         }
     }
 }
 
 impl Workload {
-    /// IPC changes with every window: it is told where the class, the baseline or the ways are others.
-    fn tell(&self, thr: Q32, teller: &mut Teller<'_>) {
+    /// Announces the class and the numbers. IPC changes with every window, so it is announced only
+    /// when the class, the baseline or the ways change.
+    fn announce(&self, thr: Q32, announcer: &mut Announcer<'_>) {
         let app = self.app;
-        let (baseline, own) = (ways(self.baseline), ways(self.ways));
-        let news = teller.class(app, self.class.name(), self.why)
-            || teller.told(app, words::BASELINE) != baseline
-            || teller.told(app, words::WAYS) != own;
-        let ipc = self.normalised(self.in_force()).and_then(raw);
-        let ipc = if news { ipc } else { ipc.and(teller.told(app, words::NORMALIZED_IPC)) };
-        let marked = matches!(self.class, Class::Receiver | Class::Keeper);
-        let preferred = self.preferred(thr).filter(|_| marked).and_then(ways);
+        let (baseline, own) = (raw_ways(self.baseline), raw_ways(self.ways));
+        let is_news = announcer.announce_class(app, self.class.name(), self.reason)
+            || announcer.last_number(app, words::BASELINE) != baseline
+            || announcer.last_number(app, words::WAYS) != own;
+        let ipc = self.normalised(self.ways_in_force()).and_then(raw);
+        let ipc =
+            if is_news { ipc } else { ipc.and(announcer.last_number(app, words::NORMALIZED_IPC)) };
+        let has_preference = matches!(self.class, WorkloadClass::Receiver | WorkloadClass::Keeper);
+        let preferred = self.preferred(thr).filter(|_| has_preference).and_then(raw_ways);
         let what = [words::BASELINE, words::WAYS, words::NORMALIZED_IPC, words::PREFERRED];
-        teller.numbers(app, what, [baseline, own, ipc, preferred]);
+        announcer.announce_numbers(app, what, [baseline, own, ipc, preferred]);
     }
 }
 
-/// Whether a workload hardly ran.
+/// Whether a workload hardly ran in a window.
 fn is_idle(counters: &Counters, window: Duration, idle_mhz: u32) -> bool {
     let least = window.as_micros().saturating_mul(u128::from(idle_mhz));
     counters.instructions == Some(0)
@@ -279,7 +295,7 @@ impl Policy for Dcat {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if let Some(change) = self.running.take_promises(event) {
+        if let Some(change) = self.running.update_promises(event) {
             self.follow(at, change, act);
         }
         match event {

@@ -4,54 +4,56 @@ use fairways_core::{Counters, MAX_WAYS, Q32};
 
 use super::parameters::{Parameters, over, reaches};
 
-/// What is known of a workload in one phase.
+/// What was learnt of a workload in one phase.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phase {
-    /// L1 references and instructions of its windows but the last, which may reach into the next phase.
-    sum: Option<Window>,
-    /// The last window, and the one before it, of this visit.
-    last: [Option<Window>; 2],
-    /// At `w - 1`: IPC with `w` ways, where it was seen.
+    /// L1 references and instructions of all its windows except the last, which may reach into the
+    /// next phase.
+    sum: Option<ReferenceCount>,
+    /// The last two windows of this visit, the latest first.
+    last: [Option<ReferenceCount>; 2],
+    /// At `w - 1`: IPC with `w` ways, if it was seen.
     ipc: [Option<Q32>; MAX_WAYS],
-    /// Where a phase is told by more than L1 references.
-    first: First,
-    /// Whether it came back, and its baseline has still to show that it is the one that it seems.
+    /// What this visit showed first, for telling phases apart by more than L1 references.
+    first: FirstSeen,
+    /// Whether it came back, and IPC with the baseline has not yet confirmed that it is the same
+    /// phase.
     unconfirmed: bool,
-    pub(super) verdict: Verdict,
-    /// The most ways with which it was taken to stream for want of more.
+    pub(super) verdict: StreamingVerdict,
+    /// The most ways with which it was considered streaming because no more were spare.
     pub(super) tried_with: Option<u32>,
-    /// A Receiver that has stopped in this phase is not tried again (decision dCat 4).
+    /// Whether a Receiver stopped in this phase: it is not tried again (decision dCat 4).
     pub(super) tried: bool,
-    /// The fewest ways that it may give down to; what it has with fewer was found to be too little.
+    /// The fewest ways that it may keep when it gives some away; fewer turned out to be too few.
     pub(super) floor: u32,
 }
 
-/// What a visit to a phase showed first.
+/// The first measurements of a visit to a phase.
 #[derive(Clone, Copy, Debug, Default)]
-struct First {
-    /// The way counts of which IPC was seen, one bit each.
+struct FirstSeen {
+    /// The way counts for which IPC was seen, one bit each.
     seen: u32,
     /// LLC references per 1000 instructions.
     references: Option<Q32>,
-    /// LLC misses per 1000 instructions, and the ways that it had.
+    /// The ways that it had, and LLC misses per 1000 instructions with them.
     misses: Option<(u32, Q32)>,
 }
 
-/// L1 references, and the instructions among which they were.
-pub(super) type Window = (u64, u64);
+/// L1 references, and the instructions in the same time.
+pub(super) type ReferenceCount = (u64, u64);
 
-/// Whether two differ by `thr` percent of the smaller, at least.
+/// Whether two values differ by at least `thr` percent of the smaller.
 pub(super) fn differ(a: Q32, b: Q32, thr: Q32) -> bool {
     a != b && reaches(over(a.max(b), a.min(b)), thr, a.min(b))
 }
 
-pub(super) fn ratio((references, instructions): Window) -> Q32 {
+pub(super) fn ratio((references, instructions): ReferenceCount) -> Q32 {
     Q32::ratio(references, instructions)
 }
 
 /// Whether a phase reuses what it has cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum StreamingVerdict {
     /// It may.
     #[default]
     Open,
@@ -62,7 +64,7 @@ pub(super) enum Verdict {
 }
 
 impl Phase {
-    /// IPC with so many ways, if it was seen.
+    /// IPC with `ways` ways, if it was seen.
     pub(super) fn ipc(&self, ways: u32) -> Option<Q32> {
         *self.ipc.get(ways.checked_sub(1)? as usize)?
     }
@@ -74,9 +76,9 @@ impl Phase {
         }
     }
 
-    /// Whether a window can't be of the same phase, though its L1 references are like it: with the same
-    /// ways it is faster or slower, it references the LLC more or less often, or misses half as often.
-    /// What it first did with these ways stays the measure, so that small steps add up.
+    /// Whether a window is of another phase although its L1 references are alike: with the same
+    /// ways, IPC or the rate of LLC references differs, or misses have halved. The first
+    /// measurement with these ways stays the reference, so that small steps add up.
     pub(super) fn departs(
         &mut self,
         ways: u32,
@@ -85,10 +87,8 @@ impl Phase {
         parameters: &Parameters,
     ) -> bool {
         let Parameters { ipc_imp_thr, phase_change_thr, llc_ref_thr, .. } = *parameters;
-        let rate = |count: Option<u64>| {
-            Some(Q32::ratio(count?.saturating_mul(1000), counters.instructions?))
-        };
-        let (references, misses) = (rate(counters.llc_references), rate(counters.llc_misses));
+        let [references, misses] = [counters.llc_references, counters.llc_misses]
+            .map(|count| Some(Q32::ratio(count?.saturating_mul(1000), counters.instructions?)));
         let first = &mut self.first;
         let differs = first.references.zip(references).is_some_and(|(known, now)| {
             known.max(now) > llc_ref_thr && differ(known, now, phase_change_thr)
@@ -109,8 +109,9 @@ impl Phase {
         differs || halved || known.is_some_and(|known| differ(known, ipc, ipc_imp_thr))
     }
 
-    /// IPC with the baseline's ways, for the first time since it came back. If it is not what it was, the
-    /// phase is another, whatever its L1 references: what was learnt is of no use.
+    /// Handles IPC with the baseline's ways for the first time since the phase came back. If it is
+    /// not as before, this is another phase, whatever its L1 references: what was learnt is
+    /// dropped.
     pub(super) fn confirm(&mut self, baseline: u32, ipc: Q32, thr: Q32) {
         if self.unconfirmed && self.ipc(baseline).is_some_and(|known| differ(known, ipc, thr)) {
             let Self { sum, last, first, .. } = *self;
@@ -119,7 +120,7 @@ impl Phase {
         self.unconfirmed = false;
     }
 
-    /// IPC with `ways` ways, normalised to that with `baseline` ways; `None` if one was not seen.
+    /// IPC with `ways` ways over that with `baseline` ways; `None` if one was not seen.
     pub(super) fn normalised(&self, ways: u32, baseline: u32) -> Option<Q32> {
         Some(Q32::ratio(self.ipc(ways)?.raw(), self.ipc(baseline)?.raw()))
     }
@@ -131,8 +132,8 @@ impl Phase {
         Some(after > before && reaches(over(after, before), thr, self.ipc(baseline)?))
     }
 
-    /// The fewest ways, from the baseline on, whose IPC is within `ipc_imp_thr` of the best (Table 1's
-    /// mark; decision dCat 5). Without a baseline there is no telling.
+    /// The fewest ways, from the baseline on, whose IPC is within `ipc_imp_thr` of the best (Table
+    /// 1's mark; decision dCat 5). `None` without a baseline.
     pub(super) fn preferred(&self, baseline: u32, thr: Q32) -> Option<u32> {
         let unit = self.ipc(baseline)?;
         let seen = (baseline..).zip(&self.ipc[baseline as usize - 1..]);
@@ -142,8 +143,8 @@ impl Phase {
         good.next().map(|(ways, _)| ways)
     }
 
-    /// How much of its normalised IPC the last of `ways` ways brought: of the ways since the next
-    /// smaller count that was seen, an equal share. Nothing where nothing was seen.
+    /// How much normalised IPC the last of `ways` ways brought: an equal share for each way since
+    /// the next smaller count that was seen. 0 if nothing was seen.
     pub(super) fn last_way(&self, ways: u32, baseline: u32) -> Q32 {
         let here = self.normalised(ways, baseline);
         let below = (1..ways).rev().find_map(|w| Some((w, self.normalised(w, baseline)?)));
@@ -151,20 +152,20 @@ impl Phase {
         Q32::from_raw(over(here, there).raw() / u64::from(ways - fewer))
     }
 
-    /// The mean that it is known by.
+    /// The mean by which it is recognised.
     pub(super) fn mean(&self) -> Option<Q32> {
         self.sum.or(self.last[0]).map(ratio)
     }
 
-    /// Whether this window is of another phase: it differs from the mean, or from one of the last two.
-    /// Of these the one may reach into both phases, and the mean may be of windows that did; the other
-    /// does not.
-    pub(super) fn ended(&self, window: Window, thr: Q32) -> bool {
+    /// Whether this window is of another phase: it differs from the mean, or from one of the last
+    /// two windows. The last window may reach into both phases, and the mean may include such
+    /// windows; the window before it does not.
+    pub(super) fn ended(&self, window: ReferenceCount, thr: Q32) -> bool {
         let before = self.last.iter().flatten().map(|&window| ratio(window));
         self.mean().into_iter().chain(before).any(|own| differ(own, ratio(window), thr))
     }
 
-    pub(super) fn add(&mut self, window: Window) {
+    pub(super) fn add(&mut self, window: ReferenceCount) {
         if let Some(last) = self.last[0] {
             let sum = self.sum.unwrap_or_default();
             self.sum = Some((sum.0.saturating_add(last.0), sum.1.saturating_add(last.1)));
@@ -172,18 +173,18 @@ impl Phase {
         self.last = [Some(window), self.last[0]];
     }
 
-    /// It came back: its baseline has to show whether it is the one that it seems.
+    /// The phase came back: IPC with the baseline has to confirm that it is the same.
     pub(super) fn comes_back(&mut self) {
         self.unconfirmed = true;
     }
 
-    /// It is over; what was seen of this visit alone is forgotten.
+    /// The phase is over: what belongs to this visit alone is forgotten.
     pub(super) fn ends(&mut self) {
         self.sum = self.sum.or(self.last[0]);
-        (self.last, self.first) = ([None; 2], First::default());
+        (self.last, self.first) = ([None; 2], FirstSeen::default());
     }
 
-    /// Whether something was learnt of it.
+    /// Whether anything was learnt of it.
     pub(super) fn is_known(&self) -> bool {
         self.ipc.iter().any(Option::is_some)
     }

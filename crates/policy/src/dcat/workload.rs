@@ -1,4 +1,4 @@
-//! A workload: what it has, what it may have, and what it is held to be.
+//! A workload: its ways, its baseline, and its class.
 
 use core::time::Duration;
 
@@ -9,22 +9,22 @@ use super::phase::Phase;
 
 /// The states of Figure 6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// It has what it needs: fewer ways would harm it, more would not help.
+pub enum WorkloadClass {
+    /// It has the ways that it needs: fewer would harm it, more would not help.
     Keeper,
-    /// It does not need what it has.
+    /// It does not need all its ways.
     Donor,
-    /// It misses, and whether more ways would help is being found out.
+    /// It misses, and it is not yet known whether more ways help.
     Unknown,
     /// More ways help it.
     Receiver,
     /// It misses, and more ways do not help.
     Streaming,
-    /// It is to have its baseline back.
+    /// It gets its baseline back.
     Reclaim,
 }
 
-impl Class {
+impl WorkloadClass {
     /// The class in a word.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -43,48 +43,50 @@ impl Class {
 #[derive(Clone, Debug)]
 pub(super) struct Workload {
     pub(super) app: AppId,
-    /// The ways it has a right to.
+    /// The ways that it was promised, or that count as promised.
     pub(super) baseline: u32,
-    /// The fewest that anybody can have.
+    /// The fewest ways that a workload can have.
     pub(super) least: u32,
     pub(super) ways: u32,
-    /// The ways that it is to have before anybody is given spare ones; at most the baseline.
+    /// The ways that it gets before any spare ways are given out; at most the baseline.
     pub(super) claim: u32,
-    /// What a phase that came back preferred: to be given with the claim, where there is so much.
+    /// The ways that a phase preferred that came back: they are given with the claim if there are
+    /// enough.
     pub(super) jump: Option<u32>,
-    pub(super) class: Class,
-    pub(super) why: &'static str,
+    pub(super) class: WorkloadClass,
+    pub(super) reason: &'static str,
     pub(super) phases: Phases,
-    /// The ways before the last one was given, while what it brought was not seen.
-    pub(super) grew: Option<u32>,
-    /// Why it gave away ways.
-    pub(super) gave: Gave,
-    /// When its window began; `None`: it is not watched yet.
+    /// Its ways before the last one was given, until the effect of that is seen.
+    pub(super) ways_before_growth: Option<u32>,
+    /// Why it gave ways away.
+    pub(super) donation: Donation,
+    /// When its window began; `None` if it is not watched yet.
     pub(super) since: Option<Time>,
-    /// Whether that has still to end.
-    pub(super) awaited: bool,
-    /// Whether its ways have stayed the same since.
-    pub(super) steady: bool,
-    /// What was counted, and in what time.
-    pub(super) counted: Option<(Counters, Duration)>,
-    /// Whether the last round told what it does with what it has.
-    pub(super) measured: bool,
-    /// Its ways by the last plan, and by the one before.
+    /// Whether its window has not ended yet.
+    pub(super) is_awaited: bool,
+    /// Whether its ways have stayed the same since its window began.
+    pub(super) is_steady: bool,
+    /// The counters of its last window, and the window's length.
+    pub(super) window: Option<(Counters, Duration)>,
+    /// Whether the last round measured it with its ways.
+    pub(super) is_measured: bool,
+    /// Its ways by the last plan.
     pub(super) planned: u32,
+    /// Its ways by the plan before that.
     pub(super) before: u32,
-    /// What it really has under the last plan, where that is not what was planned.
+    /// Its actual ways under the last plan, where they are not the planned ones.
     pub(super) actual: Option<u32>,
-    /// What it has still to go down to, as a plan that was refused had it.
+    /// The ways that a refused plan took it down to, while that is still to be done.
     pub(super) owed: Option<u32>,
 }
 
 /// Why a Donor gave ways away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gave {
+pub(super) enum Donation {
     Nothing,
-    /// It hardly referenced the LLC, or was idle: all but one, at once.
+    /// It hardly referenced the LLC, or was idle: it gave all but the least, at once.
     Quiet,
-    /// It hardly missed: one each round.
+    /// It hardly missed: it gave one way each round.
     Hits,
 }
 
@@ -97,16 +99,16 @@ impl Workload {
             ways: 0,
             claim: 0,
             jump: None,
-            class: Class::Keeper,
-            why: "it has started",
+            class: WorkloadClass::Keeper,
+            reason: "it has started",
             phases: Phases::default(),
-            grew: None,
-            gave: Gave::Nothing,
+            ways_before_growth: None,
+            donation: Donation::Nothing,
             since: None,
-            awaited: false,
-            steady: false,
-            counted: None,
-            measured: false,
+            is_awaited: false,
+            is_steady: false,
+            window: None,
+            is_measured: false,
             planned: 0,
             before: 0,
             actual: None,
@@ -114,37 +116,39 @@ impl Workload {
         }
     }
 
-    /// Its ways by the last plan, or what the machine has made of them. What it has made of the
-    /// baseline counts as that (decision dCat 25): there is no other to compare with.
-    pub(super) fn in_force(&self) -> u32 {
+    /// Its ways by the last plan, or those that the machine made of them. What the machine made of
+    /// the baseline counts as the baseline (decision dCat 25), as there is nothing else to compare
+    /// with.
+    pub(super) fn ways_in_force(&self) -> u32 {
         self.actual.filter(|_| self.planned != self.baseline).unwrap_or(self.planned)
     }
 
-    /// The ways that it was given, or, once they are planned, what is in force of them.
-    pub(super) fn had(&self) -> u32 {
-        if self.ways == self.planned { self.in_force() } else { self.ways }
+    /// The ways that it was given; once they are planned, the ways in force.
+    pub(super) fn effective_ways(&self) -> u32 {
+        if self.ways == self.planned { self.ways_in_force() } else { self.ways }
     }
 
-    /// What the machine has made of its ways from then on: `None`, what was planned. A window that
-    /// began before tells of neither.
-    pub(super) fn has(&mut self, at: Time, actual: Option<u32>) {
-        self.steady &= self.actual == actual || self.since == Some(at);
+    /// Handles what the machine made of its ways from `at` on; `None` is as planned. A window that
+    /// began before that counts for neither number of ways.
+    pub(super) fn set_actual(&mut self, at: Time, actual: Option<u32>) {
+        self.is_steady &= self.actual == actual || self.since == Some(at);
         self.actual = actual;
     }
 
-    /// Whether it is to get a spare way.
+    /// Whether it wants a spare way.
     pub(super) fn wants(&self) -> bool {
-        self.measured
-            && matches!(self.class, Class::Unknown | Class::Receiver)
+        self.is_measured
+            && matches!(self.class, WorkloadClass::Unknown | WorkloadClass::Receiver)
             && self.ways >= self.baseline
     }
 
-    /// Whether it has given away all that it can.
+    /// Whether it has given away all the ways that it can.
     pub(super) fn has_the_least(&self) -> bool {
-        matches!(self.class, Class::Donor | Class::Streaming) && self.ways == self.least
+        matches!(self.class, WorkloadClass::Donor | WorkloadClass::Streaming)
+            && self.ways == self.least
     }
 
-    /// It has another baseline: it goes there.
+    /// Sets another baseline, and goes there.
     pub(super) fn rebase(&mut self, baseline: u32) {
         let started = self.baseline == 0;
         if baseline == self.baseline {
@@ -154,87 +158,88 @@ impl Workload {
         self.phases.rebase();
         if started {
             self.claim = baseline;
-        } else if self.gave != Gave::Quiet {
+        } else if self.donation != Donation::Quiet {
             self.reclaim("its baseline has changed");
         }
     }
 
-    /// It goes back to its baseline, at once.
+    /// Takes it back to its baseline, at once.
     pub(super) fn reclaim(&mut self, why: &'static str) {
-        (self.class, self.why) = (Class::Reclaim, why);
+        (self.class, self.reason) = (WorkloadClass::Reclaim, why);
         self.ways = self.ways.min(self.baseline);
         self.claim = self.baseline;
-        (self.grew, self.gave, self.jump) = (None, Gave::Nothing, None);
+        (self.ways_before_growth, self.donation, self.jump) = (None, Donation::Nothing, None);
     }
 
-    pub(super) fn become_(&mut self, class: Class, why: &'static str) {
+    pub(super) fn set_class(&mut self, class: WorkloadClass, why: &'static str) {
         if self.class != class {
-            (self.class, self.why) = (class, why);
+            (self.class, self.reason) = (class, why);
         }
     }
 
-    /// Down to so many ways.
-    pub(super) fn give(&mut self, ways: u32, gave: Gave) {
-        (self.ways, self.claim, self.grew, self.gave) = (ways, ways, None, gave);
+    /// Goes down to this number of ways.
+    pub(super) fn give(&mut self, ways: u32, gave: Donation) {
+        (self.ways, self.claim, self.ways_before_growth, self.donation) = (ways, ways, None, gave);
     }
 
-    /// Another took its last way.
-    pub(super) fn taken(&mut self) {
+    /// Loses its last way to another workload.
+    pub(super) fn lose_way(&mut self) {
         self.ways -= 1;
-        self.grew = None;
-        if self.class == Class::Keeper {
-            self.become_(Class::Receiver, "ways that helped it were taken");
+        self.ways_before_growth = None;
+        if self.class == WorkloadClass::Keeper {
+            self.set_class(WorkloadClass::Receiver, "ways that helped it were taken");
         }
     }
 
-    /// The last plan was not carried out.
+    /// Goes back to the plan before, as the last one was refused.
     pub(super) fn undo(&mut self) {
-        if self.class == Class::Keeper && (self.baseline..self.ways).contains(&self.before) {
-            self.become_(Class::Receiver, "the machine refused the ways that it prefers");
+        if self.class == WorkloadClass::Keeper && (self.baseline..self.ways).contains(&self.before)
+        {
+            self.set_class(WorkloadClass::Receiver, "the machine refused the ways that it prefers");
         }
-        // What it was to give it is still to give.
+        // The ways that it was to give away are still to be given.
         self.owed = Some(self.ways).filter(|&ways| ways < self.before);
-        (self.ways, self.planned, self.grew) = (self.before, self.before, None);
+        (self.ways, self.planned, self.ways_before_growth) = (self.before, self.before, None);
     }
 
-    /// It gives what a refused plan had it give, if that still holds.
+    /// Gives the ways that a refused plan took from it, if that still applies.
     pub(super) fn pay(&mut self) {
         if let Some(ways) = self.owed.take()
-            && matches!(self.class, Class::Keeper | Class::Streaming)
+            && matches!(self.class, WorkloadClass::Keeper | WorkloadClass::Streaming)
         {
             self.ways = self.ways.min(ways);
         }
     }
 
-    /// The pool is too small for what its phase prefers: it may grow there.
-    pub(super) fn not_jumped(&mut self) {
+    /// The pool is too small for the ways that its phase prefers: it may grow towards them.
+    pub(super) fn miss_jump(&mut self) {
         if let Some(phase) = self.phases.current_mut() {
             phase.tried = false;
         }
     }
 
-    /// It goes from its baseline to what its phase preferred when it was seen before.
-    pub(super) fn jumped(&mut self, to: u32) {
+    /// Goes from its baseline to the ways that its phase preferred before.
+    pub(super) fn jump_to(&mut self, to: u32) {
         self.ways = to;
-        self.become_(Class::Keeper, "the phase is known, and so is what it prefers");
+        self.set_class(WorkloadClass::Keeper, "the phase is known, and so is what it prefers");
         if let Some(phase) = self.phases.current_mut() {
             phase.tried = true;
         }
     }
 
-    /// IPC with `ways` ways over that with the baseline, in this phase; `None` if it was not seen.
+    /// IPC with `ways` ways over that with the baseline, in this phase; `None` if one was not seen.
     pub(super) fn normalised(&self, ways: u32) -> Option<Q32> {
         self.phases.current()?.normalised(ways, self.baseline)
     }
 
-    /// The ways that it prefers in this phase, as far as is known; `None` without a baseline.
+    /// The ways that it prefers in this phase, as far as was seen; `None` without a baseline.
     pub(super) fn preferred(&self, thr: Q32) -> Option<u32> {
         self.phases.current()?.preferred(self.baseline, thr)
     }
 
-    /// What its last way brought.
+    /// How much normalised IPC its last way brought.
     pub(super) fn last_way(&self) -> Q32 {
         let phase: Option<&Phase> = self.phases.current();
-        phase.map_or(Q32::default(), |phase| phase.last_way(self.had(), self.baseline))
+        phase.map_or(Q32::default(), |phase| phase.last_way(self.effective_ways(), self.baseline))
     }
 }

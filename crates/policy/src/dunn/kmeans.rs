@@ -4,22 +4,22 @@ use alloc::vec::Vec;
 
 use fairways_core::Q32;
 
-/// Numbers in order, cut into runs whose squared distances from their means add up to the least.
+/// Sorted numbers, cut into runs whose squared distances from their means have the least sum.
 ///
-/// The published code draws centroids and lets them move for at most 100 rounds; what it finds
-/// depends on the draw. Of numbers in a row, clusters are runs, and the best runs are found by
-/// dynamic programming (Wang and Song, The R Journal 2011): the same ones every time.
+/// The published code draws centroids at random and lets them move for at most 100 rounds; its
+/// result depends on the draw. On a line, clusters are runs, and dynamic programming finds the best
+/// runs (Wang and Song, The R Journal 2011): the same ones every time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Runs {
-    /// The sums of the first so many numbers, and of their squares.
+    /// At `i`: the sums of the first `i` numbers, and of their squares.
     sums: Vec<(u128, u128)>,
-    /// By number of clusters (from 1) and how many numbers: the least cost, and where the last run
-    /// begins.
+    /// By number of clusters (from 1) and by how many numbers: the least cost, and where the last
+    /// run begins.
     best: Vec<Vec<(u128, usize)>>,
 }
 
 impl Runs {
-    /// The best runs of `values`, which are in order, for every number of clusters up to `most`.
+    /// The best runs of `values`, which are sorted, for every number of clusters up to `most`.
     pub(crate) fn new(values: &[Q32], most: usize) -> Self {
         let mut runs = Self { sums: Vec::from([(0, 0)]), best: Vec::new() };
         let (mut sum, mut squares) = (0, 0);
@@ -32,12 +32,12 @@ impl Runs {
         runs.best.push(one);
         for k in 2..=most {
             let before = &runs.best[k - 2];
-            let last = |end: usize| {
+            let row = (0..=values.len()).map(|end| {
                 let costs =
                     (k - 1..end).map(|begin| (before[begin].0 + runs.cost(begin, end), begin));
                 costs.min().unwrap_or((u128::MAX / 2, 0))
-            };
-            let row = (0..=values.len()).map(last).collect();
+            });
+            let row = row.collect();
             runs.best.push(row);
         }
         runs
@@ -56,7 +56,7 @@ impl Runs {
     }
 
     /// Where each of `k` runs begins and ends.
-    pub(crate) fn of(&self, k: usize) -> Vec<(usize, usize)> {
+    pub(crate) fn cut(&self, k: usize) -> Vec<(usize, usize)> {
         let mut end = self.sums.len() - 1;
         let mut runs: Vec<(usize, usize)> = (1..=k)
             .rev()
@@ -83,42 +83,41 @@ mod tests {
         values.iter().map(|&v| Q32::from_raw(u64::from(v) << 24)).collect()
     }
 
+    /// The squared distances of a run from its mean.
+    fn cost(run: &[u32]) -> f64 {
+        let mean = f64::from(run.iter().sum::<u32>()) / run.len() as f64;
+        run.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum()
+    }
+
     #[test]
     fn neighbours_are_together() {
         let runs = Runs::new(&values(&[1, 2, 50, 51, 52, 200]), 3);
-        assert_eq!(runs.of(1), [(0, 6)]);
-        assert_eq!(runs.of(2), [(0, 5), (5, 6)]);
-        assert_eq!(runs.of(3), [(0, 2), (2, 5), (5, 6)]);
+        assert_eq!(runs.cut(1), [(0, 6)]);
+        assert_eq!(runs.cut(2), [(0, 5), (5, 6)]);
+        assert_eq!(runs.cut(3), [(0, 2), (2, 5), (5, 6)]);
     }
 
     proptest! {
-        /// Against every way to cut.
+        /// Compares with every way to cut.
         #[test]
         fn no_cut_is_better(mut numbers in prop::collection::vec(0u32..60, 3..8), k in 2usize..4) {
             numbers.sort_unstable();
-            let cost = |begin: usize, end: usize| {
-                let run = &numbers[begin..end];
-                let mean = f64::from(run.iter().sum::<u32>()) / run.len() as f64;
-                run.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>()
-            };
-            let total = |cuts: &[usize]| {
-                cuts.windows(2).map(|pair| cost(pair[0], pair[1])).sum::<f64>()
-            };
             let n = numbers.len();
             let mut least = f64::INFINITY;
             for first in 1..n {
                 if k == 2 {
-                    least = least.min(total(&[0, first, n]));
+                    least = least.min(cost(&numbers[..first]) + cost(&numbers[first..]));
                     continue;
                 }
                 for second in first + 1..n {
-                    least = least.min(total(&[0, first, second, n]));
+                    let parts = [&numbers[..first], &numbers[first..second], &numbers[second..]];
+                    least = least.min(parts.map(cost).iter().sum());
                 }
             }
-            let found = Runs::new(&values(&numbers), k).of(k);
-            prop_assert!(found.iter().all(|(begin, end)| begin < end));
-            let found: f64 = found.iter().map(|&(begin, end)| cost(begin, end)).sum();
-            prop_assert!((found - least).abs() < 1e-6, "{found} {least}");
+            let runs = Runs::new(&values(&numbers), k).cut(k);
+            prop_assert!(runs.iter().all(|(begin, end)| begin < end));
+            let total: f64 = runs.iter().map(|&(begin, end)| cost(&numbers[begin..end])).sum();
+            prop_assert!((total - least).abs() < 1e-6, "{total} {least}");
         }
     }
 }

@@ -1,15 +1,23 @@
-//! `dunn`: clusters of programs that wait alike for what misses the L2 (Selfa, Sahuquillo, Eeckhout,
-//! Petit and Gomez, PACT 2017; LFOC §2.3.2).
+//! `dunn`: clusters of programs that stall equally much, in partitions that overlap (Selfa,
+//! Sahuquillo, Eeckhout, Petit and Gomez, PACT 2017; LFOC §2.3.2).
 //!
-//! Programs are clustered by the share of their cycles that they stall while an L2 miss is
-//! outstanding, by k-means (`kmeans.rs`); how many clusters there are is decided by an index. The
-//! cluster that stalls most gets the whole cache, the others the fewer ways the less they stall
-//! (`ways.rs`), from one end of the cache and the other in turn: partitions **overlap**. What
-//! streams and what is sensitive may stall alike, and then shares a cluster; that is what LFOC's
-//! authors hold against it (§5.1).
+//! The aim is fairness. A program that stalls much for memory is harmed most by a lack of cache, so
+//! it should get more of it. The measure of a program is the share of its cycles that it stalls
+//! while an L2 miss is outstanding, which a single counter shows.
 //!
-//! What the published code leaves open, and where it differs from what it says it does, is settled in
-//! docs/decisions.md.
+//! 1. Every half second, programs are clustered by that share with k-means (`kmeans.rs`). The
+//!    number of clusters is the one with the best index: how far the clusters are apart, over how
+//!    wide they are.
+//! 2. The cluster that stalls most gets the whole cache. The others get fewer ways the less they
+//!    stall, by an exponential model (`ways.rs`).
+//! 3. Partitions **overlap**: they are laid from one end of the cache and the other in turn. So
+//!    clusters that stall less share their ways with the first one, which has some ways to itself.
+//!
+//! A streaming program and a sensitive one may stall equally much, and then share a cluster; LFOC's
+//! authors criticise that (§5.1).
+//!
+//! docs/decisions.md settles what the published code leaves open, and where it differs from its
+//! description.
 
 mod kmeans;
 mod ways;
@@ -24,11 +32,11 @@ use fairways_core::{
     Action, AppId, Event, Every, Llc, Partition, Policy, Q32, Sample, Time, WayMask,
 };
 
+use crate::announce::{self, Announcer};
 use crate::parameter::{MILLISECOND, parameters};
-use crate::program::Program;
-use crate::running::{Change, Running, everybody};
-use crate::table::{Descriptor, Knows, make};
-use crate::telling::{self, Teller};
+use crate::program::RunningProgram;
+use crate::running::{Change, RunningPrograms, leave_unpartitioned};
+use crate::table::{Descriptor, KnowledgeSource, make};
 use crate::words;
 use kmeans::Runs;
 use ways::ways_for;
@@ -36,15 +44,15 @@ use ways::ways_for;
 parameters! {
     /// The parameters of Dunn.
     pub struct Parameters {
-        /// How often programs are clustered anew, and how long a window is.
+        /// How often programs are clustered, and the length of a window.
         decision_period: Duration = Duration::from_millis(500), "", "LFOC §5.2", least MILLISECOND;
 
-        /// Whether the number of clusters is that with the largest index, as Dunn's index is meant;
-        /// the published code takes the smallest.
+        /// Whether the number of clusters is the one with the largest index, which is what Dunn's
+        /// index means; the published code takes the smallest.
         textbook_index: bool = false, "", "the index; the published code";
 
         /// Whether programs are clustered by the stalls of their last window alone; the published
-        /// manager adds up all since a program started.
+        /// manager adds up all windows since a program started.
         last_window: bool = false, "", "ours; the published manager adds up (decision 6)";
     }
 }
@@ -52,11 +60,11 @@ parameters! {
 /// `dunn`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Selfa, Sahuquillo, Eeckhout, Petit and Gomez, PACT 2017",
-    knows: Knows::Counters,
+    knows: KnowledgeSource::Counters,
     ..Descriptor::new::<Parameters>(
         "dunn",
         "programs clustered by their stalls, in partitions that overlap",
-        |given| make(Parameters::default(), Dunn::new, given),
+        |settings| make(Parameters::default(), Dunn::new, settings),
     )
 };
 
@@ -64,16 +72,16 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct Dunn {
     parameters: Parameters,
-    running: Running,
-    readings: Vec<Reading>,
-    awake: bool,
-    /// Whether the last plan is not in force, or there are other programs.
-    overdue: bool,
+    running: RunningPrograms,
+    readings: Vec<StallReading>,
+    has_alarm: bool,
+    /// Whether the last plan is not in force, or the programs have changed.
+    is_overdue: bool,
 }
 
-/// What was read of a program since it started.
+/// The counters of a program since it started.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct StallReading {
     app: AppId,
     cycles: u64,
     stalls: u64,
@@ -103,16 +111,16 @@ impl Dunn {
 
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         match change {
-            Change::Machine | Change::Wished { .. } => {}
+            Change::Machine | Change::Wish { .. } => {}
             Change::Started => {
                 let Some(program) = self.running.programs().last() else { return };
                 if program.profile.is_none() {
                     let app = program.app;
-                    self.readings.push(Reading { app, cycles: 0, stalls: 0 });
+                    self.readings.push(StallReading { app, cycles: 0, stalls: 0 });
                     let every = Every::Time(self.parameters.decision_period);
                     act(Action::Watch { app, every });
-                    if !self.awake {
-                        self.awake = true;
+                    if !self.has_alarm {
+                        self.has_alarm = true;
                         act(Action::Wake { at: at.after(self.parameters.decision_period) });
                     }
                 }
@@ -121,17 +129,17 @@ impl Dunn {
         }
     }
 
-    /// Plans anew, if that gives another partition than the one in force.
+    /// Makes a plan, if its partition differs from the one in force.
     fn plan(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
         let mut next = Partition::default();
         let programs = self.running.programs();
         let reason = cluster(&self.parameters, &llc, programs, &self.readings, &mut next);
-        if core::mem::take(&mut self.overdue) || next != *self.running.partition() {
+        if core::mem::take(&mut self.is_overdue) || next != *self.running.partition() {
             let readings = &self.readings;
-            self.running.plan(act, |_, programs, partition, teller| {
+            self.running.plan(act, |_, programs, partition, announcer| {
                 *partition = next;
-                tell(programs, readings, partition, teller);
+                announce(programs, readings, partition, announcer);
                 reason
             });
         }
@@ -147,13 +155,13 @@ impl Policy for Dunn {
         match event {
             Event::Sampled(sample) => self.sampled(sample),
             Event::Woke => {
-                self.awake = !self.readings.is_empty();
-                if self.awake {
+                self.has_alarm = !self.readings.is_empty();
+                if self.has_alarm {
                     act(Action::Wake { at: at.after(self.parameters.decision_period) });
                     self.plan(act);
                 }
             }
-            Event::Refused { .. } => self.overdue = true,
+            Event::Refused { .. } => self.is_overdue = true,
             Event::Applied { .. }
             | Event::Cpus(_)
             | Event::Wished { .. }
@@ -161,113 +169,137 @@ impl Policy for Dunn {
             | Event::RanTogether(_)
             | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
-                let Some(change) = self.running.take(event) else { return };
+                let Some(change) = self.running.update(event) else { return };
                 self.follow(at, change, act);
-                self.overdue = true;
+                self.is_overdue = true;
                 self.plan(act);
             }
         }
     }
 }
 
-/// The share of its cycles that a program stalls; `None` if nothing was read of it.
-fn stalls(program: &Program, readings: &[Reading]) -> Option<Q32> {
+/// The share of its cycles that a program stalls; `None` if nothing was read.
+fn stalls(program: &RunningProgram, readings: &[StallReading]) -> Option<Q32> {
     if let Some(profile) = &program.profile {
         return Some(profile.stalls_l2_miss.at(1).min(Q32::ONE));
     }
     let reading = readings.iter().find(|reading| reading.app == program.app)?;
-    let Reading { cycles, stalls, .. } = *reading;
+    let StallReading { cycles, stalls, .. } = *reading;
     (cycles > 0).then(|| Q32::ratio(stalls.min(cycles), cycles))
 }
 
-/// Tells by what each program was clustered, and where it came.
-fn tell(
-    programs: &[Program],
-    readings: &[Reading],
+/// Announces each program's cluster, and the stalls that decided it.
+fn announce(
+    programs: &[RunningProgram],
+    readings: &[StallReading],
     partition: &Partition,
-    teller: &mut Teller<'_>,
+    announcer: &mut Announcer<'_>,
 ) {
-    let whole = partition.clusters().len() < 2;
+    let is_whole = partition.clusters().len() < 2;
     for program in programs {
         let place = partition.places().iter().find(|place| place.app == program.app);
         let (Some(place), app) = (place, program.app) else { continue };
         let Some(stalls) = stalls(program, readings) else {
-            teller.class(app, "unknown", "no reading yet: it may fill every way");
+            announcer.announce_class(app, "unknown", "no reading yet: it may fill every way");
             continue;
         };
         let reason = match place.cluster {
-            _ if whole => "fewer than two different readings",
+            _ if is_whole => "fewer than two different readings",
             0 => "in the cluster that stalls most, with every way",
             _ => "in a cluster that stalls less, with fewer ways",
         };
-        teller.class(app, telling::cluster(place.cluster), reason);
-        teller.numbers(app, [words::STALLS], [telling::raw(stalls)]);
+        announcer.announce_class(app, announce::cluster_name(place.cluster), reason);
+        announcer.announce_numbers(app, [words::STALLS], [announce::raw(stalls)]);
     }
 }
 
 fn cluster(
     parameters: &Parameters,
     llc: &Llc,
-    programs: &[Program],
-    readings: &[Reading],
+    programs: &[RunningProgram],
+    readings: &[StallReading],
     partition: &mut Partition,
 ) -> &'static str {
-    let read = |program: &Program| Some((stalls(program, readings)?, program.app));
-    let mut known: Vec<(Q32, AppId)> = programs.iter().filter_map(read).collect();
+    let (mut known, mut unknown) = (Vec::<(Q32, AppId)>::new(), Vec::new());
+    for program in programs {
+        match stalls(program, readings) {
+            Some(stalls) => known.push((stalls, program.app)),
+            None => unknown.push(program.app),
+        }
+    }
     known.sort_unstable();
     let values: Vec<Q32> = known.iter().map(|(stalls, _)| *stalls).collect();
     let different = 1 + values.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let most = different.min(llc.clos as usize);
     if known.len() < 2 || most < 2 {
-        everybody(llc, programs, partition);
-        return "fewer than two different readings: the whole cache for everybody";
+        leave_unpartitioned(llc, programs, partition);
+        return "fewer than two different readings: one cluster with every way";
     }
     let runs = best_runs(&values, most, parameters.textbook_index);
-    let sum = |&(begin, end): &(usize, usize)| {
-        values[begin..end].iter().map(|value| u128::from(value.raw())).sum::<u128>()
-    };
-    let count = |&(begin, end): &(usize, usize)| (end - begin) as u128;
-    let top = runs[runs.len() - 1];
-    // Whoever stalls most comes first, and has the whole cache.
+    let top = &values[runs[runs.len() - 1].0..];
+    // The cluster that stalls most comes first, and has the whole cache.
     for (place, run) in runs.iter().rev().enumerate() {
-        let (part, whole) = (sum(run) * count(&top), sum(&top) * count(run));
+        let members = &values[run.0..run.1];
+        // The ratio of their means, as a fraction.
+        let part = sum(members) * top.len() as u128;
+        let whole = sum(top) * members.len() as u128;
         let ways = ways_for(part, whole, llc.ways.get()).max(llc.min_ways());
         let first = if place % 2 == 0 { 0 } else { llc.ways.get() - ways };
         let cluster = partition.add_cluster(WayMask::span(first, ways));
         partition.place_all(known[run.0..run.1].iter().map(|(_, app)| *app), cluster..=cluster);
     }
-    let unknown = programs.iter().filter(|program| read(program).is_none());
-    partition.place_all(unknown.map(|program| program.app), 0..=0);
+    partition.place_all(unknown, 0..=0);
     "clusters by stalls, each from one end of the cache and the fewer ways the less it stalls"
 }
 
-/// Runs of numbers in order, as many as the index says and at most `most`, which is 2 or more.
+/// Cuts sorted numbers into runs, as many as the index decides and at most `most`, which is 2 or
+/// more.
 fn best_runs(values: &[Q32], most: usize, textbook: bool) -> Vec<(usize, usize)> {
-    let found = Runs::new(values, most);
-    // Two programs are a cluster each; of more, no more clusters than one less.
+    let all = Runs::new(values, most);
+    // Two programs are a cluster each; more programs have at least one cluster less than programs.
     let most = if values.len() == 2 { 2 } else { most.min(values.len() - 1) };
     let mut best = None;
     for k in 2..=most {
-        let runs = found.of(k);
-        let raw = |index: usize| u128::from(values[index].raw());
-        let apart = runs.windows(2).map(|pair| raw(pair[1].0) - raw(pair[0].1 - 1)).min();
-        let across = runs.iter().map(|&(begin, end)| raw(end - 1) - raw(begin)).max();
-        let index = (apart.unwrap_or(0), across.unwrap_or(0));
-        // Nothing apart within clusters is an endless index.
-        let less = |a: (u128, u128), b: (u128, u128)| match (a.1, b.1) {
-            (0, _) => false,
-            (_, 0) => true,
-            _ => a.0 * b.1 < b.0 * a.1,
-        };
-        let better =
+        let runs = all.cut(k);
+        let apart = runs.windows(2).map(|pair| distance(values, pair[0].1 - 1, pair[1].0)).min();
+        let across = runs.iter().map(|&(begin, end)| distance(values, begin, end - 1)).max();
+        let index = Index { apart: apart.unwrap_or(0), across: across.unwrap_or(0) };
+        let is_better =
             best.is_none_or(
-                |(known, _)| {
-                    if textbook { less(known, index) } else { less(index, known) }
+                |(known, _): (Index, usize)| {
+                    if textbook { known.is_less(index) } else { index.is_less(known) }
                 },
             );
-        if better {
+        if is_better {
             best = Some((index, k));
         }
     }
-    found.of(best.map_or(most, |(_, k)| k))
+    all.cut(best.map_or(most, |(_, k)| k))
+}
+
+/// Dunn's index as a fraction: the least distance between runs, over the greatest within a run.
+#[derive(Clone, Copy)]
+struct Index {
+    apart: u128,
+    across: u128,
+}
+
+impl Index {
+    /// Whether it is smaller. A distance of 0 within runs makes an index infinite.
+    fn is_less(self, other: Self) -> bool {
+        match (self.across, other.across) {
+            (0, _) => false,
+            (_, 0) => true,
+            _ => self.apart * other.across < other.apart * self.across,
+        }
+    }
+}
+
+/// The distance between two of these sorted numbers, the lower one first.
+fn distance(values: &[Q32], low: usize, high: usize) -> u128 {
+    u128::from(values[high].raw()) - u128::from(values[low].raw())
+}
+
+fn sum(values: &[Q32]) -> u128 {
+    values.iter().map(|value| u128::from(value.raw())).sum()
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use fairways_core::{Counters, Curve, PartitionError, PlanId, Profile, Ways, Wish};
 
 use super::*;
-use crate::telling::said;
+use crate::announce::static_text;
 
 const LLC: Llc = Llc::with_ways(Ways::new(11).unwrap());
 
@@ -35,8 +35,8 @@ fn sampled(app: u32, cycles: Option<u64>, stalls: Option<u64>) -> Event {
     Event::Sampled(sample)
 }
 
-/// The clusters of each plan that the event leads to: the mask and who is in it.
-fn tell(policy: &mut Dunn, event: &Event) -> Vec<Vec<(u32, Vec<u32>)>> {
+/// The clusters of each plan that the event leads to: the mask and the members.
+fn report(policy: &mut Dunn, event: &Event) -> Vec<Vec<(u32, Vec<u32>)>> {
     let mut plans = Vec::new();
     policy.handle(Time::ZERO, event, &mut |action| {
         let Action::Partition { partition, .. } = action else { return };
@@ -52,9 +52,9 @@ fn tell(policy: &mut Dunn, event: &Event) -> Vec<Vec<(u32, Vec<u32>)>> {
 
 fn known(parameters: Parameters, stalls: &[u64]) -> Vec<(u32, Vec<u32>)> {
     let mut policy = Dunn::new(parameters);
-    tell(&mut policy, &Event::Machine(LLC.into()));
+    report(&mut policy, &Event::Machine(LLC.into()));
     let plans =
-        (0..).zip(stalls).map(|(app, &stalls)| tell(&mut policy, &start(app, Some(stalls))));
+        (0..).zip(stalls).map(|(app, &stalls)| report(&mut policy, &start(app, Some(stalls))));
     plans.last().unwrap().remove(0)
 }
 
@@ -80,24 +80,24 @@ fn two_are_a_cluster_each_and_those_alike_are_one() {
 #[test]
 fn readings_add_up_and_a_period_later_there_is_a_plan_if_it_is_another() {
     let mut policy = Dunn::default();
-    tell(&mut policy, &Event::Machine(LLC.into()));
+    report(&mut policy, &Event::Machine(LLC.into()));
     for app in 0..4 {
-        let everybody = vec![(0x7ff, (0..=app).collect::<Vec<u32>>())];
-        assert_eq!(tell(&mut policy, &start(app, None)), [everybody]);
+        let all = vec![(0x7ff, (0..=app).collect::<Vec<u32>>())];
+        assert_eq!(report(&mut policy, &start(app, None)), [all]);
     }
-    assert_eq!(tell(&mut policy, &Event::Woke), <[Vec<_>; 0]>::default());
+    assert_eq!(report(&mut policy, &Event::Woke), <[Vec<_>; 0]>::default());
     // Half of 0's cycles, a tenth of 1's; 2's counters are missing; 3 is not read at all.
     for (app, cycles, stalls) in [(0, 600, 200), (0, 400, 300), (1, 500, 50)] {
-        assert!(tell(&mut policy, &sampled(app, Some(cycles), Some(stalls))).is_empty());
+        assert!(report(&mut policy, &sampled(app, Some(cycles), Some(stalls))).is_empty());
     }
-    assert!(tell(&mut policy, &sampled(2, Some(900), None)).is_empty());
+    assert!(report(&mut policy, &sampled(2, Some(900), None)).is_empty());
     // 1 + 10^(0.1/0.5) = 2.6 ways.
     let plan = vec![(0x7ff, vec![0, 2, 3]), (0x700, vec![1])];
-    assert_eq!(tell(&mut policy, &Event::Woke), core::slice::from_ref(&plan));
-    assert!(tell(&mut policy, &Event::Woke).is_empty());
+    assert_eq!(report(&mut policy, &Event::Woke), core::slice::from_ref(&plan));
+    assert!(report(&mut policy, &Event::Woke).is_empty());
     let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
-    tell(&mut policy, &Event::Refused { plan: PlanId::default(), why });
-    assert_eq!(tell(&mut policy, &Event::Woke), [plan]);
+    report(&mut policy, &Event::Refused { plan: PlanId::default(), why });
+    assert_eq!(report(&mut policy, &Event::Woke), [plan]);
 }
 
 /// Decision Dunn 6: by default, what is long over still counts.
@@ -105,29 +105,29 @@ fn readings_add_up_and_a_period_later_there_is_a_plan_if_it_is_another() {
 fn the_last_window_alone_counts_where_it_is_asked_for() {
     for (last_window, ways) in [(false, 0x780), (true, 0x600)] {
         let mut policy = Dunn::new(Parameters { last_window, ..Parameters::default() });
-        tell(&mut policy, &Event::Machine(LLC.into()));
+        report(&mut policy, &Event::Machine(LLC.into()));
         for app in 0..2 {
-            tell(&mut policy, &start(app, None));
+            report(&mut policy, &start(app, None));
         }
         // Program 1 stalled for most of its first window, and hardly in its second.
         for (app, stalls) in [(0, 80), (1, 70), (0, 80), (1, 10)] {
-            tell(&mut policy, &sampled(app, Some(100), Some(stalls)));
+            report(&mut policy, &sampled(app, Some(100), Some(stalls)));
         }
         // 1 + 10^(40/80) = 4.2 ways, and 1 + 10^(10/80) = 2.3.
-        let plans = tell(&mut policy, &Event::Woke);
+        let plans = report(&mut policy, &Event::Woke);
         assert_eq!(plans, [[(0x7ff, vec![0]), (ways, vec![1])]], "{last_window}");
     }
 }
 
 #[test]
-fn who_is_in_which_cluster_by_which_stalls_is_told() {
+fn each_programs_cluster_and_stalls_are_announced() {
     let mut policy = Dunn::default();
     let (mut classes, mut numbers) = (Vec::new(), Vec::new());
     let stalls = [Some(20), Some(80), Some(2), Some(78), None];
     let events = (0..).zip(stalls).map(|(app, stalls)| start(app, stalls));
     for event in core::iter::once(Event::Machine(LLC.into())).chain(events) {
         policy.handle(Time::ZERO, &event, &mut |action| match action {
-            Action::Classified { app, class, .. } => classes.push((app.0, said(class))),
+            Action::Classified { app, class, .. } => classes.push((app.0, static_text(class))),
             Action::Estimated { thread, what, value, .. } => {
                 assert_eq!(what, words::STALLS.text());
                 numbers.push((thread.app.0, value));

@@ -1,8 +1,8 @@
-//! How many ways a cluster gets.
+//! The number of ways of a cluster.
 
-/// The ways of a cluster whose centroid is `part` / `whole` of the largest, in a cache of `ways`:
-/// round(1 + (ways - 1)^x), the exponential model of Dunn's manager, which it has for 20 ways. At
-/// least 2 ways, if there are as many, and all for x = 1.
+/// The ways of a cluster whose centroid is x = `part` / `whole` of the largest, in a cache of
+/// `ways` ways: round(1 + (ways - 1)^x), the exponential model that Dunn's manager has for 20 ways.
+/// At least 2 ways, if there are as many, and all for x = 1.
 ///
 /// Every number of ways w from 3 up is reached where x log(ways - 1) >= log(w - 1.5).
 pub(crate) fn ways_for(part: u128, whole: u128, ways: u32) -> u32 {
@@ -10,17 +10,19 @@ pub(crate) fn ways_for(part: u128, whole: u128, ways: u32) -> u32 {
         return ways;
     }
     let most = i128::from(log2(u64::from(ways.max(2) - 1) << 32));
-    let reached = |w: &u32| {
-        let needed = i128::from(log2((u64::from(*w) << 32) - (3 << 31)));
-        i128::try_from(part).unwrap_or(0) * most >= needed * i128::try_from(whole).unwrap_or(1)
-    };
-    (3..=ways).rev().find(reached).unwrap_or(2).min(ways)
+    let exponent = i128::try_from(part).unwrap_or(0) * most;
+    let whole = i128::try_from(whole).unwrap_or(1);
+    let reached = (3..=ways).rev().find(|&w| {
+        let needed = i128::from(log2((u64::from(w) << 32) - (3 << 31)));
+        exponent >= needed * whole
+    });
+    reached.unwrap_or(2).min(ways)
 }
 
 /// The logarithm to the base 2 of `raw` / 2^32, which is above 0, times 2^32.
 fn log2(raw: u64) -> i64 {
     let whole = 63 - i64::from(raw.leading_zeros()) - 32;
-    // From 1 up to 2, times 2^63.
+    // A number from 1 up to 2, times 2^63.
     let mut rest = raw << raw.leading_zeros();
     let mut log = whole << 32;
     for bit in (0..32).rev() {
@@ -41,8 +43,8 @@ mod tests {
     fn logarithms() {
         for raw in [1, 77, 1 << 31, 1 << 32, 3 << 31, 9 << 32, (19 << 32) + 5, u64::MAX] {
             let exact = (raw as f64 / (1u64 << 32) as f64).log2();
-            let found = log2(raw) as f64 / (1u64 << 32) as f64;
-            assert!((found - exact).abs() < 1e-8, "{raw}: {found} {exact}");
+            let log = log2(raw) as f64 / (1u64 << 32) as f64;
+            assert!((log - exact).abs() < 1e-8, "{raw}: {log} {exact}");
         }
     }
 

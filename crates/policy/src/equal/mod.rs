@@ -1,22 +1,23 @@
-//! `equal`: every program owns the same number of ways, the first ones one more where it does
-//! not come out even. With more programs than clusters they are dealt out in turn.
+//! `equal`: every program has the same number of ways; where it does not come out even, the first
+//! ones have one more. If there are more programs than clusters, the programs are dealt out in
+//! turn.
 
 use fairways_core::{Action, Event, Policy, Time};
 
-use crate::running::Running;
+use crate::running::RunningPrograms;
 use crate::split::{Stack, evenly};
 use crate::table::{Descriptor, make};
 
 /// `equal`, in the table of policies.
 pub(crate) const POLICY: Descriptor =
-    Descriptor::new::<()>("equal", "the same number of ways for everybody", |given| {
-        make((), |()| Equal::default(), given)
+    Descriptor::new::<()>("equal", "the same number of ways for every program", |settings| {
+        make((), |()| Equal::default(), settings)
     });
 
 /// The `equal` policy; it has no parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Equal {
-    running: Running,
+    running: RunningPrograms,
 }
 
 impl Policy for Equal {
@@ -25,7 +26,7 @@ impl Policy for Equal {
     }
 
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if !self.running.take_others(event) {
+        if !self.running.update_programs(event) {
             return;
         }
         self.running.plan(act, |llc, programs, partition, _| {
@@ -36,7 +37,7 @@ impl Policy for Equal {
                 partition.add_cluster(stack.next(ways));
             }
             partition.place_all(programs.iter().map(|program| program.app), 0..=clusters - 1);
-            "the same number of ways for everybody"
+            "the same number of ways for every program"
         });
     }
 }

@@ -1,124 +1,131 @@
-//! From what is known of programs to a plan.
+//! From the tables of programs to a plan.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use fairways_core::{AppId, Llc, Partition, Q32, Ways};
 
-use super::learner::Learner;
+use super::learner::Profiler;
 use super::levels;
-use super::merge::Tables;
+use super::merge::ProgramTables;
+use crate::announce::{self, Announcer, raw};
 use crate::lookahead::Lookahead;
-use crate::occupancy::{Quick, between};
-use crate::program::Program;
-use crate::running::everybody;
+use crate::occupancy::{QuickSweep, interpolate_raw};
+use crate::program::RunningProgram;
+use crate::running::leave_unpartitioned;
 use crate::split::Stack;
-use crate::telling::{self, Teller, raw};
 use crate::words;
 
 const UNMEASURED: &str = "unmeasured";
 const MEASURED: &str = "measured";
 
-pub(super) fn everybody_for_now(
+pub(super) fn leave_unpartitioned_for_now(
     llc: &Llc,
-    (programs, learners): (&[Program], &[Learner]),
+    (programs, learners): (&[RunningProgram], &[Profiler]),
     partition: &mut Partition,
-    teller: &mut Teller<'_>,
+    announcer: &mut Announcer<'_>,
 ) -> &'static str {
-    everybody(llc, programs, partition);
-    tell_measured((programs, learners), "its plan was refused, and is to be made again", teller);
+    leave_unpartitioned(llc, programs, partition);
+    announce_measured(
+        (programs, learners),
+        "its plan was refused, and is to be made again",
+        announcer,
+    );
     "a plan was refused: no partitioning until it is made again"
 }
 
-/// Tells that programs of which all is known are in no cluster now.
-pub(super) fn tell_measured(
-    (programs, learners): (&[Program], &[Learner]),
+/// Announces that measured programs are in no cluster now.
+pub(super) fn announce_measured(
+    (programs, learners): (&[RunningProgram], &[Profiler]),
     reason: &'static str,
-    teller: &mut Teller<'_>,
+    announcer: &mut Announcer<'_>,
 ) {
-    let learner = |app| learners.iter().find(|one| one.app == app);
-    let measured = |app| learner(app).is_some_and(|one| !one.measured.is_empty());
-    for program in programs.iter().filter(|one| one.profile.is_some() || measured(one.app)) {
-        teller.class(program.app, MEASURED, reason);
+    for program in programs {
+        let learner = learners.iter().find(|learner| learner.app == program.app);
+        let is_measured = learner.is_some_and(|learner| !learner.measured.is_empty());
+        if program.profile.is_some() || is_measured {
+            announcer.announce_class(program.app, MEASURED, reason);
+        }
     }
 }
 
-/// Clusters programs of which everything is known, once all others have been tried in vain: those join the
-/// largest cluster.
+/// Clusters the measured programs, once all others have been tried in vain; those join the largest
+/// cluster.
 pub(super) fn cluster(
     llc: &Llc,
-    (programs, learners): (&[Program], &[Learner]),
+    (programs, learners): (&[RunningProgram], &[Profiler]),
     lookahead: &mut Lookahead,
     partition: &mut Partition,
-    teller: &mut Teller<'_>,
+    announcer: &mut Announcer<'_>,
 ) -> &'static str {
-    let learner = |program: &Program| learners.iter().find(|one| one.app == program.app);
-    let tables = |program: &Program| {
-        if let Some(profile) = &program.profile {
-            return Some(Tables::new(&profile.llcmpki, &profile.ipc, llc.ways, programs.len()));
-        }
-        let (llcmpki, ipc) = learner(program)?.tables(llc)?;
-        Some(Tables::new(&llcmpki, &ipc, llc.ways, programs.len()))
-    };
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    let mut all = Vec::new();
-    let mut waiting = false;
+    let mut tables = Vec::new();
+    let mut is_waiting = false;
     for program in programs {
-        if let Some(tables) = tables(program) {
+        let learner = learners.iter().find(|learner| learner.app == program.app);
+        let curves = match &program.profile {
+            Some(profile) => Some((profile.llcmpki, profile.ipc)),
+            None => learner.and_then(|learner| learner.tables(llc)),
+        };
+        if let Some((llcmpki, ipc)) = curves {
             known.push(program.app);
-            all.push(tables);
+            tables.push(ProgramTables::new(&llcmpki, &ipc, llc.ways, programs.len()));
         } else {
             unknown.push(program.app);
-            waiting |= learner(program).is_none_or(|one| one.failures == 0);
+            is_waiting |= learner.is_none_or(|learner| learner.failures == 0);
         }
     }
-    if waiting || known.is_empty() {
-        everybody(llc, programs, partition);
-        unknown.iter().for_each(|&app| _ = teller.class(app, UNMEASURED, "not measured yet"));
-        known.iter().for_each(|&app| _ = teller.class(app, MEASURED, "others are not yet"));
+    if is_waiting || known.is_empty() {
+        leave_unpartitioned(llc, programs, partition);
+        unknown
+            .iter()
+            .for_each(|&app| _ = announcer.announce_class(app, UNMEASURED, "not measured yet"));
+        known.iter().for_each(|&app| {
+            _ = announcer.announce_class(app, MEASURED, "other programs are not measured yet")
+        });
         return "not every program has been measured: no partitioning";
     }
-    let tables = all;
     let level = levels::best(llc, &tables, lookahead);
     let mut stack = Stack::new(llc);
     for (members, &ways) in level.clusters.iter().zip(&level.ways) {
         let cluster = partition.add_cluster(stack.next(ways));
         let apps = members.iter().map(|&index| known[index]);
         partition.place_all(apps, cluster..=cluster);
-        tell(cluster, members, (&known, &tables), (ways, llc.ways), teller);
+        announce(cluster, members, (&known, &tables), (ways, llc.ways), announcer);
     }
     let largest = (0..).zip(&level.ways).max_by_key(|&(cluster, ways)| (ways, Reverse(cluster)));
     let largest = largest.map_or(0, |(cluster, _)| cluster);
     for &app in &unknown {
-        let reason = "measuring it was given up: with the largest cluster";
-        teller.class(app, UNMEASURED, reason);
+        let reason = "its measurement was given up: it joins the largest cluster";
+        announcer.announce_class(app, UNMEASURED, reason);
     }
     partition.place_all(unknown, largest..=largest);
     "the clusters and ways at which speedups over an equal share add up to the most"
 }
 
-/// Tells how the members of a cluster with so many ways of the cache are to fare by their tables.
-fn tell(
+/// Announces the ways of a cluster, and for each member the speedup and the slowdown to expect by
+/// its tables.
+fn announce(
     cluster: u32,
     members: &[usize],
-    (apps, tables): (&[AppId], &[Tables]),
+    (apps, tables): (&[AppId], &[ProgramTables]),
     (ways, all): (u32, Ways),
-    teller: &mut Teller<'_>,
+    announcer: &mut Announcer<'_>,
 ) {
-    let mut sweep = Quick::default();
+    let mut sweep = QuickSweep::default();
     sweep.restart(members.iter().map(|&index| &tables[index].llcmpki));
     (0..ways).for_each(|_| sweep.step());
     let reason = match members {
         [_] => "alone, where speedups add up to the most",
-        _ => "with those beside whom it loses least, where speedups add up to the most",
+        _ => "with the programs beside which it loses least, where speedups add up to the most",
     };
     for (&index, occupancy) in members.iter().zip(sweep.occupancy()) {
-        let (app, Tables { speedup, .. }) = (apps[index], &tables[index]);
-        let here = between(speedup, occupancy);
-        teller.class(app, telling::cluster(cluster), reason);
+        let (app, ProgramTables { speedup, .. }) = (apps[index], &tables[index]);
+        let here = interpolate_raw(speedup, occupancy);
+        announcer.announce_class(app, announce::cluster_name(cluster), reason);
         let slowdown = Q32::ratio(speedup.at(all.get()).raw(), here);
         let what = [words::LOOKAHEAD, words::SPEEDUP, words::SLOWDOWN];
-        let numbers = [telling::ways(ways), raw(Q32::from_raw(here)), raw(slowdown)];
-        teller.numbers(app, what, numbers);
+        let numbers = [announce::raw_ways(ways), raw(Q32::from_raw(here)), raw(slowdown)];
+        announcer.announce_numbers(app, what, numbers);
     }
 }

@@ -1,83 +1,85 @@
-//! DynaWay: measuring a program at some sizes, from nearly the whole cache down.
+//! DynaWay: measures a program at some sizes, from nearly the whole cache down.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use fairways_core::{AppId, Curve, Llc, Partition, PlanId, Q32, Sample};
 
-use crate::program::Program;
+use crate::program::RunningProgram;
 use crate::split::Stack;
 
 /// The reason of every plan while a program is measured.
 pub const SAMPLING: &str = "DynaWay: one program is measured, the others share the rest";
 
-/// The sizes at which a program is measured, largest first: as the published code has them for 8, 11
-/// and 12 ways, and for other numbers in the proportions of those for 12.
+/// The sizes at which a program is measured, the largest first: as in the published code for 8, 11
+/// and 12 ways, and in the proportions of those for 12 ways otherwise.
 pub(crate) fn sizes(llc: &Llc) -> Vec<u32> {
     let ways = llc.ways.get();
     let mut sizes: Vec<u32> = match ways {
         8 => [7, 6, 4, 3, 2, 1].into(),
         11 => [10, 8, 6, 4, 2, 1].into(),
         _ => {
-            let part = |twelfths: u32| (2 * ways * twelfths + 12) / 24;
-            [ways - 1, part(8), part(6), part(4), part(2), 1].into()
+            let parts = [8, 6, 4, 2].map(|twelfths| (2 * ways * twelfths + 12) / 24);
+            [&[ways - 1], &parts[..], &[1]].concat()
         }
     };
-    // Somebody else needs ways too.
+    // The other programs need ways, too.
     let least = llc.min_ways();
-    let fits = |size: &mut u32| *size = (*size).clamp(least, ways - least);
-    sizes.iter_mut().for_each(fits);
+    for size in &mut sizes {
+        *size = (*size).clamp(least, ways - least);
+    }
     sizes.dedup();
     sizes
 }
 
-/// A program that is measured.
+/// A program that is being measured.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct ProfilingSession {
     pub(crate) app: AppId,
     sizes: Vec<u32>,
-    /// Which size is in force, and since which plan.
+    /// The index of the size in force.
     place: usize,
+    /// The first plan with this size.
     pub(crate) plan: Option<PlanId>,
-    /// Whether others came or went since the last window; the sampled program's ways stay.
-    pub(crate) joined: bool,
+    /// Whether other programs came or went since the last window; the measured program's ways stay.
+    pub(crate) has_joined: bool,
     /// Windows still to discard: the first of a session, while lines move.
     warm_up: u32,
-    /// What each size showed, most ways first: LLC misses per 1000 instructions, and IPC.
+    /// The results of each size, most ways first: LLC misses per 1000 instructions, and IPC.
     points: Vec<(u32, Q32, Q32)>,
     /// Decision periods without a usable window.
     pub(crate) silent: u32,
 }
 
-/// What a window leads to.
+/// The step after a window.
 #[derive(Clone, Debug)]
-pub(crate) enum Next {
+pub(crate) enum ProfilingStep {
     Wait,
     /// The next size, or the same again.
     Shrink,
-    /// Nothing: all sizes have been seen.
+    /// The end: all sizes have been measured.
     Done,
 }
 
-impl Session {
+impl ProfilingSession {
     pub(crate) fn new(app: AppId, llc: &Llc) -> Self {
         Self {
             app,
             sizes: sizes(llc),
             place: 0,
             plan: None,
-            joined: false,
+            has_joined: false,
             warm_up: 1,
             points: Vec::new(),
             silent: 0,
         }
     }
 
-    /// The program alone with the size at hand, all others on the rest.
+    /// Plans the program alone with the current size, all others on the rest.
     pub(crate) fn plan(
         &self,
         llc: &Llc,
-        programs: &[Program],
+        programs: &[RunningProgram],
         partition: &mut Partition,
     ) -> &'static str {
         let mut stack = Stack::new(llc);
@@ -90,22 +92,22 @@ impl Session {
         SAMPLING
     }
 
-    /// Takes in a window of the program, in which it had the size at hand or these `other` ways.
-    pub(crate) fn take(&mut self, sample: &Sample, other: Option<u32>) -> Next {
-        let joined = core::mem::take(&mut self.joined);
+    /// Handles a window of the program in which it had the current size, or these `other` ways.
+    pub(crate) fn add_window(&mut self, sample: &Sample, other: Option<u32>) -> ProfilingStep {
+        let joined = core::mem::take(&mut self.has_joined);
         if sample.plan < self.plan || (sample.straddled && !joined) {
-            return Next::Wait;
+            return ProfilingStep::Wait;
         }
         let counters = &sample.counters;
         let (Some(instructions @ 1..), Some(misses), Some(ipc)) =
             (counters.instructions, counters.llc_misses, counters.ipc())
         else {
-            return Next::Wait;
+            return ProfilingStep::Wait;
         };
         self.silent = 0;
         if self.warm_up > 0 {
             self.warm_up -= 1;
-            return Next::Wait;
+            return ProfilingStep::Wait;
         }
         let llcmpki = Q32::ratio(misses.saturating_mul(1000), instructions);
         let ways = other.unwrap_or(self.sizes[self.place]);
@@ -114,40 +116,40 @@ impl Session {
         self.place += 1;
         if self.place < self.sizes.len() {
             self.plan = None;
-            return Next::Shrink;
+            return ProfilingStep::Shrink;
         }
         self.place = 0;
-        Next::Done
+        ProfilingStep::Done
     }
 
-    /// MPKI and IPC by ways: the measured points, with lines between them; made monotone: misses never rise with ways, nor
-    /// does IPC fall. The whole cache is as the largest size.
+    /// MPKI and IPC by ways: the measured points with lines between them, made monotone, so that
+    /// misses never rise with ways and IPC never falls. The whole cache counts as the largest size.
     pub(crate) fn tables(&self, llc: &Llc) -> (Curve, Curve) {
         let (mut fewest, mut fastest) = (Q32::MAX_IN_CURVE, Q32::default());
-        let mut smooth = |ways: u32| {
-            let (llcmpki, ipc) = (self.at(ways, |point| point.1), self.at(ways, |point| point.2));
-            fewest = fewest.min(llcmpki);
-            fastest = fastest.max(ipc);
-            (fewest, fastest)
-        };
-        let points: Vec<(Q32, Q32)> = (1..=llc.ways.get()).map(&mut smooth).collect();
-        let curve = |part: fn(&(Q32, Q32)) -> Q32| {
-            Curve::from_fn(llc.ways, |ways| part(&points[ways as usize - 1]))
-        };
-        (curve(|point| point.0), curve(|point| point.1))
+        let llcmpki = Curve::from_fn(llc.ways, |ways| {
+            fewest = fewest.min(self.at(ways, |point| point.1));
+            fewest
+        });
+        let ipc = Curve::from_fn(llc.ways, |ways| {
+            fastest = fastest.max(self.at(ways, |point| point.2));
+            fastest
+        });
+        (llcmpki, ipc)
     }
 
+    /// The value at `ways` ways, on the line between the nearest measured points.
     fn at(&self, ways: u32, part: impl Fn(&(u32, Q32, Q32)) -> Q32) -> Q32 {
-        let value = |place: usize| u128::from(part(&self.points[place]).raw());
-        // Largest sizes first.
+        // The largest sizes come first.
         let above = self.points.iter().rposition(|point| point.0 >= ways).unwrap_or(0);
         let below = self.points.iter().position(|point| point.0 <= ways).unwrap_or(above);
-        let (high, low) = (self.points[above].0, self.points[below].0);
+        let [above, below] = [above, below].map(|place| &self.points[place]);
+        let [high, low] = [above.0, below.0];
+        let [above, below] = [above, below].map(|point| u128::from(part(point).raw()));
         let value = if high <= low || ways >= high {
-            value(above)
+            above
         } else {
             let (up, down) = (u128::from(ways - low), u128::from(high - ways));
-            (value(above) * up + value(below) * down) / (up + down)
+            (above * up + below * down) / (up + down)
         };
         Q32::from_raw(u64::try_from(value).unwrap_or(u64::MAX))
     }
@@ -194,31 +196,33 @@ mod tests {
     #[test]
     fn lines_between_the_sizes_and_no_way_back() {
         let llc = llc(12);
-        let mut session = Session::new(AppId(0), &llc);
-        assert!(matches!(session.take(&window(99, 9000), None), Next::Wait));
+        let mut session = ProfilingSession::new(AppId(0), &llc);
+        assert!(matches!(session.add_window(&window(99, 9000), None), ProfilingStep::Wait));
         for (misses, cycles) in [(2, 500), (8, 1000), (6, 500), (10, 2000), (18, 2000)] {
-            assert!(matches!(session.take(&window(misses, cycles), None), Next::Shrink));
+            assert!(matches!(
+                session.add_window(&window(misses, cycles), None),
+                ProfilingStep::Shrink
+            ));
         }
-        assert!(matches!(session.take(&window(30, 4000), None), Next::Done));
+        assert!(matches!(session.add_window(&window(30, 4000), None), ProfilingStep::Done));
         let (llcmpki, ipc) = session.tables(&llc);
-        let whole =
-            |curve: &Curve| curve.values().iter().map(|v| v.raw() >> 32).collect::<Vec<_>>();
+        let whole: Vec<u64> = llcmpki.values().iter().map(|value| value.raw() >> 32).collect();
         // At 11, 8, 6, 4, 2 and 1 ways: 2, 8, 6, 10, 18 and 30.
-        assert_eq!(whole(&llcmpki), [30, 18, 14, 10, 8, 6, 6, 6, 6, 4, 2, 2]);
+        assert_eq!(whole, [30, 18, 14, 10, 8, 6, 6, 6, 6, 4, 2, 2]);
         assert_eq!(ipc.at(1), Q32::from_raw(1 << 30));
         assert_eq!([4, 6, 8, 11].map(|ways| ipc.at(ways).raw() >> 31), [1, 4, 4, 4]);
     }
 
-    /// A machine that gives three ways at least.
+    /// The machine gives at least three ways.
     #[test]
     fn decision_kpart_7_a_size_is_what_the_program_had() {
         let llc = llc(12);
-        let mut session = Session::new(AppId(0), &llc);
-        session.take(&window(99, 1000), None);
+        let mut session = ProfilingSession::new(AppId(0), &llc);
+        session.add_window(&window(99, 1000), None);
         for (misses, other) in
             [(1, None), (2, None), (3, None), (5, None), (9, Some(3)), (9, Some(3))]
         {
-            session.take(&window(misses, 1000), other);
+            session.add_window(&window(misses, 1000), other);
         }
         let (llcmpki, _) = session.tables(&llc);
         assert_eq!([1, 2, 3, 4, 5].map(|ways| llcmpki.at(ways).raw() >> 32), [9, 9, 9, 5, 4]);

@@ -1,23 +1,23 @@
-//! Which clusters to merge, and what a cluster does with some ways.
+//! Merging clusters, and the curves of a cluster.
 
 use alloc::vec::Vec;
 
 use fairways_core::{Curve, MAX_WAYS, Q32, Ways};
 
 use super::split::Split;
-use crate::occupancy::{Quick, between};
+use crate::occupancy::{QuickSweep, interpolate_raw};
 
-/// A program's tables: what it misses, and how fast it is relative to an equal share.
+/// A program's tables: its misses, and its speed relative to an equal share.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tables {
+pub(crate) struct ProgramTables {
     /// LLC misses per 1000 instructions.
     pub(crate) llcmpki: Curve,
     /// IPC over the IPC with an equal share of the ways.
     pub(crate) speedup: Curve,
 }
 
-impl Tables {
-    /// Of a program with these curves, one of `programs` in a cache of `ways` ways.
+impl ProgramTables {
+    /// The tables of a program with these curves, one of `programs` in a cache of `ways` ways.
     pub(crate) fn new(llcmpki: &Curve, ipc: &Curve, ways: Ways, programs: usize) -> Self {
         let programs = u32::try_from(programs).unwrap_or(u32::MAX).max(1);
         // Rounded to the nearest.
@@ -30,35 +30,35 @@ impl Tables {
     }
 }
 
-/// Programs that share ways, and what they do with each number of them.
+/// Programs that share ways, with their curves.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     /// The programs, by index.
     pub(crate) members: Vec<usize>,
-    /// What they miss together.
+    /// The sum of their LLC misses per 1000 instructions.
     llcmpki: Curve,
-    /// 1 over the sum of their speedups: what lookahead makes fall.
+    /// 1 over the sum of their speedups: the curve that lookahead makes fall.
     pub(crate) slowness: Curve,
 }
 
 impl Cluster {
-    /// The cluster of these programs. Its curves follow from the occupancy sweep of the static model,
-    /// with MPKI for a pressure (Whirlpool's combination of miss curves).
-    pub(crate) fn new(members: Vec<usize>, tables: &[Tables], ways: Ways) -> Self {
+    /// The cluster of these programs. Its curves follow from the occupancy sweep of the static
+    /// model, with MPKI as the pressure (Whirlpool's combination of miss curves).
+    pub(crate) fn new(members: Vec<usize>, tables: &[ProgramTables], ways: Ways) -> Self {
         let one = Q32::ONE.raw();
         if let [index] = *members {
             // It occupies every way.
-            let Tables { llcmpki, speedup } = tables[index];
+            let ProgramTables { llcmpki, speedup } = tables[index];
             let slowness = Curve::from_fn(ways, |ways| Q32::ratio(one, speedup.at(ways).raw()));
             return Self { members, llcmpki, slowness };
         }
-        let mut sweep = Quick::default();
+        let mut sweep = QuickSweep::default();
         sweep.restart(members.iter().map(|&index| &tables[index].llcmpki));
         let mut slowness = [Q32::default(); MAX_WAYS];
         let llcmpki = Curve::from_fn(ways, |ways| {
             sweep.step();
             let parts = members.iter().zip(sweep.occupancy());
-            let speedup = parts.map(|(&index, x)| between(&tables[index].speedup, x)).sum();
+            let speedup = parts.map(|(&index, x)| interpolate_raw(&tables[index].speedup, x)).sum();
             slowness[ways as usize - 1] = Q32::ratio(one, speedup);
             Q32::from_raw(sweep.pressure())
         });
@@ -66,14 +66,14 @@ impl Cluster {
         Self { members, llcmpki, slowness }
     }
 
-    /// How much more two clusters miss when they share ways than when these are divided between them,
-    /// added up over every number of ways.
+    /// How much more two clusters miss when they share ways than when the ways are divided between
+    /// them, added up over every number of ways.
     fn distance<'a>(
         &self,
         other: &Self,
-        tables: &'a [Tables],
+        tables: &'a [ProgramTables],
         ways: Ways,
-        sweep: &mut Quick<'a>,
+        sweep: &mut QuickSweep<'a>,
     ) -> u64 {
         let members = self.members.iter().chain(&other.members);
         sweep.restart(members.map(|&index| &tables[index].llcmpki));
@@ -86,7 +86,7 @@ impl Cluster {
         let mut sum = 0u64;
         for size in 2..=ways.get() {
             sweep.step();
-            sum = sum.saturating_add(sweep.pressure().abs_diff(split.of(size)));
+            sum = sum.saturating_add(sweep.pressure().abs_diff(split.misses(size)));
         }
         sum
     }
@@ -95,21 +95,21 @@ impl Cluster {
 /// Clusters that are merged one by one: the two nearest, and of equals the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Merging<'a> {
-    tables: &'a [Tables],
+    tables: &'a [ProgramTables],
     ways: Ways,
     pub(crate) clusters: Vec<Cluster>,
     /// By cluster: its distance to each after it.
     distances: Vec<Vec<u64>>,
-    sweep: Quick<'a>,
+    sweep: QuickSweep<'a>,
 }
 
 impl<'a> Merging<'a> {
-    /// Every program alone.
-    pub(crate) fn new(tables: &'a [Tables], ways: Ways) -> Self {
-        let alone = |index| Cluster::new([index].into(), tables, ways);
-        let clusters: Vec<Cluster> = (0..tables.len()).map(alone).collect();
+    /// Starts with every program alone.
+    pub(crate) fn new(tables: &'a [ProgramTables], ways: Ways) -> Self {
+        let clusters: Vec<Cluster> =
+            (0..tables.len()).map(|index| Cluster::new([index].into(), tables, ways)).collect();
         let mut merging =
-            Self { tables, ways, clusters, distances: Vec::new(), sweep: Quick::default() };
+            Self { tables, ways, clusters, distances: Vec::new(), sweep: QuickSweep::default() };
         for index in 0..merging.clusters.len() {
             let distances = merging.distances_from(index);
             merging.distances.push(distances);

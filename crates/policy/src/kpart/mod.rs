@@ -1,17 +1,24 @@
-//! `kpart`: programs that harm each other least share clusters (El-Sayed, Mukkara, Tsai, Kasture, Ma
-//! and Sanchez, HPCA 2018; LFOC §2.3.2).
+//! `kpart`: programs that harm each other least share clusters (El-Sayed, Mukkara, Tsai, Kasture,
+//! Ma and Sanchez, HPCA 2018; LFOC §2.3.2).
 //!
-//! How much more two clusters would miss if they shared ways than if these were divided between them is
-//! their distance. The nearest are merged, again and again (`merge.rs`); of all numbers of clusters that
-//! come about, that is taken at which the programs, with ways divided by lookahead, go fastest
-//! together (`levels.rs`). It looks at throughput alone.
+//! Hardware offers few and coarse partitions, so strict partitioning leaves each of many programs
+//! with too few ways. KPart therefore lets programs share a partition, and looks for groups that
+//! share well. The aim is throughput alone.
 //!
-//! Online, DynaWay measures each program at a handful of sizes, from nearly the whole cache down, and
-//! again every [`Parameters::profile_period`] instructions (`dynaway.rs`). Until every program has been
-//! measured there is one cluster.
+//! 1. The *distance* of two clusters is how much more they would miss if they shared ways than if
+//!    the ways were divided between them (`split.rs`), added up over all numbers of ways.
+//! 2. The two nearest clusters are merged, again and again, from every program alone to one cluster
+//!    of all (`merge.rs`): hierarchical clustering.
+//! 3. For each number of clusters on the way, lookahead divides the ways. The number is taken at
+//!    which the speedups of the programs have the largest sum (`levels.rs`).
 //!
-//! The authors' program and the simulator of LFOC's authors differ; docs/decisions.md says which is
-//! followed where.
+//! The curves of misses and IPC come from profiles, or from *DynaWay* while a program runs: it
+//! gives one program a handful of sizes, from nearly the whole cache down, while all others share
+//! the rest (`dynaway.rs`). Each program is measured again every [`Parameters::profile_period`]
+//! instructions. Until every program has been measured, there is one cluster.
+//!
+//! The authors' program and the simulator of LFOC's authors differ; docs/decisions.md settles which
+//! one is followed where.
 
 mod clustering;
 mod dynaway;
@@ -27,21 +34,21 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Curve, Event, Every, PlanId, Policy, Sample, Time};
+use fairways_core::{Action, AppId, Event, Every, PlanId, Policy, Sample, Time};
 
 use crate::lookahead::Lookahead;
 use crate::parameter::{MILLISECOND, parameters};
-use crate::running::{Change, Running};
-use crate::table::{Descriptor, Knows, make};
-use clustering::{cluster, everybody_for_now, tell_measured};
+use crate::running::{Change, RunningPrograms};
+use crate::table::{Descriptor, KnowledgeSource, make};
+use clustering::{announce_measured, cluster, leave_unpartitioned_for_now};
 pub use dynaway::SAMPLING;
-use dynaway::{Next, Session};
-use learner::{Learner, MOST_FAILURES};
+use dynaway::{ProfilingSession, ProfilingStep};
+use learner::{MOST_FAILURES, Profiler};
 
 parameters! {
     /// The parameters of KPart.
     pub struct Parameters {
-        /// Instructions of a window while a program is measured: LFOC's.
+        /// Instructions of a window while a program is measured: as in LFOC.
         sampling_window: u64 = 10_000_000, "instructions", "LFOC §5.2", least 1;
 
         /// Instructions after which a program is measured again.
@@ -52,7 +59,7 @@ parameters! {
         /// Measurements of a program that are averaged.
         averaged_profiles: u32 = 4, "measurements", "the authors' program";
 
-        /// How often it is seen to that a measurement goes on.
+        /// How often the progress of a measurement is checked.
         decision_period: Duration = Duration::from_millis(500), "", "ours", least MILLISECOND;
 
         /// Decision periods without a usable window before a measurement is given up.
@@ -63,11 +70,11 @@ parameters! {
 /// `kpart`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "El-Sayed, Mukkara, Tsai, Kasture, Ma and Sanchez, KPart, HPCA 2018",
-    knows: Knows::OtherWays,
+    knows: KnowledgeSource::OtherWays,
     ..Descriptor::new::<Parameters>(
         "kpart",
         "programs that harm each other least in one cluster",
-        |given| make(Parameters::default(), KPart::new, given),
+        |settings| make(Parameters::default(), KPart::new, settings),
     )
 };
 
@@ -75,16 +82,16 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct KPart {
     parameters: Parameters,
-    running: Running,
+    running: RunningPrograms,
     lookahead: Lookahead,
-    learners: Vec<Learner>,
-    /// Who is to be measured.
+    learners: Vec<Profiler>,
+    /// The programs that wait to be measured.
     queue: VecDeque<AppId>,
-    session: Option<Session>,
+    session: Option<ProfilingSession>,
     plan: Option<PlanId>,
-    awake: bool,
-    /// Whether a plan was refused, and is to be made again.
-    overdue: bool,
+    has_alarm: bool,
+    /// Whether a plan was refused and is to be made again.
+    is_overdue: bool,
 }
 
 impl KPart {
@@ -98,12 +105,11 @@ impl KPart {
         match change {
             Change::Machine => {
                 self.postpone(act);
-                // What was measured on another cache tells nothing of this one.
+                // What was measured on another cache says nothing about this one.
                 let ways = self.running.llc().map_or(0, |llc| llc.ways.get() as usize);
                 for learner in &mut self.learners {
-                    let stale = |tables: &(Curve, Curve)| tables.0.values().len() != ways;
-                    let stale = learner.measured.front().is_some_and(stale);
-                    if stale {
+                    let latest = learner.measured.front();
+                    if latest.is_some_and(|(llcmpki, _)| llcmpki.values().len() != ways) {
                         learner.measured.clear();
                         if !self.queue.contains(&learner.app) {
                             self.queue.push_back(learner.app);
@@ -114,15 +120,15 @@ impl KPart {
             Change::Started => {
                 let Some(program) = self.running.programs().last() else { return };
                 if program.profile.is_none() {
-                    self.learners.push(Learner::new(program.app));
+                    self.learners.push(Profiler::new(program.app));
                     self.queue.push_back(program.app);
-                    if !self.awake {
-                        self.awake = true;
+                    if !self.has_alarm {
+                        self.has_alarm = true;
                         act(Action::Wake { at: at.after(self.parameters.decision_period) });
                     }
                 }
             }
-            Change::Wished { .. } => {}
+            Change::Wish { .. } => {}
             Change::Exited(app) => {
                 self.learners.retain(|learner| learner.app != app);
                 self.queue.retain(|&waiting| waiting != app);
@@ -131,21 +137,21 @@ impl KPart {
         }
     }
 
-    /// A window ended: of a measurement, or it is time for another.
+    /// Handles a window: of a measurement, or the one after which the next measurement is due.
     fn sampled(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let (Some(llc), Some(session)) = (self.running.llc(), &mut self.session) else {
-            self.again(sample.app, act);
+            self.queue_again(sample.app, act);
             return;
         };
         if session.app != sample.app {
-            self.again(sample.app, act);
+            self.queue_again(sample.app, act);
             return;
         }
-        // A machine may have made more or less of the partition than was asked for.
-        match session.take(sample, self.running.other_ways(session.app)) {
-            Next::Wait => {}
-            Next::Shrink => self.go_on(act),
-            Next::Done => {
+        // A machine may have given the program more or fewer ways than planned.
+        match session.add_window(sample, self.running.deviating_ways(session.app)) {
+            ProfilingStep::Wait => {}
+            ProfilingStep::Shrink => self.go_on(act),
+            ProfilingStep::Done => {
                 let tables = session.tables(&llc);
                 let learner = self.learners.iter_mut().find(|one| one.app == sample.app);
                 if let Some(learner) = learner {
@@ -159,8 +165,8 @@ impl KPart {
         }
     }
 
-    /// A program is to be measured once more.
-    fn again(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+    /// Queues a program that is to be measured again.
+    fn queue_again(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
         let known = self.learners.iter().any(|one| one.app == app && !one.measured.is_empty());
         if known && !self.queue.contains(&app) {
             self.queue.push_back(app);
@@ -178,14 +184,14 @@ impl KPart {
         Some(app)
     }
 
-    /// A measurement has to begin anew.
+    /// Puts a measurement off; it begins again later.
     fn postpone(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         if let Some(app) = self.leave(act) {
             self.queue.push_front(app);
         }
     }
 
-    /// A measurement came to nothing: it is tried again later, and later each time.
+    /// Gives up a measurement; it is tried again later, and later each time.
     fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(app) = self.leave(act) else { return };
         if let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == app) {
@@ -194,7 +200,7 @@ impl KPart {
         }
     }
 
-    /// Queues those whose time it is to be tried again; whether there are any.
+    /// Queues the programs that are due to be tried again; whether there are any.
     fn retry(&mut self) -> bool {
         let mut any = false;
         for learner in self.learners.iter_mut().filter(|learner| learner.wait > 0) {
@@ -207,20 +213,20 @@ impl KPart {
         any
     }
 
-    /// Whether somebody can be measured: there are others for the rest of the ways.
+    /// Whether a program can be measured: there are others for the rest of the ways.
     fn can_measure(&self) -> bool {
         let clusters = self.running.llc().map_or(0, |llc| llc.max_clusters());
         clusters >= 2 && self.running.programs().len() >= 2
     }
 
-    /// Measures whoever is next, or clusters.
+    /// Measures the next program, or clusters all.
     fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
-        self.overdue = false;
+        self.is_overdue = false;
         if !self.can_measure() {
             self.postpone(act);
         } else if self.session.is_none() {
-            self.session = self.queue.pop_front().map(|app| Session::new(app, &llc));
+            self.session = self.queue.pop_front().map(|app| ProfilingSession::new(app, &llc));
             if let Some(session) = &self.session {
                 let every = Every::Instructions(self.parameters.sampling_window.max(1));
                 act(Action::Watch { app: session.app, every });
@@ -228,18 +234,18 @@ impl KPart {
         }
         let Self { running, lookahead, learners, session, plan, .. } = self;
         if let Some(session) = session {
-            let made = running.plan(act, |llc, programs, partition, teller| {
+            let made = running.plan(act, |llc, programs, partition, announcer| {
                 let reason = "in no cluster while another is measured";
-                tell_measured((programs, learners), reason, teller);
+                announce_measured((programs, learners), reason, announcer);
                 session.plan(llc, programs, partition)
             });
-            session.joined = session.plan.is_some();
+            session.has_joined = session.plan.is_some();
             session.plan = session.plan.or(made);
             *plan = made;
             return;
         }
-        *plan = running.plan(act, |llc, programs, partition, teller| {
-            cluster(llc, (programs, learners), lookahead, partition, teller)
+        *plan = running.plan(act, |llc, programs, partition, announcer| {
+            cluster(llc, (programs, learners), lookahead, partition, announcer)
         });
     }
 }
@@ -253,21 +259,21 @@ impl Policy for KPart {
         match event {
             Event::Sampled(sample) => self.sampled(sample, act),
             Event::Woke => {
-                self.awake = !self.learners.is_empty() || self.overdue;
-                if !self.awake {
+                self.has_alarm = !self.learners.is_empty() || self.is_overdue;
+                if !self.has_alarm {
                     return;
                 }
                 act(Action::Wake { at: at.after(self.parameters.decision_period) });
                 let patience = self.parameters.sampling_patience;
-                let retries = self.retry() && self.can_measure();
-                let silent = self.session.as_mut().map(|session| {
+                let has_retries = self.retry() && self.can_measure();
+                let is_stuck = self.session.as_mut().map(|session| {
                     session.silent += 1;
                     session.silent > patience
                 });
-                if silent == Some(true) {
+                if is_stuck == Some(true) {
                     self.give_up(act);
                 }
-                if silent.unwrap_or(retries || self.overdue) {
+                if is_stuck.unwrap_or(has_retries || self.is_overdue) {
                     self.go_on(act);
                 }
             }
@@ -275,18 +281,18 @@ impl Policy for KPart {
                 if self.plan != Some(*plan) {
                     return;
                 }
-                // The plan before it is in force: perhaps that of a measurement.
+                // The plan before it is in force, which may be that of a measurement.
                 if self.session.is_some() {
                     self.give_up(act);
                     self.go_on(act);
-                } else if !self.overdue {
+                } else if !self.is_overdue {
                     let learners = &self.learners;
-                    self.plan = self.running.plan(act, |llc, programs, partition, teller| {
-                        everybody_for_now(llc, (programs, learners), partition, teller)
+                    self.plan = self.running.plan(act, |llc, programs, partition, announcer| {
+                        leave_unpartitioned_for_now(llc, (programs, learners), partition, announcer)
                     });
-                    self.overdue = true;
-                    if !self.awake {
-                        self.awake = true;
+                    self.is_overdue = true;
+                    if !self.has_alarm {
+                        self.has_alarm = true;
                         act(Action::Wake { at: at.after(self.parameters.decision_period) });
                     }
                 }
@@ -294,8 +300,8 @@ impl Policy for KPart {
             Event::Applied { plan, actual } if self.plan == Some(*plan) => {
                 self.running.applied(*plan, actual);
                 let session = self.session.as_ref();
-                // What it does in ways that it does not have to itself says nothing of so many.
-                if session.is_some_and(|session| self.running.is_joined(session.app)) {
+                // What a program does with ways that it shares says nothing about a number of ways.
+                if session.is_some_and(|session| self.running.shares_its_ways(session.app)) {
                     self.give_up(act);
                     self.go_on(act);
                 }
@@ -307,7 +313,7 @@ impl Policy for KPart {
             | Event::RanTogether(_)
             | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
-                let Some(change) = self.running.take(event) else { return };
+                let Some(change) = self.running.update(event) else { return };
                 self.follow(at, change, act);
                 self.go_on(act);
             }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use fairways_core::{Counters, Llc, Partition, PartitionError, Q32, Ways, Wish};
 
 use super::*;
-use crate::telling::said;
+use crate::announce::static_text;
 use crate::words;
 
 const fn llc(ways: u32) -> Llc {
@@ -25,7 +25,7 @@ struct Bench {
     plan: Option<PlanId>,
     plans: u32,
     watched: BTreeMap<u32, u64>,
-    /// What was told: the class of each program, and why; and the numbers of its class.
+    /// The announced class of each program with its reason, and the numbers of its class.
     classes: BTreeMap<u32, (&'static str, &'static str)>,
     numbers: BTreeMap<(u32, &'static str), Q32>,
 }
@@ -33,27 +33,27 @@ struct Bench {
 impl Bench {
     fn with(programs: u32) -> Self {
         let mut bench = Self::default();
-        bench.tell(&Event::Machine(llc(11).into()));
+        bench.report(&Event::Machine(llc(11).into()));
         for app in (0..programs).map(AppId) {
-            bench.tell(&Event::Started { app, wish: Wish::default(), profile: None });
+            bench.report(&Event::Started { app, wish: Wish::default(), profile: None });
         }
         bench
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn report(&mut self, event: &Event) {
         let Self { policy, partition, reason, plan, plans, watched, classes, numbers } = self;
         policy.handle(Time::ZERO, event, &mut |action| match action {
             Action::Partition { plan: made, partition: made_of, reason: why } => {
                 partition.clone_from(&made_of);
-                (*plan, *reason) = (Some(made), said(why));
+                (*plan, *reason) = (Some(made), static_text(why));
                 *plans += 1;
             }
             Action::Classified { app, class, reason } => {
-                classes.insert(app.0, (said(class), said(reason)));
+                classes.insert(app.0, (static_text(class), static_text(reason)));
                 numbers.retain(|&(of, _), _| of != app.0);
             }
             Action::Estimated { thread, what, value, .. } => {
-                numbers.insert((thread.app.0, said(what)), value);
+                numbers.insert((thread.app.0, static_text(what)), value);
             }
             Action::Watch { app, every: Every::Instructions(window) } => {
                 watched.insert(app.0, window);
@@ -62,7 +62,7 @@ impl Bench {
         });
     }
 
-    /// Who is measured, and with how many ways.
+    /// The program that is measured, and its ways.
     fn measured(&self) -> Option<(AppId, u32)> {
         let app = self.partition.places().first()?.app;
         let ways = self.partition.mask_of(app)?.count();
@@ -79,10 +79,10 @@ impl Bench {
         };
         let (plan, window) = (self.plan, Duration::ZERO);
         let sample = Sample { app, counters, occupancy: None, window, plan, straddled: false };
-        self.tell(&Event::Sampled(sample));
+        self.report(&Event::Sampled(sample));
     }
 
-    /// Lets windows end until nobody but those that are `silent` is measured.
+    /// Lets windows end until no program is measured, except for those that are `silent`.
     fn measure(&mut self, silent: &[u32]) {
         while let Some((app, ways)) = self.measured().filter(|(app, _)| !silent.contains(&app.0)) {
             self.sampled(app, ways);
@@ -91,7 +91,7 @@ impl Bench {
 
     fn refuse(&mut self) {
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
-        self.tell(&Event::Refused { plan: self.plan.unwrap(), why });
+        self.report(&Event::Refused { plan: self.plan.unwrap(), why });
     }
 
     fn clusters(&self) -> Vec<u32> {
@@ -100,13 +100,13 @@ impl Bench {
 }
 
 #[test]
-fn who_gives_no_window_waits_longer_each_time_and_holds_up_nobody() {
+fn a_program_without_windows_waits_longer_each_time_and_delays_no_other() {
     let mut bench = Bench::with(4);
     let mut measuring = 0;
     for _ in 0..200 {
         bench.measure(&[0]);
         measuring += u32::from(bench.measured().is_some());
-        bench.tell(&Event::Woke);
+        bench.report(&Event::Woke);
     }
     // Five periods each, after 1, 2, 4, 8, 16 and then always 32.
     assert!((25..60).contains(&measuring), "{measuring} of 200 periods");
@@ -127,13 +127,13 @@ fn a_refused_plan_is_made_again_and_meanwhile_there_is_none() {
     assert!(!bench.numbers.is_empty());
     bench.refuse();
     assert_eq!(bench.clusters(), [11]);
-    // What was to be expected of the clusters is no longer said.
-    assert!(bench.numbers.is_empty() && bench.classes.values().all(|told| told.0 == "measured"));
-    bench.tell(&Event::Woke);
+    // The expectations of the clusters were withdrawn.
+    assert!(bench.numbers.is_empty() && bench.classes.values().all(|class| class.0 == "measured"));
+    bench.report(&Event::Woke);
     assert_eq!(bench.clusters(), decided);
     assert_eq!((bench.numbers.len(), bench.classes[&0].0), (6, "cluster A"));
     let plans = bench.plans;
-    bench.tell(&Event::Woke);
+    bench.report(&Event::Woke);
     assert_eq!(bench.plans, plans);
 }
 
@@ -148,20 +148,20 @@ fn a_measurement_whose_plan_is_refused_is_left_at_once() {
     assert!(second != first && ways == 10);
     bench.refuse();
     assert_eq!((bench.measured(), bench.clusters()), (None, [11].into()));
-    bench.tell(&Event::Woke);
+    bench.report(&Event::Woke);
     assert!(bench.measured().is_some());
 }
 
 #[test]
-fn another_cache_is_measured_anew() {
+fn another_cache_is_measured_from_scratch() {
     let mut bench = Bench::with(2);
     bench.measure(&[]);
-    bench.tell(&Event::Machine(llc(20).into()));
+    bench.report(&Event::Machine(llc(20).into()));
     assert_eq!(bench.measured(), Some((AppId(0), 19)));
     bench.measure(&[]);
     assert_eq!(bench.clusters().iter().sum::<u32>(), 20);
     // With fewer classes of service it is the same cache.
-    bench.tell(&Event::Machine(Llc { clos: 2, ..llc(20) }.into()));
+    bench.report(&Event::Machine(Llc { clos: 2, ..llc(20) }.into()));
     assert_eq!(bench.measured(), None);
 }
 
@@ -169,18 +169,18 @@ fn another_cache_is_measured_anew() {
 fn a_measurement_that_cannot_go_on_is_not_watched_any_more() {
     let mut bench = Bench::with(2);
     assert_eq!(bench.watched[&0], 10_000_000);
-    bench.tell(&Event::Machine(llc(1).into()));
+    bench.report(&Event::Machine(llc(1).into()));
     assert_eq!((bench.watched[&0], bench.measured()), (20_000_000_000, None));
-    bench.tell(&Event::Machine(llc(11).into()));
+    bench.report(&Event::Machine(llc(11).into()));
     assert_eq!(bench.measured(), Some((AppId(0), 10)));
-    // Who remains alone is left in peace.
-    bench.tell(&Event::Exited { app: AppId(1) });
+    // A program that remains alone is not measured.
+    bench.report(&Event::Exited { app: AppId(1) });
     assert_eq!((bench.measured(), bench.clusters()), (None, [11].into()));
 }
 
 /// What a program is to gain over an equal share, and to lose against the whole cache.
 #[test]
-fn what_speedups_are_to_be_expected_is_told() {
+fn the_expected_speedups_are_announced() {
     let mut bench = Bench::with(2);
     assert_eq!(bench.classes[&0], ("unmeasured", "not measured yet"));
     bench.measure(&[]);
@@ -193,9 +193,10 @@ fn what_speedups_are_to_be_expected_is_told() {
         assert!(bench.classes[&app].1.starts_with("alone"));
         let number = |what| bench.numbers[&(app, what)];
         assert_eq!(number(words::LOOKAHEAD.text()), Q32::from_int(own.count()));
-        // Its IPC is (ways + app) / 3; an equal share is 6 ways of 11, and the whole cache does what 10 do.
+        // Its IPC is (ways + app) / 3; an equal share is 6 ways of 11, and the whole cache performs
+        // like 10 ways.
         let ipc = |ways: u32| u64::from(ways.min(10) + app);
-        let close = |told: Q32, exact: Q32| told.raw().abs_diff(exact.raw()) < 1 << 12;
+        let close = |value: Q32, exact: Q32| value.raw().abs_diff(exact.raw()) < 1 << 12;
         assert!(close(number(words::SPEEDUP.text()), Q32::ratio(ipc(own.count()), ipc(6))));
         assert!(close(number(words::SLOWDOWN.text()), Q32::ratio(ipc(11), ipc(own.count()))));
     }

@@ -1,4 +1,4 @@
-//! Table 1: what kind of program is it?
+//! Table 1: the class of a program.
 
 use fairways_core::{Curve, Profile, Q32, Ways};
 
@@ -9,9 +9,9 @@ use crate::slowdown::Reference;
 /// none of these yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Misses much whatever it owns, and gains nothing from more.
+    /// Misses much with any number of ways, and gains nothing from more.
     Streaming,
-    /// Is slowed down where it owns few ways.
+    /// Is slowed down when it has few ways.
     Sensitive,
     /// Neither: its working set fits into the private caches.
     Light,
@@ -29,10 +29,10 @@ impl Class {
     }
 }
 
-/// What a class rests on.
+/// The evidence for a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
-    /// A profile that was given with it.
+pub(crate) enum Evidence {
+    /// A profile that the program started with.
     Profile,
     /// Sampling, up to the largest size or to one of the early stops.
     EverySize,
@@ -40,14 +40,14 @@ pub(crate) enum By {
     GainsLittle,
 }
 
-/// What is known of a program: given with it, or sampled.
+/// A program's curves, from its profile or from sampling.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownCurves<'a> {
     /// Instructions per cycle.
     pub(crate) ipc: &'a Curve,
     /// LLC misses per 1000 cycles.
     pub(crate) llcmpkc: &'a Curve,
-    /// What its slowdown is relative to.
+    /// The IPC that its slowdown is relative to.
     pub(crate) reference: Reference,
 }
 
@@ -55,21 +55,21 @@ pub(crate) struct Known<'a> {
 #[must_use]
 pub fn classify(profile: &Profile, ways: Ways, parameters: &Parameters) -> Class {
     let Profile { ipc, llcmpkc, .. } = profile;
-    class_of(Known { ipc, llcmpkc, reference: parameters.reference }, ways, parameters)
+    class_of(KnownCurves { ipc, llcmpkc, reference: parameters.reference }, ways, parameters)
 }
 
-/// "Slowdown at most p %" is asked as `100 * ipc_alone <= p * ipc_there`, which rounds nothing.
-pub(crate) fn class_of(known: Known<'_>, ways: Ways, p: &Parameters) -> Class {
+/// The class by Table 1. "Slowdown at most p %" is tested as `100 * ipc_alone <= p * ipc_there`,
+/// which rounds nothing.
+pub(crate) fn class_of(known: KnownCurves<'_>, ways: Ways, p: &Parameters) -> Class {
     let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
     let (mut streams_somewhere, mut bounded, mut sensitive) = (false, true, false);
     for ways in 1..=ways.get() {
         let here = u128::from(known.ipc.at(ways).raw());
-        let at_most = |percent: u32| alone <= u128::from(percent) * here;
-        let at_least = |percent: u32| alone >= u128::from(percent) * here;
-        streams_somewhere |=
-            at_most(p.streaming_slowdown_percent) && known.llcmpkc.at(ways) >= p.streaming_llcmpkc;
-        bounded &= !at_least(p.streaming_slowdown_bound_percent);
-        sensitive |= ways >= p.sensitive_from_ways && at_least(p.sensitive_slowdown_percent);
+        streams_somewhere |= alone <= u128::from(p.streaming_slowdown_percent) * here
+            && known.llcmpkc.at(ways) >= p.streaming_llcmpkc;
+        bounded &= alone < u128::from(p.streaming_slowdown_bound_percent) * here;
+        sensitive |= ways >= p.sensitive_from_ways
+            && alone >= u128::from(p.sensitive_slowdown_percent) * here;
     }
     if streams_somewhere && bounded {
         Class::Streaming
@@ -80,40 +80,41 @@ pub(crate) fn class_of(known: Known<'_>, ways: Ways, p: &Parameters) -> Class {
     }
 }
 
-/// The LLCMPKC that makes a program a streaming one: with the fewest ways with which both conditions hold.
-pub(crate) fn streaming_llcmpkc(known: Known<'_>, ways: Ways, p: &Parameters) -> Option<Q32> {
+/// The LLCMPKC that makes a program a streaming one: with the fewest ways where both conditions
+/// hold.
+pub(crate) fn streaming_llcmpkc(known: KnownCurves<'_>, ways: Ways, p: &Parameters) -> Option<Q32> {
     let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
     let bound = u128::from(p.streaming_slowdown_percent);
-    let slowed = |ways: u32| alone > bound * u128::from(known.ipc.at(ways).raw());
-    let mut there = (1..=ways.get()).filter(|&ways| !slowed(ways));
-    there.find_map(|ways| {
-        Some(known.llcmpkc.at(ways)).filter(|&llcmpkc| llcmpkc >= p.streaming_llcmpkc)
-    })
+    (1..=ways.get())
+        .filter(|&ways| alone <= bound * u128::from(known.ipc.at(ways).raw()))
+        .map(|ways| known.llcmpkc.at(ways))
+        .find(|&llcmpkc| llcmpkc >= p.streaming_llcmpkc)
 }
 
-/// Where slowdown falls below 5 % (§4.2, the critical size); the whole cache if nowhere (decision
-/// LFOC 14).
-pub(crate) fn critical_ways(known: Known<'_>, ways: Ways, p: &Parameters) -> u32 {
+/// The critical size (§4.2): the fewest ways with which slowdown is below 5 %; the whole cache if
+/// no number suffices (decision LFOC 14).
+pub(crate) fn critical_ways(known: KnownCurves<'_>, ways: Ways, p: &Parameters) -> u32 {
     let alone = 100 * u128::from(known.reference.ipc(known.ipc, ways).raw());
-    let critical = |&ways: &u32| {
-        alone < u128::from(p.critical_slowdown_percent) * u128::from(known.ipc.at(ways).raw())
-    };
-    (1..=ways.get()).find(critical).unwrap_or(ways.get())
+    let percent = u128::from(p.critical_slowdown_percent);
+    (1..=ways.get())
+        .find(|&ways| alone < percent * u128::from(known.ipc.at(ways).raw()))
+        .unwrap_or(ways.get())
 }
 
-/// The same by a slowdown table, which is rounded in its last bit: for people.
+/// The critical size by a slowdown table, which is rounded in its last bit: for announcements.
 pub(crate) fn critical_size(slowdowns: &Curve, ways: Ways, p: &Parameters) -> u32 {
     let bound = u64::from(p.critical_slowdown_percent).saturating_mul(Q32::ONE.raw());
-    let critical = |slowdown: &Q32| slowdown.raw().saturating_mul(100) < bound;
     let within = slowdowns.values().iter().take(ways.get() as usize);
-    (1..).zip(within).find(|(_, slowdown)| critical(slowdown)).map_or(ways.get(), |(ways, _)| ways)
+    let mut critical =
+        (1..).zip(within).filter(|(_, slowdown)| slowdown.raw().saturating_mul(100) < bound);
+    critical.next().map_or(ways.get(), |(ways, _)| ways)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The class of a program with these slowdowns (in percent) and LLCMPKCs.
+    /// The class of a program with these slowdowns (in hundredths of a percent) and LLCMPKCs.
     fn class(slowdowns: [u32; 4], llcmpkc: [u32; 4]) -> Class {
         // IPC to within 2^-32 of 1 / slowdown: thresholds below are met with 1/100 % to spare.
         let ipc = slowdowns.map(|percent| Q32::ratio(10_000, u64::from(percent)));
@@ -130,14 +131,13 @@ mod tests {
 
     #[test]
     fn table_1() {
-        let slowdowns = |percents: [u32; 4]| percents.map(|percent| percent * 100);
         let much = [20; 4];
-        assert_eq!(class(slowdowns([104, 102, 100, 100]), much), Class::Streaming);
-        assert_eq!(class(slowdowns([107, 102, 100, 100]), much), Class::Light);
-        assert_eq!(class(slowdowns([120, 106, 100, 100]), much), Class::Sensitive);
-        assert_eq!(class(slowdowns([104, 102, 100, 100]), [9; 4]), Class::Light);
+        assert_eq!(class([10_400, 10_200, 10_000, 10_000], much), Class::Streaming);
+        assert_eq!(class([10_700, 10_200, 10_000, 10_000], much), Class::Light);
+        assert_eq!(class([12_000, 10_600, 10_000, 10_000], much), Class::Sensitive);
+        assert_eq!(class([10_400, 10_200, 10_000, 10_000], [9; 4]), Class::Light);
         // Slow with one way only: "for a number of ways >= 2".
-        assert_eq!(class(slowdowns([200, 104, 100, 100]), [0; 4]), Class::Light);
+        assert_eq!(class([20_000, 10_400, 10_000, 10_000], [0; 4]), Class::Light);
     }
 
     #[test]

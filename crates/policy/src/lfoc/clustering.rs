@@ -2,23 +2,23 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Curve, Llc, Partition};
+use fairways_core::{Curve, Llc, Partition};
 
 use super::Parameters;
+use super::announce::withdraw_division;
 use super::monitor::Learners;
 use super::pairing::Pairing;
 use super::sets::Sets;
-use super::telling::undivided;
+use crate::announce::{Announcer, raw, raw_ways};
 use crate::lookahead::Lookahead;
-use crate::program::Program;
-use crate::running::everybody;
+use crate::program::RunningProgram;
+use crate::running::leave_unpartitioned;
 use crate::sharing::Sharing;
 use crate::split::Stack;
-use crate::telling::{Teller, raw, ways};
 use crate::words;
 
-/// What a decision computes with; reused, so that a decision allocates nothing once it has seen as
-/// many programs of each class.
+/// The working memory of a decision. It is reused, so that a decision allocates nothing once it has
+/// seen as many programs of each class.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clustering {
     lookahead: Lookahead,
@@ -27,42 +27,42 @@ pub(crate) struct Clustering {
     pressures: Vec<Curve>,
 }
 
-/// Which cluster of its own each sensitive program has.
+/// How the sensitive programs are put into clusters.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sensitive {
-    /// The one at its place.
+enum SensitiveClusters {
+    /// Each has one of its own.
     Alone,
-    /// More than there can be clusters: some share one.
+    /// There are more of them than clusters: some share one.
     Crowded,
-    /// As LFOC+ pairs them.
+    /// LFOC+ pairs them.
     Paired,
 }
 
 /// The clusters of streaming programs, which come first.
 #[derive(Clone, Copy)]
-struct Streaming {
+struct StreamingClusters {
     /// How many streaming programs there are.
     count: u32,
     /// How many clusters they have.
     clusters: u32,
-    /// How many ways each cluster owns; the last takes what a shortage of clusters left over.
+    /// How many ways each cluster has; the last gets what a shortage of clusters leaves over.
     ways_each: u32,
     ways_last: u32,
     /// `r`: up to how many streaming programs each cluster takes.
     each: u32,
 }
 
-impl Streaming {
-    /// `ways_for_streaming = min(2, |ST| / max_streaming_way)`, and `r`, in a cache where `sensitive`
-    /// programs want clusters of their own.
+impl StreamingClusters {
+    /// `ways_for_streaming = min(2, |ST| / max_streaming_way)`, and `r`, in a cache where
+    /// `sensitive` programs need clusters of their own.
     ///
-    /// The printed division has no rounding. Decision LFOC 3: upward, so that one streaming
-    /// program is enough for a way. Decision LFOC 4: a cluster a way, as printed; the published
-    /// simulator pools the ways in one, and so does this where classes of service are short, since
-    /// streaming programs lose least by it. A cluster is at least as wide as the cache wants, and something
-    /// is left for the sensitive programs.
+    /// The printed division has no rounding. Decision LFOC 3: it rounds up, so that a way is
+    /// reserved even for a single streaming program. Decision LFOC 4: each way is a cluster, as
+    /// printed. The published simulator pools the ways in one cluster; so does this where classes
+    /// of service are short, since streaming programs lose least by it. A cluster is at least as
+    /// wide as a mask must be, and something is left for the sensitive programs.
     fn plan(p: &Parameters, llc: &Llc, count: u32, sensitive: u32) -> Self {
-        // Nearly every mix and cache is the first case of each: no divisions for those.
+        // Nearly every mix and cache takes the first case of each, which avoids divisions.
         let wanted = match count {
             0 => 0,
             _ if count <= p.max_streaming_way => 1,
@@ -75,7 +75,7 @@ impl Streaming {
         let others = sensitive.min(llc.side_by_side() - fit).min(llc.max_clusters() - 1);
         let clusters = fit.min(llc.max_clusters() - others);
         let each = if clusters > 1 { count.div_ceil(clusters) } else { count };
-        // Rounded up, `r` may leave the last clusters nobody.
+        // As `r` is rounded up, the last clusters may have no program.
         let clusters = if clusters > 1 { count.div_ceil(each) } else { clusters };
         let ways_last = (fit + 1 - clusters) * ways_each;
         Self { count, clusters, ways_each, ways_last, each }
@@ -91,8 +91,8 @@ impl Streaming {
 
     /// How many light programs a cluster takes, `gaps_available`.
     ///
-    /// As printed (`r - |C| * gaps_per_streaming`) there is never a gap, which is what a
-    /// `gaps_per_streaming` of 0 gives here. Decision LFOC 5: `gaps_per_streaming` lights for each
+    /// As printed (`r - |C| * gaps_per_streaming`), there is never a gap; a `gaps_per_streaming` of
+    /// 0 has that effect here. Decision LFOC 5: `gaps_per_streaming` light programs for each
     /// streaming program that the cluster could still take.
     fn gaps(&self, p: &Parameters, cluster: u32) -> u32 {
         let members = self.each.min(self.count.saturating_sub(self.each * cluster));
@@ -102,19 +102,19 @@ impl Streaming {
 }
 
 impl Clustering {
-    /// Clusters the programs that run, which are those of `sets`, and tells of the sensitive ones. Returns the
-    /// reason.
+    /// Clusters the programs that run, which are those of `sets`, and announces the numbers of the
+    /// sensitive ones. Returns the reason.
     pub(crate) fn cluster(
         &mut self,
         p: &Parameters,
         llc: &Llc,
-        (programs, sets, learners): (&[Program], &Sets, &Learners),
+        (programs, sets, learners): (&[RunningProgram], &Sets, &Learners),
         partition: &mut Partition,
-        teller: &mut Teller<'_>,
+        announcer: &mut Announcer<'_>,
     ) -> &'static str {
         if sets.sensitive.is_empty() || llc.max_clusters() == 1 {
-            everybody(llc, programs, partition);
-            undivided(&sets.sensitive, teller);
+            leave_unpartitioned(llc, programs, partition);
+            withdraw_division(&sets.sensitive, announcer);
             return if sets.sensitive.is_empty() {
                 "no sensitive program: one cluster with every way"
             } else {
@@ -122,8 +122,9 @@ impl Clustering {
             };
         }
 
-        let count = |set: &[AppId]| u32::try_from(set.len()).unwrap_or(u32::MAX);
-        let streaming = Streaming::plan(p, llc, count(&sets.streaming), count(&sets.sensitive));
+        let counts = [&sets.streaming, &sets.sensitive]
+            .map(|set| u32::try_from(set.len()).unwrap_or(u32::MAX));
+        let streaming = StreamingClusters::plan(p, llc, counts[0], counts[1]);
         let mut stack = Stack::new(llc);
         for cluster in 0..streaming.clusters {
             partition.add_cluster(stack.next(streaming.ways_of(cluster)));
@@ -133,18 +134,18 @@ impl Clustering {
         let room = if llc.min_ways() == 1 { ways } else { ways / llc.min_ways() };
         let limit = (llc.max_clusters() - streaming.clusters).min(room);
         let sensitive = if sets.sensitive.len() > limit as usize {
-            Sensitive::Crowded
+            SensitiveClusters::Crowded
         } else if p.pair_clustering && sets.sensitive.len() > 1 && llc.min_ways() == 1 {
-            Sensitive::Paired
+            SensitiveClusters::Paired
         } else {
-            Sensitive::Alone
+            SensitiveClusters::Alone
         };
-        if sensitive != Sensitive::Crowded {
+        if sensitive != SensitiveClusters::Crowded {
             self.lookahead.divide(&sets.slowdowns, ways, llc.min_ways());
         }
-        if sensitive != Sensitive::Alone {
+        if sensitive != SensitiveClusters::Alone {
             self.read_pressures(llc, programs, sets, learners);
-            if sensitive == Sensitive::Crowded {
+            if sensitive == SensitiveClusters::Crowded {
                 self.sharing.gather(&sets.slowdowns, &self.pressures, llc.ways, limit);
                 let owned = self.lookahead.divide(&self.sharing.curves, ways, llc.min_ways());
                 self.sharing.settle(&self.pressures, owned.last().copied().unwrap_or(0));
@@ -158,77 +159,83 @@ impl Clustering {
         }
 
         self.place(p, streaming, sensitive, sets, partition);
-        self.tell(sensitive, sets, teller);
+        self.announce(sensitive, sets, announcer);
         match (sensitive, streaming.count) {
-            (Sensitive::Paired, _) => {
+            (SensitiveClusters::Paired, _) => {
                 "streaming programs confined, sensitive ones paired where fairer"
             }
-            (Sensitive::Crowded, _) => {
+            (SensitiveClusters::Crowded, _) => {
                 "more sensitive programs than clusters: the flattest share one"
             }
-            (Sensitive::Alone, 0) => "sensitive programs own ways by lookahead; none streams",
-            (Sensitive::Alone, _) => {
+            (SensitiveClusters::Alone, 0) => {
+                "sensitive programs own ways by lookahead; none streams"
+            }
+            (SensitiveClusters::Alone, _) => {
                 "streaming programs confined, sensitive ones own ways by lookahead"
             }
         }
     }
 
-    /// Tells of each sensitive program what it needs, what lookahead gave, and how it is to fare by its table.
-    fn tell(&self, sensitive: Sensitive, sets: &Sets, teller: &mut Teller<'_>) {
+    /// Announces for each sensitive program its critical size, the ways that lookahead gave, and
+    /// the slowdown to expect by its table.
+    fn announce(&self, sensitive: SensitiveClusters, sets: &Sets, announcer: &mut Announcer<'_>) {
         let owned = self.lookahead.owned();
         let each = sets.sensitive.iter().zip(&sets.critical).zip(&sets.slowdowns);
         for (index, ((&app, &critical), slowdowns)) in each.enumerate() {
             let cluster = match sensitive {
-                Sensitive::Alone | Sensitive::Paired => index,
-                Sensitive::Crowded => self.sharing.cluster_of[index] as usize,
+                SensitiveClusters::Alone | SensitiveClusters::Paired => index,
+                SensitiveClusters::Crowded => self.sharing.cluster_of[index] as usize,
             };
             let owned = owned[cluster];
             let slowdown = match sensitive {
-                Sensitive::Alone => None,
-                Sensitive::Paired => Some(self.pairing.slowdown(index)),
-                Sensitive::Crowded => self.sharing.shared(&sets.slowdowns, index),
+                SensitiveClusters::Alone => None,
+                SensitiveClusters::Paired => Some(self.pairing.slowdown(index)),
+                SensitiveClusters::Crowded => self.sharing.shared(&sets.slowdowns, index),
             };
             let slowdown = slowdown.unwrap_or_else(|| slowdowns.at(owned));
             let what = [words::CRITICAL_SIZE, words::LOOKAHEAD, words::SLOWDOWN];
-            teller.numbers(app, what, [ways(critical), ways(owned), raw(slowdown)]);
+            announcer.announce_numbers(
+                app,
+                what,
+                [raw_ways(critical), raw_ways(owned), raw(slowdown)],
+            );
         }
     }
 
     /// The ways of the clusters of sensitive programs.
-    fn ways(&self, sensitive: Sensitive) -> &[u32] {
+    fn ways(&self, sensitive: SensitiveClusters) -> &[u32] {
         match sensitive {
-            Sensitive::Alone | Sensitive::Crowded => self.lookahead.owned(),
-            Sensitive::Paired => &self.pairing.ways,
+            SensitiveClusters::Alone | SensitiveClusters::Crowded => self.lookahead.owned(),
+            SensitiveClusters::Paired => &self.pairing.ways,
         }
     }
 
-    /// How hard each sensitive program presses on ways that it shares. Decision LFOC 7: where there
-    /// are more of them than clusters, those with the flattest tables share one, and the rest is as
-    /// printed.
+    /// Reads how hard each sensitive program presses on ways that it shares. Decision LFOC 7: if
+    /// there are more of them than clusters, those with the flattest tables share one; the rest is
+    /// as printed.
     #[inline(never)]
     fn read_pressures(
         &mut self,
         llc: &Llc,
-        programs: &[Program],
+        programs: &[RunningProgram],
         sets: &Sets,
         learners: &Learners,
     ) {
-        let given = |app: AppId| {
-            let program = programs.iter().find(|program| program.app == app)?;
-            program.profile.as_deref().map(|profile| &profile.llcmpkc)
-        };
-        let known = |&app: &AppId| given(app).or_else(|| learners.pressure(app));
         self.pressures.clear();
-        let pressures = sets.sensitive.iter().filter_map(known);
-        self.pressures.extend(pressures.map(|curve| curve.resized(llc.ways)));
+        for &app in &sets.sensitive {
+            let program = programs.iter().find(|program| program.app == app);
+            let profile = program.and_then(|program| program.profile.as_deref());
+            let curve = profile.map(|profile| &profile.llcmpkc).or_else(|| learners.pressure(app));
+            self.pressures.extend(curve.map(|curve| curve.resized(llc.ways)));
+        }
     }
 
-    /// Puts every program into its cluster: the streaming clusters come first.
+    /// Puts every program into its cluster; the streaming clusters come first.
     fn place(
         &self,
         p: &Parameters,
-        streaming: Streaming,
-        sensitive: Sensitive,
+        streaming: StreamingClusters,
+        sensitive: SensitiveClusters,
         sets: &Sets,
         partition: &mut Partition,
     ) {
@@ -238,9 +245,9 @@ impl Clustering {
             partition.place_all(members.iter().copied(), cluster..=cluster);
         }
         let shared = match sensitive {
-            Sensitive::Alone => None,
-            Sensitive::Crowded => Some(&self.sharing.cluster_of),
-            Sensitive::Paired => Some(&self.pairing.cluster_of),
+            SensitiveClusters::Alone => None,
+            SensitiveClusters::Crowded => Some(&self.sharing.cluster_of),
+            SensitiveClusters::Paired => Some(&self.pairing.cluster_of),
         };
         if let Some(cluster_of) = shared {
             for (&app, cluster) in sets.sensitive.iter().zip(cluster_of) {
@@ -249,7 +256,8 @@ impl Clustering {
         } else {
             partition.place_all(sets.sensitive.iter().copied(), first..=end - 1);
         }
-        // Decision LFOC 6: cluster after cluster, though the printed loop never advances `idx`.
+        // Decision LFOC 6: one cluster after the other, though the printed loop never advances
+        // `idx`.
         let mut light = &sets.light[..];
         for cluster in 0..first {
             let gaps = streaming.gaps(p, cluster) as usize;
@@ -259,7 +267,7 @@ impl Clustering {
         }
         partition.place_all(light.iter().copied(), first..=end - 1);
         // Decision LFOC 8: a program of unknown class joins the largest cluster that does not
-        // stream (the first of equals), and owns none.
+        // stream (the first of equals), and has none of its own.
         if !sets.unknown.is_empty() {
             let largest = first + largest(self.ways(sensitive));
             partition.place_all(sets.unknown.iter().copied(), largest..=largest);
@@ -267,7 +275,7 @@ impl Clustering {
     }
 }
 
-/// The index of the largest number; the first of equals.
+/// The index of the largest number; of equals, the first.
 fn largest(owned: &[u32]) -> u32 {
     let mut best = (0, 0);
     for (index, &ways) in (0..).zip(owned) {

@@ -1,27 +1,34 @@
 //! `lfoc`: LFOC, a lightweight fairness-oriented cache-clustering policy (Garcia-Garcia, Saez,
 //! Castro and Prieto-Matias, ICPP 2019).
 //!
-//! Programs fall into three classes (§3, Table 1; [`classify`]). *Streaming* programs miss much
-//! and gain nothing from more cache: they are confined to at most two ways, where they hurt
-//! nobody. *Sensitive* programs are slowed down when they lose ways: each owns a partition, sized
-//! by lookahead on the slowdown tables. *Light* programs neither gain nor hurt: they join the
-//! streaming ones first, then the others in turn (§4.1, Algorithm 1; `clustering.rs`). Unfairness
-//! is the largest slowdown over the smallest, so ways go where slowdown is.
+//! The aim is fairness: unfairness is the largest slowdown over the smallest, so ways go where
+//! slowdown is. The idea is that only some programs need cache to themselves. Programs fall into
+//! three classes (§3, Table 1; [`classify`]):
 //!
-//! A program that started with a profile is classified at once. One that did not is of *unknown*
-//! class and joins the largest cluster that does not stream, until it is sampled (§4.2): after a
-//! warm-up it runs alone in a partition that grows from one way, all others on the rest, until
-//! more would tell nothing new (`sampling.rs`). From then on, its misses, its stalls and its
-//! occupancy say when it has probably become something else (`monitor.rs`), and it is sampled
-//! again. One program is sampled at a time.
+//! - *Streaming* programs miss much and gain nothing from more cache, but evict the lines of
+//!   others. All of them together are confined to at most two ways.
+//! - *Sensitive* programs are slowed down when they lose ways. Each has a partition of its own,
+//!   sized by lookahead on the slowdown tables (`../lookahead.rs`).
+//! - *Light* programs neither gain from cache nor harm others. They fill up the partitions of the
+//!   streaming programs first, then those of the sensitive ones in turn.
 //!
-//! LFOC+, `lfoc-plus`, lets sensitive programs share in pairs (`pairing.rs`).
+//! Algorithm 1 (§4.1; `clustering.rs`) does that in time for a decision every half second.
 //!
-//! Integers only, as in the authors' kernel module (§2.3.2), and a decision allocates
-//! nothing once it has seen as many programs of each class.
-//! What the paper leaves open is settled in docs/decisions.md, point by point, and named beside the
-//! code that it governs.
+//! A program that starts with a profile is classified at once. Without one it is of *unknown*
+//! class: it joins the largest cluster of sensitive programs until it is sampled (§4.2;
+//! `sampling.rs`). After a warm-up it runs alone in a partition that grows from one way, and all
+//! others share the rest, until larger sizes would show nothing new. One program is sampled at a
+//! time. Afterwards its misses, its stalls and its occupancy show when its class has probably
+//! changed (`monitor.rs`); then it is sampled again.
+//!
+//! LFOC+, `lfoc-plus`, lets sensitive programs share ways in pairs where that is fairer
+//! (`pairing.rs`).
+//!
+//! As in the authors' kernel module (§2.3.2), there are integers only, and a decision allocates
+//! nothing once it has seen as many programs of each class. docs/decisions.md settles what the
+//! paper leaves open; a comment beside the code names the decision.
 
+mod announce;
 mod classify;
 mod clustering;
 mod monitor;
@@ -30,7 +37,6 @@ mod pairing;
 mod parameters;
 mod sampling;
 mod sets;
-mod telling;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -40,15 +46,15 @@ use alloc::collections::VecDeque;
 
 use fairways_core::{Action, AppId, Event, PlanId, Policy, Profile, Time};
 
-use crate::program::Program;
-use crate::running::{Change, Running};
-use crate::table::{Descriptor, Knows, make};
-use classify::{By, Known};
+use crate::program::RunningProgram;
+use crate::running::{Change, RunningPrograms};
+use crate::table::{Descriptor, KnowledgeSource, make};
+use announce::UNKNOWN;
+use classify::{Evidence, KnownCurves};
 use clustering::Clustering;
 use monitor::{Learner, Learners};
-use sampling::Session;
+use sampling::SamplingSession;
 use sets::Sets;
-use telling::UNKNOWN;
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
@@ -57,22 +63,22 @@ pub use sampling::SAMPLING;
 /// `lfoc`, in the table of policies.
 pub(crate) const LFOC: Descriptor = Descriptor {
     paper: "Garcia-Garcia, Saez, Castro and Prieto-Matias, LFOC, ICPP 2019",
-    knows: Knows::OtherWays,
+    knows: KnowledgeSource::OtherWays,
     ..Descriptor::new::<Parameters>(
         "lfoc",
         "streaming programs confined, sensitive ones isolated",
-        |given| make(Parameters::default(), Lfoc::new, given),
+        |settings| make(Parameters::default(), Lfoc::new, settings),
     )
 };
 
 /// `lfoc-plus`, in the table of policies.
 pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
     paper: "Saez, Castro, Garcia-Garcia and Prieto-Matias, LFOC+, IEEE Transactions on Computers 71(8), 2022",
-    knows: Knows::OtherWays,
+    knows: KnowledgeSource::OtherWays,
     ..Descriptor::new::<Parameters>(
         "lfoc-plus",
         "the same, sensitive ones in pairs where that is fairer",
-        |given| make(Parameters::plus(), Lfoc::new, given),
+        |settings| make(Parameters::plus(), Lfoc::new, settings),
     )
 };
 
@@ -80,18 +86,19 @@ pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct Lfoc {
     parameters: Parameters,
-    running: Running,
+    running: RunningPrograms,
     sets: Sets,
     clustering: Clustering,
     learners: Learners,
-    /// Who wants to be sampled, first come first served (decision LFOC 9).
+    /// The programs that wait to be sampled, first come, first served (decision LFOC 9).
     queue: VecDeque<AppId>,
-    session: Option<Box<Session>>,
-    /// Whether an alarm has been asked for, and whether the next decision has something to do.
-    awake: bool,
-    overdue: bool,
+    session: Option<Box<SamplingSession>>,
+    /// Whether an alarm is set.
+    has_alarm: bool,
+    /// Whether the next decision has to make a plan.
+    is_overdue: bool,
     /// Whether a sampling partition may be in force.
-    divided: bool,
+    is_divided: bool,
     plan: Option<PlanId>,
 }
 
@@ -117,7 +124,7 @@ impl Lfoc {
         self.session.as_ref().map(|session| session.app)
     }
 
-    /// Brings what is known in step with the programs that run.
+    /// Adapts what is known to a change of the programs or of the machine.
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parameters: p, running, sets, learners, .. } = self;
         let Some(llc) = running.llc() else { return };
@@ -125,36 +132,48 @@ impl Lfoc {
             Change::Machine => {
                 sets.clear();
                 for index in 0..running.programs().len() {
-                    let Program { app, profile, .. } = running.programs()[index].clone();
-                    let known = profile.as_deref().map(|profile| given(p, profile));
+                    let RunningProgram { app, profile, .. } = running.programs()[index].clone();
+                    let known = profile.as_deref().map(|profile| profile_curves(p, profile));
                     let class = sets.learn(p, &llc, app, known);
                     if let (Some(class), Some(known)) = (class, known) {
-                        running.tell_class(p, llc.ways, app, (class, By::Profile, known), act);
+                        running.announce_class(
+                            p,
+                            llc.ways,
+                            app,
+                            (class, Evidence::Profile, known),
+                            act,
+                        );
                     }
                 }
                 self.resample(&llc, act);
-                if !self.awake {
-                    self.awake = true;
+                if !self.has_alarm {
+                    self.has_alarm = true;
                     act(Action::Wake { at: at.after(self.parameters.decision_period) });
                 }
             }
             Change::Started => {
                 let Some(program) = running.programs().last() else { return };
                 let (app, profile) = (program.app, program.profile.clone());
-                let known = profile.as_deref().map(|profile| given(p, profile));
+                let known = profile.as_deref().map(|profile| profile_curves(p, profile));
                 if let (Some(class), Some(known)) = (sets.learn(p, &llc, app, known), known) {
-                    running.tell_class(p, llc.ways, app, (class, By::Profile, known), act);
+                    running.announce_class(
+                        p,
+                        llc.ways,
+                        app,
+                        (class, Evidence::Profile, known),
+                        act,
+                    );
                 } else {
                     let reason = "no profile; to be sampled after its warm-up";
-                    running.teller(act).class(app, UNKNOWN, reason);
+                    running.announcer(act).announce_class(app, UNKNOWN, reason);
                     learners.0.push(Learner::new(app, p));
                     self.watch(app, self.parameters.normal_window, act);
                 }
             }
-            Change::Wished { .. } => {}
+            Change::Wish { .. } => {}
             Change::Exited(app) => {
                 sets.forget(app);
-                // Where all profiles are known, nothing is learned.
+                // If every program has a profile, nothing is learned.
                 if !learners.0.is_empty() {
                     learners.0.retain(|learner| learner.app != app);
                     self.queue.retain(|&waiting| waiting != app);
@@ -168,9 +187,9 @@ impl Lfoc {
     }
 }
 
-/// What a profile says.
-fn given<'a>(p: &Parameters, profile: &'a Profile) -> Known<'a> {
-    Known { ipc: &profile.ipc, llcmpkc: &profile.llcmpkc, reference: p.reference }
+/// The curves of a profile.
+fn profile_curves<'a>(p: &Parameters, profile: &'a Profile) -> KnownCurves<'a> {
+    KnownCurves { ipc: &profile.ipc, llcmpkc: &profile.llcmpkc, reference: p.reference }
 }
 
 impl Policy for Lfoc {
@@ -179,9 +198,10 @@ impl Policy for Lfoc {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        // What became of a plan is told first: whatever else is told, it was not refused.
+        // A machine reports the outcome of a plan before anything else, so any other event means
+        // that the plan was not refused.
         if self.session.is_none() && !matches!(event, Event::Refused { .. }) {
-            self.divided = false;
+            self.is_divided = false;
         }
         match event {
             Event::Sampled(sample) => self.sampled(sample, act),
@@ -194,7 +214,7 @@ impl Policy for Lfoc {
             | Event::RanTogether(_)
             | Event::QuantumGiven(_) => {}
             Event::Machine(_) | Event::Started { .. } | Event::Exited { .. } => {
-                let Some(change) = self.running.take(event) else { return };
+                let Some(change) = self.running.update(event) else { return };
                 self.follow(at, change, act);
                 self.go_on(act);
             }

@@ -1,4 +1,4 @@
-//! Normal operation: is a program still what it was taken for? (§4.2)
+//! Normal operation: detecting that a program's class has changed (§4.2).
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -10,54 +10,54 @@ use super::classify::Class;
 use super::parameters::Parameters;
 use super::sampling::Sampled;
 
-/// A program that is learned about while it runs, for it came without a profile.
+/// A program that started without a profile, so LFOC learns its class while it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Learner {
     pub(crate) app: AppId,
-    /// Windows that are still to be passed over before it is sampled.
+    /// Windows still to skip before it is sampled.
     pub(crate) warm_up: u32,
-    /// What it was sampled to be; `None` is the unknown class.
+    /// Its class by sampling; `None` is the unknown class.
     pub(crate) class: Option<Class>,
-    /// What sampling found; boxed, for programs come and go in a list.
+    /// The result of sampling; boxed, as programs come and go in a list.
     pub(crate) sampled: Option<Box<Sampled>>,
-    /// Threads that run at a time, for which windows were last asked (decision LFOC 22).
+    /// The number of running threads for which windows were last requested (decision LFOC 22).
     pub(crate) threads: u32,
-    /// Samplings in a row that had to be given up.
+    /// Samplings in a row that were given up.
     pub(crate) given_up: u32,
-    /// The ways of its cluster, and how many windows are still to be passed over because they
-    /// changed.
+    /// The ways of its cluster.
     mask: WayMask,
+    /// Windows still to skip because its ways changed.
     unsettled: u32,
-    history: VecDeque<Period>,
+    history: VecDeque<WindowRates>,
     signal: Persistence,
 }
 
-/// What a window in normal operation showed.
+/// The rates of a window in normal operation.
 #[derive(Clone, Copy, Debug)]
-struct Period {
+struct WindowRates {
     llcmpkc: Q32,
     stalls: Option<Q32>,
     occupancy: Q32,
 }
 
-/// How long a signal has lasted. Decision LFOC 19: one that sampling found false has to last
-/// longer each time, or a program that always signals would be sampled for ever.
+/// How long a signal has lasted. Decision LFOC 19: a signal that sampling found false has to last
+/// longer each time. Otherwise a program that always signals would always be sampled.
 #[derive(Clone, Copy, Debug, Default)]
 struct Persistence {
-    /// Windows for which the signal has been there, and for which it has not.
+    /// Windows in a row with the signal, and without it.
     on: u32,
     off: u32,
-    /// Windows for which it has to be there.
+    /// Windows for which the signal has to last.
     needed: u32,
 }
 
-/// Why a program's class has probably changed: the rule, and the averages that it was asked of.
+/// Why a program's class has probably changed: the rule, and the averages that it was applied to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signal {
     pub(crate) reason: &'static str,
     pub(crate) llcmpkc: Q32,
     pub(crate) stalls: Option<Q32>,
-    /// Of a sensitive program.
+    /// The occupancy of a sensitive program.
     pub(crate) occupancy: Option<Q32>,
 }
 
@@ -77,9 +77,9 @@ impl Learner {
         }
     }
 
-    /// Its cluster has these ways from now on. What was seen with more or fewer of them says
-    /// nothing of how it fares with these.
-    pub(crate) fn owns(&mut self, mask: WayMask, p: &Parameters) {
+    /// Its cluster has these ways from now on. What was measured with more or fewer ways says
+    /// nothing about these.
+    pub(crate) fn set_mask(&mut self, mask: WayMask, p: &Parameters) {
         if mask.count() != self.mask.count() {
             self.history.clear();
         }
@@ -89,14 +89,14 @@ impl Learner {
         }
     }
 
-    /// Its lines move: neither the window under way nor those after it, as many as are discarded
-    /// (decision LFOC 17), tell how it fares.
+    /// Its lines move: the current window does not count, and neither do those after it, as many as
+    /// are discarded (decision LFOC 17).
     pub(crate) fn disturb(&mut self, p: &Parameters) {
         self.unsettled = p.discarded_windows.saturating_add(1);
     }
 
-    /// It was sampled, and is of this class now.
-    pub(crate) fn classified(&mut self, class: Class, sampled: Sampled, p: &Parameters) {
+    /// Sampling found this class.
+    pub(crate) fn set_class(&mut self, class: Class, sampled: Sampled, p: &Parameters) {
         let confirmed = self.class == Some(class);
         self.signal = Persistence {
             needed: if confirmed { self.signal.longer(p) } else { 0 },
@@ -108,26 +108,26 @@ impl Learner {
         self.history.clear();
     }
 
-    /// Takes in a window; says whether and why the class has probably changed.
-    pub(crate) fn watch(&mut self, p: &Parameters, sample: &Sample) -> Option<Signal> {
+    /// Handles a window; returns why the class has probably changed, if it has.
+    pub(crate) fn observe(&mut self, p: &Parameters, sample: &Sample) -> Option<Signal> {
         let class = self.class?;
         let llcmpkc = sample.counters.llcmpkc()?;
         if self.unsettled > 0 {
             self.unsettled -= 1;
             return None;
         }
-        // The footnote of §4.2 reads occupancy from CMT. Where there is none to read, a program
-        // holds at most the ways of its cluster.
+        // The footnote of §4.2 reads occupancy from CMT. Without it, a program occupies at most the
+        // ways of its cluster.
         let occupancy = sample.occupancy.unwrap_or(Q32::from_int(self.mask.count()));
         let stalls = sample.counters.stalls_l2_miss_share();
-        self.history.push_back(Period { llcmpkc, stalls, occupancy });
+        self.history.push_back(WindowRates { llcmpkc, stalls, occupancy });
         if self.history.len() < p.averaged_periods.max(1) as usize {
             return None;
         }
         let signal = self.signal(class, p);
         self.history.pop_front();
-        let heeded = self.signal.last(signal.is_some(), p);
-        signal.filter(|_| heeded)
+        let has_lasted = self.signal.has_lasted(signal.is_some(), p);
+        signal.filter(|_| has_lasted)
     }
 
     /// The three rules of §4.2 on averages over `averaged_periods` (decision LFOC 13).
@@ -161,8 +161,8 @@ impl Learner {
 }
 
 impl Persistence {
-    /// Whether a signal that is there now, or is not, has lasted long enough.
-    fn last(&mut self, on: bool, p: &Parameters) -> bool {
+    /// Counts a window with or without the signal. Whether the signal has lasted long enough.
+    fn has_lasted(&mut self, on: bool, p: &Parameters) -> bool {
         if on {
             (self.on, self.off) = (self.on.saturating_add(1), 0);
             self.on > self.needed
@@ -190,7 +190,7 @@ fn exceeds_percent(share: Q32, percent: u32) -> bool {
     100 * u128::from(share.raw()) > u128::from(percent) * u128::from(Q32::ONE.raw())
 }
 
-/// Every program that is learned about, in the order in which they started.
+/// The programs whose class LFOC learns, in the order in which they started.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Learners(pub(crate) Vec<Learner>);
 
@@ -203,7 +203,7 @@ impl Learners {
         self.0.iter_mut().find(|learner| learner.app == app)
     }
 
-    /// The LLCMPKC that was sampled of a program.
+    /// A program's LLCMPKC by sampling.
     pub(crate) fn pressure(&self, app: AppId) -> Option<&Curve> {
         Some(&self.get(app)?.sampled.as_ref()?.llcmpkc)
     }

@@ -5,12 +5,12 @@ use alloc::boxed::Box;
 use fairways_core::{Action, AppId, Llc, Partition, PlanId, Sample, Time};
 
 use super::Lfoc;
-use super::classify::By;
-use super::sampling::{Next, Session};
-use super::telling::{UNKNOWN, undivided};
-use crate::running::everybody;
+use super::announce::{UNKNOWN, withdraw_division};
+use super::classify::Evidence;
+use super::sampling::{SamplingSession, SamplingStep};
+use crate::running::leave_unpartitioned;
 
-/// No sampling that had to be given up is put off for more than this many warm-ups.
+/// A sampling that was given up is put off for at most this many warm-ups.
 const MOST_PUT_OFF: u32 = 32;
 
 impl Lfoc {
@@ -33,12 +33,12 @@ impl Lfoc {
                 return;
             }
         } else {
-            // What a program does while another is sampled is not what it does.
+            // What a program does while another is sampled says nothing about its class.
             if sampling || waiting {
                 return;
             }
-            let Some(signal) = learner.watch(p, sample) else { return };
-            self.running.tell_changing(sample.app, &signal, act);
+            let Some(signal) = learner.observe(p, sample) else { return };
+            self.running.announce_changing(sample.app, &signal, act);
         }
         self.queue.push_back(sample.app);
         if !sampling {
@@ -50,30 +50,30 @@ impl Lfoc {
     fn sample(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let others = self.running.programs().len() - 1;
         let (Some(llc), Some(session)) = (self.running.llc(), &mut self.session) else { return };
-        let largest = Session::largest(&llc, others);
-        // A machine may have made more or less of the partition than was asked for.
-        let ways = self.running.other_ways(session.app).unwrap_or(session.ways);
-        match session.take(&self.parameters, sample, ways, largest) {
-            Next::Wait => {}
-            Next::Grow => {
+        let largest = SamplingSession::largest(&llc, others);
+        // A machine may have given the program more or fewer ways than planned.
+        let ways = self.running.deviating_ways(session.app).unwrap_or(session.ways);
+        match session.add_window(&self.parameters, sample, ways, largest) {
+            SamplingStep::Wait => {}
+            SamplingStep::Grow => {
                 session.grow(largest);
                 self.replan(act);
             }
-            Next::Stop(by) => self.finish(&llc, by, act),
+            SamplingStep::Stop(by) => self.finish(&llc, by, act),
         }
     }
 
-    /// Sampling has found what there is to find.
-    fn finish(&mut self, llc: &Llc, by: By, act: &mut dyn FnMut(Action<'_>)) {
+    /// Ends a sampling that was completed.
+    fn finish(&mut self, llc: &Llc, by: Evidence, act: &mut dyn FnMut(Action<'_>)) {
         let Some(session) = self.leave() else { return };
         let Self { parameters: p, running, learners, .. } = self;
-        let (app, found) = (session.app, session.finish(p, llc));
+        let (app, result) = (session.app, session.finish(p, llc));
         if let Some(learner) = learners.get_mut(app) {
-            if let Some((class, sampled)) = found {
-                running.tell_class(p, llc.ways, app, (class, by, sampled.known(p)), act);
-                learner.classified(class, sampled, p);
+            if let Some((class, sampled)) = result {
+                running.announce_class(p, llc.ways, app, (class, by, sampled.known(p)), act);
+                learner.set_class(class, sampled, p);
             } else {
-                running.tell_unchanged(app, learner.class, act);
+                running.announce_unchanged(app, learner.class, act);
             }
         }
         self.relearn(llc, app);
@@ -81,7 +81,7 @@ impl Lfoc {
         self.go_on(act);
     }
 
-    /// Puts a program into the set that what was sampled of it says.
+    /// Puts a program into the set of its sampled class.
     fn relearn(&mut self, llc: &Llc, app: AppId) {
         let Self { parameters: p, sets, learners, .. } = self;
         let sampled = learners.get(app).and_then(|learner| learner.sampled.as_ref());
@@ -90,22 +90,22 @@ impl Lfoc {
         sets.learn(p, llc, app, known);
     }
 
-    /// Sampling can't go on. The program is what it was, and is tried again after another
-    /// warm-up, twice as long each time (decision LFOC 18).
+    /// Gives up a sampling that can't go on. The program keeps its class, and is sampled again
+    /// after another warm-up, twice as long each time (decision LFOC 18).
     fn give_up(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(app) = self.leave().map(|session| session.app) else { return };
         if let Some(learner) = self.learners.get_mut(app) {
             let put_off = 1 << learner.given_up.min(MOST_PUT_OFF.ilog2());
             learner.warm_up = self.parameters.warm_up_intervals.max(1).saturating_mul(put_off);
             learner.given_up += 1;
-            self.running.tell_unchanged(app, learner.class, act);
+            self.running.announce_unchanged(app, learner.class, act);
         }
         self.watch(app, self.parameters.normal_window, act);
         self.go_on(act);
     }
 
     /// Leaves sampling mode, however it ends: the lines of all programs have moved.
-    pub(super) fn leave(&mut self) -> Option<Box<Session>> {
+    pub(super) fn leave(&mut self) -> Option<Box<SamplingSession>> {
         let session = self.session.take()?;
         for learner in &mut self.learners.0 {
             learner.disturb(&self.parameters);
@@ -113,11 +113,11 @@ impl Lfoc {
         Some(session)
     }
 
-    /// The cache is another one: what was sampled on it is void if its ways are others, and a
-    /// sampling under way begins afresh.
+    /// Adapts to another cache: samples of a cache with another number of ways are void, and a
+    /// sampling under way begins again.
     pub(super) fn resample(&mut self, llc: &Llc, act: &mut dyn FnMut(Action<'_>)) {
         if let Some(session) = self.leave() {
-            // It may have to wait until this cache, too, is another one.
+            // It may have to wait until the cache changes again.
             self.watch(session.app, self.parameters.normal_window, act);
             self.queue.push_front(session.app);
         }
@@ -125,35 +125,35 @@ impl Lfoc {
             let learner = &mut self.learners.0[index];
             let app = learner.app;
             let ways = llc.ways.get() as usize;
-            if learner.sampled.as_ref().is_some_and(|found| found.ipc.values().len() != ways) {
+            if learner.sampled.as_ref().is_some_and(|sampled| sampled.ipc.values().len() != ways) {
                 learner.sampled = None;
                 learner.class = None;
                 let reason = "the cache is another one; to be sampled on it";
-                self.running.teller(act).class(app, UNKNOWN, reason);
+                self.running.announcer(act).announce_class(app, UNKNOWN, reason);
             }
             self.relearn(llc, app);
         }
     }
 
-    /// Goes over to the next program that wants to be sampled, or to normal operation, and plans.
+    /// Goes on with the next program that waits to be sampled, or with normal operation, and plans.
     pub(super) fn go_on(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
-        // Nobody is to be sampled, or they wait until the machine changes.
-        if self.learners.0.is_empty() || !Session::possible(&llc) {
+        // No program is to be sampled, or they wait until the machine changes.
+        if self.learners.0.is_empty() || !SamplingSession::is_possible(&llc) {
             self.replan(act);
             return;
         }
         let others = self.running.programs().len().saturating_sub(1);
         match &self.session {
-            // Another program came while this one had the whole cache: that was the last size.
-            Some(session) if session.ways > Session::largest(&llc, others) => {
-                self.finish(&llc, By::EverySize, act);
+            // Another program started while this one had the whole cache, which was the last size.
+            Some(session) if session.ways > SamplingSession::largest(&llc, others) => {
+                self.finish(&llc, Evidence::EverySize, act);
                 return;
             }
             Some(_) => {}
             None => {
                 let next = self.queue.pop_front();
-                self.session = next.map(|app| Box::new(Session::new(app, &llc)));
+                self.session = next.map(|app| Box::new(SamplingSession::new(app, &llc)));
             }
         }
         self.replan(act);
@@ -162,30 +162,30 @@ impl Lfoc {
     /// Plans, for sampling mode or by Algorithm 1.
     fn replan(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parameters: p, running, sets, clustering, learners, session, .. } = self;
-        self.overdue = false;
+        self.is_overdue = false;
         if let Some(session) = session {
-            self.plan = running.plan(act, |llc, programs, partition, teller| {
-                undivided(&sets.sensitive, teller);
+            self.plan = running.plan(act, |llc, programs, partition, announcer| {
+                withdraw_division(&sets.sensitive, announcer);
                 session.plan(llc, programs, partition)
             });
             if session.plan.is_some() {
-                // Others came or went. Windows go on, or programs that come and go faster than a
-                // window lasts would put sampling off for ever.
-                session.joined = true;
+                // Other programs came or went. Windows go on; otherwise, programs that come and go
+                // faster than a window lasts would put sampling off for ever.
+                session.has_joined = true;
                 return;
             }
             session.plan = self.plan;
-            self.divided = true;
+            self.is_divided = true;
             let (app, window) = (session.app, p.sampling_window);
             self.watch(app, window, act);
             return;
         }
-        self.plan = running.plan(act, |llc, programs, partition, teller| {
-            clustering.cluster(p, llc, (programs, sets, learners), partition, teller)
+        self.plan = running.plan(act, |llc, programs, partition, announcer| {
+            clustering.cluster(p, llc, (programs, sets, learners), partition, announcer)
         });
     }
 
-    /// What a plan has come to is told: those that are watched have these ways now.
+    /// Handles the report of what the machine made of a plan: the learners have these ways now.
     pub(super) fn applied(
         &mut self,
         plan: PlanId,
@@ -198,21 +198,21 @@ impl Lfoc {
         self.running.applied(plan, actual);
         let Self { parameters: p, running, learners, session, .. } = self;
         if let Some(session) = session {
-            // What it does in ways that it does not have to itself says nothing of so many.
-            if running.is_joined(session.app) {
+            // What a program does with ways that it shares says nothing about a number of ways.
+            if running.shares_its_ways(session.app) {
                 self.give_up(act);
             }
             return;
         }
         for place in running.partition().places() {
             if let Some(learner) = learners.get_mut(place.app) {
-                learner.owns(running.mask_of(place.app).unwrap_or_default(), p);
+                learner.set_mask(running.mask_of(place.app).unwrap_or_default(), p);
             }
         }
     }
 
-    /// The decision that falls due every `decision_period`. Nothing is planned where nothing that
-    /// a plan rests on has changed since the last one.
+    /// The decision that falls due every `decision_period`. It makes no plan if nothing that a plan
+    /// depends on has changed since the last one.
     pub(super) fn decide(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         act(Action::Wake { at: at.after(self.parameters.decision_period) });
         if let Some(session) = &mut self.session {
@@ -220,7 +220,7 @@ impl Lfoc {
             if session.silent > self.parameters.sampling_patience {
                 self.give_up(act);
             }
-        } else if self.overdue {
+        } else if self.is_overdue {
             self.replan(act);
         }
     }
@@ -237,17 +237,17 @@ impl Lfoc {
         for learner in &mut self.learners.0 {
             learner.disturb(&self.parameters);
         }
-        if core::mem::take(&mut self.divided) {
-            // Nobody is to be left with what a sampling partition had to spare. One cluster asks
-            // for the least that a machine can have.
+        if core::mem::take(&mut self.is_divided) {
+            // No program is to be left with the ways that a sampling partition could spare. One
+            // cluster requires the least of a machine.
             let sensitive = &self.sets.sensitive;
-            self.plan = self.running.plan(act, |llc, programs, partition, teller| {
-                everybody(llc, programs, partition);
-                undivided(sensitive, teller);
+            self.plan = self.running.plan(act, |llc, programs, partition, announcer| {
+                leave_unpartitioned(llc, programs, partition);
+                withdraw_division(sensitive, announcer);
                 "one cluster with every way until a plan after sampling is accepted"
             });
         }
-        // It is tried again at the next decision.
-        self.overdue = true;
+        // The next decision tries again.
+        self.is_overdue = true;
     }
 }

@@ -1,57 +1,57 @@
-//! LFOC+: sensitive programs in pairs where that is fairer (Saez, Castro, Garcia-Garcia and
-//! Prieto-Matias, IEEE Transactions on Computers 71(8), 2022).
+//! LFOC+: sensitive programs share ways in pairs where that is fairer (Saez, Castro, Garcia-Garcia
+//! and Prieto-Matias, IEEE Transactions on Computers 71(8), 2022).
 //!
-//! Lookahead's division is first made fairer: the slowest program gets a way of one that can spare it.
-//! Then the programs are visited, the slowest first. Each may share its ways with another, or "steal":
-//! two programs of a way each share one, and it gets the other. Of all divisions on the way, the fairest
-//! is taken.
+//! First, lookahead's division is made fairer: the slowest program gets a way of one that can spare
+//! it. Then the programs are visited, the slowest first. Each may share its ways with another, or
+//! "steal": two programs with one way each share one of the ways, and the visited program gets the
+//! other. Of all divisions along the way, the fairest is taken.
 
 use alloc::vec::Vec;
-use core::cmp::Ordering;
+use core::cmp::{Ordering, Reverse};
 
 use fairways_core::{Curve, Q32};
 
 use super::Parameters;
-use crate::occupancy::{between, divide_way};
+use crate::occupancy::{divide_way, interpolate_raw};
 
-/// A division of ways among sensitive programs, and the memory that it is found in.
+/// A division of ways among sensitive programs, and the memory that it is computed in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     /// By cluster: its ways.
     pub(crate) ways: Vec<u32>,
     /// By program: its cluster.
     pub(crate) cluster_of: Vec<u32>,
-    best: State,
-    at: State,
-    /// Who has been given a way.
+    best: Division,
+    at: Division,
+    /// By program: whether it was given a way.
     helped: Vec<bool>,
     order: Vec<usize>,
 }
 
-/// A division, and how its programs fare.
+/// A division, with the slowdowns of its programs.
 #[derive(Clone, Debug, Default)]
-struct State {
-    programs: Vec<Member>,
+struct Division {
+    programs: Vec<PairMember>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Member {
+struct PairMember {
     /// The ways of its cluster.
     ways: u32,
     mate: Option<usize>,
-    /// Raw.
+    /// Its slowdown, in units of 2^-32.
     slowdown: u64,
 }
 
 /// The programs' slowdown tables, and how hard each presses on ways that it shares (LLCMPKC).
 #[derive(Clone, Copy)]
-struct Tables<'a> {
+struct PairTables<'a> {
     slowdowns: &'a [Curve],
     pressures: &'a [Curve],
 }
 
 impl Pairing {
-    /// Divides among programs with these tables what lookahead gave each.
+    /// Divides the ways that lookahead gave among programs with these tables.
     #[inline(never)]
     pub(crate) fn divide(
         &mut self,
@@ -60,10 +60,10 @@ impl Pairing {
         pressures: &[Curve],
         owned: &[u32],
     ) {
-        let tables = Tables { slowdowns, pressures };
+        let tables = PairTables { slowdowns, pressures };
         let Self { ways, cluster_of, best, at, helped, order } = self;
         at.programs.clear();
-        at.programs.extend(owned.iter().zip(slowdowns).map(|(&ways, curve)| Member {
+        at.programs.extend(owned.iter().zip(slowdowns).map(|(&ways, curve)| PairMember {
             ways,
             mate: None,
             slowdown: curve.at(ways).raw(),
@@ -74,11 +74,12 @@ impl Pairing {
         best.programs.clone_from(&at.programs);
         order.clear();
         order.extend(0..owned.len());
-        order.sort_unstable_by_key(|&index| {
-            (core::cmp::Reverse(at.programs[index].slowdown), index)
-        });
+        order.sort_unstable_by_key(|&index| (Reverse(at.programs[index].slowdown), index));
         for &index in &*order {
-            if at.programs[index].mate.is_none() && at.act(tables, index) && at.is_fairer(best) {
+            if at.programs[index].mate.is_none()
+                && at.share_or_steal(tables, index)
+                && at.is_fairer(best)
+            {
                 best.programs.clone_from(&at.programs);
             }
         }
@@ -96,33 +97,32 @@ impl Pairing {
         }
     }
 
-    /// What a program's slowdown is by its table, as it was divided last.
+    /// A program's slowdown by its table in the last division.
     pub(crate) fn slowdown(&self, index: usize) -> Q32 {
         Q32::from_raw(self.best.programs[index].slowdown)
     }
 }
 
-impl State {
-    /// Moves ways to the slowest from programs that stay faster than it was, as long as it gains
-    /// about as much as they lose.
-    fn help_the_slowest(&mut self, p: &Parameters, tables: Tables<'_>, helped: &mut [bool]) {
-        let at = |index: usize, ways| signed(tables.slowdowns[index].at(ways).raw());
+impl Division {
+    /// Moves ways to the slowest program from programs that stay faster than it was, as long as it
+    /// gains about as much as they lose.
+    fn help_the_slowest(&mut self, p: &Parameters, tables: PairTables<'_>, helped: &mut [bool]) {
         let most_cost = i128::from(Q32::ONE.raw()) * i128::from(p.help_cost_percent) / 100;
         for _ in 0..self.programs.len() {
-            let slowdown = |index: &usize| self.programs[*index].slowdown;
-            let slower = |a: &usize, b: &usize| slowdown(a).cmp(&slowdown(b)).then(b.cmp(a));
-            let Some(slowest) = (0..self.programs.len()).max_by(slower) else { return };
+            let slowest = (0..self.programs.len())
+                .max_by_key(|&index| (self.programs[index].slowdown, Reverse(index)));
+            let Some(slowest) = slowest else { return };
             if helped[slowest] {
                 return;
             }
-            let Member { ways, slowdown, .. } = self.programs[slowest];
-            let gain = signed(slowdown) - at(slowest, ways + 1);
+            let PairMember { ways, slowdown, .. } = self.programs[slowest];
+            let gain = signed(slowdown) - tables.slowdown(slowest, ways + 1);
             let mut giver: Option<(i128, usize)> = None;
             for (index, member) in self.programs.iter().enumerate() {
                 if index == slowest || helped[index] || member.ways < 2 {
                     continue;
                 }
-                let after = at(index, member.ways - 1);
+                let after = tables.slowdown(index, member.ways - 1);
                 let cost = after - signed(member.slowdown) - gain;
                 if after < signed(slowdown) && giver.is_none_or(|(least, _)| cost < least) {
                     giver = Some((cost, index));
@@ -138,46 +138,53 @@ impl State {
         }
     }
 
-    /// Changes the ways of a program that shares them with nobody.
-    fn give(&mut self, tables: Tables<'_>, index: usize, more: i32) {
+    /// Changes the ways of a program that does not share them.
+    fn give(&mut self, tables: PairTables<'_>, index: usize, more: i32) {
         let member = &mut self.programs[index];
         member.ways = member.ways.saturating_add_signed(more);
         member.slowdown = tables.slowdowns[index].at(member.ways).raw();
     }
 
-    /// Lets a program share, or steal a way, whichever lessens the sum of slowdowns most; whether it
+    /// Lets a program share, or steal a way, whichever lowers the sum of slowdowns most; whether it
     /// did either.
-    fn act(&mut self, tables: Tables<'_>, index: usize) -> bool {
+    fn share_or_steal(&mut self, tables: PairTables<'_>, index: usize) -> bool {
         let own = self.programs[index];
-        let alone = |other: usize| other != index && self.programs[other].mate.is_none();
-        let mut best: Option<(i128, Act)> = None;
-        let mut consider = |change: i128, act: Act| {
-            if change < best.map_or(0, |(least, _)| least) {
-                best = Some((change, act));
+        let mut best = (0, None);
+        for (other, member) in self.programs.iter().enumerate() {
+            if other == index || member.mate.is_some() {
+                continue;
             }
-        };
-        for (other, member) in self.programs.iter().enumerate().filter(|(other, _)| alone(*other)) {
             let [a, b] = tables.shared([index, other], own.ways + member.ways);
             let before = signed(own.slowdown) + signed(member.slowdown);
-            consider(signed(a) + signed(b) - before, Act::Share(other));
-        }
-        let longer = tables.slowdowns[index].at(own.ways + 1).raw();
-        let one_way = |other: &usize| alone(*other) && self.programs[*other].ways == 1;
-        for first in (0..self.programs.len()).filter(one_way) {
-            for second in (first + 1..self.programs.len()).filter(one_way) {
-                let [a, b] = tables.shared([first, second], 1);
-                let before = self.programs[first].slowdown + self.programs[second].slowdown;
-                let change = signed(a) + signed(b) - signed(before);
-                consider(signed(longer) - signed(own.slowdown) + change, Act::Steal(first, second));
+            let change = signed(a) + signed(b) - before;
+            if change < best.0 {
+                best = (change, Some(PairingStep::Share(other)));
             }
         }
-        match best {
+        let gain = tables.slowdown(index, own.ways + 1) - signed(own.slowdown);
+        for first in 0..self.programs.len() {
+            if first == index || !self.programs[first].has_one_way_alone() {
+                continue;
+            }
+            for second in first + 1..self.programs.len() {
+                if second == index || !self.programs[second].has_one_way_alone() {
+                    continue;
+                }
+                let [a, b] = tables.shared([first, second], 1);
+                let before = self.programs[first].slowdown + self.programs[second].slowdown;
+                let change = gain + signed(a) + signed(b) - signed(before);
+                if change < best.0 {
+                    best = (change, Some(PairingStep::Steal(first, second)));
+                }
+            }
+        }
+        match best.1 {
             None => return false,
-            Some((_, Act::Share(other))) => {
+            Some(PairingStep::Share(other)) => {
                 let ways = own.ways + self.programs[other].ways;
                 self.pair(tables, [index, other], ways);
             }
-            Some((_, Act::Steal(first, second))) => {
+            Some(PairingStep::Steal(first, second)) => {
                 self.pair(tables, [first, second], 1);
                 self.give(tables, index, 1);
             }
@@ -185,35 +192,45 @@ impl State {
         true
     }
 
-    fn pair(&mut self, tables: Tables<'_>, pair: [usize; 2], ways: u32) {
+    fn pair(&mut self, tables: PairTables<'_>, pair: [usize; 2], ways: u32) {
         let slowdowns = tables.shared(pair, ways);
         for (place, slowdown) in slowdowns.into_iter().enumerate() {
-            self.programs[pair[place]] = Member { ways, mate: Some(pair[1 - place]), slowdown };
+            self.programs[pair[place]] = PairMember { ways, mate: Some(pair[1 - place]), slowdown };
         }
     }
 
-    /// Whether unfairness is less than another's, or equal and the STP higher.
+    /// Whether its unfairness is less than the other's, or equal with a higher STP.
     fn is_fairer(&self, other: &Self) -> bool {
-        let extremes = |state: &Self| {
-            let slowdowns = || state.programs.iter().map(|member| u128::from(member.slowdown));
-            (slowdowns().max().unwrap_or(0), slowdowns().min().unwrap_or(0))
-        };
-        let stp = |state: &Self| {
-            let one = Q32::ONE.raw();
-            let progress = |member: &Member| Q32::ratio(one, member.slowdown).raw();
-            state.programs.iter().map(progress).fold(0, u64::saturating_add)
-        };
-        let ((most, least), (other_most, other_least)) = (extremes(self), extremes(other));
+        let ([most, least], [other_most, other_least]) = (self.extremes(), other.extremes());
         match (most * other_least).cmp(&(other_most * least)) {
             Ordering::Less => true,
-            Ordering::Equal => stp(self) > stp(other),
+            Ordering::Equal => self.stp() > other.stp(),
             Ordering::Greater => false,
         }
+    }
+
+    /// The largest and the smallest slowdown.
+    fn extremes(&self) -> [u128; 2] {
+        let slowdowns = self.programs.iter().map(|member| u128::from(member.slowdown));
+        [slowdowns.clone().max().unwrap_or(0), slowdowns.min().unwrap_or(0)]
+    }
+
+    /// The system throughput: the sum of 1 / slowdown, in units of 2^-32.
+    fn stp(&self) -> u64 {
+        let progress =
+            self.programs.iter().map(|member| Q32::ratio(Q32::ONE.raw(), member.slowdown).raw());
+        progress.fold(0, u64::saturating_add)
+    }
+}
+
+impl PairMember {
+    fn has_one_way_alone(&self) -> bool {
+        self.ways == 1 && self.mate.is_none()
     }
 }
 
 #[derive(Clone, Copy)]
-enum Act {
+enum PairingStep {
     Share(usize),
     Steal(usize, usize),
 }
@@ -222,7 +239,12 @@ fn signed(raw: u64) -> i128 {
     i128::from(raw)
 }
 
-impl Tables<'_> {
+impl PairTables<'_> {
+    /// A program's slowdown with `ways` ways of its own.
+    fn slowdown(self, index: usize, ways: u32) -> i128 {
+        signed(self.slowdowns[index].at(ways).raw())
+    }
+
     /// The slowdowns of two programs that share these ways.
     fn shared(self, pair: [usize; 2], ways: u32) -> [u64; 2] {
         let pressures = pair.map(|index| &self.pressures[index]);
@@ -230,7 +252,7 @@ impl Tables<'_> {
         for _ in 0..ways {
             divide_way(pressures, &mut occupancy);
         }
-        [0, 1].map(|place| between(&self.slowdowns[pair[place]], occupancy[place]))
+        [0, 1].map(|place| interpolate_raw(&self.slowdowns[pair[place]], occupancy[place]))
     }
 }
 
@@ -263,16 +285,16 @@ mod tests {
     fn the_slowest_gets_a_way_that_another_can_spare() {
         let slowdowns = [tenths(&[30, 10, 10, 10]), tenths(&[13, 12, 11, 10])];
         assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 3]), (vec![2, 2], vec![0, 1]));
-        // Not where the other would become as slow as it is.
+        // Not where the other one would become as slow.
         let slowdowns = [tenths(&[30, 10, 10, 10]), tenths(&[99, 30, 11, 10])];
         assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 3]), (vec![1, 3], vec![0, 1]));
     }
 
     #[test]
-    fn who_presses_little_shares_with_who_gains() {
+    fn a_program_that_presses_little_shares_with_one_that_gains() {
         let slowdowns = [tenths(&[20, 10, 10, 10]), tenths(&[10, 10, 10, 10])];
         assert_eq!(divide(&slowdowns, &[flat(100), flat(1)], &[1, 1]), (vec![2], vec![0, 0]));
-        // Were it to press as hard, nobody would gain.
+        // If it pressed as hard, neither would gain.
         assert_eq!(divide(&slowdowns, &[flat(10), flat(10)], &[1, 1]), (vec![1, 1], vec![0, 1]));
     }
 
@@ -298,7 +320,7 @@ mod tests {
             prop_assert_eq!(ways.iter().sum::<u32>(), owned.iter().sum::<u32>());
             prop_assert_eq!(cluster_of.len(), owned.len());
             for (cluster, &ways) in (0..).zip(&ways) {
-                let members = cluster_of.iter().filter(|&&of| of == cluster).count();
+                let members = cluster_of.iter().filter(|&&own| own == cluster).count();
                 prop_assert!((1..=2).contains(&members) && ways >= 1);
             }
         }

@@ -3,9 +3,9 @@
 
 use fairways_core::{AppId, Counters, Curve, Llc, MAX_WAYS, Partition, PlanId, Q32, Sample};
 
-use super::classify::{By, Class, Known, class_of, critical_ways};
+use super::classify::{Class, Evidence, KnownCurves, class_of, critical_ways};
 use super::parameters::Parameters;
-use crate::program::Program;
+use crate::program::RunningProgram;
 use crate::split::Stack;
 
 /// The reason of every plan of sampling mode.
@@ -13,50 +13,50 @@ pub const SAMPLING: &str = "sampling mode: one program is measured, the others s
 
 /// A program that is being sampled.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct SamplingSession {
     pub(crate) app: AppId,
-    /// The first plan with the sampling partition at this size; a window counts that ended under
-    /// it or a later one.
+    /// The first plan with the sampling partition at this size; a window counts if it ended under
+    /// this plan or a later one.
     pub(crate) plan: Option<PlanId>,
-    /// Whether others came or went since the last window, which changes the plan and leaves the
-    /// sampling partition as it is.
-    pub(crate) joined: bool,
-    /// The ways of the sampling partition, and the least that it can have.
+    /// Whether other programs came or went since the last window. That changes the plan, but not
+    /// the sampling partition.
+    pub(crate) has_joined: bool,
+    /// The ways of the sampling partition, and the least number that it can have.
     pub(crate) ways: u32,
     least: u32,
-    /// Windows at this size that were discarded, and the occupancy at the end of the last one.
+    /// Discarded windows at this size, and the occupancy at the end of the last one.
     discarded: u32,
     occupancy: Option<Q32>,
-    /// Windows at this size that counted, and what they add up to.
+    /// Windows at this size that count, and their sum.
     windows: u32,
-    sum: Sum,
-    /// What each size showed, from the least up.
-    points: [Point; MAX_WAYS],
+    sum: WindowSum,
+    /// The results of each size, the smallest first.
+    points: [SizePoint; MAX_WAYS],
     sizes: u32,
     /// Decision periods since the last usable window.
     pub(crate) silent: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Point {
+struct SizePoint {
     ways: u32,
     ipc: Q32,
     llcmpkc: Q32,
 }
 
-/// Counters of several windows; stalls are missing if they were in one.
+/// The counters of several windows; stalls are missing if one window had none.
 #[derive(Clone, Copy, Debug)]
-struct Sum {
+struct WindowSum {
     instructions: u64,
     cycles: u64,
     llc_misses: u64,
     stalls_l2_miss: Option<u64>,
 }
 
-impl Sum {
+impl WindowSum {
     const NONE: Self = Self { instructions: 0, cycles: 0, llc_misses: 0, stalls_l2_miss: Some(0) };
 
-    /// Adds a window that has what sampling needs; false if it has not.
+    /// Adds a window; false if it lacks a counter that sampling needs.
     fn add(&mut self, counters: &Counters) -> bool {
         let Counters { instructions, cycles, llc_misses, stalls_l2_miss, .. } = *counters;
         let (Some(instructions @ 1..), Some(cycles @ 1..), Some(llc_misses)) =
@@ -83,7 +83,7 @@ impl Sum {
     }
 }
 
-/// What sampling found.
+/// The result of sampling.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampled {
     pub(crate) ipc: Curve,
@@ -93,46 +93,46 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    pub(crate) const fn known(&self, p: &Parameters) -> Known<'_> {
-        Known { ipc: &self.ipc, llcmpkc: &self.llcmpkc, reference: p.sampled_reference }
+    pub(crate) const fn known(&self, p: &Parameters) -> KnownCurves<'_> {
+        KnownCurves { ipc: &self.ipc, llcmpkc: &self.llcmpkc, reference: p.sampled_reference }
     }
 }
 
-/// What a window in sampling mode leads to.
+/// The step after a window in sampling mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum SamplingStep {
     /// Another window of the same size.
     Wait,
     /// The next size.
     Grow,
-    /// The end, and why.
-    Stop(By),
+    /// The end of sampling, and the evidence so far.
+    Stop(Evidence),
 }
 
-impl Session {
+impl SamplingSession {
     pub(crate) fn new(app: AppId, llc: &Llc) -> Self {
         Self {
             app,
             plan: None,
-            joined: false,
+            has_joined: false,
             ways: llc.min_ways(),
             least: llc.min_ways(),
             discarded: 0,
             occupancy: None,
             windows: 0,
-            sum: Sum::NONE,
-            points: [Point::default(); MAX_WAYS],
+            sum: WindowSum::NONE,
+            points: [SizePoint::default(); MAX_WAYS],
             sizes: 0,
             silent: 0,
         }
     }
 
-    /// Whether the cache can be cut in two at all.
-    pub(crate) const fn possible(llc: &Llc) -> bool {
+    /// Whether the cache can be split in two at all.
+    pub(crate) const fn is_possible(llc: &Llc) -> bool {
         llc.max_clusters() >= 2
     }
 
-    /// The largest sampling partition beside `others` other programs: like KPart's, it leaves them
+    /// The largest sampling partition beside `others` other programs: as in KPart, it leaves them
     /// the least that a partition may be.
     pub(crate) const fn largest(llc: &Llc, others: usize) -> u32 {
         if others == 0 { llc.ways.get() } else { llc.ways.get() - llc.min_ways() }
@@ -142,7 +142,7 @@ impl Session {
     pub(crate) fn plan(
         &self,
         llc: &Llc,
-        programs: &[Program],
+        programs: &[RunningProgram],
         partition: &mut Partition,
     ) -> &'static str {
         let mut stack = Stack::new(llc);
@@ -157,58 +157,57 @@ impl Session {
         SAMPLING
     }
 
-    /// Takes in a window of the program, in which it had so many `ways`; the partition may grow up
-    /// to `largest`.
-    pub(crate) fn take(
+    /// Handles a window of the program in which it had `ways` ways; the partition may grow up to
+    /// `largest`.
+    pub(crate) fn add_window(
         &mut self,
         p: &Parameters,
         sample: &Sample,
         ways: u32,
         largest: u32,
-    ) -> Next {
-        let joined = core::mem::take(&mut self.joined);
+    ) -> SamplingStep {
+        let joined = core::mem::take(&mut self.has_joined);
         if sample.plan < self.plan || (sample.straddled && !joined) {
-            return Next::Wait;
+            return SamplingStep::Wait;
         }
-        if self.settles(p, sample.occupancy) {
+        if self.is_still_settling(p, sample.occupancy) {
             self.discarded += 1;
-            return Next::Wait;
+            return SamplingStep::Wait;
         }
         if !self.sum.add(&sample.counters) {
-            return Next::Wait;
+            return SamplingStep::Wait;
         }
         self.silent = 0;
         self.windows += 1;
         if self.windows < p.windows_per_size {
-            return Next::Wait;
+            return SamplingStep::Wait;
         }
         let counters = self.sum.counters();
         let (Some(ipc), Some(llcmpkc)) = (counters.ipc(), counters.llcmpkc()) else {
-            return Next::Wait;
+            return SamplingStep::Wait;
         };
-        // Less than an instruction in 2^32 cycles has no place in a table.
+        // A table has no room for less than an instruction in 2^32 cycles.
         let ipc = ipc.max(Q32::from_raw(1));
-        // A size that the machine can't tell from the last one is seen once more.
+        // A size for which the machine gave the same ways as before replaces the earlier result.
         let points = &self.points[..self.sizes as usize];
         let place = points.iter().position(|point| point.ways >= ways);
         let place = place.unwrap_or(self.sizes as usize);
-        self.points[place] = Point { ways, ipc, llcmpkc };
+        self.points[place] = SizePoint { ways, ipc, llcmpkc };
         self.sizes = u32::try_from(place + 1).unwrap_or(u32::MAX);
-        let settled = || self.is_settled(p, counters.stalls_l2_miss_share());
-        if llcmpkc < p.low_threshold() && settled() {
-            Next::Stop(By::MissesLittle)
+        if llcmpkc < p.low_threshold() && self.is_settled(p, counters.stalls_l2_miss_share()) {
+            SamplingStep::Stop(Evidence::MissesLittle)
         } else if self.streams(p, llcmpkc) {
-            Next::Stop(By::GainsLittle)
+            SamplingStep::Stop(Evidence::GainsLittle)
         } else if self.ways >= largest || self.sizes as usize == MAX_WAYS {
-            Next::Stop(By::EverySize)
+            SamplingStep::Stop(Evidence::EverySize)
         } else {
-            Next::Grow
+            SamplingStep::Grow
         }
     }
 
-    /// Whether lines still move because the partition has grown. Decision LFOC 17: at least
+    /// Whether lines still move because the partition has grown. Decision LFOC 17: for at least
     /// `discarded_windows`, and for as long as occupancy changes, if it can be read.
-    fn settles(&mut self, p: &Parameters, occupancy: Option<Q32>) -> bool {
+    fn is_still_settling(&mut self, p: &Parameters, occupancy: Option<Q32>) -> bool {
         let before = core::mem::replace(&mut self.occupancy, occupancy);
         let moved = before.zip(occupancy).is_some_and(|(before, now)| {
             let moved = u128::from(now.raw().abs_diff(before.raw()));
@@ -219,18 +218,18 @@ impl Session {
                 || (moved && self.discarded < p.most_discarded_windows))
     }
 
-    /// Decision LFOC 10: a program that misses little may still wait for the misses that it has.
-    /// All that it can gain is the cycles stalled for memory. Its table is settled if that is less
-    /// than what makes a program sensitive, and its class if it is sensitive already, or would not
-    /// be even then.
+    /// Whether more ways would change nothing. Decision LFOC 10: a program that misses little may
+    /// still wait for the misses that it has. At most, it can gain the cycles stalled for memory.
+    /// Its table is settled if they are fewer than what makes a program sensitive. Its class is
+    /// settled if it is already sensitive, or would not be so even with that gain.
     fn is_settled(&self, p: &Parameters, stalls: Option<Q32>) -> bool {
-        let (true, Some(stalls)) = (p.early_stop_heeds_stalls, stalls) else { return true };
+        let (true, Some(stalls)) = (p.early_stop_checks_stalls, stalls) else { return true };
         let points = &self.points[..self.sizes as usize];
         let (Some(last), one) = (points.last(), u128::from(Q32::ONE.raw())) else { return true };
         let busy = one.saturating_sub(u128::from(stalls.raw()));
-        // Table 1 asks from `sensitive_from_ways` on; before that, the last size bounds it.
-        let asked = points.iter().filter(|point| point.ways >= p.sensitive_from_ways);
-        let slowest = asked.map(|point| point.ipc).min().unwrap_or(last.ipc);
+        // Table 1 counts from `sensitive_from_ways` on; before that, the last size is a bound.
+        let compared = points.iter().filter(|point| point.ways >= p.sensitive_from_ways);
+        let slowest = compared.map(|point| point.ipc).min().unwrap_or(last.ipc);
         let (slowest, last) = (u128::from(slowest.raw()), u128::from(last.ipc.raw()));
         let sensitive = u128::from(p.sensitive_slowdown_percent);
         let table = 100 * one < sensitive * busy;
@@ -239,7 +238,8 @@ impl Session {
         table && class
     }
 
-    /// Decision LFOC 11: what the second early stop, "a very low increase in performance", is.
+    /// Whether the program streams by the second early stop, "a very low increase in performance"
+    /// (decision LFOC 11).
     fn streams(&self, p: &Parameters, llcmpkc: Q32) -> bool {
         let ipcs = self.points[..self.sizes as usize].iter().map(|point| point.ipc.raw());
         let (Some(slowest), Some(fastest)) = (ipcs.clone().min(), ipcs.max()) else {
@@ -250,23 +250,26 @@ impl Session {
         self.sizes >= p.streaming_stop_sizes && llcmpkc >= p.streaming_llcmpkc && slowdown_bounded
     }
 
-    /// The partition grows by the least that it can.
+    /// Grows the partition by the least possible number of ways.
     pub(crate) fn grow(&mut self, largest: u32) {
         self.ways = (self.ways + self.least).min(largest);
-        (self.plan, self.discarded, self.windows, self.sum) = (None, 0, 0, Sum::NONE);
+        (self.plan, self.discarded, self.windows, self.sum) = (None, 0, 0, WindowSum::NONE);
     }
 
-    /// The class, and the tables it rests on; `None` if no size was measured.
+    /// The class and the tables it is based on; `None` if no size was measured.
     ///
-    /// Decision LFOC 12: sizes beyond the last one measured are taken to perform as that.
+    /// Decision LFOC 12: sizes beyond the last measured one are assumed to perform like it.
     pub(crate) fn finish(&self, p: &Parameters, llc: &Llc) -> Option<(Class, Sampled)> {
         let points = &self.points[..self.sizes as usize];
         let least = points.first()?;
-        // Between the sizes of a cache with wide masks, the smaller one.
-        let at = |ways| points.iter().rfind(|point| point.ways <= ways).unwrap_or(least);
-        let ipc = Curve::from_fn(llc.ways, |ways| at(ways).ipc);
-        let llcmpkc = Curve::from_fn(llc.ways, |ways| at(ways).llcmpkc);
-        let known = Known { ipc: &ipc, llcmpkc: &llcmpkc, reference: p.sampled_reference };
+        // Between the measured sizes of a cache with wide masks, the smaller one counts.
+        let [ipc, llcmpkc] = [|point: &SizePoint| point.ipc, |point: &SizePoint| point.llcmpkc]
+            .map(|quantity| {
+                Curve::from_fn(llc.ways, |ways| {
+                    quantity(points.iter().rfind(|point| point.ways <= ways).unwrap_or(least))
+                })
+            });
+        let known = KnownCurves { ipc: &ipc, llcmpkc: &llcmpkc, reference: p.sampled_reference };
         let critical_ways = critical_ways(known, llc.ways, p);
         let class = class_of(known, llc.ways, p);
         Some((class, Sampled { ipc, llcmpkc, critical_ways }))

@@ -1,15 +1,15 @@
-//! ST, CS and LS: which programs are of which class.
+//! ST, CS and LS: the programs of each class.
 
 use alloc::vec::Vec;
 
 use fairways_core::{AppId, Curve, Llc};
 
 use super::Parameters;
-use super::classify::{Class, Known, class_of, critical_size};
+use super::classify::{Class, KnownCurves, class_of, critical_size};
 use crate::slowdown::slowdown_table;
 
-/// The programs by class: ST, CS and LS of the paper, and those of unknown class, each in the
-/// order of their ids, in which they started.
+/// The programs by class: ST, CS and LS of the paper, and those of unknown class. Each set is in
+/// the order of the ids, in which programs started.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sets {
     pub(crate) streaming: Vec<AppId>,
@@ -32,13 +32,13 @@ impl Sets {
         self.unknown.clear();
     }
 
-    /// Classifies a program; without anything known it is of unknown class.
+    /// Classifies a program; without curves it is of unknown class.
     pub(crate) fn learn(
         &mut self,
         p: &Parameters,
         llc: &Llc,
         app: AppId,
-        known: Option<Known<'_>>,
+        known: Option<KnownCurves<'_>>,
     ) -> Option<Class> {
         let class = known.map(|known| class_of(known, llc.ways, p));
         let set = match class {
@@ -47,7 +47,7 @@ impl Sets {
             Some(Class::Light) => &mut self.light,
             Some(Class::Sensitive) => &mut self.sensitive,
         };
-        // When a program was classified leaves no trace.
+        // The order in which programs were classified does not matter.
         let place = set.partition_point(|&other| other < app);
         set.insert(place, app);
         if let (Some(Class::Sensitive), Some(known)) = (class, known) {

@@ -1,8 +1,10 @@
-//! Programs of several threads. The paper's windows are each thread's (§5.2: "we sample performance
-//! counters every 100M instructions"); a machine counts those of all of a program's threads.
+//! Programs of several threads. The paper's windows are those of a thread (§5.2: "we sample
+//! performance counters every 100M instructions"); a machine counts the instructions of all threads
+//! of a program.
 //!
-//! Decision LFOC 22: a window is so many instructions for each thread that runs at a time, in the
-//! mean. Rates need nothing: cycles are counted of all threads, too, so they are means of threads.
+//! Decision LFOC 22: a window has that many instructions for each thread that runs at a time, on
+//! average. Rates need no correction: cycles are also counted over all threads, so rates are means
+//! over threads.
 
 use fairways_core::{Action, AppId, Every, Q32, Sample};
 
@@ -10,47 +12,47 @@ use super::Lfoc;
 use super::monitor::Learner;
 
 impl Lfoc {
-    /// Watches a program in windows of so many instructions of each of its threads.
+    /// Watches a program in windows of `window` instructions of each of its threads.
     pub(super) fn watch(&self, app: AppId, window: u64, act: &mut dyn FnMut(Action<'_>)) {
         let threads = self.learners.get(app).map_or(1, |learner| learner.threads);
         let instructions = window.saturating_mul(threads.into());
         act(Action::Watch { app, every: Every::Instructions(instructions) });
     }
 
-    /// Whether a window is long enough for the threads that ran in it. Where they are not as many
-    /// as it was asked for, those that follow are asked for as many.
+    /// Whether a window is long enough for the threads that ran in it. If their number is not the
+    /// one that the window was requested for, the next windows are requested for their number.
     pub(super) fn fits(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) -> bool {
         let (app, p) = (sample.app, &self.parameters);
         let running = sample.counters.running_threads(sample.window);
         let (Some(learner), Some(running)) = (self.learners.get_mut(app), running) else {
             return true;
         };
-        let Some(change) = learner.take_threads(running) else { return true };
+        let Some(change) = learner.update_threads(running) else { return true };
         let is_sampled = self.session.as_ref().is_some_and(|session| session.app == app);
         let window = if is_sampled { p.sampling_window } else { p.normal_window };
         self.watch(app, window, act);
-        change == Change::Fewer
+        change == ThreadChange::Fewer
     }
 }
 
-/// How the threads that run at a time have changed.
+/// How the number of running threads has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+enum ThreadChange {
     More,
     Fewer,
 }
 
 impl Learner {
-    /// Takes in how many threads ran at a time; whether they are others than before by more than a
-    /// quarter and half a thread. By less, windows would be given up for a thread that now runs and
-    /// now sleeps.
-    fn take_threads(&mut self, running: Q32) -> Option<Change> {
+    /// Handles how many threads ran at a time. Returns a change if they differ from before by more
+    /// than a quarter and half a thread. With a smaller margin, windows would be given up because
+    /// of a thread that runs and sleeps in turn.
+    fn update_threads(&mut self, running: Q32) -> Option<ThreadChange> {
         let (one, running) = (u128::from(Q32::ONE.raw()), u128::from(running.raw()));
-        let asked = u128::from(self.threads);
-        let change = if 4 * running > (5 * asked + 2) * one {
-            Change::More
-        } else if 4 * running + 2 * one < 3 * asked * one {
-            Change::Fewer
+        let expected = u128::from(self.threads);
+        let change = if 4 * running > (5 * expected + 2) * one {
+            ThreadChange::More
+        } else if 4 * running + 2 * one < 3 * expected * one {
+            ThreadChange::Fewer
         } else {
             return None;
         };

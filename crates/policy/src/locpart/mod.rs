@@ -1,19 +1,26 @@
-//! `locpart`: a tail latency for services, and all that they can do without for batch programs (Qin, Locpart).
+//! `locpart`: services meet a tail latency with as few ways as possible, and batch programs get the
+//! others (Qin, Locpart: a Latency Optimized Cache Partitioning for Cloud Data Centers).
 //!
-//! A program with an objective ([`fairways_core::Wish::objective`]) is latency-critical, one without is batch.
-//! Each has ways of its own, at first equally many (`party.rs`). Every `T_sched`
-//! ([`Parameters::t_sched`]) Algorithm 1 does this, for every service:
+//! A data center runs latency-critical services beside batch programs. A service has an
+//! *objective*: a percentile of its latencies that is to stay below a bound, for instance 99 %
+//! below 2 ms. How many ways that takes depends on the load, so a fixed partition is either too
+//! small or wasteful. Locpart looks at the latencies themselves and moves ways step by step.
 //!
-//! 1. **GetTL**: the tail of the latencies of the last requests (`tail.rs`).
-//! 2. **A violation** (lines 10 to 12): the service gets `w` ways of a batch program's.
-//! 3. **Slack** (lines 13 to 15): it gives `w` ways to a batch program. When that is, the paper says in two
-//!    ways ([`Rule`]). By the margin rule, a number of ways that did not do is not tried again soon (`margin.rs`).
+//! A program with an objective ([`fairways_core::Wish::objective`]) is latency-critical, one
+//! without is batch. Each has ways of its own, equally many at first (`party.rs`). Every `T_sched`
+//! ([`Parameters::t_sched`]) Algorithm 1 does this for every service:
+//!
+//! 1. **GetTL**: it computes the tail of the latencies of the last requests (`tail.rs`).
+//! 2. **Violation** (lines 10 to 12): if the tail misses the objective, the service gets `w` ways
+//!    of a batch program.
+//! 3. **Slack** (lines 13 to 15): if the tail is well below the objective, the service gives `w`
+//!    ways to a batch program. The paper defines slack in two ways ([`GivingRule`]). By the margin
+//!    rule, a number of ways that was too small is not tried again soon (`margin.rs`).
 //! 4. **AllocLLC**: both sides change in one plan (`allocate.rs`), in masks that move little
 //!    (`../layout.rs`).
 //!
-//! What is not known moves nothing: a service that answers too few requests keeps its ways.
-//!
-//! What the paper leaves open is settled in docs/decisions.md.
+//! A service that answers too few requests has no known tail, and keeps its ways. docs/decisions.md
+//! settles what the paper leaves open.
 
 mod allocate;
 mod margin;
@@ -29,32 +36,32 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, AppId, Event, Every, Latencies, Llc, PlanId, Policy, Time};
 
-use crate::layout::{Layout, Wanted};
-use crate::running::{Change, Running};
-use crate::table::{Descriptor, Knows, Request, make};
-use crate::telling::raw;
+use crate::announce::raw;
+use crate::layout::{Layout, WantedSpan};
+use crate::running::{Change, RunningPrograms};
+use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
 use crate::words;
-use margin::Verdict;
-use party::{Moved, Party};
+use margin::TailVerdict;
+use party::{Party, WayTransfer};
 
-pub use parameters::{Parameters, Rule, Window};
-pub use service::Class;
+pub use parameters::{GivingRule, Parameters, TailWindow};
+pub use service::ServiceClass;
 
-/// Why there is a plan.
+/// The reasons of plans.
 const CHANGED: &str = "the programs have changed";
-const AGAIN: &str = "the last plan was refused: once more";
+const AGAIN: &str = "the last plan was refused: it is made again";
 const MISSED: &str = "ways for a service that misses its objective";
 const SLACK: &str = "ways that services can do without";
 
 /// `locpart`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Qin, Locpart: a Latency Optimized Cache Partitioning for Cloud Data Centers",
-    knows: Knows::Latencies,
-    honours: &[Request::Objectives],
+    knows: KnowledgeSource::Latencies,
+    honours: &[OwnerRequest::Objectives],
     ..Descriptor::new::<Parameters>(
         "locpart",
-        "a tail latency for services, and what they can do without for batch programs",
-        |given| make(Parameters::default(), Locpart::new, given),
+        "ways for services to meet their tail latency, the rest for batch programs",
+        |settings| make(Parameters::default(), Locpart::new, settings),
     )
 };
 
@@ -62,8 +69,8 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 #[derive(Clone, Debug, Default)]
 pub struct Locpart {
     parameters: Parameters,
-    running: Running,
-    /// The cache that parties have ways of.
+    running: RunningPrograms,
+    /// The cache that the parties share.
     llc: Option<Llc>,
     parties: Vec<Party>,
     layout: Layout,
@@ -71,12 +78,12 @@ pub struct Locpart {
     began: Option<(Time, Time)>,
     /// Periods that have ended.
     period: u64,
-    /// Whether one has ended since the first service started.
-    decided: bool,
-    /// The last plan, and whether programs called for it.
+    /// Whether a period has ended since the first service started.
+    has_decided: bool,
+    /// The last plan, and whether a change of the programs caused it.
     last: Option<(PlanId, bool)>,
-    /// Whether the machine has yet to carry out what programs called for.
-    refused: bool,
+    /// Whether the machine refused a plan that a change of the programs caused.
+    is_refused: bool,
 }
 
 impl Locpart {
@@ -86,42 +93,43 @@ impl Locpart {
         Self { parameters, ..Self::default() }
     }
 
-    /// What a service is held to be; `None` if it has no ways of its own, or nothing was known of it yet.
+    /// The class of a service; `None` if it has no ways of its own, or nothing is known of it yet.
     #[must_use]
-    pub fn class(&self, app: AppId) -> Option<Class> {
-        let party = self.parties.iter().find(|party| party.owner == Some(app))?;
+    pub fn class(&self, app: AppId) -> Option<ServiceClass> {
+        let party = self.parties.iter().find(|party| party.occupant == Some(app))?;
         party.service.as_ref()?.class
     }
 
-    /// Programs, their wishes or the machine have changed.
+    /// Handles a change of the programs, of what their owners request, or of the machine.
     fn follow(&mut self, at: Time, change: Change, act: &mut dyn FnMut(Action<'_>)) {
         let Some(llc) = self.running.llc() else { return };
         if self.llc.replace(llc) != Some(llc) {
-            // What was learnt is of another cache.
+            // What was learnt is about another cache.
             self.parties.clear();
-            self.decided = false;
+            self.has_decided = false;
         }
         let (others, crowded) =
             party::form(&mut self.parties, &llc, self.running.programs(), self.period);
         if self.parties.iter().all(Party::is_batch) {
             self.began = None;
-            self.decided = false;
+            self.has_decided = false;
         }
-        if !self.decided {
+        if !self.has_decided {
             party::equal(&mut self.parties, &llc);
         } else if others {
             party::share(&mut self.parties, &llc, change == Change::Started);
         }
         let moved = self.parties.iter().any(|party| party.ways != party.before);
-        party::changed(&mut self.parties, at);
-        self.tell_kinds(act);
-        if others || moved || !matches!(change, Change::Wished { .. }) {
+        party::restart_margins(&mut self.parties, at);
+        self.announce_kinds(act);
+        if others || moved || !matches!(change, Change::Wish { .. }) {
             self.plan(if crowded { party::CROWDED } else { CHANGED }, true, act);
         }
         self.attend(at, act);
     }
 
-    /// Has new services watched if their windows then end with the period, and starts the timer for the first.
+    /// Starts to watch new services if their windows then end with the period, and starts the timer
+    /// for the first service.
     fn attend(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let first = self.began.is_none();
         if self.began.is_some_and(|(began, _)| began != at) {
@@ -130,9 +138,9 @@ impl Locpart {
         let period = self.parameters.period();
         let mut services = false;
         for party in &mut self.parties {
-            let (Some(app), Some(service)) = (party.owner, &mut party.service) else { continue };
+            let (Some(app), Some(service)) = (party.occupant, &mut party.service) else { continue };
             services = true;
-            if !core::mem::replace(&mut service.watched, true) {
+            if !core::mem::replace(&mut service.is_watched, true) {
                 act(Action::Watch { app, every: Every::Time(period) });
             }
         }
@@ -147,19 +155,19 @@ impl Locpart {
         act(Action::Wake { at: end });
     }
 
-    fn told(&mut self, at: Time, latencies: &Latencies) {
-        let party = self.parties.iter_mut().find(|party| party.owner == Some(latencies.app));
+    fn record_latencies(&mut self, at: Time, latencies: &Latencies) {
+        let party = self.parties.iter_mut().find(|party| party.occupant == Some(latencies.app));
         if let Some(service) = party.and_then(|party| party.service.as_mut()) {
             service.tails.push(at, latencies, self.parameters.reach());
         }
     }
 
-    /// A period has ended.
+    /// Handles the end of a period.
     fn woke(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         self.period += 1;
-        self.decided = true;
-        if self.refused {
-            // What was seen is of ways that nobody was meant to have.
+        self.has_decided = true;
+        if self.is_refused {
+            // What was measured belongs to ways that no plan gave.
             for service in self.parties.iter_mut().filter_map(|party| party.service.as_mut()) {
                 service.margin.moved(at, false);
             }
@@ -183,18 +191,18 @@ impl Locpart {
                 service.tail = tail;
                 let verdict = verdict.planned(ways, party.ways, least);
                 service.verdict = verdict;
-                service.waits = matches!(verdict, Verdict::More | Verdict::Down(_));
+                service.is_waiting = matches!(verdict, TailVerdict::More | TailVerdict::Down(_));
             }
         }
         allocate::schedule(&mut self.parties, parameters.w.max(1), least);
         let mut missed = false;
         for party in &mut self.parties {
             let Some(service) = &mut party.service else { continue };
-            if party.moved != Moved::No {
-                service.margin.moved(at, party.moved == Moved::Took);
+            if party.transfer != WayTransfer::No {
+                service.margin.moved(at, party.transfer == WayTransfer::Took);
             }
-            if service.verdict == Verdict::More {
-                if party.moved == Moved::Took {
+            if service.verdict == TailVerdict::More {
+                if party.transfer == WayTransfer::Took {
                     missed = true;
                 } else {
                     service.margin.has_all();
@@ -202,29 +210,33 @@ impl Locpart {
             }
             service.classify(period, parameters.longest_window.max(1));
         }
-        self.tell_classes(act);
-        if self.parties.iter().any(|party| party.moved != Moved::No) {
+        self.announce_classes(act);
+        if self.parties.iter().any(|party| party.transfer != WayTransfer::No) {
             self.plan(if missed { MISSED } else { SLACK }, false, act);
         }
     }
 
-    /// Plans what ways everybody has; `changed` says whether programs call for it.
+    /// Plans the ways that the parties have; `changed`: a change of the programs causes the plan.
     fn plan(&mut self, reason: &'static str, changed: bool, act: &mut dyn FnMut(Action<'_>)) {
         let Self { parties, layout, .. } = self;
         let plan = self.running.plan(act, |llc, programs, partition, _| {
-            let wanted =
-                |party: &Party| Wanted { owner: party.owner, ways: party.ways, light: false };
-            let wanted: Vec<Wanted> = parties.iter().map(wanted).collect();
-            layout.arrange(llc.ways.get(), &wanted);
+            let wanted = parties.iter().map(|party| WantedSpan {
+                occupant: party.occupant,
+                ways: party.ways,
+                is_light: false,
+            });
+            layout.arrange(llc.ways.get(), &wanted.collect::<Vec<_>>());
             for party in parties.iter() {
-                let cluster = partition.add_cluster(layout.mask(party.owner));
-                if let Some(app) = party.owner {
+                let cluster = partition.add_cluster(layout.mask(party.occupant));
+                if let Some(app) = party.occupant {
                     partition.place(app, cluster);
                     continue;
                 }
-                let shares = |app| !parties.iter().any(|party| party.owner == Some(app));
-                let all = programs.iter().map(|program| program.app);
-                all.filter(|&app| shares(app)).for_each(|app| partition.place(app, cluster));
+                for app in programs.iter().map(|program| program.app) {
+                    if !parties.iter().any(|party| party.occupant == Some(app)) {
+                        partition.place(app, cluster);
+                    }
+                }
             }
             reason
         });
@@ -232,23 +244,24 @@ impl Locpart {
             party.actual = None;
         }
         self.last = plan.map(|plan| (plan, changed));
-        self.refused = false;
+        self.is_refused = false;
     }
 
-    /// What the last plan has come to is told: parties have these ways now.
+    /// Handles the report of what the machine made of the last plan: the parties have these ways
+    /// now.
     fn applied(&mut self) {
         let Self { running, parties, .. } = self;
         for party in parties {
-            party.actual = party.owner.and_then(|app| running.other_ways(app));
+            party.actual = party.occupant.and_then(|app| running.deviating_ways(app));
         }
     }
 
-    /// The machine did not do what the last plan says.
+    /// Handles a refusal: the machine did not carry out the last plan.
     fn undo(&mut self, changed: bool) {
         self.last = None;
         if changed {
-            // There may be nobody any more who has what was there before.
-            self.refused = true;
+            // The parties of the plan before may no longer exist.
+            self.is_refused = true;
             return;
         }
         for party in &mut self.parties {
@@ -259,32 +272,34 @@ impl Locpart {
         }
     }
 
-    /// Tells what each program is until something is known of it.
-    fn tell_kinds(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        let mut teller = self.running.teller(act);
-        for program in teller.programs() {
-            let own = self.parties.iter().find(|party| party.owner == Some(program.app));
+    /// Announces what each program is, until something is known about it.
+    fn announce_kinds(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let mut announcer = self.running.announcer(act);
+        for program in announcer.programs() {
+            let own = self.parties.iter().find(|party| party.occupant == Some(program.app));
             let (kind, reason) = match own.and_then(|party| party.service.as_ref()) {
                 Some(service) if service.class.is_some() => continue,
                 Some(_) => ("latency-critical", "it has an objective"),
                 None if program.wish.objective.is_some() => ("crowded", party::CROWDED),
                 None => ("batch", "it has no objective"),
             };
-            teller.class(program.app, kind, reason);
+            announcer.announce_class(program.app, kind, reason);
         }
     }
 
-    /// Tells what each service is held to be, and by which numbers, where that or its ways are others.
-    fn tell_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+    /// Announces the class and the numbers of each service whose class or ways changed.
+    fn announce_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Self { running, parties, .. } = self;
-        let mut teller = running.teller(act);
+        let mut announcer = running.announcer(act);
         for party in parties {
-            let (Some(app), Some(service)) = (party.owner, &party.service) else { continue };
-            let new =
-                service.class.is_some_and(|class| teller.class(app, class.name(), class.reason()));
-            if service.verdict != Verdict::Unknown && (new || party.moved != Moved::No) {
+            let (Some(app), Some(service)) = (party.occupant, &party.service) else { continue };
+            let new = service
+                .class
+                .is_some_and(|class| announcer.announce_class(app, class.name(), class.reason()));
+            if service.verdict != TailVerdict::Unknown && (new || party.transfer != WayTransfer::No)
+            {
                 let (tail, slack) = (raw(service.tail_ms()), Some(service.slack()));
-                teller.numbers(app, [words::TAIL, words::SLACK], [tail, slack]);
+                announcer.announce_numbers(app, [words::TAIL, words::SLACK], [tail, slack]);
             }
         }
     }
@@ -296,11 +311,11 @@ impl Policy for Locpart {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        if let Some(change) = self.running.take(event) {
+        if let Some(change) = self.running.update(event) {
             self.follow(at, change, act);
         }
         match event {
-            Event::Latency(latencies) => self.told(at, latencies),
+            Event::Latency(latencies) => self.record_latencies(at, latencies),
             Event::Woke if self.began.is_some_and(|(_, end)| end <= at) => self.woke(at, act),
             Event::Applied { plan, .. } if self.last.is_some_and(|(last, _)| last == *plan) => {
                 self.applied();

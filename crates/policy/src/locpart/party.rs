@@ -1,4 +1,5 @@
-//! Those that have ways of their own: who they are, and what one that comes or goes leaves the others.
+//! The parties that divide the cache, and how a party that comes or goes changes the ways of the
+//! others.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -7,28 +8,28 @@ use fairways_core::{Llc, Objective, Time};
 
 use super::margin::Margin;
 use super::service::Service;
-use crate::layout::Owner;
-use crate::program::Program;
+use crate::layout::Occupant;
+use crate::program::RunningProgram;
 use crate::split::evenly;
 
-/// A service, or a batch program, or all those that share.
+/// A service, a batch program, or all programs that share a cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Party {
     /// The program; `None` for those that share.
-    pub(super) owner: Owner,
+    pub(super) occupant: Occupant,
     pub(super) ways: u32,
-    /// Before the last period's end.
+    /// Its ways before the last period's end.
     pub(super) before: u32,
-    /// What it really has under the last plan, where that is not what was planned.
+    /// Its actual ways under the last plan, where they are not the planned ones.
     pub(super) actual: Option<u32>,
-    /// Whether ways changed hands at the last period's end.
-    pub(super) moved: Moved,
-    /// `None` for batch.
+    /// How its ways changed at the last period's end.
+    pub(super) transfer: WayTransfer,
+    /// Its state as a service; `None` for batch.
     pub(super) service: Option<Service>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Moved {
+pub(super) enum WayTransfer {
     #[default]
     No,
     Took,
@@ -36,83 +37,94 @@ pub(super) enum Moved {
 }
 
 impl Party {
+    const fn new(occupant: Occupant) -> Self {
+        Self {
+            occupant,
+            ways: 0,
+            before: 0,
+            actual: None,
+            transfer: WayTransfer::No,
+            service: None,
+        }
+    }
+
+    fn set_objective(&mut self, objective: Option<Objective>, period: u64) {
+        match (objective, &mut self.service) {
+            (None, service) => *service = None,
+            (Some(objective), None) => self.service = Some(Service::new(objective, period)),
+            (Some(objective), Some(service)) if service.objective != objective => {
+                // The measured latencies remain; the conclusions from them do not.
+                let since = service.margin.since;
+                service.objective = objective;
+                service.margin = Margin::new(since);
+                (service.margin_before, service.known_in) = (service.margin.clone(), period);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether it misses its objective with all available ways.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.service.as_ref().is_some_and(|service| service.margin.is_hopeless())
+    }
+
     pub(super) const fn is_batch(&self) -> bool {
         self.service.is_none()
     }
 }
 
-/// Why everybody has the ways that he has, where there is something to say.
+/// The reason of a plan that can't give every service ways of its own.
 pub(super) const CROWDED: &str =
-    "there are more services than can have ways of their own: the last to start share";
+    "more services than can have ways of their own: the last to start share";
 
-/// Who is to have ways of his own: the first `services` services, and every batch program unless
-/// they share.
-struct Shape {
+/// Which programs have ways of their own: the first `services` services, and every batch program
+/// unless they share.
+struct Admission {
     services: usize,
-    shared: bool,
-    crowded: bool,
+    is_shared: bool,
+    is_crowded: bool,
 }
 
-fn shape(llc: &Llc, programs: &[Program]) -> Shape {
+fn admit(llc: &Llc, programs: &[RunningProgram]) -> Admission {
     let most = llc.max_clusters() as usize;
     let services = programs.iter().filter(|program| program.wish.objective.is_some()).count();
     if programs.len() <= most {
-        return Shape { services, shared: false, crowded: false };
+        return Admission { services, is_shared: false, is_crowded: false };
     }
     let room = most - 1;
-    Shape { services: services.min(room), shared: true, crowded: services > room }
+    Admission { services: services.min(room), is_shared: true, is_crowded: services > room }
 }
 
-/// Makes parties of the programs that run. Those that were there keep their ways, the others have none yet.
-/// Returns whether the parties are others now, and whether services share.
+/// Makes parties of the programs that run. Parties that existed keep their ways; new ones have none
+/// yet. Returns whether the parties have changed, and whether services share.
 pub(super) fn form(
     parties: &mut Vec<Party>,
     llc: &Llc,
-    programs: &[Program],
+    programs: &[RunningProgram],
     period: u64,
 ) -> (bool, bool) {
-    let shape = shape(llc, programs);
+    let admission = admit(llc, programs);
     let mut old = core::mem::take(parties);
     let mut same = true;
-    let mut left = shape.services;
-    let mut add = |owner: Owner, objective: Option<Objective>| {
-        let found = old.iter().position(|party| party.owner == owner);
-        same &= found.is_some();
-        let mut party = found.map_or_else(
-            || Party { owner, ways: 0, before: 0, actual: None, moved: Moved::No, service: None },
-            |index| old.swap_remove(index),
-        );
-        match (objective, &mut party.service) {
-            (None, service) => *service = None,
-            (Some(objective), None) => party.service = Some(Service::new(objective, period)),
-            (Some(objective), Some(service)) if service.objective != objective => {
-                // What it took is as it was; what was made of it is not.
-                let since = service.margin.since;
-                service.objective = objective;
-                service.margin = Margin::anew(since);
-                (service.margin_before, service.known) = (service.margin.clone(), period);
-            }
-            _ => {}
-        }
+    let mut left = admission.services;
+    let own = programs.iter().filter_map(|program| {
+        let objective = program.wish.objective;
+        let has_own = if objective.is_some() { left > 0 } else { !admission.is_shared };
+        left -= usize::from(has_own && objective.is_some());
+        has_own.then_some((Some(program.app), objective))
+    });
+    let shared = admission.is_shared.then_some((None, None));
+    for (occupant, objective) in own.chain(shared) {
+        let index = old.iter().position(|party| party.occupant == occupant);
+        same &= index.is_some();
+        let mut party = index.map_or_else(|| Party::new(occupant), |index| old.swap_remove(index));
+        party.set_objective(objective, period);
         parties.push(party);
-    };
-    for program in programs {
-        match program.wish.objective {
-            Some(objective) if left > 0 => {
-                left -= 1;
-                add(Some(program.app), Some(objective));
-            }
-            None if !shape.shared => add(Some(program.app), None),
-            _ => {}
-        }
     }
-    if shape.shared {
-        add(None, None);
-    }
-    (!same || !old.is_empty(), shape.crowded)
+    (!same || !old.is_empty(), admission.is_crowded)
 }
 
-/// An equal portion for each (Algorithm 1: initially).
+/// Gives each party an equal portion (Algorithm 1: initially).
 pub(super) fn equal(parties: &mut [Party], llc: &Llc) {
     let count = u32::try_from(parties.len()).unwrap_or(u32::MAX);
     for (party, ways) in parties.iter_mut().zip(evenly(llc.ways.get(), count)) {
@@ -120,15 +132,15 @@ pub(super) fn equal(parties: &mut [Party], llc: &Llc) {
     }
 }
 
-/// Gives those that have no ways some, and all that is left to batch. A service is entitled to an equal share,
-/// and so is who is there because a program has just `joined`; batch programs that shared before part
-/// what they had.
+/// Gives ways to the parties that have none, and all spare ways to batch. A service is entitled to
+/// an equal share, and so is a party that exists because a program has just `joined`. Batch
+/// programs that shared before divide the ways that they shared.
 pub(super) fn share(parties: &mut [Party], llc: &Llc, joined: bool) {
     let least = llc.min_ways();
     let count = u32::try_from(parties.len()).unwrap_or(u32::MAX).max(1);
     let equal = llc.ways.get() / count;
     let mut pool = llc.ways.get().saturating_sub(parties.iter().map(|party| party.ways).sum());
-    // Batch programs share what is left; only the first of them is given what services have.
+    // Batch programs share the spare ways; only the first of them is given ways of services.
     let first = pool == 0 && !parties.iter().any(|party| party.is_batch() && party.ways > 0);
     for index in 0..parties.len() {
         if parties[index].ways > 0 {
@@ -156,21 +168,23 @@ pub(super) fn share(parties: &mut [Party], llc: &Llc, joined: bool) {
     }
 }
 
-/// Who gives a way to one that has too few.
+/// The party that gives a way to one that has too few.
 fn donor(
     parties: &[Party],
     taker: usize,
     (equal, least): (u32, u32),
     first: bool,
 ) -> Option<usize> {
-    let most = |batch: bool, above: u32| {
+    // The party of this kind with the most ways, if they are more than `above`.
+    let most = |is_batch: bool, above: u32| {
         let each = parties.iter().enumerate();
-        let each = each
-            .filter(|&(index, one)| index != taker && one.is_batch() == batch && one.ways > above);
-        each.max_by_key(|&(index, one)| (one.ways, Reverse(index))).map(|(index, _)| index)
+        let each = each.filter(|&(index, party)| {
+            index != taker && party.is_batch() == is_batch && party.ways > above
+        });
+        each.max_by_key(|&(index, party)| (party.ways, Reverse(index))).map(|(index, _)| index)
     };
     let has = parties[taker].ways;
-    // Between batch programs, the one that came is no better than the one that was there.
+    // A new batch program has no priority over one that was there before.
     let batch = parties[taker].is_batch();
     let least_of_batch = if batch { least.max(has + 1) } else { least };
     let needs = has < least;
@@ -181,11 +195,11 @@ fn donor(
         .or_else(|| most(false, least).filter(|_| needs))
 }
 
-/// Starts the memory of those whose ways are not what they were anew.
-pub(super) fn changed(parties: &mut [Party], at: Time) {
+/// Restarts the margins of the services whose ways have changed.
+pub(super) fn restart_margins(parties: &mut [Party], at: Time) {
     for party in parties {
         let Some(service) = &mut party.service else { continue };
-        service.margin.attainable();
+        service.margin.forget_unattainable();
         if party.ways != party.before {
             service.margin.moved(at, party.ways > party.before);
         }

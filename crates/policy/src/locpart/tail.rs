@@ -6,9 +6,9 @@ use core::time::Duration;
 
 use fairways_core::{Answered, Latencies, Objective, Q32, Time};
 
-use super::parameters::{Parameters, Window as Which};
+use super::parameters::{Parameters, TailWindow as Which};
 
-/// Windows that are kept of a service at most.
+/// How many windows of a service are kept at most.
 const MOST_WINDOWS: usize = 64;
 
 /// A span of time in nanoseconds, up to 584 years: products of two fit 128 bits.
@@ -16,20 +16,21 @@ pub(super) fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Of which requests the tail is wanted.
+/// The requests that a tail is computed from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Of {
+pub(super) enum TailOf {
     /// All of them.
     All,
-    /// Those that were answered in windows that began no earlier.
+    /// Requests that were answered in windows that began at this time or later.
     AnsweredSince(Time),
-    /// Those that came no earlier, in windows that began no earlier and ended at least so much later.
+    /// Requests that came at this time or later, in windows that also began then or later, and
+    /// ended at least this much later.
     CameSince(Time, Duration),
 }
 
-impl Of {
-    /// The longest latency that counts in a window; `None` if the window does not.
-    fn longest(self, window: &Window) -> Option<u64> {
+impl TailOf {
+    /// The longest latency that counts in a window; `None` if the window does not count.
+    fn longest(self, window: &AnsweredWindow) -> Option<u64> {
         match self {
             Self::All => Some(u64::MAX),
             Self::AnsweredSince(time) => (window.began >= time).then_some(u64::MAX),
@@ -45,43 +46,45 @@ impl Of {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tails {
     /// From the oldest to the newest.
-    windows: VecDeque<Window>,
-    /// Memory for windows to come.
+    windows: VecDeque<AnsweredWindow>,
+    /// Memory for later windows.
     spare: Vec<Vec<Answered>>,
-    /// Latencies in nanoseconds, and how many requests took so long.
+    /// Latencies in nanoseconds, and how many requests had each.
     counted: Vec<(u64, u64)>,
 }
 
 #[derive(Clone, Debug)]
-struct Window {
+struct AnsweredWindow {
     began: Time,
     ended: Time,
     answered: Vec<Answered>,
 }
 
 impl Tails {
-    /// Takes in a window that ended `at` that time. One that ends when another did replaces it.
+    /// Adds a window that ended `at` this time. It replaces a window that ended at the same time.
     pub(super) fn push(&mut self, at: Time, latencies: &Latencies, reach: Duration) {
         if self.windows.back().is_some_and(|last| last.ended >= at) {
             self.spare.extend(self.windows.pop_back().map(|window| window.answered));
         }
-        let old = |first: &Window| at.since(first.ended) >= reach;
-        while self.windows.len() >= MOST_WINDOWS || self.windows.front().is_some_and(old) {
+        while self.windows.len() >= MOST_WINDOWS
+            || self.windows.front().is_some_and(|first| at.since(first.ended) >= reach)
+        {
             self.spare.extend(self.windows.pop_front().map(|window| window.answered));
         }
         let mut answered = self.spare.pop().unwrap_or_default();
         answered.clear();
         answered.extend_from_slice(&latencies.answered);
         let began = Time::from_nanos(at.nanos().saturating_sub(nanos(latencies.window)));
-        self.windows.push_back(Window { began, ended: at, answered });
+        self.windows.push_back(AnsweredWindow { began, ended: at, answered });
     }
 
-    /// The tail in nanoseconds; `None` if too few requests were answered, or none in the past interval.
+    /// The tail in nanoseconds; `None` if too few requests were answered, or none in the past
+    /// interval.
     pub(super) fn tail(
         &mut self,
         now: Time,
         objective: Objective,
-        of: Of,
+        of: TailOf,
         parameters: &Parameters,
     ) -> Option<u64> {
         let (period, least) = (parameters.period(), u64::from(parameters.least_requests.max(1)));
@@ -89,15 +92,15 @@ impl Tails {
             Which::Sliding => parameters.reach(),
             Which::PastInterval => period,
         };
-        let new = |last: &Window| now.since(last.ended) < period && !last.answered.is_empty();
-        if !self.windows.back().is_some_and(new) {
+        let last = self.windows.back()?;
+        if now.since(last.ended) >= period || last.answered.is_empty() {
             return None;
         }
         self.counted.clear();
         let (mut requests, mut covered) = (0_u64, Duration::ZERO);
         for window in self.windows.iter().rev() {
-            let enough = requests >= least && covered >= period;
-            if enough || now.since(window.ended) >= reach {
+            let is_enough = requests >= least && covered >= period;
+            if is_enough || now.since(window.ended) >= reach {
                 break;
             }
             let Some(longest) = of.longest(window) else { break };
@@ -121,8 +124,8 @@ impl Tails {
     }
 }
 
-/// The least latency such that at least so many percent of `requests` took no longer; `None` if there
-/// is no latency.
+/// The least latency such that at least `percentile` percent of `requests` took no longer; `None`
+/// if there is no latency.
 pub(super) fn percentile(sorted: &[(u64, u64)], requests: u64, percentile: Q32) -> Option<u64> {
     const HUNDRED: u128 = 100 << 32;
     let rank = (u128::from(percentile.raw()) * u128::from(requests)).div_ceil(HUNDRED);

@@ -1,16 +1,17 @@
-//! Whatever policies that learn are told, in whatever order, under whatever parameters: they do not
-//! panic, their plans are ones that the machine they were told of accepts, and what they tell of programs is new.
+//! For any events in any order, under any parameters: policies do not panic, the machine accepts
+//! their plans, and everything that they announce about programs is new.
 
 #![allow(clippy::unwrap_used)]
 
+mod announced;
 #[path = "../../examples/climb/policy.rs"]
 mod climb;
 mod parameters;
-mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use announced::Announced;
 use fairways_core::{
     Action, Answered, AppId, Counters, Cpus, Curve, Event, Latencies, Levers, Llc, Objective,
     Partition, PartitionError, PlanId, Policy, Profile, Q32, Ran, Sample, Slice, ThreadId, Time,
@@ -25,7 +26,6 @@ use fairways_policy::lfoc::{self, Lfoc};
 use fairways_policy::locpart::{self, Locpart};
 use parameters::{numbers, spans};
 use proptest::prelude::*;
-use told::Told;
 
 fn llcs() -> impl Strategy<Value = Llc> {
     (1u32..=32, 0u32..=8, 0u32..=6, any::<bool>()).prop_map(|(ways, min_bits, clos, contiguous)| {
@@ -131,7 +131,7 @@ fn profiles() -> impl Strategy<Value = Option<Arc<Profile>>> {
     prop::option::weighted(0.2, profile)
 }
 
-/// Objectives that are held, that are missed, and that are none.
+/// Objectives that are met, that are missed, and that are absent.
 fn objectives() -> impl Strategy<Value = Option<Objective>> {
     let percentile = prop_oneof![
         6 => (1u32..=100).prop_map(Q32::from_int),
@@ -157,7 +157,7 @@ fn latencies() -> impl Strategy<Value = Latencies> {
         .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
 }
 
-/// What a plan may come to, whatever it says.
+/// What a machine may make of a plan.
 fn actual() -> impl Strategy<Value = Partition> {
     prop::collection::vec((0u32..6, 1u32..1 << 11), 0..4).prop_map(|clusters| {
         let mut partition = Partition::default();
@@ -194,7 +194,7 @@ fn events() -> impl Strategy<Value = Event> {
 
 /// A policy and its parameters.
 #[derive(Clone, Debug)]
-enum Made {
+enum AnyPolicy {
     Lfoc(lfoc::Parameters),
     Dunn(dunn::Parameters),
     KPart(kpart::Parameters),
@@ -202,13 +202,13 @@ enum Made {
     CacheFair(cache_fair::Parameters),
     Casc(casc::Parameters),
     Locpart(locpart::Parameters),
-    /// The one of docs/own-policy.md.
+    /// The policy of docs/own-policy.md.
     Climb,
     /// Without parameters, by its name.
     Plain(&'static str),
 }
 
-impl Made {
+impl AnyPolicy {
     fn policy(&self) -> Box<dyn Policy> {
         match self {
             Self::Lfoc(parameters) => Box::new(Lfoc::new(*parameters)),
@@ -229,26 +229,26 @@ impl Made {
     }
 }
 
-/// Those that follow from profiles and promises alone.
+/// The policies that use profiles and promises alone.
 const PLAIN: &[&str] = &["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov"];
 
 /// Half with the published parameters.
-fn policies() -> impl Strategy<Value = Made> {
+fn policies() -> impl Strategy<Value = AnyPolicy> {
     prop_oneof![
-        1 => Just(Made::Lfoc(lfoc::Parameters::default())),
-        1 => Just(Made::Lfoc(lfoc::Parameters::plus())),
-        1 => Just(Made::Dunn(dunn::Parameters::default())),
-        1 => Just(Made::KPart(kpart::Parameters::default())),
-        1 => Just(Made::Dcat(dcat::Parameters::default())),
-        1 => Just(Made::CacheFair(cache_fair::Parameters::default())),
-        2 => parameters::dcat().prop_map(Made::Dcat),
-        2 => parameters::lfoc().prop_map(Made::Lfoc),
+        1 => Just(AnyPolicy::Lfoc(lfoc::Parameters::default())),
+        1 => Just(AnyPolicy::Lfoc(lfoc::Parameters::plus())),
+        1 => Just(AnyPolicy::Dunn(dunn::Parameters::default())),
+        1 => Just(AnyPolicy::KPart(kpart::Parameters::default())),
+        1 => Just(AnyPolicy::Dcat(dcat::Parameters::default())),
+        1 => Just(AnyPolicy::CacheFair(cache_fair::Parameters::default())),
+        2 => parameters::dcat().prop_map(AnyPolicy::Dcat),
+        2 => parameters::lfoc().prop_map(AnyPolicy::Lfoc),
         1 => (any::<u64>(), any::<[bool; 2]>()).prop_map(|(nanos, [textbook_index, last_window])| {
             let decision_period = Duration::from_nanos(nanos);
-            Made::Dunn(dunn::Parameters { decision_period, textbook_index, last_window })
+            AnyPolicy::Dunn(dunn::Parameters { decision_period, textbook_index, last_window })
         }),
         1 => (any::<[u64; 3]>(), numbers(), numbers()).prop_map(|(long, averaged, patience)| {
-            Made::KPart(kpart::Parameters {
+            AnyPolicy::KPart(kpart::Parameters {
                 sampling_window: long[0],
                 profile_period: long[1],
                 averaged_profiles: averaged,
@@ -256,23 +256,23 @@ fn policies() -> impl Strategy<Value = Made> {
                 sampling_patience: patience,
             })
         }),
-        2 => parameters::cache_fair().prop_map(Made::CacheFair),
-        1 => Just(Made::Casc(casc::Parameters::default())),
-        2 => parameters::casc().prop_map(Made::Casc),
-        1 => Just(Made::Locpart(locpart::Parameters::default())),
-        1 => Just(Made::Locpart(locpart::Parameters::published())),
-        2 => Just(Made::Climb),
-        3 => parameters::locpart().prop_map(Made::Locpart),
-        2 => prop::sample::select(PLAIN).prop_map(Made::Plain),
+        2 => parameters::cache_fair().prop_map(AnyPolicy::CacheFair),
+        1 => Just(AnyPolicy::Casc(casc::Parameters::default())),
+        2 => parameters::casc().prop_map(AnyPolicy::Casc),
+        1 => Just(AnyPolicy::Locpart(locpart::Parameters::default())),
+        1 => Just(AnyPolicy::Locpart(locpart::Parameters::published())),
+        2 => Just(AnyPolicy::Climb),
+        3 => parameters::locpart().prop_map(AnyPolicy::Locpart),
+        2 => prop::sample::select(PLAIN).prop_map(AnyPolicy::Plain),
     ]
 }
 
-/// Tells the events, but for those that no machine tells: a start of what runs, an exit of what
-/// does not.
-fn tell(made: &Made, events: &[Event]) -> u32 {
+/// Reports the events, except for those that no machine reports: a start of a running program, an
+/// exit of another.
+fn report(made: &AnyPolicy, events: &[Event]) -> u32 {
     let mut policy = made.policy();
     // dCat may decide about what has just come, and then about a round that was over.
-    let mut told = Told::new(made.partitions(), matches!(made, Made::Dcat(_)));
+    let mut announced = Announced::new(made.partitions(), matches!(made, AnyPolicy::Dcat(_)));
     let (mut llc, mut running, mut plans, mut count) = (None, Vec::new(), 0, 0);
     for (nanos, event) in (0..).zip(events) {
         match event {
@@ -286,15 +286,15 @@ fn tell(made: &Made, events: &[Event]) -> u32 {
             count = cpus.count;
         }
         let lives = |thread: &ThreadId| running.contains(&thread.app);
-        told.event(event);
+        announced.event(event);
         policy.handle(Time::from_nanos(nanos << 28), event, &mut |action| {
-            told.action(&action, &running);
+            announced.action(&action, &running);
             match action {
                 Action::Partition { partition, .. } => {
                     let legal = partition.check(&llc.unwrap(), running.iter().copied());
                     assert_eq!(legal, Ok(()), "{event:?}: {partition:?}");
-                    if matches!(made, Made::Locpart(_)) && !running.is_empty() {
-                        // Every way is somebody's, and nobody else's.
+                    if matches!(made, AnyPolicy::Locpart(_)) && !running.is_empty() {
+                        // Every way belongs to exactly one cluster.
                         let masks = partition.masks();
                         let all = masks.clone().fold(0, |all, mask| all | mask.bits()).count_ones();
                         let sum: u32 = masks.map(|mask| mask.count()).sum();
@@ -316,7 +316,7 @@ fn tell(made: &Made, events: &[Event]) -> u32 {
                     );
                 }
                 Action::Estimated { thread, value, .. } => {
-                    let is_score = matches!(made, Made::Casc(_));
+                    let is_score = matches!(made, AnyPolicy::Casc(_));
                     assert!(
                         lives(&thread) && (!is_score || value <= Q32::from_int(100)),
                         "{value:?}"
@@ -339,7 +339,7 @@ proptest! {
         made in policies(),
         events in prop::collection::vec(events(), 0..120),
     ) {
-        tell(&made, &events);
+        report(&made, &events);
     }
 
     /// A machine and programs from the beginning, so that sampling mode is reached.
@@ -358,11 +358,11 @@ proptest! {
         let cpus = Event::Cpus(Cpus { count: 2, quantum: Duration::from_millis(10) });
         let machine = [Event::Machine(llc.into()), cpus];
         let all: Vec<Event> = machine.into_iter().chain((0..6).map(start)).chain(events).collect();
-        let plans = tell(&made, &all);
+        let plans = report(&made, &all);
         prop_assert_eq!(plans >= 6, made.partitions(), "{} plans", plans);
     }
 
-    /// Even what no machine tells.
+    /// Even events that no machine reports.
     #[test]
     fn a_damaged_journal_does_not_make_a_policy_panic(
         made in policies(),
@@ -387,6 +387,6 @@ proptest! {
         events in prop::collection::vec(events(), 0..120),
     ) {
         let all: Vec<Event> = [Event::Machine(llc.into())].into_iter().chain(events).collect();
-        tell(&Made::Climb, &all);
+        report(&AnyPolicy::Climb, &all);
     }
 }

@@ -1,4 +1,4 @@
-//! Parameters that are what they should be, and what they never should.
+//! Sensible parameters, and absurd ones.
 
 use std::time::Duration;
 
@@ -25,8 +25,12 @@ pub(crate) fn locpart() -> impl Strategy<Value = locpart::Parameters> {
             t_sched,
             w: n[0],
             util_th: Q32::from_raw(util_th),
-            rule: if margin { locpart::Rule::Margin } else { locpart::Rule::Published },
-            window: if sliding { locpart::Window::Sliding } else { locpart::Window::PastInterval },
+            rule: if margin { locpart::GivingRule::Margin } else { locpart::GivingRule::Published },
+            window: if sliding {
+                locpart::TailWindow::Sliding
+            } else {
+                locpart::TailWindow::PastInterval
+            },
             least_requests: n[1],
             longest_window: n[2],
             hold: n[3],
@@ -46,7 +50,11 @@ pub(crate) fn casc() -> impl Strategy<Value = casc::Parameters> {
             threshold_factor: Q32::from_raw(long[1]),
             unit: Q32::from_raw(long[2]),
             m: number,
-            penalty: if in_bucket { casc::Penalty::InBucket } else { casc::Penalty::Restricted },
+            penalty: if in_bucket {
+                casc::PenaltyRule::InBucket
+            } else {
+                casc::PenaltyRule::Restricted
+            },
             initial_limit: spans[3],
             phase_margin_percent: number,
             phase_measurements: number,
@@ -80,9 +88,9 @@ pub(crate) fn dcat() -> impl Strategy<Value = dcat::Parameters> {
             dcat::Parameters {
                 period: Duration::from_nanos(long[0]),
                 objective: if fair {
-                    dcat::Objective::MaxFairness
+                    dcat::SpareWaysGoal::MaxFairness
                 } else {
-                    dcat::Objective::MaxPerformance
+                    dcat::SpareWaysGoal::MaxPerformance
                 },
                 llc_ref_thr: Q32::from_raw(long[1]),
                 llc_miss_rate_thr: Q32::from_raw(long[2] >> 20),
@@ -101,7 +109,7 @@ pub(crate) fn dcat() -> impl Strategy<Value = dcat::Parameters> {
 
 pub(crate) fn lfoc() -> impl Strategy<Value = lfoc::Parameters> {
     (prop::array::uniform21(numbers()), any::<[u64; 4]>(), any::<[bool; 2]>()).prop_map(
-        |(n, long, [early_stop_heeds_stalls, pair_clustering])| lfoc::Parameters {
+        |(n, long, [early_stop_checks_stalls, pair_clustering])| lfoc::Parameters {
             max_streaming_way: n[0],
             gaps_per_streaming: n[1],
             max_ways_streaming: n[2],
@@ -128,7 +136,7 @@ pub(crate) fn lfoc() -> impl Strategy<Value = lfoc::Parameters> {
             high_threshold: Q32::from_raw(long[2]),
             streaming_llcmpkc: Q32::from_raw(long[2]),
             decision_period: Duration::from_nanos(long[3]),
-            early_stop_heeds_stalls,
+            early_stop_checks_stalls,
             pair_clustering,
             ..lfoc::Parameters::default()
         },

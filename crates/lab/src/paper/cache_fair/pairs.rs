@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_chip::{Account, Chip, ChipError};
 use fairways_core::{Machine, Time, WayMask};
-use fairways_policy::cache_fair::{Point, fair_miss_rate};
+use fairways_policy::cache_fair::{DataPoint, fair_miss_rate};
 use fairways_policy::regression::least_squares;
 use rayon::prelude::*;
 
@@ -77,7 +77,7 @@ pub(super) fn run(
             };
             let (memory_stalls, store_buffer_stalls) = (None, None);
             let (own_rate, others) = (q32(shared[own]), q32(shared[beside]));
-            points.push(Point {
+            points.push(DataPoint {
                 own: own_rate,
                 others,
                 group: group as u64,

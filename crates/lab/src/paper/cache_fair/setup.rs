@@ -146,7 +146,7 @@ impl Run {
                     AppId(u32::try_from(before).unwrap_or(u32::MAX))
                 };
                 let known = (0..THREADS).map(|thread| (number(thread), q32(rates[thread])));
-                Some(CacheFair::knowing(parameters, known))
+                Some(CacheFair::with_known_rates(parameters, known))
             }
             Under::Conventional | Under::Partitioned => None,
         };

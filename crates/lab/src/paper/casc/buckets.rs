@@ -48,7 +48,7 @@ pub(super) fn findings(findings: &mut Findings) {
     findings.add_text(item, "threads t4 t5 t6 allowed on", text);
     let low = Parameters { threshold: Q32::from_int(3), ..Parameters::default() };
     let assignment = buckets::assign(&pcmrs, max_pcmrs.len(), &low);
-    let unreachable = assignment.threshold > low.threshold || !assignment.reached;
+    let unreachable = assignment.threshold > low.threshold || !assignment.is_reached;
     findings.add(item, "threshold 3 is reported unreachable", f64::from(u8::from(unreachable)));
 
     let item = "§4.3.1";

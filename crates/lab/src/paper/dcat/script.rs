@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairways_core::{
     Action, AppId, Counters, Event, Llc, Partition, PlanId, Policy, Sample, Time, Ways, Wish,
 };
-use fairways_policy::dcat::{Dcat, Objective, Parameters};
+use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 
 use crate::paper::Findings;
 
@@ -88,7 +88,7 @@ pub(super) fn findings(findings: &mut Findings) {
 
     // Steps of 3 % are given to nobody at the published threshold: the example has none.
     let thorough = Parameters {
-        objective: Objective::MaxPerformance,
+        objective: SpareWaysGoal::MaxPerformance,
         ipc_imp_thr: fairways_core::Q32::from_int(1),
         ..default
     };

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fairways_chip::{ChipError, Job};
 use fairways_core::{Action, Event, Policy, Time};
-use fairways_policy::dcat::{Dcat, Objective, Parameters};
+use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 use rayon::prelude::*;
 
 use super::plots::{Drawn, Series};
@@ -34,7 +34,7 @@ fn drawn(file: &'static str, title: &'static str, run: &Run, tenants: &[(usize, 
 /// The five scenarios of a single tenant, two tenants, and neighbours that come.
 pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Drawn>, ChipError> {
     let fair = bench.dcat;
-    let fast = Parameters { objective: Objective::MaxPerformance, ..fair };
+    let fast = Parameters { objective: SpareWaysGoal::MaxPerformance, ..fair };
     let alone = |text: &str| among(&[tenant(text, BASELINE)], 5, BASELINE);
     let both = |other: &str, polite| {
         let two = [tenant("idle@1s+mlr:8M", BASELINE), tenant(other, BASELINE)];

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use crate::cache_fair::recon::Fit;
 use crate::cache_fair::{
-    MOST_STALLS, Point, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi, memory_stalls,
-    observed_range,
+    DataPoint, MOST_STALLS, equation_1, equation_2, fair_cpi, fair_miss_rate, ideal_cpi,
+    memory_stalls, observed_range,
 };
 use crate::regression::Line;
 
@@ -17,8 +17,8 @@ fn rate(misses: u64) -> Q32 {
     Q32::ratio(misses, 1_000_000)
 }
 
-fn points(of: &[(u64, u64)]) -> Vec<Point> {
-    let point = |&(others, own)| Point {
+fn points(of: &[(u64, u64)]) -> Vec<DataPoint> {
+    let point = |&(others, own)| DataPoint {
         own: rate(own),
         others: rate(others),
         group: others,
@@ -63,42 +63,49 @@ fn decision_2_there_may_be_no_fair_miss_rate() {
 
 #[test]
 fn fair_cpi_by_hand() {
-    let tenths = |n| Q32::ratio(n, 10);
+    fn tenths(n: u64) -> Q32 {
+        Q32::ratio(n, 10)
+    }
     let ideal = ideal_cpi(Q32::from_int(4), tenths(5), Q32::ONE);
     assert_eq!(ideal, Q32::from_int(2));
     close(fair_cpi(ideal, tenths(4)), Q32::ratio(10, 3), 8);
     // At its actual stalls, the fair CPI is the actual one.
     assert_eq!(fair_cpi(ideal, tenths(5)), Q32::from_int(4));
-    // Decision 9: no core that issues one instruction a cycle is faster than 1; none is faster than itself.
+    // Decision 9: no core that issues one instruction a cycle has a CPI below 1, and none a CPI
+    // above its own.
     assert_eq!(ideal_cpi(Q32::from_int(4), tenths(9), Q32::ONE), Q32::ONE);
     assert_eq!(ideal_cpi(tenths(6), tenths(5), Q32::ONE), tenths(6));
     assert_eq!(ideal_cpi(tenths(6), tenths(5), Q32::default()), tenths(3));
-    // Nobody stalls always.
+    // No thread stalls always.
     assert_eq!(fair_cpi(Q32::ONE, Q32::from_int(7)), fair_cpi(Q32::ONE, MOST_STALLS));
     close(fair_cpi(Q32::ONE, Q32::from_int(7)), Q32::from_int(100), 1 << 20);
 }
 
-/// §3.2: the ideal CPI is that "when there are no L2 cache misses": what misses is a hit then, not nothing.
+/// §3.2: the ideal CPI is that "when there are no L2 cache misses": each miss then takes the time
+/// of a hit, not none.
 #[test]
 fn the_ideal_cpi_is_the_one_of_hits_however_often_the_thread_misses() {
-    // 1000 instructions of 1.5 cycles, 50 references of 20 cycles where they hit, and of 120 where they miss.
-    let window = |misses: u64| Counters {
-        instructions: Some(1000),
-        cycles: Some(1500 + 20 * (50 - misses) + 120 * misses),
-        llc_references: Some(50),
-        llc_misses: Some(misses),
-        stalls_l2_miss: Some(20 * (50 - misses) + 120 * misses),
-        stalls_llc_miss: Some(120 * misses),
-        ..Counters::default()
-    };
-    let ideal = |counters: &Counters| {
+    // 1000 instructions of 1.5 cycles, and 50 references of 20 cycles if they hit and 120 if they
+    // miss.
+    fn window(misses: u64) -> Counters {
+        Counters {
+            instructions: Some(1000),
+            cycles: Some(1500 + 20 * (50 - misses) + 120 * misses),
+            llc_references: Some(50),
+            llc_misses: Some(misses),
+            stalls_l2_miss: Some(20 * (50 - misses) + 120 * misses),
+            stalls_llc_miss: Some(120 * misses),
+            ..Counters::default()
+        }
+    }
+    fn ideal(counters: &Counters) -> Q32 {
         let cpi = Q32::ratio(counters.cycles.unwrap(), 1000);
         ideal_cpi(cpi, memory_stalls(counters).unwrap(), Q32::ONE)
-    };
+    }
     for misses in [0, 1, 10, 40, 49] {
         close(ideal(&window(misses)), Q32::ratio(25, 10), 64);
     }
-    // Where it is not known what a hit takes, all of a miss counts: nothing hit, or it is not counted.
+    // If the time of a hit is unknown, all of a miss counts: nothing hit, or it is not counted.
     close(ideal(&window(50)), Q32::ratio(15, 10), 64);
     let unknown = Counters { stalls_l2_miss: None, ..window(10) };
     close(ideal(&unknown), Q32::ratio(23, 10), 64);
@@ -117,42 +124,44 @@ fn a_point_is_a_thread_against_all_its_co_runners() {
     let threads = Vec::from([ran(0, 1000, Some(7)), ran(1, 1000, Some(3)), ran(2, 500, Some(4))]);
     let group = Counters { llc_misses: Some(16), ..Counters::default() };
     let mut together = Together { threads, group, window: core::time::Duration::ZERO };
-    let point = Point::of(&together, thread).unwrap();
+    let point = DataPoint::from_group(&together, thread).unwrap();
     // 3 + 8 of those that are listed, and 2 of others, a thousand cycles.
     assert_eq!(point.own, Q32::ratio(7, 1000));
     close(point.others, Q32::ratio(13, 1000), 4);
     together.group.llc_misses = None;
-    close(Point::of(&together, thread).unwrap().others, Q32::ratio(11, 1000), 4);
+    close(DataPoint::from_group(&together, thread).unwrap().others, Q32::ratio(11, 1000), 4);
     // What cannot be counted is not zero.
     together.threads[2] = ran(2, 500, None);
-    assert_eq!(Point::of(&together, thread), None);
+    assert_eq!(DataPoint::from_group(&together, thread), None);
     together.threads[2] = ran(2, 0, Some(4));
-    assert_eq!(Point::of(&together, thread), None);
+    assert_eq!(DataPoint::from_group(&together, thread), None);
     together.threads.truncate(1);
-    assert_eq!(Point::of(&together, thread).unwrap().others, Q32::default());
-    assert_eq!(Point::of(&together, ThreadId::first_of(AppId(1))), None);
+    assert_eq!(DataPoint::from_group(&together, thread).unwrap().others, Q32::default());
+    assert_eq!(DataPoint::from_group(&together, ThreadId::first_of(AppId(1))), None);
 }
 
 /// Decision 15: a line holds where the points are.
 #[test]
 fn decision_15_a_fair_miss_rate_lies_within_what_was_observed() {
-    let beside = |group, others, own: u64| Point {
-        own: rate(own),
-        others: rate(others),
-        group,
-        memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
-        store_buffer_stalls: None,
-    };
+    fn beside(group: u64, others: u64, own: u64) -> DataPoint {
+        DataPoint {
+            own: rate(own),
+            others: rate(others),
+            group,
+            memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
+            store_buffer_stalls: None,
+        }
+    }
     // own = others / 2 + 1000: 2000 beside its like, and 1500 at most was observed.
     let light = [beside(1, 600, 1400), beside(1, 400, 1100), beside(2, 1000, 1500)].into();
-    let fit = |points, extrapolates| Fit::of(points, 1, extrapolates).unwrap().rate;
+    let fit = |points, extrapolates| Fit::through(points, 1, extrapolates).unwrap().rate;
     assert_eq!(observed_range(&light), Some((rate(1250), rate(1500))));
     assert!(fit(&light, true) > rate(1600));
     assert_eq!(fit(&light, false), rate(1500));
     let heavy = [beside(1, 3000, 2500), beside(2, 4000, 3000)].into();
     close(fit(&heavy, true), rate(2000), 4);
     assert_eq!(fit(&heavy, false), rate(2500));
-    // Beside one group only there is nothing to tell: it is what it was.
+    // Beside one group only, the fair rate is the observed one.
     let same = [beside(1, 1000, 1500), beside(1, 3000, 2500)].into();
     assert_eq!(fit(&same, false), rate(2000));
     // Between those that were observed both are the same.
@@ -168,35 +177,39 @@ fn a_group_is_its_threads() {
         let threads = numbers.map(|number| ran(number, 1000, Some(1))).into();
         let together =
             Together { threads, group: Counters::default(), window: core::time::Duration::ZERO };
-        Point::of(&together, thread).unwrap().group
+        DataPoint::from_group(&together, thread).unwrap().group
     };
     assert_eq!(point([0, 1, 2]), point([2, 0, 1]));
     assert_ne!(point([0, 1, 2]), point([0, 1, 3]));
     assert_ne!(point([0, 1, 2]), point([0, 3, 2]));
 }
 
-/// Where a thread's own rate never differs, that is the fair one, with the stalls that it had on the mean.
+/// If a thread's own rate never differs, it is the fair one, with the mean of its stalls.
 #[test]
-fn who_is_never_harmed_is_always_fair() {
-    let same = |others, stalls| Point {
-        own: rate(400),
-        others: rate(others),
-        group: others,
-        memory_stalls: Some(Q32::ratio(stalls, 100)),
-        store_buffer_stalls: None,
-    };
-    let fit = Fit::of(&[same(1000, 3), same(2000, 5)].into(), 1, true).unwrap();
+fn a_thread_that_is_never_harmed_is_always_fair() {
+    fn same(others: u64, stalls: u64) -> DataPoint {
+        DataPoint {
+            own: rate(400),
+            others: rate(others),
+            group: others,
+            memory_stalls: Some(Q32::ratio(stalls, 100)),
+            store_buffer_stalls: None,
+        }
+    }
+    let fit = Fit::through(&[same(1000, 3), same(2000, 5)].into(), 1, true).unwrap();
     assert_eq!((fit.rate, fit.store_buffer_stalls), (rate(400), None));
     close(fit.memory_stalls, Q32::ratio(4, 100), 2);
     // Otherwise they are on a line: of 100 cycles a miss.
-    let on_line = |own: u64, others| Point {
-        own: rate(own),
-        others: rate(others),
-        group: others,
-        memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
-        store_buffer_stalls: Some(Q32::ratio(own * 50, 1_000_000)),
-    };
-    let fit = Fit::of(&[on_line(1500, 1000), on_line(2500, 3000)].into(), 1, true).unwrap();
+    fn on_line(own: u64, others: u64) -> DataPoint {
+        DataPoint {
+            own: rate(own),
+            others: rate(others),
+            group: others,
+            memory_stalls: Some(Q32::ratio(own * 100, 1_000_000)),
+            store_buffer_stalls: Some(Q32::ratio(own * 50, 1_000_000)),
+        }
+    }
+    let fit = Fit::through(&[on_line(1500, 1000), on_line(2500, 3000)].into(), 1, true).unwrap();
     close(fit.memory_stalls, Q32::ratio(20, 100), 1000);
     close(fit.store_buffer_stalls.unwrap(), Q32::ratio(10, 100), 1000);
 }
@@ -212,8 +225,9 @@ proptest! {
     ) {
         let of: Vec<(u64, u64)> =
             others.iter().map(|&others| (others * 100, percent * others + alone)).collect();
-        // A point is off by 2^-32 at most; a line through close ones is off by that times how far away it is read, and a share
-        // of 29 % for each of three others leaves an eighth to divide by.
+        // A point is off by 2^-32 at most. A line through close points is off by that times how far
+        // away it is read, and a share of 29 % for each of three others leaves an eighth to divide
+        // by.
         let (first, last) = (others.first().unwrap(), others.last().unwrap());
         let reach = last / (last - first);
         let fair = fair_miss_rate(&points(&of), n).unwrap();

@@ -1,4 +1,4 @@
-//! What is given is what is taken.
+//! CPU time that is given equals CPU time that is taken.
 
 use alloc::vec::Vec;
 
@@ -34,8 +34,9 @@ fn decision_7_without_best_effort_threads_nothing_is_adjusted() {
     bench.at(4);
     assert!(bench.is_calibrated(0));
     assert_eq!(bench.quanta, []);
-    let said = bench.told.iter().filter(|(.., reason)| reason.contains("no best-effort"));
-    assert_eq!((said.count(), bench.told.len()), (1, 5));
+    let announced =
+        bench.classified.iter().filter(|(.., reason)| reason.contains("no best-effort"));
+    assert_eq!((announced.count(), bench.classified.len()), (1, 5));
     // One that comes pays for what is to come, not for what was.
     bench.exit(3);
     bench.run(bench.now + 1000 * MS);
@@ -54,18 +55,19 @@ fn without_a_say_in_scheduling_it_does_nothing() {
     bench.start(0, 0, false, VICTIM);
     bench.start(1, 0, true, HEAVY);
     bench.at(1);
-    assert_eq!((bench.told.len(), bench.partitions, bench.quanta.len()), (0, 0, 0));
+    assert_eq!((bench.classified.len(), bench.partitions, bench.quanta.len()), (0, 0, 0));
     assert_eq!(bench.policy.points(Bench::thread(0)), None);
 }
 
 #[test]
-fn classes_are_told_once() {
+fn classes_are_announced_once() {
     let mut bench = pair(PUBLISHED, 3);
     bench.at(3);
-    let mut told: Vec<_> = bench.told.iter().map(|&(app, class, _)| (app, class)).collect();
-    told.sort_unstable();
+    let mut classified: Vec<_> =
+        bench.classified.iter().map(|&(app, class, _)| (app, class)).collect();
+    classified.sort_unstable();
     let (fair, best) = ("cache-fair", "best-effort");
-    assert_eq!(told, [(0, fair), (1, best), (2, fair), (3, fair)]);
+    assert_eq!(classified, [(0, fair), (1, best), (2, fair), (3, fair)]);
     assert_eq!(bench.partitions, 0);
 }
 
@@ -89,9 +91,9 @@ fn two_that_want_more_share_what_one_can_give() {
     assert!(least >= Some(5 * MS));
 }
 
-/// What a thread leaves unpaid when it ends, another pays, or nobody gets.
+/// When a thread ends with a debt, another thread pays it, or the time is not given.
 #[test]
-fn who_ends_leaves_no_debt() {
+fn a_thread_that_ends_leaves_no_debt() {
     let mut owed = 0;
     for (after, who) in (0..40).flat_map(|after| [(after, 0), (after, 1)]) {
         for another in [false, true] {
@@ -106,7 +108,8 @@ fn who_ends_leaves_no_debt() {
             assert_eq!(bench.policy.exchange.books().1, 0);
             bench.run(bench.now + 100 * MS);
             if who == 1 && !another {
-                // What was taken of it was given in the turn that came; then nobody is ordered anything.
+                // The time taken from it was given in the next turn; after that, no thread has an
+                // order.
                 assert_eq!(bench.policy.exchange.books(), (0, 0));
                 bench.quanta.clear();
             }
@@ -119,7 +122,7 @@ fn who_ends_leaves_no_debt() {
 }
 
 #[test]
-fn who_sleeps_is_not_owed_the_time_that_it_slept() {
+fn a_thread_that_sleeps_is_not_owed_the_time_that_it_slept() {
     let sleeper = Does { sleeps_after: 2 * MS, ..VICTIM };
     let mut bench = Bench::new(2, PUBLISHED);
     bench.start(0, 0, false, sleeper);
@@ -158,8 +161,8 @@ proptest! {
         failure_persistence: None, cases: 60, ..ProptestConfig::default()
     })]
 
-    /// After every event the bench holds that promises and what was run add up to the carry. The carry is less
-    /// than what a tick leaves of turns under way, whatever the machine rounds to.
+    /// After every event, the bench checks that promises and run time add up to the carry. The
+    /// carry is less than the rest of the turns under way, whatever the machine rounds to.
     #[test]
     fn given_and_taken_time_balance(
         cpus in 1usize..4,

@@ -1,5 +1,5 @@
-//! A machine whose threads take turns, and miss as a line says for whom they run with. Its clock runs at 1 GHz:
-//! a cycle is a nanosecond.
+//! A machine whose threads take turns, and miss by a line over their co-runners' misses. Its clock
+//! runs at 1 GHz: a cycle is a nanosecond.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -10,8 +10,8 @@ use fairways_core::{
     Together, Ways, Wish,
 };
 
+use crate::announce::static_text;
 use crate::cache_fair::{CacheFair, Parameters};
-use crate::telling::said;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const MILLION: u64 = 1_000_000;
@@ -45,9 +45,11 @@ pub(super) const VICTIM: Does = Does {
     sleeps_after: u64::MAX,
     shows: |counters| counters,
 };
-/// Beside it, a `VICTIM` misses 2500 times, and its CPI is 1.2 times the fair one: (1 - 0.4) / (1 - 0.5).
+/// Beside it, a `VICTIM` misses 2500 times, and its CPI is 1.2 times the fair one: (1 - 0.4) / (1 -
+/// 0.5).
 pub(super) const HEAVY: Does = Does { alone: 3000, harmed: 0, latency: 100, ..VICTIM };
-/// Beside it, a `VICTIM` misses 1200 times: its CPI is (1 - 0.4) / (1 - 0.24) = 0.789 of the fair one.
+/// Beside it, a `VICTIM` misses 1200 times, and its CPI is (1 - 0.4) / (1 - 0.24) = 0.789 of the
+/// fair one.
 pub(super) const LIGHT: Does = Does { alone: 400, ..HEAVY };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,7 +102,7 @@ pub(super) struct Bench {
     pub(super) quantum: u64,
     /// Turns are rounded to multiples of it.
     pub(super) tick: u64,
-    /// Whether the next thread is on the CPU before the policy is told that the last one went off.
+    /// Whether the next thread is on the CPU before the end of the last turn is reported.
     pub(super) hasty: bool,
     queues: Vec<VecDeque<u32>>,
     pub(super) threads: BTreeMap<u32, Runs>,
@@ -111,9 +113,9 @@ pub(super) struct Bench {
     pub(super) orders: i128,
     /// What all threads ran beyond a quantum a slice.
     pub(super) extra: i128,
-    /// When, of whom, and by how much less than a quantum.
+    /// For each slice: its end, its app, and by how much it was shorter than a quantum.
     pub(super) lost: Vec<(u64, u32, i128)>,
-    pub(super) told: Vec<(u32, &'static str, &'static str)>,
+    pub(super) classified: Vec<(u32, &'static str, &'static str)>,
     pub(super) estimates: Vec<(u32, &'static str, u64, i64)>,
     pub(super) quanta: Vec<(u64, u32, u64)>,
     pub(super) partitions: u32,
@@ -123,11 +125,11 @@ impl Bench {
     pub(super) fn new(cpus: usize, parameters: Parameters) -> Self {
         let mut bench = Self::silent(cpus, parameters);
         let (count, quantum) = (u32::try_from(cpus).unwrap(), Duration::from_nanos(bench.quantum));
-        bench.tell(&Event::Cpus(Cpus { count, quantum }));
+        bench.report(&Event::Cpus(Cpus { count, quantum }));
         bench
     }
 
-    /// One that tells of no CPUs.
+    /// A machine that reports no CPUs.
     pub(super) fn silent(cpus: usize, parameters: Parameters) -> Self {
         let mut bench = Self {
             policy: CacheFair::new(parameters),
@@ -142,12 +144,12 @@ impl Bench {
             orders: 0,
             extra: 0,
             lost: Vec::new(),
-            told: Vec::new(),
+            classified: Vec::new(),
             estimates: Vec::new(),
             quanta: Vec::new(),
             partitions: 0,
         };
-        bench.tell(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));
+        bench.report(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));
         bench
     }
 
@@ -166,17 +168,17 @@ impl Bench {
         };
         self.threads.insert(app, runs);
         let wish = Wish { best_effort, ..Wish::default() };
-        self.tell(&Event::Started { app: AppId(app), wish, profile: None });
+        self.report(&Event::Started { app: AppId(app), wish, profile: None });
         self.queues[cpu].push_back(app);
         self.dispatch();
     }
 
     pub(super) fn exit(&mut self, app: u32) {
         let runs = self.threads.remove(&app).unwrap();
-        // What it was ordered and did not run is nobody's.
+        // Time that it was ordered and did not run goes to no other thread.
         self.orders -= runs.order.map_or(0, |order| i128::from(order) - i128::from(self.quantum));
         self.queues[runs.cpu].retain(|&other| other != app);
-        self.tell(&Event::Exited { app: AppId(app) });
+        self.report(&Event::Exited { app: AppId(app) });
         self.regroup();
         self.dispatch();
     }
@@ -222,7 +224,7 @@ impl Bench {
         ((MILLION - stalls) * 1000 / does.ideal, misses, stalls)
     }
 
-    /// The policy is told all until `until`.
+    /// Reports to the policy whatever happens until `until`.
     pub(super) fn run(&mut self, until: u64) {
         while self.now < until {
             self.step(until);
@@ -269,7 +271,7 @@ impl Bench {
             }
             let counters = one.done.counters(&from, one.does.shows);
             one.watched = Some((every, one.done));
-            self.tell(&Event::Sampled(Sample {
+            self.report(&Event::Sampled(Sample {
                 app: AppId(app),
                 counters,
                 occupancy: None,
@@ -281,9 +283,9 @@ impl Bench {
     }
 
     fn turns(&mut self, running: &[u32]) {
-        let over = |one: &Runs, now| one.on.is_some_and(|(began, length, _)| began + length == now);
-        let off: Vec<u32> =
-            running.iter().copied().filter(|app| over(&self.threads[app], self.now)).collect();
+        let turns = running.iter().filter_map(|&app| Some((app, self.threads[&app].on?)));
+        let over = turns.filter(|(_, (began, length, _))| began + length == self.now);
+        let off: Vec<u32> = over.map(|(app, _)| app).collect();
         if off.is_empty() {
             return;
         }
@@ -313,13 +315,13 @@ impl Bench {
         if self.shortest.is_some_and(|shortest| window >= shortest) {
             let group = Counters::default();
             let window = Duration::from_nanos(window);
-            self.tell(&Event::RanTogether(Together { threads: ran, group, window }));
+            self.report(&Event::RanTogether(Together { threads: ran, group, window }));
         }
         for (slice, &(.., lost)) in
             slices.iter().zip(&self.lost.clone()[self.lost.len() - off.len()..])
         {
             self.extra -= lost;
-            self.tell(&Event::QuantumGiven(*slice));
+            self.report(&Event::QuantumGiven(*slice));
         }
         self.dispatch();
     }
@@ -330,7 +332,7 @@ impl Bench {
         Ran { thread: ThreadId::first_of(AppId(app)), counters }
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn report(&mut self, event: &Event) {
         let Self { policy, threads, orders, quantum, .. } = self;
         let quantum = i128::from(*quantum);
         policy.handle(Time::from_nanos(self.now), event, &mut |action| match action {
@@ -352,17 +354,18 @@ impl Bench {
                 *orders -= one.order.replace(time).map_or(0, |old| i128::from(old) - quantum);
             }
             Action::Classified { app, class, reason } => {
-                self.told.push((app.0, said(class), said(reason)))
+                self.classified.push((app.0, static_text(class), static_text(reason)))
             }
             Action::Estimated { thread, what, value, raw } => {
-                self.estimates.push((thread.app.0, said(what), value.raw(), raw));
+                self.estimates.push((thread.app.0, static_text(what), value.raw(), raw));
             }
             Action::Partition { .. } => self.partitions += 1,
             other => panic!("{other:?}"),
         });
         let books = self.policy.exchange.books();
         if !self.threads.values().any(|one| one.best_effort) {
-            // Nobody owes anybody anything, but for what was taken before and is yet to be given.
+            // No thread owes another anything, except for time that was taken before and is yet to
+            // be given.
             assert_eq!(books.1, 0);
             self.extra = -books.0;
         } else if !self.threads.values().any(|one| one.does.sleeps_after < u64::MAX) {

@@ -1,4 +1,5 @@
-//! Decision 6: "at most 10 % of entitled time over a sliding second; with it off the paper's form runs".
+//! Decision 6: "at most 10 % of entitled time over a sliding second; with it off the paper's form
+//! runs".
 
 use super::bench::{Bench, HEAVY, LIGHT, MS, VICTIM};
 use super::work::PUBLISHED;
@@ -36,8 +37,8 @@ fn decision_6_no_second_costs_a_best_effort_thread_more_than_a_tenth() {
     let lost = worst(&bench, 1);
     // All of it is used: a victim wants a fifth.
     assert!((90..=102).contains(&lost), "{lost}");
-    let said = bench.told.iter().filter(|(.., reason)| reason.contains("no more"));
-    assert_eq!(said.count(), 1);
+    let announced = bench.classified.iter().filter(|(.., reason)| reason.contains("no more"));
+    assert_eq!(announced.count(), 1);
     let penalty = bench.policy.penalty(Bench::thread(1)).unwrap();
     assert!(penalty.share() > (1 << 32) / 20 && penalty.share() < (1 << 32) / 9);
     assert!((45..=52).contains(&worst(&victims(5), 1)));
@@ -48,7 +49,7 @@ fn without_the_bound_the_published_form_runs() {
     let bench = victims(0);
     let lost = worst(&bench, 1);
     assert!((190..=230).contains(&lost), "{lost}");
-    assert!(!bench.told.iter().any(|(.., reason)| reason.contains("no more")));
+    assert!(!bench.classified.iter().any(|(.., reason)| reason.contains("no more")));
 }
 
 /// Decision 5: the one that has lost least, on the same CPU before others.

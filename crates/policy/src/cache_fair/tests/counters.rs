@@ -24,7 +24,7 @@ fn four(shows: Shows) -> Bench {
 }
 
 #[test]
-fn who_cannot_be_measured_is_not_adjusted() {
+fn a_thread_that_cannot_be_measured_is_not_adjusted() {
     for shows in [NO_CYCLES, NO_INSTRUCTIONS, NO_MISSES, NO_STALLS] {
         let mut bench = four(shows);
         bench.at(12);
@@ -36,7 +36,7 @@ fn who_cannot_be_measured_is_not_adjusted() {
 
 /// Where stalls for the store buffer are not counted, they are a part of the ideal CPI.
 #[test]
-fn without_store_buffer_stalls_those_for_memory_tell() {
+fn without_store_buffer_stalls_those_for_memory_count() {
     let mut bench = four(NO_STORES);
     bench.calibrate(0);
     bench.exit(3);
@@ -47,7 +47,7 @@ fn without_store_buffer_stalls_those_for_memory_tell() {
 }
 
 #[test]
-fn who_cannot_be_measured_for_a_while_is_adjusted_again_after_it() {
+fn a_thread_that_cannot_be_measured_for_a_while_is_adjusted_again_after_it() {
     for shows in [NO_CYCLES, NO_INSTRUCTIONS, NO_STALLS, NO_STORES] {
         let mut bench = four(VICTIM.shows);
         bench.calibrate(0);
@@ -61,7 +61,7 @@ fn who_cannot_be_measured_for_a_while_is_adjusted_again_after_it() {
         bench.becomes(0, VICTIM);
         bench.run(bench.now + 300 * MS);
         let more = bench.quanta.iter().filter(|one| one.1 == 0).map(|one| one.2 - 10 * MS);
-        // 15 turns, 2 ms each, and what a window left undone; not the 40 ms of when nobody could tell.
+        // 15 turns, 2 ms each, and the rest of a window; not the 40 ms while nothing was known.
         let given: u64 = more.sum();
         assert!((20 * MS..=45 * MS).contains(&given), "{given}");
     }

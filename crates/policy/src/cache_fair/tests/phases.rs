@@ -42,14 +42,14 @@ fn a_reconnaissance_ends_with_the_instructions_and_the_points_that_it_needs() {
     bench.calibrate(0);
     assert!(instructions(&bench) > 40_000_000);
     assert_eq!(bench.policy.points(Bench::thread(0)).unwrap().len(), 40);
-    // It tells what it found: 2 misses per 1000 cycles, and a CPI of 10 / 3.
-    let told = |bench: &Bench, what: &str| {
-        let mut of = bench.estimates.iter().filter(|one| one.0 == 0 && one.1.contains(what));
-        of.next().map(|one| one.2 >> 22)
-    };
+    // It announces its results: 2 misses per 1000 cycles, and a CPI of 10 / 3.
+    fn announced(bench: &Bench, what: &str) -> Option<u64> {
+        let estimate = bench.estimates.iter().find(|one| one.0 == 0 && one.1.contains(what));
+        estimate.map(|one| one.2 >> 22)
+    }
     bench.run(bench.now + 200 * MS);
-    assert!((2038..=2058).contains(&told(&bench, "fair miss rate").unwrap()));
-    assert!((3400..=3425).contains(&told(&bench, "fair CPI").unwrap()));
+    assert!((2038..=2058).contains(&announced(&bench, "fair miss rate").unwrap()));
+    assert!((3400..=3425).contains(&announced(&bench, "fair CPI").unwrap()));
     let cpi = bench.policy.fair_cpi(Bench::thread(0)).unwrap();
     assert!(cpi.raw().abs_diff(Q32::ratio(10, 3).raw()) < 1 << 25);
 }
@@ -97,7 +97,7 @@ fn decision_2_a_regression_that_fails_leaves_the_last_good_value_or_the_mean() {
 fn a_reconnaissance_is_repeated_and_calibration_goes_on() {
     let mut bench = four(PUBLISHED);
     bench.calibrate(0);
-    // The same references, other misses: only time tells.
+    // The same references, other misses: only the repetition notices.
     bench.becomes(0, Does { alone: 500, ..VICTIM });
     let start = instructions(&bench);
     while rate(&bench).abs_diff(2000) <= 10 {
@@ -131,8 +131,8 @@ fn decision_11_a_change_of_accesses_begins_a_reconnaissance() {
     }
 }
 
-/// What is learnt anew is of the new phase alone: were the old one's accesses among it, every window would
-/// differ from then on.
+/// The new phase is learnt from its own windows alone; with accesses of the old one among them,
+/// every later window would differ.
 #[test]
 fn a_new_phase_is_settled_once_it_is_learnt() {
     let mut bench = four(PUBLISHED);

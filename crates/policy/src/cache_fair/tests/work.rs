@@ -1,4 +1,5 @@
-//! §2: "make it complete the same amount of work in the same time" as with an equal share of the cache.
+//! §2: "make it complete the same amount of work in the same time" as with an equal share of the
+//! cache.
 
 use super::bench::{Bench, Does, HEAVY, LIGHT, MS, VICTIM};
 use crate::cache_fair::Parameters;
@@ -18,8 +19,9 @@ pub(super) const PUBLISHED: Parameters = Parameters {
     most_debt: 100,
 };
 
-/// Thread 0 and best-effort thread 1 on one CPU; 2 and 3 on the other, of which the one that `leaves` is gone
-/// once thread 0 is in its calibration phase. The CPUs' turns are half a quantum apart, so that it meets both.
+/// Thread 0 and best-effort thread 1 on one CPU; 2 and 3 on the other. The one that `leaves` ends
+/// once thread 0 is in its calibration phase. The CPUs' turns are half a quantum apart, so that it
+/// meets both.
 pub(super) fn pair(parameters: Parameters, leaves: u32) -> Bench {
     let mut bench = Bench::new(2, parameters);
     bench.start(0, 0, false, VICTIM);
@@ -38,14 +40,19 @@ fn so_far(bench: &Bench, app: u32) -> (u128, u64, u64) {
     (one.done.instructions / 1_000_000, one.slices, one.ran)
 }
 
-/// Per mille of the work that a thread would have done at this CPI, in thousandths, in the turns that it had.
+/// The work of a thread in per mille of its work at this CPI, in thousandths, in the same turns.
 fn of_fair(before: (u128, u64, u64), after: (u128, u64, u64), fair_cpi: u128) -> u128 {
     let time = u128::from(after.1 - before.1) * 10 * u128::from(MS);
     (after.0 - before.0) * fair_cpi / time
 }
 
+/// The time that a thread ran beyond its turns.
+fn beyond(before: (u128, u64, u64), after: (u128, u64, u64)) -> i128 {
+    i128::from(after.2 - before.2) - i128::from((after.1 - before.1) * 10 * MS)
+}
+
 #[test]
-fn who_is_slower_than_fair_does_its_fair_work_and_best_effort_pays_for_it() {
+fn a_thread_that_is_slower_than_fair_does_its_fair_work_and_best_effort_pays_for_it() {
     for (leaves, actual, hasty) in
         [(3, 4000, false), (2, 2632, false), (3, 4000, true), (2, 2632, true)]
     {
@@ -63,9 +70,7 @@ fn who_is_slower_than_fair_does_its_fair_work_and_best_effort_pays_for_it() {
         let conventional = time * 1000 / actual * 3333 / time;
         assert!(!(990..=1010).contains(&conventional));
         // What it got beyond its turns is what best-effort lost.
-        let beyond = |before: (u128, u64, u64), after: (u128, u64, u64)| {
-            i128::from(after.2 - before.2) - i128::from((after.1 - before.1) * 10 * MS)
-        };
+
         let (got, lost) = (beyond(before.0, after.0), -beyond(before.1, after.1));
         assert_eq!(got > 0, leaves == 3);
         assert!((got - lost).abs() <= 10 * i128::from(MS), "{got} {lost}");
@@ -73,9 +78,9 @@ fn who_is_slower_than_fair_does_its_fair_work_and_best_effort_pays_for_it() {
     }
 }
 
-/// Nobody that runs at its fair CPI is adjusted.
+/// A thread that runs at its fair CPI is not adjusted.
 #[test]
-fn who_is_as_fast_as_fair_has_its_quantum() {
+fn a_thread_that_is_as_fast_as_fair_has_its_quantum() {
     let mut bench = pair(PUBLISHED, 3);
     bench.at(3);
     assert!(bench.quanta.iter().any(|&(_, app, _)| app == 0));

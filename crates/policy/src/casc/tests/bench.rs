@@ -1,5 +1,5 @@
-//! A machine for tests: groups run when the test says so, and miss what their threads' true PCMRs make of
-//! it.
+//! A machine for tests: groups run when the test says so, with the miss rates of their threads'
+//! true PCMRs.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,11 +10,15 @@ use fairways_core::{
     Wish,
 };
 
+use crate::announce::static_text;
 use crate::casc::{Casc, Parameters};
-use crate::telling::said;
 
 pub(super) const fn thread(app: u32) -> ThreadId {
     ThreadId::first_of(AppId(app))
+}
+
+fn apps(threads: &[ThreadId]) -> Vec<u32> {
+    threads.iter().map(|thread| thread.app.0).collect()
 }
 
 /// An action, as far as tests look at it.
@@ -35,13 +39,13 @@ pub(super) struct Bench {
     pub(super) cpus: u32,
     /// Each app's true PCMR, misses per 100 references.
     pub(super) truth: Vec<i64>,
-    /// What was asked since the test looked last.
+    /// The actions since the test looked last.
     pub(super) asked: Vec<Asked>,
-    /// When it wants to be woken.
+    /// When the alarm is set for.
     pub(super) alarm: Option<Time>,
     /// The apps that are raised.
     pub(super) raised: Vec<u32>,
-    /// Where each app may run, as asked; every CPU at first.
+    /// Where each app may run, as requested; every CPU at first.
     allowed: Vec<Option<Vec<u32>>>,
 }
 
@@ -51,7 +55,7 @@ impl Bench {
         let (truth, asked, raised, allowed) = (vec![], vec![], vec![], vec![]);
         let mut bench =
             Self { casc, now: Time::ZERO, cpus, truth, asked, raised, allowed, alarm: None };
-        bench.tell(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into()));
+        bench.report(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into()));
         bench.set_cpus(cpus);
         bench
     }
@@ -65,15 +69,12 @@ impl Bench {
 
     pub(super) fn set_cpus(&mut self, count: u32) {
         self.cpus = count;
-        self.tell(&Event::Cpus(Cpus { count, quantum: Duration::from_millis(20) }));
+        self.report(&Event::Cpus(Cpus { count, quantum: Duration::from_millis(20) }));
     }
 
-    pub(super) fn tell(&mut self, event: &Event) {
+    pub(super) fn report(&mut self, event: &Event) {
         let Self { casc, now, asked, raised, allowed, alarm, .. } = self;
         casc.handle(*now, event, &mut |action| {
-            let apps = |threads: &[ThreadId]| -> Vec<u32> {
-                threads.iter().map(|one| one.app.0).collect()
-            };
             asked.push(match action {
                 Action::WatchTogether { shortest } => Asked::Watch(shortest),
                 Action::Allow { thread, cpus, .. } => {
@@ -92,7 +93,7 @@ impl Bench {
                     assert_eq!(what, "PCMR, misses per 100 L2 references");
                     Asked::Estimated(thread.app.0, value, raw)
                 }
-                Action::Classified { app, class, .. } => Asked::Class(app.0, said(class)),
+                Action::Classified { app, class, .. } => Asked::Class(app.0, static_text(class)),
                 Action::Wake { at } => {
                     *alarm = Some(at);
                     Asked::Wake(at)
@@ -106,11 +107,11 @@ impl Bench {
         let app = AppId(u32::try_from(self.truth.len()).unwrap());
         self.truth.push(truth);
         self.allowed.push(None);
-        self.tell(&Event::Started { app, wish: Wish::default(), profile: None });
+        self.report(&Event::Started { app, wish: Wish::default(), profile: None });
     }
 
     pub(super) fn exit(&mut self, app: u32) {
-        self.tell(&Event::Exited { app: AppId(app) });
+        self.report(&Event::Exited { app: AppId(app) });
     }
 
     pub(super) fn wait(&mut self, time: Duration) {
@@ -119,21 +120,25 @@ impl Bench {
 
     pub(super) fn wake_after(&mut self, time: Duration) {
         self.wait(time);
-        self.tell(&Event::Woke);
+        self.report(&Event::Woke);
     }
 
-    /// These apps ran together for so many microseconds, and missed this many of 100 million references.
+    /// These apps ran together for `micros` microseconds, and missed this many of 100 million
+    /// references.
     pub(super) fn ran_with(&mut self, apps: &[u32], micros: u64, misses: u64) {
         let window = Duration::from_micros(micros);
         self.wait(window);
-        let ran = |&app: &u32| Ran { thread: thread(app), counters: Counters::default() };
+
         let group = Counters {
             llc_misses: Some(misses),
             llc_references: Some(100_000_000),
             ..Counters::default()
         };
-        let threads = apps.iter().map(ran).collect();
-        self.tell(&Event::RanTogether(Together { threads, group, window }));
+        let threads = apps
+            .iter()
+            .map(|&app| Ran { thread: thread(app), counters: Counters::default() })
+            .collect();
+        self.report(&Event::RanTogether(Together { threads, group, window }));
     }
 
     /// Their miss rate is the average of their true PCMRs (Formula 1).
@@ -167,7 +172,7 @@ impl Bench {
         self.allowed[app as usize].clone().unwrap_or_else(|| (0..self.cpus).collect())
     }
 
-    /// What was asked since the last time.
+    /// The actions since the last call.
     pub(super) fn asked(&mut self) -> Vec<Asked> {
         core::mem::take(&mut self.asked)
     }

@@ -1,4 +1,4 @@
-//! What bucketization keeps to, whatever the PCMRs (§4.3.1).
+//! The properties of bucketization for any PCMRs (§4.3.1).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::casc::buckets::{Assignment, allowed, assign};
 use crate::casc::matching::keeps_busy;
-use crate::casc::{Parameters, Penalty};
+use crate::casc::{Parameters, PenaltyRule};
 
 fn pcmrs() -> impl Strategy<Value = Vec<Q32>> {
     let fraction = (0u64..=100 << 32).prop_map(Q32::from_raw);
@@ -25,7 +25,7 @@ fn parameters() -> impl Strategy<Value = Parameters> {
         Parameters {
             threshold: Q32::from_int(threshold),
             m,
-            penalty: if in_bucket { Penalty::InBucket } else { Penalty::Restricted },
+            penalty: if in_bucket { PenaltyRule::InBucket } else { PenaltyRule::Restricted },
             unit: Q32::ratio(1, finer),
             ..Parameters::default()
         }
@@ -53,7 +53,8 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
                 let (old, new) = (Q32::from_int(max[cpu]), Q32::from_int(max[cpu] - 1));
                 pcmrs.iter().filter(|&&pcmr| new < pcmr && pcmr <= old).count()
             };
-            // Each thread is in the bucket with the least MAX_PCMR that it may be in, the first of several.
+            // Each thread is in the bucket with the least MAX_PCMR that it may be in; of several,
+            // the first.
             let in_bucket = |cpu: usize| {
                 let bucket = |pcmr: Q32| {
                     (0..cpus)
@@ -63,8 +64,8 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
                 pcmrs.iter().filter(|&&pcmr| bucket(pcmr) == Some(cpu)).count()
             };
             let penalty = |cpu: usize| match parameters.penalty {
-                Penalty::Restricted => restricted(cpu),
-                Penalty::InBucket => in_bucket(cpu),
+                PenaltyRule::Restricted => restricted(cpu),
+                PenaltyRule::InBucket => in_bucket(cpu),
             };
             let Some(cpu) =
                 candidates.min_by_key(|&cpu| (penalty(cpu), 100 - max[cpu], cpus - cpu))
@@ -77,7 +78,7 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
         }
         let max_pcmrs: Vec<Q32> = max.into_iter().map(Q32::from_int).collect();
         if keeps_busy(&max_pcmrs, pcmrs, parameters.m) {
-            return Assignment { max_pcmrs, threshold, reached, steps };
+            return Assignment { max_pcmrs, threshold, is_reached: reached, steps };
         }
         let raised =
             Q32::from_raw(threshold.raw() / 4 * 5).max(Q32::from_raw(threshold.raw() + (1 << 32)));
@@ -91,7 +92,7 @@ proptest! {
     })]
 
     #[test]
-    fn nobody_is_stranded_and_no_cpu_idle(
+    fn no_thread_is_stranded_and_no_cpu_idle(
         pcmrs in pcmrs(), cpus in 1usize..=16, parameters in parameters(),
     ) {
         let found = assign(&pcmrs, cpus, &parameters);
@@ -101,7 +102,7 @@ proptest! {
         }
         prop_assert!(keeps_busy(&found.max_pcmrs, &pcmrs, parameters.m), "{found:?}");
         prop_assert!(found.threshold >= parameters.threshold);
-        prop_assert_eq!(found.reached, found.projected() <= found.threshold);
+        prop_assert_eq!(found.is_reached, found.projected() <= found.threshold);
         // An average is rounded down.
         prop_assert!(u64::from(found.steps) <= (100u64 << 32).div_ceil(parameters.unit.raw()) * cpus as u64);
     }
@@ -113,12 +114,12 @@ proptest! {
         in_bucket in any::<bool>(),
     ) {
         let threshold = Q32::from_int(threshold);
-        let penalty = if in_bucket { Penalty::InBucket } else { Penalty::Restricted };
+        let penalty = if in_bucket { PenaltyRule::InBucket } else { PenaltyRule::Restricted };
         let parameters = Parameters { threshold, m, penalty, ..Parameters::default() };
         let (found, expected) =
             (assign(&pcmrs, cpus, &parameters), by_the_text(&pcmrs, cpus, &parameters));
         prop_assert_eq!(&found.max_pcmrs, &expected.max_pcmrs);
-        prop_assert_eq!((found.steps, found.reached), (expected.steps, expected.reached));
+        prop_assert_eq!((found.steps, found.is_reached), (expected.steps, expected.is_reached));
         prop_assert!(found.threshold.raw().abs_diff(expected.threshold.raw()) < 64);
     }
 
@@ -135,8 +136,8 @@ proptest! {
         prop_assert!(low.iter().zip(&high).all(|(low, high)| low <= high), "{low:?} {high:?}");
     }
 
-    /// §5.4.1: "if all threads are the same, there is no room for improvement", nor for loss: as many run at
-    /// once as without CASC, and all may run on the same CPUs.
+    /// §5.4.1: "if all threads are the same, there is no room for improvement", nor for loss: as
+    /// many run at once as without CASC, and all may run on the same CPUs.
     #[test]
     fn threads_that_are_alike_gain_and_lose_nothing(
         pcmr in 0u32..=100, threads in 1usize..=40, cpus in 1usize..=16, threshold in 0u32..=100,

@@ -1,4 +1,4 @@
-//! No CPU is left idle by what is measured late (§4.3.1; decisions CASC 6 and 8).
+//! No CPU is left idle because of late measurements (§4.3.1; decisions CASC 6 and 8).
 
 use core::time::Duration;
 
@@ -9,8 +9,8 @@ fn quick() -> Parameters {
     Parameters { initial_limit: Duration::from_millis(100), ..Parameters::default() }
 }
 
-/// Fewer threads than CPUs: one that is a little less greedy than those that are known needs no bucket of its own,
-/// and yet they may not all wait for one CPU.
+/// Fewer threads than CPUs: a thread that is a little less greedy than the known ones needs no
+/// bucket of its own, and yet they may not all wait for one CPU.
 #[test]
 fn threads_fewer_than_cpus_can_all_run_at_once() {
     for (cpus, truth) in [(4, [60, 55, 55]), (8, [60, 55, 50])] {
@@ -32,7 +32,7 @@ fn threads_fewer_than_cpus_can_all_run_at_once() {
     }
 }
 
-/// A thread whose turn to be measured again has come is left in peace while the other CPUs need it.
+/// A thread whose turn to be measured again has come is not measured while the other CPUs need it.
 #[test]
 fn measuring_again_idles_no_cpu() {
     let every = Duration::from_millis(250);

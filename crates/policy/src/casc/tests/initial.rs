@@ -21,7 +21,8 @@ fn nine_rows_on_eight_contexts() {
     let first: Vec<u32> = (0..9).collect();
     let asked = bench.asked();
     assert_eq!(asked[0], Asked::Watch(Duration::from_micros(200)));
-    // "Only the first n + 1 threads that entered the system participate", "their priorities are elevated".
+    // "Only the first n + 1 threads that entered the system participate", "their priorities are
+    // elevated".
     assert!(asked.contains(&Asked::Raise(first.clone())), "{asked:?}");
     assert!(bench.casc.taking_part().eq(first.iter().map(|&app| thread(app))));
     // Eight of the nine rows do not do.
@@ -76,28 +77,25 @@ fn short_intervals_and_cold_threads_are_not_measured() {
 fn what_was_not_counted_is_not_nothing() {
     use fairways_core::{Counters, Event, Ran, Together};
     let mut bench = Bench::with(1, &[40, 20], restless());
-    let counted = |misses, references| Counters {
-        llc_misses: misses,
-        llc_references: references,
-        ..Counters::default()
-    };
+    fn counted(llc_misses: Option<u64>, llc_references: Option<u64>) -> Counters {
+        Counters { llc_misses, llc_references, ..Counters::default() }
+    }
     let window = Duration::from_millis(5);
-    let mut tell = |app, group, own| {
-        let threads = [Ran { thread: thread(app), counters: own }].to_vec();
-        bench.tell(&Event::RanTogether(Together { threads, group, window }));
-    };
     let none = Counters::default();
-    tell(0, none, none);
-    tell(0, counted(Some(4), None), none);
-    tell(0, counted(Some(0), Some(0)), none);
-    tell(1, counted(Some(2), Some(10)), none);
+    let groups = [
+        (0, none),
+        (0, counted(Some(4), None)),
+        (0, counted(Some(0), Some(0))),
+        (1, counted(Some(2), Some(10))),
+    ];
+    for (app, group) in groups {
+        let threads = [Ran { thread: thread(app), counters: none }].to_vec();
+        bench.report(&Event::RanTogether(Together { threads, group, window }));
+    }
     assert!(bench.pcmr(1).is_none());
-    // The sum of the threads stands in for the group.
-    let mut tell = |app, group, own| {
-        let threads = [Ran { thread: thread(app), counters: own }].to_vec();
-        bench.tell(&Event::RanTogether(Together { threads, group, window }));
-    };
-    tell(0, none, counted(Some(4), Some(10)));
+    // The sum of the threads replaces the group's counters.
+    let threads = [Ran { thread: thread(0), counters: counted(Some(4), Some(10)) }].to_vec();
+    bench.report(&Event::RanTogether(Together { threads, group: none, window }));
     assert!(bench.knows(0) && bench.knows(1));
 }
 
@@ -151,7 +149,7 @@ fn a_sleeper_is_replaced_and_the_row_without_it_stands() {
 }
 
 #[test]
-fn with_nobody_to_replace_a_sleeper_the_rows_that_ran_must_do() {
+fn if_no_thread_can_replace_a_sleeper_the_rows_that_ran_suffice() {
     let mut bench = Bench::with(2, &[30, 20, 10], restless());
     bench.ran(&[0, 2], 5000);
     assert_eq!(bench.pcmr(0), None);
@@ -167,7 +165,7 @@ fn with_nobody_to_replace_a_sleeper_the_rows_that_ran_must_do() {
 #[test]
 fn fewer_than_n_plus_1_are_measured_by_the_groups_that_occur() {
     let mut bench = Bench::with(4, &[30, 20, 10], restless());
-    // Nobody needs to be raised.
+    // No thread needs to be raised.
     assert!(!bench.asked().iter().any(|asked| matches!(asked, Asked::Raise(_))));
     bench.ran(&[0, 1, 2], 5000);
     bench.ran(&[0, 1], 5000);
@@ -183,8 +181,10 @@ fn no_row_at_all_means_to_wait() {
     let mut bench = Bench::with(2, &[30, 20, 10], restless());
     bench.asked();
     bench.wake_after(LIMIT);
-    // Whoever is not raised must not wait for ever.
-    let wake = |limits| Asked::Wake(Time::ZERO.after(limits * LIMIT));
+    // Threads that are not raised must not wait for ever.
+    fn wake(limits: u32) -> Asked {
+        Asked::Wake(Time::ZERO.after(limits * LIMIT))
+    }
     assert_eq!(bench.asked(), [Asked::Lower([0, 1, 2].to_vec()), wake(2)]);
     bench.wake_after(LIMIT);
     assert_eq!(bench.asked(), [Asked::Raise([0, 1, 2].to_vec()), wake(3)]);
@@ -193,7 +193,7 @@ fn no_row_at_all_means_to_wait() {
 }
 
 #[test]
-fn those_who_exit_are_replaced() {
+fn threads_that_exit_are_replaced() {
     let mut bench = Bench::with(2, &[30, 20, 10, 40], restless());
     bench.ran(&[0, 2], 5000);
     bench.ran(&[0, 1], 5000);
@@ -208,7 +208,7 @@ fn those_who_exit_are_replaced() {
 }
 
 #[test]
-fn threads_that_nobody_knows_make_an_interval_unusable() {
+fn unknown_threads_make_an_interval_unusable() {
     let mut bench = Bench::with(1, &[30, 20], restless());
     bench.ran(&[1], 5000);
     bench.ran_with(&[0, 77], 5000, 0);

@@ -1,4 +1,4 @@
-//! Machines that change, and those that do not tell of CPUs.
+//! Machines that change, and machines that do not report their CPUs.
 
 use core::time::Duration;
 
@@ -15,7 +15,9 @@ fn restless() -> Parameters {
 fn without_cpus_it_does_nothing() {
     let mut casc = Casc::new(restless());
     let machine = Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into());
-    let start = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
+    fn start(app: u32) -> Event {
+        Event::Started { app: AppId(app), wish: Wish::default(), profile: None }
+    }
     for event in
         [machine, start(0), start(1), start(2), Event::Woke, Event::Exited { app: AppId(1) }]
     {
@@ -24,7 +26,7 @@ fn without_cpus_it_does_nothing() {
 }
 
 #[test]
-fn more_cpus_than_it_can_tell_apart_leave_it_out() {
+fn on_more_cpus_than_it_can_manage_it_does_nothing() {
     let mut bench = Bench::with(65, &[1, 2, 3], restless());
     assert_eq!(bench.asked(), []);
     bench.set_cpus(64);
@@ -32,13 +34,13 @@ fn more_cpus_than_it_can_tell_apart_leave_it_out() {
 }
 
 #[test]
-fn when_the_cpus_change_all_is_measured_anew_and_nobody_restricted() {
+fn when_the_cpus_change_all_is_measured_again_and_no_thread_restricted() {
     let mut bench = Bench::with(2, &[60, 5, 5, 1], restless());
     bench.rows(&[0, 1, 2]);
     assert!(bench.knows(0) && bench.allowed(0).len() == 1);
     bench.asked();
     // Another quantum is no other machine.
-    bench.tell(&Event::Cpus(Cpus { count: 2, quantum: Duration::from_secs(1) }));
+    bench.report(&Event::Cpus(Cpus { count: 2, quantum: Duration::from_secs(1) }));
     assert_eq!(bench.asked(), []);
     bench.set_cpus(3);
     assert_eq!(bench.pcmr(0), None);
@@ -47,7 +49,7 @@ fn when_the_cpus_change_all_is_measured_anew_and_nobody_restricted() {
     bench.rows(&[0, 1, 2, 3]);
     assert!((0..4).all(|app| bench.knows(app)));
     bench.set_cpus(1000);
-    // A list of no CPU that there is: every one.
+    // A list without an existing CPU stands for every CPU.
     assert_eq!(bench.allowed(0), [0; 0]);
     assert_eq!(bench.casc.max_pcmrs(), []);
 }
@@ -57,9 +59,9 @@ fn another_cache_calls_for_other_pcmrs() {
     let mut bench = Bench::with(2, &[60, 5, 5], restless());
     bench.rows(&[0, 1, 2]);
     bench.asked();
-    bench.tell(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into()));
+    bench.report(&Event::Machine(Llc::with_ways(Ways::new(12).unwrap()).into()));
     assert!(bench.knows(0));
-    bench.tell(&Event::Machine(Llc::with_ways(Ways::new(6).unwrap()).into()));
+    bench.report(&Event::Machine(Llc::with_ways(Ways::new(6).unwrap()).into()));
     assert_eq!(bench.pcmr(0), None);
     assert!(bench.asked().contains(&Asked::Raise([0, 1, 2].to_vec())));
 }
@@ -73,5 +75,5 @@ fn one_cpu_never_restricts_anybody() {
     assert!((0..3).all(|app| bench.knows(app)));
     assert!(!bench.asked().iter().any(|asked| matches!(asked, Asked::Allow(..))));
     assert_eq!(bench.casc.max_pcmrs(), [Q32::from_int(100)]);
-    assert!(!bench.casc.assignment().unwrap().reached);
+    assert!(!bench.casc.assignment().unwrap().is_reached);
 }

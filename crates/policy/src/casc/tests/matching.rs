@@ -48,7 +48,7 @@ proptest! {
     })]
 
     #[test]
-    fn as_many_find_a_place_as_if_nobody_were_restricted(
+    fn as_many_find_a_place_as_without_restrictions(
         max_pcmrs in rates(7), pcmrs in rates(16), m in 0u32..4,
     ) {
         let unrestricted = |places: usize| pcmrs.len().min(places * max_pcmrs.len());

@@ -1,4 +1,4 @@
-//! What measurements that are off do to scores (§4.2: within 30 % in the worst case).
+//! The effect of wrong measurements on scores (§4.2: within 30 % in the worst case).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -27,8 +27,8 @@ proptest! {
         failure_persistence: None, cases: 300, ..ProptestConfig::default()
     })]
 
-    /// x_j = sum of rates - n rate_j: noise of p percent moves a score by at most p percent of the sum of the
-    /// n + 1 rates and n times its own row's, and never out of 0 to 100.
+    /// x_j = sum of rates - n rate_j: noise of p percent moves a score by at most p percent of the
+    /// sum of the n + 1 rates and n times its own row's, and never out of 0 to 100.
     #[test]
     fn a_score_is_off_by_no_more_than_the_rows_are(
         truth in prop::collection::vec(0i64..=70, 9),

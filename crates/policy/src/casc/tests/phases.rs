@@ -17,7 +17,7 @@ fn known(parameters: Parameters) -> Bench {
     bench
 }
 
-/// Every pair in turn, until a PCMR is unknown: whose?
+/// Runs every pair in turn until a PCMR is unknown; the app with that PCMR.
 fn until_unknown(bench: &mut Bench, rounds: u32) -> Option<u32> {
     for _ in 0..rounds {
         for pair in [[0, 1], [1, 2], [0, 2]] {
@@ -40,7 +40,7 @@ fn the_thread_whose_phase_changed_is_measured_again() {
         let peer = (changed + 1) % 3;
         bench.ran(&[changed, peer], 2000);
         assert!((0..3).all(|app| bench.knows(app)));
-        // Now the predictions hold.
+        // Now the predictions are right.
         assert_eq!(until_unknown(&mut bench, 100), None);
     }
 }
@@ -51,7 +51,7 @@ fn one_at_a_time_is_measured_again() {
     bench.start(4);
     bench.ran(&[3, 1], 2000);
     assert!(bench.knows(3));
-    // Which of the two changed can't be told.
+    // Which of the two changed is unknown.
     bench.truth[0] = 90;
     while bench.pcmr(0).is_some() {
         bench.ran(&[0, 1], 2000);
@@ -61,7 +61,7 @@ fn one_at_a_time_is_measured_again() {
 }
 
 #[test]
-fn within_the_margin_nobody_is() {
+fn within_the_margin_no_thread_is_measured_again() {
     let mut bench = known(Parameters::following_phases());
     // 15 becomes 22, 8 stays, 13 becomes 20: 50 % off is not exceeded.
     bench.truth[0] = 32;
@@ -78,7 +78,7 @@ fn within_the_margin_nobody_is() {
 }
 
 #[test]
-fn fewer_than_could_run_tell_nothing_of_phases() {
+fn fewer_threads_than_could_run_show_nothing_of_phases() {
     let mut bench = known(Parameters::following_phases());
     for _ in 0..200 {
         bench.ran_with(&[0], 2000, 0);
@@ -96,7 +96,7 @@ fn the_paper_does_not_look_for_phases() {
 #[test]
 fn each_in_its_turn_every_250_ms() {
     let every = Duration::from_millis(250);
-    // §5.3.4: a threshold of 100, so that nobody is restricted.
+    // §5.3.4: a threshold of 100, so that no thread is restricted.
     let parameters = Parameters {
         remeasure_every: every,
         threshold: Q32::from_int(100),

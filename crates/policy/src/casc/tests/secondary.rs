@@ -1,4 +1,5 @@
-//! The secondary measurement (§4.2.2.2), and when bucketization is run again (§4.3.1; decision CASC 8).
+//! The secondary measurement (§4.2.2.2), and when bucketization is run again (§4.3.1; decision CASC
+//! 8).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -71,7 +72,7 @@ fn two_unknowns_make_no_equation() {
 fn a_pcmr_larger_than_all_runs_bucketization_again_and_a_smaller_one_does_not() {
     let mut bench = known(&[20, 5, 3], restless());
     let first = bench.casc.assignment().unwrap().clone();
-    assert!(first.reached && first.projected() <= Q32::from_int(15));
+    assert!(first.is_reached && first.projected() <= Q32::from_int(15));
     bench.start(18);
     bench.ran(&[1, 3], 2000);
     assert!(bench.knows(3));
@@ -102,18 +103,18 @@ fn the_largest_of_those_that_are_left_runs_it_again_though_it_has_a_bucket() {
 
 #[test]
 fn an_assignment_that_misses_the_threshold_is_made_again_each_time() {
-    // Two of 60 and one of 5 on two CPUs: 15 can't be had, and the threshold is raised until the one of 5
-    // has a CPU, to 15 x 1.25^4 = 36.6.
+    // Two of 60 and one of 5 on two CPUs: 15 is not possible, and the threshold is raised until the
+    // one of 5 has a CPU, to 15 x 1.25^4 = 36.6.
     let mut bench = known(&[60, 60, 5], restless());
     let threshold = bench.casc.threshold().unwrap();
     assert!(threshold > Q32::from_int(36) && threshold < Q32::from_int(37), "{threshold:?}");
-    assert!(bench.casc.assignment().unwrap().reached);
+    assert!(bench.casc.assignment().unwrap().is_reached);
     // Not larger than 60, but with this one a CPU can have a MAX_PCMR of 0: as low as it gets.
     bench.start(0);
     bench.ran(&[2, 3], 2000);
     assert!(bench.knows(3));
     assert_eq!(bench.casc.threshold(), Some(Q32::from_int(15)));
-    assert!(!bench.casc.assignment().unwrap().reached);
+    assert!(!bench.casc.assignment().unwrap().is_reached);
     assert_eq!((0..4).map(|app| bench.allowed(app).len()).collect::<Vec<_>>(), [1, 1, 1, 2]);
 }
 
@@ -144,7 +145,7 @@ fn cpus_that_an_exit_would_leave_idle_are_opened_again() {
     bench.exit(1);
     assert_eq!([bench.allowed(0).len(), bench.allowed(3).len()], [1, 1]);
     bench.exit(2);
-    // Nobody is left for the other CPU but them.
+    // No other thread is left for the other CPU.
     assert!(bench.allowed(0).len() + bench.allowed(3).len() > 2);
 }
 
@@ -152,7 +153,7 @@ fn cpus_that_an_exit_would_leave_idle_are_opened_again() {
 fn a_thread_that_can_not_be_measured_is_not_kept_on_cpu_0_for_ever() {
     let mut bench = known(&[10, 5, 3], restless());
     bench.start(8);
-    // There is always somebody whom nobody knows.
+    // It always runs beside an unknown thread.
     for _ in 0..30 {
         assert_eq!(bench.allowed(3), [0]);
         bench.ran_with(&[3, 77], 1_000_000, 0);

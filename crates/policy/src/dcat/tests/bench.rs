@@ -1,4 +1,4 @@
-//! A machine on which programs do what a table says for the ways that they have.
+//! A machine on which programs perform by a table over their ways.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -10,8 +10,13 @@ use fairways_core::{
 };
 
 use super::programs::{Does, Table};
-use crate::dcat::{Class, Dcat, Parameters};
-use crate::telling::said;
+use crate::announce::static_text;
+use crate::dcat::{Dcat, Parameters, WorkloadClass};
+
+/// The value of a table with `ways` ways.
+fn at(table: Table, ways: usize) -> u64 {
+    table[ways.min(table.len()) - 1]
+}
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -30,7 +35,7 @@ pub(super) struct Bench {
     /// When the window of a program ends, and how long it is.
     watched: BTreeMap<u32, (Time, Duration)>,
     alarm: Option<Time>,
-    pub(super) told: BTreeMap<u32, (&'static str, &'static str)>,
+    pub(super) classes: BTreeMap<u32, (&'static str, &'static str)>,
     /// The numbers of each program's class.
     pub(super) numbers: BTreeMap<(u32, &'static str), Q32>,
     /// Programs whose windows do not arrive.
@@ -47,18 +52,18 @@ impl Bench {
 
     pub(super) fn on(llc: Llc, parameters: Parameters) -> Self {
         let mut bench = Self { policy: Dcat::new(parameters), llc: Some(llc), ..Self::default() };
-        bench.tell(&Event::Machine(llc.into()));
+        bench.report(&Event::Machine(llc.into()));
         bench
     }
 
-    /// It becomes a machine of so many ways.
+    /// It becomes a machine with `ways` ways.
     pub(super) fn machine(&mut self, ways: u32) {
         let llc = Llc::with_ways(Ways::new(ways).unwrap());
         self.llc = Some(llc);
-        self.tell(&Event::Machine(llc.into()));
+        self.report(&Event::Machine(llc.into()));
     }
 
-    /// Programs 0, 1, ... that were promised so many ways.
+    /// Programs 0, 1, ... with these promised ways.
     pub(super) fn with(ways: u32, programs: &[(u32, Does)]) -> Self {
         let mut bench = Self::new(ways, Parameters::default());
         for (app, &(baseline, does)) in (0..).zip(programs) {
@@ -70,7 +75,7 @@ impl Bench {
     pub(super) fn start(&mut self, app: u32, baseline_ways: impl Into<Option<u32>>, does: Does) {
         self.programs.insert(app, does);
         let wish = Wish { baseline_ways: baseline_ways.into(), ..Wish::default() };
-        self.tell(&Event::Started { app: AppId(app), wish, profile: None });
+        self.report(&Event::Started { app: AppId(app), wish, profile: None });
     }
 
     pub(super) fn becomes(&mut self, app: u32, does: Does) {
@@ -80,11 +85,11 @@ impl Bench {
     pub(super) fn exit(&mut self, app: u32) {
         self.programs.remove(&app);
         self.watched.remove(&app);
-        self.told.remove(&app);
-        self.tell(&Event::Exited { app: AppId(app) });
+        self.classes.remove(&app);
+        self.report(&Event::Exited { app: AppId(app) });
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn report(&mut self, event: &Event) {
         let (mut refused, mut applied) = (Vec::new(), Vec::new());
         let llc = self.llc.unwrap();
         self.policy.handle(self.now, event, &mut |action| match action {
@@ -102,7 +107,7 @@ impl Bench {
                     return refused.push(plan);
                 }
                 self.done += 1;
-                (self.plan, self.reason) = (Some(plan), said(reason));
+                (self.plan, self.reason) = (Some(plan), static_text(reason));
                 self.partition =
                     self.makes.map_or_else(|| (*partition).clone(), |makes| makes(&partition));
                 applied.push(plan);
@@ -114,52 +119,57 @@ impl Bench {
             Action::WatchTogether { .. }
             | Action::Allow { .. }
             | Action::Priority { .. }
-            | Action::Quantum { .. } => panic!("dCat schedules nobody"),
+            | Action::Quantum { .. } => panic!("dCat schedules no threads"),
             Action::Estimated { thread, what, value, .. } => {
-                let told = self.numbers.insert((thread.app.0, said(what)), value);
-                assert_ne!(told, Some(value), "told twice");
+                let before = self.numbers.insert((thread.app.0, static_text(what)), value);
+                assert_ne!(before, Some(value), "announced twice");
             }
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, reason } => {
-                let (class, reason) = (said(class), said(reason));
-                let told = self.told.insert(app.0, (class, reason));
+                let (class, reason) = (static_text(class), static_text(reason));
+                let before = self.classes.insert(app.0, (class, reason));
                 let void = self.numbers.keys().any(|&(of, _)| of == app.0);
-                assert!(told != Some((class, reason)) || void, "told twice");
+                assert!(before != Some((class, reason)) || void, "announced twice");
                 self.numbers.retain(|&(of, _), _| of != app.0);
             }
         });
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
         for plan in applied {
             let actual = self.partition.clone();
-            self.tell(&Event::Applied { plan, actual });
+            self.report(&Event::Applied { plan, actual });
         }
         for plan in refused {
-            self.tell(&Event::Refused { plan, why });
+            self.report(&Event::Refused { plan, why });
         }
     }
 
     fn sample(&self, app: u32, window: Duration) -> Sample {
         let does = self.programs[&app];
         let ways = self.ways(app) as usize;
-        let at = |table: Table| table[ways.min(table.len()) - 1];
+
         let mhz = if does.idle { 1 } else { 2000 };
         let cycles = u64::try_from(window.as_micros()).unwrap() * mhz;
-        let instructions = cycles * at(does.ipc) / 1000;
+        let instructions = cycles * at(does.ipc, ways) / 1000;
         let references = instructions * does.llc / 1000;
         let counters = (does.shows)(Counters {
             instructions: Some(instructions),
             cycles: Some(cycles),
             l1_references: Some(instructions * does.l1 / 1000),
             llc_references: Some(references),
-            llc_misses: Some(references * at(does.misses) / 1000),
+            llc_misses: Some(references * at(does.misses, ways) / 1000),
             ..Counters::default()
         });
         let plan = self.plan;
         Sample { app: AppId(app), counters, occupancy: None, window, plan, straddled: false }
     }
 
-    /// A second passes. What ends at one instant was counted before anything is decided on it, and is
-    /// told before the alarm.
+    /// Whether IPC with this number of ways is known relative to the baseline.
+    pub(super) fn knows(&self, app: u32, ways: u32) -> bool {
+        self.policy.normalised_ipc(AppId(app), ways).is_some()
+    }
+
+    /// A second passes. Windows that end at the same time are measured before any decision, and
+    /// reported before the alarm.
     pub(super) fn round(&mut self) {
         let end = self.now.after(SECOND);
         loop {
@@ -176,28 +186,28 @@ impl Bench {
             for (sample, next) in samples {
                 self.watched.get_mut(&sample.app.0).unwrap().0 = next;
                 if !self.lost.contains(&sample.app.0) {
-                    self.tell(&Event::Sampled(sample));
+                    self.report(&Event::Sampled(sample));
                 }
             }
             if self.alarm.is_some_and(|at| at <= next) {
                 self.alarm = None;
-                self.tell(&Event::Woke);
+                self.report(&Event::Woke);
             }
         }
         self.now = end;
-        let class = |app: u32| self.policy.class(AppId(app)).map(Class::name);
-        self.told.retain(|&app, _| class(app).is_some());
-        // What a refusal undoes is told with the next decision.
-        let all = |(&app, told): (&u32, &(&str, &str))| class(app) == Some(told.0);
-        assert!(self.refuses || self.told.iter().all(all));
+        let class = |app: u32| self.policy.class(AppId(app)).map(WorkloadClass::name);
+        self.classes.retain(|&app, _| class(app).is_some());
+        // The next decision announces what a refusal undid.
+        let all = |(&app, announced): (&u32, &(&str, &str))| class(app) == Some(announced.0);
+        assert!(self.refuses || self.classes.iter().all(all));
     }
 
     pub(super) fn rounds(&mut self, count: u32) {
         (0..count).for_each(|_| self.round());
     }
 
-    /// What a program is, and has, after each of so many rounds.
-    pub(super) fn trace(&mut self, app: u32, rounds: usize) -> Vec<(Class, u32)> {
+    /// A program's class and ways after each of these rounds.
+    pub(super) fn trace(&mut self, app: u32, rounds: usize) -> Vec<(WorkloadClass, u32)> {
         let mut trace = Vec::new();
         trace.resize_with(rounds, || {
             self.round();
@@ -206,7 +216,7 @@ impl Bench {
         trace
     }
 
-    pub(super) fn is(&self, app: u32) -> (Class, u32) {
+    pub(super) fn is(&self, app: u32) -> (WorkloadClass, u32) {
         (self.policy.class(AppId(app)).unwrap(), self.ways(app))
     }
 

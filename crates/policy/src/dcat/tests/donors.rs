@@ -1,8 +1,8 @@
-//! Figure 6: those who need less than they have.
+//! Figure 6: programs that need fewer ways than they have.
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, IDLE, QUIET, SENSITIVE};
-use crate::dcat::Class::{Donor, Keeper, Reclaim, Unknown};
+use crate::dcat::WorkloadClass::{Donor, Keeper, Reclaim, Unknown};
 
 /// §3.4: "The start state for any workload is Keeper".
 #[test]
@@ -14,19 +14,19 @@ fn a_workload_starts_as_keeper_with_what_it_was_promised() {
 }
 
 #[test]
-fn who_is_idle_keeps_one_way_at_once() {
+fn a_program_that_is_idle_keeps_one_way_at_once() {
     let mut bench = Bench::with(12, &[(4, IDLE), (6, SENSITIVE)]);
     assert_eq!(bench.trace(0, 3), [(Donor, 1); 3]);
-    // And what it gave is there for others.
+    // The ways that it gave are available to others.
     assert!(bench.ways(1) > 8);
 }
 
 #[test]
-fn who_hardly_references_the_cache_keeps_one_way_once_its_baseline_is_known() {
+fn a_program_that_hardly_references_the_cache_keeps_one_way_once_its_baseline_is_known() {
     let mut bench = Bench::with(12, &[(4, QUIET)]);
     assert_eq!(bench.trace(0, 2), [(Donor, 1); 2]);
     assert!(bench.policy.normalised_ipc(fairways_core::AppId(0), 4).is_some());
-    // From one way, its baseline is not to be had: it has to go there first.
+    // With one way, its baseline can't be measured: it has to go there first.
     let mut bench = Bench::with(12, &[(4, IDLE)]);
     bench.round();
     bench.becomes(0, QUIET);
@@ -35,13 +35,13 @@ fn who_hardly_references_the_cache_keeps_one_way_once_its_baseline_is_known() {
 
 /// Decision 2: at or below one reference per 1000 instructions.
 #[test]
-fn who_references_the_cache_a_little_more_is_busy() {
+fn a_program_that_references_the_cache_a_little_more_is_busy() {
     let mut bench = Bench::with(12, &[(4, Does { llc: 2, ..QUIET })]);
     assert_eq!(bench.trace(0, 1), [(Unknown, 5)]);
 }
 
 #[test]
-fn who_references_the_cache_again_has_its_baseline_at_once() {
+fn a_program_that_references_the_cache_again_has_its_baseline_at_once() {
     let mut bench = Bench::with(12, &[(4, QUIET)]);
     bench.round();
     bench.becomes(0, SENSITIVE);
@@ -51,7 +51,7 @@ fn who_references_the_cache_again_has_its_baseline_at_once() {
 /// Decision 1: "one way less each round until the miss rate is no longer trivial, then Keeper", and
 /// "at that point give the last way back".
 #[test]
-fn decision_1_who_hardly_misses_gives_a_way_a_round_until_it_misses() {
+fn decision_1_a_program_that_hardly_misses_gives_a_way_a_round_until_it_misses() {
     // 3 % is trivial yet (§5.1).
     let does = Does { misses: &[500, 31, 30, 10], ..FITS };
     let mut bench = Bench::with(12, &[(5, does)]);
@@ -101,9 +101,9 @@ fn a_donor_that_misses_again_has_its_baseline_back() {
     assert_eq!(bench.trace(0, 4), [(Keeper, 4); 4]);
 }
 
-/// A machine whose masks have two ways at least.
+/// A machine whose masks have at least two ways.
 #[test]
-fn nobody_has_fewer_ways_than_a_mask_can_have() {
+fn no_program_has_fewer_ways_than_a_mask_can_have() {
     let ways = fairways_core::Ways::new(12).unwrap();
     let llc = fairways_core::Llc { min_bits: 2, ..fairways_core::Llc::with_ways(ways) };
     for does in [IDLE, QUIET, FITS] {

@@ -8,7 +8,7 @@ use super::bench::Bench;
 use super::programs::{Does, HUNGRY, SENSITIVE, STREAMING};
 use crate::dcat::performance::best;
 use crate::dcat::phase::Phase;
-use crate::dcat::{Class, Objective, Parameters};
+use crate::dcat::{Parameters, SpareWaysGoal, WorkloadClass};
 
 const FIVE: Q32 = Q32::from_int(5);
 
@@ -49,7 +49,7 @@ fn four_spare_ways_are_split_two_and_two_whatever_they_bring() {
     for (a, b) in [(modest, HUNGRY), (HUNGRY, modest)] {
         let mut bench = Bench::with(8, &[(2, a), (2, b)]);
         bench.rounds(6);
-        assert_eq!([bench.is(0), bench.is(1)], [(Class::Receiver, 4); 2]);
+        assert_eq!([bench.is(0), bench.is(1)], [(WorkloadClass::Receiver, 4); 2]);
     }
 }
 
@@ -91,9 +91,9 @@ fn of_equal_sums_the_one_that_moves_fewer_ways_is_taken() {
 }
 
 fn most_performance() -> Bench {
-    // A gains 3 % from 3 to 4 ways, and yet is said to go on to 5.
+    // A gains 3 % from 3 to 4 ways, and yet goes on to 5 in the paper.
     let ipc_imp_thr = Q32::from_int(2);
-    let objective = Objective::MaxPerformance;
+    let objective = SpareWaysGoal::MaxPerformance;
     Bench::new(10, Parameters { objective, ipc_imp_thr, ..Parameters::default() })
 }
 
@@ -124,7 +124,7 @@ fn a_third_workload_takes_its_baseline_where_the_sum_stays_largest() {
 /// Where 3 % are too little, A stops by itself, and C still leaves 3 and 5.
 #[test]
 fn the_same_is_the_best_choice_with_the_default_threshold() {
-    let objective = Objective::MaxPerformance;
+    let objective = SpareWaysGoal::MaxPerformance;
     let mut bench = Bench::new(10, Parameters { objective, ..Parameters::default() });
     bench.start(0, 2, A);
     bench.start(1, 2, B);

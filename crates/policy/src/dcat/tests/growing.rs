@@ -1,15 +1,15 @@
-//! Figure 6: those who miss.
+//! Figure 6: programs that miss.
 
 use fairways_core::Q32;
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, HUNGRY, IDLE, SENSITIVE, STREAMING};
-use crate::dcat::Class::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 use crate::dcat::Parameters;
+use crate::dcat::WorkloadClass::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 use crate::words;
 
 #[test]
-fn who_misses_is_unknown_and_then_a_receiver_if_it_gains() {
+fn a_program_that_misses_is_unknown_and_then_a_receiver_if_it_gains() {
     let mut bench = Bench::with(20, &[(3, HUNGRY)]);
     let trace = bench.trace(0, 4);
     assert_eq!(trace, [(Unknown, 4), (Receiver, 5), (Receiver, 6), (Receiver, 7)]);
@@ -17,7 +17,7 @@ fn who_misses_is_unknown_and_then_a_receiver_if_it_gains() {
 
 /// §5.1: the gain is 5 % at least; small steps add up while it is Unknown.
 #[test]
-fn who_gains_less_than_the_threshold_stays_unknown() {
+fn a_program_that_gains_less_than_the_threshold_stays_unknown() {
     let does = Does { ipc: &[2000, 2400, 2500, 2600, 2625, 2900], ..STREAMING };
     let mut bench = Bench::with(20, &[(3, does)]);
     assert_eq!(bench.trace(0, 3), [(Unknown, 4), (Unknown, 5), (Receiver, 6)]);
@@ -34,7 +34,7 @@ fn decision_24_a_stream_that_gains_by_each_way_is_a_receiver() {
 
 /// §3.4: "3 times the predefined cache size"; Figure 13: from 9 ways to 1.
 #[test]
-fn decision_3_who_gains_nothing_up_to_three_times_its_baseline_streams() {
+fn decision_3_a_program_that_gains_nothing_up_to_three_times_its_baseline_streams() {
     let mut bench = Bench::with(20, &[(3, STREAMING)]);
     let trace = bench.trace(0, 10);
     let grown = [4, 5, 6, 7, 8, 9].map(|ways| (Unknown, ways));
@@ -48,14 +48,14 @@ fn decision_3_who_gains_nothing_up_to_three_times_its_baseline_streams() {
 
 /// §3.4: "If all the available cache size is used"; Figure 15: 8 ways of 9.
 #[test]
-fn decision_3_who_gains_nothing_from_all_spare_ways_streams() {
+fn decision_3_a_program_that_gains_nothing_from_all_spare_ways_streams() {
     let mut bench = Bench::with(8, &[(3, STREAMING), (1, FITS)]);
     let grown = [(Unknown, 4), (Unknown, 5), (Unknown, 6), (Unknown, 7), (Streaming, 1)];
     assert_eq!(bench.trace(0, 5), grown);
 }
 
 #[test]
-fn decision_3_who_never_had_more_than_its_baseline_is_not_judged() {
+fn decision_3_a_program_that_never_had_more_than_its_baseline_is_not_judged() {
     let mut bench = Bench::with(6, &[(3, STREAMING), (3, STREAMING)]);
     assert_eq!(bench.trace(0, 10), [(Unknown, 3); 10]);
     assert_eq!(bench.is(1), (Unknown, 3));
@@ -89,7 +89,7 @@ fn decision_19_a_receiver_goes_on_while_it_gains_though_it_hardly_misses() {
 
 /// Its misses have gone, and it gained nothing: what it has more is of no use.
 #[test]
-fn who_was_unknown_and_hardly_misses_any_more_keeps_its_baseline() {
+fn a_program_that_was_unknown_and_hardly_misses_any_more_keeps_its_baseline() {
     let does = Does { misses: &[100, 100, 100, 50, 10], ..FITS };
     let mut bench = Bench::with(20, &[(3, does)]);
     assert_eq!(bench.trace(0, 3), [(Unknown, 4), (Unknown, 5), (Keeper, 3)]);
@@ -136,7 +136,7 @@ fn decision_4_a_keeper_is_tried_again_from_another_baseline() {
 
 /// Known to stream: no need to find out again (§3.5, Table 1's reuse).
 #[test]
-fn who_streams_and_was_idle_streams_again_as_soon_as_it_has_its_baseline() {
+fn a_program_that_streams_and_was_idle_streams_again_as_soon_as_it_has_its_baseline() {
     let mut bench = Bench::with(20, &[(3, STREAMING)]);
     bench.rounds(8);
     bench.becomes(0, IDLE);
@@ -195,7 +195,7 @@ fn thresholds_are_parameters() {
 
 /// §3.5: evenly, also to one that came when everything was taken.
 #[test]
-fn who_comes_later_gets_as_much() {
+fn a_program_that_comes_later_gets_as_much() {
     let mut bench = Bench::with(16, &[(3, HUNGRY)]);
     bench.rounds(20);
     assert_eq!(bench.ways(0), 14);
@@ -224,7 +224,7 @@ fn what_streams_for_want_of_ways_is_tried_with_more() {
 
 /// Table 1: what was promised, what it has, and what that is worth.
 #[test]
-fn what_its_ways_are_worth_is_told_with_every_change() {
+fn the_worth_of_its_ways_is_announced_with_every_change() {
     let mut bench = Bench::with(20, &[(3, SENSITIVE)]);
     let number = |bench: &Bench, what| bench.numbers.get(&(0, what)).copied();
     assert_eq!(number(&bench, words::BASELINE.text()), Some(Q32::from_int(3)));
@@ -236,8 +236,8 @@ fn what_its_ways_are_worth_is_told_with_every_change() {
         ((Receiver, 6), Some(Q32::from_int(6)))
     );
     let worth = |bench: &Bench, ipc| {
-        let told = number(bench, words::NORMALIZED_IPC.text()).unwrap();
-        assert!(told.raw().abs_diff(Q32::ratio(ipc, 1000).raw()) < 1 << 12, "{told:?}");
+        let ipc_now = number(bench, words::NORMALIZED_IPC.text()).unwrap();
+        assert!(ipc_now.raw().abs_diff(Q32::ratio(ipc, 1000).raw()) < 1 << 12, "{ipc_now:?}");
     };
     worth(&bench, 1260);
     assert_eq!(number(&bench, words::PREFERRED.text()), Some(Q32::from_int(5)));

@@ -4,13 +4,13 @@ use fairways_core::AppId;
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, HUNGRY, IDLE, SENSITIVE, STREAMING};
-use crate::dcat::Class::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 use crate::dcat::Parameters;
+use crate::dcat::WorkloadClass::{Donor, Keeper, Receiver, Reclaim, Streaming, Unknown};
 
 /// §3.3: "10% used as the threshold in our prototype"; §3.4: "At any time, Reclaim is applied
 /// immediately".
 #[test]
-fn a_phase_that_differs_by_a_tenth_takes_everybody_back_to_the_baseline() {
+fn a_phase_that_differs_by_a_tenth_takes_any_program_back_to_its_baseline() {
     let all = [
         (FITS, 6, (Donor, 1)),
         (FITS, 2, (Donor, 2)),
@@ -60,11 +60,10 @@ fn the_threshold_of_a_phase_is_a_parameter() {
 fn a_new_phase_has_a_table_of_its_own() {
     let mut bench = Bench::with(20, &[(3, SENSITIVE)]);
     bench.rounds(6);
-    let known = |bench: &Bench, ways| bench.policy.normalised_ipc(AppId(0), ways).is_some();
-    assert!(known(&bench, 6));
+    assert!(bench.knows(0, 6));
     bench.becomes(0, Does { l1: 2500, ..STREAMING });
     bench.rounds(2);
-    assert_eq!([3, 4, 6].map(|ways| known(&bench, ways)), [true, false, false]);
+    assert_eq!([3, 4, 6].map(|ways| bench.knows(0, ways)), [true, false, false]);
     assert_eq!(bench.trace(0, 7)[6], (Streaming, 1));
 }
 
@@ -91,7 +90,7 @@ fn decision_6_a_phase_that_is_known_has_what_it_prefers_at_once() {
     assert_eq!(bench.plans, plans + 1);
 }
 
-/// Beside one that has so many ways.
+/// Beside a program with `ways` ways.
 fn beside(mut bench: Bench, ways: u32) -> Bench {
     bench.start(1, ways, STREAMING);
     bench.lost.insert(1);
@@ -168,7 +167,7 @@ fn decision_10_a_phase_that_came_back_is_not_the_oldest() {
     assert_eq!(bench.trace(0, 1), [(Keeper, 6)]);
 }
 
-/// Another cache: what was learnt with so many ways of the old one is nothing.
+/// Another cache: what was learnt about ways of the old one is void.
 #[test]
 fn nothing_is_remembered_of_another_machine() {
     let mut bench = knows_table_1(Parameters::default());

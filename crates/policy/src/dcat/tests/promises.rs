@@ -1,4 +1,4 @@
-//! Who has a right to how much (decision 9, §6).
+//! Promises and baselines (decision 9, §6).
 
 use alloc::vec::Vec;
 
@@ -17,12 +17,12 @@ fn decision_9_more_promises_than_ways_are_admitted_with_a_warning() {
     let mut bench = Bench::with(10, &[(4, IDLE), (4, SENSITIVE)]);
     assert!(!bench.reason.contains("promised"), "{}", bench.reason);
     bench.start(2, 4, SENSITIVE);
-    assert!(bench.reason.contains("more ways are promised than there are"), "{}", bench.reason);
-    // While not all of them are claimed, they hold.
+    assert!(bench.reason.contains("more ways are promised than exist"), "{}", bench.reason);
+    // While not all of them are claimed, they are kept.
     bench.rounds(4);
     let ways = all(&bench, 3);
     assert!(ways[0] == 1 && ways[1] >= 4 && ways[2] >= 4, "{ways:?}");
-    // Where they are, nobody has nothing.
+    // When they are, every program still has some ways.
     bench.becomes(0, SENSITIVE);
     bench.rounds(4);
     assert!(all(&bench, 3).iter().all(|&ways| ways >= 2), "{:?}", all(&bench, 3));
@@ -106,7 +106,7 @@ fn more_programs_than_classes_of_service_share_a_cluster() {
     let mask = |app| bench.partition.mask_of(AppId(app)).unwrap();
     assert!(mask(0) == mask(1) && mask(1) == mask(2) && mask(0).count() == 1);
     assert!(mask(3).count() >= 4 && mask(4).count() >= 2);
-    // Where there is room again, everybody has ways of his own.
+    // When there is room again, every program has ways of its own.
     bench.exit(0);
     bench.exit(4);
     assert!([1, 2, 3].iter().all(|&app| own(&bench, app)));
@@ -126,7 +126,7 @@ fn more_programs_than_ways_share_a_cluster() {
 }
 
 #[test]
-fn on_a_machine_with_one_class_of_service_everybody_shares_it() {
+fn on_a_machine_with_one_class_of_service_all_programs_share_it() {
     let mut bench = few_classes(1, 8);
     bench.start(0, 2, SENSITIVE);
     bench.rounds(3);
@@ -139,9 +139,9 @@ fn on_a_machine_with_one_class_of_service_everybody_shares_it() {
     bench.rounds(3);
 }
 
-/// Those that share have what nobody owns, until somebody claims it.
+/// Programs that share have the spare ways, until another program claims them.
 #[test]
-fn who_shares_has_what_is_spare() {
+fn a_program_that_shares_has_what_is_spare() {
     let llc = Llc { clos: 3, ..Llc::with_ways(Ways::new(12).unwrap()) };
     let mut bench = Bench::on(llc, Parameters::default());
     for app in 0..4 {

@@ -2,11 +2,11 @@
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, IDLE, SENSITIVE, STREAMING};
-use crate::dcat::Class::{Donor, Keeper};
 use crate::dcat::Parameters;
+use crate::dcat::WorkloadClass::{Donor, Keeper};
 
-/// What it ends as where the plans of one round are refused.
-fn without(does: Does, refused: u32) -> (crate::dcat::Class, u32) {
+/// Its class and ways in the end if the plans of one round are refused.
+fn without(does: Does, refused: u32) -> (crate::dcat::WorkloadClass, u32) {
     let mut bench = Bench::with(20, &[(3, does), (3, FITS)]);
     for round in 0..24 {
         bench.refuses = round == refused;
@@ -26,7 +26,7 @@ fn donors_end_the_same_whichever_round_is_refused() {
 }
 
 #[test]
-fn who_misses_ends_the_same_whichever_round_is_refused() {
+fn a_program_that_misses_ends_the_same_whichever_round_is_refused() {
     for does in [SENSITIVE, STREAMING] {
         let end = without(does, u32::MAX);
         for round in 0..12 {
@@ -52,7 +52,7 @@ fn a_start_that_was_refused_is_planned_again() {
 }
 
 #[test]
-fn who_was_refused_at_its_start_is_as_if_it_had_started_later() {
+fn a_program_that_was_refused_at_its_start_is_as_if_it_had_started_later() {
     let mut bench = Bench::with(20, &[(3, FITS)]);
     bench.rounds(4);
     bench.refuses = true;
@@ -80,7 +80,7 @@ fn a_machine_that_accepts_nothing_at_first_is_asked_again() {
 }
 
 #[test]
-fn a_machine_that_accepts_nothing_at_first_is_asked_again_where_ipc_tells_of_phases() {
+fn a_machine_that_accepts_nothing_at_first_is_asked_again_where_ipc_shows_phases() {
     nothing_accepted(Parameters { reclaim_on_ipc: true, ..Parameters::default() });
 }
 

@@ -4,7 +4,7 @@ use fairways_core::Q32;
 
 use super::bench::Bench;
 use super::programs::{Does, FITS, HUNGRY, IDLE, QUIET, SENSITIVE, STREAMING};
-use crate::dcat::{Objective, Parameters};
+use crate::dcat::{Parameters, SpareWaysGoal};
 
 /// Less with five ways than with four, and more again with six.
 const UNEVEN: Does = Does { ipc: &[900, 1000, 1100, 1200, 1120, 1300, 1310], ..SENSITIVE };
@@ -34,7 +34,7 @@ fn settles(parameters: Parameters, ways: u32, baselines: [u32; 3]) {
 }
 
 fn objectives(ways: u32, baselines: [u32; 3]) {
-    for objective in [Objective::MaxFairness, Objective::MaxPerformance] {
+    for objective in [SpareWaysGoal::MaxFairness, SpareWaysGoal::MaxPerformance] {
         for thr in [2, 5] {
             let ipc_imp_thr = Q32::from_int(thr);
             let parameters = Parameters { objective, ipc_imp_thr, ..Parameters::default() };

@@ -45,7 +45,7 @@ fn a_size_is_what_the_program_had() {
 }
 
 #[test]
-fn who_is_not_alone_is_not_sampled() {
+fn a_program_that_is_not_alone_is_not_sampled() {
     let mut bench = Bench::new(Parameters::default(), LLC);
     bench.makes = Some(together);
     bench.start(0, sensitive);
@@ -61,6 +61,6 @@ fn who_is_not_alone_is_not_sampled() {
     assert_eq!(bench.sampled(), Some(0));
     // Others are let in while it is sampled.
     let actual = together(&bench.partition);
-    bench.tell(&Event::Applied { plan: PlanId(bench.plans - 1), actual });
+    bench.report(&Event::Applied { plan: PlanId(bench.plans - 1), actual });
     assert_eq!(bench.policy.sampling(), None);
 }

@@ -1,4 +1,4 @@
-//! A machine without time, on which a test says whose window ends next.
+//! A machine without time, on which a test decides which window ends next.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -10,13 +10,13 @@ use fairways_core::{
     Profile, Q32, Sample, Time, WayMask, Ways, Wish,
 };
 
+use crate::announce::static_text;
 use crate::lfoc::{Class, Lfoc, Parameters, SAMPLING};
-use crate::telling::said;
 
 pub(super) const LLC: Llc =
     Llc { ways: Ways::new(11).unwrap(), min_bits: 1, contiguous: true, clos: 16 };
 
-/// What a program does with so many ways.
+/// How a program behaves with a number of ways.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Does {
     /// Instructions in 1000 cycles.
@@ -57,7 +57,7 @@ pub(super) struct Bench {
     /// Instructions of the windows asked for, by program.
     pub(super) watched: BTreeMap<u32, u64>,
     pub(super) alarm: Option<Time>,
-    /// What was told: the class of each program, and why; and the numbers of its class.
+    /// The announced class of each program with its reason, and the numbers of its class.
     pub(super) classes: BTreeMap<u32, (&'static str, &'static str)>,
     pub(super) numbers: BTreeMap<(u32, &'static str), Q32>,
     programs: BTreeMap<u32, Behaviour>,
@@ -88,13 +88,13 @@ impl Bench {
 
     pub(super) fn machine(&mut self, llc: Llc) {
         self.llc = Some(llc);
-        self.tell(&Event::Machine(llc.into()));
+        self.report(&Event::Machine(llc.into()));
     }
 
     pub(super) fn start(&mut self, app: u32, does: Behaviour) {
         self.programs.insert(app, does);
         let wish = Wish::default();
-        self.tell(&Event::Started { app: AppId(app), wish, profile: None });
+        self.report(&Event::Started { app: AppId(app), wish, profile: None });
     }
 
     /// The same, of which all is known.
@@ -110,7 +110,7 @@ impl Bench {
             stalls_l2_miss: llcmpkc,
         };
         let (wish, profile) = (Wish::default(), Some(Arc::new(profile)));
-        self.tell(&Event::Started { app: AppId(app), wish, profile });
+        self.report(&Event::Started { app: AppId(app), wish, profile });
     }
 
     pub(super) fn becomes(&mut self, app: u32, does: Behaviour) {
@@ -125,10 +125,10 @@ impl Bench {
         self.programs.remove(&app);
         self.classes.remove(&app);
         self.numbers.retain(|&(of, _), _| of != app);
-        self.tell(&Event::Exited { app: AppId(app) });
+        self.report(&Event::Exited { app: AppId(app) });
     }
 
-    pub(super) fn tell(&mut self, event: &Event) {
+    pub(super) fn report(&mut self, event: &Event) {
         let Self { policy, partition, plans, plan, reason, watched, alarm, llc, .. } = self;
         let Self { classes, numbers, .. } = self;
         let (mut refused, mut applied) = (Vec::new(), Vec::new());
@@ -140,7 +140,7 @@ impl Bench {
                     refused.push(id);
                 } else {
                     *plans += 1;
-                    (*plan, *reason) = (Some(id), said(why));
+                    (*plan, *reason) = (Some(id), static_text(why));
                     *partition = self.makes.map_or_else(|| (*new).clone(), |makes| makes(&new));
                     applied.push(id);
                 }
@@ -152,27 +152,27 @@ impl Bench {
             Action::WatchTogether { .. }
             | Action::Allow { .. }
             | Action::Priority { .. }
-            | Action::Quantum { .. } => panic!("LFOC schedules nobody"),
+            | Action::Quantum { .. } => panic!("LFOC schedules no threads"),
             Action::Watch { .. } => panic!("LFOC counts instructions (§5.2)"),
             Action::Classified { app, class, reason } => {
-                let (class, reason) = (said(class), said(reason));
-                let told = classes.insert(app.0, (class, reason));
+                let (class, reason) = (static_text(class), static_text(reason));
+                let before = classes.insert(app.0, (class, reason));
                 let void = numbers.keys().any(|&(of, _)| of == app.0);
-                assert!(told != Some((class, reason)) || void, "told twice");
+                assert!(before != Some((class, reason)) || void, "announced twice");
                 numbers.retain(|&(of, _), _| of != app.0);
             }
             Action::Estimated { thread, what, value, .. } => {
-                let told = numbers.insert((thread.app.0, said(what)), value);
-                assert_ne!(told, Some(value), "told twice");
+                let before = numbers.insert((thread.app.0, static_text(what)), value);
+                assert_ne!(before, Some(value), "announced twice");
             }
         });
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
         for plan in applied {
             let actual = self.partition.clone();
-            self.tell(&Event::Applied { plan, actual });
+            self.report(&Event::Applied { plan, actual });
         }
         for plan in refused {
-            self.tell(&Event::Refused { plan, why });
+            self.report(&Event::Refused { plan, why });
         }
     }
 
@@ -199,7 +199,7 @@ impl Bench {
     /// A window of the program ends.
     pub(super) fn window(&mut self, app: u32) {
         let sample = self.sample(app);
-        self.tell(&Event::Sampled(sample));
+        self.report(&Event::Sampled(sample));
     }
 
     pub(super) fn windows(&mut self, app: u32, count: u32) {
@@ -217,10 +217,10 @@ impl Bench {
     /// The alarm rings.
     pub(super) fn wake(&mut self) {
         self.now = self.alarm.take().expect("an alarm is set");
-        self.tell(&Event::Woke);
+        self.report(&Event::Woke);
     }
 
-    /// Windows of whoever is sampled end until nobody is.
+    /// Windows of sampled programs end until no program is sampled.
     pub(super) fn sample_all(&mut self) {
         for _ in 0..1000 {
             let Some(AppId(app)) = self.policy.sampling() else { return };
@@ -229,7 +229,7 @@ impl Bench {
         panic!("sampling mode does not end");
     }
 
-    /// Everybody has warmed up and was sampled.
+    /// All programs have warmed up and were sampled.
     pub(super) fn settled(programs: &[Behaviour]) -> Self {
         let mut bench = Self::with(programs);
         for app in (0..).take(programs.len()) {

@@ -1,4 +1,4 @@
-//! What ends sampling mode before it is through.
+//! What ends sampling mode before it is complete.
 
 use fairways_core::{Event, PartitionError, PlanId};
 
@@ -43,8 +43,8 @@ fn decision_18_a_refused_sampling_is_tried_again_later_each_time() {
     bench.refuses = false;
     bench.windows(0, 96);
     assert_eq!(bench.sampled(), Some(0));
-    // What is said of a plan of long ago means nothing.
-    bench.tell(&Event::Refused { plan: PlanId(1), why: PartitionError::NoMember { cluster: 0 } });
+    // A report about an old plan means nothing.
+    bench.report(&Event::Refused { plan: PlanId(1), why: PartitionError::NoMember { cluster: 0 } });
     assert_eq!(bench.sampled(), Some(0));
     bench.sample_all();
     assert_eq!(bench.class(0), Some(Class::Sensitive));
@@ -56,18 +56,15 @@ fn decision_18_sampling_that_sees_nothing_is_given_up() {
     let mut bench = Bench::with(&[sensitive, sensitive]);
     bench.windows(0, 3);
     bench.windows(1, 3);
-    let blind = |bench: &Bench, app| {
-        let counters = fairways_core::Counters::default();
-        Event::Sampled(fairways_core::Sample { counters, ..bench.sample(app) })
-    };
     for _ in 0..4 {
-        let event = blind(&bench, 0);
-        bench.tell(&event);
+        let counters = fairways_core::Counters::default();
+        let sample = fairways_core::Sample { counters, ..bench.sample(0) };
+        bench.report(&Event::Sampled(sample));
         bench.wake();
         assert_eq!(bench.sampled(), Some(0));
     }
     bench.wake();
-    // It is the next one's turn.
+    // It is the next program's turn.
     assert_eq!(bench.sampled(), Some(1));
     bench.sample_all();
     assert_eq!((bench.class(0), bench.class(1)), (None, Some(Class::Sensitive)));
@@ -110,7 +107,7 @@ fn decision_9_what_was_seen_in_the_complement_is_no_signal() {
     assert_eq!((bench.sampled(), bench.ways(0)), (None, 11));
     // The window that saw the exit, and one more that is discarded.
     for _ in 0..2 {
-        bench.tell(&Event::Sampled(under_way));
+        bench.report(&Event::Sampled(under_way));
         assert_eq!(bench.sampled(), None);
     }
     bench.quiet(0, 20);

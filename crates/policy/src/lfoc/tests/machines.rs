@@ -31,7 +31,7 @@ fn a_cache_that_can_no_longer_be_cut_in_two_puts_sampling_off() {
     assert_eq!(bench.class(0), Some(Class::Sensitive));
 }
 
-/// Who signals while nobody can be sampled asks once.
+/// A program that signals while sampling is impossible is queued once.
 #[test]
 fn a_program_that_waits_for_another_cache_is_sampled_once() {
     let mut bench = Bench::settled(&[light, sensitive]);

@@ -1,7 +1,8 @@
-//! Tests that quote the section or the decision that they hold.
+//! Tests that quote the section or the decision that they check.
 
 mod actual;
 mod algorithm;
+mod announce;
 mod bench;
 mod leaving;
 mod machines;
@@ -10,5 +11,4 @@ mod online;
 mod sampling;
 mod stopping;
 mod tables;
-mod telling;
 mod threads;

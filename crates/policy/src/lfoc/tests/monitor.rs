@@ -113,8 +113,8 @@ fn a_sensitive_program_that_misses_much_beyond_its_critical_size_is_sampled() {
     bench.quiet(large, 50);
 }
 
-/// The footnote of §4.2 reads occupancy from CMT; where there is none, the ways of the cluster are
-/// what a program can hold.
+/// The footnote of §4.2 reads occupancy from CMT; without it, a program occupies at most the ways
+/// of its cluster.
 #[test]
 fn without_an_occupancy_the_ways_of_the_cluster_count() {
     let mut bench = Bench::settled(&[sensitive, light]);
@@ -122,7 +122,7 @@ fn without_an_occupancy_the_ways_of_the_cluster_count() {
     bench.becomes(0, |_| Does { ipc: 900, llcmpkc: 30, stalls: 100 });
     for _ in 0..2 {
         let sample = Sample { occupancy: None, ..bench.sample(0) };
-        bench.tell(&Event::Sampled(sample));
+        bench.report(&Event::Sampled(sample));
     }
     assert_eq!(bench.sampled(), Some(0));
 }
@@ -132,24 +132,24 @@ fn a_window_without_counters_says_nothing() {
     let mut bench = settled(streaming);
     for _ in 0..20 {
         let sample = Sample { counters: Counters::default(), ..bench.sample(0) };
-        bench.tell(&Event::Sampled(sample));
+        bench.report(&Event::Sampled(sample));
         assert_eq!(bench.sampled(), None);
     }
-    // Stalls that can't be read are not taken for none, nor for many: LLCMPKC decides.
+    // Stalls that can't be read count neither as none nor as many: LLCMPKC decides.
     let mut bench = settled(light);
     bench.becomes(0, |_| Does { ipc: 1000, llcmpkc: 60, stalls: 900 });
-    let unread = |bench: &Bench| {
+    fn unread(bench: &Bench) -> Event {
         let sample = bench.sample(0);
         let counters = Counters { stalls_l2_miss: None, ..sample.counters };
         Event::Sampled(Sample { counters, ..sample })
-    };
-    bench.tell(&unread(&bench));
+    }
+    bench.report(&unread(&bench));
     assert_eq!(bench.sampled(), Some(0));
     // They are averaged over the windows in which they were read.
     let mut bench = settled(light);
     bench.becomes(0, |_| Does { ipc: 500, llcmpkc: 1, stalls: 260 });
     for _ in 0..4 {
-        bench.tell(&unread(&bench));
+        bench.report(&unread(&bench));
         assert_eq!(bench.sampled(), None);
     }
     bench.window(0);
@@ -199,7 +199,9 @@ fn averages_start_afresh_when_its_ways_change() {
 /// Decision 17: the window that saw the change, and as many as are discarded.
 #[test]
 fn decision_17_windows_after_a_change_of_its_masks_are_passed_over() {
-    let quiet = |_| Does { ipc: 1500, llcmpkc: 1, stalls: 20 };
+    fn quiet(_: u32) -> Does {
+        Does { ipc: 1500, llcmpkc: 1, stalls: 20 }
+    }
     let mut bench = settled(sensitive);
     let small = if bench.ways(0) < 6 { 0 } else { 1 };
     bench.windows(small, 10);

@@ -6,7 +6,7 @@ use super::bench::{Bench, LLC, light, sensitive, streaming};
 use crate::lfoc::{Class, Parameters};
 
 #[test]
-fn everybody_is_found_out_and_placed() {
+fn every_program_is_classified_and_placed() {
     let bench = Bench::settled(&[streaming, sensitive, light]);
     let classes = [0, 1, 2].map(|app| bench.class(app).unwrap());
     assert_eq!(classes, [Class::Streaming, Class::Sensitive, Class::Light]);
@@ -52,7 +52,7 @@ fn programs_that_come_and_go_do_not_disturb_the_one_that_is_sampled() {
             let sample = fairways_core::Sample { straddled: true, ..bench.sample(0) };
             bench.exit(guest);
             bench.start(guest, streaming);
-            bench.tell(&Event::Sampled(sample));
+            bench.report(&Event::Sampled(sample));
         }
         bench.exit(guest);
     }
@@ -138,7 +138,7 @@ fn known_and_sampled_programs_mix() {
 
 /// A machine whose classes of service have run out refuses the plan after sampling, too.
 #[test]
-fn nobody_is_left_with_what_a_sampling_partition_had_to_spare() {
+fn no_program_is_left_with_the_rest_of_a_sampling_partition() {
     let mut bench = Bench::settled(&[streaming, sensitive]);
     bench.start(2, sensitive);
     bench.windows(2, 3);

@@ -97,7 +97,7 @@ fn decision_17_windows_are_discarded_while_lines_move() {
         assert_eq!(bench.ways(0), 1);
         let occupancy = Some(Q32::ratio(tenths, 10));
         let sample = fairways_core::Sample { occupancy, ..bench.sample(0) };
-        bench.tell(&Event::Sampled(sample));
+        bench.report(&Event::Sampled(sample));
     }
     assert_eq!(bench.ways(0), 2);
 }
@@ -109,12 +109,16 @@ fn several_windows_a_size_are_added_up() {
     bench.windows(0, 2);
     // Lines that move later are not those of the change.
     let sample = fairways_core::Sample { occupancy: Some(Q32::default()), ..bench.sample(0) };
-    bench.tell(&Event::Sampled(sample));
+    bench.report(&Event::Sampled(sample));
     assert_eq!(bench.ways(0), 1);
     bench.window(0);
     assert_eq!(bench.ways(0), 2);
     bench.windows(0, 4);
     assert_eq!((bench.sampled(), bench.class(0)), (None, Some(Class::Streaming)));
+}
+
+fn four(count: Option<u64>) -> Option<u64> {
+    count.map(|count| 4 * count)
 }
 
 /// A real host can't stop after 10 M instructions.
@@ -123,7 +127,6 @@ fn windows_that_are_longer_than_asked_for_count() {
     let mut bench = about_to(Parameters::default(), streaming);
     while bench.sampled().is_some() {
         let sample = bench.sample(0);
-        let four = |count: Option<u64>| count.map(|count| 4 * count);
         let counters = fairways_core::Counters {
             instructions: four(sample.counters.instructions),
             cycles: four(sample.counters.cycles),
@@ -131,7 +134,7 @@ fn windows_that_are_longer_than_asked_for_count() {
             stalls_l2_miss: four(sample.counters.stalls_l2_miss),
             ..sample.counters
         };
-        bench.tell(&Event::Sampled(fairways_core::Sample { counters, ..sample }));
+        bench.report(&Event::Sampled(fairways_core::Sample { counters, ..sample }));
     }
     assert_eq!(bench.class(0), Some(Class::Streaming));
 }
@@ -144,7 +147,7 @@ fn a_program_that_comes_excuses_one_window_that_saw_two_plans() {
     bench.start(2, light);
     for _ in 0..9 {
         let sample = fairways_core::Sample { straddled: true, ..bench.sample(0) };
-        bench.tell(&Event::Sampled(sample));
+        bench.report(&Event::Sampled(sample));
         assert_eq!(bench.ways(0), 1);
     }
     bench.window(0);
@@ -161,7 +164,7 @@ fn windows_of_another_plan_or_of_two_do_not_count() {
         let before = fairways_core::Sample { plan: Some(fairways_core::PlanId(0)), ..sample };
         let lost = fairways_core::Sample { counters: Default::default(), ..sample };
         for sample in [straddled, before, lost] {
-            bench.tell(&Event::Sampled(sample));
+            bench.report(&Event::Sampled(sample));
             assert_eq!(bench.ways(0), 1);
         }
     }

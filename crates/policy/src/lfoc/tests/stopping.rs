@@ -7,8 +7,8 @@ use crate::lfoc::{Class, Parameters};
 /// Both forms of the first early stop: as published, and with stalls.
 const FORMS: [bool; 2] = [false, true];
 
-fn of_form(early_stop_heeds_stalls: bool) -> Parameters {
-    Parameters { early_stop_heeds_stalls, ..Parameters::default() }
+fn of_form(early_stop_checks_stalls: bool) -> Parameters {
+    Parameters { early_stop_checks_stalls, ..Parameters::default() }
 }
 
 /// §4.2: "the LLC miss rate falls below a certain low threshold".
@@ -29,7 +29,7 @@ fn decision_10_sampling_stops_where_little_is_missed() {
 #[test]
 fn decision_10_what_is_waited_for_counts_if_asked() {
     assert_eq!(
-        [Parameters::default(), Parameters::plus()].map(|p| p.early_stop_heeds_stalls),
+        [Parameters::default(), Parameters::plus()].map(|p| p.early_stop_checks_stalls),
         FORMS
     );
     // It misses little and waits for it, gains by every way, and is sensitive.
@@ -45,8 +45,8 @@ fn decision_10_what_is_waited_for_counts_if_asked() {
     assert_eq!(bench.class(0), Some(Class::Sensitive));
 }
 
-/// Decision 10: "sampling goes on while 1 / (1 - s) could make its table 5 % faster, or could make a
-/// sensitive program of it".
+/// Decision 10: "sampling goes on while 1 / (1 - s) could make its table 5 % faster, or could make
+/// a sensitive program of it".
 #[test]
 fn decision_10_what_is_waited_for_may_change_table_or_class() {
     // Sensitive with three ways, it still waits for a fifth of the time.

@@ -4,10 +4,10 @@ use alloc::vec;
 
 use super::bench::{Bench, objective};
 use super::service::{Lcg, Noise, Service};
-use crate::locpart::{Parameters, Rule};
+use crate::locpart::{GivingRule, Parameters};
 use crate::words;
 
-/// A service whose every request takes so many microseconds, whatever ways it has.
+/// A service whose every request takes `micros` microseconds, with any number of ways.
 pub(super) fn taking(micros: u64) -> Service {
     Service::new(0, 1_000_000, Noise::None, [micros * 1000])
 }
@@ -36,7 +36,7 @@ fn a_violation_takes_w_ways_of_batch() {
             let mut bench = bench(20, Parameters { w, ..parameters }, micros);
             bench.round();
             assert_eq!([bench.ways(0), bench.ways(1)], [ways, 20 - ways], "{micros} us");
-            assert_eq!(bench.told[&0], if ways > 10 { "violated" } else { "held" });
+            assert_eq!(bench.current_class[&0], if ways > 10 { "violated" } else { "held" });
         }
     }
 }
@@ -45,10 +45,10 @@ fn a_violation_takes_w_ways_of_batch() {
 #[test]
 fn slack_gives_w_ways_to_batch() {
     for (rule, micros, ways) in [
-        (Rule::Published, 50, 8),
-        (Rule::Published, 51, 10),
-        (Rule::Margin, 950, 8),
-        (Rule::Margin, 951, 10),
+        (GivingRule::Published, 50, 8),
+        (GivingRule::Published, 51, 10),
+        (GivingRule::Margin, 950, 8),
+        (GivingRule::Margin, 951, 10),
     ] {
         let parameters = Parameters { rule, w: 2, hold: 1, ..Parameters::default() };
         let mut bench = bench(20, parameters, micros);
@@ -70,7 +70,7 @@ fn the_margin_rule_gives_after_good_tails_in_a_row() {
 /// Decision 6: one way at least on each side; `w` is clipped.
 #[test]
 fn each_side_keeps_the_least() {
-    for rule in [Rule::Published, Rule::Margin] {
+    for rule in [GivingRule::Published, GivingRule::Margin] {
         for (micros, ways) in [(2000, 10), (20, 1)] {
             let mut bench = bench(11, Parameters { rule, w: 4, ..Parameters::default() }, micros);
             bench.rounds(40);
@@ -103,7 +103,7 @@ fn the_published_rule_is_as_printed() {
     }
 }
 
-/// What is not known is not below the objective, and not above it either.
+/// An unknown tail is neither below the objective nor above it.
 #[test]
 fn too_few_requests_hold() {
     for parameters in [Parameters::default(), Parameters::published()] {
@@ -115,9 +115,9 @@ fn too_few_requests_hold() {
     }
 }
 
-/// 50 requests a second and an objective beyond a period: what can't be known yet moves nothing either.
+/// 50 requests a second and an objective beyond a period: an unknown tail moves nothing either.
 #[test]
-fn who_answers_slowly_is_not_judged_by_those_that_it_answered_soon() {
+fn a_service_that_answers_slowly_is_not_judged_by_those_that_it_answered_soon() {
     let mut bench = Bench::new(20, Parameters::default());
     let slow = Service::new(0, 4_000_000, Noise::None, (1..20).map(|w| 2_600_000_000 / w));
     bench.serve(0, objective(99, 400_000), slow);
@@ -126,12 +126,12 @@ fn who_answers_slowly_is_not_judged_by_those_that_it_answered_soon() {
     assert_eq!(bench.ways(0), 7);
 }
 
-/// Lines 10 and 13 are about these two.
+/// Lines 10 and 13 use these two numbers.
 #[test]
-fn the_tail_that_moves_ways_is_told_and_what_it_leaves_of_the_objective() {
+fn the_tail_that_moves_ways_and_its_slack_are_announced() {
     for (micros, slack) in [(500, (1_i64 << 32) / 2), (1250, -(1_i64 << 32) / 4)] {
         let mut bench = bench(20, Parameters { hold: 1, ..Parameters::default() }, micros);
-        assert_eq!([0, 1].map(|app| bench.told[&app]), ["latency-critical", "batch"]);
+        assert_eq!([0, 1].map(|app| bench.current_class[&app]), ["latency-critical", "batch"]);
         assert!(bench.numbers.is_empty());
         bench.round();
         assert_ne!(bench.ways(0), 10);

@@ -1,4 +1,4 @@
-//! A machine on which services answer as fast as their ways let them.
+//! A machine on which services answer as fast as their ways allow.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,8 +10,8 @@ use fairways_core::{
 };
 
 use super::service::{Service, histogram, is_missed};
+use crate::announce::static_text;
 use crate::locpart::{Locpart, Parameters};
-use crate::telling::said;
 
 /// An objective in microseconds.
 pub(super) const fn objective(percent: u32, micros: u64) -> Objective {
@@ -32,7 +32,7 @@ pub(super) struct Bench {
     pub(super) done: u32,
     watched: BTreeMap<u32, Time>,
     alarm: Option<Time>,
-    pub(super) told: BTreeMap<u32, &'static str>,
+    pub(super) current_class: BTreeMap<u32, &'static str>,
     pub(super) classes: Vec<(u32, &'static str)>,
     /// The numbers of each program's class, as they came out.
     pub(super) numbers: BTreeMap<(u32, &'static str), i64>,
@@ -40,9 +40,10 @@ pub(super) struct Bench {
     /// What the machine makes of a plan, where it does not do what it says; and what is in force.
     pub(super) makes: Option<fn(&Partition) -> Partition>,
     actual: Partition,
-    /// Whether the objective was missed in the last period, of those who had 100 requests or more.
+    /// By service with 100 requests or more: whether it missed its objective in the last period.
     pub(super) missed: BTreeMap<u32, bool>,
-    /// Periods with so many requests, and those of them in which the objective was missed, of everybody.
+    /// Periods in which any service had that many requests, and those in which its objective was
+    /// missed.
     pub(super) windows: u64,
     pub(super) misses: u64,
 }
@@ -66,7 +67,7 @@ impl Bench {
             done: 0,
             watched: BTreeMap::new(),
             alarm: None,
-            told: BTreeMap::new(),
+            current_class: BTreeMap::new(),
             classes: Vec::new(),
             numbers: BTreeMap::new(),
             refuses: false,
@@ -76,19 +77,19 @@ impl Bench {
             windows: 0,
             misses: 0,
         };
-        bench.tell(&Event::Machine(llc.into()));
+        bench.report(&Event::Machine(llc.into()));
         bench
     }
 
     pub(super) fn machine(&mut self, llc: Llc) {
         self.llc = llc;
-        self.tell(&Event::Machine(llc.into()));
+        self.report(&Event::Machine(llc.into()));
     }
 
     pub(super) fn start(&mut self, app: u32, objective: Option<Objective>) {
         self.programs.insert(app, objective);
         let wish = Wish { objective, ..Wish::default() };
-        self.tell(&Event::Started { app: AppId(app), wish, profile: None });
+        self.report(&Event::Started { app: AppId(app), wish, profile: None });
     }
 
     pub(super) fn serve(&mut self, app: u32, objective: Objective, service: Service) {
@@ -99,18 +100,18 @@ impl Bench {
     pub(super) fn wish(&mut self, app: u32, objective: Option<Objective>) {
         self.programs.insert(app, objective);
         let wish = Wish { objective, ..Wish::default() };
-        self.tell(&Event::Wished { app: AppId(app), wish });
+        self.report(&Event::Wished { app: AppId(app), wish });
     }
 
     pub(super) fn exit(&mut self, app: u32) {
         self.programs.remove(&app);
         self.services.remove(&app);
         self.watched.remove(&app);
-        self.told.remove(&app);
-        self.tell(&Event::Exited { app: AppId(app) });
+        self.current_class.remove(&app);
+        self.report(&Event::Exited { app: AppId(app) });
     }
 
-    pub(super) fn tell(&mut self, event: &Event) {
+    pub(super) fn report(&mut self, event: &Event) {
         let (mut refused, mut applied) = (Vec::new(), None);
         let llc = self.llc;
         self.policy.handle(self.now, event, &mut |action| match action {
@@ -130,7 +131,7 @@ impl Bench {
                 }
                 assert_ne!(*partition, self.partition, "a plan that changes nothing");
                 self.done += 1;
-                self.reason = said(reason);
+                self.reason = static_text(reason);
                 self.partition.clone_from(&partition);
                 self.actual =
                     self.makes.map_or_else(|| (*partition).clone(), |makes| makes(&partition));
@@ -143,30 +144,30 @@ impl Bench {
             }
             Action::Wake { at } => self.alarm = Some(at),
             Action::Classified { app, class, .. } => {
-                let class = said(class);
-                assert_ne!(self.told.insert(app.0, class), Some(class), "told twice");
+                let class = static_text(class);
+                assert_ne!(self.current_class.insert(app.0, class), Some(class), "announced twice");
                 self.numbers.retain(|&(of, _), _| of != app.0);
-                // What it is until something is known of it is told when it starts.
+                // The class until something is known is announced when the program starts.
                 if !["batch", "latency-critical", "crowded"].contains(&class) {
                     self.classes.push((app.0, class));
                 }
             }
             Action::Estimated { thread, what, raw, .. } => {
-                let told = self.numbers.insert((thread.app.0, said(what)), raw);
-                assert_ne!(told, Some(raw), "told twice");
+                let before = self.numbers.insert((thread.app.0, static_text(what)), raw);
+                assert_ne!(before, Some(raw), "announced twice");
             }
             other => panic!("{other:?}"),
         });
         if let Some(plan) = applied {
             let actual = self.actual.clone();
-            self.tell(&Event::Applied { plan, actual });
+            self.report(&Event::Applied { plan, actual });
         }
         self.refuse(&refused);
     }
 
     fn refuse(&mut self, plans: &[PlanId]) {
         let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
-        plans.iter().for_each(|&plan| self.tell(&Event::Refused { plan, why }));
+        plans.iter().for_each(|&plan| self.report(&Event::Refused { plan, why }));
     }
 
     /// A period passes.
@@ -194,12 +195,12 @@ impl Bench {
             }
         }
         for latencies in events {
-            self.tell(&Event::Latency(latencies));
+            self.report(&Event::Latency(latencies));
         }
         if self.alarm.is_some_and(|at| at <= self.now) {
             assert_eq!(self.alarm, Some(self.now));
             self.alarm = None;
-            self.tell(&Event::Woke);
+            self.report(&Event::Woke);
         }
     }
 
@@ -207,7 +208,7 @@ impl Bench {
         (0..count).for_each(|_| self.round());
     }
 
-    /// The share of periods, in thousandths, in which an objective was missed, of so many that follow.
+    /// The share of the next `rounds` periods in which an objective was missed, in thousandths.
     pub(super) fn thousandths(&mut self, rounds: u32) -> u64 {
         (self.windows, self.misses) = (0, 0);
         self.rounds(rounds);

@@ -1,4 +1,4 @@
-//! Tests that quote the section or the decision that they hold.
+//! Tests that quote the section or the decision that they check.
 
 mod algorithm;
 mod bench;

@@ -1,5 +1,5 @@
-//! The margin rule where tails are of 100 to 200 requests: once settled, it holds the objective in 99 of
-//! 100 windows wherever some fixed number of ways does.
+//! The margin rule where tails are of 100 to 200 requests: once settled, the objective is met in 99
+//! of 100 windows wherever it is with some fixed number of ways.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ const PERIOD: u64 = 500_000_000;
 
 type Curve = fn(u64) -> u64;
 
-/// What a request takes on average with so many ways.
+/// The mean time of a request by the number of ways, in nanoseconds.
 const CURVES: [Curve; 5] = [
     |ways| 800_000 + 8_000_000 / (ways + 1),
     |ways| if ways < 8 { 5_000_000 } else { 1_500_000 },
@@ -31,7 +31,7 @@ fn bench(service: Service, micros: u64) -> Bench {
     bench
 }
 
-/// The fewest ways with which no more than so many thousandths of windows miss the objective.
+/// The fewest ways with which at most `thousandths` thousandths of the windows miss the objective.
 fn best(service: &Service, micros: u64, thousandths: u64) -> Option<u32> {
     (1..20).find(|&ways| service.misses(ways, PERIOD, 2000, 95, micros * 1000) <= thousandths)
 }
@@ -102,7 +102,8 @@ fn steps_of_load_are_followed() {
         bench.rounds(1000);
         let few = bench.ways(0);
         bench.services.get_mut(&0).unwrap().gap = 2_500_000;
-        // Five windows a way and what piled up, and what is tried once things have calmed down.
+        // Five windows for each way and for requests that piled up, and tries after conditions
+        // calmed down.
         let rising = bench.thousandths(100);
         assert!(rising <= 300, "{rising}");
         bench.rounds(400);
@@ -116,7 +117,8 @@ fn steps_of_load_are_followed() {
         let share = bench.thousandths(1000);
         assert!(share <= 10, "{share} of 1000 after the fall, seed {seed}");
     }
-    // By chance, what would do now may be missed on the first try, and waits again.
+    // By chance, a number of ways that would suffice now may fail on the first try, and waits
+    // again.
     assert!(back >= 8, "{back} of 10");
 }
 
@@ -152,7 +154,10 @@ fn silence_changes_nothing() {
             bench.round();
             let (ways, plans) = (bench.ways(0), bench.plans);
             bench.rounds(40);
-            assert_eq!((bench.ways(0), bench.plans, bench.told[&0]), (ways, plans, "unknown"));
+            assert_eq!(
+                (bench.ways(0), bench.plans, bench.current_class[&0]),
+                (ways, plans, "unknown")
+            );
             bench.services.get_mut(&0).unwrap().gap = 3_500_000;
             bench.rounds(100);
         }

@@ -7,7 +7,7 @@ use super::bench::{Bench, objective};
 use super::service::{Noise, Service};
 use crate::locpart::Parameters;
 
-/// A service that needs so many ways for 1 ms.
+/// A service that needs `needed` ways for 1 ms.
 fn needing(needed: u64) -> Service {
     let times = (1..=32).map(|ways| if ways < needed { 1_500_000 } else { 700_000 });
     Service::new(0, 1_000_000, Noise::None, times)
@@ -96,7 +96,7 @@ fn a_wish_that_changes_keeps_ways() {
     bench.wish(1, Some(objective(99, 1000)));
     assert_eq!((bench.ways(1), bench.plans), (12, plans));
     bench.rounds(20);
-    assert_eq!(bench.told[&1], "held");
+    assert_eq!(bench.current_class[&1], "held");
     bench.wish(0, None);
     bench.rounds(60);
     assert_eq!(ways(&bench, [0, 1]), [15, 5]);
@@ -105,11 +105,10 @@ fn a_wish_that_changes_keeps_ways() {
 }
 
 #[test]
-fn another_cache_is_learnt_anew() {
+fn another_cache_is_learnt_from_scratch() {
     let mut bench = bench(20, 8, 1);
-    let llc = |ways| Llc::with_ways(Ways::new(ways).unwrap());
     let plans = bench.plans;
-    bench.machine(llc(12));
+    bench.machine(Llc::with_ways(Ways::new(12).unwrap()));
     assert_eq!(ways(&bench, [0, 1]), [6, 6]);
     bench.rounds(20);
     assert_eq!((ways(&bench, [0, 1]), bench.plans), ([8, 4], plans + 3));
@@ -144,7 +143,7 @@ fn where_there_is_no_room_batch_shares_and_then_the_last_services() {
 }
 
 #[test]
-fn nobody_has_less_than_the_least() {
+fn no_program_has_less_than_the_least() {
     for (min_bits, clos) in [(3, 16), (2, 3), (6, 16), (30, 16), (0, 1)] {
         let llc = Llc { min_bits, clos, ..Llc::with_ways(Ways::new(20).unwrap()) };
         for objective_us in [500, 1000, 50_000] {
@@ -167,22 +166,22 @@ fn nobody_has_less_than_the_least() {
 }
 
 #[test]
-fn what_is_told_of_strangers_and_of_batch_is_passed_over() {
+fn reports_about_unknown_programs_and_batch_are_ignored() {
     let mut bench = bench(20, 8, 1);
     let plans = bench.plans;
     for app in [1, 77] {
         let late = super::service::histogram(app, core::time::Duration::MAX, &[u64::MAX; 200]);
-        bench.tell(&Event::Latency(late));
+        bench.report(&Event::Latency(late));
     }
-    bench.tell(&Event::Woke);
+    bench.report(&Event::Woke);
     bench.rounds(10);
     assert_eq!((bench.ways(0), bench.plans), (8, plans));
 }
 
-/// A machine that gives the first program two ways more than planned, of the second one's.
+/// A machine that gives the first program two ways more than planned, from the second one's.
 fn two_more(planned: &Partition) -> Partition {
-    let ways = |app: u32| planned.mask_of(AppId(app)).map(WayMask::count);
-    let (Some(own), Some(other)) = (ways(0), ways(1)) else { return planned.clone() };
+    let ways = [0, 1].map(|app| planned.mask_of(AppId(app)).map(WayMask::count));
+    let [Some(own), Some(other)] = ways else { return planned.clone() };
     let own = own + other.saturating_sub(1).min(2);
     let mut actual = Partition::default();
     for (app, mask) in [(0, WayMask::span(0, own)), (1, WayMask::span(own, 20 - own))] {

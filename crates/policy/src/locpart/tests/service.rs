@@ -1,4 +1,4 @@
-//! Services that answer requests one after the other, as fast as their ways let them.
+//! Services that answer requests one after the other, as fast as their ways allow.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,8 @@ impl Lcg {
         (self.next() * bound) >> 32
     }
 
-    /// Nearly an exponential variate: the binary logarithm is taken to be straight between powers of 2.
+    /// Nearly an exponential variate: the binary logarithm is assumed to be straight between powers
+    /// of 2.
     pub(super) fn exponential(&mut self, mean: u64) -> u64 {
         let bits = self.next() | 1;
         let zeros = u64::from(bits.leading_zeros()) - 32;
@@ -41,9 +42,9 @@ impl Lcg {
 /// How long requests take beside the time that they wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Noise {
-    /// All alike, and at equal distances, and nobody waits: the tail is the time.
+    /// All alike, at equal distances, and without waiting: the tail is the time.
     None,
-    /// Within a tenth of the average, and nobody waits.
+    /// Within a tenth of the average, without waiting.
     Little,
     /// As in a queue with one server, where both gaps and times are exponential.
     Queue,
@@ -54,14 +55,14 @@ pub(super) enum Noise {
 pub(super) struct Service {
     /// Between two requests, on average; 0 if none come.
     pub(super) gap: u64,
-    /// What a request takes with so many ways, from 1 up, on average.
+    /// The mean time of a request by the number of ways, from 1 up.
     pub(super) times: Vec<u64>,
     pub(super) noise: Noise,
     lcg: Lcg,
     /// When the next request comes, and when the server is free.
     next: u64,
     free: u64,
-    /// When those that were turned to will be answered, and how long they took.
+    /// When the accepted requests will be answered, and how long they took.
     answered: Vec<(u64, u64)>,
 }
 
@@ -76,7 +77,7 @@ impl Service {
         Self { gap, times, noise, lcg: Lcg::new(seed), next: 0, free: 0, answered: Vec::new() }
     }
 
-    /// Goes on until then with so many ways.
+    /// Goes on until this time with `ways` ways.
     pub(super) fn run(&mut self, until: u64, ways: u32) {
         let time = self.times[(ways as usize).min(self.times.len()) - 1];
         while self.gap > 0 && self.next.max(self.free) < until {
@@ -99,7 +100,7 @@ impl Service {
         }
     }
 
-    /// Latencies of those that were answered by then, since the last time this was asked.
+    /// The latencies of the requests that were answered by this time, since the last call.
     pub(super) fn take(&mut self, until: u64) -> Vec<u64> {
         let done = self.answered.iter().filter(|(done, _)| *done <= until);
         let mut latencies: Vec<u64> = done.map(|&(_, latency)| latency).collect();
@@ -108,7 +109,8 @@ impl Service {
         latencies
     }
 
-    /// The share of periods, in thousandths, in which so many of a hundred take too long, with a fixed number of ways.
+    /// The share of periods, in thousandths, in which the percentile misses `slo` with a fixed
+    /// number of ways.
     pub(super) fn misses(
         &self,
         ways: u32,

@@ -1,4 +1,4 @@
-//! Where nothing is left to chance, batch gets all but what the service needs.
+//! Without noise, batch gets all ways but those that the service needs.
 
 use alloc::vec::Vec;
 
@@ -48,8 +48,8 @@ fn between_the_margin_and_the_objective_nothing_moves() {
     assert_eq!(bench.plans, 2);
 }
 
-/// What failed is tried again after 200 periods, then four times as long where it fails at once, and 16
-/// times at most.
+/// A number of ways that failed is tried again after 200 periods, then after four times as long if
+/// it fails at once, and after at most 16 times as long.
 #[test]
 fn what_failed_is_tried_ever_more_seldom() {
     let parameters = Parameters { memory: 200, ..Parameters::default() };
@@ -67,7 +67,8 @@ fn what_failed_is_tried_ever_more_seldom() {
     assert_eq!(bench.ways(0), 6);
 }
 
-/// Once what failed may be tried again, it is not passed at a run: below it nothing is known to do.
+/// Once a number of ways that failed may be tried again, smaller numbers wait: nothing is known
+/// about them.
 #[test]
 fn what_failed_is_not_passed_at_a_run() {
     let parameters = Parameters { memory: 200, ..Parameters::default() };

@@ -1,4 +1,4 @@
-//! Objectives that no number of ways holds (decision 6).
+//! Objectives that no number of ways meets (decision 6).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,14 +20,14 @@ fn bench(service: Service, micros: u64) -> Bench {
 }
 
 #[test]
-fn it_is_said_once_and_nothing_changes() {
+fn it_is_announced_once_and_nothing_changes() {
     let mut bench = bench(taking(2000), 1000);
     bench.rounds(2000);
     assert_eq!((bench.ways(0), bench.plans), (19, 11));
     assert_eq!(classes(&bench), ["violated", "unattainable"]);
 }
 
-/// A queue that grows without end: nobody who came after a change has been answered.
+/// A queue that grows without end: no request that came after a change has been answered.
 #[test]
 fn overload_is_seen_though_what_is_answered_came_long_ago() {
     let times = (1..=20).map(|_| 6_000_000);
@@ -61,9 +61,9 @@ fn it_is_taken_back_after_a_hundred_good_tails() {
     bench.rounds(50);
     bench.services.get_mut(&0).unwrap().times = vec![500_000];
     bench.rounds(99);
-    assert_eq!((bench.ways(0), bench.told[&0]), (19, "unattainable"));
+    assert_eq!((bench.ways(0), bench.current_class[&0]), (19, "unattainable"));
     bench.rounds(1);
-    assert_eq!(bench.told[&0], "held");
+    assert_eq!(bench.current_class[&0], "held");
     bench.rounds(4000);
     assert_eq!(bench.ways(0), 1);
 }
@@ -78,10 +78,10 @@ fn it_is_taken_back_with_another_objective_or_when_a_program_exits() {
     let mut other = bench(taking(2000), 1000);
     other.start(2, None);
     other.rounds(50);
-    assert_eq!((other.ways(0), other.told[&0]), (18, "unattainable"));
+    assert_eq!((other.ways(0), other.current_class[&0]), (18, "unattainable"));
     other.exit(2);
     other.round();
-    assert_eq!((other.ways(0), other.told[&0]), (19, "violated"));
+    assert_eq!((other.ways(0), other.current_class[&0]), (19, "violated"));
 }
 
 #[test]
@@ -93,15 +93,15 @@ fn the_published_rule_says_it_of_two_periods_in_a_row() {
     assert_eq!((bench.ways(0), classes(&bench)), (3, vec!["violated", "unattainable"]));
     bench.services.get_mut(&0).unwrap().times = vec![500_000];
     bench.round();
-    assert_eq!(bench.told[&0], "held");
+    assert_eq!(bench.current_class[&0], "held");
 }
 
 #[test]
 fn an_objective_of_nothing_is_missed() {
     let mut bench = bench(taking(0), 0);
     bench.rounds(20);
-    assert_eq!(bench.told[&0], "held");
+    assert_eq!(bench.current_class[&0], "held");
     bench.services.get_mut(&0).unwrap().times = vec![1];
     bench.rounds(60);
-    assert_eq!(bench.told[&0], "unattainable");
+    assert_eq!(bench.current_class[&0], "unattainable");
 }

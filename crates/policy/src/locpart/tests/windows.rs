@@ -5,8 +5,8 @@ use core::time::Duration;
 use fairways_core::{Answered, AppId, Latencies, Q32, Time};
 
 use super::bench::objective;
-use crate::locpart::parameters::{Parameters, Window};
-use crate::locpart::tail::{Of, Tails, percentile};
+use crate::locpart::parameters::{Parameters, TailWindow};
+use crate::locpart::tail::{TailOf, Tails, percentile};
 
 const MS: Duration = Duration::from_millis(1);
 const PERIOD: Duration = Duration::from_millis(500);
@@ -32,13 +32,13 @@ fn tails(windows: &[&[(u32, u64)]]) -> (Tails, Time) {
     (tails, now)
 }
 
-fn of(windows: &[&[(u32, u64)]], of: Of, parameters: Parameters) -> Option<u64> {
+fn of(windows: &[&[(u32, u64)]], of: TailOf, parameters: Parameters) -> Option<u64> {
     let (mut tails, now) = tails(windows);
     tails.tail(now, objective(90, 1), of, &parameters).map(|tail| tail / 1_000_000)
 }
 
 fn sliding(windows: &[&[(u32, u64)]]) -> Option<u64> {
-    of(windows, Of::All, Parameters::default())
+    of(windows, TailOf::All, Parameters::default())
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn it_reaches_back_ten_periods() {
 #[test]
 fn the_past_interval_is_all_there_is() {
     let past = Parameters::published();
-    assert_eq!(past.window, Window::PastInterval);
-    assert_eq!(of(&[&[(9, 200)], &[(1, 1)]], Of::All, past), Some(1));
-    assert_eq!(of(&[&[(9, 200)], &[]], Of::All, past), None);
+    assert_eq!(past.window, TailWindow::PastInterval);
+    assert_eq!(of(&[&[(9, 200)], &[(1, 1)]], TailOf::All, past), Some(1));
+    assert_eq!(of(&[&[(9, 200)], &[]], TailOf::All, past), None);
     let (mut late, now) = tails(&[&[(9, 200)]]);
-    assert_eq!(late.tail(now.after(PERIOD), objective(90, 1), Of::All, &past), None);
+    assert_eq!(late.tail(now.after(PERIOD), objective(90, 1), TailOf::All, &past), None);
 }
 
 /// A change in the midst of the second window.
@@ -95,12 +95,12 @@ fn the_past_interval_is_all_there_is() {
 fn requests_from_before_a_change_do_not_count() {
     let change = at(1).after(PERIOD / 2);
     let windows: [&[(u32, u64)]; 3] = [&[(9, 200)], &[(8, 200)], &[(600, 50), (751, 50), (7, 100)]];
-    let came = |settles| of(&windows, Of::CameSince(change, settles), Parameters::default());
+    let came = |settles| of(&windows, TailOf::CameSince(change, settles), Parameters::default());
     assert_eq!(came(MS), Some(600));
     assert_eq!(came(MS * 750), Some(600));
     assert_eq!(came(MS * 751), None);
-    assert_eq!(of(&windows, Of::AnsweredSince(change), Parameters::default()), Some(751));
-    let later = Of::AnsweredSince(change.after(PERIOD));
+    assert_eq!(of(&windows, TailOf::AnsweredSince(change), Parameters::default()), Some(751));
+    let later = TailOf::AnsweredSince(change.after(PERIOD));
     assert_eq!(of(&windows, later, Parameters::default()), None);
 }
 
@@ -112,12 +112,12 @@ fn memory_is_bounded_and_what_ends_twice_counts_once() {
         tails.push(at(1), &latencies(&[(9, 60)]), reach);
     }
     let parameters = Parameters::default();
-    assert_eq!(tails.tail(at(1), objective(99, 1), Of::All, &parameters), None);
+    assert_eq!(tails.tail(at(1), objective(99, 1), TailOf::All, &parameters), None);
     let long = Parameters { longest_window: u32::MAX, least_requests: 6500, ..parameters };
     for period in 2..1000 {
         tails.push(at(period), &latencies(&[(9, 100)]), reach);
     }
-    assert_eq!(tails.tail(at(999), objective(99, 1), Of::All, &long), None);
+    assert_eq!(tails.tail(at(999), objective(99, 1), TailOf::All, &long), None);
     let fewer = Parameters { least_requests: 6400, ..long };
-    assert_eq!(tails.tail(at(999), objective(99, 1), Of::All, &fewer), Some(9_000_000));
+    assert_eq!(tails.tail(at(999), objective(99, 1), TailOf::All, &fewer), Some(9_000_000));
 }

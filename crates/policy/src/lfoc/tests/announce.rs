@@ -1,4 +1,4 @@
-//! What is told of programs beside their plans.
+//! What is announced about programs beside their plans.
 
 use alloc::format;
 use alloc::string::String;
@@ -21,7 +21,7 @@ impl Bench {
         all.find(|&(&(of, word), _)| (of, word) == (app, what)).map(|(_, &value)| value)
     }
 
-    /// A program's class, and the ways that it needs and was given.
+    /// A program's class, its critical size, and the ways that lookahead gave.
     fn says(&self, app: u32) -> String {
         let whole = |what| self.number(app, what).map_or(0, |ways| ways.raw() >> 32);
         let (critical, lookahead) =
@@ -31,9 +31,9 @@ impl Bench {
     }
 }
 
-/// One way of 11 is for the program that streams; the other two need eight of ten, and share what is left.
+/// One way of 11 is for the streaming program; the other two need eight of ten, and share the rest.
 #[test]
-fn a_sensitive_program_is_told_with_its_critical_size_and_what_lookahead_gave() {
+fn a_sensitive_program_is_announced_with_its_critical_size_and_the_ways_of_lookahead() {
     let mut known = Bench::new(Parameters::default(), LLC);
     known.start_known(0, streaming);
     known.start_known(1, xalancbmk);
@@ -62,8 +62,8 @@ fn slowdown_is_that_of_the_table_at_the_ways_given() {
     bench.start_known(2, sensitive);
     for app in [1, 2] {
         assert_eq!(bench.says(app), "sensitive, critical size 6 ways; lookahead gave 5");
-        let told = bench.number(app, words::SLOWDOWN.text()).unwrap().raw();
-        assert!(told.abs_diff(Q32::ratio(10, 9).raw()) < 8, "{told}");
+        let slowdown = bench.number(app, words::SLOWDOWN.text()).unwrap().raw();
+        assert!(slowdown.abs_diff(Q32::ratio(10, 9).raw()) < 8, "{slowdown}");
     }
 }
 
@@ -78,9 +78,9 @@ fn modest(ways: u32) -> Does {
     Does { ipc: if ways > 2 { 1000 } else { 950 + u64::from(ways) }, llcmpkc: 1, stalls: 100 }
 }
 
-/// LFOC+ tells the slowdowns of a pair, and what lookahead had given each before they shared it.
+/// LFOC+ announces the slowdowns of a pair, and the ways that lookahead had given each before.
 #[test]
-fn a_pair_is_told_with_the_slowdowns_of_the_ways_that_it_shares() {
+fn a_pair_is_announced_with_the_slowdowns_of_the_ways_that_it_shares() {
     let mut bench = Bench::new(Parameters::plus(), LLC);
     bench.start_known(0, greedy);
     bench.start_known(1, modest);
@@ -96,7 +96,7 @@ fn a_pair_is_told_with_the_slowdowns_of_the_ways_that_it_shares() {
 
 /// §4.2: "the class has probably changed", and by which averages.
 #[test]
-fn a_program_that_changes_is_told_with_what_was_seen_of_it() {
+fn a_program_that_changes_is_announced_with_the_averages_that_show_it() {
     let mut bench = Bench::settled(&[light, sensitive]);
     assert_eq!(bench.classes[&0].0, "light");
     bench.becomes(0, streaming);
@@ -117,7 +117,7 @@ fn a_program_that_changes_is_told_with_what_was_seen_of_it() {
 
 /// Sampling that can't go on leaves a program what it was, and says so.
 #[test]
-fn a_sampling_that_comes_to_nothing_is_told() {
+fn a_sampling_that_comes_to_nothing_is_announced() {
     let mut bench = Bench::settled(&[sensitive, light]);
     bench.becomes(1, streaming);
     for _ in 0..20 {
@@ -135,28 +135,28 @@ fn a_sampling_that_comes_to_nothing_is_told() {
 
 /// What lookahead gave is not what a program has while another is sampled.
 #[test]
-fn what_is_to_be_expected_of_the_ways_given_is_taken_back_while_another_is_sampled() {
+fn expectations_are_withdrawn_while_another_program_is_sampled() {
     let mut bench = Bench::new(Parameters::default(), LLC);
     bench.start_known(0, sensitive);
     bench.start_known(1, streaming);
-    let told = |bench: &Bench, app| {
+    let announced = |bench: &Bench, app| {
         [words::CRITICAL_SIZE, words::LOOKAHEAD, words::SLOWDOWN]
             .map(|word| bench.number(app, word.text()).is_some())
     };
-    assert_eq!(told(&bench, 0), [true; 3]);
+    assert_eq!(announced(&bench, 0), [true; 3]);
     bench.start(2, light);
     for _ in 0..20 {
         if bench.sampled().is_none() {
             bench.window(2);
         }
     }
-    assert_eq!((bench.sampled(), told(&bench, 0)), (Some(2), [true, false, false]));
+    assert_eq!((bench.sampled(), announced(&bench, 0)), (Some(2), [true, false, false]));
     assert_eq!(bench.number(1, words::LLCMPKC.text()), Some(Q32::from_int(30)));
     bench.sample_all();
-    assert_eq!((bench.sampled(), told(&bench, 0)), (None, [true; 3]));
+    assert_eq!((bench.sampled(), announced(&bench, 0)), (None, [true; 3]));
     // One class of service is one cluster for all.
     bench.machine(Llc { clos: 1, ..LLC });
-    assert_eq!(told(&bench, 0), [true, false, false]);
+    assert_eq!(announced(&bench, 0), [true, false, false]);
 }
 
 /// Gains a little by the third way, and by the ninth.
@@ -167,7 +167,7 @@ fn steps(ways: u32) -> Does {
 
 /// Table 1's conditions hold with fewer ways of a cache that is smaller.
 #[test]
-fn what_makes_a_program_stream_on_another_cache_is_told_anew() {
+fn the_pressure_of_a_streaming_program_is_announced_again_on_another_cache() {
     let mut bench = Bench::new(Parameters::default(), LLC);
     bench.start_known(0, steps);
     let class = bench.classes[&0];
