@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use fairways_chip::program::{Accesses, Trace};
-use fairways_chip::{Chip, Geometry, Job, Placement, Program, Settings, Shape, preset};
+use fairways_chip::{Chip, Geometry, Job, PagePlacement, Program, Settings, Shape, preset};
 use fairways_core::{Llc, Machine, Ways};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -39,7 +39,7 @@ fn main() -> Result<()> {
         inclusive: false,
         ..preset::preset("skylake").ok_or("a preset")?
     };
-    let settings = Settings { placement: Placement::Sequential, ..Settings::new(chip) };
+    let settings = Settings { placement: PagePlacement::Sequential, ..Settings::new(chip) };
     let program_of = Program::new(Accesses::Trace(trace), 1.0, 1.0);
     let job = Job { instructions: Some(instructions), ..Job::new(program_of) };
     let mut chip = Chip::new(settings, [job])?;

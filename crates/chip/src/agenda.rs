@@ -25,7 +25,7 @@ impl From<Event> for Due {
 /// What happens now, and what is known to come.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    pub(crate) due: machine_kit::Due<Due>,
+    pub(crate) due: machine_kit::EventQueue<Due>,
     /// On the policy's clock.
     pub(crate) alarm: Alarm,
     /// Jobs that are still to come, the next one last.

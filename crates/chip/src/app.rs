@@ -1,7 +1,7 @@
 //! A program that runs.
 
 use fairways_core::{AppId, Time};
-use fairways_machine_kit::Window;
+use fairways_machine_kit::OpenWindow;
 
 use crate::account::Account;
 use crate::clock::Clock;
@@ -34,7 +34,7 @@ pub(crate) struct App {
     pub(crate) run_end: u64,
     pub(crate) account: Account,
     /// How long it is asked to be, on the chip's scale.
-    pub(crate) window: Option<Window<Account>>,
+    pub(crate) window: Option<OpenWindow<Account>>,
     /// Its requests, if it is a service.
     pub(crate) serving: Option<Box<Serving>>,
     pub(crate) runner: Runner,

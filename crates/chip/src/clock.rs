@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{Every, Time};
+use fairways_core::{Time, WindowLength};
 
 use crate::account::TICKS;
 use crate::settings::Settings;
@@ -55,10 +55,12 @@ impl Clock {
     }
 
     /// The same of a window.
-    pub(crate) fn every(&self, every: Every) -> Every {
+    pub(crate) fn every(&self, every: WindowLength) -> WindowLength {
         match every {
-            Every::Instructions(count) => Every::Instructions(self.instructions(count)),
-            Every::Time(span) => Every::Time(self.span(span)),
+            WindowLength::Instructions(count) => {
+                WindowLength::Instructions(self.instructions(count))
+            }
+            WindowLength::Time(span) => WindowLength::Time(self.span(span)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What happens, and what is done about it.
 
 use fairways_core::{Action, AppId, Event, Latencies, Machine, Sample, ThreadId, Time};
-use fairways_machine_kit::Window;
+use fairways_machine_kit::OpenWindow;
 
 use crate::agenda::Due;
 use crate::cores::Load;
@@ -32,14 +32,14 @@ impl Chip {
         for app in apps.iter_mut() {
             let account = app.counted(clock.ticks());
             if let Some(window) = &mut app.window
-                && let retired = account.instructions - window.from.instructions
+                && let retired = account.instructions - window.start_counts.instructions
                 && window.has_ended(clock.now, retired)
             {
                 let ended = window.restart(clock.now, account);
-                let window = clock.told_since(ended.since);
+                let window = clock.told_since(ended.start);
                 agenda.tell(Event::Sampled(Sample {
                     app: app.id,
-                    counters: account.since(&ended.from, clock.times),
+                    counters: account.since(&ended.start_counts, clock.times),
                     occupancy: Some(cores.held(app)),
                     window,
                     plan: fills.in_force.plan,
@@ -164,7 +164,7 @@ impl Machine for Chip {
                 let running = self.apps.iter().filter(|app| app.is_told).map(|app| app.id);
                 let legal = partition.check(&self.settings.chip.llc, running);
                 let (answer, is_in_force) = self.fills.in_force.carry_out(plan, &partition, legal);
-                self.agenda.due.answer(answer);
+                self.agenda.due.push_answer(answer);
                 if !is_in_force {
                     return;
                 }
@@ -179,7 +179,7 @@ impl Machine for Chip {
                 if let Some(app) = self.apps.find_mut(app).filter(|app| app.is_told) {
                     let from = app.counted(self.clock.ticks());
                     let every = self.clock.every(every);
-                    app.window = Some(Window::new(every, self.clock.now, from));
+                    app.window = Some(OpenWindow::new(every, self.clock.now, from));
                     if let Some(serving) = &mut app.serving {
                         serving.begin_window();
                     }

@@ -1,7 +1,7 @@
 //! Who may fill which ways.
 
 use fairways_core::WayMask;
-use fairways_machine_kit::InForce;
+use fairways_machine_kit::PlanInForce;
 
 use crate::app::App;
 use crate::cache::Fill;
@@ -19,7 +19,7 @@ pub struct Class {
 /// masks.
 #[derive(Clone, Debug)]
 pub(crate) struct Fills {
-    pub(crate) in_force: InForce,
+    pub(crate) in_force: PlanInForce,
     /// What each job's program may fill, and under which mark, by the CPU that it is on; none: the
     /// partition says.
     pub(crate) classes: Vec<Vec<Class>>,
@@ -32,7 +32,7 @@ impl Fills {
     /// Everybody may fill all.
     pub(crate) fn new(all: WayMask, jobs: usize) -> Self {
         let classes = vec![Vec::new(); jobs];
-        Self { in_force: InForce::default(), classes, by_cpu: Vec::new(), all }
+        Self { in_force: PlanInForce::default(), classes, by_cpu: Vec::new(), all }
     }
 
     /// Lets a program fill what it may, on the CPU that it is on now.

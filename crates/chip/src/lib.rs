@@ -61,7 +61,7 @@ pub use fills::Class;
 pub use geometry::{Geometry, GeometryError, Latency, Shape, Stores};
 pub use job::{Job, Then};
 pub use machine::Chip;
-pub use pages::{PageSize, Placement, lines_per_set};
+pub use pages::{PagePlacement, PageSize, lines_per_set};
 pub use phase::{Length, Phase};
 pub use profiler::Profiler;
 pub use program::Program;

@@ -11,7 +11,7 @@ pub enum PageSize {
 
 /// Which frames pages get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum PagePlacement {
     /// Each any frame, as likely as every other: memory that has been in use for a while.
     Random,
     /// One after the other.
@@ -35,7 +35,7 @@ pub(crate) struct Pages {
     first_sets: Vec<u32>,
     shift: u32,
     sets: u32,
-    placement: Placement,
+    placement: PagePlacement,
     seed: u64,
 }
 
@@ -47,7 +47,7 @@ const FRAMES: u32 = 32;
 const APART: u64 = 0xffff;
 
 impl Pages {
-    pub(crate) fn new(size: PageSize, placement: Placement, sets: u32, seed: u64) -> Self {
+    pub(crate) fn new(size: PageSize, placement: PagePlacement, sets: u32, seed: u64) -> Self {
         Self { first_sets: Vec::new(), shift: size.shift(), sets, placement, seed }
     }
 
@@ -67,9 +67,9 @@ impl Pages {
     fn place(&mut self, page: usize) {
         for page in self.first_sets.len()..=page {
             let frame = match self.placement {
-                Placement::Random => mix(self.seed ^ mix(page as u64)) >> (64 - FRAMES),
+                PagePlacement::Random => mix(self.seed ^ mix(page as u64)) >> (64 - FRAMES),
                 // Not all programs from the first.
-                Placement::Sequential => page as u64 + (self.seed & APART),
+                PagePlacement::Sequential => page as u64 + (self.seed & APART),
             };
             let first = (frame << self.shift) % u64::from(self.sets);
             self.first_sets.push(u32::try_from(first).unwrap_or(0));
@@ -81,10 +81,16 @@ impl Pages {
 /// at random (dCat Figure 3).
 #[must_use]
 pub fn lines_per_set(size: PageSize, sets: u32, lines: u32, seed: u64) -> Vec<u32> {
-    histogram(size, Placement::Random, sets, lines, seed)
+    histogram(size, PagePlacement::Random, sets, lines, seed)
 }
 
-fn histogram(size: PageSize, placement: Placement, sets: u32, lines: u32, seed: u64) -> Vec<u32> {
+fn histogram(
+    size: PageSize,
+    placement: PagePlacement,
+    sets: u32,
+    lines: u32,
+    seed: u64,
+) -> Vec<u32> {
     let mut pages = Pages::new(size, placement, sets, seed);
     let mut held = vec![0u32; sets as usize];
     for line in 0..lines {
@@ -108,7 +114,7 @@ mod tests {
     use super::*;
 
     fn three_or_more(size: PageSize, sets: u32, lines: u32, seed: u64) -> f64 {
-        let counts = histogram(size, Placement::Random, sets, lines, seed);
+        let counts = histogram(size, PagePlacement::Random, sets, lines, seed);
         100.0 * f64::from(counts.iter().skip(3).sum::<u32>()) / f64::from(sets)
     }
 
@@ -131,7 +137,10 @@ mod tests {
         let (xeon_e5, spread) = mean(PageSize::Small, 36_864, 4_500_000 / 64);
         assert!((xeon_e5 - 29.8).abs() < 0.4 && (0.8..1.4).contains(&spread), "{xeon_e5} {spread}");
         // A huge page on Xeon-D: exactly two lines in every set.
-        assert_eq!(histogram(PageSize::Huge, Placement::Random, 16_384, 2 * MB, 1), [0, 0, 16_384]);
+        assert_eq!(
+            histogram(PageSize::Huge, PagePlacement::Random, 16_384, 2 * MB, 1),
+            [0, 0, 16_384]
+        );
     }
 
     /// 4.5 MB in three huge pages on 36,864 sets: a page covers eight of nine blocks of sets, so that
@@ -155,7 +164,7 @@ mod tests {
 
     #[test]
     fn pages_in_a_row_do_not_conflict() {
-        let counts = histogram(PageSize::Small, Placement::Sequential, 36_864, 9 * MB / 2, 1);
+        let counts = histogram(PageSize::Small, PagePlacement::Sequential, 36_864, 9 * MB / 2, 1);
         assert_eq!(counts, [0, 0, 36_864]);
     }
 }

@@ -8,7 +8,7 @@ use crate::account::Cost;
 use crate::buffer::StoreBuffer;
 use crate::cache::{DIRTY, Fill, Tag};
 use crate::geometry::Stores;
-use crate::pages::{Pages, Placement, mix};
+use crate::pages::{PagePlacement, Pages, mix};
 use crate::phase::Phase;
 use crate::program::{Access, BATCH, Generate, Program, Supply};
 use crate::settings::Settings;
@@ -70,7 +70,7 @@ pub(crate) fn owner(tag: Tag) -> usize {
 /// The pages of a program.
 pub(crate) fn pages_of(settings: &Settings, program: Option<&Program>, placed: u64) -> Pages {
     let picks = program.is_some_and(|program| program.accesses.picks_sets());
-    let placement = if picks { Placement::Sequential } else { settings.placement };
+    let placement = if picks { PagePlacement::Sequential } else { settings.placement };
     Pages::new(settings.pages, placement, settings.chip.sets, placed)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::geometry::Geometry;
-use crate::pages::{PageSize, Placement};
+use crate::pages::{PagePlacement, PageSize};
 
 /// A chip, and how it is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Settings {
     /// The size of pages.
     pub pages: PageSize,
     /// Where they are.
-    pub placement: Placement,
+    pub placement: PagePlacement,
     /// One of so many sets of the last-level cache is simulated; what goes to the others hits as often
     /// as what goes to those has of late.
     pub set_sampling: u32,
@@ -33,7 +33,7 @@ impl Settings {
         Self {
             chip,
             pages: PageSize::Small,
-            placement: Placement::Random,
+            placement: PagePlacement::Random,
             set_sampling: 1,
             time_scale: 1,
             scheduler: None,

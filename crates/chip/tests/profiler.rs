@@ -4,7 +4,7 @@
 
 use fairways_chip::program::{Accesses, Mixture, Part, Pattern, Supply, Zipf};
 use fairways_chip::{
-    Account, Chip, Geometry, Job, Placement, Profiler, Program, Settings, Shape, preset,
+    Account, Chip, Geometry, Job, PagePlacement, Profiler, Program, Settings, Shape, preset,
 };
 use fairways_core::{Action, Event, Machine, Partition, PlanId, WayMask};
 
@@ -70,7 +70,7 @@ fn profiled(settings: Settings, program: &Program) -> Profiler {
 /// To a batch of accesses, by which the two end apart.
 #[test]
 fn one_pass_counts_what_a_run_for_each_number_of_ways_does() {
-    for placement in [Placement::Random, Placement::Sequential] {
+    for placement in [PagePlacement::Random, PagePlacement::Sequential] {
         let settings = Settings { placement, ..Settings::new(chip()) };
         for (number, program) in programs().iter().enumerate() {
             let profiler = profiled(settings, program);
@@ -101,7 +101,7 @@ fn lines_are_written_back_once() {
         let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 1.0, missed: false };
         Program::new(Accesses::Mixture(mixture), 0.5, 2.0)
     };
-    let settings = Settings { placement: Placement::Sequential, ..Settings::new(chip()) };
+    let settings = Settings { placement: PagePlacement::Sequential, ..Settings::new(chip()) };
     let stream = profiled(settings, &stored(0));
     for ways in 1..=11 {
         let account = stream.account(ways);

@@ -10,7 +10,7 @@ use fairways_chip::{
     Stores, preset,
 };
 use fairways_core::{
-    Action, AppId, Event, Every, Machine, Q32, Slice, ThreadId, Time, Together, WayMask,
+    Action, AppId, CoRun, EndedTurn, Event, Machine, Q32, ThreadId, Time, WayMask, WindowLength,
 };
 use proptest::prelude::*;
 
@@ -72,11 +72,11 @@ fn the_machine_tells_its_cpus_and_threads_their_turns() {
         Event::QuantumGiven(slice) => Some((*at, *slice)),
         _ => None,
     });
-    let turns: Vec<(Time, Slice)> = turns.collect();
+    let turns: Vec<(Time, EndedTurn)> = turns.collect();
     assert_eq!(turns.len(), 4);
     for (index, (at, slice)) in (0u32..).zip(turns) {
         assert_eq!(at, Time::ZERO.after(2 * MS * (index + 1)));
-        let turn = Slice { thread: thread(index % 2), cpu: 0, ordered: 2 * MS, ran: 2 * MS };
+        let turn = EndedTurn { thread: thread(index % 2), cpu: 0, ordered: 2 * MS, ran: 2 * MS };
         assert_eq!(slice, turn);
     }
 }
@@ -221,7 +221,7 @@ fn an_order_is_for_one_turn() {
 }
 
 /// Who runs where, from the turns that ended.
-fn turns(event: &Event) -> Option<Slice> {
+fn turns(event: &Event) -> Option<EndedTurn> {
     if let Event::QuantumGiven(slice) = event { Some(*slice) } else { None }
 }
 
@@ -365,7 +365,7 @@ fn the_system_runs_before_all_and_is_not_told_of() {
 
 #[test]
 fn times_together_are_told_when_somebody_else_runs() {
-    let mut told: Vec<(Time, Together)> = Vec::new();
+    let mut told: Vec<(Time, CoRun)> = Vec::new();
     run(settings(2), vec![busy(), busy(), busy()], 60 * MS, |at, event, chip| match event {
         Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: MS }),
         Event::RanTogether(together) => told.push((at, together.clone())),
@@ -374,7 +374,7 @@ fn times_together_are_told_when_somebody_else_runs() {
     assert!(told.len() > 20);
     let mut groups = std::collections::BTreeSet::new();
     for (_, together) in &told {
-        let Together { threads, group, window } = together;
+        let CoRun { threads, group, window } = together;
         assert!(threads.len() == 2 && *window >= MS);
         assert!(threads[0].thread < threads[1].thread);
         groups.insert((threads[0].thread, threads[1].thread));
@@ -516,7 +516,7 @@ fn cpu_time_is_given_once() {
         let chip = run(settings, vec![misses(); 5], span, |_, event, chip| match event {
             Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: quantum / 100 }),
             Event::Started { app, .. } => {
-                let every = Every::Time(Duration::from_nanos(50));
+                let every = WindowLength::Time(Duration::from_nanos(50));
                 chip.carry_out(Action::Watch { app: *app, every });
             }
             Event::Sampled(sample) => {

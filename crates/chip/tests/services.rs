@@ -8,8 +8,8 @@ use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
 use fairways_chip::service::{Histogram, Load, Requests, Sizes, Stage};
 use fairways_chip::{Chip, ChipError, Job, Length, Program, Scheduling, Settings, preset};
 use fairways_core::{
-    Action, Event, Every, Latencies, Machine, Objective, Partition, PlanId, Q32, Time, WayMask,
-    Wish,
+    Action, Event, Latencies, Machine, Objective, Partition, PlanId, Q32, Time, WayMask,
+    WindowLength, Wish,
 };
 
 const US: Duration = Duration::from_micros(1);
@@ -118,7 +118,7 @@ fn told(
     while let Some((at, event)) = chip.next_event() {
         match event {
             Event::Started { app, .. } => {
-                chip.carry_out(Action::Watch { app, every: Every::Time(every) });
+                chip.carry_out(Action::Watch { app, every: WindowLength::Time(every) });
             }
             Event::Sampled(sample) => before = Some((at, sample.app, sample.window)),
             Event::Latency(latencies) => {

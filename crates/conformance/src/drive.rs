@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Every, Llc, Machine, Partition, PlanId, Sample, Time};
+use fairways_core::{
+    Action, AppId, Event, Llc, Machine, Partition, PlanId, Sample, Time, WindowLength,
+};
 
 use crate::promise::{self, hold};
 use crate::subject::{Kind, Program, Scale, Subject};
@@ -132,7 +134,7 @@ impl<'a> Drive<'a> {
         self.act(Action::Wake { at: self.now().after(after) });
     }
 
-    pub(crate) fn watch(&mut self, app: AppId, every: Every) {
+    pub(crate) fn watch(&mut self, app: AppId, every: WindowLength) {
         self.act(Action::Watch { app, every });
     }
 

@@ -29,7 +29,7 @@ impl Plans {
     /// machine has ended. `limits`: whether the machine can limit memory bandwidth.
     pub(crate) fn settle(&mut self, told: Option<&Event>, running: &[AppId], limits: bool) {
         if let Some(Event::Applied { actual, .. }) = told {
-            let runs = actual.places().iter().all(|place| running.contains(&place.app));
+            let runs = actual.placements().iter().all(|place| running.contains(&place.app));
             hold(runs, promise::ACTUAL, format_args!("{told:?}: {running:?}"));
             let is_there = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
             hold(limits || !is_there, promise::NOT_THERE, format_args!("{told:?}"));

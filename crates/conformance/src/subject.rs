@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{Every, Llc, Machine, Time};
+use fairways_core::{Llc, Machine, Time, WindowLength};
 
 /// A kind of machine, as its tests present it to the checks.
 pub trait Subject {
@@ -71,13 +71,13 @@ impl Scale {
     }
 
     /// So many quarters of a window by instructions.
-    pub(crate) fn by_instructions(&self, quarters: u32) -> Every {
-        Every::Instructions(self.instructions / 4 * u64::from(quarters))
+    pub(crate) fn by_instructions(&self, quarters: u32) -> WindowLength {
+        WindowLength::Instructions(self.instructions / 4 * u64::from(quarters))
     }
 
     /// So many quarters of a window by time.
-    pub(crate) fn by_time(&self, quarters: u32) -> Every {
-        Every::Time(self.time / 4 * quarters)
+    pub(crate) fn by_time(&self, quarters: u32) -> WindowLength {
+        WindowLength::Time(self.time / 4 * quarters)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Cpus, Slice, ThreadId, Time, Together};
+use fairways_core::{Action, AppId, CoRun, Cpus, EndedTurn, ThreadId, Time};
 
 use crate::promise::{self, hold};
 
@@ -64,7 +64,7 @@ impl Turns {
     }
 
     /// A turn ended.
-    pub(crate) fn gave(&mut self, at: Time, slice: &Slice, running: &[AppId]) {
+    pub(crate) fn gave(&mut self, at: Time, slice: &EndedTurn, running: &[AppId]) {
         let told = format_args!("{slice:?} at {at:?}");
         let Some(cpus) = self.cpus else { return hold(false, promise::TURNS, told) };
         let is_real = slice.cpu < cpus.count && !slice.ran.is_zero();
@@ -83,7 +83,7 @@ impl Turns {
     }
 
     /// A time together ended.
-    pub(crate) fn ran(&self, at: Time, together: &Together, running: &[AppId]) {
+    pub(crate) fn ran(&self, at: Time, together: &CoRun, running: &[AppId]) {
         let told = format_args!("{together:?} at {at:?}");
         let before = if self.before.0 == at { self.before.1 } else { None };
         let shortest = self.shortest.into_iter().chain(before).min();
@@ -108,7 +108,7 @@ impl Turns {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use fairways_core::{Counters, Ran};
+    use fairways_core::{Counters, ThreadCounters};
 
     use super::*;
 
@@ -136,19 +136,20 @@ mod tests {
 
     #[test]
     fn turns_that_can_not_have_been_are_named() {
-        let slice = Slice { thread: thread(0), cpu: 1, ordered: 2 * MS, ran: 2 * MS };
+        let slice = EndedTurn { thread: thread(0), cpu: 1, ordered: 2 * MS, ran: 2 * MS };
         let running = [AppId(0)];
-        let gave =
-            |turns: &mut Turns, ms, slice: Slice| broken(|| turns.gave(at(ms), &slice, &running));
+        let gave = |turns: &mut Turns, ms, slice: EndedTurn| {
+            broken(|| turns.gave(at(ms), &slice, &running))
+        };
         let mut good = turns();
         assert_eq!(gave(&mut good, 2, slice), "");
         assert_eq!(gave(&mut good, 4, slice), "");
         for (ms, wrong) in [
             (5, slice),
-            (6, Slice { cpu: 2, ..slice }),
-            (6, Slice { thread: thread(1), ..slice }),
-            (6, Slice { ran: Duration::ZERO, ..slice }),
-            (6, Slice { ordered: 3 * MS, ..slice }),
+            (6, EndedTurn { cpu: 2, ..slice }),
+            (6, EndedTurn { thread: thread(1), ..slice }),
+            (6, EndedTurn { ran: Duration::ZERO, ..slice }),
+            (6, EndedTurn { ordered: 3 * MS, ..slice }),
         ] {
             assert!(gave(&mut good, ms, wrong).contains(promise::TURNS), "{ms} {wrong:?}");
         }
@@ -159,7 +160,7 @@ mod tests {
             at(0),
             &Action::Quantum { thread: thread(0), time: 3 * MS, reason: "a test".into() },
         );
-        assert_eq!(gave(&mut asked, 6, Slice { ordered: 3 * MS, ..slice }), "");
+        assert_eq!(gave(&mut asked, 6, EndedTurn { ordered: 3 * MS, ..slice }), "");
         asked.ask(
             at(8),
             &Action::Allow {
@@ -180,15 +181,17 @@ mod tests {
     #[test]
     fn times_that_nobody_asked_for_are_named() {
         let counters = Counters::default();
-        let together = |threads: &[u32], ms| Together {
-            threads: threads.iter().map(|&app| Ran { thread: thread(app), counters }).collect(),
+        let together = |threads: &[u32], ms| CoRun {
+            threads: threads
+                .iter()
+                .map(|&app| ThreadCounters { thread: thread(app), counters })
+                .collect(),
             group: counters,
             window: MS * ms,
         };
         let running = [AppId(0), AppId(1), AppId(2)];
         let mut turns = turns();
-        let ran =
-            |turns: &Turns, together: Together| broken(|| turns.ran(at(9), &together, &running));
+        let ran = |turns: &Turns, together: CoRun| broken(|| turns.ran(at(9), &together, &running));
         assert!(ran(&turns, together(&[0, 1], 1)).contains(promise::TOGETHER));
         turns.ask(at(0), &Action::WatchTogether { shortest: MS });
         assert_eq!(ran(&turns, together(&[0, 1], 1)), "");

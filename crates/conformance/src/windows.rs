@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Every, Latencies, Sample, Time};
+use fairways_core::{AppId, Counters, Latencies, Sample, Time, WindowLength};
 
 use crate::plans::Plans;
 use crate::promise::{self, hold};
@@ -11,7 +11,7 @@ use crate::promise::{self, hold};
 #[derive(Clone, Copy, Debug)]
 struct Window {
     since: Time,
-    every: Every,
+    every: WindowLength,
 }
 
 /// A program's windows.
@@ -34,7 +34,7 @@ impl Windows {
         Self { is_noisy, watched: BTreeMap::new(), last: None }
     }
 
-    pub(crate) fn ask(&mut self, now: Time, app: AppId, every: Every) {
+    pub(crate) fn ask(&mut self, now: Time, app: AppId, every: WindowLength) {
         let window = Window { since: now, every };
         let before = self
             .watched
@@ -78,8 +78,8 @@ impl Windows {
         };
         hold(sample.window == at.since(since), promise::GAPLESS, format_args!("{told}, {since:?}"));
         let is_long = match every {
-            Every::Time(time) => sample.window >= time,
-            Every::Instructions(n) => {
+            WindowLength::Time(time) => sample.window >= time,
+            WindowLength::Instructions(n) => {
                 sample.counters.instructions.is_none_or(|did| did >= n.max(1))
             }
         };

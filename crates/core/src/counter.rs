@@ -65,7 +65,7 @@ macro_rules! counters {
             pub const ZERO: Self = Self { $($field: Some(0),)* };
 
             /// What `count` says of each.
-            pub fn of_each(mut count: impl FnMut(Counter) -> Option<u64>) -> Self {
+            pub fn from_fn(mut count: impl FnMut(Counter) -> Option<u64>) -> Self {
                 Self { $($field: count(Counter::$Counter),)* }
             }
 
@@ -78,7 +78,7 @@ macro_rules! counters {
             }
 
             /// Where it stands.
-            pub const fn slot(&mut self, counter: Counter) -> &mut Option<u64> {
+            pub const fn get_mut(&mut self, counter: Counter) -> &mut Option<u64> {
                 match counter {
                     $(Counter::$Counter => &mut self.$field,)*
                 }
@@ -145,18 +145,18 @@ impl Counters {
 
     /// Both as one, counter by counter.
     #[must_use]
-    pub fn with(
+    pub fn zip_with(
         &self,
         other: &Self,
         mut both: impl FnMut(Option<u64>, Option<u64>) -> Option<u64>,
     ) -> Self {
-        Self::of_each(|counter| both(self.get(counter), other.get(counter)))
+        Self::from_fn(|counter| both(self.get(counter), other.get(counter)))
     }
 
     /// The sum of both: what only one has is that one's, what none has is missing.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        self.with(other, |one, other| match (one, other) {
+        self.zip_with(other, |one, other| match (one, other) {
             (Some(one), Some(other)) => Some(one.saturating_add(other)),
             (one, other) => one.or(other),
         })
@@ -198,10 +198,10 @@ mod tests {
 
     #[test]
     fn each_counter_is_in_its_place() {
-        let mut counters = Counters::of_each(|counter| Some(counter as u64));
+        let mut counters = Counters::from_fn(|counter| Some(counter as u64));
         for (place, counter) in (0..).zip(Counter::ALL) {
             assert_eq!(counters.get(counter), Some(place));
-            *counters.slot(counter) = None;
+            *counters.get_mut(counter) = None;
             assert!(!counter.help().is_empty() && !counter.unit().is_empty());
         }
         assert_eq!(counters, Counters::default());

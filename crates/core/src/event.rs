@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::{
-    AppId, Cpus, Every, Latencies, Levers, Objective, Partition, PartitionError, PlanId, Profile,
-    Q32, Sample, Slice, ThreadId, Time, Together,
+    AppId, CoRun, Cpus, EndedTurn, Latencies, Levers, Objective, Partition, PartitionError, PlanId,
+    Profile, Q32, Sample, ThreadId, Time, WindowLength,
 };
 
 /// What happened on a machine.
@@ -48,9 +48,9 @@ pub enum Event {
     /// plans.
     Latency(Latencies),
     /// A time ended in which the same threads ran ([`Action::WatchTogether`]).
-    RanTogether(Together),
+    RanTogether(CoRun),
     /// A thread went off its CPU.
-    QuantumGiven(Slice),
+    QuantumGiven(EndedTurn),
     /// The time came that the policy asked to be woken at ([`Action::Wake`]).
     Woke,
     /// A plan is in force. Each plan that is not refused is answered so before any other event, and
@@ -137,7 +137,7 @@ pub enum Action<'a> {
         /// The program.
         app: AppId,
         /// How long a window is.
-        every: Every,
+        every: WindowLength,
     },
     /// Wake the policy at this time, or at once if it is past ([`Event::Woke`]). There is one
     /// alarm: this replaces one that is yet to come.

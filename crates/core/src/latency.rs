@@ -49,7 +49,7 @@ pub struct Latencies {
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub window: Duration,
     /// A histogram of them, from the shortest to the longest; empty if none was answered.
-    pub answered: Vec<Answered>,
+    pub answered: Vec<LatencyBin>,
 }
 
 /// Requests that took equally long.
@@ -57,7 +57,7 @@ pub struct Latencies {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Answered {
+pub struct LatencyBin {
     /// How long, as exactly as it was recorded: no less than it was.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn requests_are_counted_by_how_many_took_so_long() {
-        let of = |requests| Answered { latency: Duration::from_millis(1), requests };
+        let of = |requests| LatencyBin { latency: Duration::from_millis(1), requests };
         let latencies = |answered| Latencies { app: AppId(0), window: Duration::ZERO, answered };
         assert_eq!(latencies(vec![]).requests(), 0);
         assert_eq!(latencies(vec![of(3), of(4)]).requests(), 7);

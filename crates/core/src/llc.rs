@@ -69,7 +69,7 @@ impl Llc {
 
     /// How many clusters of the least width fit side by side.
     #[must_use]
-    pub const fn side_by_side(&self) -> u32 {
+    pub const fn max_disjoint_clusters(&self) -> u32 {
         // Nearly every cache's least width is one way: no division for those.
         if self.min_ways() == 1 { self.ways.get() } else { self.ways.get() / self.min_ways() }
     }
@@ -78,7 +78,11 @@ impl Llc {
     /// of service; at least 1.
     #[must_use]
     pub const fn max_clusters(&self) -> u32 {
-        let most = if self.side_by_side() < self.clos { self.side_by_side() } else { self.clos };
+        let most = if self.max_disjoint_clusters() < self.clos {
+            self.max_disjoint_clusters()
+        } else {
+            self.clos
+        };
         if most == 0 { 1 } else { most }
     }
 }

@@ -10,7 +10,7 @@ use crate::{AppId, Bandwidth, Llc, MaskError, WayMask};
 
 /// One program's cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     /// The program.
     pub app: AppId,
     /// The index of its cluster.
@@ -35,14 +35,14 @@ pub struct Resources {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
     clusters: Vec<Resources>,
-    places: Vec<Place>,
+    placements: Vec<Placement>,
 }
 
 impl Partition {
     /// Forgets every cluster and keeps the memory, so that the next plan allocates none.
     pub fn clear(&mut self) {
         self.clusters.clear();
-        self.places.clear();
+        self.placements.clear();
     }
 
     /// Adds a cluster without members that may fill `mask`; returns its index.
@@ -59,7 +59,7 @@ impl Partition {
 
     /// Puts `app` into the cluster with index `cluster`.
     pub fn place(&mut self, app: AppId, cluster: u32) {
-        self.places.push(Place { app, cluster });
+        self.placements.push(Placement { app, cluster });
     }
 
     /// Puts `apps` into these clusters, one after the other and from the first again.
@@ -70,8 +70,8 @@ impl Partition {
     ) {
         let (first, last) = clusters.into_inner();
         let mut cluster = first;
-        self.places.extend(apps.into_iter().map(|app| {
-            let place = Place { app, cluster };
+        self.placements.extend(apps.into_iter().map(|app| {
+            let place = Placement { app, cluster };
             cluster = if cluster >= last { first } else { cluster + 1 };
             place
         }));
@@ -96,19 +96,19 @@ impl Partition {
 
     /// Every program's cluster, in the order in which they were placed.
     #[must_use]
-    pub fn places(&self) -> &[Place] {
-        &self.places
+    pub fn placements(&self) -> &[Placement] {
+        &self.placements
     }
 
     /// The programs of a cluster.
     pub fn members(&self, cluster: u32) -> impl Iterator<Item = AppId> + '_ {
-        self.places.iter().filter(move |place| place.cluster == cluster).map(|place| place.app)
+        self.placements.iter().filter(move |place| place.cluster == cluster).map(|place| place.app)
     }
 
     /// What `app` may have; `None` if it has no place.
     #[must_use]
     pub fn resources_of(&self, app: AppId) -> Option<Resources> {
-        let place = self.places.iter().find(|place| place.app == app)?;
+        let place = self.placements.iter().find(|place| place.app == app)?;
         self.clusters.get(place.cluster as usize).copied()
     }
 
@@ -121,11 +121,12 @@ impl Partition {
     /// Whether every program of either may have the same under both, however their clusters are
     /// numbered.
     #[must_use]
-    pub fn agrees(&self, other: &Self) -> bool {
+    pub fn agrees_with(&self, other: &Self) -> bool {
         let by_app = |of: &Self| {
             let of_place =
-                |place: &Place| Some((place.app, *of.clusters.get(place.cluster as usize)?));
-            let mut all: Vec<(AppId, Resources)> = of.places.iter().filter_map(of_place).collect();
+                |place: &Placement| Some((place.app, *of.clusters.get(place.cluster as usize)?));
+            let mut all: Vec<(AppId, Resources)> =
+                of.placements.iter().filter_map(of_place).collect();
             all.sort_unstable_by_key(|(app, _)| *app);
             all
         };
@@ -134,7 +135,7 @@ impl Partition {
 
     /// Those of the clusters that have some of these programs, and of their members these.
     #[must_use]
-    pub fn only(&self, is_one: impl Fn(AppId) -> bool) -> Self {
+    pub fn restricted_to(&self, is_one: impl Fn(AppId) -> bool) -> Self {
         let mut only = Self::default();
         for (cluster, resources) in (0..).zip(&self.clusters) {
             let mut members = self.members(cluster).filter(|&app| is_one(app)).peekable();
@@ -176,7 +177,7 @@ impl Partition {
             }
         }
         let mut placed = BTreeSet::new();
-        for place in &self.places {
+        for place in &self.placements {
             if place.cluster >= clusters {
                 return Err(PartitionError::NoCluster { app: place.app, cluster: place.cluster });
             }
@@ -332,15 +333,15 @@ mod tests {
     #[test]
     fn partitions_agree_however_their_clusters_are_numbered() {
         let one = partition(&[0x700, 0x0ff], &[(3, 1), (5, 0), (9, 1)]);
-        assert!(one.agrees(&partition(&[0x0ff, 0x700, 0x0ff], &[(9, 0), (3, 2), (5, 1)])));
-        assert!(!one.agrees(&partition(&[0x0ff, 0x700], &[(3, 0), (5, 1)])));
-        assert!(!one.agrees(&partition(&[0x0ff, 0x300], &[(3, 0), (5, 1), (9, 0)])));
+        assert!(one.agrees_with(&partition(&[0x0ff, 0x700, 0x0ff], &[(9, 0), (3, 2), (5, 1)])));
+        assert!(!one.agrees_with(&partition(&[0x0ff, 0x700], &[(3, 0), (5, 1)])));
+        assert!(!one.agrees_with(&partition(&[0x0ff, 0x300], &[(3, 0), (5, 1), (9, 0)])));
         let mut limited = Partition::default();
         for cluster in one.clusters() {
             limited.add(Resources { bandwidth: Bandwidth::new(512), ..*cluster });
         }
-        one.places().iter().for_each(|place| limited.place(place.app, place.cluster));
-        assert!(!one.agrees(&limited) && one.agrees(&limited.without_bandwidth()));
+        one.placements().iter().for_each(|place| limited.place(place.app, place.cluster));
+        assert!(!one.agrees_with(&limited) && one.agrees_with(&limited.without_bandwidth()));
     }
 
     #[test]

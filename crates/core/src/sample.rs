@@ -9,7 +9,7 @@ use crate::{AppId, Counters, PlanId, Q32};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Every {
+pub enum WindowLength {
     /// As long as the program takes for this many instructions, at least 1.
     Instructions(u64),
     /// This long, whatever the program does; at least a nanosecond.

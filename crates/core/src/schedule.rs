@@ -56,9 +56,9 @@ pub struct Cpus {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Together {
+pub struct CoRun {
     /// All that ran, by their ids, and what each did; at least one.
-    pub threads: Vec<Ran>,
+    pub threads: Vec<ThreadCounters>,
     /// What all that share the cache did together, threads that the policy was not told of among them.
     pub group: Counters,
     /// How long it was.
@@ -72,7 +72,7 @@ pub struct Together {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ran {
+pub struct ThreadCounters {
     /// The thread.
     pub thread: ThreadId,
     /// What it did.
@@ -84,7 +84,7 @@ pub struct Ran {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Slice {
+pub struct EndedTurn {
     /// The thread.
     pub thread: ThreadId,
     /// The CPU, or the last one if the turn went on elsewhere.

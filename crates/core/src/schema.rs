@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::text::Cluster;
+use crate::text::JournalCluster;
 use crate::{Bandwidth, Curve, Partition, Q32, WayMask, Ways};
 
 /// A value's name and what it may be.
@@ -62,6 +62,6 @@ impl JsonSchema for Partition {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Vec::<Cluster>::json_schema(generator)
+        Vec::<JournalCluster>::json_schema(generator)
     }
 }

@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for Bandwidth {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cluster"))]
-pub(crate) struct Cluster {
+pub(crate) struct JournalCluster {
     /// The ways that its programs may fill.
     mask: WayMask,
     /// How much of the memory bandwidth they may use, in 1/1024 of the peak; missing: it is not
@@ -138,7 +138,7 @@ impl Serialize for Partition {
         let mut clusters = serializer.serialize_seq(Some(self.clusters().len()))?;
         for (cluster, &Resources { mask, bandwidth }) in (0..).zip(self.clusters()) {
             let apps = self.members(cluster).collect();
-            clusters.serialize_element(&Cluster { mask, bandwidth, apps })?;
+            clusters.serialize_element(&JournalCluster { mask, bandwidth, apps })?;
         }
         clusters.end()
     }
@@ -147,7 +147,9 @@ impl Serialize for Partition {
 impl<'de> Deserialize<'de> for Partition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut partition = Self::default();
-        for Cluster { mask, bandwidth, apps } in Vec::<Cluster>::deserialize(deserializer)? {
+        for JournalCluster { mask, bandwidth, apps } in
+            Vec::<JournalCluster>::deserialize(deserializer)?
+        {
             let cluster = partition.add(Resources { mask, bandwidth });
             apps.into_iter().for_each(|app| partition.place(app, cluster));
         }

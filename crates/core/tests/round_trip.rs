@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, Answered, AppId, Bandwidth, BandwidthLever, Counters, Cpus, Curve, Event, Every,
-    Latencies, Levers, Llc, MaskError, Objective, Partition, PartitionError, PlanId, Profile, Q32,
-    Ran, Resources, Sample, Slice, ThreadId, Time, Together, WayMask, Ways, Wish,
+    Action, AppId, Bandwidth, BandwidthLever, CoRun, Counters, Cpus, Curve, EndedTurn, Event,
+    Latencies, LatencyBin, Levers, Llc, MaskError, Objective, Partition, PartitionError, PlanId,
+    Profile, Q32, Resources, Sample, ThreadCounters, ThreadId, Time, WayMask, Ways, WindowLength,
+    Wish,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -58,7 +59,7 @@ fn refusal() -> impl Strategy<Value = PartitionError> {
 
 fn counters() -> impl Strategy<Value = Counters> {
     prop::array::uniform10(of(any::<u64>()))
-        .prop_map(|counts| Counters::of_each(|counter| counts[counter as usize]))
+        .prop_map(|counts| Counters::from_fn(|counter| counts[counter as usize]))
 }
 
 fn spans() -> impl Strategy<Value = Duration> {
@@ -71,11 +72,12 @@ fn thread() -> impl Strategy<Value = ThreadId> {
 
 /// What machines that schedule tell.
 fn scheduled() -> impl Strategy<Value = Event> {
-    let ran = (thread(), counters()).prop_map(|(thread, counters)| Ran { thread, counters });
+    let ran =
+        (thread(), counters()).prop_map(|(thread, counters)| ThreadCounters { thread, counters });
     let together = (prop::collection::vec(ran, 1..4), counters(), spans())
-        .prop_map(|(threads, group, window)| Together { threads, group, window });
+        .prop_map(|(threads, group, window)| CoRun { threads, group, window });
     let slice = (thread(), any::<u32>(), spans(), spans())
-        .prop_map(|(thread, cpu, ordered, ran)| Slice { thread, cpu, ordered, ran });
+        .prop_map(|(thread, cpu, ordered, ran)| EndedTurn { thread, cpu, ordered, ran });
     let cpus = (any::<u32>(), spans()).prop_map(|(count, quantum)| Cpus { count, quantum });
     prop_oneof![
         cpus.prop_map(Event::Cpus),
@@ -108,7 +110,7 @@ fn wish() -> impl Strategy<Value = Wish> {
 
 fn latencies() -> impl Strategy<Value = Latencies> {
     let answered =
-        (spans(), any::<u64>()).prop_map(|(latency, requests)| Answered { latency, requests });
+        (spans(), any::<u64>()).prop_map(|(latency, requests)| LatencyBin { latency, requests });
     (any::<u32>(), spans(), prop::collection::vec(answered, 0..4))
         .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
 }
@@ -136,8 +138,10 @@ fn text() -> impl Strategy<Value = Cow<'static, str>> {
 }
 
 fn action() -> impl Strategy<Value = Action<'static>> {
-    let every =
-        prop_oneof![any::<u64>().prop_map(Every::Instructions), spans().prop_map(Every::Time),];
+    let every = prop_oneof![
+        any::<u64>().prop_map(WindowLength::Instructions),
+        spans().prop_map(WindowLength::Time),
+    ];
     let app = || any::<u32>().prop_map(AppId);
     let plan = (any::<u32>(), partition(), text()).prop_map(|(plan, partition, reason)| {
         Action::Partition { plan: PlanId(plan), partition: partition.into(), reason }
@@ -234,9 +238,9 @@ proptest! {
         let text = serde_json::to_string(&at).unwrap();
         prop_assert_eq!(&text, &nanos.to_string());
         prop_assert_eq!(serde_json::from_str::<Time>(&text).unwrap(), at);
-        for every in [Every::Instructions(nanos), Every::Time(Duration::from_nanos(nanos))] {
+        for every in [WindowLength::Instructions(nanos), WindowLength::Time(Duration::from_nanos(nanos))] {
             let text = serde_json::to_string(&every).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Every>(&text).unwrap(), every);
+            prop_assert_eq!(serde_json::from_str::<WindowLength>(&text).unwrap(), every);
         }
     }
 }

@@ -63,7 +63,7 @@ impl Policy for BestStatic {
         for mask in self.best.masks() {
             partition.add_cluster(mask);
         }
-        for place in self.best.places() {
+        for place in self.best.placements() {
             partition.place(apps[place.app.0 as usize], place.cluster);
         }
         let reason = "the least unfairness there is";

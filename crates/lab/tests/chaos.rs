@@ -222,7 +222,7 @@ fn check<P: Policy>(
                     let legal = partition.check(&llc, running.iter().map(|&(app, _)| app));
                     assert_eq!(legal, Ok(()), "{at}: {partition:?}");
                     if *reason == sampling {
-                        let app = partition.places()[0].app;
+                        let app = partition.placements()[0].app;
                         let own = partition.mask_of(app).unwrap().count();
                         if session.is_none_or(|(who, ways, _)| (who, ways) != (app, own)) {
                             session = Some((app, own, at));

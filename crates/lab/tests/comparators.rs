@@ -104,7 +104,10 @@ fn kpart_measures_every_program_and_then_decides() {
         // The first cluster is that of the sampled program; the others have the rest.
         let alone: Vec<AppId> = partition.members(0).collect();
         let [own, rest] = [0, 1].map(|cluster| partition.mask(cluster).unwrap());
-        assert_eq!((alone.len(), partition.members(1).count() + 1), (1, partition.places().len()));
+        assert_eq!(
+            (alone.len(), partition.members(1).count() + 1),
+            (1, partition.placements().len())
+        );
         assert!(
             partition.clusters().len() == 2
                 && !own.overlaps(rest)

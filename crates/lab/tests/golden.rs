@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use fairways_core::{Llc, Place, Policy, WayMask};
+use fairways_core::{Llc, Placement, Policy, WayMask};
 use fairways_lab::{Outcome, Settings, compare};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_policy::{Reference, by_name};
@@ -58,11 +58,11 @@ fn shape(clusters: &[(String, u32)]) -> Shape {
 }
 
 fn shape_of(outcome: &Outcome) -> Shape {
-    let place = |place: &Place| {
+    let place = |place: &Placement| {
         let mask = outcome.partition.mask(place.cluster).unwrap();
         (place.cluster.to_string(), mask.count())
     };
-    let mut places = outcome.partition.places().to_vec();
+    let mut places = outcome.partition.placements().to_vec();
     places.sort_by_key(|place| place.app);
     shape(&places.iter().map(place).collect::<Vec<_>>())
 }

@@ -53,9 +53,9 @@ impl Model {
                 let window = window.restart(self.now, app.totals);
                 self.due.push(Due::Event(Event::Sampled(Sample {
                     app: app.id,
-                    counters: self.observer.counters(&app.totals.since(&window.from)),
+                    counters: self.observer.counters(&app.totals.since(&window.start_counts)),
                     occupancy: self.observer.occupancy(held),
-                    window: self.now.since(window.since),
+                    window: self.now.since(window.start),
                     plan: self.in_force.plan,
                     straddled: window.straddled,
                 })));
@@ -138,7 +138,7 @@ impl Machine for Model {
                     checked = Err(PartitionError::TooManyClusters { clusters, clos: clusters - 1 });
                 }
                 let (answer, is_in_force) = self.in_force.carry_out(plan, &partition, checked);
-                self.due.answer(answer);
+                self.due.push_answer(answer);
                 if !is_in_force {
                     return;
                 }

@@ -1,7 +1,7 @@
 //! The machine: all of its state, and what can be asked about it.
 
 use fairways_core::{AppId, Event, Llc, Partition, PlanId, Time};
-use fairways_machine_kit::{self as machine_kit, Alarm, InForce};
+use fairways_machine_kit::{self as machine_kit, Alarm, PlanInForce};
 use fairways_profiles::DemandError;
 
 use crate::app::{App, Due, Record, Work};
@@ -18,7 +18,7 @@ pub struct Model {
     pub(crate) observer: Observer,
     pub(crate) jobs: Vec<Record>,
     pub(crate) now: Time,
-    pub(crate) due: machine_kit::Due<Due>,
+    pub(crate) due: machine_kit::EventQueue<Due>,
     /// Jobs and changes of the cache that are still to come, the next one last.
     pub(crate) arrivals: Vec<(Time, usize)>,
     pub(crate) changes: Vec<(Time, Llc)>,
@@ -26,7 +26,7 @@ pub struct Model {
     pub(crate) stop_at: Option<Time>,
     pub(crate) stop_after: Option<usize>,
     pub(crate) next_id: u32,
-    pub(crate) in_force: InForce,
+    pub(crate) in_force: PlanInForce,
     pub(crate) failure: Option<DemandError>,
     pub(crate) apps: Vec<App>,
     /// By app: its lines, and what it does in a second. `stale`: rates are to be computed again.
@@ -59,7 +59,7 @@ impl Model {
             stop_at: None,
             stop_after: None,
             next_id: 0,
-            in_force: InForce::default(),
+            in_force: PlanInForce::default(),
             failure: None,
             apps: Vec::new(),
             lines: Vec::new(),

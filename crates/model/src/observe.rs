@@ -26,7 +26,7 @@ impl Observer {
         if self.happens(self.lost) {
             return Counters::default();
         }
-        Counters::of_each(|counter| match (counter, counted.get(counter)) {
+        Counters::from_fn(|counter| match (counter, counted.get(counter)) {
             (Counter::Instructions | Counter::CpuNanos, exact) => exact,
             (_, count) => count.map(|count| self.noisy(count)),
         })

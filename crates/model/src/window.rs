@@ -1,6 +1,6 @@
 //! What has been counted, and since when.
 
-use fairways_core::{Counters, Every, Time};
+use fairways_core::{Counters, Time, WindowLength};
 
 use crate::rates::PerSecond;
 
@@ -54,20 +54,20 @@ fn whole(total: f64) -> u64 {
 }
 
 /// A window under way, as long as it was asked to be.
-pub(crate) type Window = fairways_machine_kit::Window<Totals>;
+pub(crate) type Window = fairways_machine_kit::OpenWindow<Totals>;
 
 /// How many nanoseconds a window still lasts while `rate` instructions retire a second, if it comes
 /// to be `overshoot` times as long as was asked; 0 at its end.
 pub(crate) fn left(window: &Window, overshoot: f64, now: Time, totals: &Totals, rate: f64) -> u64 {
-    match window.every {
-        Every::Instructions(asked) => {
+    match window.length {
+        WindowLength::Instructions(asked) => {
             // Whole counters have counted them all.
-            let end = window.from.instructions().floor() + asked.max(1) as f64 * overshoot;
+            let end = window.start_counts.instructions().floor() + asked.max(1) as f64 * overshoot;
             whole_nanos((end.ceil() - totals.instructions()).max(0.0) / rate)
         }
-        Every::Time(asked) => {
+        WindowLength::Time(asked) => {
             let span = (asked.as_nanos().max(1) as f64 * overshoot).ceil();
-            let past = now.nanos() - window.since.nanos();
+            let past = now.nanos() - window.start.nanos();
             whole(span).saturating_sub(past)
         }
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Every, Llc, Machine, Partition, PlanId, Sample, Time, WayMask, Ways,
+    Action, AppId, Event, Llc, Machine, Partition, PlanId, Sample, Time, WayMask, Ways,
+    WindowLength,
 };
 use fairways_model::{Job, Model, Phase, Settings, Then};
 use fairways_profiles::{Bandwidth, BandwidthModel, Metric, Program, embedded};
@@ -58,7 +59,7 @@ fn partition(model: &mut Model, plan: u32, masks: &[u32]) {
     });
 }
 
-fn watch(model: &mut Model, app: u32, every: Every) {
+fn watch(model: &mut Model, app: u32, every: WindowLength) {
     model.carry_out(Action::Watch { app: AppId(app), every });
 }
 
@@ -71,7 +72,7 @@ fn a_program_fills_at_most_a_line_a_miss() {
     for name in ["triad", "hash-join", "chess", "packet-filter"] {
         let mut model = model(vec![constant(name), constant("lattice-flow")]);
         run_to(&mut model, at(1));
-        watch(&mut model, 0, Every::Time(Duration::from_micros(200)));
+        watch(&mut model, 0, WindowLength::Time(Duration::from_micros(200)));
         let mut before = held(&model, 0);
         for millis in 2..60 {
             // At the end of the first 20 ms it may fill fewer ways, and later more.
@@ -128,7 +129,7 @@ fn lines_outside_a_shrunk_mask_stay_until_others_evict_them() {
         Job { at: at(400), ..constant("triad") },
     ]);
     run_to(&mut model, at(200));
-    watch(&mut model, 0, Every::Time(Duration::from_millis(10)));
+    watch(&mut model, 0, WindowLength::Time(Duration::from_millis(10)));
     let rate = |events: &[(Time, Event)]| {
         let last = *samples(events, 0).last().unwrap();
         last.counters.instructions.unwrap()
@@ -172,7 +173,7 @@ fn counters_are_those_of_the_phase() {
     };
     let mut model = model(vec![Job::new(vec![phase("triad", 400), phase("chess", 600)])]);
     run_to(&mut model, Time::ZERO);
-    watch(&mut model, 0, Every::Instructions(100_000_000));
+    watch(&mut model, 0, WindowLength::Instructions(100_000_000));
     let events = run_to(&mut model, at(5000));
     let samples = samples(&events, 0);
     assert!(samples.len() > 20);
@@ -193,7 +194,7 @@ fn counters_are_those_of_the_profile() {
         let mut model = model(vec![constant(name)]);
         // What fills slowly is there by then.
         run_to(&mut model, at(600_000));
-        watch(&mut model, 0, Every::Time(Duration::from_millis(500)));
+        watch(&mut model, 0, WindowLength::Time(Duration::from_millis(500)));
         let events = run_to(&mut model, at(600_500));
         let counters = samples(&events, 0)[0].counters;
         let index = embedded().find(name).unwrap();
@@ -225,7 +226,7 @@ fn a_full_memory_slows_every_counter_alike() {
         let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
         let mut model = Model::new(settings, vec![constant("triad"), constant("copy-large")]);
         run_to(&mut model, at(1000));
-        watch(&mut model, 0, Every::Time(Duration::from_millis(500)));
+        watch(&mut model, 0, WindowLength::Time(Duration::from_millis(500)));
         samples(&run_to(&mut model, at(1500)), 0)[0].counters
     };
     let (wide, narrow) = (sample(1e9), sample(12_000.0));
@@ -291,7 +292,7 @@ fn windows_overshoot_noise_and_losses_are_as_set() {
         Settings { overshoot: 4.0, noise: 0.02, lost: 0.25, ..Settings::new(Llc::with_ways(WAYS)) };
     let mut model = Model::new(settings, vec![constant("triad")]);
     run_to(&mut model, at(100));
-    watch(&mut model, 0, Every::Instructions(1_000_000));
+    watch(&mut model, 0, WindowLength::Instructions(1_000_000));
     let events = run_to(&mut model, at(4000));
     let samples = samples(&events, 0);
     let lost = samples.iter().filter(|s| s.counters.instructions.is_none()).count();

@@ -47,7 +47,8 @@ fn run_to(model: &mut Model, time: Time, mut partition: Option<&Partition>) {
     while let Some((_, event)) = model.next_event() {
         assert!(!matches!(event, Event::Refused { .. }));
         if let Event::Started { app, .. } = event
-            && let Some(partition) = partition.take_if(|p| p.places().last().unwrap().app == app)
+            && let Some(partition) =
+                partition.take_if(|p| p.placements().last().unwrap().app == app)
         {
             model.carry_out(Action::Partition {
                 plan: PlanId(0),

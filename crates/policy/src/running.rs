@@ -115,7 +115,7 @@ impl Running {
         decide: impl FnOnce(&Llc, &[Program], &mut Partition, &mut Teller<'_>) -> &'static str,
     ) -> Option<PlanId> {
         let llc = self.llc?;
-        let nothing_planned = self.partition.places().is_empty();
+        let nothing_planned = self.partition.placements().is_empty();
         if self.programs.is_empty() && nothing_planned {
             return None;
         }
@@ -141,7 +141,7 @@ impl Running {
     /// Takes in what a plan has come to; of one that is not the last there is nothing to know.
     pub(crate) fn applied(&mut self, plan: PlanId, actual: &Partition) {
         if plan.next() == self.plan {
-            let is_as_planned = *actual == self.partition || actual.agrees(&self.partition);
+            let is_as_planned = *actual == self.partition || actual.agrees_with(&self.partition);
             self.actual = (!is_as_planned).then(|| actual.clone());
         }
     }
@@ -167,7 +167,7 @@ impl Running {
             let mask = actual.mask_of(other).unwrap_or_default();
             other != app && mask.bits() & own.bits() != 0
         };
-        actual.places().iter().any(|place| shares(place.app))
+        actual.placements().iter().any(|place| shares(place.app))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Ran, ThreadId, Time, Together};
+use fairways_core::{AppId, CoRun, Counters, ThreadCounters, ThreadId, Time};
 
 use crate::account::Account;
 use crate::apps::Apps;
@@ -25,7 +25,7 @@ impl Gathering {
     }
 
     /// If others run now, ends this time and begins the next; what is to be told of it.
-    pub(super) fn end(&mut self, apps: &Apps, clock: Clock) -> Option<Together> {
+    pub(super) fn end(&mut self, apps: &Apps, clock: Clock) -> Option<CoRun> {
         let on = apps.iter().filter(|app| app.cpu.is_some()).map(|app| app.id);
         if on.eq(self.from.iter().map(|(app, _)| *app)) {
             return None;
@@ -43,10 +43,10 @@ impl Gathering {
             let counters = app.counted(clock.ticks()).since(from, clock.times);
             group = sum(&group, &counters);
             if app.is_told {
-                threads.push(Ran { thread: ThreadId::first_of(*id), counters });
+                threads.push(ThreadCounters { thread: ThreadId::first_of(*id), counters });
             }
         }
-        (!threads.is_empty()).then_some(Together { threads, group, window })
+        (!threads.is_empty()).then_some(CoRun { threads, group, window })
     }
 }
 
@@ -58,7 +58,7 @@ fn running(apps: &Apps, clock: Clock) -> Vec<(AppId, Account)> {
 
 /// What two counted; a counter that none of them has is missing.
 fn sum(one: &Counters, other: &Counters) -> Counters {
-    one.with(other, |one, other| match (one, other) {
+    one.zip_with(other, |one, other| match (one, other) {
         (Some(one), Some(other)) => Some(one + other),
         (one, other) => one.or(other),
     })

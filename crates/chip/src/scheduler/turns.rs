@@ -1,6 +1,6 @@
 //! Turns on a CPU.
 
-use fairways_core::{AppId, Event, Slice, ThreadId, Time};
+use fairways_core::{AppId, EndedTurn, Event, ThreadId, Time};
 
 use crate::settings::SchedulingClass;
 
@@ -82,7 +82,7 @@ impl Scheduler {
         *turns = turns.saturating_add(u64::try_from(part).unwrap_or(u64::MAX));
         if app.is_told {
             let (thread, cpu) = (ThreadId::first_of(id), u32::try_from(cpu).unwrap_or(u32::MAX));
-            of.agenda.tell(Event::QuantumGiven(Slice { thread, cpu, ordered, ran }));
+            of.agenda.tell(Event::QuantumGiven(EndedTurn { thread, cpu, ordered, ran }));
         }
     }
 

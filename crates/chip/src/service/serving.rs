@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 use super::arrivals::Arrivals;
 use super::load::Stage;
@@ -99,8 +99,8 @@ impl Serving {
     }
 
     /// The latencies of the window, which ends.
-    pub(crate) fn end_window(&mut self) -> Vec<Answered> {
-        let recorded = self.window.iter_recorded().map(|step| Answered {
+    pub(crate) fn end_window(&mut self) -> Vec<LatencyBin> {
+        let recorded = self.window.iter_recorded().map(|step| LatencyBin {
             latency: std::time::Duration::from_nanos(step.value_iterated_to()),
             requests: step.count_at_value(),
         });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{Event, Every};
+use fairways_core::{Event, WindowLength};
 
 use crate::drive::Drive;
 use crate::promise::{self, hold};
@@ -33,9 +33,9 @@ pub fn watches_begin_windows_anew(subject: &dyn Subject) {
     let lengths = [
         scale.by_time(4),
         scale.by_instructions(4),
-        Every::Time(Duration::ZERO),
+        WindowLength::Time(Duration::ZERO),
         scale.by_time(5),
-        Every::Instructions(0),
+        WindowLength::Instructions(0),
         scale.by_instructions(5),
     ];
     for before in [scale.by_time(16), scale.by_instructions(16)] {

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use fairways_conformance::Program;
 use fairways_core::{
-    Action, Answered, AppId, Counters, Event, Latencies, Llc, Machine, Objective, Q32, Sample,
+    Action, AppId, Counters, Event, Latencies, LatencyBin, Llc, Machine, Objective, Q32, Sample,
     Time, Wish,
 };
 
-use fairways_machine_kit::{Alarm, Due, InForce, Window};
+use fairways_machine_kit::{Alarm, EventQueue, OpenWindow, PlanInForce};
 
 use crate::{Fault, SCALE};
 
@@ -20,14 +20,14 @@ struct App {
     id: AppId,
     ends: u64,
     /// In time: that is its instructions too.
-    window: Option<Window<()>>,
+    window: Option<OpenWindow<()>>,
 }
 
 pub(crate) struct Tiny {
     fault: Fault,
     llc: Llc,
     now: u64,
-    due: Due<Event>,
+    due: EventQueue<Event>,
     /// Answers that are told the last one first.
     reversed: Vec<Event>,
     /// The programs to come, the next one last.
@@ -36,7 +36,7 @@ pub(crate) struct Tiny {
     /// The programs that are told to run.
     told: Vec<AppId>,
     next: u32,
-    in_force: InForce,
+    in_force: PlanInForce,
     alarm: Alarm,
     asked: u32,
 }
@@ -47,7 +47,7 @@ fn latencies(app: AppId, window: u64, fault: Fault) -> Option<Event> {
     if fault == Fault::UnsortedLatency {
         latencies.reverse();
     }
-    let answered = latencies.map(|latency| Answered { latency, requests: 1 }).to_vec();
+    let answered = latencies.map(|latency| LatencyBin { latency, requests: 1 }).to_vec();
     let window = Duration::from_nanos(window + u64::from(fault == Fault::LongLatency));
     app.0.is_multiple_of(2).then_some(Event::Latency(Latencies { app, window, answered }))
 }
@@ -71,7 +71,7 @@ impl Tiny {
             apps: Vec::new(),
             told: Vec::new(),
             next: 0,
-            in_force: InForce::default(),
+            in_force: PlanInForce::default(),
             alarm: Alarm::default(),
             asked: 0,
         }
@@ -87,7 +87,7 @@ impl Tiny {
             }
             let gap = u64::from(self.fault == Fault::Gap);
             let window = window.restart(Time::from_nanos(self.now + gap), ());
-            let ran = self.now - window.since.nanos();
+            let ran = self.now - window.start.nanos();
             let misses = if self.fault == Fault::ManyMisses { ran + 2 } else { ran / 2 };
             let latency = latencies(app.id, ran, self.fault);
             let first = latency.clone().filter(|_| self.fault == Fault::EarlyLatency);
@@ -153,7 +153,7 @@ impl Tiny {
         let ends = self.apps.iter().map(|app| app.ends);
         let windows = self.apps.iter().filter_map(|app| app.window.as_ref());
         let next = ends
-            .chain(windows.filter_map(Window::ends_at).map(Time::nanos))
+            .chain(windows.filter_map(OpenWindow::ends_at).map(Time::nanos))
             .chain(self.arrivals.last().map(|program| program.at(SCALE).nanos()))
             .chain(self.alarm.at().map(Time::nanos))
             .filter(|&at| at > self.now)

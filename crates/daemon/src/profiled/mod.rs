@@ -175,7 +175,7 @@ impl PerSecond {
     }
 
     fn counters(&self) -> Counters {
-        Counters::of_each(|counter| self.0[counter as usize].and_then(whole))
+        Counters::from_fn(|counter| self.0[counter as usize].and_then(whole))
     }
 }
 

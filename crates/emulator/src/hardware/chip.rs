@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, Geometry, Job, Pause, Settings, Then};
-use fairways_core::{Answered, Counters, Event, Machine, Time};
+use fairways_core::{Counters, Event, LatencyBin, Machine, Time};
 use fairways_resctrl::platform::{Caches, Platform};
 
 use super::{Class, Hardware, Until};
@@ -134,14 +134,14 @@ impl Hardware for ChipMachine {
         self.chip.counters(program)
     }
 
-    fn latencies(&mut self, program: usize) -> Option<Vec<Answered>> {
+    fn latencies(&mut self, program: usize) -> Option<Vec<LatencyBin>> {
         let all = self.answered[program].as_mut()?;
         for step in self.chip.take_latencies(program).iter_recorded() {
             *all.entry(step.value_iterated_to()).or_default() += step.count_at_value();
         }
         let answered = |(&nanos, &requests)| {
             let latency = Duration::from_nanos(nanos);
-            Answered { latency, requests }
+            LatencyBin { latency, requests }
         };
         Some(all.iter().map(answered).collect())
     }

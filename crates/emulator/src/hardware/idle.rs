@@ -1,6 +1,6 @@
 //! A machine on which nothing runs.
 
-use fairways_core::{Answered, Counters, Time};
+use fairways_core::{Counters, LatencyBin, Time};
 
 use super::{Class, Hardware, Until};
 
@@ -40,7 +40,7 @@ impl Hardware for Idle {
         Counters::default()
     }
 
-    fn latencies(&mut self, _: usize) -> Option<Vec<Answered>> {
+    fn latencies(&mut self, _: usize) -> Option<Vec<LatencyBin>> {
         None
     }
 

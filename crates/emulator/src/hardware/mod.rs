@@ -9,7 +9,7 @@ pub use idle::Idle;
 pub use fairways_chip::Class;
 use std::time::Duration;
 
-use fairways_core::{Answered, Counters, Time};
+use fairways_core::{Counters, LatencyBin, Time};
 
 /// How far to let time pass: until the first of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub trait Hardware: Send {
 
     /// How long a service's requests took that it has answered since it started, from the shortest to the longest; `None`: it is
     /// no service.
-    fn latencies(&mut self, program: usize) -> Option<Vec<Answered>>;
+    fn latencies(&mut self, program: usize) -> Option<Vec<LatencyBin>>;
 
     /// The bytes of lines in the cache that were brought in under a mark.
     fn occupancy_bytes(&self, mark: u16) -> u64;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use fairways_chip::preset;
 use fairways_chip::program::{Live, Written, parse, profiled, split};
 use fairways_chip::{
-    Chip, Geometry, Job, PageSize, Phase, Placement, Scheduling, SchedulingClass, Settings, Then,
+    Chip, Geometry, Job, PagePlacement, PageSize, Phase, Scheduling, SchedulingClass, Settings,
+    Then,
 };
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{number, real, span};
@@ -155,8 +156,8 @@ pub(crate) fn simulated(chip: Geometry, how: &How, seed: &str) -> Result<Setting
             Pages::Huge => PageSize::Huge,
         },
         placement: match how.placement {
-            args::Placement::Random => Placement::Random,
-            args::Placement::Sequential => Placement::Sequential,
+            args::Placement::Random => PagePlacement::Random,
+            args::Placement::Sequential => PagePlacement::Sequential,
         },
         set_sampling: number(&how.set_sampling, "--set-sampling", 1, chip.sets)?,
         seed: number(seed, "--seed", 0, u64::MAX)?,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use fairways_chip::program::{Accesses, Live, LiveError, Program};
-use fairways_chip::{Placement, Settings, preset};
+use fairways_chip::{PagePlacement, Settings, preset};
 use fairways_command_kit::input::{number, read, real};
 use fairways_command_kit::{BadInput, whole};
 use fairways_core::Ways;
@@ -47,7 +47,7 @@ impl Checked {
         }
         let mut settings = simulated(chip, &args.how, &args.seed)?;
         if args.by_address {
-            settings.placement = Placement::Sequential;
+            settings.placement = PagePlacement::Sequential;
         }
         let launch = Launch {
             follow: args.children,

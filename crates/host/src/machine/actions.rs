@@ -23,7 +23,7 @@ impl Host {
                     if why == PartitionError::Failed {
                         domain.fails(self.now);
                     }
-                    domain.due.answer(Event::Refused { plan, why });
+                    domain.due.push_answer(Event::Refused { plan, why });
                 }
                 self.report_actual(answered);
             }
@@ -102,8 +102,8 @@ impl Host {
             // A program is not held to its plan while all its threads are in groups of others.
             member.is_some_and(|of| of.left.values().sum::<usize>() < of.tasks.len().max(1))
         };
-        let actual = found.only(is_here);
-        if actual.agrees(&self.living(&planned)) { planned } else { actual }
+        let actual = found.restricted_to(is_here);
+        if actual.agrees_with(&self.living(&planned)) { planned } else { actual }
     }
 
     /// Reports the partition in force to every policy for which it has changed, except in the
@@ -117,7 +117,8 @@ impl Host {
                 continue;
             }
             let actual = self.actual(id);
-            let domain = self.domains.get_mut(&id).filter(|domain| !domain.actual.agrees(&actual));
+            let domain =
+                self.domains.get_mut(&id).filter(|domain| !domain.actual.agrees_with(&actual));
             let Some(domain) = domain else { continue };
             tracing::info!(target: "fairways::machine", domain = id, ?actual, "what is in force has changed");
             for window in domain.windows.values_mut() {
@@ -180,7 +181,7 @@ impl Host {
 
     /// A plan without those who are over: other domains' policies may know of it later.
     fn living(&self, partition: &Partition) -> Partition {
-        partition.only(|app| self.members.contains_key(&app))
+        partition.restricted_to(|app| self.members.contains_key(&app))
     }
 
     /// Makes anew what somebody else has taken away.

@@ -37,7 +37,7 @@ pub(super) struct Domain {
     pub(super) cpus: Vec<u32>,
     /// How long turns are, likewise.
     quantum: Option<Duration>,
-    pub(super) due: machine_kit::Due<Due>,
+    pub(super) due: machine_kit::EventQueue<Due>,
     /// The programs that the policy was told of, in the order in which they started.
     pub(super) told: Vec<AppId>,
     pub(super) windows: BTreeMap<AppId, Window>,
@@ -134,6 +134,6 @@ impl Domain {
     pub(super) fn applied(&mut self, actual: Partition) {
         let Some(plan) = self.plan else { return };
         self.actual.clone_from(&actual);
-        self.due.answer(Event::Applied { plan, actual });
+        self.due.push_answer(Event::Applied { plan, actual });
     }
 }

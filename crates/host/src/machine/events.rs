@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Event, Every, Latencies, Q32, Sample, Time};
+use fairways_core::{AppId, Counters, Event, Latencies, Q32, Sample, Time, WindowLength};
 use fairways_resctrl::language::{Monitoring, Reading};
 
 use super::domain::Due;
@@ -99,14 +99,14 @@ impl Host {
         let tells = self.clock.tells_instructions();
         let now = self.now;
         let Some(domain) = self.domains.get_mut(&id) else { return };
-        let Some(window) = domain.windows.get_mut(&app).filter(|window| window.common.since < now)
+        let Some(window) = domain.windows.get_mut(&app).filter(|window| window.common.start < now)
         else {
             return;
         };
-        let is_due = match window.common.every {
-            Every::Time(_) => window.common.ends_at().is_some_and(|end| end <= now),
-            Every::Instructions(_) if window.told => false,
-            Every::Instructions(_) => tells || window.poll_at <= now,
+        let is_due = match window.common.length {
+            WindowLength::Time(_) => window.common.ends_at().is_some_and(|end| end <= now),
+            WindowLength::Instructions(_) if window.told => false,
+            WindowLength::Instructions(_) => tells || window.poll_at <= now,
         };
         if !is_due {
             return;
@@ -116,7 +116,7 @@ impl Host {
         let is_over = end.zip(to.instructions).is_some_and(|(end, did)| did >= end);
         if window.common.ends_at().is_none() && !is_over {
             if window.go_on(now, &to) {
-                let every = window.common.every;
+                let every = window.common.length;
                 self.add_bytes(id, app, &mut to);
                 self.begin_window(id, app, every, to);
             }
@@ -124,8 +124,8 @@ impl Host {
         }
         let window = *window;
         self.add_bytes(id, app, &mut to);
-        let counters = between(&window.common.from, &to);
-        self.sampled(id, app, counters, now.since(window.common.since), window.next(now, to));
+        let counters = between(&window.common.start_counts, &to);
+        self.sampled(id, app, counters, now.since(window.common.start), window.next(now, to));
     }
 
     /// Tells what a window counted that has ended now, and lets the next follow.
@@ -237,17 +237,17 @@ impl Host {
         (self.look_at, self.others_at) = (self.now, self.now);
         let of = |(&id, domain): (&u32, &super::Domain)| {
             let windows =
-                domain.windows.iter().map(move |(&app, window)| (id, app, window.common.every));
+                domain.windows.iter().map(move |(&app, window)| (id, app, window.common.length));
             windows.collect::<Vec<_>>()
         };
-        let all: Vec<(u32, AppId, Every)> = self.domains.iter().flat_map(of).collect();
+        let all: Vec<(u32, AppId, WindowLength)> = self.domains.iter().flat_map(of).collect();
         for (id, app, every) in all {
             self.watch(id, app, every);
         }
     }
 
     /// Begins a window.
-    pub(super) fn watch(&mut self, id: u32, app: AppId, every: Every) {
+    pub(super) fn watch(&mut self, id: u32, app: AppId, every: WindowLength) {
         let is_told = self.domains.get(&id).is_some_and(|domain| domain.told.contains(&app));
         if !is_told {
             return;
@@ -256,13 +256,13 @@ impl Host {
         self.begin_window(id, app, every, from);
     }
 
-    fn begin_window(&mut self, id: u32, app: AppId, every: Every, from: Counters) {
+    fn begin_window(&mut self, id: u32, app: AppId, every: WindowLength, from: Counters) {
         if let Some(latency) = self.members.get_mut(&app).and_then(|of| of.latency.as_mut()) {
             latency.take(id);
         }
         let count = match every {
-            Every::Time(_) => None,
-            Every::Instructions(count) => Some(count.max(1)),
+            WindowLength::Time(_) => None,
+            WindowLength::Instructions(count) => Some(count.max(1)),
         };
         let told = self.source.tell(app, id, count) && count.is_some();
         if let Some(domain) = self.domains.get_mut(&id) {

@@ -470,7 +470,7 @@ impl Host {
         let (name, cgroup) = (member.name.clone(), member.cgroup.clone());
         self.source.begin(&Target { app, name, cgroup, threads: member.tasks.clone() });
         let of =
-            |(&id, domain): (&u32, &Domain)| Some((id, domain.windows.get(&app)?.common.every));
+            |(&id, domain): (&u32, &Domain)| Some((id, domain.windows.get(&app)?.common.length));
         let windows: Vec<_> = self.domains.iter().filter_map(of).collect();
         for (id, every) in windows {
             self.watch(id, app, every);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Every, Time};
+use fairways_core::{AppId, Counters, Time, WindowLength};
 use fairways_perf::Ended;
 
 use super::Host;
@@ -19,11 +19,11 @@ impl Host {
                 ended.iter().enumerate().filter(|&(at, other)| at != place && is_same(other));
             self.told(of, others.count() == 0);
         }
-        let mut silent: Vec<(u32, AppId, Every)> = Vec::new();
+        let mut silent: Vec<(u32, AppId, WindowLength)> = Vec::new();
         for (&id, domain) in &self.domains {
             let told = domain.windows.iter().filter(|(_, window)| window.told);
             let silenced = told.filter(|&(&app, _)| !self.source.tells(app, id));
-            silent.extend(silenced.map(|(&app, window)| (id, app, window.common.every)));
+            silent.extend(silenced.map(|(&app, window)| (id, app, window.common.length)));
         }
         for (id, app, every) in silent {
             self.watch(id, app, every);
@@ -41,12 +41,13 @@ impl Host {
             return;
         };
         let planned = domain.planned;
-        let end = before(self.now, ago).max(window.common.since);
+        let end = before(self.now, ago).max(window.common.start);
         let mut next = window.next(end, Counters::default());
         next.common.straddled = planned > end;
-        self.add_bytes(id, app, &mut next.common.from);
+        self.add_bytes(id, app, &mut next.common.start_counts);
         if alone {
-            counters.memory_bytes = between(&window.common.from, &next.common.from).memory_bytes;
+            counters.memory_bytes =
+                between(&window.common.start_counts, &next.common.start_counts).memory_bytes;
         }
         self.sampled(id, app, counters, length, next);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_chip::program::named;
-use fairways_chip::{Account, Chip, Geometry, Job, Phase, Placement, Program, Settings};
+use fairways_chip::{Account, Chip, Geometry, Job, PagePlacement, Phase, Program, Settings};
 use fairways_core::{Action, Event, Machine, Policy, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 /// Solaris on a chip. It colours pages, so that a program's are spread over the cache's sets as evenly as can be
 /// (McDougall and Mauro, Solaris Internals, on page coloring).
 pub(super) fn solaris(chip: Geometry, seed: u64) -> Settings {
-    Settings { seed, placement: Placement::Sequential, ..Settings::new(chip) }
+    Settings { seed, placement: PagePlacement::Sequential, ..Settings::new(chip) }
 }
 
 /// A program with a name of its own, such as art-like, that comes at this time.

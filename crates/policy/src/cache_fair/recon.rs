@@ -6,7 +6,7 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 
-use fairways_core::{Counters, Q32, ThreadId, Together};
+use fairways_core::{CoRun, Counters, Q32, ThreadId};
 
 use crate::regression::{Line, held, least_squares, nearest};
 
@@ -41,7 +41,7 @@ impl Point {
     /// What others did that are not listed, and share the cache, counts as a co-runner's in the thread's own
     /// cycles.
     #[must_use]
-    pub fn of(together: &Together, thread: ThreadId) -> Option<Self> {
+    pub fn of(together: &CoRun, thread: ThreadId) -> Option<Self> {
         let counters = together.threads.iter().find(|ran| ran.thread == thread)?.counters;
         let own = misses_per_cycle(&counters)?;
         let (mut others, mut listed, mut group) = (0u64, 0u64, 0u64);

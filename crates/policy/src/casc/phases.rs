@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Q32, ThreadId, Together};
+use fairways_core::{CoRun, Q32, ThreadId};
 
 use super::rates::signed;
 use super::{Casc, matching};
@@ -13,7 +13,7 @@ impl Casc {
     /// PCMR is marked unknown: of several, that of the one for the longest, whose groups were off whoever
     /// else was in them; then all others are compared anew, for it may have been this one. Returns whether
     /// one is.
-    pub(super) fn compare(&mut self, together: &Together, rate: Q32) -> bool {
+    pub(super) fn compare(&mut self, together: &CoRun, rate: Q32) -> bool {
         let Self { parameters, threads, .. } = self;
         // Of fewer threads than could run, each has more of the cache than its PCMR is of.
         let n = self.cpus.map_or(0, |cpus| cpus.count as usize).min(threads.len());

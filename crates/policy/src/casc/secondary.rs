@@ -1,6 +1,6 @@
 //! The secondary measurement: the PCMR of one thread among others whose PCMRs are known (§4.2.2.2).
 
-use fairways_core::{Q32, Together};
+use fairways_core::{CoRun, Q32};
 
 use super::Casc;
 use super::rates::signed;
@@ -9,7 +9,7 @@ use super::thread::Thread;
 impl Casc {
     /// What an interval says of the one thread whose PCMR is unknown: n L2MR less the others' PCMRs
     /// (Formula 2). Returns the thread, whose PCMR is its average once the intervals suffice.
-    pub(super) fn measure(&mut self, together: &Together, rate: Q32) -> Option<(usize, i64)> {
+    pub(super) fn measure(&mut self, together: &CoRun, rate: Q32) -> Option<(usize, i64)> {
         let Self { parameters, threads, .. } = self;
         let (mut unknown, mut known) = (None, 0i64);
         for ran in &together.threads {

@@ -32,7 +32,9 @@ mod tests;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, Sample, Time};
+use fairways_core::{
+    Action, AppId, Counters, Event, PlanId, Policy, Q32, Sample, Time, WindowLength,
+};
 
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
@@ -178,7 +180,7 @@ impl Dcat {
         self.began = (!self.workloads.is_empty()).then_some(at);
         for one in self.workloads.iter_mut().filter(|one| !one.awaited) {
             if one.since != Some(at) {
-                act(Action::Watch { app: one.app, every: Every::Time(period) });
+                act(Action::Watch { app: one.app, every: WindowLength::Time(period) });
                 one.since = Some(at);
             }
             (one.awaited, one.steady) = (true, true);

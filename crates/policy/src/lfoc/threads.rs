@@ -4,7 +4,7 @@
 //! Decision LFOC 22: a window is so many instructions for each thread that runs at a time, in the
 //! mean. Rates need nothing: cycles are counted of all threads, too, so they are means of threads.
 
-use fairways_core::{Action, AppId, Every, Q32, Sample};
+use fairways_core::{Action, AppId, Q32, Sample, WindowLength};
 
 use super::Lfoc;
 use super::monitor::Learner;
@@ -14,7 +14,7 @@ impl Lfoc {
     pub(super) fn watch(&self, app: AppId, window: u64, act: &mut dyn FnMut(Action<'_>)) {
         let threads = self.learners.get(app).map_or(1, |learner| learner.threads);
         let instructions = window.saturating_mul(threads.into());
-        act(Action::Watch { app, every: Every::Instructions(instructions) });
+        act(Action::Watch { app, every: WindowLength::Instructions(instructions) });
     }
 
     /// Whether a window is long enough for the threads that ran in it. Where they are not as many

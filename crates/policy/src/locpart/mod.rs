@@ -27,7 +27,7 @@ mod tests;
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Event, Every, Latencies, Llc, PlanId, Policy, Time};
+use fairways_core::{Action, AppId, Event, Latencies, Llc, PlanId, Policy, Time, WindowLength};
 
 use crate::layout::{Layout, Wanted};
 use crate::running::{Change, Running};
@@ -133,7 +133,7 @@ impl Locpart {
             let (Some(app), Some(service)) = (party.owner, &mut party.service) else { continue };
             services = true;
             if !core::mem::replace(&mut service.watched, true) {
-                act(Action::Watch { app, every: Every::Time(period) });
+                act(Action::Watch { app, every: WindowLength::Time(period) });
             }
         }
         if first && services {

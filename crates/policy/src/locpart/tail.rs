@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Answered, Latencies, Objective, Q32, Time};
+use fairways_core::{Latencies, LatencyBin, Objective, Q32, Time};
 
 use super::parameters::{Parameters, Window as Which};
 
@@ -47,7 +47,7 @@ pub(super) struct Tails {
     /// From the oldest to the newest.
     windows: VecDeque<Window>,
     /// Memory for windows to come.
-    spare: Vec<Vec<Answered>>,
+    spare: Vec<Vec<LatencyBin>>,
     /// Latencies in nanoseconds, and how many requests took so long.
     counted: Vec<(u64, u64)>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Tails {
 struct Window {
     began: Time,
     ended: Time,
-    answered: Vec<Answered>,
+    answered: Vec<LatencyBin>,
 }
 
 impl Tails {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Event, Slice, ThreadId};
+use fairways_core::{AppId, Counters, EndedTurn, Event, ThreadId};
 use fairways_turns::together::Stretch;
 use fairways_turns::{Given, Scheduler, Who};
 
@@ -107,7 +107,7 @@ impl Host {
             let number = number.and_then(|number| u32::try_from(number).ok());
             let cpu = number.or(allowed.copied()).unwrap_or(0);
             let thread = ThreadId::first_of(app);
-            domain.tell(Event::QuantumGiven(Slice { thread, cpu, ordered, ran }));
+            domain.tell(Event::QuantumGiven(EndedTurn { thread, cpu, ordered, ran }));
         }
     }
 

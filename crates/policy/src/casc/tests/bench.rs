@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Cpus, Event, Llc, Policy, Q32, Ran, ThreadId, Time, Together, Ways,
-    Wish,
+    Action, AppId, CoRun, Counters, Cpus, Event, Llc, Policy, Q32, ThreadCounters, ThreadId, Time,
+    Ways, Wish,
 };
 
 use crate::casc::{Casc, Parameters};
@@ -126,14 +126,15 @@ impl Bench {
     pub(super) fn ran_with(&mut self, apps: &[u32], micros: u64, misses: u64) {
         let window = Duration::from_micros(micros);
         self.wait(window);
-        let ran = |&app: &u32| Ran { thread: thread(app), counters: Counters::default() };
+        let ran =
+            |&app: &u32| ThreadCounters { thread: thread(app), counters: Counters::default() };
         let group = Counters {
             llc_misses: Some(misses),
             llc_references: Some(100_000_000),
             ..Counters::default()
         };
         let threads = apps.iter().map(ran).collect();
-        self.tell(&Event::RanTogether(Together { threads, group, window }));
+        self.tell(&Event::RanTogether(CoRun { threads, group, window }));
     }
 
     /// Their miss rate is the average of their true PCMRs (Formula 1).

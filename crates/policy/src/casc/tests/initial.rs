@@ -74,7 +74,7 @@ fn short_intervals_and_cold_threads_are_not_measured() {
 
 #[test]
 fn what_was_not_counted_is_not_nothing() {
-    use fairways_core::{Counters, Event, Ran, Together};
+    use fairways_core::{CoRun, Counters, Event, ThreadCounters};
     let mut bench = Bench::with(1, &[40, 20], restless());
     let counted = |misses, references| Counters {
         llc_misses: misses,
@@ -83,8 +83,8 @@ fn what_was_not_counted_is_not_nothing() {
     };
     let window = Duration::from_millis(5);
     let mut tell = |app, group, own| {
-        let threads = [Ran { thread: thread(app), counters: own }].to_vec();
-        bench.tell(&Event::RanTogether(Together { threads, group, window }));
+        let threads = [ThreadCounters { thread: thread(app), counters: own }].to_vec();
+        bench.tell(&Event::RanTogether(CoRun { threads, group, window }));
     };
     let none = Counters::default();
     tell(0, none, none);
@@ -94,8 +94,8 @@ fn what_was_not_counted_is_not_nothing() {
     assert!(bench.pcmr(1).is_none());
     // The sum of the threads stands in for the group.
     let mut tell = |app, group, own| {
-        let threads = [Ran { thread: thread(app), counters: own }].to_vec();
-        bench.tell(&Event::RanTogether(Together { threads, group, window }));
+        let threads = [ThreadCounters { thread: thread(app), counters: own }].to_vec();
+        bench.tell(&Event::RanTogether(CoRun { threads, group, window }));
     };
     tell(0, none, counted(Some(4), Some(10)));
     assert!(bench.knows(0) && bench.knows(1));

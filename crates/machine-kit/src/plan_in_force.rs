@@ -4,14 +4,14 @@ use fairways_core::{Event, Partition, PartitionError, PlanId};
 
 /// The plan in force on a machine that does what plans say, but has no lever for memory bandwidth.
 #[derive(Clone, Debug, Default)]
-pub struct InForce {
+pub struct PlanInForce {
     /// Its number; `None` before the first.
     pub plan: Option<PlanId>,
     /// Who may have what; without a cluster before the first.
     pub partition: Partition,
 }
 
-impl InForce {
+impl PlanInForce {
     /// Puts a plan in force unless it breaks a rule; the answer to it, and whether it is in force.
     pub fn carry_out(
         &mut self,

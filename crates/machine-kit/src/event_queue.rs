@@ -8,20 +8,20 @@ use fairways_core::Event;
 /// order of the plans, then all others in the order in which they came. `T` is an event, or what a
 /// machine has to do to make one.
 #[derive(Clone, Debug)]
-pub struct Due<T> {
+pub struct EventQueue<T> {
     answers: VecDeque<Event>,
     rest: VecDeque<T>,
 }
 
-impl<T> Default for Due<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self { answers: VecDeque::new(), rest: VecDeque::new() }
     }
 }
 
-impl<T> Due<T> {
+impl<T> EventQueue<T> {
     /// Adds the answer to a plan ([`Event::Applied`], [`Event::Refused`]).
-    pub fn answer(&mut self, answer: Event) {
+    pub fn push_answer(&mut self, answer: Event) {
         self.answers.push_back(answer);
     }
 
@@ -47,20 +47,20 @@ impl<T> Due<T> {
     }
 }
 
-impl<T: From<Event>> Due<T> {
+impl<T: From<Event>> EventQueue<T> {
     /// The next of all.
     pub fn pop(&mut self) -> Option<T> {
         self.answers.pop_front().map(T::from).or_else(|| self.rest.pop_front())
     }
 }
 
-impl<T> Extend<T> for Due<T> {
+impl<T> Extend<T> for EventQueue<T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, due: I) {
         self.rest.extend(due);
     }
 }
 
-impl<T> FromIterator<T> for Due<T> {
+impl<T> FromIterator<T> for EventQueue<T> {
     fn from_iter<I: IntoIterator<Item = T>>(due: I) -> Self {
         Self { answers: VecDeque::new(), rest: due.into_iter().collect() }
     }
@@ -76,9 +76,9 @@ mod tests {
     fn answers_come_before_all_else_and_in_order() {
         let why = PartitionError::Failed;
         let refused = |plan| Event::Refused { plan: PlanId(plan), why };
-        let mut due: Due<Event> = [Event::Woke].into_iter().collect();
-        due.answer(refused(0));
-        due.answer(refused(1));
+        let mut due: EventQueue<Event> = [Event::Woke].into_iter().collect();
+        due.push_answer(refused(0));
+        due.push_answer(refused(1));
         let told: Vec<String> =
             std::iter::from_fn(|| due.pop()).map(|event| format!("{event:?}")).collect();
         let expected = [refused(0), refused(1), Event::Woke].map(|event| format!("{event:?}"));
