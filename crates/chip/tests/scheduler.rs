@@ -1,13 +1,13 @@
-//! What the chip's operating system promises: whom it lets run, where, and for how long.
+//! Promises of the chip's operating system: which threads run, where, and for how long.
 
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
+use fairways_chip::program::{Accesses, Mixture, MixturePart, Pattern};
 use fairways_chip::{
-    Chip, ChipError, Geometry, Job, Length, Phase, Program, Scheduling, SchedulingClass, Settings,
-    Stores, preset,
+    Chip, ChipError, Geometry, Job, Phase, PhaseLength, Scheduling, SchedulingClass, Settings,
+    SimulatedProgram, StorePath, preset,
 };
 use fairways_core::{
     Action, AppId, CoRun, EndedTurn, Event, Machine, Q32, ThreadId, Time, WayMask, WindowLength,
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A chip of so many single-threaded cores that take turns of 2 ms, at ticks of 0.1 ms.
+/// A chip of `cores` single-threaded cores with turns of 2 ms, at ticks of 0.1 ms.
 fn settings(cpus: u32) -> Settings {
     let chip = Geometry { cores: cpus, threads: 1, ..preset::preset("t1").unwrap() };
     let scheduling =
@@ -25,10 +25,10 @@ fn settings(cpus: u32) -> Settings {
 }
 
 fn busy() -> Job {
-    Job::new(Program::new(Accesses::Pattern(Pattern::Busy), 1.0, 1.0))
+    Job::new(SimulatedProgram::new(Accesses::Pattern(Pattern::Busy), 1.0, 1.0))
 }
 
-/// A chip that tells everything, run until `end`; `act` answers events.
+/// Runs a chip until `end` and returns all its events; `act` answers them.
 fn run(
     settings: Settings,
     jobs: Vec<Job>,
@@ -101,7 +101,7 @@ fn time_sharing(cpus: u32, system: bool) -> Settings {
 }
 
 /// By the table of `ts_dptbl(4)`: lower levels have longer turns. A thread that waits when a second
-/// begins rises and takes the place of a lower one, which later uses what is left of its turn.
+/// begins rises and preempts a lower one, which later uses the rest of its turn.
 #[test]
 fn time_sharing_is_a_feedback_queue() {
     let mut turns = Vec::new();
@@ -139,11 +139,11 @@ fn in_time_sharing_nobody_starves_and_shares_differ() {
     assert_eq!(ran[..2], [50 * MS, 120 * MS]);
 }
 
-/// One that sleeps comes back to a higher level than one that only runs, and takes its place.
+/// A thread that sleeps returns to a higher level than one that only runs, and preempts it.
 #[test]
 fn in_time_sharing_those_that_sleep_come_first() {
-    let nap = |span| Phase { program: None, length: Some(Length::Time(span)) };
-    let work = |span| Phase { length: Some(Length::Time(span)), ..busy().phases[0].clone() };
+    let nap = |span| Phase { program: None, length: Some(PhaseLength::Time(span)) };
+    let work = |span| Phase { length: Some(PhaseLength::Time(span)), ..busy().phases[0].clone() };
     let sleeper = Job { phases: vec![nap(95 * MS), work(5 * MS)], ..busy() };
     let span = Duration::from_secs(2);
     let mut slept = Vec::new();
@@ -157,7 +157,7 @@ fn in_time_sharing_those_that_sleep_come_first() {
     assert!(slept.iter().all(|ran| *ran >= 4 * MS && *ran <= 15 * MS), "{slept:?}");
 }
 
-/// What a policy orders is what a thread gets: a share of CPU time, on its own CPU and everywhere.
+/// A thread gets the share of CPU time that a policy orders, on its own CPU and everywhere.
 #[test]
 fn orders_are_shares_of_time() {
     for (cpus, threads) in [(1, 3), (2, 4), (2, 5)] {
@@ -220,7 +220,7 @@ fn an_order_is_for_one_turn() {
     assert_eq!(ran[0], (MS + MS / 50, MS + MS / 10));
 }
 
-/// Who runs where, from the turns that ended.
+/// Which thread ran where, from the turns that ended.
 fn turns(event: &Event) -> Option<EndedTurn> {
     if let Event::QuantumGiven(slice) = event { Some(*slice) } else { None }
 }
@@ -228,7 +228,7 @@ fn turns(event: &Event) -> Option<EndedTurn> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Threads run only where they may; and while there are enough that may run there, no CPU is idle.
+    /// Threads run only where they may; and no CPU is idle while a waiting thread may run there.
     #[test]
     fn nobody_runs_where_it_may_not(
         cpus in 1u32..=6,
@@ -258,7 +258,7 @@ proptest! {
         for (at, slice) in &ran {
             let (before, after) = bounds[slice.thread.app.0 as usize];
             let first = set(if is_late { after } else { before })[0];
-            // A turn that began before the sets changed ends at once where it may not go on.
+            // A turn that began before the sets changed ends at once if it may not continue.
             let began = Time::from_nanos(at.nanos() - u64::try_from(slice.ran.as_nanos()).unwrap());
             prop_assert!(slice.cpu >= first || (is_late && began <= changes.after(2 * MS)), "{slice:?}");
         }
@@ -267,7 +267,8 @@ proptest! {
             let mut least: Vec<u32> = bounds.iter().map(|bound| of(bound).min(cpus - 1)).collect();
             least.sort_unstable();
             let mut free = cpus;
-            // From the most restricted on: each takes the highest CPU that is left, if it may.
+            // Starting with the most restricted: each takes the highest free CPU that it may run
+            // on.
             least.iter().rev().filter(|&&first| free > first && { free -= 1; true }).count()
         };
         let cycles: f64 = (0..bounds.len()).map(|job| chip.account(job).cycles()).sum();
@@ -306,18 +307,19 @@ fn raised_threads_run_before_others() {
     for job in [1, 3, 4] {
         assert!((got[job] / all - 1.0 / 3.0).abs() < 0.05, "{got:?}");
     }
-    // All three pairs of them came about.
+    // All three pairs occurred.
     assert!(last.len() > 60);
 }
 
-/// The operating system's own thread runs at once whenever it wakes, and policies hear of it only in what the
-/// cache has done.
+/// The operating system's own thread runs at once whenever it wakes, and policies see it only in
+/// the group's counters.
 #[test]
 fn the_system_runs_before_all_and_is_not_told_of() {
-    let program = Program::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.0, 1.0);
+    let program =
+        SimulatedProgram::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.0, 1.0);
     let reader = Job::new(program).phases[0].clone();
-    let burst = Phase { length: Some(Length::Time(MS)), ..reader.clone() };
-    let nap = Phase { program: None, length: Some(Length::Time(4 * MS)) };
+    let burst = Phase { length: Some(PhaseLength::Time(MS)), ..reader.clone() };
+    let nap = Phase { program: None, length: Some(PhaseLength::Time(4 * MS)) };
     let system = Job { phases: vec![nap, burst], system: true, ..Job::default() };
     let span = 100 * MS;
     let (mut own, mut missed) = (0, 0);
@@ -346,9 +348,9 @@ fn the_system_runs_before_all_and_is_not_told_of() {
     let got = shares(&chip, 3, span);
     assert!((got[0] - 0.2).abs() < 0.005, "{got:?}");
     assert!((got[1] - 0.4).abs() < 0.02 && (got[2] - 0.4).abs() < 0.02, "{got:?}");
-    // It is never beside anybody on one CPU; its turns cut others' short.
+    // On one CPU it never runs beside another thread; its turns cut others short.
     assert!(own > 30 && missed == 0, "{own} {missed}");
-    // Beside others, what it missed is in the group's counters, and in no thread's.
+    // Beside others, its misses are in the group's counters, and in no thread's.
     let always = Job { phases: vec![reader], system: true, ..Job::default() };
     let mut missed = (0, 0);
     run(settings(2), vec![always, busy(), busy()], 20 * MS, |_, event, chip| match event {
@@ -387,7 +389,7 @@ fn times_together_are_told_when_somebody_else_runs() {
         }
     }
     assert_eq!(groups.len(), 3);
-    // One that never leaves off is not told; shorter ones are passed over.
+    // A co-run that never ends is not reported; shorter ones are ignored.
     let mut count = 0;
     run(settings(2), vec![busy(), busy(), busy()], 60 * MS, |_, event, chip| match event {
         Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: 3 * MS }),
@@ -400,8 +402,8 @@ fn times_together_are_told_when_somebody_else_runs() {
 #[test]
 fn who_sleeps_leaves_its_cpu_and_comes_back() {
     let nap = vec![
-        Phase { program: None, length: Some(Length::Time(5 * MS)) },
-        Phase { length: Some(Length::Time(5 * MS)), ..busy().phases[0].clone() },
+        Phase { program: None, length: Some(PhaseLength::Time(5 * MS)) },
+        Phase { length: Some(PhaseLength::Time(5 * MS)), ..busy().phases[0].clone() },
     ];
     let sleeper = Job { phases: nap, ..Job::default() };
     let span = 100 * MS;
@@ -434,13 +436,13 @@ fn who_exits_frees_its_cpu_and_its_lines() {
     assert!((busy - 1.0).abs() < 0.001, "{busy}");
 }
 
-/// CASC's Figure 1: a thread that runs for 20 % of its time and waits for the rest; four of them hide each
-/// other's waits.
+/// CASC's Figure 1: a thread that runs for 20 % of its time and waits for the rest; four such
+/// threads hide each other's waits.
 #[test]
 fn hardware_threads_hide_each_others_waits() {
-    let parts = vec![Part { share: 1.0, lines: 64 }];
+    let parts = vec![MixturePart { share: 1.0, lines: 64 }];
     let mixture = Mixture { parts, per_kilo_instructions: 1000.0, stores: 0.0, missed: true };
-    let program = Program::new(Accesses::Mixture(mixture), 1.0, 1.0);
+    let program = SimulatedProgram::new(Accesses::Mixture(mixture), 1.0, 1.0);
     let ipc = |threads: usize| {
         let mut chip = preset::preset("t1").unwrap();
         (chip.cores, chip.latency.llc, chip.latency.l2) = (1, 4, 4);
@@ -471,15 +473,15 @@ fn a_pipeline_begins_an_instruction_a_cycle() {
 
 #[test]
 fn stores_wait_for_an_entry_only() {
-    let parts = vec![Part { share: 1.0, lines: 16 }];
+    let parts = vec![MixturePart { share: 1.0, lines: 16 }];
     let program = |per_kilo_instructions| {
         let mixture =
             Mixture { parts: parts.clone(), per_kilo_instructions, stores: 1.0, missed: false };
-        Program::new(Accesses::Mixture(mixture), 1.0, 1.0)
+        SimulatedProgram::new(Accesses::Mixture(mixture), 1.0, 1.0)
     };
     let run = |per_kilo| {
         let mut chip = preset::preset("t1-single").unwrap();
-        chip.stores = Stores::Through { buffer: 8 };
+        chip.stores = StorePath::Through { buffer: 8 };
         let mut chip = Chip::new(Settings::new(chip), vec![Job::new(program(per_kilo))]).unwrap();
         chip.stop_at(Time::ZERO.after(10 * MS));
         while chip.next_event().is_some() {}
@@ -489,7 +491,7 @@ fn stores_wait_for_an_entry_only() {
         (account.instructions as f64 / account.cycles(), account.store_ticks)
     };
     // 23 cycles each, eight under way: one in three cycles at best, and one in two at every second
-    // instruction. One in ten nobody waits for.
+    // instruction. One in ten causes no wait.
     let (ipc, waited) = run(1000.0);
     assert!((ipc - 8.0 / 23.0).abs() < 0.01 && waited > 0, "{ipc}");
     let (ipc, waited) = run(100.0);
@@ -499,11 +501,11 @@ fn stores_wait_for_an_entry_only() {
 /// A program that reads at random, and mostly misses.
 fn misses() -> Job {
     let accesses = Accesses::Pattern(Pattern::Random { lines: 1 << 16 });
-    Job::new(Program::new(accesses, 1.0, 1.0))
+    Job::new(SimulatedProgram::new(accesses, 1.0, 1.0))
 }
 
-/// However short turns are: an access that is under way when its turn ends keeps the CPU, and its cycles are counted
-/// once.
+/// However short turns are: an access that is under way when its turn ends keeps the CPU, and its
+/// cycles are counted once.
 #[test]
 fn cpu_time_is_given_once() {
     for (cpus, quantum) in [(1, 100), (2, 300), (3, 2000)] {
@@ -528,7 +530,7 @@ fn cpu_time_is_given_once() {
         });
         let all = shares(&chip, 5, span).iter().sum::<f64>() / f64::from(cpus);
         assert!((0.98..=1.001).contains(&all), "{cpus} CPUs, {quantum:?}: {all}");
-        // Windows add up, but for the last ones and what is rounded.
+        // Windows add up, except for the last ones and rounding.
         assert!(told as f64 > 0.9 * all * f64::from(cpus) * 992.0 * 250.0, "{told}");
     }
 }
@@ -550,9 +552,9 @@ fn ways_of_a_cpu_are_filled_from_the_first_access_on() {
 /// A line that makes room in a cache that several share goes back to its own set.
 #[test]
 fn dirty_lines_of_others_go_where_they_belong() {
-    let parts = vec![Part { share: 1.0, lines: 1500 }];
+    let parts = vec![MixturePart { share: 1.0, lines: 1500 }];
     let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 0.5, missed: false };
-    let program = Program::new(Accesses::Mixture(mixture), 1.0, 1.0);
+    let program = SimulatedProgram::new(Accesses::Mixture(mixture), 1.0, 1.0);
     let skylake = preset::preset("skylake").unwrap();
     for (threads, scheduler, l2) in [
         (2, None, None),
@@ -573,11 +575,11 @@ fn dirty_lines_of_others_go_where_they_belong() {
     }
 }
 
-/// Who must make room is the one that matters least.
+/// The least important thread must make room.
 #[test]
 fn the_system_takes_the_place_of_the_lowest() {
-    let burst = Phase { length: Some(Length::Time(MS)), ..busy().phases[0].clone() };
-    let nap = Phase { program: None, length: Some(Length::Time(MS)) };
+    let burst = Phase { length: Some(PhaseLength::Time(MS)), ..busy().phases[0].clone() };
+    let nap = Phase { program: None, length: Some(PhaseLength::Time(MS)) };
     let system = Job { phases: vec![burst, nap], system: true, ..Job::default() };
     let span = 100 * MS;
     let chip = run(settings(2), vec![system, busy(), busy()], span, |_, event, chip| {
@@ -616,7 +618,8 @@ fn what_cannot_take_turns_is_refused() {
 fn the_same_seed_gives_the_same_turns() {
     let told = |seed| {
         let mut told = Vec::new();
-        let program = Program::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.5, 1.0);
+        let program =
+            SimulatedProgram::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.5, 1.0);
         let chip = preset::preset("t1").unwrap();
         let settings = Settings { chip, seed, ..settings(2) };
         run(settings, vec![Job::new(program); 11], 12 * MS, |at, event, chip| {

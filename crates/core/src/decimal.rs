@@ -6,12 +6,12 @@ use core::str::FromStr;
 
 use crate::Q32;
 
-/// Decimal digits that tell any two neighbouring [`Q32`] apart: 10^-10 is less than half of 2^-32.
+/// Decimal digits that distinguish any two neighbouring [`Q32`]: 10^-10 is less than half of 2^-32.
 const DIGITS: usize = 10;
 const SCALE: u128 = 10_u128.pow(10);
 
 impl fmt::Display for Q32 {
-    /// The number in decimals, as many as tell it apart from every other.
+    /// The number in as many decimals as distinguish it from every other.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scaled = (u128::from(self.raw()) * SCALE + (1 << 31)) >> 32;
         let text = format!("{}.{:0DIGITS$}", scaled / SCALE, scaled % SCALE);
@@ -19,7 +19,7 @@ impl fmt::Display for Q32 {
     }
 }
 
-/// A text is not a [`Q32`]; shown, it is what was expected.
+/// The error for a text that is not a [`Q32`]. Its text says what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotANumber;
 
@@ -32,7 +32,7 @@ impl fmt::Display for NotANumber {
 impl FromStr for Q32 {
     type Err = NotANumber;
 
-    /// The number that decimals stand for: digits, and a point between digits.
+    /// Parses decimals: digits, and at most one point between digits.
     fn from_str(text: &str) -> Result<Self, NotANumber> {
         parse(text).ok_or(NotANumber)
     }

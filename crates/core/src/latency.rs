@@ -1,4 +1,4 @@
-//! What a service owes those who ask it, and how long they waited.
+//! Latency targets of services, and the latencies of their requests.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -6,24 +6,25 @@ use core::time::Duration;
 
 use crate::{AppId, Q32};
 
-/// What the owner of a latency-critical service asks: that its tail latency is at most so long (Locpart eq. 4).
+/// The latency target of a latency-critical service: its tail latency is to be at most `slo`
+/// (Locpart eq. 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Objective {
-    /// The service-level objective, Locpart's L_SLO; more than nothing.
+    /// The service-level objective, Locpart's L_SLO; more than 0.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub slo: Duration,
-    /// Which percentile of the latencies the tail is, above 0 and up to 100.
+    /// The percentile that counts as the tail latency, above 0 and up to 100.
     pub percentile: Q32,
 }
 
 impl fmt::Display for Objective {
     /// Such as `p99 2ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // So many digits tell any two percentiles apart.
+        // Nine decimals distinguish any two percentiles.
         const BILLION: u128 = 1_000_000_000;
         let billionths = (u128::from(self.percentile.raw()) * BILLION + (1 << 31)) >> 32;
         write!(f, "p{}", billionths / BILLION)?;
@@ -35,8 +36,8 @@ impl fmt::Display for Objective {
     }
 }
 
-/// How long the requests took that a service answered in a window; from when they came, not from when the
-/// service turned to them.
+/// The latencies of the requests that a service answered in a window, measured from each request's
+/// arrival, not from the start of its processing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -44,30 +45,31 @@ impl fmt::Display for Objective {
 pub struct Latencies {
     /// The service.
     pub app: AppId,
-    /// How long the window was, as measured.
+    /// The window's length, as measured.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub window: Duration,
-    /// A histogram of them, from the shortest to the longest; empty if none was answered.
+    /// A histogram of the latencies, from the shortest to the longest; empty if no request was
+    /// answered.
     pub answered: Vec<LatencyBin>,
 }
 
-/// Requests that took equally long.
+/// A bar of a histogram of latencies: requests that took equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyBin {
-    /// How long, as exactly as it was recorded: no less than it was.
+    /// Their latency, as exactly as it was recorded; never less than the real one.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub latency: Duration,
-    /// How many, at least 1.
+    /// How many requests, at least 1.
     pub requests: u64,
 }
 
 impl Latencies {
-    /// How many requests were answered in all.
+    /// The number of answered requests.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.answered.iter().map(|answered| answered.requests).fold(0, u64::saturating_add)

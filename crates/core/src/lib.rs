@@ -1,11 +1,11 @@
-//! The words that every part of Fairways uses, and the loop that joins them.
+//! The types that every part of Fairways uses, and the loop that joins policy and machine.
 //!
 //! A [`Policy`] turns [`Event`]s into [`Action`]s; a [`Machine`] turns the world into events and
 //! carries actions out; [`run`] passes them back and forth. They meet nowhere else, so the code
 //! that manages a server is the code that runs on a simulated chip or in a test.
 //!
 //! Everything here is integers: three of the five systems that Fairways implements were built
-//! inside a kernel, where floating point is not to be had (LFOC §2.3.2). Ratios are [`Q32`].
+//! inside a kernel, where floating point is not available (LFOC §2.3.2). Ratios are [`Q32`].
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 

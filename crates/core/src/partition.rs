@@ -1,4 +1,4 @@
-//! Who may fill which ways.
+//! Which programs may fill which ways.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -17,21 +17,21 @@ pub struct Placement {
     pub cluster: u32,
 }
 
-/// What the members of a cluster may have.
+/// The resources of a cluster's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
     /// The ways that they may fill.
     pub mask: WayMask,
-    /// How much of the domain's memory bandwidth they may use together; `None`: it is not limited.
-    /// A machine without that lever answers `None`, whatever was planned.
+    /// The share of the domain's memory bandwidth that they may use together; `None`: no limit. A
+    /// machine without that lever answers `None`, whatever was planned.
     pub bandwidth: Option<Bandwidth>,
 }
 
-/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2), and what else
-/// they may have.
+/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2) and a bandwidth
+/// limit.
 ///
-/// A program is in one cluster. The masks of two clusters may overlap: Dunn's do. The default is
-/// a partition of nothing.
+/// A program is in one cluster. The masks of two clusters may overlap: Dunn's do. The default has
+/// no clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
     clusters: Vec<Resources>,
@@ -50,7 +50,7 @@ impl Partition {
         self.add(Resources { mask, bandwidth: None })
     }
 
-    /// Adds a cluster without members that may have these; returns its index.
+    /// Adds a cluster without members with these resources; returns its index.
     pub fn add(&mut self, resources: Resources) -> u32 {
         let index = self.clusters.len();
         self.clusters.push(resources);
@@ -62,7 +62,7 @@ impl Partition {
         self.placements.push(Placement { app, cluster });
     }
 
-    /// Puts `apps` into these clusters, one after the other and from the first again.
+    /// Puts `apps` into these clusters in turn: after the last cluster comes the first again.
     pub fn place_all(
         &mut self,
         apps: impl IntoIterator<Item = AppId>,
@@ -77,7 +77,7 @@ impl Partition {
         }));
     }
 
-    /// What each cluster may have.
+    /// The resources of each cluster.
     #[must_use]
     pub fn clusters(&self) -> &[Resources] {
         &self.clusters
@@ -88,7 +88,7 @@ impl Partition {
         self.clusters.iter().map(|cluster| cluster.mask)
     }
 
-    /// The mask of a cluster; `None` if there is no such cluster.
+    /// The mask of a cluster; `None` if the cluster does not exist.
     #[must_use]
     pub fn mask(&self, cluster: u32) -> Option<WayMask> {
         self.clusters.get(cluster as usize).map(|cluster| cluster.mask)
@@ -105,21 +105,20 @@ impl Partition {
         self.placements.iter().filter(move |place| place.cluster == cluster).map(|place| place.app)
     }
 
-    /// What `app` may have; `None` if it has no place.
+    /// The resources of `app`; `None` if it is in no cluster.
     #[must_use]
     pub fn resources_of(&self, app: AppId) -> Option<Resources> {
         let place = self.placements.iter().find(|place| place.app == app)?;
         self.clusters.get(place.cluster as usize).copied()
     }
 
-    /// The ways that `app` may fill; `None` if it has no place.
+    /// The ways that `app` may fill; `None` if it is in no cluster.
     #[must_use]
     pub fn mask_of(&self, app: AppId) -> Option<WayMask> {
         self.resources_of(app).map(|of| of.mask)
     }
 
-    /// Whether every program of either may have the same under both, however their clusters are
-    /// numbered.
+    /// Whether every program has the same resources under both, however the clusters are numbered.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         let by_app = |of: &Self| {
@@ -133,7 +132,7 @@ impl Partition {
         self == other || by_app(self) == by_app(other)
     }
 
-    /// Those of the clusters that have some of these programs, and of their members these.
+    /// The clusters that contain some of the chosen programs, with only these programs as members.
     #[must_use]
     pub fn restricted_to(&self, is_one: impl Fn(AppId) -> bool) -> Self {
         let mut only = Self::default();
@@ -147,8 +146,7 @@ impl Partition {
         only
     }
 
-    /// The same without limits of memory bandwidth: what a machine that has no such lever makes of
-    /// it.
+    /// The same partition without bandwidth limits, as a machine without that lever carries it out.
     #[must_use]
     pub fn without_bandwidth(&self) -> Self {
         let mut partition = self.clone();
@@ -214,9 +212,9 @@ impl From<Partition> for Cow<'_, Partition> {
 pub enum PartitionError {
     /// More clusters than the machine has classes of service.
     TooManyClusters {
-        /// Clusters asked for.
+        /// Clusters requested.
         clusters: u32,
-        /// Classes of service there are.
+        /// Classes of service of the machine.
         clos: u32,
     },
     /// The cache does not accept a cluster's mask.
@@ -226,7 +224,7 @@ pub enum PartitionError {
         /// The rule that the mask breaks.
         why: MaskError,
     },
-    /// A cluster without programs holds ways.
+    /// A cluster has ways and no programs.
     NoMember {
         /// The cluster.
         cluster: u32,
@@ -248,12 +246,12 @@ pub enum PartitionError {
         /// The program.
         app: AppId,
     },
-    /// A program is placed that does not run.
+    /// A program that does not run is in a cluster.
     NotRunning {
         /// The program.
         app: AppId,
     },
-    /// It breaks no rule, and the machine failed to carry it out; its log says why.
+    /// It breaks no rule, but the machine failed to carry it out; its log has the cause.
     Failed,
 }
 

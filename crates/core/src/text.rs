@@ -1,4 +1,4 @@
-//! How values read in a journal, where they do not read as they are stored.
+//! The JSON form of values that a journal does not write as they are stored.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ pub mod nanos {
     /// Writes nanoseconds.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// The serializer's.
     pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
@@ -27,7 +27,7 @@ pub mod nanos {
     /// Reads nanoseconds.
     ///
     /// # Errors
-    /// If there is no whole number.
+    /// If it is not a whole number.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_nanos)
     }
@@ -118,15 +118,15 @@ impl<'de> Deserialize<'de> for Bandwidth {
     }
 }
 
-/// A cluster of a partition, as a journal has it.
+/// A cluster of a partition, as a journal writes it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cluster"))]
 pub(crate) struct JournalCluster {
     /// The ways that its programs may fill.
     mask: WayMask,
-    /// How much of the memory bandwidth they may use, in 1/1024 of the peak; missing: it is not
-    /// limited.
+    /// The share of the memory bandwidth that they may use, in 1/1024 of the peak; missing: no
+    /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bandwidth: Option<Bandwidth>,
     /// Its programs.

@@ -70,7 +70,7 @@ fn thread() -> impl Strategy<Value = ThreadId> {
     any::<(u32, u32)>().prop_map(|(app, number)| ThreadId { app: AppId(app), number })
 }
 
-/// What machines that schedule tell.
+/// Events of machines that schedule threads.
 fn scheduled() -> impl Strategy<Value = Event> {
     let ran =
         (thread(), counters()).prop_map(|(thread, counters)| ThreadCounters { thread, counters });
@@ -119,7 +119,7 @@ fn share() -> impl Strategy<Value = Bandwidth> {
     (1u16..=1024).prop_map(|share| Bandwidth::new(share).unwrap())
 }
 
-/// Programs stand in it cluster by cluster, as they are read.
+/// Its programs are in the order of clusters, as they are read.
 fn partition() -> impl Strategy<Value = Partition> {
     let cluster = (any::<u32>(), of(share()), prop::collection::vec(any::<u32>(), 0..4));
     prop::collection::vec(cluster, 0..4).prop_map(|clusters| {
@@ -177,7 +177,7 @@ fn action() -> impl Strategy<Value = Action<'static>> {
     ]
 }
 
-/// The name under which a value stands.
+/// The key of a JSON object, or a JSON string: the name of an event or action.
 fn name(text: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     let of_object = value.as_object().and_then(|of| of.keys().next().cloned());

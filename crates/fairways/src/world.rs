@@ -9,8 +9,8 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_core::{Llc, Ways, Wish};
 use fairways_lab::{draw_mixes, draw_workloads};
 use fairways_profiles::{
-    Bandwidth, BandwidthModel, Mix, Programs, embedded_programs, read_mixes, read_phased,
-    read_table,
+    BandwidthModel, MemoryBandwidth, Mix, ProgramCatalog, embedded_programs, read_mixes,
+    read_phased, read_table,
 };
 
 use crate::args::{Model, Observation, World as Args};
@@ -18,11 +18,11 @@ use crate::args::{Model, Observation, World as Args};
 /// Programs, and the machine on which they run.
 pub(crate) struct World {
     /// The programs of files; else the embedded ones.
-    read: Option<Programs>,
+    read: Option<ProgramCatalog>,
     pub(crate) llc: Llc,
     /// Bytes of a way.
     pub(crate) way_bytes: f64,
-    pub(crate) bandwidth: Option<Bandwidth>,
+    pub(crate) bandwidth: Option<MemoryBandwidth>,
     /// What each program was promised, by index; empty if nobody was.
     pub(crate) wishes: Vec<Wish>,
     pub(crate) seed: u64,
@@ -45,7 +45,7 @@ impl World {
         Ok(Self { read, llc, way_bytes, bandwidth, wishes, seed })
     }
 
-    pub(crate) fn programs(&self) -> &Programs {
+    pub(crate) fn programs(&self) -> &ProgramCatalog {
         self.read.as_ref().unwrap_or_else(|| embedded_programs())
     }
 
@@ -132,7 +132,7 @@ impl World {
 }
 
 /// The programs of files; else the embedded ones.
-pub(crate) fn profiles(args: &Args) -> Result<Programs, BadInput> {
+pub(crate) fn profiles(args: &Args) -> Result<ProgramCatalog, BadInput> {
     Ok(read_programs(args)?.unwrap_or_else(|| embedded_programs().clone()))
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn warn_of_promises(total: u64, ways: Ways) {
     }
 }
 
-fn read_programs(args: &Args) -> Result<Option<Programs>, BadInput> {
+fn read_programs(args: &Args) -> Result<Option<ProgramCatalog>, BadInput> {
     let wrong = |error: fairways_profiles::InputError| BadInput(error.to_string());
     if args.profiles.is_none() && args.phases.is_none() {
         return Ok(None);
@@ -163,7 +163,7 @@ fn read_programs(args: &Args) -> Result<Option<Programs>, BadInput> {
         Some(path) => read_phased(&read(path)?, &shown(path), &table).map_err(wrong)?,
         None => Vec::new(),
     };
-    Ok(Some(Programs::new(table, phased)))
+    Ok(Some(ProgramCatalog::new(table, phased)))
 }
 
 fn llc(args: &Args, most: Ways) -> Result<Llc, BadInput> {
@@ -177,19 +177,19 @@ fn llc(args: &Args, most: Ways) -> Result<Llc, BadInput> {
     Ok(Llc { clos, min_bits, ..Llc::with_ways(ways) })
 }
 
-fn bandwidth(args: &Args) -> Result<Option<Bandwidth>, BadInput> {
+fn bandwidth(args: &Args) -> Result<Option<MemoryBandwidth>, BadInput> {
     let Some(text) = &args.bandwidth_mbps else { return Ok(None) };
     let model = match args.bandwidth_model {
         Model::Simple => BandwidthModel::Simple,
         Model::Stalls => BandwidthModel::Stalls,
     };
-    let bandwidth = text.trim().parse().ok().and_then(|limit| Bandwidth::new(limit, model));
+    let bandwidth = text.trim().parse().ok().and_then(|limit| MemoryBandwidth::new(limit, model));
     bandwidth.map(Some).ok_or_else(|| {
         BadInput(format!("--bandwidth-mbps: expected a number above 0, found {text:?}"))
     })
 }
 
-fn wishes(baselines: &str, programs: &Programs, ways: Ways) -> Result<Vec<Wish>, BadInput> {
+fn wishes(baselines: &str, programs: &ProgramCatalog, ways: Ways) -> Result<Vec<Wish>, BadInput> {
     let mut wishes = vec![Wish::default(); programs.len()];
     for promise in baselines.split(',').map(str::trim) {
         let (name, text) = promise.split_once('=').ok_or_else(|| {
@@ -205,7 +205,7 @@ fn wishes(baselines: &str, programs: &Programs, ways: Ways) -> Result<Vec<Wish>,
     Ok(wishes)
 }
 
-fn find(name: &str, flag: &str, programs: &Programs) -> Result<usize, BadInput> {
+fn find(name: &str, flag: &str, programs: &ProgramCatalog) -> Result<usize, BadInput> {
     programs.find(name).ok_or_else(|| {
         let few: Vec<_> = (0..programs.len().min(3)).map(|index| programs.name(index)).collect();
         let (count, few) = (programs.len(), few.join(", "));

@@ -10,7 +10,7 @@ use fairways_core::{Llc, Placement, Policy, WayMask};
 use fairways_lab::{Outcome, Settings, compare};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_policy::{Reference, by_name};
-use fairways_profiles::{Mix, Scorer, Table};
+use fairways_profiles::{Mix, ProfileTable, Scorer};
 
 /// How far a slowdown may be off.
 const TOLERANCE: f64 = 1e-6;
@@ -41,7 +41,7 @@ fn golden(folder: &std::path::Path) -> BTreeMap<(String, String), Vec<Row>> {
     golden
 }
 
-fn outcome(table: &Table, mix: &Mix, policy: Box<dyn Policy>) -> Outcome {
+fn outcome(table: &ProfileTable, mix: &Mix, policy: Box<dyn Policy>) -> Outcome {
     let llc = Llc::with_ways(table.ways());
     let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
     compare(table, mix, &settings, [policy]).unwrap().outcomes.remove(0)

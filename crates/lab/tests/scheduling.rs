@@ -79,7 +79,7 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
         policy(&mut chip, settle);
         let before: Vec<_> = (0..18).map(|job| chip.account(job)).collect();
         policy(&mut chip, end);
-        let after = (0..18).map(|job| chip.account(job).less(&before[job]));
+        let after = (0..18).map(|job| chip.account(job).minus(&before[job]));
         after.collect::<Vec<_>>()
     };
     let stock = count(&mut |chip, end| run(chip, &mut Nobody, end, |_, _, _| ()));

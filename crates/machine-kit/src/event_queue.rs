@@ -1,12 +1,12 @@
-//! What is due.
+//! The events that are due.
 
 use std::collections::VecDeque;
 
 use fairways_core::Event;
 
 /// The events of this instant that are still to be reported: first the answers to plans, in the
-/// order of the plans, then all others in the order in which they came. `T` is an event, or what a
-/// machine has to do to make one.
+/// order of the plans, then all others in the order in which they were added. `T` is an event, or
+/// the work that makes one.
 #[derive(Clone, Debug)]
 pub struct EventQueue<T> {
     answers: VecDeque<Event>,
@@ -25,7 +25,7 @@ impl<T> EventQueue<T> {
         self.answers.push_back(answer);
     }
 
-    /// Adds anything else.
+    /// Adds any other event.
     pub fn push(&mut self, due: T) {
         self.rest.push_back(due);
     }
@@ -36,19 +36,19 @@ impl<T> EventQueue<T> {
         self.answers.is_empty() && self.rest.is_empty()
     }
 
-    /// All but the answers.
+    /// All events but the answers.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.rest.iter()
     }
 
-    /// Keeps these of all but the answers.
+    /// Keeps the events for which `keep` is true, and all answers.
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.rest.retain(keep);
     }
 }
 
 impl<T: From<Event>> EventQueue<T> {
-    /// The next of all.
+    /// Takes the next event.
     pub fn pop(&mut self) -> Option<T> {
         self.answers.pop_front().map(T::from).or_else(|| self.rest.pop_front())
     }

@@ -1,9 +1,9 @@
-//! What every [`Machine`](fairways_core::Machine) needs, whatever runs on it: a queue of what is
-//! due ([`EventQueue`]), which tells answers to plans before anything else; the one [`Alarm`]; the
-//! plan in force ([`PlanInForce`]); and windows under way ([`OpenWindow`]).
+//! What every [`Machine`](fairways_core::Machine) needs, whatever runs on it: a queue of due events
+//! ([`EventQueue`]), which puts answers to plans before anything else; the one [`Alarm`]; the plan
+//! in force ([`PlanInForce`]); and windows under way ([`OpenWindow`]).
 //!
-//! A machine without a memory-bandwidth lever answers that a limit is not there, and refuses
-//! nothing for it.
+//! A machine without a memory-bandwidth lever refuses no plan for its limits, and answers without
+//! them.
 
 mod alarm;
 mod event_queue;

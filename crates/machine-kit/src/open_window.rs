@@ -1,24 +1,24 @@
-//! How long a program is watched.
+//! Windows that are under way.
 
 use std::time::Duration;
 
 use fairways_core::{Time, WindowLength};
 
-/// A window under way. `C` is what a machine counts.
+/// A window that is under way. `C` is what a machine counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenWindow<C> {
-    /// How long it is to be; at least a nanosecond, or an instruction.
+    /// Its requested length; at least a nanosecond or an instruction.
     pub length: WindowLength,
     /// When it began.
     pub start: Time,
-    /// What had been counted by then.
+    /// What had been counted when it began.
     pub start_counts: C,
-    /// Whether a plan has come into force within it.
+    /// Whether a plan has come into force during the window.
     pub straddled: bool,
 }
 
 impl<C> OpenWindow<C> {
-    /// A window that begins now.
+    /// Begins a window now.
     pub fn new(every: WindowLength, now: Time, from: C) -> Self {
         Self { length: every, start: now, start_counts: from, straddled: false }
     }
@@ -32,7 +32,7 @@ impl<C> OpenWindow<C> {
         }
     }
 
-    /// Whether it has ended, if the program has retired so many instructions since it began.
+    /// Whether it has ended, if the program has retired `retired` instructions since it began.
     #[must_use]
     pub fn has_ended(&self, now: Time, retired: u64) -> bool {
         match self.length {
@@ -41,13 +41,14 @@ impl<C> OpenWindow<C> {
         }
     }
 
-    /// Ends it, and begins the next one, as long; the one that has ended.
+    /// Ends the window, and begins the next one of the same length. Returns the one that has ended.
     pub fn restart(&mut self, now: Time, from: C) -> Self {
         let next = Self::new(self.length, now, from);
         std::mem::replace(self, next)
     }
 
-    /// A plan comes into force. A window that begins at that time is all under the new plan.
+    /// Notes that a plan comes into force now. A window that begins at this time is all under the
+    /// new plan.
     pub fn straddle(&mut self, now: Time) {
         self.straddled |= self.start < now;
     }

@@ -1,4 +1,4 @@
-//! What the crate's documentation says of lines, phases, runs and observation.
+//! The statements of the crate's documentation on lines, phases, runs and observation.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,17 +9,19 @@ use fairways_core::{
     Action, AppId, Event, Llc, Machine, Partition, PlanId, Sample, Time, WayMask, Ways,
     WindowLength,
 };
-use fairways_model::{Job, Model, Phase, Settings, Then};
-use fairways_profiles::{Bandwidth, BandwidthModel, Metric, Program, embedded};
+use fairways_model::{AfterRun, Job, JobPhase, Model, Settings};
+use fairways_profiles::{
+    BandwidthModel, MemoryBandwidth, ProfileMetric, ProfiledProgram, embedded,
+};
 
 const WAYS: Ways = Ways::new(20).unwrap();
 
-fn program(name: &str) -> Arc<Program> {
-    Arc::new(Program::new(embedded(), embedded().find(name).unwrap(), WAYS))
+fn program(name: &str) -> Arc<ProfiledProgram> {
+    Arc::new(ProfiledProgram::new(embedded(), embedded().find(name).unwrap(), WAYS))
 }
 
 fn constant(name: &str) -> Job {
-    Job::new(vec![Phase { program: program(name), instructions: None }])
+    Job::new(vec![JobPhase { program: program(name), instructions: None }])
 }
 
 fn model(jobs: Vec<Job>) -> Model {
@@ -30,7 +32,7 @@ fn at(millis: u64) -> Time {
     Time::ZERO.after(Duration::from_millis(millis))
 }
 
-/// Tells everything up to `time`.
+/// Collects all events up to `time`.
 fn run_to(model: &mut Model, time: Time) -> Vec<(Time, Event)> {
     model.stop_at(time);
     std::iter::from_fn(|| model.next_event()).collect()
@@ -121,8 +123,7 @@ fn the_cache_is_never_more_than_full() {
 
 #[test]
 fn lines_outside_a_shrunk_mask_stay_until_others_evict_them() {
-    // Alone on the machine but for a light program that hardly ever misses, hash-join keeps what it
-    // held, and hits it.
+    // Beside a light program that hardly ever misses, hash-join keeps its lines, and hits them.
     let mut model = model(vec![
         constant("hash-join"),
         constant("chess"),
@@ -140,7 +141,7 @@ fn lines_outside_a_shrunk_mask_stay_until_others_evict_them() {
     let shrunk = rate(&run_to(&mut model, at(300)));
     assert!(held(&model, 0) > 17.0, "{}", held(&model, 0));
     assert!(shrunk * 100 > wide * 98, "{shrunk} instructions after {wide}");
-    // A program that streams through those ways takes them, and not those of the mask.
+    // A program that streams through those ways takes their lines, and not the lines in the mask.
     run_to(&mut model, at(400));
     partition(&mut model, 1, &[0x3, 0xf_fffc, 0xf_fffc]);
     run_to(&mut model, at(700));
@@ -149,7 +150,8 @@ fn lines_outside_a_shrunk_mask_stay_until_others_evict_them() {
 
 #[test]
 fn a_program_that_exits_frees_its_lines_and_one_that_starts_has_none() {
-    let short = Job { instructions: Some(300_000_000), then: Then::Restart, ..constant("triad") };
+    let short =
+        Job { instructions: Some(300_000_000), then: AfterRun::Restart, ..constant("triad") };
     let mut model = model(vec![short, constant("hash-join")]);
     model.stop_at(at(60_000));
     loop {
@@ -167,7 +169,7 @@ fn a_program_that_exits_frees_its_lines_and_one_that_starts_has_none() {
 
 #[test]
 fn counters_are_those_of_the_phase() {
-    let phase = |name, millions: u64| Phase {
+    let phase = |name, millions: u64| JobPhase {
         program: program(name),
         instructions: Some(millions * 1_000_000),
     };
@@ -186,13 +188,13 @@ fn counters_are_those_of_the_phase() {
     }
 }
 
-/// Every counter of a program alone that has filled the cache is what its profile has with every
-/// way, and what the definitions of the metrics make of that.
+/// Each counter of a program that runs alone and has filled the cache follows from its profile at
+/// every way and the definitions of the metrics.
 #[test]
 fn counters_are_those_of_the_profile() {
     for name in ["triad", "hash-join", "interpreter"] {
         let mut model = model(vec![constant(name)]);
-        // What fills slowly is there by then.
+        // By then even slow fills are done.
         run_to(&mut model, at(600_000));
         watch(&mut model, 0, WindowLength::Time(Duration::from_millis(500)));
         let events = run_to(&mut model, at(600_500));
@@ -202,11 +204,11 @@ fn counters_are_those_of_the_profile() {
         let cycles = 1e9;
         let expected = [
             (counters.cycles, cycles),
-            (counters.instructions, cycles * of(Metric::Ipc)),
-            (counters.llc_references, cycles / 1000.0 * of(Metric::Llcrpkc)),
-            (counters.llc_misses, cycles / 1000.0 * of(Metric::Llcmpkc)),
-            (counters.stalls_l2_miss, cycles * of(Metric::StallsL2Miss)),
-            (counters.memory_bytes, 0.5 * 1e6 * of(Metric::BandwidthMbps)),
+            (counters.instructions, cycles * of(ProfileMetric::Ipc)),
+            (counters.llc_references, cycles / 1000.0 * of(ProfileMetric::Llcrpkc)),
+            (counters.llc_misses, cycles / 1000.0 * of(ProfileMetric::Llcmpkc)),
+            (counters.stalls_l2_miss, cycles * of(ProfileMetric::StallsL2Miss)),
+            (counters.memory_bytes, 0.5 * 1e6 * of(ProfileMetric::BandwidthMbps)),
         ];
         for (place, (counted, expected)) in expected.into_iter().enumerate() {
             let off = (counted.unwrap() as f64 - expected).abs();
@@ -218,11 +220,11 @@ fn counters_are_those_of_the_profile() {
     }
 }
 
-/// Memory that is short makes a program slower and its counters rarer; what it waits for is memory.
+/// A shortage of bandwidth makes a program slower and its counters grow less; it waits for memory.
 #[test]
 fn a_full_memory_slows_every_counter_alike() {
     let sample = |limit| {
-        let bandwidth = Bandwidth::new(limit, BandwidthModel::Stalls);
+        let bandwidth = MemoryBandwidth::new(limit, BandwidthModel::Stalls);
         let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
         let mut model = Model::new(settings, vec![constant("triad"), constant("copy-large")]);
         run_to(&mut model, at(1000));
@@ -248,13 +250,13 @@ fn a_full_memory_slows_every_counter_alike() {
 fn runs_are_counted_and_timed_until_all_are_complete() {
     let run = |name, billions: u64| Job {
         instructions: Some(billions * 1_000_000_000),
-        then: Then::Restart,
+        then: AfterRun::Restart,
         ..constant(name)
     };
     let mut model = model(vec![run("chess", 2), run("route-search", 2)]);
     model.stop_after(3);
     while model.next_event().is_some() {}
-    // The slower of the two has run three times, the other as often as it could meanwhile.
+    // The slower program has run three times, the other as often as it could meanwhile.
     assert_eq!(model.completions(1).len(), 3);
     assert!(model.completions(0).len() > 3);
     let best = run("route-search", 2).best_seconds(2000.0).unwrap();
@@ -269,9 +271,9 @@ fn runs_are_counted_and_timed_until_all_are_complete() {
 
 #[test]
 fn the_best_time_of_a_run_is_that_of_its_phases() {
-    let phase = |name, instructions| Phase { program: program(name), instructions };
+    let phase = |name, instructions| JobPhase { program: program(name), instructions };
     let per_billion = |name: &str| 1e9 / (program(name).best_ipc() * 2e9);
-    let seconds = |phases: Vec<Phase>, billions: u64| {
+    let seconds = |phases: Vec<JobPhase>, billions: u64| {
         let instructions = Some(billions * 1_000_000_000);
         Job { instructions, ..Job::new(phases) }.best_seconds(2000.0).unwrap()
     };
@@ -316,7 +318,7 @@ fn windows_overshoot_noise_and_losses_are_as_set() {
 #[test]
 fn memory_slows_programs_down_and_may_not_suffice() {
     let of = |limit| {
-        let bandwidth = Bandwidth::new(limit, BandwidthModel::Stalls);
+        let bandwidth = MemoryBandwidth::new(limit, BandwidthModel::Stalls);
         let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
         Model::new(settings, vec![constant("triad"), constant("copy-large")])
     };
@@ -331,7 +333,7 @@ fn memory_slows_programs_down_and_may_not_suffice() {
     run_to(&mut wide, at(1000));
     assert!((0..2).all(|job| slowdown(&narrow, job) > 1.1 * slowdown(&wide, job)));
 
-    let bandwidth = Bandwidth::new(10.0, BandwidthModel::Simple);
+    let bandwidth = MemoryBandwidth::new(10.0, BandwidthModel::Simple);
     let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
     let mut starved = Model::new(settings, vec![constant("triad"), constant("hash-join")]);
     while starved.next_event().is_some() {}

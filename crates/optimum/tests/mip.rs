@@ -1,10 +1,10 @@
-//! Against an integer program that knows nothing of dynamic programming: a variable for every
-//! cluster and number of ways, of which those chosen hold each program once and every way.
+//! Compares with an integer program, without dynamic programming: a variable for every cluster and
+//! number of ways; the chosen clusters have each program once and use every way.
 
 #![allow(clippy::unwrap_used)]
 
 use fairways_core::{Llc, WayMask, Ways};
-use fairways_optimum::{Kind, Objective, Problem, solve};
+use fairways_optimum::{Goal, Problem, SharingKind, solve};
 use fairways_profiles::{Scorer, embedded};
 use good_lp::{
     Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable,
@@ -106,23 +106,29 @@ fn an_integer_program_finds_no_better() {
         let mix: Vec<usize> = mix.iter().map(|name| embedded().find(name).unwrap()).collect();
         let columns = columns(&mix, ways);
         let best = |objective| {
-            let (llc, kind) = (Llc::with_ways(ways), Kind::Clustering);
-            let problem =
-                Problem { profiles: embedded(), mix: &mix, llc, kind, bandwidth: None, objective };
+            let (llc, kind) = (Llc::with_ways(ways), SharingKind::Clustering);
+            let problem = Problem {
+                profiles: embedded(),
+                mix: &mix,
+                llc,
+                kind,
+                bandwidth: None,
+                goal: objective,
+            };
             solve(&problem, None, |_, _| ()).unwrap().value
         };
         let close = |found: f64, expected: f64| {
             assert!((found / expected - 1.0).abs() < 1e-6, "{mix:?}: {found} {expected}");
         };
-        close(best(Objective::Stp), most_progress(&columns, mix.len(), ways));
+        close(best(Goal::Stp), most_progress(&columns, mix.len(), ways));
         let largest = least_largest(&columns, 0.0, mix.len(), ways).unwrap();
-        close(best(Objective::MaxSlowdown), largest);
+        close(best(Goal::MaxSlowdown), largest);
         let mut lows: Vec<f64> = columns.iter().map(Column::least).collect();
         lows.sort_unstable_by(f64::total_cmp);
         lows.dedup();
         let ratios = lows.iter().filter_map(|&low| {
             least_largest(&columns, low, mix.len(), ways).map(|high| high / low)
         });
-        close(best(Objective::Unfairness), ratios.fold(f64::INFINITY, f64::min));
+        close(best(Goal::Unfairness), ratios.fold(f64::INFINITY, f64::min));
     }
 }

@@ -1,8 +1,8 @@
 //! Mixes of programs, and the file that names them.
 //!
-//! One mix a line: its name, then its programs, separated by commas. A program may stand in a mix
-//! more than once. Blank lines and lines that begin with `#` are passed over, and so is a first
-//! line whose first field is `mix` (a header).
+//! One mix a line: its name, then its programs, separated by commas. A program may be in a mix more
+//! than once. Blank lines and lines that begin with `#` are ignored, and so is a first line whose
+//! first field is `mix` (a header).
 //!
 //! Where the first mix begins with a program, no mix of the file has a name, as in the
 //! `workloads.csv` of PBBCache: the mixes are called `W1`, `W2`, ... in their order.
@@ -15,7 +15,7 @@ use crate::records::{NAME_RULE, is_name, utf8};
 /// Programs that run side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix {
-    /// What the mix is called.
+    /// The name of the mix.
     pub name: String,
     /// The programs: their indices in the [`Table`](crate::Table), or in the
     /// [`Programs`](crate::Programs) that the mix was read for.
@@ -25,9 +25,9 @@ pub struct Mix {
 /// Reads a mixes file. `file` is how errors name it, `find` the index of a program by its name.
 ///
 /// # Errors
-/// The first line and column that are not as the module says: text that is not UTF-8, a name that
-/// is missing, used twice, or a program's, a mix without programs, a program that `find` does not
-/// know, or no mix at all.
+/// The first line and column that break the format of the module's documentation: text that is not
+/// UTF-8, a name that is missing, used twice, or a program's, a mix without programs, a program
+/// that `find` does not know, or no mix at all.
 pub fn read_mixes(
     bytes: &[u8],
     file: &str,
@@ -86,7 +86,7 @@ pub fn read_mixes(
     Ok(mixes)
 }
 
-/// The programs that these fields name, of which the first is in that column.
+/// The programs that these fields name; the first field is in column `first`.
 fn programs_of<'a>(
     fields: impl Iterator<Item = &'a str>,
     line: usize,

@@ -1,17 +1,18 @@
-//! What is wrong with a file is told in one line: where, what was expected, what was found.
+//! Errors in files are one line: where, what was expected, what was found.
 
 #![allow(clippy::unwrap_used)]
 
 use fairways_profiles::{
-    Metric, Table, embedded, embedded_programs, read_mixes, read_table, write_table,
+    ProfileMetric, ProfileTable, embedded, embedded_programs, read_mixes, read_table, write_table,
 };
 
 /// Two programs on three ways, a line for each element.
 fn good() -> Vec<String> {
-    let header = format!("BENCH,NR_WAYS,{}", Metric::ALL.map(Metric::column).join(","));
+    let header =
+        format!("BENCH,NR_WAYS,{}", ProfileMetric::ALL.map(ProfileMetric::column).join(","));
     let row = |program: &str, ways: u32| {
-        let values = Metric::ALL.map(|metric| match metric {
-            Metric::Ipc => format!("1.{ways}"),
+        let values = ProfileMetric::ALL.map(|metric| match metric {
+            ProfileMetric::Ipc => format!("1.{ways}"),
             _ => format!("0.{ways}"),
         });
         format!("{program},{ways},{}", values.join(","))
@@ -20,11 +21,11 @@ fn good() -> Vec<String> {
     std::iter::once(header).chain(rows).collect()
 }
 
-fn read(lines: &[String]) -> Result<Table, String> {
+fn read(lines: &[String]) -> Result<ProfileTable, String> {
     read_bytes(lines.join("\n").as_bytes())
 }
 
-fn read_bytes(bytes: &[u8]) -> Result<Table, String> {
+fn read_bytes(bytes: &[u8]) -> Result<ProfileTable, String> {
     read_table(bytes, "p.csv").map_err(|error| error.to_string())
 }
 
@@ -36,7 +37,7 @@ fn changed(line: usize, change: impl Fn(&str) -> String) -> String {
 }
 
 /// The error for the good file with this metric of line 3 (a, 1 way) set to `value`.
-fn with_value(metric: Metric, value: &str) -> String {
+fn with_value(metric: ProfileMetric, value: &str) -> String {
     changed(3, |line| {
         let mut fields: Vec<&str> = line.split(',').collect();
         fields[2 + metric as usize] = value;
@@ -48,7 +49,7 @@ fn with_value(metric: Metric, value: &str) -> String {
 fn rows_and_columns_may_stand_in_any_order() {
     let table = read(&good()).unwrap();
     assert_eq!((table.ways().get(), table.names()), (3, &["a".to_owned(), "b".to_owned()][..]));
-    assert_eq!(table.values(1, Metric::Ipc).collect::<Vec<_>>(), [1.1, 1.2, 1.3]);
+    assert_eq!(table.values(1, ProfileMetric::Ipc).collect::<Vec<_>>(), [1.1, 1.2, 1.3]);
 
     let reversed = |line: &String| line.split(',').rev().collect::<Vec<_>>().join(",");
     let mut lines: Vec<_> = good().iter().map(reversed).collect();
@@ -104,12 +105,12 @@ fn numbers() {
         let found = if bad.is_empty() { "nothing".into() } else { format!("{bad:?}") };
         let expected =
             format!("p.csv:3: column llcmpkc: expected a number from 0 to 16777216, found {found}");
-        assert_eq!(with_value(Metric::Llcmpkc, bad), expected);
+        assert_eq!(with_value(ProfileMetric::Llcmpkc, bad), expected);
     }
     let ipc = "p.csv:3: column ipc: expected a number from 0.001 to 1000, found \"0\"";
-    assert_eq!(with_value(Metric::Ipc, "0"), ipc);
+    assert_eq!(with_value(ProfileMetric::Ipc, "0"), ipc);
     let share = "p.csv:3: column stalls_total: expected a number from 0 to 1, found \"1.5\"";
-    assert_eq!(with_value(Metric::StallsTotal, "1.5"), share);
+    assert_eq!(with_value(ProfileMetric::StallsTotal, "1.5"), share);
 }
 
 #[test]

@@ -17,13 +17,13 @@ pub enum Pattern {
         /// Lines of the array.
         lines: u32,
     },
-    /// Follows a chain of pointers that visits every line once, in an order without a pattern, again and
-    /// again.
+    /// Follows a chain of pointers that visits every line once, in an order without a pattern,
+    /// again and again.
     Chase {
         /// Lines of the array.
         lines: u32,
     },
-    /// Sweeps over a block so many times before it goes on to the next.
+    /// Sweeps over a block several times before the next block.
     Blocked {
         /// Lines of the array.
         lines: u32,
@@ -42,23 +42,23 @@ const LOOP: u32 = 4;
 /// Loads of 8 bytes in a line.
 const WORDS: u16 = 8;
 
-/// Instructions told together where there is nothing else to tell.
+/// Instructions of one entry where there are no accesses.
 const STRETCH: u32 = 1000;
 
 impl Pattern {
-    pub(super) fn source(self) -> Source {
-        Source { pattern: self, at: 0, sweep: 0 }
+    pub(super) fn source(self) -> PatternSource {
+        PatternSource { pattern: self, at: 0, sweep: 0 }
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct PatternSource {
     pattern: Pattern,
     at: u32,
     sweep: u32,
 }
 
-impl Generate for Source {
+impl Generate for PatternSource {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let load =
             |line| Access { line, instructions: LOOP, references: 1, kind: AccessKind::Load };
@@ -79,8 +79,8 @@ impl Generate for Source {
                 }
             }
             Pattern::Chase { lines } => {
-                // A full period (Hull and Dobell): an odd increment, a multiplier that is 1 modulo 4. Past
-                // the array it goes on until it is back.
+                // A full period (Hull and Dobell): an odd increment, a multiplier that is 1 modulo
+                // 4. Past the array it goes on until it is back.
                 let period = lines.next_power_of_two();
                 for _ in 0..BATCH {
                     loop {
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// How often each line is accessed in so many accesses.
+    /// How often each line is accessed in `count` accesses.
     fn visits(pattern: Pattern, count: usize) -> BTreeMap<u32, usize> {
         let (mut source, mut random) = (pattern.source(), Pcg64Mcg::seed_from_u64(1));
         let mut accesses = Vec::new();

@@ -13,9 +13,9 @@ use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply};
 
 /// The data accesses of a recorded program, again and again.
 ///
-/// Traces are those of ChampSim: a record of 64 bytes an instruction, of which this takes the addresses of
-/// memory that it reads (four) and writes (two); plain, or packed by gzip or xz. Pages are numbered in the
-/// order in which they are first touched.
+/// Traces have ChampSim's format: a record of 64 bytes an instruction, plain, or compressed by gzip
+/// or xz. The reader takes the addresses of memory that it reads (four) and writes (two). Pages are
+/// numbered in the order in which they are first touched.
 #[derive(Clone, Debug)]
 pub struct Trace {
     accesses: Arc<[Access]>,
@@ -36,8 +36,8 @@ pub struct TraceError {
     what: String,
 }
 
-/// Bytes of a record: address of the instruction, whether it branches, whether the branch is taken, two
-/// registers written and four read, two addresses written and four read.
+/// Bytes of a record: address of the instruction, whether it branches, whether the branch is taken,
+/// two registers written and four read, two addresses written and four read.
 const RECORD: usize = 64;
 const BRANCHES: usize = 8;
 const TAKEN: usize = 9;
@@ -52,7 +52,7 @@ impl Trace {
     /// The first `most` instructions of a file.
     ///
     /// # Errors
-    /// If it can't be read, is cut off, or is something else: [`TraceError`].
+    /// If it can't be read, is cut off, or is not a trace: [`TraceError`].
     pub fn open(path: &Path, most: u64) -> Result<Self, TraceError> {
         let refused = |what: String| TraceError {
             path: path.display().to_string().replace(char::is_control, "?"),
@@ -122,18 +122,18 @@ impl Trace {
         Ok(Self { accesses: accesses.into(), instructions })
     }
 
-    /// How many instructions it has.
+    /// The number of its instructions.
     #[must_use]
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    pub(super) fn source(&self) -> Source {
-        Source { accesses: Arc::clone(&self.accesses), next: 0 }
+    pub(super) fn source(&self) -> TraceSource {
+        TraceSource { accesses: Arc::clone(&self.accesses), next: 0 }
     }
 }
 
-/// Fills a record, unless there is no more; how many bytes there were.
+/// Fills a record, as far as there is data; returns the number of bytes.
 fn fill(records: &mut impl Read, record: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < record.len() {
@@ -146,12 +146,12 @@ fn fill(records: &mut impl Read, record: &mut [u8]) -> std::io::Result<usize> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct TraceSource {
     accesses: Arc<[Access]>,
     next: usize,
 }
 
-impl Generate for Source {
+impl Generate for TraceSource {
     fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let end = (self.next + BATCH).min(self.accesses.len());
         accesses.extend_from_slice(&self.accesses[self.next..end]);

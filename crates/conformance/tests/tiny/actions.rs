@@ -1,4 +1,4 @@
-//! What is asked of the least machine.
+//! Actions of the smallest machine.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::Fault;
 
 impl Tiny {
     pub(super) fn partition(&mut self, plan: PlanId, partition: &Partition) {
-        let mut legal = partition.check(&self.llc, self.told.iter().copied());
+        let mut legal = partition.check(&self.llc, self.reported.iter().copied());
         if self.fault == Fault::RefusesAll && legal.is_ok() {
             legal = Err(PartitionError::TooManyClusters { clusters: 1, clos: 0 });
         }
@@ -59,7 +59,7 @@ impl Tiny {
             Some(window) if fault == Fault::KeepsWindow => window.length = every,
             window => *window = Some(OpenWindow::new(every, now, ())),
         }
-        if fault == Fault::NeverTells {
+        if fault == Fault::NeverReports {
             app.window = None;
         }
     }

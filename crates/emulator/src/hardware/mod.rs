@@ -6,7 +6,7 @@ mod idle;
 pub use chip::{ChipMachine, platform_of};
 pub use idle::Idle;
 
-pub use fairways_chip::Class;
+pub use fairways_chip::FillClass;
 use std::time::Duration;
 
 use fairways_core::{Counters, LatencyBin, Time};
@@ -61,7 +61,7 @@ pub trait Hardware: Send {
     fn cpu(&self, program: usize) -> Option<u32>;
 
     /// From now on a program fills these ways under these marks, by the CPU that it is on. Nothing is evicted.
-    fn set_classes(&mut self, program: usize, by_cpu: Vec<Class>);
+    fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>);
 
     /// What a program's counters have counted since it started; what is not counted is missing.
     fn counters(&self, program: usize) -> Counters;

@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use fairways_chip::program::{Accesses, Live, LiveError, Program};
+use fairways_chip::program::{Accesses, LiveProgram, LiveProgramError, SimulatedProgram};
 use fairways_chip::{PagePlacement, Settings, preset};
 use fairways_command_kit::input::{number, read, real};
 use fairways_command_kit::{BadInput, whole};
 use fairways_core::Ways;
-use fairways_profiles::{Table, read_table};
+use fairways_profiles::{ProfileTable, read_table};
 use fairways_tracer::{Launch, StartError};
 
 use crate::args::{Machine, Profile};
@@ -22,7 +22,7 @@ pub(super) struct Checked {
     pub(super) name: String,
     pub(super) preset: String,
     pub(super) settings: Settings,
-    pub(super) program: Program,
+    pub(super) program: SimulatedProgram,
     pub(super) output: Output,
     /// Whether what the file holds of other programs is kept.
     pub(super) append: bool,
@@ -55,19 +55,19 @@ impl Checked {
             qemu: args.qemu.clone(),
             ..Launch::new(args.command.clone())
         };
-        let mut live = Live::new(launch);
+        let mut live = LiveProgram::new(launch);
         (live.by_address, live.must_succeed) = (args.by_address, false);
         live.check().map_err(|why| match why {
-            LiveError::Program(StartError::NotFound(_) | StartError::Unfit(_)) => {
+            LiveProgramError::Program(StartError::NotFound(_) | StartError::Unfit(_)) => {
                 BadInput(why.to_string()).into()
             }
             // The command is as it should be; this machine is not.
             why => anyhow::Error::from(why),
         })?;
-        let program = Program {
+        let program = SimulatedProgram {
             base_cpi: real(&args.cpi, "--cpi", 0.05, 1000.0)?,
             overlap: real(&args.overlap, "--overlap", 1.0, 64.0)?,
-            ..Program::live(live)
+            ..SimulatedProgram::live(live)
         };
         let name = name(args)?;
         let output = match &args.output {
@@ -94,7 +94,7 @@ impl Checked {
         Ok(Self { name, preset, settings, program, output, append })
     }
 
-    pub(super) fn live(&self) -> &Live {
+    pub(super) fn live(&self) -> &LiveProgram {
         match &self.program.accesses {
             Accesses::Live(live) => live,
             _ => unreachable!("a command is measured"),
@@ -125,7 +125,7 @@ fn name(args: &Profile) -> Result<String, BadInput> {
 }
 
 /// The programs that a file has, measured with as many ways.
-pub(super) fn others(path: &Path, ways: Ways) -> Result<Table, BadInput> {
+pub(super) fn others(path: &Path, ways: Ways) -> Result<ProfileTable, BadInput> {
     let shown = path.display().to_string();
     let table = read_table(&read(path)?, &shown).map_err(|why| BadInput(why.to_string()))?;
     if table.ways() != ways {

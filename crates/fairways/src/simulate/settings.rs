@@ -7,7 +7,7 @@ use fairways_core::{Policy, Ways};
 use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
 use fairways_policy::table::Request;
 use fairways_policy::{by_name, descriptor};
-use fairways_profiles::{Mix, Programs};
+use fairways_profiles::{Mix, ProgramCatalog};
 
 use crate::args::Simulate;
 use crate::world::World;
@@ -72,7 +72,7 @@ impl Checked {
         Ok(Self { world, mixes, policies, how })
     }
 
-    pub(super) fn programs(&self) -> &Programs {
+    pub(super) fn programs(&self) -> &ProgramCatalog {
         self.world.programs()
     }
 

@@ -1,36 +1,36 @@
-//! Who runs at the same time.
+//! Co-runs: threads that run at the same time.
 
 use std::time::Duration;
 
 use fairways_core::{AppId, CoRun, Counters, ThreadCounters, ThreadId, Time};
 
 use crate::account::Account;
-use crate::apps::Apps;
 use crate::clock::Clock;
+use crate::running_programs::RunningPrograms;
 
-/// A time in which the same threads run.
+/// A co-run under way.
 #[derive(Clone, Debug)]
-pub(super) struct Gathering {
-    /// Shorter ones are not told; on the policy's clock.
+pub(super) struct CoRunWatch {
+    /// Shorter co-runs are not reported; on the policy's clock.
     shortest: Duration,
     since: Time,
-    /// Who, by their ids, and what each had counted.
+    /// The programs, by their ids, and the counts of each at the start.
     from: Vec<(AppId, Account)>,
 }
 
-impl Gathering {
+impl CoRunWatch {
     /// Watches from now on.
-    pub(super) fn new(shortest: Duration, apps: &Apps, clock: Clock) -> Self {
-        Self { shortest, since: clock.now, from: running(apps, clock) }
+    pub(super) fn new(shortest: Duration, apps: &RunningPrograms, clock: Clock) -> Self {
+        Self { shortest, since: clock.now, from: running_accounts(apps, clock) }
     }
 
-    /// If others run now, ends this time and begins the next; what is to be told of it.
-    pub(super) fn end(&mut self, apps: &Apps, clock: Clock) -> Option<CoRun> {
+    /// If other threads run now, ends the co-run and begins the next; returns the report.
+    pub(super) fn end(&mut self, apps: &RunningPrograms, clock: Clock) -> Option<CoRun> {
         let on = apps.iter().filter(|app| app.cpu.is_some()).map(|app| app.id);
         if on.eq(self.from.iter().map(|(app, _)| *app)) {
             return None;
         }
-        let window = clock.told_since(self.since);
+        let window = clock.policy_span_since(self.since);
         let next = Self::new(self.shortest, apps, clock);
         let Self { from, .. } = std::mem::replace(self, next);
         if from.is_empty() || window < self.shortest || window.is_zero() {
@@ -38,11 +38,11 @@ impl Gathering {
         }
         let (mut threads, mut group) = (Vec::new(), Counters::default());
         for (id, from) in &from {
-            // One that has ended is still there until its exit is told.
+            // A program that has ended is still there until its exit is reported.
             let Some(app) = apps.find(*id) else { continue };
-            let counters = app.counted(clock.ticks()).since(from, clock.times);
+            let counters = app.account_at(clock.ticks()).since(from, clock.scale);
             group = sum(&group, &counters);
-            if app.is_told {
+            if app.is_reported {
                 threads.push(ThreadCounters { thread: ThreadId::first_of(*id), counters });
             }
         }
@@ -50,13 +50,13 @@ impl Gathering {
     }
 }
 
-/// Who runs, by their ids, and what each has counted.
-fn running(apps: &Apps, clock: Clock) -> Vec<(AppId, Account)> {
+/// The programs that run, by their ids, and the counts of each.
+fn running_accounts(apps: &RunningPrograms, clock: Clock) -> Vec<(AppId, Account)> {
     let on = apps.iter().filter(|app| app.cpu.is_some());
-    on.map(|app| (app.id, app.counted(clock.ticks()))).collect()
+    on.map(|app| (app.id, app.account_at(clock.ticks()))).collect()
 }
 
-/// What two counted; a counter that none of them has is missing.
+/// The sum of two readings; a counter that neither has is missing.
 fn sum(one: &Counters, other: &Counters) -> Counters {
     one.zip_with(other, |one, other| match (one, other) {
         (Some(one), Some(other)) => Some(one + other),

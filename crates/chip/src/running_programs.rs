@@ -6,60 +6,61 @@ use std::time::{Duration, Instant};
 use fairways_core::AppId;
 
 use crate::account::Account;
-use crate::app::App;
 use crate::clock::Clock;
 use crate::geometry::MOST_CORES;
 use crate::job::Job;
 use crate::program::Supply;
 use crate::record::Record;
+use crate::running_program::RunningProgram;
 use crate::settings::Settings;
 
-/// How long one that is asleep is waited for before it is looked at the others.
+/// How long to wait for a program that is asleep before looking at others.
 const NAP: Duration = Duration::from_millis(1);
 
-/// The programs that run, in the order in which they started, which is that of their ids.
+/// The programs that run, in the order in which they started, which is the order of their ids.
 #[derive(Default)]
-pub(crate) struct Apps {
-    running: Vec<App>,
+pub(crate) struct RunningPrograms {
+    running: Vec<RunningProgram>,
     next_id: u32,
 }
 
-impl Deref for Apps {
-    type Target = [App];
+impl Deref for RunningPrograms {
+    type Target = [RunningProgram];
 
-    fn deref(&self) -> &[App] {
+    fn deref(&self) -> &[RunningProgram] {
         &self.running
     }
 }
 
-impl DerefMut for Apps {
-    fn deref_mut(&mut self) -> &mut [App] {
+impl DerefMut for RunningPrograms {
+    fn deref_mut(&mut self) -> &mut [RunningProgram] {
         &mut self.running
     }
 }
 
-impl Apps {
-    pub(crate) fn find(&self, id: AppId) -> Option<&App> {
+impl RunningPrograms {
+    pub(crate) fn find(&self, id: AppId) -> Option<&RunningProgram> {
         self.iter().find(|app| app.id == id)
     }
 
-    pub(crate) fn find_mut(&mut self, id: AppId) -> Option<&mut App> {
+    pub(crate) fn find_mut(&mut self, id: AppId) -> Option<&mut RunningProgram> {
         self.iter_mut().find(|app| app.id == id)
     }
 
-    /// The programs of a job: it may have started again before its last run is told to have ended.
-    pub(crate) fn of(&self, job: usize) -> impl Iterator<Item = &App> {
+    /// The programs of a job: it may have started again before the exit of its last run is
+    /// reported.
+    pub(crate) fn of_job(&self, job: usize) -> impl Iterator<Item = &RunningProgram> {
         self.iter().filter(move |app| app.job == job)
     }
 
-    /// What a job has counted so far, over all its runs.
+    /// A job's counts so far, over all its runs.
     pub(crate) fn account(&self, jobs: &[Record], job: usize) -> Account {
         let mut all = jobs[job].before;
-        self.of(job).for_each(|app| all.add(&app.account));
+        self.of_job(job).for_each(|app| all.add(&app.account));
         all
     }
 
-    /// Starts a job on a CPU that is free; its index. It has not begun its phase.
+    /// Starts a job on a free CPU; returns its index. It has not begun its phase.
     pub(crate) fn start(
         &mut self,
         settings: &Settings,
@@ -69,7 +70,7 @@ impl Apps {
     ) -> usize {
         let (id, place) = (AppId(self.next_id), self.free_place(settings));
         self.next_id += 1;
-        self.running.push(App::new(settings, clock, id, place, (index, job)));
+        self.running.push(RunningProgram::new(settings, clock, id, place, (index, job)));
         self.len() - 1
     }
 
@@ -79,7 +80,7 @@ impl Apps {
         let place = if settings.scheduler.is_some() {
             (0..MOST_CORES as usize).find(is_free)
         } else {
-            // Where fewest share the core.
+            // On the core with the fewest programs.
             let on = |core| self.iter().filter(|app| app.place / threads == core).count();
             let cpus = (0..settings.chip.cores as usize * threads).filter(is_free);
             cpus.min_by_key(|cpu| on(cpu / threads))
@@ -87,15 +88,16 @@ impl Apps {
         place.unwrap_or(0)
     }
 
-    pub(crate) fn remove(&mut self, id: AppId) -> Option<App> {
+    pub(crate) fn remove(&mut self, id: AppId) -> Option<RunningProgram> {
         let index = self.iter().position(|app| app.id == id)?;
         Some(self.running.remove(index))
     }
 
-    /// While all that runs is asleep, time passes as it does outside: so long has passed.
+    /// While all programs that run are asleep, the chip's time passes like real time. Returns the
+    /// time that passed.
     pub(crate) fn sleep(&mut self) -> Duration {
         let (mut sleepers, mut others) = (0, 0);
-        for App { runner, .. } in self.iter() {
+        for RunningProgram { runner, .. } in self.iter() {
             sleepers += usize::from(runner.supply == Supply::Asleep);
             others += usize::from(runner.supply == Supply::More && runner.now.source.is_some());
         }
