@@ -110,22 +110,25 @@ impl Account {
 
     /// The counters since `from`, each multiplied by `times`.
     pub(crate) fn since(&self, from: &Self, times: u64) -> Counters {
-        let count = |to: u64, from: u64| Some((to - from) * times);
-        // Differences of whole counters, so that reports add up.
-        let cycles = |of: fn(&Self) -> u64| count(of(self) / TICKS, of(from) / TICKS);
+        let counts = self.minus(from);
         Counters {
-            instructions: count(self.instructions, from.instructions),
-            cycles: cycles(|account| account.ticks),
-            l1_references: count(self.l1_references, from.l1_references),
-            llc_references: count(self.llc_references, from.llc_references),
-            llc_misses: count(self.llc_misses, from.llc_misses),
-            stalls_l2_miss: cycles(|account| account.stall_ticks),
-            stalls_llc_miss: cycles(|account| account.memory_ticks),
-            stalls_store_buffer: cycles(|account| account.store_ticks),
-            memory_bytes: count(self.lines * LINE, from.lines * LINE),
+            instructions: Some(counts.instructions * times),
+            cycles: Some(whole_cycles(self.ticks, from.ticks) * times),
+            l1_references: Some(counts.l1_references * times),
+            llc_references: Some(counts.llc_references * times),
+            llc_misses: Some(counts.llc_misses * times),
+            stalls_l2_miss: Some(whole_cycles(self.stall_ticks, from.stall_ticks) * times),
+            stalls_llc_miss: Some(whole_cycles(self.memory_ticks, from.memory_ticks) * times),
+            stalls_store_buffer: Some(whole_cycles(self.store_ticks, from.store_ticks) * times),
+            memory_bytes: Some(counts.lines * LINE * times),
             cpu_nanos: None,
         }
     }
+}
+
+/// The difference of two whole counters of cycles, so that reports add up.
+fn whole_cycles(ticks: u64, before: u64) -> u64 {
+    ticks / TICKS - before / TICKS
 }
 
 /// No core has more misses under way at once.
@@ -149,12 +152,11 @@ impl Cost {
     /// The costs for a program's CPI while everything hits the L1, and its misses under way.
     pub(crate) fn new(base_cpi: f64, overlap: f64, latency: MissLatency) -> Self {
         let overlap = overlap.clamp(1.0, MOST_OVERLAP);
-        let exposed = |cycles: u32| ticks(f64::from(cycles) / overlap);
         Self {
             instruction: ticks(base_cpi).max(1),
-            l2: exposed(latency.l2),
-            llc: exposed(latency.llc),
-            memory: exposed(latency.memory),
+            l2: ticks(f64::from(latency.l2) / overlap),
+            llc: ticks(f64::from(latency.llc) / overlap),
+            memory: ticks(f64::from(latency.memory) / overlap),
             overlap: ticks(overlap),
         }
     }

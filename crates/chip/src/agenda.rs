@@ -4,7 +4,7 @@ use fairways_core::{AppId, Event, Time, Wish};
 use fairways_machine_kit::{Alarm, EventQueue};
 
 use crate::clock::Clock;
-use crate::record::Record;
+use crate::record::JobRecord;
 
 /// An event that happens now and is still to be reported.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(crate) enum DueEvent {
     Event(Event),
     Exit(AppId),
     Start(usize),
-    /// The owner of a job changes what it asks for.
+    /// The owner of a job changes its wish.
     Wish(usize, Wish),
 }
 
@@ -35,9 +35,13 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    pub(crate) fn new(first: impl Iterator<Item = Event>, jobs: &[Record], clock: Clock) -> Self {
+    pub(crate) fn new(
+        first: impl Iterator<Item = Event>,
+        jobs: &[JobRecord],
+        clock: Clock,
+    ) -> Self {
         let (mut arrivals, mut wishes) = (Vec::new(), Vec::new());
-        for (index, Record { job, .. }) in jobs.iter().enumerate() {
+        for (index, JobRecord { job, .. }) in jobs.iter().enumerate() {
             arrivals.push((clock.to_chip(job.at), index));
             wishes.extend(job.wishes.iter().map(|&(at, wish)| (clock.to_chip(at), index, wish)));
         }

@@ -50,7 +50,8 @@ fn check_turns(scheduling: Scheduling, jobs: &[Job]) -> Result<(), ChipError> {
     Ok(())
 }
 
-/// Checks that a job can answer its requests, if it is a service. The error says what is expected.
+/// Checks that a job can answer its requests, if it is a service. The error names the expected
+/// value.
 fn check_service(job: &Job, time_scale: u32) -> Result<(), &'static str> {
     let requests = job.requests();
     requests.map_or(Ok(()), |requests: &Requests| requests.check(time_scale))?;

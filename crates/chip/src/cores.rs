@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::geometry::MOST_CORES;
 use crate::phase::{Phase, PhaseLength};
 use crate::program::Supply;
-use crate::record::Record;
+use crate::record::JobRecord;
 use crate::run::{CoreTurn, TURN, Uncore};
 use crate::runner::owner;
 use crate::running_program::RunningProgram;
@@ -34,7 +34,7 @@ pub(crate) struct Cores {
 /// The programs that run on the cores.
 pub(crate) struct CoreLoad<'a> {
     pub(crate) clock: Clock,
-    pub(crate) jobs: &'a mut [Record],
+    pub(crate) jobs: &'a mut [JobRecord],
     pub(crate) apps: &'a mut RunningPrograms,
 }
 
@@ -72,11 +72,10 @@ impl Cores {
 
     /// Removes a program's lines from the caches.
     pub(crate) fn evict_lines(&mut self, place: usize) {
-        let is_own = |tag| owner(tag) == place;
         for cache in self.caches.iter_mut().flat_map(PrivateCaches::all) {
-            cache.remove(&is_own);
+            cache.remove(&|tag| owner(tag) == place);
         }
-        self.uncore.llc.remove(&is_own);
+        self.uncore.llc.remove(&|tag| owner(tag) == place);
         self.uncore.lines_held[place] = 0;
         self.uncore.llc.count_marks();
     }

@@ -36,7 +36,7 @@ pub enum ChipError {
     #[error("a live program can't take turns with others: expected no quantum")]
     LiveTurns,
     /// A span of 0.
-    #[error("{0}: expected more than nothing")]
+    #[error("{0}: expected more than 0")]
     Span(&'static str),
     /// A program failed; the error in one line.
     #[error("{0}")]

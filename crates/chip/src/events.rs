@@ -129,11 +129,10 @@ impl Chip {
     }
 
     fn is_over(&self) -> bool {
-        let is_reported = |job: usize| !self.jobs[job].job.system;
         self.cores.failure.is_some()
             || self.stops.is_reached(self.clock, &self.jobs, &self.apps)
             || !(self.apps.iter().any(|app| app.is_reported)
-                || self.agenda.is_expecting(is_reported))
+                || self.agenda.is_expecting(|job| !self.jobs[job].job.system))
     }
 }
 

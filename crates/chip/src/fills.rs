@@ -36,8 +36,7 @@ impl FillRules {
 
     /// Sets the ways that a program may fill on its current CPU.
     pub(crate) fn allow(&self, app: &mut RunningProgram) {
-        let on_cpu = |cpu: usize| self.classes[app.job].get(cpu).copied();
-        let class = app.cpu.and_then(on_cpu);
+        let class = app.cpu.and_then(|cpu| self.classes[app.job].get(cpu).copied());
         let mask = class
             .map(|class| class.mask)
             .or_else(|| self.in_force.partition.mask_of(app.id))

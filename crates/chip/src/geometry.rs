@@ -82,6 +82,14 @@ pub struct GeometryError {
     found: String,
 }
 
+fn refused(
+    what: &'static str,
+    expected: &'static str,
+    found: &dyn ToString,
+) -> Result<(), GeometryError> {
+    Err(GeometryError { what, expected, found: found.to_string() })
+}
+
 impl CacheShape {
     /// A cache of `kb` KB.
     #[must_use]
@@ -108,9 +116,6 @@ impl Geometry {
     /// # Errors
     /// If it can't: [`GeometryError`].
     pub fn check(&self) -> Result<(), GeometryError> {
-        let refused = |what, expected, found: &dyn ToString| {
-            Err(GeometryError { what, expected, found: found.to_string() })
-        };
         if !(1..=MOST_CORES).contains(&self.cores) {
             return refused("cores", "1 to 63", &self.cores);
         }

@@ -8,7 +8,7 @@ use crate::phase::Phase;
 use crate::program::{LiveProgram, SimulatedProgram};
 use crate::service::{Requests, Stage};
 
-/// What happens when a program has run its instructions.
+/// The action after a program has run its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRun {
     /// It is gone.
@@ -24,13 +24,13 @@ pub struct Job {
     pub phases: Vec<Phase>,
     /// The instructions of a run, at least 1; `None`: the run has no end.
     pub instructions: Option<u64>,
-    /// What happens after a run.
+    /// The action after a run.
     pub then: AfterRun,
     /// When it starts.
     pub at: Time,
-    /// What its owner asks for.
+    /// The wish of its owner.
     pub wish: Wish,
-    /// Later changes of what its owner asks for, by time on the policy's clock.
+    /// Later wishes of its owner, by time on the policy's clock.
     pub wishes: Vec<(Time, Wish)>,
     /// The load of requests, if it is a service: the programs of its phases have
     /// [the same requests](SimulatedProgram::requests). After the last stage comes the first again;

@@ -13,7 +13,7 @@ use crate::cores::Cores;
 use crate::error::ChipError;
 use crate::fills::FillRules;
 use crate::job::Job;
-use crate::record::Record;
+use crate::record::JobRecord;
 use crate::running_programs::RunningPrograms;
 use crate::scheduler::{ScheduledThreads, Scheduler};
 use crate::service::{Histogram, histogram};
@@ -24,7 +24,7 @@ use crate::stops::Stops;
 pub struct Chip {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
-    pub(crate) jobs: Vec<Record>,
+    pub(crate) jobs: Vec<JobRecord>,
     pub(crate) apps: RunningPrograms,
     pub(crate) fills: FillRules,
     pub(crate) cores: Cores,
@@ -44,10 +44,11 @@ impl Chip {
         let jobs: Vec<Job> = jobs.into_iter().collect();
         check(&settings, &jobs)?;
         let system = scheduler.and_then(|scheduling| scheduling.system());
-        let jobs: Vec<Record> = jobs.into_iter().chain(system).map(Record::new).collect();
-        let cpus = |quantum| Event::Cpus(Cpus { count: chip.cpus(), quantum });
-        let cpus = scheduler.map(|scheduling| cpus(scheduling.quantum));
-        let told = [Some(Event::Machine(chip.llc.into())), cpus];
+        let jobs: Vec<JobRecord> = jobs.into_iter().chain(system).map(JobRecord::new).collect();
+        let cpus = scheduler.map(|scheduling| {
+            Event::Cpus(Cpus { count: chip.cpus(), quantum: scheduling.quantum })
+        });
+        let first = [Some(Event::Machine(chip.llc.into())), cpus];
         let clock = Clock::new(&settings);
         Ok(Self {
             clock,
@@ -55,7 +56,7 @@ impl Chip {
             fills: FillRules::new(WayMask::full(chip.llc.ways), jobs.len()),
             cores: Cores::new(&settings),
             scheduler: Scheduler::new(&settings),
-            agenda: Agenda::new(told.into_iter().flatten(), &jobs, clock),
+            agenda: Agenda::new(first.into_iter().flatten(), &jobs, clock),
             stops: Stops::default(),
             jobs,
             settings,

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::cache::Replacement;
 use crate::geometry::{CacheShape, Geometry, MissLatency, StorePath};
 
-/// A preset's name, what it is, and the chip.
+/// A preset's name, its description, and the chip.
 pub type Preset = (&'static str, &'static str, Geometry);
 
 const fn llc(ways: u32, clos: u32) -> Llc {
@@ -164,59 +164,67 @@ pub struct PresetError {
 /// # Errors
 /// If no preset has the name, or such a chip can't be simulated: [`PresetError`].
 pub fn parse(text: &str) -> Result<Geometry, PresetError> {
-    let refused = |what: String| PresetError { text: text.to_owned(), what };
+    chip_of(text).map_err(|what| PresetError { text: text.to_owned(), what })
+}
+
+fn chip_of(text: &str) -> Result<Geometry, String> {
     let mut parts = text.split(':');
     let name = parts.next().unwrap_or_default();
     let mut chip = preset(name).ok_or_else(|| {
         let known: Vec<&str> = PRESETS.iter().map(|(name, ..)| *name).collect();
-        refused(format!("expected one of {}", known.join(", ")))
+        format!("expected one of {}", known.join(", "))
     })?;
     for part in parts {
-        change(&mut chip, part).map_err(refused)?;
+        change(&mut chip, part)?;
     }
-    chip.check().map_err(|why| refused(why.to_string()))?;
+    chip.check().map_err(|why| why.to_string())?;
     Ok(chip)
 }
 
+/// Parses a whole number, in the part `part` of a chip's text.
+fn number(part: &str, text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("{part}: expected a whole number, found {text:?}"))
+}
+
+/// Parses KB and ways of a private cache, such as `256/8`.
+fn shape(part: &str, text: &str) -> Result<CacheShape, String> {
+    let (kb, ways) = text
+        .split_once('/')
+        .ok_or_else(|| format!("{part}: expected KB and ways, such as 256/8"))?;
+    let (kb, ways) = (number(part, kb)?, number(part, ways)?);
+    let lines = kb.checked_mul(1024 / 64).filter(|_| ways > 0);
+    let lines = lines.filter(|lines| lines.is_multiple_of(ways) && *lines > 0);
+    let lines = lines.ok_or_else(|| format!("{part}: expected sets of {ways} lines each"))?;
+    Ok(CacheShape { sets: lines / ways, ways })
+}
+
 fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
-    let number = |text: &str| {
-        text.parse::<u32>().map_err(|_| format!("{part}: expected a whole number, found {text:?}"))
-    };
-    let shape = |text: &str| {
-        let (kb, ways) = text
-            .split_once('/')
-            .ok_or_else(|| format!("{part}: expected KB and ways, such as 256/8"))?;
-        let (kb, ways) = (number(kb)?, number(ways)?);
-        let lines = kb.checked_mul(1024 / 64).filter(|_| ways > 0);
-        let lines = lines.filter(|lines| lines.is_multiple_of(ways) && *lines > 0);
-        let lines = lines.ok_or_else(|| format!("{part}: expected sets of {ways} lines each"))?;
-        Ok::<_, String>(CacheShape { sets: lines / ways, ways })
-    };
     let (key, value) = part.split_once('=').unwrap_or((part, ""));
     match key {
-        "cores" => chip.cores = number(value)?,
-        "threads" => chip.threads = number(value)?,
-        "banks" => chip.banks = number(value)?,
-        "mhz" => chip.mhz = number(value)?,
-        "sets" => chip.sets = number(value)?,
+        "cores" => chip.cores = number(part, value)?,
+        "threads" => chip.threads = number(part, value)?,
+        "banks" => chip.banks = number(part, value)?,
+        "mhz" => chip.mhz = number(part, value)?,
+        "sets" => chip.sets = number(part, value)?,
         "ways" => {
-            let ways = Ways::new(number(value)?);
+            let ways = Ways::new(number(part, value)?);
             chip.llc.ways = ways.ok_or_else(|| format!("{part}: expected 1 to 32 ways"))?;
         }
-        "l1" => chip.l1 = shape(value)?,
-        "l1i" => chip.l1i = if value == "none" { None } else { Some(shape(value)?) },
+        "l1" => chip.l1 = shape(part, value)?,
+        "l1i" => chip.l1i = if value == "none" { None } else { Some(shape(part, value)?) },
         "stores" => {
             chip.stores = match value.split_once('/') {
                 None if value == "back" => StorePath::Back,
-                Some(("through", buffer)) => StorePath::Through { buffer: number(buffer)? },
+                Some(("through", buffer)) => StorePath::Through { buffer: number(part, buffer)? },
                 _ => {
                     return Err(format!("{part}: expected back or through/8, found {value:?}"));
                 }
             };
         }
-        "l2" => chip.l2 = if value == "none" { None } else { Some(shape(value)?) },
+        "l2" => chip.l2 = if value == "none" { None } else { Some(shape(part, value)?) },
         "latency" => {
-            let cycles: Vec<u32> = value.split('/').map(number).collect::<Result<_, _>>()?;
+            let cycles: Vec<u32> =
+                value.split('/').map(|cycles| number(part, cycles)).collect::<Result<_, _>>()?;
             let [l2, llc, memory] = cycles[..] else {
                 return Err(format!("{part}: expected three numbers, such as 12/47/219"));
             };
@@ -224,16 +232,17 @@ fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
         }
         "mbps" if value == "unlimited" => chip.bandwidth_mbps = f64::INFINITY,
         "mbps" => {
-            let refused = |_| format!("{part}: expected a number, found {value:?}");
-            let mbps: f64 = value.parse().map_err(refused)?;
+            let mbps: f64 =
+                value.parse().map_err(|_| format!("{part}: expected a number, found {value:?}"))?;
             if mbps.is_infinite() {
                 return Err(format!("{part}: expected a number or unlimited"));
             }
             chip.bandwidth_mbps = mbps;
         }
         "inclusive" => {
-            let refused = |_| format!("{part}: expected true or false, found {value:?}");
-            chip.inclusive = value.parse().map_err(refused)?;
+            chip.inclusive = value
+                .parse()
+                .map_err(|_| format!("{part}: expected true or false, found {value:?}"))?;
         }
         "replacement" => {
             chip.replacement = match value {

@@ -89,9 +89,9 @@ impl Stacks {
     /// by now and were not used since.
     fn written(&self, ways: usize) -> u64 {
         let written_since: i64 = self.written[..=ways].iter().sum();
-        let left = |set: &[u8]| set[ways..].iter().filter(|&&of| usize::from(of) <= ways).count();
-        written_since.unsigned_abs()
-            + self.changed.chunks(self.ways).map(left).sum::<usize>() as u64
+        let outside = self.changed.chunks(self.ways).flat_map(|set| &set[ways..]);
+        let still_changed = outside.filter(|&&changed| usize::from(changed) <= ways).count();
+        written_since.unsigned_abs() + still_changed as u64
     }
 
     fn access(&mut self, set: usize, line: Tag) {
@@ -233,20 +233,20 @@ impl Profiler {
     #[must_use]
     pub fn account(&self, ways: u32) -> Account {
         let ways = (ways as usize).clamp(1, self.stacks.ways);
-        // The simulated sets stand for all.
-        let seen: u64 = self.stacks.uses_by_depth.iter().sum();
-        let all = self.common.llc_references;
-        let scaled = |count: u64| {
-            let scaled = u128::from(count) * u128::from(all);
-            u64::try_from(scaled.checked_div(u128::from(seen)).unwrap_or(0)).unwrap_or(u64::MAX)
-        };
-        let llc_misses = all - scaled(self.stacks.uses_by_depth[..ways].iter().sum());
-        let (cost, llc_hits) = (&self.cost, all - llc_misses);
+        let llc_hits = self.extrapolated(self.stacks.uses_by_depth[..ways].iter().sum());
+        let (cost, llc_misses) = (&self.cost, self.common.llc_references - llc_hits);
         let stall_ticks = llc_hits * cost.llc + llc_misses * cost.memory;
         let ticks =
             self.common.instructions * cost.instruction + self.l2_hits * cost.l2 + stall_ticks;
-        let lines = llc_misses + scaled(self.stacks.written(ways));
+        let lines = llc_misses + self.extrapolated(self.stacks.written(ways));
         Account { ticks, llc_misses, stall_ticks, lines, ..self.common }
+    }
+
+    /// A count in the simulated sets, extrapolated to all sets.
+    fn extrapolated(&self, count: u64) -> u64 {
+        let seen: u64 = self.stacks.uses_by_depth.iter().sum();
+        let scaled = u128::from(count) * u128::from(self.common.llc_references);
+        u64::try_from(scaled.checked_div(u128::from(seen)).unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
     /// The part of [`Account::stall_ticks`] that waited for memory with `ways` ways.
@@ -266,8 +266,8 @@ impl Profiler {
     pub fn lines_held(&self, ways: u32) -> u64 {
         let ways = (ways as usize).min(self.stacks.ways);
         let sets = self.stacks.lines.chunks(self.stacks.ways);
-        let held = |set: &[Tag]| set[..ways].iter().filter(|&&line| line != NONE).count();
-        sets.map(held).sum::<usize>() as u64 * u64::from(self.settings.set_sampling)
+        let lines = sets.flat_map(|set| &set[..ways]).filter(|&&line| line != NONE).count();
+        lines as u64 * u64::from(self.settings.set_sampling)
     }
 
     /// The chip, and how it is simulated.

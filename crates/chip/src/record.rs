@@ -6,7 +6,7 @@ use crate::service::{Histogram, histogram};
 
 /// A job, and its results so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct JobRecord {
     pub(crate) job: Job,
     /// The seconds that each of its runs took, on the policy's clock.
     pub(crate) completions: Vec<f64>,
@@ -17,7 +17,7 @@ pub(crate) struct Record {
     pub(crate) latencies: Option<Box<Histogram<u64>>>,
 }
 
-impl Record {
+impl JobRecord {
     pub(crate) fn new(job: Job) -> Self {
         let latencies = job.requests().map(|_| Box::new(histogram()));
         let (completions, before) = (Vec::new(), Account::default());

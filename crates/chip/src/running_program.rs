@@ -79,6 +79,11 @@ impl RunningProgram {
         !self.thread.has_ended && self.runner.now.source.is_some()
     }
 
+    /// Whether it can run and neither runs nor waits, or the other way round.
+    pub(crate) fn must_be_queued_or_removed(&self) -> bool {
+        self.can_run() != (self.cpu.is_some() || self.thread.waits.is_some())
+    }
+
     /// When its phase ends, if that is a matter of time.
     pub(crate) fn phase_ends(&self, phases: &[Phase], clock: Clock) -> Option<Time> {
         match phases[self.phase].length {

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::geometry::MOST_CORES;
 use crate::job::Job;
 use crate::program::Supply;
-use crate::record::Record;
+use crate::record::JobRecord;
 use crate::running_program::RunningProgram;
 use crate::settings::Settings;
 
@@ -54,7 +54,7 @@ impl RunningPrograms {
     }
 
     /// A job's counts so far, over all its runs.
-    pub(crate) fn account(&self, jobs: &[Record], job: usize) -> Account {
+    pub(crate) fn account(&self, jobs: &[JobRecord], job: usize) -> Account {
         let mut all = jobs[job].before;
         self.of_job(job).for_each(|app| all.add(&app.account));
         all
@@ -74,16 +74,20 @@ impl RunningPrograms {
         self.len() - 1
     }
 
+    fn is_free(&self, place: usize) -> bool {
+        self.iter().all(|app| app.place != place)
+    }
+
     fn free_place(&self, settings: &Settings) -> usize {
-        let is_free = |place: &usize| self.iter().all(|app| app.place != *place);
         let threads = settings.chip.threads as usize;
         let place = if settings.scheduler.is_some() {
-            (0..MOST_CORES as usize).find(is_free)
+            (0..MOST_CORES as usize).find(|place| self.is_free(*place))
         } else {
             // On the core with the fewest programs.
-            let on = |core| self.iter().filter(|app| app.place / threads == core).count();
-            let cpus = (0..settings.chip.cores as usize * threads).filter(is_free);
-            cpus.min_by_key(|cpu| on(cpu / threads))
+            let cpus = 0..settings.chip.cores as usize * threads;
+            cpus.filter(|cpu| self.is_free(*cpu)).min_by_key(|cpu| {
+                self.iter().filter(|app| app.place / threads == cpu / threads).count()
+            })
         };
         place.unwrap_or(0)
     }

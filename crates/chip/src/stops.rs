@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fairways_core::Time;
 
 use crate::clock::Clock;
-use crate::record::Record;
+use crate::record::JobRecord;
 use crate::running_programs::RunningPrograms;
 
 /// A point at which a caller wants to regain control. Unlike
@@ -38,19 +38,24 @@ pub(crate) struct Stops {
 
 impl Stops {
     /// Whether any of these is reached.
-    pub(crate) fn is_reached(&self, clock: Clock, jobs: &[Record], apps: &RunningPrograms) -> bool {
-        let ran = |job: usize| apps.account(jobs, job).instructions;
-        let have_completed = |times: usize| {
-            let mut reported = jobs.iter().filter(|record| !record.job.system);
-            reported.all(|record| record.completions.len() >= times)
-        };
+    pub(crate) fn is_reached(
+        &self,
+        clock: Clock,
+        jobs: &[JobRecord],
+        apps: &RunningPrograms,
+    ) -> bool {
+        let mut reported = jobs.iter().filter(|record| !record.job.system);
         self.when.as_ref().is_some_and(|when| when.load(Ordering::Relaxed))
             || self.at.is_some_and(|time| clock.to_chip_rounded_down(time) <= clock.now)
-            || self.after.is_some_and(have_completed)
-            || self.at_instructions.is_some_and(|(job, count)| ran(job) >= count)
+            || self
+                .after
+                .is_some_and(|runs| reported.all(|record| record.completions.len() >= runs))
+            || self
+                .at_instructions
+                .is_some_and(|(job, count)| apps.account(jobs, job).instructions >= count)
             || self.pause.at.is_some_and(|at| at <= clock.to_policy(clock.now))
-            || self.pause.instructions.iter().any(|(jobs, count)| {
-                let all: u64 = jobs.iter().map(|&job| ran(job)).sum();
+            || self.pause.instructions.iter().any(|(group, count)| {
+                let all: u64 = group.iter().map(|&job| apps.account(jobs, job).instructions).sum();
                 all.saturating_mul(clock.scale) >= *count
             })
     }

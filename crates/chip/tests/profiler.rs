@@ -51,7 +51,7 @@ fn alone(settings: Settings, program: &SimulatedProgram, ways: u32) -> Account {
         let mut partition = Partition::default();
         let own = partition.add_cluster(WayMask::span(0, ways));
         partition.place(app, own);
-        let (plan, reason) = (PlanId::default(), "so many ways");
+        let (plan, reason) = (PlanId::default(), "a test");
         chip.carry_out(Action::Partition {
             plan,
             partition: (&partition).into(),

@@ -62,13 +62,15 @@ fn shares(chip: &Chip, jobs: usize, of: Duration) -> Vec<f64> {
 }
 
 #[test]
-fn the_machine_tells_its_cpus_and_threads_their_turns() {
-    let mut told = Vec::new();
-    run(settings(1), vec![busy(), busy()], 9 * MS, |at, event, _| told.push((at, event.clone())));
-    assert!(matches!(told[0].1, Event::Machine(_)));
-    let Event::Cpus(cpus) = told[1].1 else { panic!("{:?}", told[1]) };
+fn the_machine_reports_its_cpus_and_the_turns_of_threads() {
+    let mut reported = Vec::new();
+    run(settings(1), vec![busy(), busy()], 9 * MS, |at, event, _| {
+        reported.push((at, event.clone()))
+    });
+    assert!(matches!(reported[0].1, Event::Machine(_)));
+    let Event::Cpus(cpus) = reported[1].1 else { panic!("{:?}", reported[1]) };
     assert_eq!((cpus.count, cpus.quantum), (1, 2 * MS));
-    let turns = told.iter().filter_map(|(at, event)| match event {
+    let turns = reported.iter().filter_map(|(at, event)| match event {
         Event::QuantumGiven(slice) => Some((*at, *slice)),
         _ => None,
     });
@@ -314,7 +316,7 @@ fn raised_threads_run_before_others() {
 /// The operating system's own thread runs at once whenever it wakes, and policies see it only in
 /// the group's counters.
 #[test]
-fn the_system_runs_before_all_and_is_not_told_of() {
+fn the_system_runs_first_and_is_not_reported() {
     let program =
         SimulatedProgram::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.0, 1.0);
     let reader = Job::new(program).phases[0].clone();
@@ -366,16 +368,16 @@ fn the_system_runs_before_all_and_is_not_told_of() {
 }
 
 #[test]
-fn times_together_are_told_when_somebody_else_runs() {
-    let mut told: Vec<(Time, CoRun)> = Vec::new();
+fn co_runs_are_reported_when_other_threads_run() {
+    let mut reported: Vec<(Time, CoRun)> = Vec::new();
     run(settings(2), vec![busy(), busy(), busy()], 60 * MS, |at, event, chip| match event {
         Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: MS }),
-        Event::RanTogether(together) => told.push((at, together.clone())),
+        Event::RanTogether(together) => reported.push((at, together.clone())),
         _ => {}
     });
-    assert!(told.len() > 20);
+    assert!(reported.len() > 20);
     let mut groups = std::collections::BTreeSet::new();
-    for (_, together) in &told {
+    for (_, together) in &reported {
         let CoRun { threads, group, window } = together;
         assert!(threads.len() == 2 && *window >= MS);
         assert!(threads[0].thread < threads[1].thread);
@@ -417,21 +419,21 @@ fn who_sleeps_leaves_its_cpu_and_comes_back() {
 #[test]
 fn who_exits_frees_its_cpu_and_its_lines() {
     let short = Job { instructions: Some(3_000_000), ..busy() };
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let chip = run(settings(1), vec![short, busy(), busy()], 20 * MS, |_, event, chip| {
         if matches!(event, Event::Cpus(_)) {
             chip.carry_out(Action::WatchTogether { shortest: Duration::from_nanos(1) });
         }
-        told.push(event.clone());
+        reported.push(event.clone());
     });
-    let exit = told.iter().position(|event| matches!(event, Event::Exited { .. })).unwrap();
+    let exit = reported.iter().position(|event| matches!(event, Event::Exited { .. })).unwrap();
     let is_its = |event: &&Event| match event {
         Event::QuantumGiven(slice) => slice.thread == thread(0),
         Event::RanTogether(together) => together.threads[0].thread == thread(0),
         _ => false,
     };
-    assert_eq!(told[exit..].iter().filter(is_its).count(), 0);
-    assert!(told[..exit].iter().filter(is_its).count() >= 3);
+    assert_eq!(reported[exit..].iter().filter(is_its).count(), 0);
+    assert!(reported[..exit].iter().filter(is_its).count() >= 3);
     let busy: f64 = shares(&chip, 3, 20 * MS).iter().sum();
     assert!((busy - 1.0).abs() < 0.001, "{busy}");
 }
@@ -514,7 +516,7 @@ fn cpu_time_is_given_once() {
             Scheduling { quantum, tick: quantum / 10, system: false, ..Scheduling::default() };
         let settings = Settings { scheduler: Some(scheduling), ..settings(cpus) };
         let span = MS / 4;
-        let mut told = 0;
+        let mut reported = 0;
         let chip = run(settings, vec![misses(); 5], span, |_, event, chip| match event {
             Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: quantum / 100 }),
             Event::Started { app, .. } => {
@@ -524,14 +526,14 @@ fn cpu_time_is_given_once() {
             Event::Sampled(sample) => {
                 let (ran, stalled) = (sample.counters.cycles, sample.counters.stalls_l2_miss);
                 assert!(ran <= Some(51) && stalled <= Some(51), "{sample:?}");
-                told += ran.unwrap();
+                reported += ran.unwrap();
             }
             _ => {}
         });
         let all = shares(&chip, 5, span).iter().sum::<f64>() / f64::from(cpus);
         assert!((0.98..=1.001).contains(&all), "{cpus} CPUs, {quantum:?}: {all}");
         // Windows add up, except for the last ones and rounding.
-        assert!(told as f64 > 0.9 * all * f64::from(cpus) * 992.0 * 250.0, "{told}");
+        assert!(reported as f64 > 0.9 * all * f64::from(cpus) * 992.0 * 250.0, "{reported}");
     }
 }
 
@@ -616,8 +618,8 @@ fn what_cannot_take_turns_is_refused() {
 
 #[test]
 fn the_same_seed_gives_the_same_turns() {
-    let told = |seed| {
-        let mut told = Vec::new();
+    let events_of = |seed| {
+        let mut reported = Vec::new();
         let program =
             SimulatedProgram::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.5, 1.0);
         let chip = preset::preset("t1").unwrap();
@@ -626,10 +628,10 @@ fn the_same_seed_gives_the_same_turns() {
             if matches!(event, Event::Cpus(_)) {
                 chip.carry_out(Action::WatchTogether { shortest: MS / 10 });
             }
-            told.push(format!("{at:?} {event:?}"));
+            reported.push(format!("{at:?} {event:?}"));
         });
-        told
+        reported
     };
-    assert_eq!(told(1), told(1));
-    assert_ne!(told(1), told(2));
+    assert_eq!(events_of(1), events_of(1));
+    assert_ne!(events_of(1), events_of(2));
 }

@@ -112,7 +112,7 @@ fn what_is_taken_is_taken_once() {
 }
 
 /// By its windows.
-fn told(
+fn latencies_by_window(
     settings: Settings,
     jobs: Vec<Job>,
     every: Duration,
@@ -120,7 +120,7 @@ fn told(
 ) -> Vec<(Time, Latencies)> {
     let mut chip = Chip::new(settings, jobs).unwrap();
     chip.stop_at(Time::ZERO.after(end));
-    let (mut told, mut before) = (Vec::new(), None);
+    let (mut windows, mut before) = (Vec::new(), None);
     while let Some((at, event)) = chip.next_event() {
         match event {
             Event::Started { app, .. } => {
@@ -129,18 +129,18 @@ fn told(
             Event::Sampled(sample) => before = Some((at, sample.app, sample.window)),
             Event::Latency(latencies) => {
                 assert_eq!(before, Some((at, latencies.app, latencies.window)));
-                told.push((at, latencies));
+                windows.push((at, latencies));
             }
             _ => {}
         }
     }
-    let in_all: u64 = told.iter().map(|(_, latencies)| latencies.requests()).sum();
+    let in_all: u64 = windows.iter().map(|(_, latencies)| latencies.requests()).sum();
     assert!((0..=50).contains(&(chip.answered(0) - in_all)), "{in_all}");
-    told
+    windows
 }
 
 #[test]
-fn windows_tell_of_the_requests_that_were_answered_in_them() {
+fn windows_report_the_requests_answered_in_them() {
     let job =
         computing(RequestSizes::LogNormal(0.5), RequestLoad::Poisson { per_second: 20_000.0 });
     let busy = computing(RequestSizes::Equal, RequestLoad::Poisson { per_second: 0.0 });
@@ -148,9 +148,9 @@ fn windows_tell_of_the_requests_that_were_answered_in_them() {
         requests: None,
         ..SimulatedProgram::clone(busy.phases[0].program.as_ref().unwrap())
     };
-    let told = told(settings(), vec![job, Job::new(silent)], MS * 2, MS * 100);
-    assert_eq!(told.len(), 50);
-    for (_, latencies) in told {
+    let windows = latencies_by_window(settings(), vec![job, Job::new(silent)], MS * 2, MS * 100);
+    assert_eq!(windows.len(), 50);
+    for (_, latencies) in windows {
         let Latencies { app, window, answered } = &latencies;
         assert_eq!((app.0, *window), (0, MS * 2));
         assert!((15..=70).contains(&latencies.requests()), "{answered:?}");
@@ -159,13 +159,14 @@ fn windows_tell_of_the_requests_that_were_answered_in_them() {
 }
 
 #[test]
-fn a_service_that_falls_silent_tells_so() {
+fn a_silent_service_reports_empty_windows() {
     let stage =
         |per_second, ms| Stage { load: RequestLoad::Poisson { per_second }, length: Some(MS * ms) };
     let mut job = computing(RequestSizes::Equal, RequestLoad::Poisson { per_second: 0.0 });
     job.loads = vec![stage(20_000.0, 10), stage(0.0, 10)];
-    let told = told(settings(), vec![job], MS * 10, MS * 80);
-    let requests: Vec<bool> = told.iter().map(|(_, told)| told.requests() > 5).collect();
+    let windows = latencies_by_window(settings(), vec![job], MS * 10, MS * 80);
+    let requests: Vec<bool> =
+        windows.iter().map(|(_, latencies)| latencies.requests() > 5).collect();
     assert_eq!(requests, [true, false, true, false, true, false, true, false]);
 }
 
@@ -209,7 +210,7 @@ fn the_same_requests_come_whatever_is_done_about_them() {
 }
 
 #[test]
-fn on_another_scale_of_time_the_same_is_told() {
+fn on_another_scale_of_time_the_reports_are_the_same() {
     let job =
         computing(RequestSizes::LogNormal(0.5), RequestLoad::Poisson { per_second: 25_000.0 });
     let mut means = Vec::new();
@@ -243,23 +244,23 @@ fn an_owner_may_ask_for_something_else() {
     )
     .unwrap();
     chip.stop_at(at(60));
-    let (mut told, mut running) = (Vec::new(), Vec::new());
+    let (mut wishes, mut running) = (Vec::new(), Vec::new());
     while let Some((when, event)) = chip.next_event() {
         match event {
             Event::Started { app, wish, .. } => {
                 running.push(app);
-                told.push((when, app.0, wish.objective));
+                wishes.push((when, app.0, wish.objective));
             }
             Event::Exited { app } => running.retain(|other| *other != app),
             Event::Wished { app, wish } => {
                 assert!(running.contains(&app));
-                told.push((when, app.0, wish.objective));
+                wishes.push((when, app.0, wish.objective));
             }
             _ => {}
         }
     }
     let of = |app: u32| {
-        let of = told.iter().filter(|told| told.1 == app);
+        let of = wishes.iter().filter(|wish| wish.1 == app);
         of.map(|&(at, _, objective)| (at, objective)).collect::<Vec<_>>()
     };
     assert_eq!(of(0)[..2], [(at(0), objective(2)), (at(10), objective(3))]);
@@ -272,8 +273,8 @@ fn what_can_not_be_is_refused() {
     let service = |load| computing(RequestSizes::Equal, load);
     let refused = |settings, job| Chip::new(settings, [job]).err().map(|why| why.to_string());
     let wrong = service(RequestLoad::Poisson { per_second: -1.0 });
-    let said = "a service: expected 0 to 1e9 requests a second";
-    assert_eq!(refused(settings(), wrong).as_deref(), Some(said));
+    let expected = "a service: expected 0 to 1e9 requests a second";
+    assert_eq!(refused(settings(), wrong).as_deref(), Some(expected));
     let wrong =
         computing(RequestSizes::LogNormal(f64::NAN), RequestLoad::Poisson { per_second: 1.0 });
     assert!(refused(settings(), wrong).is_some());
@@ -281,8 +282,8 @@ fn what_can_not_be_is_refused() {
     let other = computing(RequestSizes::LogNormal(1.0), RequestLoad::Poisson { per_second: 1.0 });
     job.phases[0].length = Some(PhaseLength::Instructions(1000));
     job.phases.extend(other.phases);
-    let said = "a service: expected the same requests in every phase";
-    assert_eq!(refused(settings(), job).as_deref(), Some(said));
+    let expected = "a service: expected the same requests in every phase";
+    assert_eq!(refused(settings(), job).as_deref(), Some(expected));
     let scaled = Settings { time_scale: 2001, ..settings() };
     assert!(refused(scaled, service(RequestLoad::Poisson { per_second: 1.0 })).is_some());
     let mut job = service(RequestLoad::Poisson { per_second: 1.0 });

@@ -54,7 +54,7 @@ impl<'a> Drive<'a> {
 
     /// The cache, as reported last.
     pub(crate) fn llc(&self) -> Llc {
-        self.witness.llc().expect("nothing is asked before the first event")
+        self.witness.llc().expect("the first event has been reported")
     }
 
     /// Whether the machine can limit memory bandwidth.
@@ -104,21 +104,25 @@ impl<'a> Drive<'a> {
     }
 
     pub(crate) fn wait_for_starts(&mut self, count: usize) -> Vec<AppId> {
-        let started = |_, event: &Event| match event {
-            Event::Started { app, .. } => Some(*app),
-            _ => None,
-        };
-        (0..count).map(|_| self.wait_for(promise::LIVES, started)).collect()
+        let starts = (0..count).map(|_| {
+            self.wait_for(promise::LIVES, |_, event| match event {
+                Event::Started { app, .. } => Some(*app),
+                _ => None,
+            })
+        });
+        starts.collect()
     }
 
     /// Waits for a program's next windows, if time passes.
     pub(crate) fn wait_for_samples(&mut self, app: AppId, count: usize) -> Vec<Sample> {
-        let sampled = |_, event: &Event| match event {
-            Event::Sampled(sample) if sample.app == app => Some(*sample),
-            _ => None,
-        };
         let count = if self.has_time { count } else { 0 };
-        (0..count).map(|_| self.wait_for(promise::REPORTED, sampled)).collect()
+        let samples = (0..count).map(|_| {
+            self.wait_for(promise::REPORTED, |_, event| match event {
+                Event::Sampled(sample) if sample.app == app => Some(*sample),
+                _ => None,
+            })
+        });
+        samples.collect()
     }
 
     /// Waits for a number of quarters of a window by the alarm, if time passes.

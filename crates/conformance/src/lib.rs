@@ -21,7 +21,7 @@ pub use witness::Witness;
 /// Runs every check that applies to this kind of machine.
 ///
 /// # Panics
-/// With the [`promise`] that the machine does not keep, and what it reported instead.
+/// With the [`promise`] that the machine does not keep, and the event that breaks it.
 pub fn check_all(subject: &dyn Subject) {
     use checks::*;
 

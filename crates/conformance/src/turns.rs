@@ -7,7 +7,7 @@ use fairways_core::{Action, AppId, CoRun, Cpus, EndedTurn, ThreadId, Time};
 
 use crate::promise::{self, require};
 
-/// The actions requested of a machine that schedules, and what it has reported about turns.
+/// The actions requested of a machine that schedules, and its reports about turns.
 #[derive(Default)]
 pub(crate) struct TurnChecker {
     cpus: Option<Cpus>,
@@ -52,8 +52,7 @@ impl TurnChecker {
             Action::Allow { thread, cpus: requested, .. } => {
                 let known = requested.iter().copied().filter(|&cpu| cpu < cpus.count);
                 let known: Vec<u32> = known.collect();
-                let all = || (0..cpus.count).collect();
-                let allowed = if known.is_empty() { all() } else { known };
+                let allowed = if known.is_empty() { (0..cpus.count).collect() } else { known };
                 self.threads.entry(*thread).or_default().allowed = Some((at, allowed));
             }
             Action::Quantum { thread, time, .. } => {
@@ -98,11 +97,11 @@ impl TurnChecker {
         let (Some(cpus), Some(shortest)) = (self.cpus, shortest) else {
             return require(false, promise::CO_RUNS, report);
         };
-        let threads = || co_run.threads.iter().map(|ran| ran.thread);
+        let threads = co_run.threads.iter().map(|counted| counted.thread);
         let count = co_run.threads.len();
         let fits = (1..=cpus.count as usize).contains(&count) && co_run.window >= shortest;
-        let in_order = threads().is_sorted_by(|a, b| a < b);
-        let run = threads().all(|thread| running.contains(&thread.app));
+        let in_order = threads.clone().is_sorted_by(|a, b| a < b);
+        let run = threads.clone().all(|thread| running.contains(&thread.app));
         require(fits && in_order && run, promise::CO_RUNS, report);
     }
 

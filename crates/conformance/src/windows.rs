@@ -97,14 +97,16 @@ impl WindowChecker {
 
 /// Whether a window's counters are possible, with a tolerance of one where they are exact.
 fn are_possible(counters: &Counters, are_noisy: bool) -> bool {
-    let within = |part: Option<u64>, whole: Option<u64>| match (part, whole) {
-        (Some(part), Some(whole)) => are_noisy || part <= whole.saturating_add(1),
-        _ => true,
-    };
+    let parts = [
+        (counters.llc_misses, counters.llc_references),
+        (counters.stalls_l2_miss, counters.cycles),
+        (counters.stalls_llc_miss, counters.cycles),
+        (counters.stalls_store_buffer, counters.cycles),
+    ];
     // A program that was on no CPU ran no instruction.
     (counters.cycles != Some(0) || counters.instructions == Some(0))
-        && within(counters.llc_misses, counters.llc_references)
-        && within(counters.stalls_l2_miss, counters.cycles)
-        && within(counters.stalls_llc_miss, counters.cycles)
-        && within(counters.stalls_store_buffer, counters.cycles)
+        && parts.into_iter().all(|pair| match pair {
+            (Some(part), Some(whole)) => are_noisy || part <= whole.saturating_add(1),
+            _ => true,
+        })
 }

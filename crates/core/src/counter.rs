@@ -1,4 +1,4 @@
-//! What performance counters count.
+//! Performance counters.
 
 use core::time::Duration;
 
@@ -38,7 +38,7 @@ macro_rules! counters {
                 }
             }
 
-            /// One sentence that says what it counts.
+            /// One sentence that describes it.
             #[must_use]
             pub const fn help(self) -> &'static str {
                 match self {

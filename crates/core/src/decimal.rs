@@ -19,7 +19,7 @@ impl fmt::Display for Q32 {
     }
 }
 
-/// The error for a text that is not a [`Q32`]. Its text says what was expected.
+/// The error for a text that is not a [`Q32`]. Its text names the expected form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotANumber;
 
@@ -38,10 +38,13 @@ impl FromStr for Q32 {
     }
 }
 
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn parse(text: &str) -> Option<Q32> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(rest) || rest.len() > DIGITS {
+    if !is_digits(whole) || !is_digits(rest) || rest.len() > DIGITS {
         return None;
     }
     let whole: u128 = u32::try_from(whole.parse::<u64>().ok()?).ok()?.into();

@@ -1,4 +1,4 @@
-//! What a machine reports to a policy, and what a policy asks of a machine.
+//! Events, which a machine reports to a policy, and actions, which a policy asks of a machine.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
@@ -9,7 +9,7 @@ use crate::{
     Profile, Q32, Sample, ThreadId, Time, WindowLength,
 };
 
-/// What happened on a machine.
+/// An event: something that happened on a machine.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
@@ -26,16 +26,16 @@ pub enum Event {
     Started {
         /// The program.
         app: AppId,
-        /// What its owner asks for.
+        /// The wish of its owner.
         wish: Wish,
         /// Its profile, if it was measured before.
         profile: Option<Arc<Profile>>,
     },
-    /// The owner of a program changed what it asks for.
+    /// The owner of a program changed its wish.
     Wished {
         /// The program.
         app: AppId,
-        /// All that its owner asks for from now on.
+        /// The owner's whole wish from now on.
         wish: Wish,
     },
     /// A program ended.
@@ -94,7 +94,7 @@ impl Event {
     }
 }
 
-/// What the owner of a program asks for.
+/// The wish of a program's owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -112,7 +112,7 @@ pub struct Wish {
     pub objective: Option<Objective>,
 }
 
-/// What a policy asks of a machine.
+/// An action: a request of a policy to a machine.
 ///
 /// A policy lends its own data and allocates nothing; the reader of a journal owns what it has
 /// read.

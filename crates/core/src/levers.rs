@@ -1,4 +1,4 @@
-//! The levers of a machine: what a policy can set.
+//! The levers of a machine, which a policy can set.
 
 use crate::{Bandwidth, Llc};
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::{Llc, Ways};
 
-/// A set of ways of one cache; bit `i` is way `i`. What resctrl calls a capacity bit mask.
+/// A set of ways of one cache; bit `i` is way `i`. resctrl calls it a capacity bit mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WayMask(u32);
 

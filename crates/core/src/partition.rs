@@ -115,21 +115,24 @@ impl Partition {
     /// The ways that `app` may fill; `None` if it is in no cluster.
     #[must_use]
     pub fn mask_of(&self, app: AppId) -> Option<WayMask> {
-        self.resources_of(app).map(|of| of.mask)
+        self.resources_of(app).map(|resources| resources.mask)
     }
 
     /// Whether every program has the same resources under both, however the clusters are numbered.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
-        let by_app = |of: &Self| {
-            let of_place =
-                |place: &Placement| Some((place.app, *of.clusters.get(place.cluster as usize)?));
-            let mut all: Vec<(AppId, Resources)> =
-                of.placements.iter().filter_map(of_place).collect();
-            all.sort_unstable_by_key(|(app, _)| *app);
-            all
-        };
-        self == other || by_app(self) == by_app(other)
+        self == other || self.resources_by_app() == other.resources_by_app()
+    }
+
+    /// The resources of each program, in the order of their ids.
+    fn resources_by_app(&self) -> Vec<(AppId, Resources)> {
+        let known = self
+            .placements
+            .iter()
+            .filter_map(|place| Some((place.app, *self.clusters.get(place.cluster as usize)?)));
+        let mut all: Vec<(AppId, Resources)> = known.collect();
+        all.sort_unstable_by_key(|(app, _)| *app);
+        all
     }
 
     /// The clusters that contain some of the chosen programs, with only these programs as members.
@@ -259,7 +262,10 @@ impl fmt::Display for PartitionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooManyClusters { clusters, clos } => {
-                write!(f, "{clusters} clusters need as many classes of service; there are {clos}")
+                write!(
+                    f,
+                    "{clusters} clusters need {clusters} classes of service; the machine has {clos}"
+                )
             }
             Self::Mask { cluster, why } => write!(f, "cluster {cluster}: {why}"),
             Self::NoMember { cluster } => write!(f, "cluster {cluster} has no program"),

@@ -1,4 +1,4 @@
-//! What is known about a program before it runs.
+//! Profiles: measurements of programs before they run.
 
 use crate::Curve;
 

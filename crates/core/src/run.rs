@@ -20,7 +20,7 @@ pub trait Policy {
 /// Every machine keeps these promises (`crates/conformance` checks them):
 /// - The first event is [`Event::Machine`]. Time never goes back. Every plan is answered before any
 ///   other event, several plans in their order ([`Event::Applied`], [`Event::Refused`]). At one
-///   instant, windows that ended come before whatever else happened; the alarm comes last.
+///   instant, windows that ended come before all other events; the alarm comes last.
 /// - A program is reported from its [`Event::Started`] to its [`Event::Exited`], and at no other
 ///   time; the window that an exit cuts short is not reported.
 /// - A plan is in force from the moment it is carried out, and its answer has the partition in

@@ -1,4 +1,4 @@
-//! Samples: what was counted while a program ran.
+//! Samples: the counts of a program in a window.
 
 use core::time::Duration;
 
@@ -20,7 +20,7 @@ pub enum WindowLength {
     ),
 }
 
-/// What was counted in a window of one program.
+/// A sample: the counts of one program in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -28,7 +28,7 @@ pub enum WindowLength {
 pub struct Sample {
     /// The program.
     pub app: AppId,
-    /// What was counted in the window.
+    /// The counts of the window.
     pub counters: Counters,
     /// The ways' worth of lines that it occupied at the window's end (resctrl's `llc_occupancy`
     /// over the bytes of a way); `None` if that could not be read.

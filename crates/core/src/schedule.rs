@@ -58,11 +58,10 @@ pub struct Cpus {
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoRun {
-    /// All threads that ran, in the order of their ids, and what was counted for each; at least
-    /// one.
+    /// All threads that ran, in the order of their ids, and the counts of each; at least one.
     pub threads: Vec<ThreadCounters>,
-    /// What was counted for all threads that share the cache, including threads that are not
-    /// reported to the policy.
+    /// The counts of all threads that share the cache, including threads that are not reported to
+    /// the policy.
     pub group: Counters,
     /// Its length.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
@@ -70,7 +69,7 @@ pub struct CoRun {
     pub window: Duration,
 }
 
-/// What was counted for one of several threads while they ran together.
+/// The counts of one of several threads while they ran together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -78,7 +77,7 @@ pub struct CoRun {
 pub struct ThreadCounters {
     /// The thread.
     pub thread: ThreadId,
-    /// What was counted.
+    /// The counts.
     pub counters: Counters,
 }
 

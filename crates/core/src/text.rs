@@ -42,8 +42,9 @@ impl Serialize for Ways {
 impl<'de> Deserialize<'de> for Ways {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let count = u32::deserialize(deserializer)?;
-        let wrong = || D::Error::invalid_value(Unexpected::Unsigned(count.into()), &"1 to 32 ways");
-        Self::new(count).ok_or_else(wrong)
+        Self::new(count).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Unsigned(count.into()), &"1 to 32 ways")
+        })
     }
 }
 
@@ -57,8 +58,9 @@ impl<'de> Deserialize<'de> for WayMask {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bits = text.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok());
-        let wrong = || D::Error::invalid_value(Unexpected::Str(&text), &"a mask such as \"0x7ff\"");
-        bits.map(Self::from_bits).ok_or_else(wrong)
+        bits.map(Self::from_bits).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Str(&text), &"a mask such as \"0x7ff\"")
+        })
     }
 }
 
@@ -113,8 +115,9 @@ impl Serialize for Bandwidth {
 impl<'de> Deserialize<'de> for Bandwidth {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let share = u16::deserialize(deserializer)?;
-        let wrong = || D::Error::invalid_value(Unexpected::Unsigned(share.into()), &"1 to 1024");
-        Self::new(share).ok_or_else(wrong)
+        Self::new(share).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Unsigned(share.into()), &"1 to 1024")
+        })
     }
 }
 

@@ -79,9 +79,9 @@ mod tests {
         let mut due: EventQueue<Event> = [Event::Woke].into_iter().collect();
         due.push_answer(refused(0));
         due.push_answer(refused(1));
-        let told: Vec<String> =
+        let popped: Vec<String> =
             std::iter::from_fn(|| due.pop()).map(|event| format!("{event:?}")).collect();
         let expected = [refused(0), refused(1), Event::Woke].map(|event| format!("{event:?}"));
-        assert_eq!(told, expected);
+        assert_eq!(popped, expected);
     }
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use fairways_core::{Time, WindowLength};
 
-/// A window that is under way. `C` is what a machine counts.
+/// A window that is under way. `C` is the type of a machine's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenWindow<C> {
     /// Its requested length; at least a nanosecond or an instruction.
     pub length: WindowLength,
     /// When it began.
     pub start: Time,
-    /// What had been counted when it began.
+    /// The counts when it began.
     pub start_counts: C,
     /// Whether a plan has come into force during the window.
     pub straddled: bool,

@@ -8,12 +8,16 @@ use crate::job::{AfterRun, Job};
 use crate::machine::Model;
 use crate::window::{CounterTotals, Window, nanos_left};
 
+/// A number of instructions, at least 1; infinite without an end.
+fn instructions_or_endless(count: Option<u64>) -> f64 {
+    count.map_or(f64::INFINITY, |count| count.max(1) as f64)
+}
+
 impl Model {
     fn start(&mut self, job: usize) -> Event {
         let app = AppId(self.next_id);
         self.next_id += 1;
         let Job { phases, instructions, wish, profile, .. } = &self.jobs[job].job;
-        let instructions_of = |count: Option<u64>| count.map_or(f64::INFINITY, |n| n.max(1) as f64);
         self.apps.push(ModelProgram {
             id: app,
             job,
@@ -21,8 +25,8 @@ impl Model {
             mask: WayMask::full(self.settings.llc.ways),
             phase: 0,
             phase_start: self.now,
-            phase_left: instructions_of(phases[0].instructions),
-            run_left: instructions_of(*instructions),
+            phase_left: instructions_or_endless(phases[0].instructions),
+            run_left: instructions_or_endless(*instructions),
             totals: CounterTotals::default(),
             window: None,
         });
@@ -65,7 +69,7 @@ impl Model {
                 app.phase = (app.phase + 1) % phases.len();
                 app.phase_start = self.now;
                 let length = phases[app.phase].instructions;
-                app.phase_left += length.map_or(f64::INFINITY, |n| n.max(1) as f64);
+                app.phase_left += instructions_or_endless(length);
                 has_phase_changed = true;
             }
         }

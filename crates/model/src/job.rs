@@ -14,7 +14,7 @@ pub struct JobPhase {
     pub instructions: Option<u64>,
 }
 
-/// What happens when a program has run its instructions.
+/// The action after a program has run its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRun {
     /// It is gone.
@@ -28,16 +28,23 @@ pub enum AfterRun {
 pub struct Job {
     /// Its phases in order, at least one; after the last comes the first again.
     pub phases: Vec<JobPhase>,
-    /// How many instructions a run is, at least 1; `None`: it runs on.
+    /// The instructions of a run, at least 1; `None`: the run has no end.
     pub instructions: Option<u64>,
-    /// What happens after a run.
+    /// The action after a run.
     pub then: AfterRun,
     /// When it starts.
     pub at: Time,
-    /// What its owner asks for.
+    /// The wish of its owner.
     pub wish: Wish,
     /// The profile that the policy gets at the start.
     pub profile: Option<Arc<Profile>>,
+}
+
+impl JobPhase {
+    /// The seconds that these instructions of the phase take at `mhz` at its best (slowdown 1).
+    fn best_seconds(&self, instructions: u64, mhz: f64) -> f64 {
+        instructions as f64 / (self.program.best_ipc() * mhz * 1e6)
+    }
 }
 
 impl Job {
@@ -61,19 +68,19 @@ impl Job {
     #[must_use]
     pub fn best_seconds(&self, mhz: f64) -> Option<f64> {
         let mut left = self.instructions?;
-        let seconds = |phase: &JobPhase, instructions: u64| {
-            instructions as f64 / (phase.program.best_ipc() * mhz * 1e6)
-        };
         let cycle: Option<u64> = self.phases.iter().map(|phase| phase.instructions).sum();
         let mut total = 0.0;
         if let Some(cycle @ 1..) = cycle {
-            let whole = |phase: &JobPhase| seconds(phase, phase.instructions.unwrap_or(0));
-            total += (left / cycle) as f64 * self.phases.iter().map(whole).sum::<f64>();
+            let whole = self
+                .phases
+                .iter()
+                .map(|phase| phase.best_seconds(phase.instructions.unwrap_or(0), mhz));
+            total += (left / cycle) as f64 * whole.sum::<f64>();
             left %= cycle;
         }
         for phase in &self.phases {
             let here = phase.instructions.map_or(left, |most| most.min(left));
-            total += seconds(phase, here);
+            total += phase.best_seconds(here, mhz);
             left -= here;
         }
         Some(total)

@@ -26,22 +26,28 @@ impl CounterTotals {
 
     /// The counts since `from`, in whole counters.
     pub(crate) fn since(&self, from: &Self) -> Counters {
-        let count = |of: fn(&RatesPerSecond) -> f64| Some(whole(of(&self.0)) - whole(of(&from.0)));
+        let (Self(now), Self(from)) = (self, from);
         Counters {
-            instructions: count(|t| t.instructions),
-            cycles: count(|t| t.cycles),
+            instructions: counted(now.instructions, from.instructions),
+            cycles: counted(now.cycles, from.cycles),
             // It is missing from the start or never.
-            l1_references: count(|t| t.l1_references).filter(|_| !self.0.l1_references.is_nan()),
-            llc_references: count(|t| t.llc_references),
-            llc_misses: count(|t| t.llc_misses),
-            stalls_l2_miss: count(|t| t.stalls_l2_miss),
+            l1_references: counted(now.l1_references, from.l1_references)
+                .filter(|_| !now.l1_references.is_nan()),
+            llc_references: counted(now.llc_references, from.llc_references),
+            llc_misses: counted(now.llc_misses, from.llc_misses),
+            stalls_l2_miss: counted(now.stalls_l2_miss, from.stalls_l2_miss),
             // Profiles do not have them.
             stalls_llc_miss: None,
             stalls_store_buffer: None,
-            memory_bytes: count(|t| t.memory_bytes),
+            memory_bytes: counted(now.memory_bytes, from.memory_bytes),
             cpu_nanos: None,
         }
     }
+}
+
+/// The difference of two totals, in whole counters.
+fn counted(total: f64, before: f64) -> Option<u64> {
+    Some(whole(total) - whole(before))
 }
 
 #[expect(

@@ -74,32 +74,37 @@ pub fn solve(
     problem::check(problem, deadline.is_some())?;
     let programs: Vec<ProfiledProgram> =
         mix.iter().map(|&index| ProfiledProgram::new(profiles, index, llc.ways)).collect();
-    let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     if mix.len() > problem.most_programs() {
-        let (masks, bound) = rough::search(problem, &programs, &is_late, &mut report)?;
+        let (masks, bound) = rough::search(problem, &programs, &|| is_past(deadline), &mut report)?;
         return solution(problem, &masks, bound);
     }
-    let limits = |max_clusters| ClusterLimits { min_ways: llc.min_ways() as usize, max_clusters };
     let allowed = llc.clos as usize;
     let (clusters, bound) = if let Some(bandwidth) = bandwidth {
         let cells = ClusterCells::new(&programs, llc.ways, kind, bandwidth, goal);
-        let value = |cost| goal.value(cost, mix.len());
         let least = rough::relaxed::bound(&programs, llc.ways, goal, true);
         let least = goal.cost_of(least, mix.len());
         with_few_clusters(allowed, mix.len(), |most| {
-            let search = Contended::new(&cells, limits(most), goal, &is_late);
-            search.run(least, &mut |best, bound| report(best.map(value), value(bound)))
+            let limits = ClusterLimits::new(&llc, most);
+            let is_late = &|| is_past(deadline);
+            Contended::new(&cells, limits, goal, is_late).run(least, &mut |best, bound| {
+                let best = best.map(|cost| goal.value(cost, mix.len()));
+                report(best, goal.value(bound, mix.len()));
+            })
         })?
     } else {
         let summed = if goal == Goal::Antt { Summed::Slowdown } else { Summed::Progress };
         let table = ClusterTable::new(&programs, llc.ways, kind, summed);
         with_few_clusters(allowed, mix.len(), |most| {
-            let found = best(&table, limits(most), goal, deadline, &mut report);
+            let found = best(&table, ClusterLimits::new(&llc, most), goal, deadline, &mut report);
             Ok(found.expect("a partition, since one was checked to fit"))
         })?
     };
     let bound = bound.map(|bound| goal.value(bound, mix.len()));
     solution(problem, &masks(&clusters, llc, mix.len()), bound)
+}
+
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
 /// The best of at most `allowed` clusters. Limiting the number of clusters multiplies the cost by
@@ -131,8 +136,7 @@ fn best(
         Goal::MaxSlowdown => search::least_largest(table, &mut oracle),
         Goal::Unfairness => {
             let mut search = Search::new(table, oracle, deadline.is_some());
-            let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            while !(is_late() && search.found.is_some()) && search.step() {
+            while !(is_past(deadline) && search.found.is_some()) && search.step() {
                 report(search.found.as_ref().map(|found| found.value), search.bound());
             }
             let open = search.bound();

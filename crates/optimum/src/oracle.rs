@@ -1,5 +1,6 @@
 //! Can the programs be clustered so that every slowdown lies within bounds?
 
+use fairways_core::Llc;
 use rayon::prelude::*;
 
 use crate::table::{ClusterTable, ProgramSet};
@@ -11,6 +12,12 @@ pub(crate) struct ClusterLimits {
     pub(crate) min_ways: usize,
     /// The most clusters.
     pub(crate) max_clusters: usize,
+}
+
+impl ClusterLimits {
+    pub(crate) fn new(llc: &Llc, max_clusters: usize) -> Self {
+        Self { min_ways: llc.min_ways() as usize, max_clusters }
+    }
 }
 
 /// Answers by dynamic programming over sets of programs with which totals of ways a set can be

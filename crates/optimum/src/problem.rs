@@ -75,9 +75,7 @@ pub enum Impossible {
         programs: usize,
     },
     /// The deadline came before a partition that memory can serve was found; one may exist.
-    #[error(
-        "found no partition of {programs} programs that memory can serve in the time there was"
-    )]
+    #[error("found no partition of {programs} programs that memory can serve in time")]
     NoneInTime {
         /// The number of programs.
         programs: usize,
@@ -93,7 +91,7 @@ pub enum Impossible {
         ways: u32,
     },
     /// Every program needs a cluster, and the cache has too few.
-    #[error("{programs} programs need a cluster each, and there can be {clusters}")]
+    #[error("{programs} programs need a cluster each, and the cache has {clusters}")]
     TooFewClusters {
         /// The number of programs.
         programs: usize,

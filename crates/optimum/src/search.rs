@@ -175,10 +175,10 @@ impl<'a> Search<'a> {
 
     /// The smallest and the largest slowdown of these clusters.
     fn extremes(&self, clusters: &[Cluster]) -> (f64, f64) {
-        let cell = |&(set, ways): &Cluster| set as usize * self.table.ways + ways - 1;
-        let lo = clusters.iter().map(|c| self.table.lo[cell(c)]).fold(f64::INFINITY, f64::min);
-        let hi = clusters.iter().map(|c| self.table.hi[cell(c)]).fold(0.0, f64::max);
-        (lo, hi)
+        let ClusterTable { lo, hi, .. } = self.table;
+        let cells = clusters.iter().map(|cluster| self.table.cell(*cluster));
+        let least = cells.clone().map(|cell| lo[cell]).fold(f64::INFINITY, f64::min);
+        (least, cells.map(|cell| hi[cell]).fold(0.0, f64::max))
     }
 
     /// Keeps these clusters if they are better than the best known; returns their ratio.

@@ -67,6 +67,11 @@ impl ClusterTable {
         table
     }
 
+    /// The cell of a set with some ways.
+    pub(crate) fn cell(&self, (set, ways): (ProgramSet, usize)) -> usize {
+        set as usize * self.ways + ways - 1
+    }
+
     /// The cells of a set, from one way up.
     pub(crate) fn row(&self, set: usize) -> std::ops::Range<usize> {
         set * self.ways..(set + 1) * self.ways

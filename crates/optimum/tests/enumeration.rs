@@ -185,7 +185,7 @@ fn what_is_found_is_served_at_the_very_edge() {
 
 /// A search that finds nothing ends, in time or late.
 #[test]
-fn a_memory_that_serves_nobody_is_told() {
+fn a_memory_that_serves_no_program_is_an_error() {
     let llc = Llc { clos: 16, ..Llc::with_ways(Ways::new(11).unwrap()) };
     let bandwidth = MemoryBandwidth::new(500.0, BandwidthModel::Simple);
     let mix: Vec<usize> = (0..20).collect();
@@ -194,7 +194,7 @@ fn a_memory_that_serves_nobody_is_told() {
         for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
             let (profiles, mix, kind) = (embedded(), &mix[..programs], SharingKind::Clustering);
             let problem = Problem { profiles, mix, llc, kind, bandwidth, goal };
-            let why = solve(&problem, deadline, |_, _| ()).expect_err("500 MB/s for everybody");
+            let why = solve(&problem, deadline, |_, _| ()).expect_err("500 MB/s for all programs");
             let none_in_time = Impossible::NoneInTime { programs };
             let known = why == Impossible::TooLittleBandwidth { programs };
             assert!(known || (deadline.is_some() && why == none_in_time), "{goal:?}: {why}");

@@ -21,7 +21,6 @@ pub(crate) fn average(table: &ProfileTable, phases: &[ProgramPhase], instruction
             q32(sum / weights)
         })
     };
-    let cycles = |instructions, ipc| instructions / ipc;
     Profile {
         // Instructions a cycle, over cycles: the sum is the run's instructions.
         ipc: mean(ProfileMetric::Ipc, cycles),
@@ -32,18 +31,22 @@ pub(crate) fn average(table: &ProfileTable, phases: &[ProgramPhase], instruction
     }
 }
 
+fn cycles(instructions: f64, ipc: f64) -> f64 {
+    instructions / ipc
+}
+
 /// The number of a run's instructions that each phase gets.
 fn shares(phases: &[ProgramPhase], run: u64) -> Vec<u64> {
     // `None` where the phases do not begin again: the last takes the rest, or they are longer
     // together than any run.
     let round = phases.iter().try_fold(0u64, |sum, phase| sum.checked_add(phase.instructions?));
     let (rounds, mut left) = round.map_or((0, run), |round| (run / round, run % round));
-    let share = |phase: &ProgramPhase| {
+    let shares = phases.iter().map(|phase| {
         let last = phase.instructions.map_or(left, |most| most.min(left));
         left -= last;
         rounds * phase.instructions.unwrap_or(0) + last
-    };
-    phases.iter().map(share).collect()
+    });
+    shares.collect()
 }
 
 #[cfg(test)]

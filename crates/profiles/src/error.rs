@@ -12,9 +12,9 @@ pub struct InputError {
     pub line: usize,
     /// The column: its name where the file has a header, otherwise its number, counted from 1.
     pub column: Option<String>,
-    /// What was expected there.
+    /// The expected content.
     pub expected: String,
-    /// What was found there.
+    /// The content that was found.
     pub found: String,
 }
 

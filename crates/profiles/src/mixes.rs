@@ -35,13 +35,6 @@ pub fn read_mixes(
 ) -> Result<Vec<Mix>, InputError> {
     let text = utf8(bytes, file)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let error = |line: usize, column: usize, expected: &str, found: String| InputError {
-        file: file.to_owned(),
-        line,
-        column: Some(column.to_string()),
-        expected: expected.to_owned(),
-        found,
-    };
     let mut mixes: Vec<Mix> = Vec::new();
     let mut lines: HashMap<&str, usize> = HashMap::new();
     let mut first = true;
@@ -58,45 +51,61 @@ pub fn read_mixes(
         let names_a_program = find(name).is_some();
         if !*has_names.get_or_insert(!names_a_program) {
             let programs = std::iter::once(name).chain(fields);
-            let programs = programs_of(programs, line, 1, &find, &error)?;
+            let programs = programs_of(programs, file, line, 1, &find)?;
             mixes.push(Mix { name: format!("W{}", mixes.len() + 1), programs });
             continue;
         }
         if names_a_program {
             let expected = "a name that no program has, as on the lines before";
-            return Err(error(line, 1, expected, shown(name)));
+            return Err(error(file, line, 1, expected, shown(name)));
         }
         if !is_name(name) {
-            return Err(error(line, 1, NAME_RULE, shown(name)));
+            return Err(error(file, line, 1, NAME_RULE, shown(name)));
         }
         if let Some(earlier) = lines.insert(name, line) {
             let found = format!("{}, which line {earlier} has too", shown(name));
-            return Err(error(line, 1, "a mix of another name", found));
+            return Err(error(file, line, 1, "a mix of another name", found));
         }
-        let programs = programs_of(fields, line, 2, &find, &error)?;
+        let programs = programs_of(fields, file, line, 2, &find)?;
         if programs.is_empty() {
-            return Err(error(line, 2, "at least one program", "none".into()));
+            return Err(error(file, line, 2, "at least one program", "none".into()));
         }
         mixes.push(Mix { name: name.to_owned(), programs });
     }
     if mixes.is_empty() {
         let end = text.lines().count() + 1;
-        return Err(error(end, 1, "a mix: a name, then programs", "the end of the file".into()));
+        return Err(error(
+            file,
+            end,
+            1,
+            "a mix: a name, then programs",
+            "the end of the file".into(),
+        ));
     }
     Ok(mixes)
+}
+
+fn error(file: &str, line: usize, column: usize, expected: &str, found: String) -> InputError {
+    InputError {
+        file: file.to_owned(),
+        line,
+        column: Some(column.to_string()),
+        expected: expected.to_owned(),
+        found,
+    }
 }
 
 /// The programs that these fields name; the first field is in column `first`.
 fn programs_of<'a>(
     fields: impl Iterator<Item = &'a str>,
+    file: &str,
     line: usize,
     first: usize,
     find: &impl Fn(&str) -> Option<usize>,
-    error: &impl Fn(usize, usize, &str, String) -> InputError,
 ) -> Result<Vec<usize>, InputError> {
     let expected = "a program of the profiles";
-    let known = |(column, field): (usize, &str)| {
-        find(field).ok_or_else(|| error(line, column, expected, shown(field)))
-    };
-    (first..).zip(fields).map(known).collect()
+    let programs = (first..).zip(fields).map(|(column, field)| {
+        find(field).ok_or_else(|| error(file, line, column, expected, shown(field)))
+    });
+    programs.collect()
 }

@@ -8,7 +8,7 @@ use crate::average::average;
 use crate::phased::{PhasedProgram, ProgramPhase};
 use crate::table::ProfileTable;
 
-/// A table's programs and the phased ones made of them: what a mix can name.
+/// The programs that a mix can name: a table's programs, and phased programs made of them.
 ///
 /// The table's programs come first, each as one phase to the end of the run; the phased programs
 /// follow.
@@ -30,8 +30,10 @@ impl ProgramCatalog {
     pub fn new(table: ProfileTable, phased: Vec<PhasedProgram>) -> Self {
         for PhasedProgram { name, phases } in &phased {
             assert!(!phases.is_empty(), "{name:?} has no phase");
-            let known = |phase: &ProgramPhase| phase.program < table.names().len();
-            assert!(phases.iter().all(known), "{name:?} has a phase that the table has not");
+            assert!(
+                phases.iter().all(|phase| phase.program < table.names().len()),
+                "{name:?} has a phase that the table has not"
+            );
             assert!(
                 phases.iter().all(|phase| phase.instructions != Some(0)),
                 "{name:?} has an empty phase"

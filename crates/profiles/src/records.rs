@@ -7,8 +7,8 @@ pub(crate) const NAME_RULE: &str = "a name without commas, quotes or control cha
 
 pub(crate) fn is_name(name: &str) -> bool {
     // A byte-order mark anywhere but at the start of a file is invisible.
-    let bad = |c: char| matches!(c, ',' | '"' | '\u{feff}') || c.is_control();
-    !name.is_empty() && !name.contains(bad)
+    !name.is_empty()
+        && !name.contains(|c: char| matches!(c, ',' | '"' | '\u{feff}') || c.is_control())
 }
 
 /// The text of `bytes`, if it is text.

@@ -137,14 +137,13 @@ impl ProfileTable {
         l1rpki: f64,
         value: impl Fn(ProfileMetric, u32) -> f64,
     ) -> Self {
-        let rounded = |value: f64| (value * 1e6).round() / 1e6;
-        let row = |ways: u32| -> MetricRow {
+        let rows = (1..=ways.get()).map(|ways| {
             ProfileMetric::ALL.map(|metric| {
                 let (least, most) = metric.range();
                 rounded(value(metric, ways)).clamp(least, most)
             })
-        };
-        let rows = (1..=ways.get()).map(row).collect();
+        });
+        let rows = rows.collect();
         let l1rpki = Some(rounded(l1rpki).clamp(L1RPKI_RANGE.0, L1RPKI_RANGE.1));
         Self::new(ways, vec![MeasuredProgram { name: name.to_owned(), rows, l1rpki }])
     }
@@ -222,17 +221,23 @@ impl ProfileTable {
     /// The profile that a policy gets of a program.
     #[must_use]
     pub fn profile(&self, program: usize) -> Profile {
-        let curve = |metric| {
-            Curve::new(self.values(program, metric).map(q32)).expect("Metric::range fits a curve")
-        };
         Profile {
-            ipc: curve(ProfileMetric::Ipc),
-            llcmpki: curve(ProfileMetric::Llcmpki),
-            llcmpkc: curve(ProfileMetric::Llcmpkc),
-            bandwidth_mbps: curve(ProfileMetric::BandwidthMbps),
-            stalls_l2_miss: curve(ProfileMetric::StallsL2Miss),
+            ipc: self.curve(program, ProfileMetric::Ipc),
+            llcmpki: self.curve(program, ProfileMetric::Llcmpki),
+            llcmpkc: self.curve(program, ProfileMetric::Llcmpkc),
+            bandwidth_mbps: self.curve(program, ProfileMetric::BandwidthMbps),
+            stalls_l2_miss: self.curve(program, ProfileMetric::StallsL2Miss),
         }
     }
+
+    fn curve(&self, program: usize, metric: ProfileMetric) -> Curve {
+        Curve::new(self.values(program, metric).map(q32)).expect("the metric's range fits a curve")
+    }
+}
+
+/// A value to six decimals, as in measured profiles.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }
 
 /// The nearest fixed-point number to a table's value, or to a mean of such values.

@@ -72,6 +72,11 @@ impl PrivateCache {
     }
 }
 
+/// The line if memory has an older copy of it, or [`NONE`].
+fn changed(tag: Tag) -> Tag {
+    if tag & DIRTY != 0 { tag } else { NONE }
+}
+
 /// The private caches of a core.
 #[derive(Clone, Debug)]
 pub(crate) struct PrivateCaches {
@@ -125,7 +130,6 @@ impl PrivateCaches {
         line: Tag,
         mut set_of: impl FnMut(Tag) -> usize,
     ) -> (HitLevel, [Tag; 2]) {
-        let changed = |tag: Tag| if tag & DIRTY != 0 { tag } else { NONE };
         let Some(evicted) = self.l1.access(set, line) else { return (HitLevel::L1, [NONE; 2]) };
         let evicted = changed(evicted);
         let Some(l2) = &mut self.l2 else { return (HitLevel::Beyond, [evicted, NONE]) };

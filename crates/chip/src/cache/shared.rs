@@ -97,8 +97,11 @@ pub(crate) struct SharedCache {
 /// The ages of a set without lines.
 fn first_ages<const N: usize>(ways: usize) -> [u8; N] {
     // Ways beyond the cache's are younger than any: they are never shifted.
-    let age = |way: usize| if way < ways { u8::try_from(way).unwrap_or(u8::MAX) } else { u8::MAX };
-    core::array::from_fn(age)
+    core::array::from_fn(
+        |way| {
+            if way < ways { u8::try_from(way).unwrap_or(u8::MAX) } else { u8::MAX }
+        },
+    )
 }
 
 /// The first of these ways (a bit each) from way `pointer` on, with wrap-around; 0 if there are
@@ -151,8 +154,8 @@ impl<const N: usize> CacheSet<N> {
                 for (age, fill) in self.ages.iter().zip(fill) {
                     oldest = oldest.max(age.wrapping_add(1) & fill);
                 }
-                let is_oldest = |(age, fill): (&u8, &u8)| age.wrapping_add(1) & fill == oldest;
-                self.ages.iter().zip(fill).position(is_oldest).unwrap_or(0)
+                let mut ages = self.ages.iter().zip(fill);
+                ages.position(|(age, fill)| age.wrapping_add(1) & fill == oldest).unwrap_or(0)
             }
             Replacement::BitPlru | Replacement::Nru => {
                 let (free, unused) = (fill.mask & !self.filled, fill.mask & !self.used);

@@ -32,31 +32,32 @@ impl MissCurve {
     /// # Errors
     /// If there are no references, or no number of ways.
     pub fn new(llcrpki: f64, llcmpki: &[f64]) -> Result<Self, MissCurveError> {
-        let refused = |what: &str| Err(MissCurveError(what.to_owned()));
         if !(llcrpki > 0.0 && llcrpki <= 1000.0) {
-            return refused("expected LLC references per 1000 instructions above 0, up to 1000");
+            return Err(MissCurveError(
+                "expected LLC references per 1000 instructions above 0, up to 1000".to_owned(),
+            ));
         }
         if llcmpki.is_empty() || llcmpki.iter().any(|misses| !misses.is_finite()) {
-            return refused("expected misses with every number of ways");
+            return Err(MissCurveError("expected misses with every number of ways".to_owned()));
         }
         let mut fewest = llcrpki;
-        let rise = |misses: &f64| {
+        let rises = llcmpki.iter().map(|misses| {
             let before = fewest;
             fewest = fewest.min(misses.max(0.0));
             (before - fewest) / llcrpki
-        };
-        Ok(Self { rises: llcmpki.iter().map(rise).collect(), per_kilo_instructions: llcrpki })
+        });
+        Ok(Self { rises: rises.collect(), per_kilo_instructions: llcrpki })
     }
 
     pub(super) fn source(&self, sets: u32) -> CurveSource {
         let depths = self.rises.len();
         let mut total = 0.0;
-        let up_to = |rise: &f64| {
+        let up_to = self.rises.iter().map(|rise| {
             total += rise;
             whole(total * f64::from(u32::MAX))
-        };
+        });
         CurveSource {
-            up_to: self.rises.iter().map(up_to).collect(),
+            up_to: up_to.collect(),
             used: vec![0; depths * sets as usize],
             newest: vec![0; sets as usize],
             depths,

@@ -58,6 +58,16 @@ impl FunctionalCounts {
         Self { missed: vec![0; l2s], ..Self::default() }
     }
 
+    /// The cycles of a program with this CPI on one L2, at the latencies of the T1.
+    fn cycles(&self, cpi: f64) -> f64 {
+        // Cycles from the L1 to the L2, and to memory.
+        const LATENCY: [f64; 2] = [23.0, 110.0];
+        let loads = (self.l2 - self.stores) as f64;
+        // Stores wait in a buffer.
+        let missed = self.missed[0] as f64 * loads / (self.l2 as f64).max(1.0);
+        self.instructions as f64 * cpi + loads * LATENCY[0] + missed * (LATENCY[1] - LATENCY[0])
+    }
+
     /// L2 misses per 1000 instructions, for one L2.
     pub(super) fn mpki(&self, l2: usize) -> f64 {
         self.missed[l2] as f64 * 1000.0 / self.instructions as f64
@@ -157,23 +167,15 @@ pub(super) fn beside(
     warm: u64,
     counted: u64,
 ) -> FunctionalCounts {
-    // Cycles from the L1 to the L2, and to memory.
-    const LATENCY: [f64; 2] = [23.0, 110.0];
     // The second program's lines differ, in the same sets.
     const OTHER: u32 = 1 << 28;
     let mut l2 = FunctionalCache::of_kb(kb, ways(kb));
     let mut cores =
         [(0, 1), (1, 2)].map(|(core, seed)| FunctionalCore::new(programs[core].0, seed, 1));
-    let cycles = |counts: &FunctionalCounts, cpi: f64| {
-        let loads = (counts.l2 - counts.stores) as f64;
-        // Stores wait in a buffer.
-        let missed = counts.missed[0] as f64 * loads / (counts.l2 as f64).max(1.0);
-        counts.instructions as f64 * cpi + loads * LATENCY[0] + missed * (LATENCY[1] - LATENCY[0])
-    };
     for instructions in [warm, counted] {
         cores.iter_mut().for_each(|core| core.counts = FunctionalCounts::new(1));
         while cores[0].counts.instructions < instructions {
-            let clocks = [0, 1].map(|core| cycles(&cores[core].counts, programs[core].1));
+            let clocks = [0, 1].map(|core| cores[core].counts.cycles(programs[core].1));
             let next = usize::from(clocks[1] < clocks[0]);
             let other = if next == 0 { 0 } else { OTHER };
             cores[next].step(|_, line| !l2.hits(line | other, true));

@@ -125,8 +125,8 @@ impl LiveProgram {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add_remark(&self, said: String, of_children: bool) {
-        let remark = Remark { text: said, of_children };
+    fn add_remark(&self, text: String, of_children: bool) {
+        let remark = Remark { text, of_children };
         let remarks = &mut self.ended().remarks;
         if !remarks.contains(&remark) {
             remarks.push(remark);
@@ -233,12 +233,12 @@ impl LiveSource {
         if let Some(what) = children(&notes, further)
             && !self.live.launch.follow
         {
-            let said = format!("{}: {what}, which is not simulated", self.live.name());
-            self.live.add_remark(said, true);
+            let remark = format!("{}: {what}, which is not simulated", self.live.name());
+            self.live.add_remark(remark, true);
         }
         if program.untraced_threads() > 0 {
-            let said = format!("{}: had too many threads to simulate all", self.live.name());
-            self.live.add_remark(said, false);
+            let remark = format!("{}: had too many threads to simulate all", self.live.name());
+            self.live.add_remark(remark, false);
         }
     }
 }
@@ -283,7 +283,7 @@ fn children(notes: &[Note], further: u32) -> Option<String> {
         [..] if executed.len() <= NAMED => Some(format!("executed {}", executed.join(", "))),
         [..] => Some(format!("executed {}, and others", executed[..NAMED].join(", "))),
     };
-    let more = if further > 0 { ", and did so further on" } else { "" };
+    let more = if further > 0 { ", and continued to" } else { "" };
     match (forked, executed) {
         (Some(forked), Some(executed)) => Some(format!("{forked} and {executed}{more}")),
         (forked, executed) => forked.or(executed).map(|one| format!("{one}{more}")),
@@ -303,20 +303,20 @@ impl Generate for LiveSource {
     fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let Some(program) = &mut self.running else { return self.over.clone() };
         let numbering = &mut self.numbering;
-        let state = program.next(&mut |process, told| {
-            let kind = told.line.map_or(AccessKind::None, |line| match line.store {
+        let state = program.next(&mut |process, passed| {
+            let kind = passed.line.map_or(AccessKind::None, |line| match line.store {
                 true => AccessKind::Store,
                 false => AccessKind::Load,
             });
-            let line = told.line.map_or(0, |line| numbering.line(process, line.number));
-            let mut references = told.references;
+            let line = passed.line.map_or(0, |line| numbering.line(process, line.number));
+            let mut references = passed.references;
             while let Some(more) = references.checked_sub(u32::from(u16::MAX)) {
                 let (references_of, kind) = (u16::MAX, AccessKind::None);
                 accesses.push(Access { line: 0, instructions: 0, references: references_of, kind });
                 references = more;
             }
             let references = u16::try_from(references).unwrap_or(u16::MAX);
-            accesses.push(Access { line, instructions: told.instructions, references, kind });
+            accesses.push(Access { line, instructions: passed.instructions, references, kind });
         });
         match state {
             State::Ran => Supply::More,

@@ -45,13 +45,13 @@ impl Mixture {
         let regions: u32 = self.parts.iter().map(|part| part.lines).sum();
         let each = u32::try_from(streams).map_or(0, |count| (all - regions) / count.max(1));
         let mut first = 0;
-        let region = |part: &MixturePart| {
+        let regions = self.parts.iter().map(|part| {
             let streams = part.lines == 0;
             let lines = if streams { each } else { part.lines };
             first += lines;
             MixtureRegion { first: first - lines, lines, streams, at: 0 }
-        };
-        let regions = self.parts.iter().map(region).collect();
+        });
+        let regions = regions.collect();
         let shares: Vec<f64> = self.parts.iter().map(|part| part.share).collect();
         MixtureSource {
             regions,

@@ -69,7 +69,7 @@ struct NamedProgram {
     waits: LoadWaits,
 }
 
-/// What instructions wait for, other than misses.
+/// The waits of instructions other than misses.
 #[derive(Clone, Copy)]
 enum LoadWaits {
     Loads,
@@ -79,7 +79,7 @@ enum LoadWaits {
 use LoadWaits::{FloatingPoint, Loads};
 
 /// A row: name, references per instruction, stores among them, regions with their share of
-/// references in % and their KB, code, and what instructions wait for.
+/// references in % and their KB, code, and the waits of instructions.
 const fn row(
     name: &'static str,
     per_instruction: f64,
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn at_1_mb_programs_miss_as_told() {
+    fn at_1_mb_programs_miss_as_published() {
         // From the figure of Qureshi et al. to that of PBBCache's measurements, with the deviation
         // of a finite run.
         for (name, least, most) in [

@@ -58,23 +58,21 @@ pub(super) struct PatternSource {
     sweep: u32,
 }
 
+/// Loads of some words of a line, in a loop.
+fn loads(line: u32, references: u16) -> Access {
+    let instructions = LOOP * u32::from(references);
+    Access { line, instructions, references, kind: AccessKind::Load }
+}
+
 impl Generate for PatternSource {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
-        let load =
-            |line| Access { line, instructions: LOOP, references: 1, kind: AccessKind::Load };
-        let words = |line| Access {
-            line,
-            instructions: LOOP * u32::from(WORDS),
-            references: WORDS,
-            kind: AccessKind::Load,
-        };
         match self.pattern {
             Pattern::Random { lines } => {
-                accesses.extend((0..BATCH).map(|_| load(below(random, lines))));
+                accesses.extend((0..BATCH).map(|_| loads(below(random, lines), 1)));
             }
             Pattern::Sequential { lines } => {
                 for _ in 0..BATCH {
-                    accesses.push(words(self.at));
+                    accesses.push(loads(self.at, WORDS));
                     self.at = if self.at + 1 < lines { self.at + 1 } else { 0 };
                 }
             }
@@ -90,12 +88,12 @@ impl Generate for PatternSource {
                             break;
                         }
                     }
-                    accesses.push(load(self.at));
+                    accesses.push(loads(self.at, 1));
                 }
             }
             Pattern::Blocked { lines, block, sweeps } => {
                 for _ in 0..BATCH {
-                    accesses.push(words(self.at));
+                    accesses.push(loads(self.at, WORDS));
                     let end = (self.at / block * block + block).min(lines);
                     self.at += 1;
                     if self.at == end {

@@ -17,7 +17,7 @@ const LEAST_CPI: f64 = 0.1;
 /// allows: its CPI without misses and the misses' overlap are fitted to its IPC (least squares).
 ///
 /// # Errors
-/// If it never references the last-level cache: [`CurveError`].
+/// If it never references the last-level cache: [`MissCurveError`].
 pub fn profiled(
     table: &ProfileTable,
     index: usize,
@@ -25,13 +25,9 @@ pub fn profiled(
     latency: MissLatency,
 ) -> Result<SimulatedProgram, MissCurveError> {
     let count = ways.get() as usize;
-    let series = |metric| table.values(index, metric).take(count).collect::<Vec<f64>>();
-    let (ipc, llcrpki, llcmpki) = (
-        series(ProfileMetric::Ipc),
-        series(ProfileMetric::Llcrpki),
-        series(ProfileMetric::Llcmpki),
-    );
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let [ipc, llcrpki, llcmpki] =
+        [ProfileMetric::Ipc, ProfileMetric::Llcrpki, ProfileMetric::Llcmpki]
+            .map(|metric| table.values(index, metric).take(count).collect::<Vec<f64>>());
     let references = mean(&llcrpki).max(llcmpki.first().copied().unwrap_or(0.0));
     let curve = MissCurve::new(references, &llcmpki)?;
     // CPI is a linear function of the cycles that misses would take one after the other.
@@ -53,4 +49,8 @@ pub fn profiled(
     let slope = slope.clamp(0.0, most).max(1.0 / MOST_OVERLAP);
     let base_cpi = (mean_y - slope * mean_x).max(LEAST_CPI);
     Ok(SimulatedProgram::new(Accesses::Curve(curve), base_cpi, 1.0 / slope))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }

@@ -179,9 +179,12 @@ mod tests {
     fn mcf_misses_as_measured() {
         // PBBCache's figures, at 2.5 MB a way: with 5, 10 and 25 MB.
         let counts = counts("mcf06-like", 400_000_000);
-        for (ways, told) in [(4, 39.42), (8, 26.62), (20, 19.3)] {
+        for (ways, published) in [(4, 39.42), (8, 26.62), (20, 19.3)] {
             let found = mpki(&counts[ways]);
-            assert!((found / told - 1.0).abs() < 0.15, "{ways} ways: {found}, not {told}");
+            assert!(
+                (found / published - 1.0).abs() < 0.15,
+                "{ways} ways: {found}, not {published}"
+            );
         }
     }
 

@@ -68,30 +68,39 @@ pub fn parse(
     text: &str,
     other: impl Fn(&str) -> Option<SimulatedProgram>,
 ) -> Result<ParsedPhases, ProgramTextError> {
-    let refused = |what| ProgramTextError { program: text.to_owned(), what };
+    phases(text, &other).map_err(|what| ProgramTextError { program: text.to_owned(), what })
+}
+
+fn phases(
+    text: &str,
+    other: &impl Fn(&str) -> Option<SimulatedProgram>,
+) -> Result<ParsedPhases, String> {
     if let Some(command) = text.trim().strip_prefix("live:") {
-        return Ok(vec![(Some(live(command).map_err(refused)?), None)]);
+        return Ok(vec![(Some(live(command)?), None)]);
     }
-    let phases: Vec<&str> = text.split('+').collect();
-    let phase = |phase: &&str| {
-        let (what, length) = phase.split_once('@').unzip();
-        let length = length.map(length_of).transpose().map_err(refused)?;
-        let what = what.unwrap_or(phase).trim();
-        let program = if what == "idle" { None } else { Some(program(what, &other)) };
-        let program = program.transpose().map_err(refused)?;
-        if program.is_none() && matches!(length, Some(PhaseLength::Instructions(_))) {
-            return Err(refused("idle runs no instructions: expected a length in time".to_owned()));
-        }
-        Ok((program, length))
-    };
-    let written = phases.iter().map(phase).collect::<Result<ParsedPhases, ProgramTextError>>()?;
-    if let [first @ .., _] = &written[..]
+    let phases = text.split('+').map(|text| phase(text, other));
+    let phases = phases.collect::<Result<ParsedPhases, String>>()?;
+    if let [first @ .., _] = &phases[..]
         && first.iter().any(|(_, length)| length.is_none())
     {
-        let what = "expected a length (@2s, @5G) of every phase but the last";
-        return Err(refused(what.to_owned()));
+        return Err("expected a length (@2s, @5G) of every phase but the last".to_owned());
     }
-    Ok(written)
+    Ok(phases)
+}
+
+/// Parses a phase: a program or `idle`, and its length if it has one.
+fn phase(
+    text: &str,
+    other: &impl Fn(&str) -> Option<SimulatedProgram>,
+) -> Result<(Option<SimulatedProgram>, Option<PhaseLength>), String> {
+    let (what, length) = text.split_once('@').unzip();
+    let length = length.map(length_of).transpose()?;
+    let what = what.unwrap_or(text).trim();
+    let program = if what == "idle" { None } else { Some(program(what, other)?) };
+    if program.is_none() && matches!(length, Some(PhaseLength::Instructions(_))) {
+        return Err("idle runs no instructions: expected a length in time".to_owned());
+    }
+    Ok((program, length))
 }
 
 fn program(
@@ -180,15 +189,21 @@ fn live(text: &str) -> Result<SimulatedProgram, String> {
     Ok(program)
 }
 
+fn some(accesses: Accesses, overlap: f64) -> Result<Option<SimulatedProgram>, String> {
+    Ok(Some(SimulatedProgram::new(accesses, CPI, overlap)))
+}
+
+fn pattern(pattern: Pattern, overlap: f64) -> Result<Option<SimulatedProgram>, String> {
+    some(Accesses::Pattern(pattern), overlap)
+}
+
 /// A program of one of the [forms](FORMS), or one of the named programs.
 fn form(name: &str, arguments: &[&str]) -> Result<Option<SimulatedProgram>, String> {
-    let some = |accesses, overlap| Ok(Some(SimulatedProgram::new(accesses, CPI, overlap)));
     if arguments.is_empty()
         && let Some(program) = named(name)
     {
         return Ok(Some(program));
     }
-    let pattern = |pattern, overlap| some(Accesses::Pattern(pattern), overlap);
     match (name, arguments) {
         ("trace", [path, more @ ..]) if more.len() <= 1 => {
             let most = more.first().map_or(Ok(TRACED), |text| match length_of(text)? {
@@ -277,13 +292,11 @@ fn lines(text: &str) -> Result<u32, String> {
         Some('g' | 'G') => (&text[..text.len() - 1], 1 << 30),
         _ => (text, 1),
     };
-    let refused = || format!("expected a size from 64 to 2G, such as 8M, found {text:?}");
-    let size = number::<f64>(digits).map_err(|_| refused())? * unit as f64;
-    let lines = size / LINE as f64;
-    if !(lines >= 1.0 && lines <= MOST_LINES as f64) {
-        return Err(refused());
-    }
-    Ok(whole(lines))
+    let lines = digits.parse::<f64>().ok().map(|size| size * unit as f64 / LINE as f64);
+    let lines = lines.filter(|lines| (1.0..=MOST_LINES as f64).contains(lines));
+    lines
+        .map(whole)
+        .ok_or_else(|| format!("expected a size from 64 to 2G, such as 8M, found {text:?}"))
 }
 
 /// Parses `2s`, `100ms`: more than 0.
@@ -404,8 +417,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_in_a_line() {
-        for (text, said) in [
+    fn a_text_that_is_no_program_is_refused_in_a_line() {
+        for (text, expected) in [
             ("mlr:8X", "expected a size from 64 to 2G, such as 8M, found \"8X\""),
             ("mlr:", "expected a size"),
             ("mlr:3G", "expected a size"),
@@ -438,7 +451,7 @@ mod tests {
             ("regions:10:50%1G:50%1.5G", "less than 2G"),
         ] {
             let error = parse(text, |_| None).unwrap_err().to_string();
-            assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+            assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
         }
     }
 }

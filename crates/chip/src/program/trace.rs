@@ -54,13 +54,16 @@ impl Trace {
     /// # Errors
     /// If it can't be read, is cut off, or is not a trace: [`TraceError`].
     pub fn open(path: &Path, most: u64) -> Result<Self, TraceError> {
-        let refused = |what: String| TraceError {
+        Self::read_file(path, most).map_err(|what| TraceError {
             path: path.display().to_string().replace(char::is_control, "?"),
             what,
-        };
-        let file = File::open(path).map_err(|why| refused(format!("can't read it: {why}")))?;
+        })
+    }
+
+    fn read_file(path: &Path, most: u64) -> Result<Self, String> {
+        let file = File::open(path).map_err(|why| format!("can't read it: {why}"))?;
         let mut file = BufReader::new(file);
-        let start = file.fill_buf().map_err(|why| refused(format!("can't read it: {why}")))?;
+        let start = file.fill_buf().map_err(|why| format!("can't read it: {why}"))?;
         let unpacked: Box<dyn Read> = if start.starts_with(b"\xfd7zXZ\0") {
             Box::new(lzma_rust2::XzReader::new(file, true))
         } else if start.starts_with(b"\x1f\x8b") {
@@ -68,7 +71,7 @@ impl Trace {
         } else {
             Box::new(file)
         };
-        Self::read(unpacked, most).map_err(refused)
+        Self::read(unpacked, most)
     }
 
     fn read(mut records: impl Read, most: u64) -> Result<Self, String> {
@@ -87,7 +90,7 @@ impl Trace {
                 ));
             }
             if record[BRANCHES] > 1 || record[TAKEN] > 1 {
-                return Err(format!("record {instructions} is none of ChampSim's"));
+                return Err(format!("record {instructions} is not in ChampSim's format"));
             }
             instructions += 1;
             since += 1;
@@ -205,7 +208,7 @@ mod tests {
             assert_eq!(trace.instructions(), 4);
             let mut accesses = Vec::new();
             let _ = trace.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
-            let told: Vec<(u32, u32, AccessKind)> =
+            let read: Vec<(u32, u32, AccessKind)> =
                 accesses.iter().map(|a| (a.line, a.instructions, a.kind)).collect();
             let expected = [
                 (1, 2, AccessKind::Load),
@@ -214,7 +217,7 @@ mod tests {
                 (63, 0, AccessKind::Store),
                 (0, 1, AccessKind::None),
             ];
-            assert_eq!(told, expected, "{number}");
+            assert_eq!(read, expected, "{number}");
             assert_eq!(Trace::open(&path, 2).unwrap().instructions(), 2);
             // Cut off anywhere, it is refused in a line, or is shorter by whole records.
             for end in 0..bytes.len() {
@@ -232,7 +235,7 @@ mod tests {
     #[test]
     fn what_is_no_trace_is_refused() {
         let refused = |bytes: &[u8]| Trace::read(bytes, 100).unwrap_err();
-        assert!(refused(&[7; 640]).contains("record 0 is none of ChampSim's"));
+        assert!(refused(&[7; 640]).contains("record 0 is not in ChampSim's format"));
         assert!(
             refused(&[0; 100]).contains("expected records of 64 bytes, found one of 36 after 1")
         );

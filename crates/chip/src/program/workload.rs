@@ -74,7 +74,7 @@ impl Workload {
         let taken = code + others.map(|region| region.lines).sum::<u32>();
         let each = u32::try_from(streams).map_or(0, |count| (all - taken) / count.max(1));
         let mut first = code;
-        let place = |region: &DataRegion| {
+        let places = self.data.iter().map(|region| {
             let lines = if region.order == VisitOrder::Stream { each } else { region.lines };
             first += lines;
             PlacedRegion {
@@ -85,13 +85,14 @@ impl Workload {
                 run: u32::from(region.run),
                 stores: fixed(self.stores * f64::from(region.run)),
             }
-        };
-        let places = self.data.iter().map(place).collect();
-        let visits = |region: &DataRegion| region.share / f64::from(region.run);
+        });
+        let places = places.collect();
+        let visits: Vec<f64> =
+            self.data.iter().map(|region| region.share / f64::from(region.run)).collect();
         let share = if self.code.cold == 0 { 1.0 } else { self.code.share };
         WorkloadSource {
             places,
-            alias: Alias::new(&self.data.iter().map(visits).collect::<Vec<f64>>()),
+            alias: Alias::new(&visits),
             gap: fixed(1.0 / self.per_instruction),
             behind: 0,
             code: CodeRegion { every: self.code.every.max(1), ..self.code },
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_are_as_told() {
+    fn totals_are_as_given_by_the_workload() {
         let accesses = accesses(&workload(), 40_000);
         let near = |found: u64, expected: f64, what: &str| {
             assert!(

@@ -92,13 +92,12 @@ impl Alias {
     pub(super) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len() as f64;
         let mut left: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
-        let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         let mut columns: Vec<(u32, u32)> =
-            (0..weights.len()).map(|column| (u32::MAX, index(column))).collect();
+            (0..weights.len()).map(|column| (u32::MAX, number(column))).collect();
         let (mut less, mut more): (Vec<usize>, Vec<usize>) =
             (0..left.len()).partition(|&column| left[column] < 1.0);
         while let (Some(small), Some(&large)) = (less.pop(), more.last()) {
-            columns[small] = (share(left[small]), index(large));
+            columns[small] = (share(left[small]), number(large));
             left[large] -= 1.0 - left[small];
             if left[large] < 1.0 {
                 more.pop();
@@ -123,6 +122,10 @@ impl Alias {
         let (own, other) = self.columns[column as usize];
         if within <= own { column } else { other }
     }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 /// A share, in 2^-32.

@@ -1,11 +1,15 @@
 //! Preemption, and threads that make room for others.
 
+use std::cmp::Reverse;
+
 use fairways_core::AppId;
 
 use crate::running_program::RunningProgram;
 use crate::running_programs::RunningPrograms;
 
 use super::state::{ScheduledThreads, Scheduler};
+use super::thread::Priority;
+use super::time_sharing::PriorityLevel;
 
 impl Scheduler {
     /// Lets waiting threads preempt threads of lower rank.
@@ -29,22 +33,28 @@ impl Scheduler {
 
     /// The first waiting thread that preempts another, and the CPU of that.
     fn next_to_preempt(&self, apps: &RunningPrograms) -> Option<(AppId, usize)> {
-        let rank = |cpu: usize| Some(apps.find(self.turns[cpu]?.app)?.thread.rank());
-        let place = |app: &RunningProgram| {
-            let may = |&cpu: &usize| app.thread.may_run_on(cpu);
-            let cpus = app.thread.last.into_iter().chain(0..self.turns.len()).filter(may);
-            // Free CPUs are used without preemption.
-            if cpus.clone().any(|cpu| self.is_free(cpu)) {
-                return None;
-            }
-            let lowest = cpus.min_by_key(|&cpu| rank(cpu))?;
-            (rank(lowest) < Some(app.thread.rank())).then_some(lowest)
-        };
-        let above = |app: &RunningProgram| core::cmp::Reverse(app.thread.rank());
-        let waiting = apps
-            .iter()
-            .filter_map(|app| Some((above(app), app.thread.waits?, app.id, place(app)?)));
+        let waiting = apps.iter().filter_map(|app| {
+            let waits = app.thread.waits?;
+            Some((Reverse(app.thread.rank()), waits, app.id, self.cpu_to_preempt(apps, app)?))
+        });
         waiting.min().map(|(.., id, cpu)| (id, cpu))
+    }
+
+    /// The CPU whose thread a waiting program preempts; `None` if it preempts none.
+    fn cpu_to_preempt(&self, apps: &RunningPrograms, app: &RunningProgram) -> Option<usize> {
+        let cpus = app.thread.last.into_iter().chain(0..self.turns.len());
+        let cpus = cpus.filter(|&cpu| app.thread.may_run_on(cpu));
+        // Free CPUs are used without preemption.
+        if cpus.clone().any(|cpu| self.is_free(cpu)) {
+            return None;
+        }
+        let lowest = cpus.min_by_key(|&cpu| self.rank_on(apps, cpu))?;
+        (self.rank_on(apps, lowest) < Some(app.thread.rank())).then_some(lowest)
+    }
+
+    /// The rank of the thread on a CPU; `None` if the CPU is free.
+    fn rank_on(&self, apps: &RunningPrograms, cpu: usize) -> Option<(Priority, PriorityLevel)> {
+        Some(apps.find(self.turns[cpu]?.app)?.thread.rank())
     }
 
     /// Lets a waiting thread run on a free CPU, if necessary after other threads moved to it.

@@ -48,10 +48,9 @@ impl RunQueues {
         cpu: usize,
         few: u64,
     ) -> Option<&'a RunningProgram> {
-        let key = |app: &RunningProgram| {
-            (Reverse(app.thread.rank()), app.thread.turns.max(few), app.thread.waits)
-        };
         let waiting = self.0.iter().flatten().filter_map(|id| apps.find(*id));
-        waiting.filter(|app| app.thread.may_run_on(cpu)).min_by_key(|app| key(app))
+        waiting.filter(|app| app.thread.may_run_on(cpu)).min_by_key(|app| {
+            (Reverse(app.thread.rank()), app.thread.turns.max(few), app.thread.waits)
+        })
     }
 }

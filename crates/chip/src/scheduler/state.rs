@@ -104,13 +104,9 @@ impl Scheduler {
 
     /// Ends turns that are over, and starts turns of waiting threads.
     pub(crate) fn reschedule(&mut self, threads: &mut ScheduledThreads<'_>) {
-        // Threads that sleep now, or no longer.
-        let is_out = |app: &RunningProgram| {
-            app.can_run() != (app.cpu.is_some() || app.thread.waits.is_some())
-        };
         if !self.needs_reschedule
             && self.next_end().is_none_or(|end| end > threads.clock.now)
-            && !threads.apps.iter().any(is_out)
+            && !threads.apps.iter().any(RunningProgram::must_be_queued_or_removed)
         {
             return;
         }

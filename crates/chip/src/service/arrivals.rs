@@ -58,14 +58,17 @@ impl Arrivals {
         arrivals
     }
 
+    fn ticks(&self, span: Duration) -> f64 {
+        span.as_secs_f64() * self.second
+    }
+
     fn begin(&mut self, from: u64) {
         let Some(Stage { load, length }) = self.stages.get(self.stage).copied() else { return };
-        let ticks = |span: Duration| span.as_secs_f64() * self.second;
         self.ends =
-            length.map_or(u64::MAX, |length| from.saturating_add(whole(ticks(length)).max(1)));
+            length.map_or(u64::MAX, |length| from.saturating_add(whole(self.ticks(length)).max(1)));
         self.source = match load {
             RequestLoad::Closed { clients, think } => {
-                let think = ticks(think);
+                let think = self.ticks(think);
                 let asks = (0..clients).map(|_| Reverse(later(from, think, &mut self.random)));
                 ArrivalSource::Closed { asks: asks.collect(), think }
             }
@@ -76,7 +79,7 @@ impl Arrivals {
                 ArrivalSource::Open(OpenLoop { next, gap, other: gap, changes, lengths })
             }
             RequestLoad::Bursty { per_second, times, share, length } => {
-                let busy = ticks(length);
+                let busy = self.ticks(length);
                 let calm = busy * (1.0 - share) / share;
                 let other = self.second * (1.0 - share + share * times) / per_second;
                 // It begins in a calm time.

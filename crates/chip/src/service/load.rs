@@ -51,7 +51,7 @@ impl Stage {
         Self { load, length: None }
     }
 
-    /// Checks that the load is possible. The error says what is expected.
+    /// Checks that the load is possible. The error names the expected value.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.length.is_some_and(|length| length < SHORTEST) {
             return Err("loads of a microsecond or longer");
@@ -71,7 +71,7 @@ impl Stage {
                 } else if !(share > 0.0 && share < 1.0) {
                     Err("more than 0 % and less than 100 % of busy time")
                 } else if length.is_zero() {
-                    Err("busy times of more than nothing")
+                    Err("busy times of more than 0")
                 } else {
                     Ok(())
                 }

@@ -47,7 +47,7 @@ impl Requests {
         }
     }
 
-    /// Checks that the requests are possible. The error says what is expected.
+    /// Checks that the requests are possible. The error names the expected value.
     pub(crate) fn check(&self, time_scale: u32) -> Result<(), &'static str> {
         if self.instructions / f64::from(time_scale) < LEAST_INSTRUCTIONS {
             return Err("at least 10 instructions of a request on the chip's scale of time");
@@ -55,14 +55,15 @@ impl Requests {
         if !(LEAST_INSTRUCTIONS..=MOST_INSTRUCTIONS).contains(&self.instructions) {
             return Err("10 to 1e15 instructions of a request");
         }
-        let is_some = |number: f64| number > 0.0 && number <= 1e9;
         match &self.sizes {
             RequestSizes::LogNormal(variation) if !(0.0..=100.0).contains(variation) => {
                 Err("a coefficient of variation from 0 to 100")
             }
             RequestSizes::Kinds(kinds)
                 if kinds.is_empty()
-                    || !kinds.iter().all(|kind| is_some(kind.share) && is_some(kind.size)) =>
+                    || !kinds
+                        .iter()
+                        .all(|kind| is_positive(kind.share) && is_positive(kind.size)) =>
             {
                 Err("kinds of requests with shares and sizes above 0")
             }
@@ -94,9 +95,13 @@ const LEAST_INSTRUCTIONS: f64 = 10.0;
 /// A request of more instructions takes weeks.
 const MOST_INSTRUCTIONS: f64 = 1e15;
 
-fn mean(kinds: &[RequestKind], of: impl Fn(f64) -> f64) -> f64 {
+fn is_positive(number: f64) -> bool {
+    number > 0.0 && number <= 1e9
+}
+
+fn mean(kinds: &[RequestKind], value: impl Fn(f64) -> f64) -> f64 {
     let all: f64 = kinds.iter().map(|kind| kind.share).sum();
-    kinds.iter().map(|kind| kind.share * of(kind.size)).sum::<f64>() / all
+    kinds.iter().map(|kind| kind.share * value(kind.size)).sum::<f64>() / all
 }
 
 fn mean_square(kinds: &[RequestKind]) -> f64 {

@@ -41,6 +41,11 @@ struct CurrentRequest {
     end: u64,
 }
 
+/// The random numbers for one purpose.
+fn random(seed: u64, purpose: u64) -> Pcg64Mcg {
+    Pcg64Mcg::seed_from_u64(mix(seed ^ mix(purpose)))
+}
+
 impl RunningService {
     /// A service that begins at time `from`, in ticks; `placed` is the seed.
     pub(crate) fn new(
@@ -52,12 +57,11 @@ impl RunningService {
     ) -> Self {
         let mhz = u64::from(settings.chip.mhz);
         let second = (mhz * 1_000_000 * TICKS) as f64 / f64::from(settings.time_scale);
-        let random = |which: u64| Pcg64Mcg::seed_from_u64(mix(placed ^ mix(which)));
         let stages = if loads.is_empty() { vec![Stage::SATURATED] } else { loads.to_vec() };
         Self {
-            arrivals: Arrivals::new(stages, from, second, random(ARRIVALS)),
+            arrivals: Arrivals::new(stages, from, second, random(placed, ARRIVALS)),
             sizes: requests.sizes(settings.time_scale),
-            random: random(SIZES),
+            random: random(placed, SIZES),
             current: None,
             window: histogram(),
             time_scale: u64::from(settings.time_scale),

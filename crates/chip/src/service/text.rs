@@ -25,46 +25,49 @@ pub struct LoadError {
 /// # Errors
 /// If it is not a load: [`LoadError`].
 pub fn parse_loads(text: &str) -> Result<Vec<Stage>, LoadError> {
-    let refused = |what: String| LoadError { load: text.to_owned(), what };
-    let stage = |text: &str| {
-        let (load, length) = text.split_once('@').unzip();
-        let length = length
-            .map(|length| {
-                let expected = || format!("a length such as 10s, found {length:?}");
-                time_of(length.trim()).ok_or_else(expected)
-            })
-            .transpose()?;
-        let stage = Stage { load: load_of(load.unwrap_or(text).trim())?, length };
-        stage.check().map_err(str::to_owned)?;
-        Ok(stage)
-    };
-    let stages = text.split('+').map(stage).collect::<Result<Vec<Stage>, String>>();
-    let stages = stages.map_err(refused)?;
+    stages(text).map_err(|what| LoadError { load: text.to_owned(), what })
+}
+
+fn stages(text: &str) -> Result<Vec<Stage>, String> {
+    let stages = text.split('+').map(stage).collect::<Result<Vec<Stage>, String>>()?;
     if let [first @ .., _] = &stages[..]
         && first.iter().any(|stage| stage.length.is_none())
     {
-        return Err(refused("a length (@10s) of every stage but the last".to_owned()));
+        return Err("a length (@10s) of every stage but the last".to_owned());
     }
     Ok(stages)
 }
 
+fn stage(text: &str) -> Result<Stage, String> {
+    let (load, length) = text.split_once('@').unzip();
+    let length = length.map(|length| {
+        time_of(length.trim()).ok_or_else(|| format!("a length such as 10s, found {length:?}"))
+    });
+    let length = length.transpose()?;
+    let stage = Stage { load: load_of(load.unwrap_or(text).trim())?, length };
+    stage.check().map_err(str::to_owned)?;
+    Ok(stage)
+}
+
 fn load_of(text: &str) -> Result<RequestLoad, String> {
-    let known = || format!("one of {LOADS}, found {text:?}");
-    let number = |text: &str| text.parse::<f64>().map_err(|_| known());
+    let load = parse_load(text);
+    load.ok_or_else(|| format!("one of {LOADS}, found {text:?}"))
+}
+
+fn parse_load(text: &str) -> Option<RequestLoad> {
     match &text.split(':').collect::<Vec<&str>>()[..] {
         ["closed", clients, more @ ..] if more.len() <= 1 => {
-            let think = more.first().map_or(Some(Duration::ZERO), |text| time_of(text));
-            let think = think.ok_or_else(known)?;
-            Ok(RequestLoad::Closed { clients: clients.parse().map_err(|_| known())?, think })
+            let think = more.first().map_or(Some(Duration::ZERO), |text| time_of(text))?;
+            Some(RequestLoad::Closed { clients: clients.parse().ok()?, think })
         }
-        ["bursty", rate, times, share, length] => Ok(RequestLoad::Bursty {
-            per_second: number(rate)?,
-            times: number(times)?,
-            share: number(share.strip_suffix('%').ok_or_else(known)?)? / 100.0,
-            length: time_of(length).ok_or_else(known)?,
+        ["bursty", rate, times, share, length] => Some(RequestLoad::Bursty {
+            per_second: rate.parse().ok()?,
+            times: times.parse().ok()?,
+            share: share.strip_suffix('%')?.parse::<f64>().ok()? / 100.0,
+            length: time_of(length)?,
         }),
-        [rate] => Ok(RequestLoad::Poisson { per_second: number(rate)? }),
-        _ => Err(known()),
+        [rate] => Some(RequestLoad::Poisson { per_second: rate.parse().ok()? }),
+        _ => None,
     }
 }
 

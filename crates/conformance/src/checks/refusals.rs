@@ -37,7 +37,7 @@ pub fn plans_that_break_a_rule_are_refused(subject: &dyn Subject) {
         drive.wait_for_samples(apps[0], 2);
         drive.wait_for_samples(apps[1], 1);
     }
-    assert!(broken >= 7, "the subject's cache lets hardly a rule be broken: {:?}", drive.llc());
+    assert!(broken >= 7, "few rules can be broken on the subject's cache: {:?}", drive.llc());
 }
 
 /// Several plans at one instant: those that break a rule are refused in order, and the last of the

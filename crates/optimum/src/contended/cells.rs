@@ -44,9 +44,29 @@ pub(crate) struct ContentionView {
 impl ContentionView {
     /// The sum of these clusters' cells.
     pub(crate) fn sum(&self, cells: &[f64], clusters: &[Cluster]) -> f64 {
-        let cell = |&(set, ways): &Cluster| cells[set as usize * self.table.ways + ways - 1];
-        clusters.iter().map(cell).sum()
+        clusters.iter().map(|&cluster| cells[self.table.cell(cluster)]).sum()
     }
+}
+
+/// The members of a cluster with 1 to `ways` ways; empty if the set may not be a cluster.
+fn members_of(
+    programs: &[ProfiledProgram],
+    set: usize,
+    kind: SharingKind,
+    ways: usize,
+) -> Box<[ClusterMember]> {
+    let mut members = Vec::new();
+    if kind.clusters(set) {
+        let mut cluster = ClusterMembers::default();
+        cluster.read(programs, set);
+        for _ in 0..ways {
+            cluster.sweep(|program, x| {
+                let (slowdown, demand) = (program.slowdown(x), program.demand(x));
+                members.push(ClusterMember { slowdown, demand });
+            });
+        }
+    }
+    members.into_boxed_slice()
 }
 
 /// The slowdown of a program that gets no memory bandwidth.
@@ -61,23 +81,9 @@ impl ClusterCells {
         goal: Goal,
     ) -> Self {
         let count = ways.get() as usize;
-        let members = |set: usize| {
-            let mut members = Vec::new();
-            if kind.clusters(set) {
-                let mut cluster = ClusterMembers::default();
-                cluster.read(programs, set);
-                for _ in 0..count {
-                    cluster.sweep(|program, x| {
-                        let (slowdown, demand) = (program.slowdown(x), program.demand(x));
-                        members.push(ClusterMember { slowdown, demand });
-                    });
-                }
-            }
-            members.into_boxed_slice()
-        };
-        let sets = 0..1usize << programs.len();
+        let sets = (0..1usize << programs.len()).into_par_iter().with_min_len(64);
         let members: Vec<Box<[ClusterMember]>> =
-            sets.into_par_iter().with_min_len(64).map(members).collect();
+            sets.map(|set| members_of(programs, set, kind, count)).collect();
         let mut least = vec![f64::INFINITY; programs.len()];
         for (set, row) in members.iter().enumerate() {
             let indices = (0..programs.len()).filter(|index| set >> index & 1 == 1);

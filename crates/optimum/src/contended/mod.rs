@@ -240,12 +240,10 @@ impl<'a> Contended<'a> {
             if !oracle.admits(low, self.limit() * top) {
                 continue;
             }
-            let cut = |open: &mut Vec<(usize, usize)>| {
-                let middle = first + (last - first) / 2;
-                open.extend([(middle + 1, last), (first, middle)]);
-            };
+            let middle = first + (last - first) / 2;
+            let halves = [(middle + 1, last), (first, middle)];
             if top > low * TOGETHER {
-                cut(&mut open);
+                open.extend(halves);
                 continue;
             }
             let wanted = sums.iter().map(|&(cells, least)| RequiredSum::new(&oracle, cells, least));
@@ -254,7 +252,7 @@ impl<'a> Contended<'a> {
                 if top <= low * ALIKE {
                     return Some(found.value);
                 }
-                cut(&mut open);
+                open.extend(halves);
             }
         }
         None
@@ -317,8 +315,8 @@ impl<'a> Contended<'a> {
         budget: u64,
     ) -> bool {
         let (is_late, may_stop) = (self.is_late, self.has_begun || self.best.is_some());
-        let is_late = || may_stop && is_late();
-        let listing = Listing { oracle, table: &view.table, wanted, budget, is_late: &is_late };
+        let is_late = &|| may_stop && is_late();
+        let listing = Listing { oracle, table: &view.table, wanted, budget, is_late };
         listing.run(&mut |clusters| self.consider(clusters))
     }
 }

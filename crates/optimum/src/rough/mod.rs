@@ -44,7 +44,6 @@ pub(crate) fn search(
             (walk.cost, walk.masks(), walk)
         })
         .collect();
-    let value = |cost: f64| goal.value(cost, programs.len());
     loop {
         walks.par_iter_mut().for_each(|(best, masks, walk)| {
             for _ in 0..ROUND {
@@ -60,7 +59,7 @@ pub(crate) fn search(
         });
         let best = walks.iter().min_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
         let served = best.filter(|best| best.0.0.is_finite());
-        let best_value = served.map(|best| value(best.0.0));
+        let best_value = served.map(|best| goal.value(best.0.0, programs.len()));
         report(best_value, bound);
         let reached = best_value.is_some_and(|best| (best - bound).abs() <= REACHED * bound);
         if reached || is_late() {

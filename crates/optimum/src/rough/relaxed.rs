@@ -28,11 +28,10 @@ pub(crate) fn bound(
     goal: Goal,
     is_memory_limited: bool,
 ) -> f64 {
-    let knots = |program: &ProfiledProgram| {
-        (0..=ways.get()).map(|x| program.slowdown(f64::from(x))).collect::<Vec<_>>()
-    };
-    let relaxed =
-        Relaxed { ways: f64::from(ways.get()), slowdowns: programs.iter().map(knots).collect() };
+    let slowdowns = programs
+        .iter()
+        .map(|program| (0..=ways.get()).map(|x| program.slowdown(f64::from(x))).collect());
+    let relaxed = Relaxed { ways: f64::from(ways.get()), slowdowns: slowdowns.collect() };
     match goal {
         Goal::Unfairness if is_memory_limited => 1.0,
         Goal::Unfairness => relaxed.ratio(),
@@ -89,8 +88,9 @@ impl Relaxed {
 
     /// The least ratio of the largest slowdown to the smallest.
     fn ratio(&self) -> f64 {
-        let all = || self.slowdowns.iter().flatten().copied();
-        let (mut low, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        let all = self.slowdowns.iter().flatten().copied();
+        let most = all.clone().fold(0.0, f64::max);
+        let mut low = all.fold(f64::INFINITY, f64::min);
         let mut least = f64::INFINITY;
         while low <= most {
             // For all partitions with a smallest slowdown between `low` and `next`.
@@ -109,13 +109,6 @@ impl Relaxed {
     fn sum(&self, value: impl Fn(f64) -> f64) -> f64 {
         let values: Vec<Vec<f64>> =
             self.slowdowns.iter().map(|one| one.iter().map(|&s| value(s)).collect()).collect();
-        let at = |price: f64| {
-            let best = |one: &Vec<f64>| {
-                let net = (0u32..).zip(one).map(|(x, value)| value - price * f64::from(x));
-                net.fold(f64::NEG_INFINITY, f64::max)
-            };
-            values.iter().map(best).sum::<f64>() + price * self.ways
-        };
         let steepest = values
             .iter()
             .flat_map(|one| one.windows(2).map(|pair| (pair[1] - pair[0]).abs()))
@@ -123,12 +116,22 @@ impl Relaxed {
         let (mut low, mut high) = (-steepest, steepest);
         for _ in 0..STEPS {
             let third = (high - low) / 3.0;
-            if at(low + third) < at(high - third) {
+            if self.priced(&values, low + third) < self.priced(&values, high - third) {
                 high -= third;
             } else {
                 low += third;
             }
         }
-        at(f64::midpoint(low, high))
+        self.priced(&values, f64::midpoint(low, high))
+    }
+
+    /// The largest sum of the programs' values, net of the price of their ways, plus the price of
+    /// the cache.
+    fn priced(&self, values: &[Vec<f64>], price: f64) -> f64 {
+        let best = values.iter().map(|one| {
+            let net = (0u32..).zip(one).map(|(x, value)| value - price * f64::from(x));
+            net.fold(f64::NEG_INFINITY, f64::max)
+        });
+        best.sum::<f64>() + price * self.ways
     }
 }

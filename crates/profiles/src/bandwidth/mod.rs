@@ -92,16 +92,15 @@ impl MemoryBandwidth {
     /// # Errors
     /// If memory can't serve them at all: [`DemandError`].
     pub fn slow_down(self, demands: &[Demand], slowdowns: &mut [f64]) -> Result<(), DemandError> {
-        let extreme = |program: usize| DemandError {
+        let fitted = match self.model {
+            BandwidthModel::Simple => simple::slow_down(self.limit_mbps, demands, slowdowns),
+            BandwidthModel::Stalls => stalls::slow_down(self.limit_mbps, demands, slowdowns),
+        };
+        fitted.map_err(|program| DemandError {
             program,
             demand_mbps: demands[program].mbps,
             limit_mbps: self.limit_mbps,
-        };
-        match self.model {
-            BandwidthModel::Simple => simple::slow_down(self.limit_mbps, demands, slowdowns),
-            BandwidthModel::Stalls => stalls::slow_down(self.limit_mbps, demands, slowdowns),
-        }
-        .map_err(extreme)
+        })
     }
 }
 

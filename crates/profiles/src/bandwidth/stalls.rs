@@ -26,11 +26,11 @@ pub(super) fn slow_down(
     if let Some(index) = demands.iter().position(|d| d.mbps >= limit_mbps) {
         return Err(index);
     }
-    let all_used = |idle: f64| demands.iter().map(|d| used(limit_mbps, d, idle)).sum::<f64>();
     let (mut low, mut high) = (LEAST_IDLE, 1.0_f64);
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
-        if all_used(middle) < 1.0 - middle {
+        let all_used: f64 = demands.iter().map(|demand| used(limit_mbps, demand, middle)).sum();
+        if all_used < 1.0 - middle {
             low = middle;
         } else {
             high = middle;

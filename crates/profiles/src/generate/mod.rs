@@ -26,7 +26,7 @@ use fairways_core::Ways;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::table::{MeasuredProgram, MetricRow, ProfileMetric, ProfileTable};
+use crate::table::{MeasuredProgram, MetricRow, ProfileMetric, ProfileTable, rounded};
 use crate::write::write_table;
 
 /// A program's memory behaviour behind its private caches.
@@ -85,53 +85,50 @@ impl ProfilingMachine {
 
     /// The counters of `program` at 1 way, 2 ways, and so on.
     fn measure(&self, program: &MemoryBehaviour, noise: &mut Pcg64Mcg) -> Vec<MetricRow> {
-        let mut row = |ways: u32| {
-            let mb = f64::from(ways) * self.mb_per_way;
-            let (hits, used_mb) = program.hits(mb);
-            let missing = (1.0 - hits).max(0.0) * (1.0 + 0.01 * plus_minus_one(noise));
-            let llcmpki = (program.llcrpki * missing).min(program.llcrpki);
-            let (hit_cpi, miss_cpi) = (
-                program.llcrpki * self.hit_cycles / 1000.0,
-                llcmpki * program.penalty_cycles / 1000.0,
-            );
-            let cpi =
-                (program.base_cpi + hit_cpi + miss_cpi) * (1.0 + 0.003 * plus_minus_one(noise));
-            let per_second = self.mhz / cpi;
-            let llcm_bandwidth = llcmpki / 1000.0 * per_second * 64.0;
-            let store_buf = 0.2 * program.writebacks * miss_cpi / cpi;
-            let mut row: MetricRow = [0.0; ProfileMetric::ALL.len()];
-            for (metric, value) in [
-                (ProfileMetric::Ipc, 1.0 / cpi),
-                (ProfileMetric::Llcrpki, program.llcrpki),
-                (ProfileMetric::Llcmpki, llcmpki),
-                (ProfileMetric::Llcrpkc, program.llcrpki / cpi),
-                (ProfileMetric::Llcmpkc, llcmpki / cpi),
-                (ProfileMetric::LlcUsageKb, used_mb * 1024.0),
-                (ProfileMetric::BandwidthMbps, llcm_bandwidth * (1.0 + program.writebacks)),
-                (ProfileMetric::LlcmBandwidth, llcm_bandwidth),
-                (ProfileMetric::StallsL2Miss, (hit_cpi + miss_cpi) / cpi),
-                (ProfileMetric::StallsL3Miss, miss_cpi / cpi),
-                (ProfileMetric::StallsTotal, (0.15 * program.base_cpi + hit_cpi + miss_cpi) / cpi),
-                (ProfileMetric::StallsStoreBuf, store_buf),
-            ] {
-                // Six decimals, as the measured profiles have.
-                row[metric as usize] = (value * 1e6).round() / 1e6;
-            }
-            row
-        };
-        (1..=self.ways.get()).map(&mut row).collect()
+        (1..=self.ways.get()).map(|ways| self.row(program, ways, noise)).collect()
+    }
+
+    fn row(&self, program: &MemoryBehaviour, ways: u32, noise: &mut Pcg64Mcg) -> MetricRow {
+        let mb = f64::from(ways) * self.mb_per_way;
+        let (hits, used_mb) = program.hits(mb);
+        let missing = (1.0 - hits).max(0.0) * (1.0 + 0.01 * plus_minus_one(noise));
+        let llcmpki = (program.llcrpki * missing).min(program.llcrpki);
+        let (hit_cpi, miss_cpi) =
+            (program.llcrpki * self.hit_cycles / 1000.0, llcmpki * program.penalty_cycles / 1000.0);
+        let cpi = (program.base_cpi + hit_cpi + miss_cpi) * (1.0 + 0.003 * plus_minus_one(noise));
+        let per_second = self.mhz / cpi;
+        let llcm_bandwidth = llcmpki / 1000.0 * per_second * 64.0;
+        let store_buf = 0.2 * program.writebacks * miss_cpi / cpi;
+        let mut row: MetricRow = [0.0; ProfileMetric::ALL.len()];
+        for (metric, value) in [
+            (ProfileMetric::Ipc, 1.0 / cpi),
+            (ProfileMetric::Llcrpki, program.llcrpki),
+            (ProfileMetric::Llcmpki, llcmpki),
+            (ProfileMetric::Llcrpkc, program.llcrpki / cpi),
+            (ProfileMetric::Llcmpkc, llcmpki / cpi),
+            (ProfileMetric::LlcUsageKb, used_mb * 1024.0),
+            (ProfileMetric::BandwidthMbps, llcm_bandwidth * (1.0 + program.writebacks)),
+            (ProfileMetric::LlcmBandwidth, llcm_bandwidth),
+            (ProfileMetric::StallsL2Miss, (hit_cpi + miss_cpi) / cpi),
+            (ProfileMetric::StallsL3Miss, miss_cpi / cpi),
+            (ProfileMetric::StallsTotal, (0.15 * program.base_cpi + hit_cpi + miss_cpi) / cpi),
+            (ProfileMetric::StallsStoreBuf, store_buf),
+        ] {
+            row[metric as usize] = rounded(value);
+        }
+        row
     }
 
     /// The profiles of these programs, with noise from `seed`: the same seed gives the same table.
     #[must_use]
     pub fn table(&self, programs: &[MemoryBehaviour], seed: u64) -> ProfileTable {
         let mut noise = Pcg64Mcg::seed_from_u64(seed);
-        let measured = |program: &MemoryBehaviour| MeasuredProgram {
+        let measured = programs.iter().map(|program| MeasuredProgram {
             name: program.name.clone(),
             rows: self.measure(program, &mut noise),
             l1rpki: Some(program.l1rpki),
-        };
-        ProfileTable::new(self.ways, programs.iter().map(measured).collect())
+        });
+        ProfileTable::new(self.ways, measured.collect())
     }
 }
 
@@ -154,32 +151,32 @@ impl MemoryBehaviour {
     /// A program like the embedded ones of its kind, drawn at random; for tests and benchmarks.
     #[must_use]
     pub fn random(kind: BehaviourKind, rng: &mut Pcg64Mcg) -> Self {
-        let mut draw = |low: f64, high: f64| low + (high - low) * unit(rng);
-        let mut region = |mb: (f64, f64), share: (f64, f64)| {
-            let (mb, share) = (draw(mb.0, mb.1), draw(share.0, share.1));
-            ReusedRegion { mb, share, cyclic: draw(0.0, 1.0) < 0.2 }
-        };
         let (regions, llcrpki, penalty) = match kind {
-            BehaviourKind::Streaming => {
-                (vec![region((0.5, 2.0), (0.02, 0.1))], (25.0, 60.0), (8.0, 20.0))
-            }
+            BehaviourKind::Streaming => (
+                vec![ReusedRegion::random(rng, (0.5, 2.0), (0.02, 0.1))],
+                (25.0, 60.0),
+                (8.0, 20.0),
+            ),
             BehaviourKind::Sensitive => (
-                vec![region((3.0, 9.0), (0.4, 0.6)), region((6.0, 24.0), (0.2, 0.35))],
+                vec![
+                    ReusedRegion::random(rng, (3.0, 9.0), (0.4, 0.6)),
+                    ReusedRegion::random(rng, (6.0, 24.0), (0.2, 0.35)),
+                ],
                 (8.0, 40.0),
                 (30.0, 120.0),
             ),
             BehaviourKind::Light => {
-                (vec![region((0.2, 1.2), (0.9, 0.99))], (0.1, 3.0), (20.0, 60.0))
+                (vec![ReusedRegion::random(rng, (0.2, 1.2), (0.9, 0.99))], (0.1, 3.0), (20.0, 60.0))
             }
         };
         Self {
             name: String::new(),
-            base_cpi: draw(0.3, 1.2),
+            base_cpi: draw(rng, 0.3, 1.2),
             l1rpki: 300.0,
-            llcrpki: draw(llcrpki.0, llcrpki.1),
+            llcrpki: draw(rng, llcrpki.0, llcrpki.1),
             regions,
-            penalty_cycles: draw(penalty.0, penalty.1),
-            writebacks: draw(0.0, 0.5),
+            penalty_cycles: draw(rng, penalty.0, penalty.1),
+            writebacks: draw(rng, 0.0, 0.5),
         }
     }
 }
@@ -201,6 +198,18 @@ pub fn embedded_csv() -> String {
     /// Any number would do; this one is LFOC's year and month.
     const SEED: u64 = 201_908;
     write_table(&ProfilingMachine::EMBEDDED.table(&library::programs(), SEED))
+}
+
+impl ReusedRegion {
+    /// A region with a size and a share in these ranges.
+    fn random(rng: &mut Pcg64Mcg, mb: (f64, f64), share: (f64, f64)) -> Self {
+        let (mb, share) = (draw(rng, mb.0, mb.1), draw(rng, share.0, share.1));
+        Self { mb, share, cyclic: draw(rng, 0.0, 1.0) < 0.2 }
+    }
+}
+
+fn draw(rng: &mut Pcg64Mcg, low: f64, high: f64) -> f64 {
+    low + (high - low) * unit(rng)
 }
 
 /// A number from 0 to 1, from the generator's upper 32 bits.
