@@ -20,6 +20,12 @@ use fairways_core::{Machine, Time};
 const ROUNDS: usize = 7;
 const MB: u32 = 1 << 14;
 
+fn missed(lines: u32) -> SimulatedProgram {
+    let parts = vec![MixturePart { share: 1.0, lines }];
+    let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
+    SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0)
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let sampling = args.iter().position(|arg| arg == "--sampling");
@@ -27,11 +33,6 @@ fn main() {
     let chip = preset::preset("xeon-e5").expect("a preset");
     let settings = Settings { set_sampling: sampling, ..Settings::new(chip) };
     println!("bench,sampling,round,llc_accesses_per_s,instructions_per_s,seconds_per_simulated_s");
-    let missed = |lines| {
-        let parts = vec![MixturePart { share: 1.0, lines }];
-        let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
-        SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0)
-    };
     let pattern =
         |pattern, overlap| SimulatedProgram::new(Accesses::Pattern(pattern), 0.5, overlap);
     let mlr = pattern(Pattern::Random { lines: 8 * MB }, 1.0);

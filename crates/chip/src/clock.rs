@@ -25,7 +25,7 @@ impl Clock {
     }
 
     /// Converts a time to the policy's clock.
-    pub(crate) fn to_policy(&self, time: Time) -> Time {
+    pub(crate) fn to_policy(self, time: Time) -> Time {
         Time::from_nanos(time.nanos().saturating_mul(self.scale))
     }
 
@@ -35,12 +35,12 @@ impl Clock {
     }
 
     /// The first time of the chip that is this one or later on the policy's clock.
-    pub(crate) fn to_chip(&self, time: Time) -> Time {
+    pub(crate) fn to_chip(self, time: Time) -> Time {
         Time::from_nanos(time.nanos().div_ceil(self.scale))
     }
 
     /// The last time of the chip that is this one or earlier on the policy's clock.
-    pub(crate) fn to_chip_rounded_down(&self, time: Time) -> Time {
+    pub(crate) fn to_chip_rounded_down(self, time: Time) -> Time {
         Time::from_nanos(time.nanos() / self.scale)
     }
 

@@ -120,21 +120,22 @@ mod tests {
 
     const MB: u32 = 1 << 14;
 
+    fn mean_and_spread(size: PageSize, sets: u32, lines: u32) -> (f64, f64) {
+        let each = (0..400).map(|seed| three_or_more(size, sets, lines, seed));
+        let each: Vec<f64> = each.collect();
+        let mean = each.iter().sum::<f64>() / 400.0;
+        let spread = each.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / 399.0;
+        (mean, spread.sqrt())
+    }
+
     /// dCat Figure 3: the sets with three lines or more of a working set of two ways.
     #[test]
     fn figure_3_of_dcat() {
-        let mean = |size, sets, lines| {
-            let each = (0..400).map(|seed| three_or_more(size, sets, lines, seed));
-            let each: Vec<f64> = each.collect();
-            let mean = each.iter().sum::<f64>() / 400.0;
-            let spread = each.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / 399.0;
-            (mean, spread.sqrt())
-        };
         // Xeon-D, 2 MB: 32.5 % published; of 512 pages on 256 colours, 1 - 5 / e^2.
-        let (xeon_d, spread) = mean(PageSize::Small, 16_384, 2 * MB);
+        let (xeon_d, spread) = mean_and_spread(PageSize::Small, 16_384, 2 * MB);
         assert!((xeon_d - 32.33).abs() < 0.4 && (1.4..2.0).contains(&spread), "{xeon_d} {spread}");
         // Xeon-E5, 4.5 decimal MB: 29 % published.
-        let (xeon_e5, spread) = mean(PageSize::Small, 36_864, 4_500_000 / 64);
+        let (xeon_e5, spread) = mean_and_spread(PageSize::Small, 36_864, 4_500_000 / 64);
         assert!((xeon_e5 - 29.8).abs() < 0.4 && (0.8..1.4).contains(&spread), "{xeon_e5} {spread}");
         // A huge page on Xeon-D: exactly two lines in every set.
         assert_eq!(

@@ -318,13 +318,14 @@ mod tests {
         }
     }
 
+    fn mb(name: &str) -> f64 {
+        let chip = preset(name).expect("a preset");
+        chip.check().expect("a chip");
+        (chip.way_bytes() * u64::from(chip.llc.ways.get())) as f64 / f64::from(1 << 20)
+    }
+
     #[test]
     fn presets_are_as_large_as_they_say_and_can_be() {
-        let mb = |name: &str| {
-            let chip = preset(name).expect("a preset");
-            chip.check().expect("a chip");
-            (chip.way_bytes() * u64::from(chip.llc.ways.get())) as f64 / f64::from(1 << 20)
-        };
         let names = ["xeon-d", "xeon-e5", "xeon-e5-2630", "skylake", "t1", "t1-single"];
         assert_eq!(names.map(mb), [12.0, 45.0, 25.0, 27.5, 0.75, 0.25]);
         assert_eq!(preset("nonesuch"), None);

@@ -26,12 +26,16 @@ fn chip() -> Geometry {
     }
 }
 
+fn part(share: f64, lines: u32) -> MixturePart {
+    MixturePart { share, lines }
+}
+
+fn mixture(stores: f64, missed: bool) -> Accesses {
+    let parts = vec![part(5.0, MB / 8), part(3.0, MB / 2), part(1.0, 2 * MB), part(1.0, 0)];
+    Accesses::Mixture(Mixture { parts, per_kilo_instructions: 300.0, stores, missed })
+}
+
 fn programs() -> Vec<SimulatedProgram> {
-    let part = |share, lines| MixturePart { share, lines };
-    let mixture = |stores, missed| {
-        let parts = vec![part(5.0, MB / 8), part(3.0, MB / 2), part(1.0, 2 * MB), part(1.0, 0)];
-        Accesses::Mixture(Mixture { parts, per_kilo_instructions: 300.0, stores, missed })
-    };
     let all = [
         mixture(0.0, false),
         mixture(0.4, false),
@@ -95,15 +99,16 @@ fn one_pass_counts_what_a_run_for_each_number_of_ways_does() {
     }
 }
 
+fn stored(lines: u32) -> SimulatedProgram {
+    let parts = vec![MixturePart { share: 1.0, lines }];
+    let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 1.0, missed: false };
+    SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 2.0)
+}
+
 /// Stores of a stream go to memory once with any number of ways; stores of an array that fits never
 /// do.
 #[test]
 fn lines_are_written_back_once() {
-    let stored = |lines| {
-        let parts = vec![MixturePart { share: 1.0, lines }];
-        let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 1.0, missed: false };
-        SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 2.0)
-    };
     let settings = Settings { placement: PagePlacement::Sequential, ..Settings::new(chip()) };
     let stream = profiled(settings, &stored(0));
     for ways in 1..=11 {

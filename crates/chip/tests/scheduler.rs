@@ -109,9 +109,8 @@ fn time_sharing_is_a_feedback_queue() {
     let mut turns = Vec::new();
     run(time_sharing(1, false), vec![busy(), busy()], 1610 * MS, |_, event, _| {
         if let Event::QuantumGiven(slice) = event {
-            let ms = |time: Duration| time.as_millis();
             assert_eq!(slice.ordered, 200 * MS);
-            turns.push((slice.thread.app.0, ms(slice.ran)));
+            turns.push((slice.thread.app.0, slice.ran.as_millis()));
         }
     });
     let falling = [(0, 120), (1, 120), (0, 160), (1, 160), (0, 200), (1, 200), (0, 40)];
@@ -141,11 +140,17 @@ fn in_time_sharing_nobody_starves_and_shares_differ() {
     assert_eq!(ran[..2], [50 * MS, 120 * MS]);
 }
 
+fn nap(span: Duration) -> Phase {
+    Phase { program: None, length: Some(PhaseLength::Time(span)) }
+}
+
+fn work(span: Duration) -> Phase {
+    Phase { length: Some(PhaseLength::Time(span)), ..busy().phases[0].clone() }
+}
+
 /// A thread that sleeps returns to a higher level than one that only runs, and preempts it.
 #[test]
 fn in_time_sharing_those_that_sleep_come_first() {
-    let nap = |span| Phase { program: None, length: Some(PhaseLength::Time(span)) };
-    let work = |span| Phase { length: Some(PhaseLength::Time(span)), ..busy().phases[0].clone() };
     let sleeper = Job { phases: vec![nap(95 * MS), work(5 * MS)], ..busy() };
     let span = Duration::from_secs(2);
     let mut slept = Vec::new();
@@ -159,15 +164,16 @@ fn in_time_sharing_those_that_sleep_come_first() {
     assert!(slept.iter().all(|ran| *ran >= 4 * MS && *ran <= 15 * MS), "{slept:?}");
 }
 
+fn order(chip: &mut Chip, app: u32, time: Duration) {
+    chip.carry_out(Action::Quantum { thread: thread(app), time, reason: "a test".into() });
+}
+
 /// A thread gets the share of CPU time that a policy orders, on its own CPU and everywhere.
 #[test]
 fn orders_are_shares_of_time() {
     for (cpus, threads) in [(1, 3), (2, 4), (2, 5)] {
         let span = 600 * MS;
         // Half as much again for one, half for another; each order is for a turn.
-        let order = |chip: &mut Chip, app, time| {
-            chip.carry_out(Action::Quantum { thread: thread(app), time, reason: "a test".into() });
-        };
         let chip = run(settings(cpus), vec![busy(); threads], span, |_, event, chip| match event {
             Event::Started { app, .. } if app.0 == 0 => order(chip, 0, 3 * MS),
             Event::Started { app, .. } if app.0 == 1 => order(chip, 1, MS),
@@ -416,6 +422,14 @@ fn who_sleeps_leaves_its_cpu_and_comes_back() {
     assert!((0.2..0.32).contains(&got[1]), "{got:?}");
 }
 
+fn is_of_the_first(event: &&Event) -> bool {
+    match event {
+        Event::QuantumGiven(slice) => slice.thread == thread(0),
+        Event::RanTogether(together) => together.threads[0].thread == thread(0),
+        _ => false,
+    }
+}
+
 #[test]
 fn who_exits_frees_its_cpu_and_its_lines() {
     let short = Job { instructions: Some(3_000_000), ..busy() };
@@ -427,13 +441,8 @@ fn who_exits_frees_its_cpu_and_its_lines() {
         reported.push(event.clone());
     });
     let exit = reported.iter().position(|event| matches!(event, Event::Exited { .. })).unwrap();
-    let is_its = |event: &&Event| match event {
-        Event::QuantumGiven(slice) => slice.thread == thread(0),
-        Event::RanTogether(together) => together.threads[0].thread == thread(0),
-        _ => false,
-    };
-    assert_eq!(reported[exit..].iter().filter(is_its).count(), 0);
-    assert!(reported[..exit].iter().filter(is_its).count() >= 3);
+    assert_eq!(reported[exit..].iter().filter(is_of_the_first).count(), 0);
+    assert!(reported[..exit].iter().filter(is_of_the_first).count() >= 3);
     let busy: f64 = shares(&chip, 3, 20 * MS).iter().sum();
     assert!((busy - 1.0).abs() < 0.001, "{busy}");
 }
@@ -616,22 +625,23 @@ fn what_cannot_take_turns_is_refused() {
     assert_eq!(many.to_string(), "expected at most 2 programs, one for each CPU, found 3");
 }
 
+fn events_of(seed: u64) -> Vec<String> {
+    let mut reported = Vec::new();
+    let program =
+        SimulatedProgram::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.5, 1.0);
+    let chip = preset::preset("t1").unwrap();
+    let settings = Settings { chip, seed, ..settings(2) };
+    run(settings, vec![Job::new(program); 11], 12 * MS, |at, event, chip| {
+        if matches!(event, Event::Cpus(_)) {
+            chip.carry_out(Action::WatchTogether { shortest: MS / 10 });
+        }
+        reported.push(format!("{at:?} {event:?}"));
+    });
+    reported
+}
+
 #[test]
 fn the_same_seed_gives_the_same_turns() {
-    let events_of = |seed| {
-        let mut reported = Vec::new();
-        let program =
-            SimulatedProgram::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.5, 1.0);
-        let chip = preset::preset("t1").unwrap();
-        let settings = Settings { chip, seed, ..settings(2) };
-        run(settings, vec![Job::new(program); 11], 12 * MS, |at, event, chip| {
-            if matches!(event, Event::Cpus(_)) {
-                chip.carry_out(Action::WatchTogether { shortest: MS / 10 });
-            }
-            reported.push(format!("{at:?} {event:?}"));
-        });
-        reported
-    };
     assert_eq!(events_of(1), events_of(1));
     assert_ne!(events_of(1), events_of(2));
 }

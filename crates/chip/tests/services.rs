@@ -77,9 +77,12 @@ fn an_open_loop_waits_as_queueing_theory_says() {
     }
 }
 
+fn closed(clients: u32, think: Duration) -> RequestLoad {
+    RequestLoad::Closed { clients, think }
+}
+
 #[test]
 fn a_closed_loop_is_always_busy_and_clients_wait_for_each_other() {
-    let closed = |clients, think| RequestLoad::Closed { clients, think };
     for clients in [1, 5] {
         let job = computing(RequestSizes::Equal, closed(clients, Duration::ZERO));
         let mut chip = run(settings(), [job], MS * 100);
@@ -224,12 +227,21 @@ fn on_another_scale_of_time_the_reports_are_the_same() {
     assert!((means[1] / means[0] - 1.0).abs() < 0.02, "{means:?}");
 }
 
+fn objective(ms: u32) -> Option<Objective> {
+    Some(Objective { slo: MS * ms, percentile: Q32::from_int(99) })
+}
+
+fn wish(ms: u32) -> Wish {
+    Wish { objective: objective(ms), ..Wish::default() }
+}
+
+fn at(ms: u32) -> Time {
+    Time::ZERO.after(MS * ms)
+}
+
 #[test]
 fn an_owner_may_ask_for_something_else() {
-    let objective = |ms| Some(Objective { slo: MS * ms, percentile: Q32::from_int(99) });
-    let wish = |ms| Wish { objective: objective(ms), ..Wish::default() };
     let job = computing(RequestSizes::Equal, RequestLoad::Poisson { per_second: 100.0 });
-    let at = |ms| Time::ZERO.after(MS * ms);
     let job = Job {
         wish: wish(2),
         wishes: vec![(at(30), wish(5)), (at(10), wish(3))],
@@ -268,10 +280,16 @@ fn an_owner_may_ask_for_something_else() {
     assert_eq!(of(2)[0], (at(20), objective(3)));
 }
 
+fn service(load: RequestLoad) -> Job {
+    computing(RequestSizes::Equal, load)
+}
+
+fn refused(settings: Settings, job: Job) -> Option<String> {
+    Chip::new(settings, [job]).err().map(|why| why.to_string())
+}
+
 #[test]
 fn what_can_not_be_is_refused() {
-    let service = |load| computing(RequestSizes::Equal, load);
-    let refused = |settings, job| Chip::new(settings, [job]).err().map(|why| why.to_string());
     let wrong = service(RequestLoad::Poisson { per_second: -1.0 });
     let expected = "a service: expected 0 to 1e9 requests a second";
     assert_eq!(refused(settings(), wrong).as_deref(), Some(expected));

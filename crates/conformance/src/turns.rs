@@ -141,13 +141,25 @@ mod tests {
         panic.and_then(|panic| panic.downcast::<String>().ok()).map_or(String::new(), |text| *text)
     }
 
+    /// The promise that a turn of the first program breaks.
+    fn gave(turns: &mut TurnChecker, ms: u32, turn: EndedTurn) -> String {
+        broken(|| turns.check_turn(at(ms), &turn, &[AppId(0)]))
+    }
+
+    /// The promise that a co-run breaks while three programs run.
+    fn ran(turns: &TurnChecker, co_run: CoRun) -> String {
+        broken(|| turns.check_co_run(at(9), &co_run, &[0, 1, 2].map(AppId)))
+    }
+
+    fn co_run(threads: &[u32], ms: u32) -> CoRun {
+        let counters = Counters::default();
+        let threads = threads.iter().map(|&app| ThreadCounters { thread: thread(app), counters });
+        CoRun { threads: threads.collect(), group: counters, window: MS * ms }
+    }
+
     #[test]
     fn turns_that_can_not_have_been_are_named() {
         let turn = EndedTurn { thread: thread(0), cpu: 1, ordered: 2 * MS, ran: 2 * MS };
-        let running = [AppId(0)];
-        let gave = |turns: &mut TurnChecker, ms, turn: EndedTurn| {
-            broken(|| turns.check_turn(at(ms), &turn, &running))
-        };
         let mut good = turns();
         assert_eq!(gave(&mut good, 2, turn), "");
         assert_eq!(gave(&mut good, 4, turn), "");
@@ -187,20 +199,7 @@ mod tests {
 
     #[test]
     fn times_that_nobody_asked_for_are_named() {
-        let counters = Counters::default();
-        let co_run = |threads: &[u32], ms| CoRun {
-            threads: threads
-                .iter()
-                .map(|&app| ThreadCounters { thread: thread(app), counters })
-                .collect(),
-            group: counters,
-            window: MS * ms,
-        };
-        let running = [AppId(0), AppId(1), AppId(2)];
         let mut turns = turns();
-        let ran = |turns: &TurnChecker, co_run: CoRun| {
-            broken(|| turns.check_co_run(at(9), &co_run, &running))
-        };
         assert!(ran(&turns, co_run(&[0, 1], 1)).contains(promise::CO_RUNS));
         turns.request(at(0), &Action::WatchTogether { shortest: MS });
         assert_eq!(ran(&turns, co_run(&[0, 1], 1)), "");

@@ -190,9 +190,12 @@ mod tests {
         assert_eq!((c.bits(), curve(&[0, 0]).bits()), (32 + 3, 0));
     }
 
+    fn ways(n: u32) -> Ways {
+        Ways::new(n).unwrap()
+    }
+
     #[test]
     fn resizing_cuts_or_repeats_the_last_value() {
-        let ways = |n| Ways::new(n).unwrap();
         assert_eq!(curve(&[5, 3, 2]).resized(ways(2)), curve(&[5, 3]));
         assert_eq!(curve(&[5, 3]).resized(ways(4)), curve(&[5, 3, 3, 3]));
     }

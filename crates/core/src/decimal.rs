@@ -55,15 +55,18 @@ fn parse(text: &str) -> Option<Q32> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
+    use alloc::string::{String, ToString};
 
     use proptest::prelude::*;
 
     use super::*;
 
+    fn shown(raw: u64) -> String {
+        Q32::from_raw(raw).to_string()
+    }
+
     #[test]
     fn numbers_read_as_people_write_them() {
-        let shown = |raw| Q32::from_raw(raw).to_string();
         assert_eq!([0, 1 << 32, 3 << 31].map(shown), ["0", "1", "1.5"]);
         assert_eq!(shown(1), "0.0000000002");
     }

@@ -85,24 +85,31 @@ mod tests {
 
     use super::*;
 
+    fn shown(percentile: Q32, micros: u64) -> std::string::String {
+        Objective { slo: Duration::from_micros(micros), percentile }.to_string()
+    }
+
     #[test]
     fn objectives_read_as_people_say_them() {
-        let of = |percentile, micros| {
-            Objective { slo: Duration::from_micros(micros), percentile }.to_string()
-        };
-        assert_eq!(of(Q32::from_int(99), 2000), "p99 2ms");
-        assert_eq!(of(Q32::ratio(999, 10), 1500), "p99.9 1.5ms");
-        assert_eq!(of(Q32::ratio(9995, 100), 3_000_000), "p99.95 3s");
-        assert_eq!(of(Q32::ratio(9_999_999, 100_000), 2000), "p99.99999 2ms");
-        assert_eq!(of(Q32::ratio(1, 10_000), 2000), "p0.0001 2ms");
+        assert_eq!(shown(Q32::from_int(99), 2000), "p99 2ms");
+        assert_eq!(shown(Q32::ratio(999, 10), 1500), "p99.9 1.5ms");
+        assert_eq!(shown(Q32::ratio(9995, 100), 3_000_000), "p99.95 3s");
+        assert_eq!(shown(Q32::ratio(9_999_999, 100_000), 2000), "p99.99999 2ms");
+        assert_eq!(shown(Q32::ratio(1, 10_000), 2000), "p0.0001 2ms");
+    }
+
+    fn bin(requests: u64) -> LatencyBin {
+        LatencyBin { latency: Duration::from_millis(1), requests }
+    }
+
+    fn latencies(answered: Vec<LatencyBin>) -> Latencies {
+        Latencies { app: AppId(0), window: Duration::ZERO, answered }
     }
 
     #[test]
     fn requests_are_counted_by_how_many_took_so_long() {
-        let of = |requests| LatencyBin { latency: Duration::from_millis(1), requests };
-        let latencies = |answered| Latencies { app: AppId(0), window: Duration::ZERO, answered };
         assert_eq!(latencies(vec![]).requests(), 0);
-        assert_eq!(latencies(vec![of(3), of(4)]).requests(), 7);
-        assert_eq!(latencies(vec![of(u64::MAX), of(4)]).requests(), u64::MAX);
+        assert_eq!(latencies(vec![bin(3), bin(4)]).requests(), 7);
+        assert_eq!(latencies(vec![bin(u64::MAX), bin(4)]).requests(), u64::MAX);
     }
 }

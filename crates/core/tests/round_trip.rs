@@ -137,12 +137,15 @@ fn text() -> impl Strategy<Value = Cow<'static, str>> {
     ".{0,20}".prop_map(Cow::Owned)
 }
 
+fn app() -> impl Strategy<Value = AppId> {
+    any::<u32>().prop_map(AppId)
+}
+
 fn action() -> impl Strategy<Value = Action<'static>> {
     let every = prop_oneof![
         any::<u64>().prop_map(WindowLength::Instructions),
         spans().prop_map(WindowLength::Time),
     ];
-    let app = || any::<u32>().prop_map(AppId);
     let plan = (any::<u32>(), partition(), text()).prop_map(|(plan, partition, reason)| {
         Action::Partition { plan: PlanId(plan), partition: partition.into(), reason }
     });
@@ -245,13 +248,14 @@ proptest! {
     }
 }
 
+fn sampled(extra: &str) -> String {
+    format!(
+        r#"{{"sampled":{{"app":0,"counters":{{"instructions":7,"cycles":null{extra}}},"occupancy":null,"window":5,"plan":null,"straddled":false}}}}"#
+    )
+}
+
 #[test]
 fn what_is_missing_is_null_and_what_is_unknown_is_refused() {
-    let sampled = |extra: &str| {
-        format!(
-            r#"{{"sampled":{{"app":0,"counters":{{"instructions":7,"cycles":null{extra}}},"occupancy":null,"window":5,"plan":null,"straddled":false}}}}"#
-        )
-    };
     let Event::Sampled(sample) = serde_json::from_str(&sampled("")).unwrap() else { panic!() };
     assert_eq!((sample.counters.instructions, sample.counters.cycles), (Some(7), None));
     let text = serde_json::to_string(&Event::Sampled(sample)).unwrap();

@@ -72,10 +72,12 @@ mod tests {
 
     use super::*;
 
+    fn refused(plan: u32) -> Event {
+        Event::Refused { plan: PlanId(plan), why: PartitionError::Failed }
+    }
+
     #[test]
     fn answers_come_before_all_else_and_in_order() {
-        let why = PartitionError::Failed;
-        let refused = |plan| Event::Refused { plan: PlanId(plan), why };
         let mut due: EventQueue<Event> = [Event::Woke].into_iter().collect();
         due.push_answer(refused(0));
         due.push_answer(refused(1));

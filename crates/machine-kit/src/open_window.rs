@@ -60,13 +60,18 @@ mod tests {
 
     const AT: fn(u64) -> Time = Time::from_nanos;
 
+    fn by_time(nanos: u64) -> OpenWindow<()> {
+        OpenWindow::new(WindowLength::Time(Duration::from_nanos(nanos)), AT(5), ())
+    }
+
+    fn by_count(count: u64) -> OpenWindow<()> {
+        OpenWindow::new(WindowLength::Instructions(count), AT(5), ())
+    }
+
     #[test]
     fn it_ends_by_time_or_by_instructions_and_never_at_once() {
-        let by_time =
-            |nanos| OpenWindow::new(WindowLength::Time(Duration::from_nanos(nanos)), AT(5), ());
         assert_eq!([3, 0].map(|nanos| by_time(nanos).ends_at()), [Some(AT(8)), Some(AT(6))]);
         assert!(!by_time(3).has_ended(AT(7), 9) && by_time(3).has_ended(AT(8), 0));
-        let by_count = |count| OpenWindow::new(WindowLength::Instructions(count), AT(5), ());
         assert_eq!(by_count(3).ends_at(), None);
         assert!(!by_count(3).has_ended(AT(99), 2) && by_count(3).has_ended(AT(5), 3));
         assert!(!by_count(0).has_ended(AT(99), 0) && by_count(0).has_ended(AT(5), 1));

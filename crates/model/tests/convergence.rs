@@ -59,6 +59,10 @@ fn run_to(model: &mut Model, time: Time, mut partition: Option<&Partition>) {
     }
 }
 
+fn second(seconds: u64) -> Time {
+    Time::ZERO.after(Duration::from_secs(seconds))
+}
+
 /// The slowdown of each program over the seconds `from` to `to`.
 fn slowdowns(
     model: &mut Model,
@@ -67,7 +71,6 @@ fn slowdowns(
     from: u64,
     to: u64,
 ) -> Vec<f64> {
-    let second = |seconds| Time::ZERO.after(Duration::from_secs(seconds));
     run_to(model, second(from), Some(partition));
     let before: Vec<_> = (0..count).map(|job| model.progress(job)).collect();
     run_to(model, second(to), None);

@@ -231,9 +231,12 @@ fn the_best_of_embedded_programs_where_memory_has_a_limit() {
     }
 }
 
+fn rows(seed: u32) -> Vec<(u32, u32)> {
+    (0..7).map(|w| (1 + (seed * 7 + w * 3) % 11, (seed + w) % 5)).collect()
+}
+
 #[test]
 fn enumeration_looks_at_every_partition() {
-    let rows = |seed: u32| (0..7).map(|w| (1 + (seed * 7 + w * 3) % 11, (seed + w) % 5)).collect();
     let profiles = table(&(0..5).map(rows).collect::<Vec<_>>());
     for (programs, ways) in [(1, 1), (3, 7), (5, 7), (4, 3)] {
         let llc = Llc { clos: 32, ..Llc::with_ways(Ways::new(ways).unwrap()) };

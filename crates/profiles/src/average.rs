@@ -62,21 +62,22 @@ mod tests {
             .collect()
     }
 
+    fn row(name: &str, ways: u32, ipc: f64, mpki: f64, mbps: f64) -> String {
+        let values = ProfileMetric::ALL.map(|metric| match metric {
+            ProfileMetric::Ipc => ipc,
+            ProfileMetric::Llcmpki => mpki,
+            ProfileMetric::Llcmpkc => mpki * ipc,
+            ProfileMetric::BandwidthMbps => mbps,
+            _ => 0.0,
+        });
+        format!("{name},{ways},{}", values.map(|value| value.to_string()).join(","))
+    }
+
     /// Two ways: "slow" has IPC 0.5 and 1, "fast" 2 at both; "slow" misses 10 and 4 times per 1000
     /// instructions, "fast" once.
     fn table() -> ProfileTable {
         let header =
             format!("BENCH,NR_WAYS,{}", ProfileMetric::ALL.map(ProfileMetric::column).join(","));
-        let row = |name, ways, ipc: f64, mpki: f64, mbps: f64| {
-            let values = ProfileMetric::ALL.map(|metric| match metric {
-                ProfileMetric::Ipc => ipc,
-                ProfileMetric::Llcmpki => mpki,
-                ProfileMetric::Llcmpkc => mpki * ipc,
-                ProfileMetric::BandwidthMbps => mbps,
-                _ => 0.0,
-            });
-            format!("{name},{ways},{}", values.map(|value| value.to_string()).join(","))
-        };
         let rows = [
             header,
             row("slow", 1, 0.5, 10.0, 900.0),
@@ -107,15 +108,16 @@ mod tests {
         assert_eq!(shares(&rest, 7), [3, 4, 0]);
     }
 
+    fn near(curve: Curve, expected: [f64; 2]) {
+        for (value, expected) in curve.values().iter().zip(expected) {
+            let value = value.raw() as f64 / Q32::ONE.raw() as f64;
+            assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
+        }
+    }
+
     #[test]
     fn averages_are_over_the_run() {
         let phases = phases(&[(0, Some(100)), (1, Some(300))]);
-        let near = |curve: Curve, expected: [f64; 2]| {
-            for (value, expected) in curve.values().iter().zip(expected) {
-                let value = value.raw() as f64 / Q32::ONE.raw() as f64;
-                assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
-            }
-        };
         // Two rounds, 200 instructions slow and 600 fast: 400 and 300 cycles with 1 way, 200 and
         // 300 with 2; 2 + 0.6 misses with 1 way, 0.8 + 0.6 with 2.
         let profile = average(&table(), &phases, 800);

@@ -50,14 +50,14 @@ mod tests {
         assert_eq!((embedded().names().len(), embedded().ways().get()), (30, 20));
     }
 
+    fn phase(name: &str, instructions: Option<u64>) -> ProgramPhase {
+        ProgramPhase { program: embedded().find(name).unwrap(), instructions }
+    }
+
     #[test]
     fn the_phased_programs_follow_the_table() {
         let programs = embedded_programs();
         assert_eq!((programs.table(), programs.len()), (embedded(), 38));
-        let phase = |name, instructions| ProgramPhase {
-            program: embedded().find(name).unwrap(),
-            instructions,
-        };
         // 7.5 of 150 * 10^9 instructions are 5 %.
         let phases = [phase("matrix-tile", Some(7_500_000_000)), phase("stencil-3d", None)];
         assert_eq!(programs.phases(programs.find("field-solver").unwrap()), phases);

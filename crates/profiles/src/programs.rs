@@ -106,8 +106,13 @@ mod tests {
     use crate::embedded;
 
     fn phased(phases: &[(usize, Option<u64>)]) -> PhasedProgram {
-        let phase = |&(program, instructions)| ProgramPhase { program, instructions };
-        PhasedProgram { name: "phased".into(), phases: phases.iter().map(phase).collect() }
+        PhasedProgram {
+            name: "phased".into(),
+            phases: phases
+                .iter()
+                .map(|&(program, instructions)| ProgramPhase { program, instructions })
+                .collect(),
+        }
     }
 
     #[test]

@@ -26,13 +26,13 @@ fn changed(from: &str, to: &str) -> String {
     error(&GOOD.replacen(from, to, 1))
 }
 
+fn phase(profile: &str, instructions: Option<u64>) -> ProgramPhase {
+    ProgramPhase { program: embedded().find(profile).unwrap(), instructions }
+}
+
 #[test]
 fn phases_in_order() {
     let programs = read(GOOD).unwrap();
-    let phase = |profile: &str, instructions| ProgramPhase {
-        program: embedded().find(profile).unwrap(),
-        instructions,
-    };
     let a = vec![phase("chess", Some(5)), phase("triad", None)];
     let b = vec![phase("hash-join", Some(1_000_000_000_000_000)), phase("chess", Some(1))];
     let expected = [("a", a), ("b", b)];

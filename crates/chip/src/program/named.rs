@@ -232,9 +232,12 @@ mod tests {
         }
     }
 
+    fn mpki_of_half(name: &str) -> f64 {
+        alone(&workload(name).0, &[128], 30_000_000, 10_000_000).mpki(0)
+    }
+
     #[test]
     fn at_128_kb_programs_miss_in_the_order_they_should() {
-        let mpki = |name: &str| alone(&workload(name).0, &[128], 30_000_000, 10_000_000).mpki(0);
         let groups: [&[&str]; 4] = [
             &["art-like", "mcf-like"],
             &["gcc-like", "gzip-like", "twolf-like", "parser-like"],
@@ -243,7 +246,7 @@ mod tests {
         ];
         let mut before = f64::INFINITY;
         for group in groups {
-            let of_group: Vec<f64> = group.iter().map(|name| mpki(name)).collect();
+            let of_group: Vec<f64> = group.iter().map(|name| mpki_of_half(name)).collect();
             let most = of_group.iter().copied().fold(0.0, f64::max);
             assert!(most < before, "{group:?}: {of_group:?}, before: {before}");
             before = of_group.into_iter().fold(f64::INFINITY, f64::min);

@@ -352,18 +352,21 @@ mod tests {
         phases.remove(0).0.unwrap()
     }
 
-    #[test]
-    fn every_form() {
-        let pattern = |text| match one(text).accesses {
+    fn pattern_of(text: &str) -> Pattern {
+        match one(text).accesses {
             Accesses::Pattern(pattern) => pattern,
             other => panic!("{other:?}"),
-        };
-        assert_eq!(pattern("mlr:8M"), Pattern::Random { lines: 1 << 17 });
-        assert_eq!(pattern("mload:4.5M"), Pattern::Sequential { lines: 73_728 });
-        assert_eq!(pattern("chase:64"), Pattern::Chase { lines: 1 });
+        }
+    }
+
+    #[test]
+    fn every_form() {
+        assert_eq!(pattern_of("mlr:8M"), Pattern::Random { lines: 1 << 17 });
+        assert_eq!(pattern_of("mload:4.5M"), Pattern::Sequential { lines: 73_728 });
+        assert_eq!(pattern_of("chase:64"), Pattern::Chase { lines: 1 });
         let blocked = Pattern::Blocked { lines: 1 << 14, block: 1 << 9, sweeps: 10 };
-        assert_eq!(pattern("blocked:1m:32k:10"), blocked);
-        assert_eq!(pattern("lookbusy"), Pattern::Busy);
+        assert_eq!(pattern_of("blocked:1m:32k:10"), blocked);
+        assert_eq!(pattern_of("lookbusy"), Pattern::Busy);
         let program = one("mlr:1M:overlap=3:cpi=0.7");
         assert_eq!((program.overlap, program.base_cpi), (3.0, 0.7));
         let Accesses::Zipf(zipf) = one("zipf:100M:2K:0.8").accesses else { panic!() };
@@ -389,13 +392,25 @@ mod tests {
         assert_eq!(written[0].0, named("mcf-like"));
     }
 
+    fn requests(text: &str) -> Requests {
+        one(text).requests.unwrap()
+    }
+
+    fn requests_of(instructions: f64, sizes: RequestSizes) -> Requests {
+        Requests { instructions, sizes }
+    }
+
     #[test]
     fn programs_with_requests() {
-        let requests = |text| one(text).requests.unwrap();
-        let of = |instructions, sizes| Requests { instructions, sizes };
-        assert_eq!(requests("mlr:8M:request=500k"), of(5e5, RequestSizes::Equal));
-        assert_eq!(requests("mlr:8M:request=2M:cv=0.6"), of(2e6, RequestSizes::LogNormal(0.6)));
-        assert_eq!(requests("masstree-like:request=1M"), of(1e6, RequestSizes::LogNormal(0.15)));
+        assert_eq!(requests("mlr:8M:request=500k"), requests_of(5e5, RequestSizes::Equal));
+        assert_eq!(
+            requests("mlr:8M:request=2M:cv=0.6"),
+            requests_of(2e6, RequestSizes::LogNormal(0.6))
+        );
+        assert_eq!(
+            requests("masstree-like:request=1M"),
+            requests_of(1e6, RequestSizes::LogNormal(0.15))
+        );
         assert_eq!(one("mlr:8M").requests, None);
         for text in ["mlr:8M:cv=1", "mlr:8M:request=2s", "silo-like:cv=-1", "mlr:8M:request=0"] {
             let error = parse(text, |_| None).unwrap_err().to_string();

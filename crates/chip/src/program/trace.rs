@@ -232,9 +232,12 @@ mod tests {
         }
     }
 
+    fn refused(bytes: &[u8]) -> String {
+        Trace::read(bytes, 100).unwrap_err()
+    }
+
     #[test]
     fn what_is_no_trace_is_refused() {
-        let refused = |bytes: &[u8]| Trace::read(bytes, 100).unwrap_err();
         assert!(refused(&[7; 640]).contains("record 0 is not in ChampSim's format"));
         assert!(
             refused(&[0; 100]).contains("expected records of 64 bytes, found one of 36 after 1")

@@ -221,8 +221,11 @@ mod tests {
 
     use super::*;
 
+    fn region(share: f64, lines: u32, order: VisitOrder, run: u16) -> DataRegion {
+        DataRegion { share, lines, order, run }
+    }
+
     fn workload() -> Workload {
-        let region = |share, lines, order, run| DataRegion { share, lines, order, run };
         Workload {
             per_instruction: 0.36,
             stores: 0.3,
@@ -244,15 +247,13 @@ mod tests {
         accesses
     }
 
+    fn near(found: u64, expected: f64, what: &str) {
+        assert!((found as f64 / expected - 1.0).abs() < 0.01, "{what}: {found}, not {expected}");
+    }
+
     #[test]
     fn totals_are_as_given_by_the_workload() {
         let accesses = accesses(&workload(), 40_000);
-        let near = |found: u64, expected: f64, what: &str| {
-            assert!(
-                (found as f64 / expected - 1.0).abs() < 0.01,
-                "{what}: {found}, not {expected}"
-            );
-        };
         let references_where = |picked: &dyn Fn(&Access) -> bool| {
             let picked = accesses.iter().filter(|access| picked(access));
             picked.map(|access| u64::from(access.references)).sum::<u64>()

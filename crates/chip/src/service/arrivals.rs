@@ -233,9 +233,12 @@ mod tests {
         assert!((10.2..10.7).contains(&each), "{each} ms");
     }
 
+    fn stage(load: RequestLoad, ms: u32) -> Stage {
+        Stage { load, length: Some(MS * ms) }
+    }
+
     #[test]
     fn stages_follow_each_other_and_begin_again() {
-        let stage = |load, ms| Stage { load, length: Some(MS * ms) };
         let stages = vec![
             stage(RequestLoad::Poisson { per_second: 50_000.0 }, 10),
             stage(RequestLoad::Poisson { per_second: 0.0 }, 20),

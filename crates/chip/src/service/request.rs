@@ -156,9 +156,12 @@ mod tests {
         }
     }
 
+    fn kind(share: f64, size: f64) -> RequestSizes {
+        RequestSizes::Kinds(vec![RequestKind { share, size }])
+    }
+
     #[test]
     fn requests_that_can_not_be_are_refused() {
-        let kind = |share, size| RequestSizes::Kinds(vec![RequestKind { share, size }]);
         for (instructions, sizes) in [
             (0.0, RequestSizes::Equal),
             (f64::NAN, RequestSizes::Equal),

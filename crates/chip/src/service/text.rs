@@ -75,6 +75,14 @@ fn parse_load(text: &str) -> Option<RequestLoad> {
 mod tests {
     use super::*;
 
+    fn stage_of(load: RequestLoad, length: Duration) -> Stage {
+        Stage { load, length: Some(length) }
+    }
+
+    fn poisson(per_second: f64) -> RequestLoad {
+        RequestLoad::Poisson { per_second }
+    }
+
     #[test]
     fn every_form() {
         let loads = parse_loads("1400@10s + 0@500ms+bursty:900.5:4:10%:50ms@1s+closed:8:2ms");
@@ -85,13 +93,11 @@ mod tests {
             share: 0.1,
             length: Duration::from_millis(50),
         };
-        let stage = |load, length| Stage { load, length: Some(length) };
-        let poisson = |per_second| RequestLoad::Poisson { per_second };
         let closed = RequestLoad::Closed { clients: 8, think: Duration::from_millis(2) };
         let expected = vec![
-            stage(poisson(1400.0), secs(10)),
-            stage(poisson(0.0), Duration::from_millis(500)),
-            stage(busy, secs(1)),
+            stage_of(poisson(1400.0), secs(10)),
+            stage_of(poisson(0.0), Duration::from_millis(500)),
+            stage_of(busy, secs(1)),
             Stage::of(closed),
         ];
         assert_eq!(loads, Ok(expected));
