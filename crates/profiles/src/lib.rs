@@ -8,13 +8,13 @@
 //!
 //! ```
 //! use fairways_core::WayMask;
-//! use fairways_profiles::{Metrics, Scorer, embedded};
+//! use fairways_profiles::{FairnessMetrics, Scorer, embedded};
 //!
 //! let table = embedded();
 //! let mix = ["triad", "hash-join"].map(|name| table.find(name).expect("an embedded program"));
 //! let mut scorer = Scorer::new(table, &mix, table.ways(), None);
-//! let shared = Metrics::of(scorer.score(&[WayMask::full(table.ways()); 2])?);
-//! let apart = Metrics::of(scorer.score(&[WayMask::span(0, 1), WayMask::span(1, 19)])?);
+//! let shared = FairnessMetrics::from_slowdowns(scorer.score(&[WayMask::full(table.ways()); 2])?);
+//! let apart = FairnessMetrics::from_slowdowns(scorer.score(&[WayMask::span(0, 1), WayMask::span(1, 19)])?);
 //! assert!(apart.unfairness < shared.unfairness);
 //! # Ok::<(), fairways_profiles::DemandError>(())
 //! ```
