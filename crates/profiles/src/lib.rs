@@ -13,8 +13,10 @@
 //! let table = embedded();
 //! let mix = ["triad", "hash-join"].map(|name| table.find(name).expect("an embedded program"));
 //! let mut scorer = Scorer::new(table, &mix, table.ways(), None);
-//! let shared = FairnessMetrics::from_slowdowns(scorer.score(&[WayMask::full(table.ways()); 2])?);
-//! let apart = FairnessMetrics::from_slowdowns(scorer.score(&[WayMask::span(0, 1), WayMask::span(1, 19)])?);
+//! let shared = scorer.score(&[WayMask::full(table.ways()); 2])?;
+//! let shared = FairnessMetrics::from_slowdowns(shared);
+//! let apart = scorer.score(&[WayMask::span(0, 1), WayMask::span(1, 19)])?;
+//! let apart = FairnessMetrics::from_slowdowns(apart);
 //! assert!(apart.unfairness < shared.unfairness);
 //! # Ok::<(), fairways_profiles::DemandError>(())
 //! ```

@@ -17,8 +17,8 @@ use crate::records::{NAME_RULE, is_name, utf8};
 pub struct Mix {
     /// The name of the mix.
     pub name: String,
-    /// The programs: their indices in the [`Table`](crate::Table), or in the
-    /// [`Programs`](crate::Programs) that the mix was read for.
+    /// The programs: their indices in the [`ProfileTable`](crate::ProfileTable), or in the
+    /// [`ProgramCatalog`](crate::ProgramCatalog) that the mix was read for.
     pub programs: Vec<usize>,
 }
 

@@ -22,7 +22,7 @@ const NR_WAYS: &str = "NR_WAYS";
 /// The first line and column that break the format of the module's documentation, and what was
 /// expected there: text that is not UTF-8, a missing or repeated column, a row too short or too
 /// long, a way count that is not 1 to [`MAX_WAYS`], a number that is not finite or outside
-/// [`Metric::range`], two rows for one program and way count, or none.
+/// [`ProfileMetric::range`], two rows for one program and way count, or none.
 pub fn read_table(bytes: &[u8], file: &str) -> Result<ProfileTable, InputError> {
     let mut records = CsvRecords::new(bytes, file, None)?;
     let lines = records.lines();

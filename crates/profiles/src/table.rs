@@ -86,10 +86,10 @@ impl ProfileMetric {
     }
 }
 
-/// The values of every metric at one number of ways, in the order of [`Metric::ALL`].
+/// The values of every metric at one number of ways, in the order of [`ProfileMetric::ALL`].
 pub(crate) type MetricRow = [f64; ProfileMetric::ALL.len()];
 
-/// The column of [`Table::l1rpki`].
+/// The column of [`ProfileTable::l1rpki`].
 pub(crate) const L1RPKI: &str = "l1rpki";
 
 /// The least and the largest value of it that a file may have: above three references per
@@ -104,7 +104,7 @@ pub(crate) struct MeasuredProgram {
     pub(crate) l1rpki: Option<f64>,
 }
 
-/// Profiles of programs, all measured at 1 to [`Table::ways`] ways.
+/// Profiles of programs, all measured at 1 to [`ProfileTable::ways`] ways.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfileTable {
     ways: Ways,

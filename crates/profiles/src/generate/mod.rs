@@ -192,7 +192,7 @@ pub enum BehaviourKind {
     Light,
 }
 
-/// The profiles of the embedded programs on [`Platform::EMBEDDED`], as a file.
+/// The profiles of the embedded programs on [`ProfilingMachine::EMBEDDED`], as a file.
 #[must_use]
 pub fn embedded_csv() -> String {
     /// Any number would do; this one is LFOC's year and month.
