@@ -1,9 +1,10 @@
-//! What the chip executes in a second, on one thread: LLC accesses, instructions and simulated time.
+//! The chip's speed on one thread: LLC accesses, instructions and simulated time in a second.
 //!
-//! - `hits`: a region of 8 MB in all 20 ways of a Xeon E5 v4, behind the private caches: everything hits.
+//! - `hits`: a region of 8 MB in all 20 ways of a Xeon E5 v4, behind the private caches: everything
+//!   hits.
 //! - `misses`: a stream, behind the private caches: everything misses.
-//! - `mlr`: dCat's random reader of 8 MB, and `mload`, its sequential reader of 60 MB, through the private
-//!   caches.
+//! - `mlr`: dCat's random reader of 8 MB, and `mload`, its sequential reader of 60 MB, through the
+//!   private caches.
 //! - `mix`: six programs, as in dCat's evaluation: an MLR, two MLOADs and three lookbusy.
 //!
 //! Prints CSV. An argument `--sampling N` simulates one of N sets.
@@ -12,12 +13,18 @@
 
 use std::time::{Duration, Instant};
 
-use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
-use fairways_chip::{Chip, Job, Program, Settings, preset};
+use fairways_chip::program::{Accesses, Mixture, MixturePart, Pattern};
+use fairways_chip::{Chip, Job, Settings, SimulatedProgram, preset};
 use fairways_core::{Machine, Time};
 
 const ROUNDS: usize = 7;
 const MB: u32 = 1 << 14;
+
+fn missed(lines: u32) -> SimulatedProgram {
+    let parts = vec![MixturePart { share: 1.0, lines }];
+    let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
+    SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0)
+}
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -26,12 +33,8 @@ fn main() {
     let chip = preset::preset("xeon-e5").expect("a preset");
     let settings = Settings { set_sampling: sampling, ..Settings::new(chip) };
     println!("bench,sampling,round,llc_accesses_per_s,instructions_per_s,seconds_per_simulated_s");
-    let missed = |lines| {
-        let parts = vec![Part { share: 1.0, lines }];
-        let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
-        Program::new(Accesses::Mixture(mixture), 0.5, 4.0)
-    };
-    let pattern = |pattern, overlap| Program::new(Accesses::Pattern(pattern), 0.5, overlap);
+    let pattern =
+        |pattern, overlap| SimulatedProgram::new(Accesses::Pattern(pattern), 0.5, overlap);
     let mlr = pattern(Pattern::Random { lines: 8 * MB }, 1.0);
     let mload = pattern(Pattern::Sequential { lines: 60 * MB }, 8.0);
     let busy = pattern(Pattern::Busy, 1.0);

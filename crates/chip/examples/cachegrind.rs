@@ -2,10 +2,10 @@
 //!
 //! `cargo run --release -p fairways-chip --example cachegrind -- PROGRAM ARGUMENTS...`
 //!
-//! Records the program's accesses with valgrind's `lackey`, runs them on a chip with an L1 of 32 KB and 8
-//! ways and an LLC of 256 KB and 8 ways, and prints what both count. What the two count otherwise: cachegrind
-//! has one reference for an access to two lines, looks up virtual addresses, and its LLC also holds
-//! instructions, which an I1 of 1 MB keeps out of it here but for the first touch.
+//! Records the program's accesses with valgrind's `lackey`, runs them on a chip with an L1 of 32 KB
+//! and 8 ways and an LLC of 256 KB and 8 ways, and prints both counts. Differences: cachegrind
+//! counts one reference for an access to two lines, and looks up virtual addresses; its LLC also
+//! caches instructions, which an I1 of 1 MB keeps out of it here except for the first touch.
 
 #![allow(clippy::print_stdout)]
 
@@ -15,7 +15,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use fairways_chip::program::{Accesses, Trace};
-use fairways_chip::{Chip, Geometry, Job, Placement, Program, Settings, Shape, preset};
+use fairways_chip::{
+    CacheShape, Chip, Geometry, Job, PagePlacement, Settings, SimulatedProgram, preset,
+};
 use fairways_core::{Llc, Machine, Ways};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -32,15 +34,15 @@ fn main() -> Result<()> {
     let instructions = trace.instructions();
     let chip = Geometry {
         cores: 1,
-        l1: Shape::of_kb(32, 8),
+        l1: CacheShape::from_kb(32, 8),
         l2: None,
         sets: 512,
         llc: Llc::with_ways(Ways::new(8).ok_or("8 ways")?),
         inclusive: false,
         ..preset::preset("skylake").ok_or("a preset")?
     };
-    let settings = Settings { placement: Placement::Sequential, ..Settings::new(chip) };
-    let program_of = Program::new(Accesses::Trace(trace), 1.0, 1.0);
+    let settings = Settings { placement: PagePlacement::Sequential, ..Settings::new(chip) };
+    let program_of = SimulatedProgram::new(Accesses::Trace(trace), 1.0, 1.0);
     let job = Job { instructions: Some(instructions), ..Job::new(program_of) };
     let mut chip = Chip::new(settings, [job])?;
     while chip.next_event().is_some() {}

@@ -1,7 +1,7 @@
 //! The account of cycles.
 //!
-//! A program's instructions take `base_cpi` cycles each while everything hits the L1. To that comes, for
-//! each access that misses the L1:
+//! A program's instructions take `base_cpi` cycles each while everything hits the L1. Each access
+//! that misses the L1 adds:
 //!
 //! | where it hits | cycles |
 //! |---|---|
@@ -9,31 +9,32 @@
 //! | last-level cache | `latency.llc` / `overlap` |
 //! | memory | (`latency.memory` + the wait for the bus) / `overlap` |
 //!
-//! `overlap` is the program's: how many misses it has under way at the same time, by itself or by
-//! prefetching. Stores cost what loads do; where they go through a store buffer
-//! ([`Stores::Through`](crate::Stores)) each takes what a load would, one ends after the other, and the program
-//! waits only for an entry. Fetches of instructions cost what loads do. A line that is written back takes the
-//! bus, but nobody waits for it. Cycles that wait for what missed the L2 (for the last-level cache and for
-//! memory) are also counted as stalls, as `CYCLE_ACTIVITY.STALLS_L2_MISS` does, and those among them that wait
-//! for memory once more by themselves.
+//! `overlap` is the number of misses that the program has under way at the same time, by itself or
+//! by prefetching. Stores cost the same as loads. Through a store buffer
+//! ([`StorePath::Through`](crate::StorePath)) each store takes as long as a load, stores end one
+//! after the other, and the program waits only for an entry. Fetches of instructions cost the same
+//! as loads. A line that is written back uses the bus, but no program waits for it. Cycles of
+//! waiting after an L2 miss (for the last-level cache and for memory) are also counted as stalls,
+//! as in `CYCLE_ACTIVITY.STALLS_L2_MISS`; the cycles among them that wait for memory are also
+//! counted separately.
 //!
-//! Hardware threads of a core take turns at its pipeline, which begins an instruction a cycle: the one that has
-//! been ready for longest goes first, with what it does up to its next access, at most 16 instructions. An
-//! instruction holds the pipeline for a cycle; the rest of its `base_cpi` is the thread's own. Cycles of waiting
-//! for the pipeline count as cycles of the thread. One that is on its core by itself is not held to that: its
-//! `base_cpi` may be below 1.
+//! Hardware threads of a core take turns at its pipeline, which begins an instruction a cycle: the
+//! thread that has been ready for longest goes first, with its instructions up to its next access,
+//! at most 16. An instruction holds the pipeline for a cycle; the rest of its `base_cpi` is the
+//! thread's own. Cycles of waiting for the pipeline count as cycles of the thread. A thread that
+//! has its core to itself is exempt: its `base_cpi` may be below 1.
 //!
 //! Time is kept in ticks, 1024 to a cycle.
 
 use fairways_core::Counters;
 
 use crate::cache::LINE;
-use crate::geometry::{Latency, MOST_BANKS};
+use crate::geometry::{MOST_BANKS, MissLatency};
 
 /// Ticks of a cycle.
 pub(crate) const TICKS: u64 = 1024;
 
-/// What a program has counted since it started.
+/// Counts of a program since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Instructions.
@@ -42,21 +43,21 @@ pub struct Account {
     pub ticks: u64,
     /// Loads and stores.
     pub l1_references: u64,
-    /// Those among them that missed the L1; stores that go through it do not.
+    /// Loads and stores that missed the L1; stores that go through it do not miss.
     pub l1_misses: u64,
-    /// Those that came to the last-level cache.
+    /// References to the last-level cache.
     pub llc_references: u64,
-    /// Those that missed it.
+    /// Misses of the last-level cache.
     pub llc_misses: u64,
-    /// Ticks of waiting for what missed the L2.
+    /// Ticks of waiting after L2 misses.
     pub stall_ticks: u64,
-    /// Of these, ticks of waiting for memory.
+    /// The part of `stall_ticks` that waited for memory.
     pub memory_ticks: u64,
     /// Ticks of waiting for room in the store buffer.
     pub store_ticks: u64,
-    /// Lines that were moved over the bus.
+    /// Lines moved over the bus.
     pub lines: u64,
-    /// References to the last-level cache by its banks.
+    /// References to the last-level cache, by bank.
     pub banks: [u64; MOST_BANKS as usize],
 }
 
@@ -77,9 +78,9 @@ impl Account {
         }
     }
 
-    /// What was counted from `from` to here.
+    /// The counts since `from`.
     #[must_use]
-    pub fn less(&self, from: &Self) -> Self {
+    pub fn minus(&self, from: &Self) -> Self {
         Self {
             instructions: self.instructions - from.instructions,
             ticks: self.ticks - from.ticks,
@@ -95,65 +96,67 @@ impl Account {
         }
     }
 
-    /// Cycles in which it ran.
+    /// Cycles that the program ran.
     #[must_use]
     pub fn cycles(&self) -> f64 {
         self.ticks as f64 / TICKS as f64
     }
 
-    /// Cycles of waiting for what missed the L2.
+    /// Cycles of waiting after L2 misses.
     #[must_use]
     pub fn stall_cycles(&self) -> f64 {
         self.stall_ticks as f64 / TICKS as f64
     }
 
-    /// What counters show of what was counted from `from` to here, each a number of times.
+    /// The counters since `from`, each multiplied by `times`.
     pub(crate) fn since(&self, from: &Self, times: u64) -> Counters {
-        let count = |to: u64, from: u64| Some((to - from) * times);
-        // Whole counters: what is told adds up.
-        let cycles = |of: fn(&Self) -> u64| count(of(self) / TICKS, of(from) / TICKS);
+        let counts = self.minus(from);
         Counters {
-            instructions: count(self.instructions, from.instructions),
-            cycles: cycles(|account| account.ticks),
-            l1_references: count(self.l1_references, from.l1_references),
-            llc_references: count(self.llc_references, from.llc_references),
-            llc_misses: count(self.llc_misses, from.llc_misses),
-            stalls_l2_miss: cycles(|account| account.stall_ticks),
-            stalls_llc_miss: cycles(|account| account.memory_ticks),
-            stalls_store_buffer: cycles(|account| account.store_ticks),
-            memory_bytes: count(self.lines * LINE, from.lines * LINE),
+            instructions: Some(counts.instructions * times),
+            cycles: Some(whole_cycles(self.ticks, from.ticks) * times),
+            l1_references: Some(counts.l1_references * times),
+            llc_references: Some(counts.llc_references * times),
+            llc_misses: Some(counts.llc_misses * times),
+            stalls_l2_miss: Some(whole_cycles(self.stall_ticks, from.stall_ticks) * times),
+            stalls_llc_miss: Some(whole_cycles(self.memory_ticks, from.memory_ticks) * times),
+            stalls_store_buffer: Some(whole_cycles(self.store_ticks, from.store_ticks) * times),
+            memory_bytes: Some(counts.lines * LINE * times),
             cpu_nanos: None,
         }
     }
 }
 
-/// More misses under way at once than this no core has.
+/// The difference of two whole counters of cycles, so that reports add up.
+fn whole_cycles(ticks: u64, before: u64) -> u64 {
+    ticks / TICKS - before / TICKS
+}
+
+/// No core has more misses under way at once.
 pub(crate) const MOST_OVERLAP: f64 = 64.0;
 
-/// What things cost a program, in ticks.
+/// The costs of a program's instructions and accesses, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) instruction: u64,
     pub(crate) l2: u64,
     pub(crate) llc: u64,
     pub(crate) memory: u64,
-    /// How many misses are under way at once, in 1024ths.
+    /// Misses under way at once, in 1024ths.
     pub(crate) overlap: u64,
 }
 
 impl Cost {
-    /// Nothing runs.
+    /// The costs while nothing runs.
     pub(crate) const NONE: Self = Self { instruction: 0, l2: 0, llc: 0, memory: 0, overlap: TICKS };
 
-    /// Of a program's CPI while all hits the L1, and of how many misses it has under way.
-    pub(crate) fn new(base_cpi: f64, overlap: f64, latency: Latency) -> Self {
+    /// The costs for a program's CPI while everything hits the L1, and its misses under way.
+    pub(crate) fn new(base_cpi: f64, overlap: f64, latency: MissLatency) -> Self {
         let overlap = overlap.clamp(1.0, MOST_OVERLAP);
-        let exposed = |cycles: u32| ticks(f64::from(cycles) / overlap);
         Self {
             instruction: ticks(base_cpi).max(1),
-            l2: exposed(latency.l2),
-            llc: exposed(latency.llc),
-            memory: exposed(latency.memory),
+            l2: ticks(f64::from(latency.l2) / overlap),
+            llc: ticks(f64::from(latency.llc) / overlap),
+            memory: ticks(f64::from(latency.memory) / overlap),
             overlap: ticks(overlap),
         }
     }

@@ -10,13 +10,13 @@ pub(crate) struct StoreBuffer {
 }
 
 impl StoreBuffer {
-    /// An empty buffer of so many entries, at least 1.
+    /// An empty buffer of `entries` entries, at least 1.
     pub(crate) fn new(entries: u32) -> Self {
         Self { ends: vec![0; entries.max(1) as usize], oldest: 0, last: 0 }
     }
 
-    /// Puts a store in that takes so long; how long it waits for an entry. Stores end in their order
-    /// (total store order), and are under way together.
+    /// Adds a store that takes `takes` ticks; returns how long it waits for an entry. Stores
+    /// overlap, and end in their order (total store order).
     pub(crate) fn put(&mut self, now: u64, takes: u64) -> u64 {
         let waits = self.ends[self.oldest].saturating_sub(now);
         self.last = self.last.max(now + waits + takes);

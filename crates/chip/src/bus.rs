@@ -1,26 +1,26 @@
 //! The memory bus.
 //!
-//! A line takes the bus for as long as its bandwidth says. Time is cut into turns (`run.rs`) within
-//! which cores run one after the other, so waiting may not depend on their order within a turn. It has
-//! two parts: what M/D/1 queues wait at the bus's use of late, and the lines left over from turns in
-//! which more were asked for than the bus can move.
+//! A line occupies the bus for a time given by the bandwidth. Time passes in turns (`run.rs`) in
+//! which cores run one after the other, so waiting must not depend on their order within a turn.
+//! The wait has two parts: that of an M/D/1 queue at the bus's recent use, and the lines left over
+//! from turns that requested more than the bus can move.
 
-/// Of the use seen so far, an older turn weighs so many sixteenths of the turn after it.
+/// In the recent use, a turn weighs this many sixteenths of the turn after it.
 const FADING: u64 = 15;
 
-/// Use beyond this many 1024ths waits as at it; what is more is left over soon enough.
+/// The highest use, in 1024ths, for which the queue's wait grows; lines beyond that are left over.
 const MOST_USE: u64 = 1000;
 
 /// The bus. Times are in ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Bus {
-    /// How long a line takes.
+    /// Ticks that a line takes.
     line: u64,
     turn: u64,
-    /// Of this turn.
+    /// Lines of this turn.
     lines: u64,
     left_over: u64,
-    /// Of late, in 1024ths of 1024ths.
+    /// The recent use, in 1024ths of 1024ths.
     used: u64,
     wait: u64,
 }
@@ -30,23 +30,23 @@ impl Bus {
         Self { line, turn, lines: 0, left_over: 0, used: 0, wait: 0 }
     }
 
-    /// Takes a line, which waits so long.
-    pub(crate) fn take(&mut self) -> u64 {
+    /// Moves a line; returns how long it waits.
+    pub(crate) fn take_line(&mut self) -> u64 {
         self.lines += 1;
         self.wait
     }
 
-    /// Nobody has used it for a while.
-    pub(crate) fn rest(&mut self) {
+    /// Resets the bus after it was unused for a while.
+    pub(crate) fn reset(&mut self) {
         (self.lines, self.left_over, self.used, self.wait) = (0, 0, 0, 0);
     }
 
     /// Ends a turn of this length.
-    pub(crate) fn turn(&mut self, turn: u64) {
-        let asked = self.lines * self.line + self.left_over;
-        self.left_over = asked.saturating_sub(turn);
-        let used = (asked.min(turn) << 20) / turn.max(1);
-        // A short turn says less.
+    pub(crate) fn end_turn(&mut self, turn: u64) {
+        let requested = self.lines * self.line + self.left_over;
+        self.left_over = requested.saturating_sub(turn);
+        let used = (requested.min(turn) << 20) / turn.max(1);
+        // A short turn weighs less.
         let weight = (16 - FADING) * turn;
         self.used = (self.used * (16 * self.turn - weight) + used * weight) / (16 * self.turn);
         self.lines = 0;
@@ -62,7 +62,7 @@ mod tests {
 
     fn ask(bus: &mut Bus, lines: u32) {
         for _ in 0..lines {
-            bus.take();
+            bus.take_line();
         }
     }
 
@@ -71,18 +71,18 @@ mod tests {
         let mut bus = Bus::new(100, 10_000);
         for _ in 0..200 {
             ask(&mut bus, 50);
-            bus.turn(10_000);
+            bus.end_turn(10_000);
         }
         // Half used: 100 / 2 * 0.5 / 0.5.
-        assert!((48..=50).contains(&bus.take()));
-        bus.turn(10_000);
+        assert!((48..=50).contains(&bus.take_line()));
+        bus.end_turn(10_000);
         for _ in 0..3 {
             ask(&mut bus, 120);
-            bus.turn(10_000);
+            bus.end_turn(10_000);
         }
         // 20 lines more than fit, three times.
-        assert!((6000..6600).contains(&bus.take()));
-        (0..300).for_each(|_| bus.turn(10_000));
-        assert_eq!(bus.take(), 0);
+        assert!((6000..6600).contains(&bus.take_line()));
+        (0..300).for_each(|_| bus.end_turn(10_000));
+        assert_eq!(bus.take_line(), 0);
     }
 }

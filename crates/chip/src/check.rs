@@ -1,4 +1,4 @@
-//! Whether there can be such a chip, on which such programs run.
+//! Checks that a chip can be simulated, and that it can run these programs.
 
 use crate::error::ChipError;
 use crate::geometry::MOST_CORES;
@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::service::{Requests, Stage};
 use crate::settings::{Scheduling, Settings};
 
-/// A second is at least a microsecond.
+/// The largest time scale: a second takes at least a microsecond.
 const MOST_SCALE: u32 = 1_000_000;
 
 pub(crate) fn check(settings: &Settings, jobs: &[Job]) -> Result<(), ChipError> {
@@ -14,7 +14,7 @@ pub(crate) fn check(settings: &Settings, jobs: &[Job]) -> Result<(), ChipError> 
     chip.check()?;
     let programs = jobs.len();
     match scheduler {
-        Some(scheduling) => turns(scheduling, jobs)?,
+        Some(scheduling) => check_turns(scheduling, jobs)?,
         None if programs > chip.cpus() as usize => {
             return Err(ChipError::TooManyPrograms { cpus: chip.cpus(), programs });
         }
@@ -27,11 +27,11 @@ pub(crate) fn check(settings: &Settings, jobs: &[Job]) -> Result<(), ChipError> 
             return Err(ChipError::Share { what, most, found });
         }
     }
-    jobs.iter().try_for_each(|job| service(job, time_scale)).map_err(ChipError::Service)
+    jobs.iter().try_for_each(|job| check_service(job, time_scale)).map_err(ChipError::Service)
 }
 
-/// Whether these can take turns.
-fn turns(scheduling: Scheduling, jobs: &[Job]) -> Result<(), ChipError> {
+/// Checks that these jobs can take turns.
+fn check_turns(scheduling: Scheduling, jobs: &[Job]) -> Result<(), ChipError> {
     let (most, programs) = (MOST_CORES - u32::from(scheduling.system), jobs.len());
     if programs > most as usize {
         return Err(ChipError::TooManyThreads { most, programs });
@@ -50,8 +50,9 @@ fn turns(scheduling: Scheduling, jobs: &[Job]) -> Result<(), ChipError> {
     Ok(())
 }
 
-/// Whether a job can answer what comes, if it is a service; if not, what must be.
-fn service(job: &Job, time_scale: u32) -> Result<(), &'static str> {
+/// Checks that a job can answer its requests, if it is a service. The error names the expected
+/// value.
+fn check_service(job: &Job, time_scale: u32) -> Result<(), &'static str> {
     let requests = job.requests();
     requests.map_or(Ok(()), |requests: &Requests| requests.check(time_scale))?;
     let programs = job.phases.iter().filter_map(|phase| phase.program.as_ref());

@@ -1,41 +1,41 @@
-//! The cores, and how a turn passes on them.
+//! The cores, and how they run for a turn.
 
 use std::time::Duration;
 
 use fairways_core::{Q32, Time};
 
 use crate::account::{TICKS, ticks};
-use crate::app::App;
-use crate::apps::Apps;
 use crate::bus::Bus;
-use crate::cache::{Caches, LINE, Shared};
+use crate::cache::{LINE, PrivateCaches, SharedCache};
 use crate::clock::Clock;
 use crate::geometry::MOST_CORES;
-use crate::phase::{Length, Phase};
+use crate::phase::{Phase, PhaseLength};
 use crate::program::Supply;
-use crate::record::Record;
-use crate::run::{TURN, Turn, Uncore};
+use crate::record::JobRecord;
+use crate::run::{CoreTurn, TURN, Uncore};
 use crate::runner::owner;
+use crate::running_program::RunningProgram;
+use crate::running_programs::RunningPrograms;
 use crate::settings::Settings;
 
-/// The cores, and what they share.
+/// The cores and their shared parts.
 pub(crate) struct Cores {
     settings: Settings,
-    caches: Vec<Caches>,
+    caches: Vec<PrivateCaches>,
     pub(crate) uncore: Uncore,
-    /// From when on each core's pipeline is free, in ticks.
+    /// The time from which each core's pipeline is free, in ticks.
     pipelines: Vec<u64>,
-    /// How long a turn is.
+    /// The length of a turn.
     turn: Duration,
-    /// Why a program could not go on.
+    /// The error of a program that failed.
     pub(crate) failure: Option<String>,
 }
 
-/// What runs on the cores.
-pub(crate) struct Load<'a> {
+/// The programs that run on the cores.
+pub(crate) struct CoreLoad<'a> {
     pub(crate) clock: Clock,
-    pub(crate) jobs: &'a mut [Record],
-    pub(crate) apps: &'a mut Apps,
+    pub(crate) jobs: &'a mut [JobRecord],
+    pub(crate) apps: &'a mut RunningPrograms,
 }
 
 impl Cores {
@@ -47,11 +47,11 @@ impl Cores {
         let sets = chip.sets.div_ceil(set_sampling) as usize;
         Self {
             settings: *settings,
-            caches: vec![Caches::new(&chip); chip.cores as usize],
+            caches: vec![PrivateCaches::new(&chip); chip.cores as usize],
             uncore: Uncore {
-                llc: Shared::new(sets, chip.llc.ways.get() as usize, chip.replacement),
+                llc: SharedCache::new(sets, chip.llc.ways.get() as usize, chip.replacement),
                 bus: Bus::new(ticks(cycles_of_a_line), turn_ticks),
-                held: vec![0; 1 + MOST_CORES as usize],
+                lines_held: vec![0; 1 + MOST_CORES as usize],
                 sampling: set_sampling as usize,
                 inclusive: chip.inclusive,
                 threads: scheduler.is_none().then_some(chip.threads as usize),
@@ -64,52 +64,51 @@ impl Cores {
         }
     }
 
-    /// The ways' worth of lines that a program holds.
-    pub(crate) fn held(&self, app: &App) -> Q32 {
+    /// The occupancy of a program, in ways' worth of lines.
+    pub(crate) fn occupancy(&self, app: &RunningProgram) -> Q32 {
         let simulated = self.settings.chip.sets.div_ceil(self.settings.set_sampling);
-        Q32::ratio(u64::from(self.uncore.held[app.place]), u64::from(simulated))
+        Q32::ratio(u64::from(self.uncore.lines_held[app.place]), u64::from(simulated))
     }
 
-    /// Takes a program's lines out of the caches.
-    pub(crate) fn clear(&mut self, place: usize) {
-        let is_its = |tag| owner(tag) == place;
-        for cache in self.caches.iter_mut().flat_map(Caches::all) {
-            cache.remove(&is_its);
+    /// Removes a program's lines from the caches.
+    pub(crate) fn evict_lines(&mut self, place: usize) {
+        for cache in self.caches.iter_mut().flat_map(PrivateCaches::all) {
+            cache.remove(&|tag| owner(tag) == place);
         }
-        self.uncore.llc.remove(&is_its);
-        self.uncore.held[place] = 0;
+        self.uncore.llc.remove(&|tag| owner(tag) == place);
+        self.uncore.lines_held[place] = 0;
         self.uncore.llc.count_marks();
     }
 
     /// Lets a program begin its phase.
-    pub(crate) fn begin_phase(&mut self, app: &mut App, phases: &[Phase], clock: Clock) {
+    pub(crate) fn begin_phase(&mut self, app: &mut RunningProgram, phases: &[Phase], clock: Clock) {
         let phase = &phases[app.phase];
-        app.turned = clock.now;
+        app.phase_start = clock.now;
         app.phase_end = match phase.length {
-            Some(Length::Instructions(count)) => {
-                app.account.instructions.saturating_add(clock.instructions(count))
+            Some(PhaseLength::Instructions(count)) => {
+                app.account.instructions.saturating_add(clock.chip_instructions(count))
             }
-            Some(Length::Time(_)) | None => u64::MAX,
+            Some(PhaseLength::Time(_)) | None => u64::MAX,
         };
-        app.runner.turn(&self.settings, phases, app.phase);
+        app.runner.switch_phase(&self.settings, phases, app.phase);
         self.uncore.pages[app.place] = Some(app.runner.pages_of(&self.settings, phase));
     }
 
-    /// Lets a program go on with its next phase.
-    pub(crate) fn next_phase(&mut self, app: &mut App, phases: &[Phase], clock: Clock) {
+    /// Lets a program begin its next phase.
+    pub(crate) fn next_phase(&mut self, app: &mut RunningProgram, phases: &[Phase], clock: Clock) {
         app.phase = (app.phase + 1) % phases.len();
         self.begin_phase(app, phases, clock);
     }
 
-    /// Lets a turn pass, or less if something happens at `next`; the time then.
-    pub(crate) fn pass(&mut self, mut load: Load<'_>, next: Option<Time>) -> Time {
+    /// Runs all programs for a turn, or to `next` if that is earlier; returns the time then.
+    pub(crate) fn run_turn(&mut self, mut load: CoreLoad<'_>, next: Option<Time>) -> Time {
         let (began, from) = (load.clock.now, load.clock.ticks());
         let slept = load.apps.sleep();
         let end = began.after(self.turn.max(slept));
         load.clock.now = next.map_or(end, |next| next.clamp(began, end));
         let until = load.clock.ticks();
         if slept > self.turn {
-            // One that has slept meanwhile does not catch up.
+            // A program that has slept meanwhile does not catch up.
             let turn = load.clock.ticks_at(Time::ZERO.after(self.turn));
             for app in load.apps.iter_mut() {
                 app.runner.clock = app.runner.clock.max(until.saturating_sub(turn));
@@ -125,22 +124,22 @@ impl Cores {
             }
         }
         if slept > self.turn {
-            self.uncore.bus.rest();
+            self.uncore.bus.reset();
         } else {
-            self.uncore.bus.turn(until - from);
+            self.uncore.bus.end_turn(until - from);
         }
         load.clock.now
     }
 
     /// Runs a program that has its core's pipeline for itself.
-    fn run_alone(&mut self, load: &mut Load<'_>, index: usize, until: u64) {
+    fn run_alone(&mut self, load: &mut CoreLoad<'_>, index: usize, until: u64) {
         if load.apps[index].cpu.is_some() {
             while self.run::<false>(load, index, until) {}
         }
     }
 
-    /// Runs the hardware threads of a core, whichever is behind first.
-    fn run_threads(&mut self, load: &mut Load<'_>, core: usize, until: u64) {
+    /// Runs the hardware threads of a core; the thread that is furthest behind runs first.
+    fn run_threads(&mut self, load: &mut CoreLoad<'_>, core: usize, until: u64) {
         let threads = self.settings.chip.threads as usize;
         let mut on = [0; MOST_CORES as usize];
         let mut count = 0;
@@ -165,11 +164,11 @@ impl Cores {
                 }
             }
             let Some(index) = first else { return };
-            if load.apps[index].idles(until) {
+            if load.apps[index].idle_until(until) {
                 continue;
             }
             if !self.run::<true>(load, index, next.max(clock + 1)) {
-                let App { account, runner, run_end, .. } = &mut load.apps[index];
+                let RunningProgram { account, runner, run_end, .. } = &mut load.apps[index];
                 if account.instructions >= *run_end || runner.supply != Supply::More {
                     runner.clock = runner.clock.max(until);
                 }
@@ -177,11 +176,18 @@ impl Cores {
         }
     }
 
-    /// Runs a program until its core's clock shows that time, its run ends, or its phase does:
-    /// then, whether it is to go on at once.
-    fn run<const SHARED: bool>(&mut self, load: &mut Load<'_>, index: usize, until: u64) -> bool {
+    /// Runs a program until its core's clock reaches `until`, its run ends, or its phase ends.
+    /// Returns whether it can continue at once.
+    fn run<const SHARED: bool>(
+        &mut self,
+        load: &mut CoreLoad<'_>,
+        index: usize,
+        until: u64,
+    ) -> bool {
         let app = &mut load.apps[index];
-        let App { place, cpu, account, runner, serving, run_end, phase_end, job, .. } = app;
+        let RunningProgram {
+            place, cpu, account, runner, serving, run_end, phase_end, job, ..
+        } = app;
         let record = &mut load.jobs[*job];
         let (place, ends, phase_end) = (*place, *run_end, *phase_end);
         let mut request_end = u64::MAX;
@@ -197,7 +203,7 @@ impl Cores {
         let core = cpu.map_or(0, |cpu| cpu / self.settings.chip.threads as usize);
         let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
         let pipeline = &mut self.pipelines[core];
-        let mut turn = Turn { core, place, runner, account, caches, uncore, pipeline };
+        let mut turn = CoreTurn { core, place, runner, account, caches, uncore, pipeline };
         turn.run::<SHARED>(until, ends.min(phase_end).min(request_end));
         let ran = account.instructions;
         if let Some(serving) = serving.as_mut().filter(|_| ran >= request_end) {
@@ -205,7 +211,7 @@ impl Cores {
         }
         match &runner.supply {
             Supply::More | Supply::Asleep => {}
-            // A run of its own length.
+            // The program itself ended its run.
             Supply::Ended => *run_end = ran,
             Supply::Failed(why) => self.failure = Some(why.clone()),
         }

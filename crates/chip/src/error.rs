@@ -1,16 +1,16 @@
-//! What can't be simulated.
+//! Errors: chips and programs that can't be simulated.
 
 use thiserror::Error;
 
 use crate::geometry::GeometryError;
 
-/// Programs that can't run on a chip, or a chip that can't be.
+/// Programs that can't run on a chip, or a chip that can't be simulated.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ChipError {
-    /// The chip.
+    /// The chip can't be simulated.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// Every program has a CPU.
+    /// More programs than CPUs.
     #[error("expected at most {cpus} programs, one for each CPU, found {programs}")]
     TooManyPrograms {
         /// The CPUs.
@@ -18,37 +18,37 @@ pub enum ChipError {
         /// The programs.
         programs: usize,
     },
-    /// No more programs can take turns.
+    /// More programs than can take turns.
     #[error("expected at most {most} programs, found {programs}")]
     TooManyThreads {
-        /// So many can.
+        /// The most programs.
         most: u32,
         /// The programs.
         programs: usize,
     },
-    /// A load or requests that there can't be.
+    /// An impossible load or impossible requests.
     #[error("a service: expected {0}")]
     Service(&'static str),
-    /// A service has a CPU to itself.
+    /// A service among programs that take turns: it needs a CPU to itself.
     #[error("a service can't take turns with others: expected no quantum")]
     ServiceTurns,
-    /// A real program has a CPU to itself.
+    /// A real program among programs that take turns: it needs a CPU to itself.
     #[error("a live program can't take turns with others: expected no quantum")]
     LiveTurns,
-    /// A span that is none.
-    #[error("{0}: expected more than nothing")]
+    /// A span of 0.
+    #[error("{0}: expected more than 0")]
     Span(&'static str),
-    /// A program could not go on, in a line.
+    /// A program failed; the error in one line.
     #[error("{0}")]
     Failed(String),
-    /// A share of sets or of time.
+    /// A share of sets or of time that is out of range.
     #[error("{what}: expected 1 to {most}, found {found}")]
     Share {
-        /// Which.
+        /// The name of the share.
         what: &'static str,
-        /// At most.
+        /// The largest allowed value.
         most: u32,
-        /// What was asked for.
+        /// The requested value.
         found: u32,
     },
 }

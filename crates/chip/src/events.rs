@@ -1,53 +1,55 @@
-//! What happens, and what is done about it.
+//! Events and actions.
 
 use fairways_core::{Action, AppId, Event, Latencies, Machine, Sample, ThreadId, Time};
-use fairways_machine_kit::Window;
+use fairways_machine_kit::OpenWindow;
 
-use crate::agenda::Due;
-use crate::cores::Load;
-use crate::job::Then;
+use crate::agenda::DueEvent;
+use crate::cores::CoreLoad;
+use crate::job::AfterRun;
 use crate::machine::Chip;
-use crate::scheduler::{Priority, Scheduler, Thread};
+use crate::scheduler::{Priority, Scheduler, ThreadState};
 
 impl Chip {
-    /// Finds what happens now: windows that end, then programs that do, then those that start, then
-    /// what owners wish, then the alarm.
+    /// Collects the events of this instant: windows that end, then programs that exit, then
+    /// programs that start, then changed wishes of owners, then the alarm.
     fn collect(&mut self) {
         self.end_windows_and_phases();
         self.end_runs();
-        self.agenda.come(self.clock.now);
+        self.agenda.collect_arrivals(self.clock.now);
         if self.agenda.due.is_empty()
             && let Some((scheduler, mut threads)) = self.scheduling()
         {
             scheduler.reschedule(&mut threads);
         }
-        // Until all else is told, it may still be set anew.
-        if self.agenda.due.is_empty() && self.agenda.alarm.rings(self.clock.told(self.clock.now)) {
-            self.agenda.tell(Event::Woke);
+        // Until all other events are reported, it may still be set again.
+        if self.agenda.due.is_empty()
+            && self.agenda.alarm.rings(self.clock.to_policy(self.clock.now))
+        {
+            self.agenda.report(Event::Woke);
         }
     }
 
     fn end_windows_and_phases(&mut self) {
         let Self { clock, jobs, apps, fills, cores, agenda, .. } = self;
         for app in apps.iter_mut() {
-            let account = app.counted(clock.ticks());
+            let account = app.account_at(clock.ticks());
             if let Some(window) = &mut app.window
-                && let retired = account.instructions - window.from.instructions
+                && let retired = account.instructions - window.start_counts.instructions
                 && window.has_ended(clock.now, retired)
             {
                 let ended = window.restart(clock.now, account);
-                let window = clock.told_since(ended.since);
-                agenda.tell(Event::Sampled(Sample {
+                let window = clock.policy_span_since(ended.start);
+                agenda.report(Event::Sampled(Sample {
                     app: app.id,
-                    counters: account.since(&ended.from, clock.times),
-                    occupancy: Some(cores.held(app)),
+                    counters: account.since(&ended.start_counts, clock.scale),
+                    occupancy: Some(cores.occupancy(app)),
                     window,
                     plan: fills.in_force.plan,
                     straddled: ended.straddled,
                 }));
                 if let Some(serving) = &mut app.serving {
                     let answered = serving.end_window();
-                    agenda.tell(Event::Latency(Latencies { app: app.id, window, answered }));
+                    agenda.report(Event::Latency(Latencies { app: app.id, window, answered }));
                 }
             }
             let phases = &jobs[app.job].job.phases;
@@ -65,40 +67,42 @@ impl Chip {
             if let Some((scheduler, mut threads)) = self.scheduling() {
                 scheduler.leave(&mut threads, id);
             }
-            self.agenda.due.push(Due::Exit(id));
+            self.agenda.due.push(DueEvent::Exit(id));
             let record = &mut self.jobs[job];
-            record.completions.push(self.clock.told_since(started).as_secs_f64());
-            if record.job.then == Then::Restart {
-                self.agenda.due.push(Due::Start(job));
+            record.completions.push(self.clock.policy_span_since(started).as_secs_f64());
+            if record.job.then == AfterRun::Restart {
+                self.agenda.due.push(DueEvent::Start(job));
             }
         }
     }
 
-    /// Starts a job on a CPU that is free; what policies are told of it.
+    /// Starts a job on a free CPU; returns the event for policies.
     fn start(&mut self, job: usize) -> Option<Event> {
-        let of = &self.jobs[job].job;
-        let index = self.apps.start(&self.settings, self.clock, job, of);
+        let record = &self.jobs[job].job;
+        let index = self.apps.start(&self.settings, self.clock, job, record);
         let app = &mut self.apps[index];
         self.fills.allow(app);
-        self.cores.begin_phase(app, &of.phases, self.clock);
-        let event = Event::Started { app: app.id, wish: of.wish, profile: of.profile.clone() };
-        app.is_told.then_some(event)
+        self.cores.begin_phase(app, &record.phases, self.clock);
+        let event =
+            Event::Started { app: app.id, wish: record.wish, profile: record.profile.clone() };
+        app.is_reported.then_some(event)
     }
 
-    /// Takes a program off its core, and its lines out of the caches; what policies are told of it.
+    /// Removes a program from its core, and its lines from the caches; returns the event for
+    /// policies.
     fn exit(&mut self, id: AppId) -> Option<Event> {
         let app = self.apps.remove(id);
         if let Some(app) = &app {
             self.jobs[app.job].before.add(&app.account);
-            self.cores.clear(app.place);
+            self.cores.evict_lines(app.place);
         }
-        app.is_none_or(|app| app.is_told).then_some(Event::Exited { app: id })
+        app.is_none_or(|app| app.is_reported).then_some(Event::Exited { app: id })
     }
 
-    /// Lets a turn pass; false if nothing will ever happen.
+    /// Lets a turn pass; false if no event will follow.
     fn advance(&mut self) -> bool {
         let Self { clock, jobs, apps, cores, scheduler, agenda, stops, .. } = self;
-        let stop = stops.at.map(|time| clock.not_after(time));
+        let stop = stops.at.map(|time| clock.to_chip_rounded_down(time));
         let turn = scheduler.as_ref().and_then(Scheduler::next_end);
         let times = agenda.next_times(*clock).into_iter().chain([stop, turn]).flatten();
         let windows = apps.iter().filter_map(|app| app.window.as_ref()?.ends_at());
@@ -108,27 +112,27 @@ impl Chip {
         if apps.is_empty() {
             let Some(next) = next else { return false };
             clock.now = next.max(clock.now);
-            cores.uncore.bus.rest();
+            cores.uncore.bus.reset();
         } else {
-            clock.now = cores.pass(Load { clock: *clock, jobs, apps }, next);
+            clock.now = cores.run_turn(CoreLoad { clock: *clock, jobs, apps }, next);
         }
         true
     }
 
-    /// How a thread takes turns; `None` if it does not run.
-    fn thread(&mut self, thread: ThreadId) -> Option<&mut Thread> {
+    /// The scheduling state of a thread; `None` if it does not run.
+    fn thread(&mut self, thread: ThreadId) -> Option<&mut ThreadState> {
         if let Some(scheduler) = &mut self.scheduler {
-            scheduler.unsettled = true;
+            scheduler.needs_reschedule = true;
         }
         let app = self.apps.find_mut(thread.app).filter(|_| thread.number == 0)?;
-        app.is_told.then_some(&mut app.thread)
+        app.is_reported.then_some(&mut app.thread)
     }
 
     fn is_over(&self) -> bool {
-        let is_told = |job: usize| !self.jobs[job].job.system;
         self.cores.failure.is_some()
-            || self.stops.have_come(self.clock, &self.jobs, &self.apps)
-            || !(self.apps.iter().any(|app| app.is_told) || self.agenda.expects(is_told))
+            || self.stops.is_reached(self.clock, &self.jobs, &self.apps)
+            || !(self.apps.iter().any(|app| app.is_reported)
+                || self.agenda.is_expecting(|job| !self.jobs[job].job.system))
     }
 }
 
@@ -137,14 +141,14 @@ impl Machine for Chip {
         loop {
             if let Some(due) = self.agenda.due.pop() {
                 let event = match due {
-                    Due::Event(event) => Some(event),
-                    Due::Start(job) => self.start(job),
-                    Due::Wish(job, wish) => {
+                    DueEvent::Event(event) => Some(event),
+                    DueEvent::Start(job) => self.start(job),
+                    DueEvent::Wish(job, wish) => {
                         self.jobs[job].job.wish = wish;
-                        let app = self.apps.of(job).find(|app| app.is_told);
+                        let app = self.apps.of_job(job).find(|app| app.is_reported);
                         app.map(|app| Event::Wished { app: app.id, wish })
                     }
-                    Due::Exit(app) => self.exit(app),
+                    DueEvent::Exit(app) => self.exit(app),
                 };
                 if let Some(event) = event {
                     return Some((self.now(), event));
@@ -161,10 +165,10 @@ impl Machine for Chip {
     fn carry_out(&mut self, action: Action<'_>) {
         match action {
             Action::Partition { plan, partition, .. } => {
-                let running = self.apps.iter().filter(|app| app.is_told).map(|app| app.id);
+                let running = self.apps.iter().filter(|app| app.is_reported).map(|app| app.id);
                 let legal = partition.check(&self.settings.chip.llc, running);
                 let (answer, is_in_force) = self.fills.in_force.carry_out(plan, &partition, legal);
-                self.agenda.due.answer(answer);
+                self.agenda.due.push_answer(answer);
                 if !is_in_force {
                     return;
                 }
@@ -176,10 +180,10 @@ impl Machine for Chip {
                 }
             }
             Action::Watch { app, every } => {
-                if let Some(app) = self.apps.find_mut(app).filter(|app| app.is_told) {
-                    let from = app.counted(self.clock.ticks());
-                    let every = self.clock.every(every);
-                    app.window = Some(Window::new(every, self.clock.now, from));
+                if let Some(app) = self.apps.find_mut(app).filter(|app| app.is_reported) {
+                    let from = app.account_at(self.clock.ticks());
+                    let length = self.clock.chip_length(every);
+                    app.window = Some(OpenWindow::new(length, self.clock.now, from));
                     if let Some(serving) = &mut app.serving {
                         serving.begin_window();
                     }
@@ -195,20 +199,20 @@ impl Machine for Chip {
                 let count = self.settings.chip.cpus();
                 let known = cpus.iter().filter(|cpu| **cpu < count);
                 let allowed = known.fold(0, |allowed, cpu| allowed | 1 << cpu);
-                if let Some(of) = self.thread(thread) {
-                    of.allowed = if allowed == 0 { u64::MAX } else { allowed };
+                if let Some(state) = self.thread(thread) {
+                    state.allowed = if allowed == 0 { u64::MAX } else { allowed };
                 }
             }
             Action::Priority { threads, raised, .. } => {
                 for &thread in threads.iter() {
-                    if let Some(of) = self.thread(thread) {
-                        of.priority = if raised { Priority::Raised } else { Priority::Normal };
+                    if let Some(state) = self.thread(thread) {
+                        state.priority = if raised { Priority::Raised } else { Priority::Normal };
                     }
                 }
             }
             Action::Quantum { thread, time, .. } => {
-                if let Some(of) = self.thread(thread).filter(|_| !time.is_zero()) {
-                    of.ordered = Some(time);
+                if let Some(state) = self.thread(thread).filter(|_| !time.is_zero()) {
+                    state.ordered = Some(time);
                 }
             }
             Action::Estimated { .. } | Action::Classified { .. } => {}

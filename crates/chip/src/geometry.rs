@@ -1,4 +1,4 @@
-//! What the chip is made of.
+//! The parts of a chip and their sizes.
 
 use fairways_core::{Llc, MAX_WAYS};
 use thiserror::Error;
@@ -10,42 +10,43 @@ use crate::cache::{LINE, Replacement};
 pub struct Geometry {
     /// Cores.
     pub cores: u32,
-    /// Hardware threads of each core, which share its pipeline and its private caches. Each is a CPU: those
-    /// of the first core are numbered first.
+    /// Hardware threads of each core, which share its pipeline and its private caches. Each is a
+    /// CPU; numbering starts with the first core's.
     pub threads: u32,
     /// Core clock, MHz.
     pub mhz: u32,
-    /// The first private cache of each core, of data.
-    pub l1: Shape,
-    /// The one of instructions; `None`: fetches cost nothing.
-    pub l1i: Option<Shape>,
-    /// How stores leave a core.
-    pub stores: Stores,
-    /// The second, if there is one.
-    pub l2: Option<Shape>,
+    /// The first private data cache of each core.
+    pub l1: CacheShape,
+    /// The instruction cache of each core; `None`: fetches cost nothing.
+    pub l1i: Option<CacheShape>,
+    /// The path of stores out of a core.
+    pub stores: StorePath,
+    /// The second private cache of each core, if it has one.
+    pub l2: Option<CacheShape>,
     /// Sets of the last-level cache, at most 2^20.
     pub sets: u32,
-    /// Its banks, which sets belong to in turn; references are counted by bank.
+    /// Banks of the last-level cache: sets belong to them in turn. References are counted by bank.
     pub banks: u32,
-    /// Its ways, and the rules for masks.
+    /// The ways of the last-level cache, and the rules for masks.
     pub llc: Llc,
     /// Whether a line that leaves the last-level cache leaves the private caches too.
     pub inclusive: bool,
-    /// Which line of the last-level cache makes room.
+    /// The rule for which line of the last-level cache makes room.
     pub replacement: Replacement,
-    /// How long what misses the L1 takes.
-    pub latency: Latency,
-    /// What the memory bus moves, MB/s; may be infinite.
+    /// Latencies of accesses that miss the L1.
+    pub latency: MissLatency,
+    /// The bandwidth of the memory bus, MB/s; may be infinite.
     pub bandwidth_mbps: f64,
 }
 
-/// How stores leave a core.
+/// The path of stores out of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stores {
-    /// Into the L1, which fetches their lines and is written back: a store costs what a load does.
+pub enum StorePath {
+    /// Into the L1, which fetches their lines and is written back: a store costs the same as a
+    /// load.
     Back,
-    /// Through the L1, where they bring nothing in, to the last-level cache, by a buffer of so many entries
-    /// for each hardware thread: one after the other, and nobody waits unless it is full.
+    /// Through the L1, where they bring no line in, to the last-level cache, by a buffer for each
+    /// hardware thread: one after the other, and the thread waits only if the buffer is full.
     Through {
         /// Entries, 1 to 64.
         buffer: u32,
@@ -54,17 +55,16 @@ pub enum Stores {
 
 /// The size of a private cache of lines of 64 bytes; the line used longest ago makes room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct CacheShape {
     /// Sets, a power of two of at most 2^20.
     pub sets: u32,
     /// Lines of a set, at most 32.
     pub ways: u32,
 }
 
-/// Cycles from a load to its value, where nothing else is in the way; what hits the L1 is part of a
-/// program's base CPI.
+/// Cycles from a load to its value on an idle chip. L1 hits are part of a program's base CPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Latency {
+pub struct MissLatency {
     /// From the L2.
     pub l2: u32,
     /// From the last-level cache.
@@ -73,7 +73,7 @@ pub struct Latency {
     pub memory: u32,
 }
 
-/// A chip that there can't be.
+/// A chip that can't be simulated.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{what}: expected {expected}, found {found}")]
 pub struct GeometryError {
@@ -82,10 +82,18 @@ pub struct GeometryError {
     found: String,
 }
 
-impl Shape {
-    /// A cache of so many KB.
+fn refused(
+    what: &'static str,
+    expected: &'static str,
+    found: &dyn ToString,
+) -> Result<(), GeometryError> {
+    Err(GeometryError { what, expected, found: found.to_string() })
+}
+
+impl CacheShape {
+    /// A cache of `kb` KB.
     #[must_use]
-    pub const fn of_kb(kb: u32, ways: u32) -> Self {
+    pub const fn from_kb(kb: u32, ways: u32) -> Self {
         Self { sets: kb * 1024 / 64 / ways, ways }
     }
 }
@@ -103,14 +111,11 @@ impl Geometry {
         u64::from(self.sets) * LINE
     }
 
-    /// Whether there can be such a chip.
+    /// Checks that such a chip can be simulated.
     ///
     /// # Errors
-    /// If not, with what is wrong: [`GeometryError`].
+    /// If it can't: [`GeometryError`].
     pub fn check(&self) -> Result<(), GeometryError> {
-        let refused = |what, expected, found: &dyn ToString| {
-            Err(GeometryError { what, expected, found: found.to_string() })
-        };
         if !(1..=MOST_CORES).contains(&self.cores) {
             return refused("cores", "1 to 63", &self.cores);
         }
@@ -120,7 +125,7 @@ impl Geometry {
         if !(1..=MOST_BANKS).contains(&self.banks) || !self.banks.is_power_of_two() {
             return refused("banks", "1, 2, 4 or 8", &self.banks);
         }
-        if let Stores::Through { buffer } = self.stores {
+        if let StorePath::Through { buffer } = self.stores {
             if !(1..=64).contains(&buffer) {
                 return refused("entries of a store buffer", "1 to 64", &buffer);
             }
@@ -156,7 +161,7 @@ impl Geometry {
         if !(1..=MOST_SETS).contains(&self.sets) {
             return refused("sets of the last-level cache", "1 to 2^20", &self.sets);
         }
-        let Latency { l2, llc, memory } = self.latency;
+        let MissLatency { l2, llc, memory } = self.latency;
         if l2 > llc || llc > memory || memory > 100_000 {
             let found = format!("{l2}, {llc} and {memory} cycles");
             return refused(
@@ -172,7 +177,8 @@ impl Geometry {
     }
 }
 
-/// The most programs that run at once, and so the most cores: lines carry their program's number.
+/// The most programs that run at once, and so the most cores: the tag of a line has its program's
+/// number.
 pub(crate) const MOST_CORES: u32 = 63;
 
 /// The most banks.

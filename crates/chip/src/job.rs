@@ -1,57 +1,58 @@
-//! What is to run on the chip.
+//! Jobs: the programs that the chip is to run.
 
 use std::sync::Arc;
 
 use fairways_core::{Profile, Time, Wish};
 
 use crate::phase::Phase;
-use crate::program::{Live, Program};
+use crate::program::{LiveProgram, SimulatedProgram};
 use crate::service::{Requests, Stage};
 
-/// What happens when a program has run its instructions.
+/// The action after a program has run its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterRun {
     /// It is gone.
     Exit,
     /// It starts again at once, as another program (another id).
     Restart,
 }
 
-/// A program that is to run.
+/// A program that the chip is to run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Its phases in order; after the last comes the first again. There is at least one.
+    /// Its phases in order, at least one; after the last comes the first again.
     pub phases: Vec<Phase>,
-    /// How many instructions a run is, at least 1; `None`: it runs on.
+    /// The instructions of a run, at least 1; `None`: the run has no end.
     pub instructions: Option<u64>,
-    /// What happens after a run.
-    pub then: Then,
+    /// The action after a run.
+    pub then: AfterRun,
     /// When it starts.
     pub at: Time,
-    /// What its owner asks for.
+    /// The wish of its owner.
     pub wish: Wish,
-    /// What its owner asks for instead from then on, on the policy's clock.
+    /// Later wishes of its owner, by time on the policy's clock.
     pub wishes: Vec<(Time, Wish)>,
-    /// When requests come, if it is a service: the programs of its phases have [the same](Program::requests). After the
-    /// last stage comes the first again; none: [`Stage::SATURATED`].
+    /// The load of requests, if it is a service: the programs of its phases have
+    /// [the same requests](SimulatedProgram::requests). After the last stage comes the first again;
+    /// no stage: [`Stage::SATURATED`].
     pub loads: Vec<Stage>,
-    /// What the policy is told of it.
+    /// The profile that the policy gets at the start.
     pub profile: Option<Arc<Profile>>,
-    /// Whether it is the operating system's: it runs before all others, and policies are not told of it, nor
-    /// have a say in it.
+    /// Whether it belongs to the operating system: it runs before all other programs; it is not
+    /// reported to policies, and they can't control it.
     pub system: bool,
-    /// Where its pages are, together with the seed: the same wherever it runs; `None`: by its place among
-    /// the jobs.
+    /// Determines where its pages are, together with the seed; `None`: its index among the jobs
+    /// does.
     pub key: Option<u64>,
 }
 
 impl Default for Job {
-    /// Nothing, at once, without end.
+    /// An idle job that starts at once and does not end.
     fn default() -> Self {
         Self {
             phases: vec![Phase { program: None, length: None }],
             instructions: None,
-            then: Then::Exit,
+            then: AfterRun::Exit,
             at: Time::ZERO,
             wish: Wish::default(),
             wishes: Vec::new(),
@@ -64,21 +65,21 @@ impl Default for Job {
 }
 
 impl Job {
-    /// A program that starts at once and runs on, of which nothing is known.
+    /// A program that starts at once, runs without end, and has no profile.
     #[must_use]
-    pub fn new(program: Program) -> Self {
+    pub fn new(program: SimulatedProgram) -> Self {
         let phase = Phase { program: Some(Arc::new(program)), length: None };
         Self { phases: vec![phase], ..Self::default() }
     }
 
-    /// What its requests take; `None` if it is no service.
+    /// The size of its requests; `None` if it is not a service.
     #[must_use]
     pub fn requests(&self) -> Option<&Requests> {
         self.phases.iter().find_map(|phase| phase.program.as_ref()?.requests.as_ref())
     }
 
     /// The real programs that it runs.
-    pub fn live(&self) -> impl Iterator<Item = &Live> {
+    pub fn live(&self) -> impl Iterator<Item = &LiveProgram> {
         self.phases.iter().filter_map(|phase| phase.program.as_ref()?.as_live())
     }
 }

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::program::Program;
+use crate::program::SimulatedProgram;
 
 /// A stretch of a program.
 #[derive(Clone, Debug)]
 pub struct Phase {
-    /// What runs; `None`: nothing does, the core is idle.
-    pub program: Option<Arc<Program>>,
-    /// How long; `None`: to the end of the run.
-    pub length: Option<Length>,
+    /// The program that runs; `None`: the core is idle.
+    pub program: Option<Arc<SimulatedProgram>>,
+    /// Its length; `None`: to the end of the run.
+    pub length: Option<PhaseLength>,
 }
 
 /// How long a phase is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum PhaseLength {
     /// Instructions, at least 1; an idle phase runs none, and never ends.
     Instructions(u64),
     /// Time.

@@ -1,16 +1,16 @@
 //! Chips that the papers measured on.
 //!
-//! Sizes are those of the papers and of the makers; latencies and bandwidths are from LMBench runs on
-//! machines of the same kind (De Gelas and Cutress, AnandTech 2017) at the chip's clock, and bandwidths are
-//! four fifths of what the memory channels could move, which is what reads come to.
+//! Sizes are from the papers and the makers. Latencies are from LMBench runs on machines of the
+//! same kind (De Gelas and Cutress, AnandTech 2017) at the chip's clock. Bandwidths are four fifths
+//! of the memory channels' peak, which reads reach in those runs.
 
 use fairways_core::{Llc, Ways};
 use thiserror::Error;
 
 use crate::cache::Replacement;
-use crate::geometry::{Geometry, Latency, Shape, Stores};
+use crate::geometry::{CacheShape, Geometry, MissLatency, StorePath};
 
-/// A preset's name, what it is, and the chip.
+/// A preset's name, its description, and the chip.
 pub type Preset = (&'static str, &'static str, Geometry);
 
 const fn llc(ways: u32, clos: u32) -> Llc {
@@ -20,23 +20,23 @@ const fn llc(ways: u32, clos: u32) -> Llc {
     }
 }
 
-/// What CASC's chip and cache-fair's have in common. Lines are of 64 bytes in the L1s too: the T1's are of 16
-/// and, of instructions, of 32.
+/// The common parts of CASC's chip and cache-fair's. L1 lines are 64 bytes, too; the T1's are 16
+/// bytes for data and 32 for instructions.
 const T1: Geometry = Geometry {
     cores: 8,
     threads: 4,
     mhz: 992,
-    l1: Shape::of_kb(8, 4),
-    l1i: Some(Shape::of_kb(16, 4)),
-    // Written through, without bringing lines in, by eight entries for each thread.
-    stores: Stores::Through { buffer: 8 },
+    l1: CacheShape::from_kb(8, 4),
+    l1i: Some(CacheShape::from_kb(16, 4)),
+    // Write-through without allocation, by eight entries for each thread.
+    stores: StorePath::Through { buffer: 8 },
     l2: None,
     sets: 4096,
     banks: 4,
     llc: llc(12, 16),
     inclusive: false,
     replacement: Replacement::Nru,
-    latency: Latency { l2: 23, llc: 23, memory: 110 },
+    latency: MissLatency { l2: 23, llc: 23, memory: 110 },
     // Cache-fair Table 1.
     bandwidth_mbps: 4000.0,
 };
@@ -50,16 +50,16 @@ pub const PRESETS: [Preset; 6] = [
             cores: 8,
             threads: 1,
             mhz: 2000,
-            l1: Shape::of_kb(32, 8),
+            l1: CacheShape::from_kb(32, 8),
             l1i: None,
-            stores: Stores::Back,
-            l2: Some(Shape::of_kb(256, 8)),
+            stores: StorePath::Back,
+            l2: Some(CacheShape::from_kb(256, 8)),
             sets: 16_384,
             banks: 1,
             llc: llc(12, 16),
             inclusive: true,
             replacement: Replacement::Lru,
-            latency: Latency { l2: 12, llc: 42, memory: 170 },
+            latency: MissLatency { l2: 12, llc: 42, memory: 170 },
             // Two channels of DDR4-2133.
             bandwidth_mbps: 27_300.0,
         },
@@ -71,16 +71,16 @@ pub const PRESETS: [Preset; 6] = [
             cores: 18,
             threads: 1,
             mhz: 2300,
-            l1: Shape::of_kb(32, 8),
+            l1: CacheShape::from_kb(32, 8),
             l1i: None,
-            stores: Stores::Back,
-            l2: Some(Shape::of_kb(256, 8)),
+            stores: StorePath::Back,
+            l2: Some(CacheShape::from_kb(256, 8)),
             sets: 36_864,
             banks: 1,
             llc: llc(20, 16),
             inclusive: true,
             replacement: Replacement::Lru,
-            latency: Latency { l2: 12, llc: 47, memory: 219 },
+            latency: MissLatency { l2: 12, llc: 47, memory: 219 },
             // Four channels of DDR4-2400.
             bandwidth_mbps: 61_400.0,
         },
@@ -92,16 +92,16 @@ pub const PRESETS: [Preset; 6] = [
             cores: 10,
             threads: 1,
             mhz: 2200,
-            l1: Shape::of_kb(32, 8),
+            l1: CacheShape::from_kb(32, 8),
             l1i: None,
-            stores: Stores::Back,
-            l2: Some(Shape::of_kb(256, 8)),
+            stores: StorePath::Back,
+            l2: Some(CacheShape::from_kb(256, 8)),
             sets: 20_480,
             banks: 1,
             llc: llc(20, 16),
             inclusive: true,
             replacement: Replacement::Lru,
-            latency: Latency { l2: 12, llc: 45, memory: 209 },
+            latency: MissLatency { l2: 12, llc: 45, memory: 209 },
             // Four channels of DDR4-2133.
             bandwidth_mbps: 54_600.0,
         },
@@ -113,16 +113,16 @@ pub const PRESETS: [Preset; 6] = [
             cores: 20,
             threads: 1,
             mhz: 2000,
-            l1: Shape::of_kb(32, 8),
+            l1: CacheShape::from_kb(32, 8),
             l1i: None,
-            stores: Stores::Back,
-            l2: Some(Shape::of_kb(1024, 16)),
+            stores: StorePath::Back,
+            l2: Some(CacheShape::from_kb(1024, 16)),
             sets: 40_960,
             banks: 1,
             llc: llc(11, 16),
             inclusive: false,
             replacement: Replacement::Lru,
-            latency: Latency { l2: 14, llc: 55, memory: 180 },
+            latency: MissLatency { l2: 14, llc: 55, memory: 180 },
             // Six channels of DDR4-2666.
             bandwidth_mbps: 102_000.0,
         },
@@ -145,7 +145,7 @@ pub fn preset(name: &str) -> Option<Geometry> {
     PRESETS.iter().find(|(other, ..)| *other == name).map(|&(.., chip)| chip)
 }
 
-/// A text that is no chip.
+/// A text that is not a chip.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("chip {text:?}: {what}")]
 pub struct PresetError {
@@ -153,86 +153,96 @@ pub struct PresetError {
     what: String,
 }
 
-/// The chip of a text: a preset's name, and what of it is otherwise, such as `xeon-e5:ways=8:sets=4096`.
+/// Parses a chip: a preset's name, and changes to it, such as `xeon-e5:ways=8:sets=4096`.
 ///
-/// Known are `cores`, `threads` of each, `mhz`, `sets`, `ways` and `banks` of the last-level cache, `l1`, `l1i` and
-/// `l2` as KB and ways (`l2=256/8`, `l2=none`), `stores` (`back`, or `through/8` by a buffer of eight), `latency` of
-/// L2, last-level cache and memory in cycles (`latency=12/47/219`), `mbps` (or `unlimited`), `inclusive` (`true`,
-/// `false`) and `replacement` (`lru`, `bit-plru`, `nru`).
+/// Known are `cores`, `threads` of each, `mhz`, `sets`, `ways` and `banks` of the last-level cache,
+/// `l1`, `l1i` and `l2` as KB and ways (`l2=256/8`, `l2=none`), `stores` (`back`, or `through/8` by
+/// a buffer of eight), `latency` of L2, last-level cache and memory in cycles
+/// (`latency=12/47/219`), `mbps` (or `unlimited`), `inclusive` (`true`, `false`) and `replacement`
+/// (`lru`, `bit-plru`, `nru`).
 ///
 /// # Errors
-/// If there is no such preset, or there can be no such chip: [`PresetError`].
+/// If no preset has the name, or such a chip can't be simulated: [`PresetError`].
 pub fn parse(text: &str) -> Result<Geometry, PresetError> {
-    let refused = |what: String| PresetError { text: text.to_owned(), what };
+    chip_of(text).map_err(|what| PresetError { text: text.to_owned(), what })
+}
+
+fn chip_of(text: &str) -> Result<Geometry, String> {
     let mut parts = text.split(':');
     let name = parts.next().unwrap_or_default();
     let mut chip = preset(name).ok_or_else(|| {
         let known: Vec<&str> = PRESETS.iter().map(|(name, ..)| *name).collect();
-        refused(format!("expected one of {}", known.join(", ")))
+        format!("expected one of {}", known.join(", "))
     })?;
     for part in parts {
-        change(&mut chip, part).map_err(refused)?;
+        change(&mut chip, part)?;
     }
-    chip.check().map_err(|why| refused(why.to_string()))?;
+    chip.check().map_err(|why| why.to_string())?;
     Ok(chip)
 }
 
+/// Parses a whole number, in the part `part` of a chip's text.
+fn number(part: &str, text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("{part}: expected a whole number, found {text:?}"))
+}
+
+/// Parses KB and ways of a private cache, such as `256/8`.
+fn shape(part: &str, text: &str) -> Result<CacheShape, String> {
+    let (kb, ways) = text
+        .split_once('/')
+        .ok_or_else(|| format!("{part}: expected KB and ways, such as 256/8"))?;
+    let (kb, ways) = (number(part, kb)?, number(part, ways)?);
+    let lines = kb.checked_mul(1024 / 64).filter(|_| ways > 0);
+    let lines = lines.filter(|lines| lines.is_multiple_of(ways) && *lines > 0);
+    let lines = lines.ok_or_else(|| format!("{part}: expected sets of {ways} lines each"))?;
+    Ok(CacheShape { sets: lines / ways, ways })
+}
+
 fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
-    let number = |text: &str| {
-        text.parse::<u32>().map_err(|_| format!("{part}: expected a whole number, found {text:?}"))
-    };
-    let shape = |text: &str| {
-        let (kb, ways) = text
-            .split_once('/')
-            .ok_or_else(|| format!("{part}: expected KB and ways, such as 256/8"))?;
-        let (kb, ways) = (number(kb)?, number(ways)?);
-        let lines = kb.checked_mul(1024 / 64).filter(|_| ways > 0);
-        let lines = lines.filter(|lines| lines.is_multiple_of(ways) && *lines > 0);
-        let lines = lines.ok_or_else(|| format!("{part}: expected sets of {ways} lines each"))?;
-        Ok::<_, String>(Shape { sets: lines / ways, ways })
-    };
     let (key, value) = part.split_once('=').unwrap_or((part, ""));
     match key {
-        "cores" => chip.cores = number(value)?,
-        "threads" => chip.threads = number(value)?,
-        "banks" => chip.banks = number(value)?,
-        "mhz" => chip.mhz = number(value)?,
-        "sets" => chip.sets = number(value)?,
+        "cores" => chip.cores = number(part, value)?,
+        "threads" => chip.threads = number(part, value)?,
+        "banks" => chip.banks = number(part, value)?,
+        "mhz" => chip.mhz = number(part, value)?,
+        "sets" => chip.sets = number(part, value)?,
         "ways" => {
-            let ways = Ways::new(number(value)?);
+            let ways = Ways::new(number(part, value)?);
             chip.llc.ways = ways.ok_or_else(|| format!("{part}: expected 1 to 32 ways"))?;
         }
-        "l1" => chip.l1 = shape(value)?,
-        "l1i" => chip.l1i = if value == "none" { None } else { Some(shape(value)?) },
+        "l1" => chip.l1 = shape(part, value)?,
+        "l1i" => chip.l1i = if value == "none" { None } else { Some(shape(part, value)?) },
         "stores" => {
             chip.stores = match value.split_once('/') {
-                None if value == "back" => Stores::Back,
-                Some(("through", buffer)) => Stores::Through { buffer: number(buffer)? },
+                None if value == "back" => StorePath::Back,
+                Some(("through", buffer)) => StorePath::Through { buffer: number(part, buffer)? },
                 _ => {
                     return Err(format!("{part}: expected back or through/8, found {value:?}"));
                 }
             };
         }
-        "l2" => chip.l2 = if value == "none" { None } else { Some(shape(value)?) },
+        "l2" => chip.l2 = if value == "none" { None } else { Some(shape(part, value)?) },
         "latency" => {
-            let cycles: Vec<u32> = value.split('/').map(number).collect::<Result<_, _>>()?;
+            let cycles: Vec<u32> =
+                value.split('/').map(|cycles| number(part, cycles)).collect::<Result<_, _>>()?;
             let [l2, llc, memory] = cycles[..] else {
                 return Err(format!("{part}: expected three numbers, such as 12/47/219"));
             };
-            chip.latency = Latency { l2, llc, memory };
+            chip.latency = MissLatency { l2, llc, memory };
         }
         "mbps" if value == "unlimited" => chip.bandwidth_mbps = f64::INFINITY,
         "mbps" => {
-            let refused = |_| format!("{part}: expected a number, found {value:?}");
-            let mbps: f64 = value.parse().map_err(refused)?;
+            let mbps: f64 =
+                value.parse().map_err(|_| format!("{part}: expected a number, found {value:?}"))?;
             if mbps.is_infinite() {
                 return Err(format!("{part}: expected a number or unlimited"));
             }
             chip.bandwidth_mbps = mbps;
         }
         "inclusive" => {
-            let refused = |_| format!("{part}: expected true or false, found {value:?}");
-            chip.inclusive = value.parse().map_err(refused)?;
+            chip.inclusive = value
+                .parse()
+                .map_err(|_| format!("{part}: expected true or false, found {value:?}"))?;
         }
         "replacement" => {
             chip.replacement = match value {
@@ -261,13 +271,13 @@ mod tests {
                     :inclusive=false:replacement=bit-plru:mhz=1000";
         let chip = parse(text).expect("a chip");
         let caches = (chip.cores, chip.llc.ways.get(), chip.sets, chip.l1, chip.l2);
-        assert_eq!(caches, (4, 8, 4096, Shape::of_kb(16, 4), None));
-        assert_eq!(chip.latency, Latency { l2: 1, llc: 2, memory: 3 });
+        assert_eq!(caches, (4, 8, 4096, CacheShape::from_kb(16, 4), None));
+        assert_eq!(chip.latency, MissLatency { l2: 1, llc: 2, memory: 3 });
         assert_eq!((chip.threads, chip.banks, chip.cpus()), (2, 4, 8));
         let front = (chip.l1i, chip.stores);
-        assert_eq!(front, (Some(Shape::of_kb(16, 4)), Stores::Through { buffer: 8 }));
+        assert_eq!(front, (Some(CacheShape::from_kb(16, 4)), StorePath::Through { buffer: 8 }));
         let back = parse("t1:stores=back:l1i=none:mbps=unlimited").expect("a chip");
-        assert_eq!((back.stores, back.l1i), (Stores::Back, None));
+        assert_eq!((back.stores, back.l1i), (StorePath::Back, None));
         assert!(back.bandwidth_mbps.is_infinite());
         let rest = (chip.mhz, chip.bandwidth_mbps, chip.inclusive, chip.replacement);
         assert_eq!(rest, (1000, 1000.5, false, Replacement::BitPlru));
@@ -275,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_no_chip_is_told_in_a_line() {
-        for (text, said) in [
+    fn a_text_that_is_no_chip_is_refused_in_a_line() {
+        for (text, expected) in [
             ("nonesuch", "expected one of xeon-d, "),
             ("t1:ways=33", "ways=33: expected 1 to 32 ways"),
             ("t1:ways=0", "1 to 32 ways"),
@@ -304,17 +314,18 @@ mod tests {
             ("t1:colour=red", "found \"colour=red\""),
         ] {
             let error = parse(text).expect_err(text).to_string();
-            assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+            assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
         }
+    }
+
+    fn mb(name: &str) -> f64 {
+        let chip = preset(name).expect("a preset");
+        chip.check().expect("a chip");
+        (chip.way_bytes() * u64::from(chip.llc.ways.get())) as f64 / f64::from(1 << 20)
     }
 
     #[test]
     fn presets_are_as_large_as_they_say_and_can_be() {
-        let mb = |name: &str| {
-            let chip = preset(name).expect("a preset");
-            chip.check().expect("a chip");
-            (chip.way_bytes() * u64::from(chip.llc.ways.get())) as f64 / f64::from(1 << 20)
-        };
         let names = ["xeon-d", "xeon-e5", "xeon-e5-2630", "skylake", "t1", "t1-single"];
         assert_eq!(names.map(mb), [12.0, 45.0, 25.0, 27.5, 0.75, 0.25]);
         assert_eq!(preset("nonesuch"), None);

@@ -1,30 +1,30 @@
-//! What is known of a job.
+//! A job, and its results so far.
 
 use crate::account::Account;
 use crate::job::Job;
 use crate::service::{Histogram, histogram};
 
-/// What is known of a job.
+/// A job, and its results so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct JobRecord {
     pub(crate) job: Job,
     /// The seconds that each of its runs took, on the policy's clock.
     pub(crate) completions: Vec<f64>,
-    /// What its runs that have ended have counted.
+    /// The counts of its runs that have ended.
     pub(crate) before: Account,
-    /// The requests that it has answered, and the latencies of those that nobody has taken.
+    /// The number of requests that it has answered, and the latencies that were not taken yet.
     pub(crate) answered: u64,
     pub(crate) latencies: Option<Box<Histogram<u64>>>,
 }
 
-impl Record {
+impl JobRecord {
     pub(crate) fn new(job: Job) -> Self {
         let latencies = job.requests().map(|_| Box::new(histogram()));
         let (completions, before) = (Vec::new(), Account::default());
         Self { job, completions, before, answered: 0, latencies }
     }
 
-    /// A request is answered, after so many nanoseconds on the policy's clock.
+    /// Records the answer to a request, after `nanos` ns on the policy's clock.
     pub(crate) fn answer(&mut self, nanos: u64) {
         self.answered += 1;
         if let Some(latencies) = &mut self.latencies {

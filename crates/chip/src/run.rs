@@ -1,74 +1,75 @@
 //! How a core runs a program for a turn.
 //!
-//! Time is cut into turns of about [`TURN`] cycles. In a turn one core after the other runs until the
-//! turn's end; what they do to the last-level cache is in order only from turn to turn. Hardware threads of a
-//! core run in the order of their clocks.
+//! Time passes in turns of about [`TURN`] cycles. In a turn one core after the other runs until the
+//! turn's end, so accesses to the last-level cache are in order only from turn to turn. Hardware
+//! threads of a core run in the order of their clocks.
 
 use crate::account::{Account, TICKS};
 use crate::bus::Bus;
-use crate::cache::{Caches, DIRTY, Level, NONE, Shared, Tag};
-use crate::pages::Pages;
+use crate::cache::{DIRTY, HitLevel, NONE, PrivateCaches, SharedCache, Tag};
+use crate::pages::PageMap;
 use crate::program::{AccessKind, Supply};
-use crate::runner::{Runner, Stall, Stretch, owner};
+use crate::runner::{PhaseState, Runner, Stall, owner};
 
 /// Cycles of a turn.
 pub(crate) const TURN: u64 = 1000;
 
-/// Instructions that are told at once.
+/// The most instructions that run at once.
 const STRETCH: u32 = 1000;
 
-/// Instructions for which a hardware thread has the pipeline at once.
+/// The most instructions for which a hardware thread has the pipeline at once.
 const ISSUE: u32 = 16;
 
-/// Uses of simulated sets after which older ones weigh half.
+/// The number of uses of simulated sets after which older uses weigh half.
 const SEEN: u32 = 1 << 14;
 
-/// What all cores share.
+/// The parts of the chip that all cores share.
 pub(crate) struct Uncore {
-    pub(crate) llc: Shared,
+    pub(crate) llc: SharedCache,
     pub(crate) bus: Bus,
-    /// Lines that each program holds, of the sets that are simulated, by the place it runs at.
-    pub(crate) held: Vec<u32>,
-    /// One of so many sets is simulated.
+    /// Lines of each program in the simulated sets, by the program's number (`place`).
+    pub(crate) lines_held: Vec<u32>,
+    /// One of this many sets is simulated.
     pub(crate) sampling: usize,
     pub(crate) inclusive: bool,
     /// Hardware threads of a core; `None`: programs go from core to core.
     pub(crate) threads: Option<usize>,
-    /// Where the pages of each place's program are: who shares a core may find another's line make room.
-    pub(crate) pages: Vec<Option<Pages>>,
-    /// The banks less one: a mask.
+    /// The pages of each program, by its number: on a shared core, another program's line may make
+    /// room.
+    pub(crate) pages: Vec<Option<PageMap>>,
+    /// The number of banks minus one: a bit mask.
     pub(crate) banks: usize,
 }
 
-/// A program on its core, with all that it needs.
-pub(crate) struct Turn<'a> {
+/// A program on its core, with everything that running it needs.
+pub(crate) struct CoreTurn<'a> {
     pub(crate) core: usize,
-    /// Whose lines it brings in.
+    /// The program's number, which marks its lines.
     pub(crate) place: usize,
     pub(crate) runner: &'a mut Runner,
     pub(crate) account: &'a mut Account,
-    pub(crate) caches: &'a mut [Caches],
+    pub(crate) caches: &'a mut [PrivateCaches],
     pub(crate) uncore: &'a mut Uncore,
-    /// From when on the core's pipeline is free, in ticks.
+    /// The time from which the core's pipeline is free, in ticks.
     pub(crate) pipeline: &'a mut u64,
 }
 
-/// Which counter a wait goes to.
+/// Where an access found its line, which decides the counter of the wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum ServedFrom {
     Llc,
     Memory,
 }
 
-impl Turn<'_> {
-    /// Runs until the core's clock is at `until`, or so many instructions have been run. `SHARED`: the
-    /// pipeline is another's too.
+impl CoreTurn<'_> {
+    /// Runs until the core's clock reaches `until`, or the program has run `instructions` in all.
+    /// `SHARED`: another thread uses the pipeline, too.
     pub(crate) fn run<const SHARED: bool>(&mut self, until: u64, instructions: u64) {
         let stretch = if SHARED { ISSUE } else { STRETCH };
         let near_the_end = instructions.saturating_sub(u64::from(stretch));
         self.runner.supply = Supply::More;
         while self.runner.clock < until && self.account.instructions < instructions {
-            let Stretch { source, accesses, next, cost, .. } = &mut self.runner.now;
+            let PhaseState { source, accesses, next, cost, .. } = &mut self.runner.now;
             if *next == accesses.len() {
                 let Some(source) = source else {
                     self.runner.clock = until;
@@ -83,7 +84,7 @@ impl Turn<'_> {
                 }
             }
             let access = &mut accesses[*next];
-            // What comes before an access is told in pieces, and not beyond the end.
+            // Instructions before an access run in pieces, and not beyond the end.
             if access.instructions > stretch || self.account.instructions > near_the_end {
                 let left = instructions - self.account.instructions;
                 let most = u32::try_from(left).map_or(stretch, |left| left.min(stretch));
@@ -109,7 +110,7 @@ impl Turn<'_> {
                 AccessKind::Fetch => self.fetch(access.line, tag),
                 AccessKind::Missed => {
                     self.account.l1_misses += 1;
-                    let set = self.runner.now.pages.set(access.line);
+                    let set = self.runner.now.pages.set_of(access.line);
                     self.load(set, tag)
                 }
             };
@@ -121,7 +122,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Lets instructions through the pipeline, each of which takes so many ticks.
+    /// Sends instructions through the pipeline, each of which takes `each` ticks.
     fn issue<const SHARED: bool>(&mut self, instructions: u32, each: u64) {
         let count = u64::from(instructions);
         self.account.instructions += count;
@@ -135,17 +136,17 @@ impl Turn<'_> {
         self.account.ticks += ticks;
     }
 
-    /// Goes to the private caches first; the ticks that it takes.
+    /// Accesses the private caches first; returns the ticks.
     fn access(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set(line);
+        let set = self.runner.now.pages.set_of(line);
         let (pages, others, place) =
             (&mut self.runner.now.pages, &mut self.uncore.pages, self.place);
         let set_of = |tag| match &mut others[owner(tag)] {
-            Some(pages) if owner(tag) != place => pages.set(Runner::line(tag)),
-            _ => pages.set(Runner::line(tag)),
+            Some(pages) if owner(tag) != place => pages.set_of(Runner::line(tag)),
+            _ => pages.set_of(Runner::line(tag)),
         };
         let (level, left) = self.caches[self.core].access(set, tag, set_of);
-        if level == Level::L1 {
+        if level == HitLevel::L1 {
             return 0;
         }
         self.account.l1_misses += 1;
@@ -153,29 +154,29 @@ impl Turn<'_> {
             self.write_back(tag);
         }
         match level {
-            Level::L1 => 0,
-            Level::L2 => self.runner.now.cost.l2,
-            Level::Beyond => self.load(set, tag & !DIRTY),
+            HitLevel::L1 => 0,
+            HitLevel::L2 => self.runner.now.cost.l2,
+            HitLevel::Beyond => self.load(set, tag & !DIRTY),
         }
     }
 
-    /// Fetches instructions; the ticks that it takes.
+    /// Fetches instructions; returns the ticks.
     fn fetch(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set(line);
+        let set = self.runner.now.pages.set_of(line);
         let Some((level, left)) = self.caches[self.core].fetch(set, tag) else { return 0 };
         if left != NONE {
             self.write_back(left);
         }
         match level {
-            Level::L1 => 0,
-            Level::L2 => self.runner.now.cost.l2,
-            Level::Beyond => self.load(set, tag),
+            HitLevel::L1 => 0,
+            HitLevel::L2 => self.runner.now.cost.l2,
+            HitLevel::Beyond => self.load(set, tag),
         }
     }
 
-    /// Goes through the store buffer; the ticks of waiting for an entry.
+    /// Stores through the store buffer; returns the ticks of waiting for an entry.
     fn store(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set(line);
+        let set = self.runner.now.pages.set_of(line);
         self.caches[self.core].l1.touch(set, tag);
         let (_, takes) = self.shared(set, tag | DIRTY);
         let now = self.runner.clock;
@@ -186,11 +187,11 @@ impl Turn<'_> {
         waits
     }
 
-    /// A dirty line leaves the private caches.
+    /// Writes back a dirty line that leaves the private caches.
     fn write_back(&mut self, tag: Tag) {
         let set = match &mut self.uncore.pages[owner(tag)] {
-            Some(pages) if owner(tag) != self.place => pages.set(Runner::line(tag)),
-            _ => self.runner.now.pages.set(Runner::line(tag)),
+            Some(pages) if owner(tag) != self.place => pages.set_of(Runner::line(tag)),
+            _ => self.runner.now.pages.set_of(Runner::line(tag)),
         };
         let Uncore { llc, sampling, .. } = &mut *self.uncore;
         let there = if *sampling == 1 {
@@ -198,7 +199,7 @@ impl Turn<'_> {
         } else if set.is_multiple_of(*sampling) {
             llc.write_back(set / *sampling, tag)
         } else {
-            // Whether it is there is known in the mean only; it was when it was brought in.
+            // In sets that are not simulated, assume that it is still there.
             true
         };
         if !there {
@@ -206,24 +207,24 @@ impl Turn<'_> {
         }
     }
 
-    /// A line goes to memory, and nobody waits for it.
+    /// Sends a line to memory; no program waits for it.
     fn post_write(&mut self) {
-        self.uncore.bus.take();
+        self.uncore.bus.take_line();
         self.account.lines += 1;
     }
 
-    /// Waits for a line of the last-level cache: so many ticks.
+    /// Loads a line from the last-level cache; returns the ticks.
     fn load(&mut self, set: usize, tag: Tag) -> u64 {
         let (found, ticks) = self.shared(set, tag);
-        let memory = if found == Found::Memory { ticks } else { 0 };
+        let memory = if found == ServedFrom::Memory { ticks } else { 0 };
         self.account.stall_ticks += ticks;
         self.account.memory_ticks += memory;
         self.runner.last = Stall { beyond_l2: ticks, memory, stores: 0 };
         ticks
     }
 
-    /// Goes to the last-level cache; where the line was, and the ticks until it is here.
-    fn shared(&mut self, set: usize, tag: Tag) -> (Found, u64) {
+    /// Accesses the last-level cache; returns where the line was, and the ticks until it arrives.
+    fn shared(&mut self, set: usize, tag: Tag) -> (ServedFrom, u64) {
         self.account.llc_references += 1;
         self.account.banks[set & self.uncore.banks] += 1;
         let sampling = self.uncore.sampling;
@@ -233,35 +234,35 @@ impl Turn<'_> {
             let (found, ticks) = self.look_up(set / sampling, set, tag);
             let (uses, hits) = &mut self.runner.seen;
             *uses += 1;
-            *hits += u32::from(found == Found::Llc);
+            *hits += u32::from(found == ServedFrom::Llc);
             (found, ticks)
         } else {
             let (uses, hits) = self.runner.seen;
             self.runner.owed += (hits << 10).checked_div(uses).unwrap_or(0);
             if self.runner.owed >= 1 << 10 {
                 self.runner.owed -= 1 << 10;
-                (Found::Llc, self.runner.now.cost.llc)
+                (ServedFrom::Llc, self.runner.now.cost.llc)
             } else {
                 self.bring()
             }
         }
     }
 
-    fn look_up(&mut self, index: usize, set: usize, tag: Tag) -> (Found, u64) {
+    fn look_up(&mut self, index: usize, set: usize, tag: Tag) -> (ServedFrom, u64) {
         let Some(evicted) = self.uncore.llc.access(index, tag, &self.runner.fill) else {
-            return (Found::Llc, self.runner.now.cost.llc);
+            return (ServedFrom::Llc, self.runner.now.cost.llc);
         };
-        self.uncore.held[self.place] += 1;
+        self.uncore.lines_held[self.place] += 1;
         if evicted != NONE {
             let owner = owner(evicted);
-            self.uncore.held[owner] -= 1;
+            self.uncore.lines_held[owner] -= 1;
             let mut dirty = evicted & DIRTY != 0;
             if self.uncore.inclusive {
                 let cores = match self.uncore.threads {
                     Some(threads) => owner / threads..owner / threads + 1,
                     None => 0..self.caches.len(),
                 };
-                for cache in self.caches[cores].iter_mut().flat_map(Caches::all) {
+                for cache in self.caches[cores].iter_mut().flat_map(PrivateCaches::all) {
                     let out = cache.invalidate(set, evicted);
                     dirty |= out.is_some_and(|out| out & DIRTY != 0);
                 }
@@ -273,12 +274,12 @@ impl Turn<'_> {
         self.bring()
     }
 
-    /// Brings a line from memory.
-    fn bring(&mut self) -> (Found, u64) {
+    /// Fetches a line from memory.
+    fn bring(&mut self) -> (ServedFrom, u64) {
         self.account.llc_misses += 1;
         self.account.lines += 1;
-        let wait = self.uncore.bus.take();
+        let wait = self.uncore.bus.take_line();
         let cost = &self.runner.now.cost;
-        (Found::Memory, cost.memory + wait * TICKS / cost.overlap)
+        (ServedFrom::Memory, cost.memory + wait * TICKS / cost.overlap)
     }
 }

@@ -1,4 +1,4 @@
-//! What a core needs to run a program.
+//! The state that a core needs to run a program.
 
 use fairways_core::{AppId, WayMask};
 use rand_core::SeedableRng;
@@ -6,14 +6,14 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::account::Cost;
 use crate::buffer::StoreBuffer;
-use crate::cache::{DIRTY, Fill, Tag};
-use crate::geometry::Stores;
-use crate::pages::{Pages, Placement, mix};
+use crate::cache::{DIRTY, FillMask, Tag};
+use crate::geometry::StorePath;
+use crate::pages::{PageMap, PagePlacement, mix};
 use crate::phase::Phase;
-use crate::program::{Access, BATCH, Generate, Program, Supply};
+use crate::program::{Access, BATCH, Generate, SimulatedProgram, Supply};
 use crate::settings::Settings;
 
-/// Ticks of waiting for what missed the L2, for memory among that, and for room in the store
+/// Ticks of waiting: after L2 misses, the part of that for memory, and for room in the store
 /// buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stall {
@@ -22,65 +22,70 @@ pub(crate) struct Stall {
     pub(crate) stores: u64,
 }
 
-/// What a core needs to run a program.
+/// The state that a core needs to run a program.
 pub(crate) struct Runner {
-    /// In ticks: how far its core is.
+    /// Its core's clock, in ticks.
     pub(crate) clock: u64,
-    /// From where to where its clock passed last without it, while it waited for its CPU.
+    /// The last span, from and to, in which its clock moved without it, while it waited for its
+    /// CPU.
     passed: (u64, u64),
-    /// The phase that runs, and by number those that have run and will go on.
-    pub(crate) now: Stretch,
+    /// The current phase.
+    pub(crate) now: PhaseState,
     phase: usize,
-    others: Vec<Option<Stretch>>,
+    others: Vec<Option<PhaseState>>,
     pub(crate) random: Pcg64Mcg,
     pub(crate) placed: u64,
-    pub(crate) fill: Fill,
-    /// The bits of its tags that say whose lines they are.
+    pub(crate) fill: FillMask,
+    /// The bits of its tags that mark its lines.
     pub(crate) owner: Tag,
-    /// What its source came up with last.
+    /// The last result of its source.
     pub(crate) supply: Supply,
-    /// What its last access waited.
+    /// The waits of its last access.
     pub(crate) last: Stall,
-    /// Its stores that are under way.
+    /// Its stores under way, if the chip has store buffers.
     pub(crate) buffer: Option<StoreBuffer>,
-    /// Of the sets that are simulated, of late: uses, and those that hit.
+    /// Recent uses of the simulated sets, and the hits among them.
     pub(crate) seen: (u32, u32),
-    /// Of a hit in the others, in 1024ths.
+    /// The part of a hit that is carried over for sets that are not simulated, in 1024ths.
     pub(crate) owed: u32,
 }
 
-/// A phase, and how far it has come.
-pub(crate) struct Stretch {
-    /// What runs; `None`: the core is idle.
+/// A phase, and its state.
+pub(crate) struct PhaseState {
+    /// The source of accesses; `None`: the core is idle.
     pub(crate) source: Option<Box<dyn Generate>>,
     pub(crate) accesses: Vec<Access>,
     pub(crate) next: usize,
-    pub(crate) pages: Pages,
+    pub(crate) pages: PageMap,
     pub(crate) cost: Cost,
 }
 
-/// Where a tag says whose line it is.
+/// The lowest bit of a tag's program number.
 const OWNER: u32 = 26;
 
-/// Whose line it is: a program's place.
+/// The number of the program that a line belongs to.
 pub(crate) fn owner(tag: Tag) -> usize {
     (tag >> OWNER) as usize
 }
 
 /// The pages of a program.
-pub(crate) fn pages_of(settings: &Settings, program: Option<&Program>, placed: u64) -> Pages {
+pub(crate) fn pages_of(
+    settings: &Settings,
+    program: Option<&SimulatedProgram>,
+    placed: u64,
+) -> PageMap {
     let picks = program.is_some_and(|program| program.accesses.picks_sets());
-    let placement = if picks { Placement::Sequential } else { settings.placement };
-    Pages::new(settings.pages, placement, settings.chip.sets, placed)
+    let placement = if picks { PagePlacement::Sequential } else { settings.placement };
+    PageMap::new(settings.pages, placement, settings.chip.sets, placed)
 }
 
-/// What says where a program's pages are, and its random numbers.
+/// The seed of a program's pages, and its random numbers.
 pub(crate) fn seeds(settings: &Settings, app: AppId, key: u64) -> (u64, Pcg64Mcg) {
     let placed = mix(settings.seed ^ mix(key));
     (placed, Pcg64Mcg::seed_from_u64(mix(placed ^ mix(u64::from(app.0)))))
 }
 
-impl Stretch {
+impl PhaseState {
     fn new(settings: &Settings, phase: &Phase, placed: u64) -> Self {
         let chip = &settings.chip;
         let program = phase.program.as_deref();
@@ -97,7 +102,7 @@ impl Stretch {
 }
 
 impl Runner {
-    /// One that runs nothing yet, and may fill all ways; `key` says where its pages are.
+    /// A runner that runs nothing yet and may fill all ways; `key` determines where its pages are.
     pub(crate) fn new(
         settings: &Settings,
         place: usize,
@@ -108,32 +113,32 @@ impl Runner {
         Self {
             clock,
             passed: (clock, clock),
-            now: Stretch::new(settings, &Phase { program: None, length: None }, placed),
+            now: PhaseState::new(settings, &Phase { program: None, length: None }, placed),
             phase: usize::MAX,
             others: Vec::new(),
             random,
             placed,
-            fill: Fill::new(WayMask::full(settings.chip.llc.ways)),
+            fill: FillMask::new(WayMask::full(settings.chip.llc.ways)),
             owner: Tag::try_from(place).unwrap_or(0) << OWNER,
             supply: Supply::More,
             last: Stall::default(),
             buffer: match settings.chip.stores {
-                Stores::Back => None,
-                Stores::Through { buffer } => Some(StoreBuffer::new(buffer)),
+                StorePath::Back => None,
+                StorePath::Through { buffer } => Some(StoreBuffer::new(buffer)),
             },
             seen: (0, 0),
             owed: 0,
         }
     }
 
-    /// Goes on with another phase, from where it was left.
-    pub(crate) fn turn(&mut self, settings: &Settings, phases: &[Phase], phase: usize) {
+    /// Switches to another phase, where that was left.
+    pub(crate) fn switch_phase(&mut self, settings: &Settings, phases: &[Phase], phase: usize) {
         if phase == self.phase {
             return;
         }
         self.others.resize_with(phases.len(), || None);
         let next = self.others[phase].take();
-        let next = next.unwrap_or_else(|| Stretch::new(settings, &phases[phase], self.placed));
+        let next = next.unwrap_or_else(|| PhaseState::new(settings, &phases[phase], self.placed));
         let before = core::mem::replace(&mut self.now, next);
         if let Some(place) = self.others.get_mut(self.phase) {
             *place = Some(before);
@@ -141,25 +146,25 @@ impl Runner {
         self.phase = phase;
     }
 
-    /// Ends what runs outside of the chip.
+    /// Ends programs that run outside the simulation.
     pub(crate) fn end(&mut self) {
         self.now.source = None;
         self.others.clear();
     }
 
-    /// Where a phase's pages are.
-    pub(crate) fn pages_of(&self, settings: &Settings, phase: &Phase) -> Pages {
+    /// The pages of a phase.
+    pub(crate) fn pages_of(&self, settings: &Settings, phase: &Phase) -> PageMap {
         pages_of(settings, phase.program.as_deref(), self.placed)
     }
 
-    /// How far its core's clock was when it last ran, in ticks.
+    /// Its core's clock when it last ran, in ticks.
     pub(crate) fn reached(&self) -> u64 {
         let (from, to) = self.passed;
         if self.clock == to { from } else { self.clock }
     }
 
-    /// Its CPU's clock is that far: what was ahead of time is another's, and none of its own
-    /// cycles.
+    /// Moves its clock up to `clock`: the time until then belongs to another program, not to its
+    /// own cycles.
     pub(crate) fn wait_until(&mut self, clock: u64) {
         if self.clock < clock {
             (self.passed, self.clock) = ((self.reached(), clock), clock);

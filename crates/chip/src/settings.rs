@@ -1,9 +1,9 @@
-//! How a chip is simulated.
+//! Settings of the simulation.
 
 use std::time::Duration;
 
 use crate::geometry::Geometry;
-use crate::pages::{PageSize, Placement};
+use crate::pages::{PagePlacement, PageSize};
 
 /// A chip, and how it is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,28 +12,27 @@ pub struct Settings {
     pub chip: Geometry,
     /// The size of pages.
     pub pages: PageSize,
-    /// Where they are.
-    pub placement: Placement,
-    /// One of so many sets of the last-level cache is simulated; what goes to the others hits as often
-    /// as what goes to those has of late.
+    /// The placement of pages.
+    pub placement: PagePlacement,
+    /// One of this many sets of the last-level cache is simulated; references to other sets hit as
+    /// often as recent ones to simulated sets.
     pub set_sampling: u32,
-    /// How many times shorter everything takes than the policy is told: times, instructions and
-    /// counters are told so many times larger.
+    /// The time scale: the policy sees times, instructions and counters this many times larger.
     pub time_scale: u32,
     /// How programs take turns on the CPUs, on the policy's clock; `None`: each has one to itself.
     pub scheduler: Option<Scheduling>,
-    /// The seed of all that is random.
+    /// The seed of everything random.
     pub seed: u64,
 }
 
 impl Settings {
-    /// A chip with small pages anywhere, all of it simulated, as it is.
+    /// A chip with small pages in random frames, without set sampling, at time scale 1.
     #[must_use]
     pub fn new(chip: Geometry) -> Self {
         Self {
             chip,
             pages: PageSize::Small,
-            placement: Placement::Random,
+            placement: PagePlacement::Random,
             set_sampling: 1,
             time_scale: 1,
             scheduler: None,
@@ -45,16 +44,16 @@ impl Settings {
 /// How an operating system lets threads take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduling {
-    /// How long a thread stays on a CPU when another waits, and the longest that it does in the
-    /// time-sharing class; more than nothing.
+    /// How long a thread stays on a CPU when another waits (in the time-sharing class, the longest
+    /// that it does); more than 0.
     pub quantum: Duration,
-    /// How far apart clock ticks are, at which turns end; more than nothing.
+    /// The time between clock ticks, at which turns end; more than 0.
     pub tick: Duration,
-    /// Whether the operating system has a thread of its own, which wakes every now and then and runs for half a
-    /// millisecond before all others: so that programs do not take turns like clockwork, and run beside
-    /// everybody in time. Policies are not told of it.
+    /// Whether the operating system has its own thread, which wakes now and then and runs for 0.5
+    /// ms before all others. It breaks up regular patterns of turns, so that every program runs
+    /// beside every other in time. It is not reported to policies.
     pub system: bool,
-    /// Which of them runs first, and for how long.
+    /// The scheduling class: which thread runs first, and for how long.
     pub class: SchedulingClass,
 }
 
@@ -63,10 +62,10 @@ pub struct Scheduling {
 pub enum SchedulingClass {
     /// All threads have the same priority, and take turns of a quantum (`priocntl`'s FX).
     FixedPriority,
-    /// A feedback queue (`priocntl`'s TS; `ts_dptbl(4)`). A thread that uses up its quantum falls to
-    /// a lower level, whose quantum is longer. Each second, threads that wait rise. A turn that a
-    /// policy ordered is as long as it ordered; all others are reported as turns of the longest
-    /// quantum, however short they were planned.
+    /// A feedback queue (`priocntl`'s TS; `ts_dptbl(4)`). A thread that uses up its quantum falls
+    /// to a lower level, whose quantum is longer. Each second, waiting threads rise. A turn ordered
+    /// by a policy has that length; all other turns are reported with the longest quantum as their
+    /// planned length, however short they were.
     TimeSharing,
 }
 
@@ -82,7 +81,8 @@ impl SchedulingClass {
 }
 
 impl Default for Scheduling {
-    /// Solaris 10: threads that never sleep get 200 ms at a time (`ts_dptbl(4)`), at ticks of 10 ms.
+    /// Solaris 10: threads that never sleep get 200 ms at a time (`ts_dptbl(4)`), at ticks of 10
+    /// ms.
     fn default() -> Self {
         Self {
             quantum: Duration::from_millis(200),

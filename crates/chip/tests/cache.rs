@@ -1,24 +1,26 @@
-//! What comes of sets, ways, masks and pages: against exact values.
+//! Sets, ways, masks and pages, compared with exact values.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, Curve, Mixture, Part, Pattern};
-use fairways_chip::{Account, Chip, Job, Length, Phase, Program, Settings, Shape, preset};
+use fairways_chip::program::{Accesses, MissCurve, Mixture, MixturePart, Pattern};
+use fairways_chip::{
+    Account, CacheShape, Chip, Job, Phase, PhaseLength, Settings, SimulatedProgram, preset,
+};
 use fairways_core::{Action, AppId, Event, Machine, Partition, PlanId, Policy, Time, WayMask, run};
 
 const MB: u32 = 1 << 14;
 
-/// A region of which every line is as likely, behind the private caches.
-fn region(lines: u32) -> Program {
-    let parts = vec![Part { share: 1.0, lines }];
+/// A region with equally likely lines, behind the private caches.
+fn region(lines: u32) -> SimulatedProgram {
+    let parts = vec![MixturePart { share: 1.0, lines }];
     let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
-    Program::new(Accesses::Mixture(mixture), 0.5, 4.0)
+    SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0)
 }
 
-/// Gives the first program so many ways, and the others the rest, whenever one starts.
+/// Gives the first program this many ways, and the others the rest, whenever a program starts.
 struct First(u32);
 
 impl Policy for First {
@@ -68,8 +70,8 @@ impl Policy for Grows {
     }
 }
 
-/// After a mask grows, what is missing comes with the misses: of lines that are read at random, those that
-/// were not held and have not been read since are e^(-reads / lines) of all that were not held.
+/// After a mask grows, misses fill it. With lines read at random, e^(-reads / lines) of the missing
+/// lines have not been read since.
 #[test]
 fn a_grown_mask_fills_as_fast_as_misses_do() {
     let chip = preset::preset("xeon-e5").unwrap();
@@ -103,8 +105,8 @@ fn a_grown_mask_fills_as_fast_as_misses_do() {
 fn phases_end_by_time_and_by_instructions() {
     let busy = Arc::new(region(MB));
     let phases = vec![
-        Phase { program: None, length: Some(Length::Time(Duration::from_millis(2))) },
-        Phase { program: Some(busy), length: Some(Length::Instructions(2_000_000)) },
+        Phase { program: None, length: Some(PhaseLength::Time(Duration::from_millis(2))) },
+        Phase { program: Some(busy), length: Some(PhaseLength::Instructions(2_000_000)) },
         Phase { program: None, length: None },
     ];
     let job = Job { phases, ..Job::default() };
@@ -124,12 +126,12 @@ fn phases_end_by_time_and_by_instructions() {
 }
 
 /// An array that is read from end to end.
-fn stream(lines: u32, overlap: f64) -> Program {
+fn stream(lines: u32, overlap: f64) -> SimulatedProgram {
     let accesses = Accesses::Pattern(Pattern::Sequential { lines });
-    Program::new(accesses, 0.5, overlap)
+    SimulatedProgram::new(accesses, 0.5, overlap)
 }
 
-/// What jobs count in so many ms.
+/// The counts of jobs in `ms` ms.
 fn after(settings: Settings, jobs: &[Job], millis: u64) -> Vec<Account> {
     let mut chip = Chip::new(settings, jobs.iter().cloned()).unwrap();
     chip.stop_at(Time::ZERO.after(Duration::from_millis(millis)));
@@ -138,19 +140,20 @@ fn after(settings: Settings, jobs: &[Job], millis: u64) -> Vec<Account> {
 }
 
 /// Phases of one program and another, in turn.
-fn in_turn(programs: [Program; 2], lengths: [Length; 2]) -> Job {
+fn in_turn(programs: [SimulatedProgram; 2], lengths: [PhaseLength; 2]) -> Job {
     let phase =
         |(program, length)| Phase { program: Some(Arc::new(program)), length: Some(length) };
     Job { phases: programs.into_iter().zip(lengths).map(phase).collect(), ..Job::default() }
 }
 
-const BUSY: Program = Program::new(Accesses::Pattern(Pattern::Busy), 0.5, 1.0);
+const BUSY: SimulatedProgram = SimulatedProgram::new(Accesses::Pattern(Pattern::Busy), 0.5, 1.0);
 
-/// A stream that is interrupted goes on where it was, and does not come to lines that it knows.
+/// A stream that is interrupted continues where it was, and does not repeat lines.
 #[test]
 fn a_phase_goes_on_where_it_was_left() {
     let settings = Settings::new(preset::preset("xeon-e5").unwrap());
-    let lengths = [Length::Time(Duration::from_millis(1)), Length::Time(Duration::from_micros(10))];
+    let lengths =
+        [PhaseLength::Time(Duration::from_millis(1)), PhaseLength::Time(Duration::from_micros(10))];
     let job = in_turn([stream(60 * MB, 8.0), BUSY], lengths);
     let account = &after(settings, &[job], 16)[0];
     let ratio = account.llc_misses as f64 / account.llc_references as f64;
@@ -163,7 +166,7 @@ fn short_phases_fill_the_time() {
     let settings = Settings::new(preset::preset("xeon-e5").unwrap());
     let whole = after(settings, &[Job::new(BUSY)], 5)[0];
     for count in [1, 10, 1000, 12_345] {
-        let job = in_turn([BUSY, BUSY], [Length::Instructions(count); 2]);
+        let job = in_turn([BUSY, BUSY], [PhaseLength::Instructions(count); 2]);
         let parts = after(settings, &[job], 5)[0];
         let off = parts.instructions as f64 / whole.instructions as f64 - 1.0;
         assert!(off.abs() < 1e-3, "{count}: {parts:?} {whole:?}");
@@ -174,9 +177,9 @@ fn short_phases_fill_the_time() {
 #[test]
 fn instructions_are_counted_when_they_run() {
     let settings = Settings::new(preset::preset("xeon-e5").unwrap());
-    let parts = vec![Part { share: 1.0, lines: MB }];
+    let parts = vec![MixturePart { share: 1.0, lines: MB }];
     let mixture = Mixture { parts, per_kilo_instructions: 0.001, stores: 0.0, missed: true };
-    let rare = Program::new(Accesses::Mixture(mixture), 0.5, 1.0);
+    let rare = SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 1.0);
     for millis in [1, 2, 3] {
         let account = after(settings, &[Job::new(rare.clone())], millis)[0];
         let expected = millis as f64 * 2.3e6 / 0.5;
@@ -185,7 +188,7 @@ fn instructions_are_counted_when_they_run() {
     }
 }
 
-/// Whoever waits, and however many misses they have under way, no more goes over the bus than it can take.
+/// Whatever waits, and however many misses are under way, the bus moves no more than its bandwidth.
 #[test]
 fn nothing_exceeds_the_bus() {
     let chip = preset::preset("xeon-e5").unwrap();
@@ -203,7 +206,7 @@ fn nothing_exceeds_the_bus() {
 #[test]
 fn occupancy_is_at_most_all_ways() {
     let mut chip = preset::preset("t1").unwrap();
-    (chip.sets, chip.l1) = (100, Shape { sets: 1, ways: 1 });
+    (chip.sets, chip.l1) = (100, CacheShape { sets: 1, ways: 1 });
     for set_sampling in [1, 3, 7, 64, 100] {
         let settings = Settings { set_sampling, ..Settings::new(chip) };
         let mut chip = Chip::new(settings, [Job::new(region(MB)), Job::new(region(MB))]).unwrap();
@@ -215,7 +218,7 @@ fn occupancy_is_at_most_all_ways() {
     }
 }
 
-/// What is counted from `from` to `to`, in ms, of the first job.
+/// The counts of the first job from `from` to `to`, in ms.
 fn counted(settings: Settings, jobs: Vec<Job>, ways: u32, from: u64, to: u64) -> Account {
     let mut chip = Chip::new(settings, jobs).unwrap();
     let mut until = |end: u64| {
@@ -273,7 +276,7 @@ fn random_readers_hit_as_the_binomial_says() {
     }
 }
 
-/// A program that is to miss as a curve says does, with any number of ways, and whatever the sets.
+/// A program follows its miss curve with any number of ways, and whatever the sets.
 #[test]
 fn a_curve_is_followed() {
     let mpki = [40.0, 22.0, 22.0, 15.0, 9.0, 8.5, 6.0, 3.0, 2.5, 2.0, 1.0];
@@ -282,8 +285,8 @@ fn a_curve_is_followed() {
         // Fewer sets are as good, and warm sooner.
         chip.sets = 4096;
         for ways in ways {
-            let accesses = Accesses::Curve(Curve::new(50.0, &mpki).unwrap());
-            let job = Job::new(Program::new(accesses, 0.5, 4.0));
+            let accesses = Accesses::Curve(MissCurve::new(50.0, &mpki).unwrap());
+            let job = Job::new(SimulatedProgram::new(accesses, 0.5, 4.0));
             let account = counted(Settings::new(chip), vec![job], ways, 30, 45);
             let per_kilo = |count: u64| 1000.0 * count as f64 / account.instructions as f64;
             let misses = per_kilo(account.llc_misses);

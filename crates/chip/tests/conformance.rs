@@ -1,18 +1,19 @@
-//! The chip keeps to what every machine does.
+//! The chip keeps the promises of every machine.
 
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Pattern};
-use fairways_chip::service::{Requests, Sizes};
+use fairways_chip::service::{RequestSizes, Requests};
 use fairways_chip::{
-    Chip, Job, Program, Replacement, Scheduling, SchedulingClass, Settings, Stores, preset,
+    Chip, Job, Replacement, Scheduling, SchedulingClass, Settings, SimulatedProgram, StorePath,
+    preset,
 };
-use fairways_conformance::{Kind, Program as Asked, Scale, Subject, check_all};
+use fairways_conformance::{ProgramKind, Scale, Subject, TestProgram as Asked, check_all};
 use fairways_core::{Llc, Machine, Ways};
 
-/// Programs on a chip, those that are sensitive as services.
+/// Programs on a chip; sensitive ones are services.
 struct Executing(Settings);
 
 impl Executing {
@@ -41,15 +42,15 @@ impl Subject for Executing {
     fn machine(&self, programs: &[Asked]) -> Box<dyn Machine + '_> {
         let jobs = programs.iter().map(|asked| {
             let pattern = match asked.kind {
-                Kind::Light => Pattern::Busy,
-                Kind::Streaming => Pattern::Sequential { lines: 1 << 16 },
-                Kind::Sensitive => Pattern::Random { lines: 1 << 13 },
+                ProgramKind::Light => Pattern::Busy,
+                ProgramKind::Streaming => Pattern::Sequential { lines: 1 << 16 },
+                ProgramKind::Sensitive => Pattern::Random { lines: 1 << 13 },
             };
             let accesses = Accesses::Pattern(pattern);
-            let mut program = Program::new(accesses, 0.5, 4.0);
-            // One that takes turns is none.
-            if asked.kind == Kind::Sensitive && self.0.scheduler.is_none() {
-                let sizes = Sizes::LogNormal(0.5);
+            let mut program = SimulatedProgram::new(accesses, 0.5, 4.0);
+            // A program that takes turns can't be a service.
+            if asked.kind == ProgramKind::Sensitive && self.0.scheduler.is_none() {
+                let sizes = RequestSizes::LogNormal(0.5);
                 program.requests = Some(Requests { instructions: 2000.0, sizes });
             }
             let job = Job::new(program);
@@ -77,7 +78,7 @@ fn with_another_replacement_and_inclusive() {
 fn with_hardware_threads_and_a_store_buffer() {
     let Executing(mut settings) = Executing::new();
     (settings.chip.cores, settings.chip.threads) = (10, 4);
-    settings.chip.stores = Stores::Through { buffer: 8 };
+    settings.chip.stores = StorePath::Through { buffer: 8 };
     settings.chip.inclusive = true;
     check_all(&Executing(settings));
 }

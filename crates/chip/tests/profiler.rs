@@ -2,34 +2,40 @@
 
 #![allow(clippy::unwrap_used)]
 
-use fairways_chip::program::{Accesses, Mixture, Part, Pattern, Supply, Zipf};
+use fairways_chip::program::{Accesses, Mixture, MixturePart, Pattern, Supply, Zipf};
 use fairways_chip::{
-    Account, Chip, Geometry, Job, Placement, Profiler, Program, Settings, Shape, preset,
+    Account, CacheShape, Chip, Geometry, Job, PagePlacement, Profiler, Settings, SimulatedProgram,
+    preset,
 };
 use fairways_core::{Action, Event, Machine, Partition, PlanId, WayMask};
 
 const MB: u32 = 1 << 14;
 const INSTRUCTIONS: u64 = 4_000_000;
 
-/// Of which an L1 and an L2 keep something, and which takes out nothing from them.
+/// A program some of whose lines stay in the L1 and the L2, on a cache that removes nothing from
+/// these.
 fn chip() -> Geometry {
     Geometry {
-        l1: Shape::of_kb(8, 4),
-        l2: Some(Shape::of_kb(64, 4)),
+        l1: CacheShape::from_kb(8, 4),
+        l2: Some(CacheShape::from_kb(64, 4)),
         sets: 1024,
         inclusive: false,
-        // Nobody waits for the bus.
+        // No program waits for the bus.
         bandwidth_mbps: 1e9,
         ..preset::preset("skylake").unwrap()
     }
 }
 
-fn programs() -> Vec<Program> {
-    let part = |share, lines| Part { share, lines };
-    let mixture = |stores, missed| {
-        let parts = vec![part(5.0, MB / 8), part(3.0, MB / 2), part(1.0, 2 * MB), part(1.0, 0)];
-        Accesses::Mixture(Mixture { parts, per_kilo_instructions: 300.0, stores, missed })
-    };
+fn part(share: f64, lines: u32) -> MixturePart {
+    MixturePart { share, lines }
+}
+
+fn mixture(stores: f64, missed: bool) -> Accesses {
+    let parts = vec![part(5.0, MB / 8), part(3.0, MB / 2), part(1.0, 2 * MB), part(1.0, 0)];
+    Accesses::Mixture(Mixture { parts, per_kilo_instructions: 300.0, stores, missed })
+}
+
+fn programs() -> Vec<SimulatedProgram> {
     let all = [
         mixture(0.0, false),
         mixture(0.4, false),
@@ -38,10 +44,10 @@ fn programs() -> Vec<Program> {
         Accesses::Pattern(Pattern::Random { lines: MB / 2 }),
         Accesses::Pattern(Pattern::Blocked { lines: MB, block: MB / 16, sweeps: 3 }),
     ];
-    all.map(|accesses| Program::new(accesses, 0.5, 2.0)).to_vec()
+    all.map(|accesses| SimulatedProgram::new(accesses, 0.5, 2.0)).to_vec()
 }
 
-fn alone(settings: Settings, program: &Program, ways: u32) -> Account {
+fn alone(settings: Settings, program: &SimulatedProgram, ways: u32) -> Account {
     let job = Job { instructions: Some(INSTRUCTIONS), ..Job::new(program.clone()) };
     let mut chip = Chip::new(settings, [job]).unwrap();
     while let Some((_, event)) = chip.next_event() {
@@ -49,7 +55,7 @@ fn alone(settings: Settings, program: &Program, ways: u32) -> Account {
         let mut partition = Partition::default();
         let own = partition.add_cluster(WayMask::span(0, ways));
         partition.place(app, own);
-        let (plan, reason) = (PlanId::default(), "so many ways");
+        let (plan, reason) = (PlanId::default(), "a test");
         chip.carry_out(Action::Partition {
             plan,
             partition: (&partition).into(),
@@ -59,7 +65,7 @@ fn alone(settings: Settings, program: &Program, ways: u32) -> Account {
     chip.account(0)
 }
 
-fn profiled(settings: Settings, program: &Program) -> Profiler {
+fn profiled(settings: Settings, program: &SimulatedProgram) -> Profiler {
     let mut profiler = Profiler::new(settings, program).unwrap();
     while profiler.instructions() < INSTRUCTIONS {
         assert_eq!(profiler.step(), Supply::More);
@@ -67,10 +73,10 @@ fn profiled(settings: Settings, program: &Program) -> Profiler {
     profiler
 }
 
-/// To a batch of accesses, by which the two end apart.
+/// Up to a batch of accesses, by which the two ends differ.
 #[test]
 fn one_pass_counts_what_a_run_for_each_number_of_ways_does() {
-    for placement in [Placement::Random, Placement::Sequential] {
+    for placement in [PagePlacement::Random, PagePlacement::Sequential] {
         let settings = Settings { placement, ..Settings::new(chip()) };
         for (number, program) in programs().iter().enumerate() {
             let profiler = profiled(settings, program);
@@ -93,15 +99,17 @@ fn one_pass_counts_what_a_run_for_each_number_of_ways_does() {
     }
 }
 
-/// Stores of a stream go to memory once with any number of ways; those of an array that fits, never.
+fn stored(lines: u32) -> SimulatedProgram {
+    let parts = vec![MixturePart { share: 1.0, lines }];
+    let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 1.0, missed: false };
+    SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 2.0)
+}
+
+/// Stores of a stream go to memory once with any number of ways; stores of an array that fits never
+/// do.
 #[test]
 fn lines_are_written_back_once() {
-    let stored = |lines| {
-        let parts = vec![Part { share: 1.0, lines }];
-        let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 1.0, missed: false };
-        Program::new(Accesses::Mixture(mixture), 0.5, 2.0)
-    };
-    let settings = Settings { placement: Placement::Sequential, ..Settings::new(chip()) };
+    let settings = Settings { placement: PagePlacement::Sequential, ..Settings::new(chip()) };
     let stream = profiled(settings, &stored(0));
     for ways in 1..=11 {
         let account = stream.account(ways);
@@ -116,7 +124,7 @@ fn lines_are_written_back_once() {
     assert!(written(4) == 0 && written(11) == 0 && written(3) > 100_000, "{}", written(3));
 }
 
-/// One of 16 sets says what all do.
+/// One of 16 sets stands for all.
 #[test]
 fn sampled_sets_stand_for_all() {
     for program in programs() {

@@ -1,22 +1,22 @@
-//! What the chip's operating system promises: whom it lets run, where, and for how long.
+//! Promises of the chip's operating system: which threads run, where, and for how long.
 
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
+use fairways_chip::program::{Accesses, Mixture, MixturePart, Pattern};
 use fairways_chip::{
-    Chip, ChipError, Geometry, Job, Length, Phase, Program, Scheduling, SchedulingClass, Settings,
-    Stores, preset,
+    Chip, ChipError, Geometry, Job, Phase, PhaseLength, Scheduling, SchedulingClass, Settings,
+    SimulatedProgram, StorePath, preset,
 };
 use fairways_core::{
-    Action, AppId, Event, Every, Machine, Q32, Slice, ThreadId, Time, Together, WayMask,
+    Action, AppId, CoRun, EndedTurn, Event, Machine, Q32, ThreadId, Time, WayMask, WindowLength,
 };
 use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A chip of so many single-threaded cores that take turns of 2 ms, at ticks of 0.1 ms.
+/// A chip of `cores` single-threaded cores with turns of 2 ms, at ticks of 0.1 ms.
 fn settings(cpus: u32) -> Settings {
     let chip = Geometry { cores: cpus, threads: 1, ..preset::preset("t1").unwrap() };
     let scheduling =
@@ -25,10 +25,10 @@ fn settings(cpus: u32) -> Settings {
 }
 
 fn busy() -> Job {
-    Job::new(Program::new(Accesses::Pattern(Pattern::Busy), 1.0, 1.0))
+    Job::new(SimulatedProgram::new(Accesses::Pattern(Pattern::Busy), 1.0, 1.0))
 }
 
-/// A chip that tells everything, run until `end`; `act` answers events.
+/// Runs a chip until `end` and returns all its events; `act` answers them.
 fn run(
     settings: Settings,
     jobs: Vec<Job>,
@@ -62,21 +62,23 @@ fn shares(chip: &Chip, jobs: usize, of: Duration) -> Vec<f64> {
 }
 
 #[test]
-fn the_machine_tells_its_cpus_and_threads_their_turns() {
-    let mut told = Vec::new();
-    run(settings(1), vec![busy(), busy()], 9 * MS, |at, event, _| told.push((at, event.clone())));
-    assert!(matches!(told[0].1, Event::Machine(_)));
-    let Event::Cpus(cpus) = told[1].1 else { panic!("{:?}", told[1]) };
+fn the_machine_reports_its_cpus_and_the_turns_of_threads() {
+    let mut reported = Vec::new();
+    run(settings(1), vec![busy(), busy()], 9 * MS, |at, event, _| {
+        reported.push((at, event.clone()))
+    });
+    assert!(matches!(reported[0].1, Event::Machine(_)));
+    let Event::Cpus(cpus) = reported[1].1 else { panic!("{:?}", reported[1]) };
     assert_eq!((cpus.count, cpus.quantum), (1, 2 * MS));
-    let turns = told.iter().filter_map(|(at, event)| match event {
+    let turns = reported.iter().filter_map(|(at, event)| match event {
         Event::QuantumGiven(slice) => Some((*at, *slice)),
         _ => None,
     });
-    let turns: Vec<(Time, Slice)> = turns.collect();
+    let turns: Vec<(Time, EndedTurn)> = turns.collect();
     assert_eq!(turns.len(), 4);
     for (index, (at, slice)) in (0u32..).zip(turns) {
         assert_eq!(at, Time::ZERO.after(2 * MS * (index + 1)));
-        let turn = Slice { thread: thread(index % 2), cpu: 0, ordered: 2 * MS, ran: 2 * MS };
+        let turn = EndedTurn { thread: thread(index % 2), cpu: 0, ordered: 2 * MS, ran: 2 * MS };
         assert_eq!(slice, turn);
     }
 }
@@ -101,15 +103,14 @@ fn time_sharing(cpus: u32, system: bool) -> Settings {
 }
 
 /// By the table of `ts_dptbl(4)`: lower levels have longer turns. A thread that waits when a second
-/// begins rises and takes the place of a lower one, which later uses what is left of its turn.
+/// begins rises and preempts a lower one, which later uses the rest of its turn.
 #[test]
 fn time_sharing_is_a_feedback_queue() {
     let mut turns = Vec::new();
     run(time_sharing(1, false), vec![busy(), busy()], 1610 * MS, |_, event, _| {
         if let Event::QuantumGiven(slice) = event {
-            let ms = |time: Duration| time.as_millis();
             assert_eq!(slice.ordered, 200 * MS);
-            turns.push((slice.thread.app.0, ms(slice.ran)));
+            turns.push((slice.thread.app.0, slice.ran.as_millis()));
         }
     });
     let falling = [(0, 120), (1, 120), (0, 160), (1, 160), (0, 200), (1, 200), (0, 40)];
@@ -139,11 +140,17 @@ fn in_time_sharing_nobody_starves_and_shares_differ() {
     assert_eq!(ran[..2], [50 * MS, 120 * MS]);
 }
 
-/// One that sleeps comes back to a higher level than one that only runs, and takes its place.
+fn nap(span: Duration) -> Phase {
+    Phase { program: None, length: Some(PhaseLength::Time(span)) }
+}
+
+fn work(span: Duration) -> Phase {
+    Phase { length: Some(PhaseLength::Time(span)), ..busy().phases[0].clone() }
+}
+
+/// A thread that sleeps returns to a higher level than one that only runs, and preempts it.
 #[test]
 fn in_time_sharing_those_that_sleep_come_first() {
-    let nap = |span| Phase { program: None, length: Some(Length::Time(span)) };
-    let work = |span| Phase { length: Some(Length::Time(span)), ..busy().phases[0].clone() };
     let sleeper = Job { phases: vec![nap(95 * MS), work(5 * MS)], ..busy() };
     let span = Duration::from_secs(2);
     let mut slept = Vec::new();
@@ -157,15 +164,16 @@ fn in_time_sharing_those_that_sleep_come_first() {
     assert!(slept.iter().all(|ran| *ran >= 4 * MS && *ran <= 15 * MS), "{slept:?}");
 }
 
-/// What a policy orders is what a thread gets: a share of CPU time, on its own CPU and everywhere.
+fn order(chip: &mut Chip, app: u32, time: Duration) {
+    chip.carry_out(Action::Quantum { thread: thread(app), time, reason: "a test".into() });
+}
+
+/// A thread gets the share of CPU time that a policy orders, on its own CPU and everywhere.
 #[test]
 fn orders_are_shares_of_time() {
     for (cpus, threads) in [(1, 3), (2, 4), (2, 5)] {
         let span = 600 * MS;
         // Half as much again for one, half for another; each order is for a turn.
-        let order = |chip: &mut Chip, app, time| {
-            chip.carry_out(Action::Quantum { thread: thread(app), time, reason: "a test".into() });
-        };
         let chip = run(settings(cpus), vec![busy(); threads], span, |_, event, chip| match event {
             Event::Started { app, .. } if app.0 == 0 => order(chip, 0, 3 * MS),
             Event::Started { app, .. } if app.0 == 1 => order(chip, 1, MS),
@@ -220,15 +228,15 @@ fn an_order_is_for_one_turn() {
     assert_eq!(ran[0], (MS + MS / 50, MS + MS / 10));
 }
 
-/// Who runs where, from the turns that ended.
-fn turns(event: &Event) -> Option<Slice> {
+/// Which thread ran where, from the turns that ended.
+fn turns(event: &Event) -> Option<EndedTurn> {
     if let Event::QuantumGiven(slice) = event { Some(*slice) } else { None }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Threads run only where they may; and while there are enough that may run there, no CPU is idle.
+    /// Threads run only where they may; and no CPU is idle while a waiting thread may run there.
     #[test]
     fn nobody_runs_where_it_may_not(
         cpus in 1u32..=6,
@@ -258,7 +266,7 @@ proptest! {
         for (at, slice) in &ran {
             let (before, after) = bounds[slice.thread.app.0 as usize];
             let first = set(if is_late { after } else { before })[0];
-            // A turn that began before the sets changed ends at once where it may not go on.
+            // A turn that began before the sets changed ends at once if it may not continue.
             let began = Time::from_nanos(at.nanos() - u64::try_from(slice.ran.as_nanos()).unwrap());
             prop_assert!(slice.cpu >= first || (is_late && began <= changes.after(2 * MS)), "{slice:?}");
         }
@@ -267,7 +275,8 @@ proptest! {
             let mut least: Vec<u32> = bounds.iter().map(|bound| of(bound).min(cpus - 1)).collect();
             least.sort_unstable();
             let mut free = cpus;
-            // From the most restricted on: each takes the highest CPU that is left, if it may.
+            // Starting with the most restricted: each takes the highest free CPU that it may run
+            // on.
             least.iter().rev().filter(|&&first| free > first && { free -= 1; true }).count()
         };
         let cycles: f64 = (0..bounds.len()).map(|job| chip.account(job).cycles()).sum();
@@ -306,18 +315,19 @@ fn raised_threads_run_before_others() {
     for job in [1, 3, 4] {
         assert!((got[job] / all - 1.0 / 3.0).abs() < 0.05, "{got:?}");
     }
-    // All three pairs of them came about.
+    // All three pairs occurred.
     assert!(last.len() > 60);
 }
 
-/// The operating system's own thread runs at once whenever it wakes, and policies hear of it only in what the
-/// cache has done.
+/// The operating system's own thread runs at once whenever it wakes, and policies see it only in
+/// the group's counters.
 #[test]
-fn the_system_runs_before_all_and_is_not_told_of() {
-    let program = Program::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.0, 1.0);
+fn the_system_runs_first_and_is_not_reported() {
+    let program =
+        SimulatedProgram::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.0, 1.0);
     let reader = Job::new(program).phases[0].clone();
-    let burst = Phase { length: Some(Length::Time(MS)), ..reader.clone() };
-    let nap = Phase { program: None, length: Some(Length::Time(4 * MS)) };
+    let burst = Phase { length: Some(PhaseLength::Time(MS)), ..reader.clone() };
+    let nap = Phase { program: None, length: Some(PhaseLength::Time(4 * MS)) };
     let system = Job { phases: vec![nap, burst], system: true, ..Job::default() };
     let span = 100 * MS;
     let (mut own, mut missed) = (0, 0);
@@ -346,9 +356,9 @@ fn the_system_runs_before_all_and_is_not_told_of() {
     let got = shares(&chip, 3, span);
     assert!((got[0] - 0.2).abs() < 0.005, "{got:?}");
     assert!((got[1] - 0.4).abs() < 0.02 && (got[2] - 0.4).abs() < 0.02, "{got:?}");
-    // It is never beside anybody on one CPU; its turns cut others' short.
+    // On one CPU it never runs beside another thread; its turns cut others short.
     assert!(own > 30 && missed == 0, "{own} {missed}");
-    // Beside others, what it missed is in the group's counters, and in no thread's.
+    // Beside others, its misses are in the group's counters, and in no thread's.
     let always = Job { phases: vec![reader], system: true, ..Job::default() };
     let mut missed = (0, 0);
     run(settings(2), vec![always, busy(), busy()], 20 * MS, |_, event, chip| match event {
@@ -364,17 +374,17 @@ fn the_system_runs_before_all_and_is_not_told_of() {
 }
 
 #[test]
-fn times_together_are_told_when_somebody_else_runs() {
-    let mut told: Vec<(Time, Together)> = Vec::new();
+fn co_runs_are_reported_when_other_threads_run() {
+    let mut reported: Vec<(Time, CoRun)> = Vec::new();
     run(settings(2), vec![busy(), busy(), busy()], 60 * MS, |at, event, chip| match event {
         Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: MS }),
-        Event::RanTogether(together) => told.push((at, together.clone())),
+        Event::RanTogether(together) => reported.push((at, together.clone())),
         _ => {}
     });
-    assert!(told.len() > 20);
+    assert!(reported.len() > 20);
     let mut groups = std::collections::BTreeSet::new();
-    for (_, together) in &told {
-        let Together { threads, group, window } = together;
+    for (_, together) in &reported {
+        let CoRun { threads, group, window } = together;
         assert!(threads.len() == 2 && *window >= MS);
         assert!(threads[0].thread < threads[1].thread);
         groups.insert((threads[0].thread, threads[1].thread));
@@ -387,7 +397,7 @@ fn times_together_are_told_when_somebody_else_runs() {
         }
     }
     assert_eq!(groups.len(), 3);
-    // One that never leaves off is not told; shorter ones are passed over.
+    // A co-run that never ends is not reported; shorter ones are ignored.
     let mut count = 0;
     run(settings(2), vec![busy(), busy(), busy()], 60 * MS, |_, event, chip| match event {
         Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: 3 * MS }),
@@ -400,8 +410,8 @@ fn times_together_are_told_when_somebody_else_runs() {
 #[test]
 fn who_sleeps_leaves_its_cpu_and_comes_back() {
     let nap = vec![
-        Phase { program: None, length: Some(Length::Time(5 * MS)) },
-        Phase { length: Some(Length::Time(5 * MS)), ..busy().phases[0].clone() },
+        Phase { program: None, length: Some(PhaseLength::Time(5 * MS)) },
+        Phase { length: Some(PhaseLength::Time(5 * MS)), ..busy().phases[0].clone() },
     ];
     let sleeper = Job { phases: nap, ..Job::default() };
     let span = 100 * MS;
@@ -412,35 +422,38 @@ fn who_sleeps_leaves_its_cpu_and_comes_back() {
     assert!((0.2..0.32).contains(&got[1]), "{got:?}");
 }
 
+fn is_of_the_first(event: &&Event) -> bool {
+    match event {
+        Event::QuantumGiven(slice) => slice.thread == thread(0),
+        Event::RanTogether(together) => together.threads[0].thread == thread(0),
+        _ => false,
+    }
+}
+
 #[test]
 fn who_exits_frees_its_cpu_and_its_lines() {
     let short = Job { instructions: Some(3_000_000), ..busy() };
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let chip = run(settings(1), vec![short, busy(), busy()], 20 * MS, |_, event, chip| {
         if matches!(event, Event::Cpus(_)) {
             chip.carry_out(Action::WatchTogether { shortest: Duration::from_nanos(1) });
         }
-        told.push(event.clone());
+        reported.push(event.clone());
     });
-    let exit = told.iter().position(|event| matches!(event, Event::Exited { .. })).unwrap();
-    let is_its = |event: &&Event| match event {
-        Event::QuantumGiven(slice) => slice.thread == thread(0),
-        Event::RanTogether(together) => together.threads[0].thread == thread(0),
-        _ => false,
-    };
-    assert_eq!(told[exit..].iter().filter(is_its).count(), 0);
-    assert!(told[..exit].iter().filter(is_its).count() >= 3);
+    let exit = reported.iter().position(|event| matches!(event, Event::Exited { .. })).unwrap();
+    assert_eq!(reported[exit..].iter().filter(is_of_the_first).count(), 0);
+    assert!(reported[..exit].iter().filter(is_of_the_first).count() >= 3);
     let busy: f64 = shares(&chip, 3, 20 * MS).iter().sum();
     assert!((busy - 1.0).abs() < 0.001, "{busy}");
 }
 
-/// CASC's Figure 1: a thread that runs for 20 % of its time and waits for the rest; four of them hide each
-/// other's waits.
+/// CASC's Figure 1: a thread that runs for 20 % of its time and waits for the rest; four such
+/// threads hide each other's waits.
 #[test]
 fn hardware_threads_hide_each_others_waits() {
-    let parts = vec![Part { share: 1.0, lines: 64 }];
+    let parts = vec![MixturePart { share: 1.0, lines: 64 }];
     let mixture = Mixture { parts, per_kilo_instructions: 1000.0, stores: 0.0, missed: true };
-    let program = Program::new(Accesses::Mixture(mixture), 1.0, 1.0);
+    let program = SimulatedProgram::new(Accesses::Mixture(mixture), 1.0, 1.0);
     let ipc = |threads: usize| {
         let mut chip = preset::preset("t1").unwrap();
         (chip.cores, chip.latency.llc, chip.latency.l2) = (1, 4, 4);
@@ -471,15 +484,15 @@ fn a_pipeline_begins_an_instruction_a_cycle() {
 
 #[test]
 fn stores_wait_for_an_entry_only() {
-    let parts = vec![Part { share: 1.0, lines: 16 }];
+    let parts = vec![MixturePart { share: 1.0, lines: 16 }];
     let program = |per_kilo_instructions| {
         let mixture =
             Mixture { parts: parts.clone(), per_kilo_instructions, stores: 1.0, missed: false };
-        Program::new(Accesses::Mixture(mixture), 1.0, 1.0)
+        SimulatedProgram::new(Accesses::Mixture(mixture), 1.0, 1.0)
     };
     let run = |per_kilo| {
         let mut chip = preset::preset("t1-single").unwrap();
-        chip.stores = Stores::Through { buffer: 8 };
+        chip.stores = StorePath::Through { buffer: 8 };
         let mut chip = Chip::new(Settings::new(chip), vec![Job::new(program(per_kilo))]).unwrap();
         chip.stop_at(Time::ZERO.after(10 * MS));
         while chip.next_event().is_some() {}
@@ -489,7 +502,7 @@ fn stores_wait_for_an_entry_only() {
         (account.instructions as f64 / account.cycles(), account.store_ticks)
     };
     // 23 cycles each, eight under way: one in three cycles at best, and one in two at every second
-    // instruction. One in ten nobody waits for.
+    // instruction. One in ten causes no wait.
     let (ipc, waited) = run(1000.0);
     assert!((ipc - 8.0 / 23.0).abs() < 0.01 && waited > 0, "{ipc}");
     let (ipc, waited) = run(100.0);
@@ -499,11 +512,11 @@ fn stores_wait_for_an_entry_only() {
 /// A program that reads at random, and mostly misses.
 fn misses() -> Job {
     let accesses = Accesses::Pattern(Pattern::Random { lines: 1 << 16 });
-    Job::new(Program::new(accesses, 1.0, 1.0))
+    Job::new(SimulatedProgram::new(accesses, 1.0, 1.0))
 }
 
-/// However short turns are: an access that is under way when its turn ends keeps the CPU, and its cycles are counted
-/// once.
+/// However short turns are: an access that is under way when its turn ends keeps the CPU, and its
+/// cycles are counted once.
 #[test]
 fn cpu_time_is_given_once() {
     for (cpus, quantum) in [(1, 100), (2, 300), (3, 2000)] {
@@ -512,24 +525,24 @@ fn cpu_time_is_given_once() {
             Scheduling { quantum, tick: quantum / 10, system: false, ..Scheduling::default() };
         let settings = Settings { scheduler: Some(scheduling), ..settings(cpus) };
         let span = MS / 4;
-        let mut told = 0;
+        let mut reported = 0;
         let chip = run(settings, vec![misses(); 5], span, |_, event, chip| match event {
             Event::Cpus(_) => chip.carry_out(Action::WatchTogether { shortest: quantum / 100 }),
             Event::Started { app, .. } => {
-                let every = Every::Time(Duration::from_nanos(50));
+                let every = WindowLength::Time(Duration::from_nanos(50));
                 chip.carry_out(Action::Watch { app: *app, every });
             }
             Event::Sampled(sample) => {
                 let (ran, stalled) = (sample.counters.cycles, sample.counters.stalls_l2_miss);
                 assert!(ran <= Some(51) && stalled <= Some(51), "{sample:?}");
-                told += ran.unwrap();
+                reported += ran.unwrap();
             }
             _ => {}
         });
         let all = shares(&chip, 5, span).iter().sum::<f64>() / f64::from(cpus);
         assert!((0.98..=1.001).contains(&all), "{cpus} CPUs, {quantum:?}: {all}");
-        // Windows add up, but for the last ones and what is rounded.
-        assert!(told as f64 > 0.9 * all * f64::from(cpus) * 992.0 * 250.0, "{told}");
+        // Windows add up, except for the last ones and rounding.
+        assert!(reported as f64 > 0.9 * all * f64::from(cpus) * 992.0 * 250.0, "{reported}");
     }
 }
 
@@ -550,9 +563,9 @@ fn ways_of_a_cpu_are_filled_from_the_first_access_on() {
 /// A line that makes room in a cache that several share goes back to its own set.
 #[test]
 fn dirty_lines_of_others_go_where_they_belong() {
-    let parts = vec![Part { share: 1.0, lines: 1500 }];
+    let parts = vec![MixturePart { share: 1.0, lines: 1500 }];
     let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 0.5, missed: false };
-    let program = Program::new(Accesses::Mixture(mixture), 1.0, 1.0);
+    let program = SimulatedProgram::new(Accesses::Mixture(mixture), 1.0, 1.0);
     let skylake = preset::preset("skylake").unwrap();
     for (threads, scheduler, l2) in [
         (2, None, None),
@@ -573,11 +586,11 @@ fn dirty_lines_of_others_go_where_they_belong() {
     }
 }
 
-/// Who must make room is the one that matters least.
+/// The least important thread must make room.
 #[test]
 fn the_system_takes_the_place_of_the_lowest() {
-    let burst = Phase { length: Some(Length::Time(MS)), ..busy().phases[0].clone() };
-    let nap = Phase { program: None, length: Some(Length::Time(MS)) };
+    let burst = Phase { length: Some(PhaseLength::Time(MS)), ..busy().phases[0].clone() };
+    let nap = Phase { program: None, length: Some(PhaseLength::Time(MS)) };
     let system = Job { phases: vec![burst, nap], system: true, ..Job::default() };
     let span = 100 * MS;
     let chip = run(settings(2), vec![system, busy(), busy()], span, |_, event, chip| {
@@ -612,21 +625,23 @@ fn what_cannot_take_turns_is_refused() {
     assert_eq!(many.to_string(), "expected at most 2 programs, one for each CPU, found 3");
 }
 
+fn events_of(seed: u64) -> Vec<String> {
+    let mut reported = Vec::new();
+    let program =
+        SimulatedProgram::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.5, 1.0);
+    let chip = preset::preset("t1").unwrap();
+    let settings = Settings { chip, seed, ..settings(2) };
+    run(settings, vec![Job::new(program); 11], 12 * MS, |at, event, chip| {
+        if matches!(event, Event::Cpus(_)) {
+            chip.carry_out(Action::WatchTogether { shortest: MS / 10 });
+        }
+        reported.push(format!("{at:?} {event:?}"));
+    });
+    reported
+}
+
 #[test]
 fn the_same_seed_gives_the_same_turns() {
-    let told = |seed| {
-        let mut told = Vec::new();
-        let program = Program::new(Accesses::Pattern(Pattern::Random { lines: 1 << 13 }), 1.5, 1.0);
-        let chip = preset::preset("t1").unwrap();
-        let settings = Settings { chip, seed, ..settings(2) };
-        run(settings, vec![Job::new(program); 11], 12 * MS, |at, event, chip| {
-            if matches!(event, Event::Cpus(_)) {
-                chip.carry_out(Action::WatchTogether { shortest: MS / 10 });
-            }
-            told.push(format!("{at:?} {event:?}"));
-        });
-        told
-    };
-    assert_eq!(told(1), told(1));
-    assert_ne!(told(1), told(2));
+    assert_eq!(events_of(1), events_of(1));
+    assert_ne!(events_of(1), events_of(2));
 }

@@ -4,12 +4,14 @@
 
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, Mixture, Part, Pattern};
-use fairways_chip::service::{Histogram, Load, Requests, Sizes, Stage};
-use fairways_chip::{Chip, ChipError, Job, Length, Program, Scheduling, Settings, preset};
+use fairways_chip::program::{Accesses, Mixture, MixturePart, Pattern};
+use fairways_chip::service::{Histogram, RequestLoad, RequestSizes, Requests, Stage};
+use fairways_chip::{
+    Chip, ChipError, Job, PhaseLength, Scheduling, Settings, SimulatedProgram, preset,
+};
 use fairways_core::{
-    Action, Event, Every, Latencies, Machine, Objective, Partition, PlanId, Q32, Time, WayMask,
-    Wish,
+    Action, Event, Latencies, Machine, Objective, Partition, PlanId, Q32, Time, WayMask,
+    WindowLength, Wish,
 };
 
 const US: Duration = Duration::from_micros(1);
@@ -22,20 +24,20 @@ fn settings() -> Settings {
     Settings::new(chip)
 }
 
-/// A service that only computes, of which a request takes 20 us in the mean.
-fn computing(sizes: Sizes, load: Load) -> Job {
+/// A service that only computes; a request takes 20 us on average.
+fn computing(sizes: RequestSizes, load: RequestLoad) -> Job {
     let requests = Some(Requests { instructions: 20_000.0, sizes });
-    let program = Program::new(Accesses::Pattern(Pattern::Busy), 1.0, 1.0);
-    Job { loads: vec![Stage::of(load)], ..Job::new(Program { requests, ..program }) }
+    let program = SimulatedProgram::new(Accesses::Pattern(Pattern::Busy), 1.0, 1.0);
+    Job { loads: vec![Stage::of(load)], ..Job::new(SimulatedProgram { requests, ..program }) }
 }
 
-/// One that looks things up in so many lines.
-fn looking_up(lines: u32, load: Load) -> Job {
-    let parts = vec![Part { share: 1.0, lines }];
+/// A service that looks up data in `lines` lines.
+fn looking_up(lines: u32, load: RequestLoad) -> Job {
+    let parts = vec![MixturePart { share: 1.0, lines }];
     let mixture = Mixture { parts, per_kilo_instructions: 20.0, stores: 0.0, missed: true };
-    let requests = Some(Requests { instructions: 20_000.0, sizes: Sizes::LogNormal(0.3) });
-    let program = Program::new(Accesses::Mixture(mixture), 0.7, 2.0);
-    Job { loads: vec![Stage::of(load)], ..Job::new(Program { requests, ..program }) }
+    let requests = Some(Requests { instructions: 20_000.0, sizes: RequestSizes::LogNormal(0.3) });
+    let program = SimulatedProgram::new(Accesses::Mixture(mixture), 0.7, 2.0);
+    Job { loads: vec![Stage::of(load)], ..Job::new(SimulatedProgram { requests, ..program }) }
 }
 
 fn run(settings: Settings, jobs: impl IntoIterator<Item = Job>, end: Duration) -> Chip {
@@ -56,26 +58,33 @@ fn mean_wait(load: f64, variation: f64) -> f64 {
 
 #[test]
 fn an_open_loop_waits_as_queueing_theory_says() {
-    for (load, sizes) in [(0.3, Sizes::Equal), (0.7, Sizes::Equal), (0.7, Sizes::LogNormal(1.0))] {
-        let variation = if sizes == Sizes::Equal { 0.0 } else { 1.0 };
-        let job = computing(sizes, Load::Poisson { per_second: load * 50_000.0 });
+    for (load, sizes) in [
+        (0.3, RequestSizes::Equal),
+        (0.7, RequestSizes::Equal),
+        (0.7, RequestSizes::LogNormal(1.0)),
+    ] {
+        let variation = if sizes == RequestSizes::Equal { 0.0 } else { 1.0 };
+        let job = computing(sizes, RequestLoad::Poisson { per_second: load * 50_000.0 });
         let mut chip = run(settings(), [job], MS * 8000);
         let latencies = chip.take_latencies(0);
         let expected = 20_000.0 * (1.0 + mean_wait(load, variation));
         let found = latencies.mean();
         assert!((found / expected - 1.0).abs() < 0.05, "{load}: {found}, not {expected}");
         assert_eq!(latencies.len(), chip.answered(0));
-        // What is not at work is idle, and counts no cycles.
+        // A service without a request is idle, and counts no cycles.
         let busy = chip.account(0).cycles() / 8e9;
         assert!((busy / load - 1.0).abs() < 0.02, "{load}: {busy}");
     }
 }
 
+fn closed(clients: u32, think: Duration) -> RequestLoad {
+    RequestLoad::Closed { clients, think }
+}
+
 #[test]
 fn a_closed_loop_is_always_busy_and_clients_wait_for_each_other() {
-    let closed = |clients, think| Load::Closed { clients, think };
     for clients in [1, 5] {
-        let job = computing(Sizes::Equal, closed(clients, Duration::ZERO));
+        let job = computing(RequestSizes::Equal, closed(clients, Duration::ZERO));
         let mut chip = run(settings(), [job], MS * 100);
         assert!((4990..=5000).contains(&chip.answered(0)), "{}", chip.answered(0));
         let median = nanos(&chip.take_latencies(0), 50.0);
@@ -83,7 +92,7 @@ fn a_closed_loop_is_always_busy_and_clients_wait_for_each_other() {
         assert!((median / expected - 1.0).abs() < 0.01, "{median}");
     }
     // Little's law: clients = rate x (latency + thinking).
-    let job = computing(Sizes::Equal, closed(4, US * 80));
+    let job = computing(RequestSizes::Equal, closed(4, US * 80));
     let mut chip = run(settings(), [job], MS * 2000);
     let rate = chip.answered(0) as f64 / 2e9;
     let clients = rate * (chip.take_latencies(0).mean() + 80_000.0);
@@ -92,7 +101,7 @@ fn a_closed_loop_is_always_busy_and_clients_wait_for_each_other() {
 
 #[test]
 fn what_is_taken_is_taken_once() {
-    let job = computing(Sizes::Equal, Load::Poisson { per_second: 10_000.0 });
+    let job = computing(RequestSizes::Equal, RequestLoad::Poisson { per_second: 10_000.0 });
     let mut chip = Chip::new(settings(), [job, Job::default()]).unwrap();
     let mut answered = 0;
     for end in 1..=5u32 {
@@ -105,8 +114,8 @@ fn what_is_taken_is_taken_once() {
     assert_eq!((chip.take_latencies(0).len(), chip.take_latencies(1).len()), (0, 0));
 }
 
-/// By what it is told in windows.
-fn told(
+/// By its windows.
+fn latencies_by_window(
     settings: Settings,
     jobs: Vec<Job>,
     every: Duration,
@@ -114,34 +123,37 @@ fn told(
 ) -> Vec<(Time, Latencies)> {
     let mut chip = Chip::new(settings, jobs).unwrap();
     chip.stop_at(Time::ZERO.after(end));
-    let (mut told, mut before) = (Vec::new(), None);
+    let (mut windows, mut before) = (Vec::new(), None);
     while let Some((at, event)) = chip.next_event() {
         match event {
             Event::Started { app, .. } => {
-                chip.carry_out(Action::Watch { app, every: Every::Time(every) });
+                chip.carry_out(Action::Watch { app, every: WindowLength::Time(every) });
             }
             Event::Sampled(sample) => before = Some((at, sample.app, sample.window)),
             Event::Latency(latencies) => {
                 assert_eq!(before, Some((at, latencies.app, latencies.window)));
-                told.push((at, latencies));
+                windows.push((at, latencies));
             }
             _ => {}
         }
     }
-    let in_all: u64 = told.iter().map(|(_, latencies)| latencies.requests()).sum();
+    let in_all: u64 = windows.iter().map(|(_, latencies)| latencies.requests()).sum();
     assert!((0..=50).contains(&(chip.answered(0) - in_all)), "{in_all}");
-    told
+    windows
 }
 
 #[test]
-fn windows_tell_of_the_requests_that_were_answered_in_them() {
-    let job = computing(Sizes::LogNormal(0.5), Load::Poisson { per_second: 20_000.0 });
-    let busy = computing(Sizes::Equal, Load::Poisson { per_second: 0.0 });
-    let silent =
-        Program { requests: None, ..Program::clone(busy.phases[0].program.as_ref().unwrap()) };
-    let told = told(settings(), vec![job, Job::new(silent)], MS * 2, MS * 100);
-    assert_eq!(told.len(), 50);
-    for (_, latencies) in told {
+fn windows_report_the_requests_answered_in_them() {
+    let job =
+        computing(RequestSizes::LogNormal(0.5), RequestLoad::Poisson { per_second: 20_000.0 });
+    let busy = computing(RequestSizes::Equal, RequestLoad::Poisson { per_second: 0.0 });
+    let silent = SimulatedProgram {
+        requests: None,
+        ..SimulatedProgram::clone(busy.phases[0].program.as_ref().unwrap())
+    };
+    let windows = latencies_by_window(settings(), vec![job, Job::new(silent)], MS * 2, MS * 100);
+    assert_eq!(windows.len(), 50);
+    for (_, latencies) in windows {
         let Latencies { app, window, answered } = &latencies;
         assert_eq!((app.0, *window), (0, MS * 2));
         assert!((15..=70).contains(&latencies.requests()), "{answered:?}");
@@ -150,13 +162,14 @@ fn windows_tell_of_the_requests_that_were_answered_in_them() {
 }
 
 #[test]
-fn a_service_that_falls_silent_tells_so() {
+fn a_silent_service_reports_empty_windows() {
     let stage =
-        |per_second, ms| Stage { load: Load::Poisson { per_second }, length: Some(MS * ms) };
-    let mut job = computing(Sizes::Equal, Load::Poisson { per_second: 0.0 });
+        |per_second, ms| Stage { load: RequestLoad::Poisson { per_second }, length: Some(MS * ms) };
+    let mut job = computing(RequestSizes::Equal, RequestLoad::Poisson { per_second: 0.0 });
     job.loads = vec![stage(20_000.0, 10), stage(0.0, 10)];
-    let told = told(settings(), vec![job], MS * 10, MS * 80);
-    let requests: Vec<bool> = told.iter().map(|(_, told)| told.requests() > 5).collect();
+    let windows = latencies_by_window(settings(), vec![job], MS * 10, MS * 80);
+    let requests: Vec<bool> =
+        windows.iter().map(|(_, latencies)| latencies.requests() > 5).collect();
     assert_eq!(requests, [true, false, true, false, true, false, true, false]);
 }
 
@@ -166,8 +179,8 @@ fn the_same_requests_come_whatever_is_done_about_them() {
     let arrivals = |ways: u32, seed| {
         let settings = Settings { seed, ..settings() };
         let jobs = [
-            looking_up(1 << 13, Load::Poisson { per_second }),
-            looking_up(1 << 15, Load::Closed { clients: 1, think: Duration::ZERO }),
+            looking_up(1 << 13, RequestLoad::Poisson { per_second }),
+            looking_up(1 << 15, RequestLoad::Closed { clients: 1, think: Duration::ZERO }),
         ];
         let mut chip = Chip::new(settings, jobs).unwrap();
         chip.stop_at(Time::ZERO.after(MS * 200));
@@ -191,7 +204,7 @@ fn the_same_requests_come_whatever_is_done_about_them() {
         (chip.answered(0), instructions, chip.take_latencies(0).mean())
     };
     let (wide, narrow) = (arrivals(18, 1), arrivals(2, 1));
-    // Those that are still being answered at the end differ, and the latencies do.
+    // Requests still under way at the end differ, and so do the latencies.
     assert!(wide.0.abs_diff(narrow.0) <= 3, "{wide:?} {narrow:?}");
     assert!(wide.1.abs_diff(narrow.1) < 100_000, "{wide:?} {narrow:?}");
     assert!(narrow.2 > 1.1 * wide.2, "{wide:?} {narrow:?}");
@@ -200,8 +213,9 @@ fn the_same_requests_come_whatever_is_done_about_them() {
 }
 
 #[test]
-fn on_another_scale_of_time_the_same_is_told() {
-    let job = computing(Sizes::LogNormal(0.5), Load::Poisson { per_second: 25_000.0 });
+fn on_another_scale_of_time_the_reports_are_the_same() {
+    let job =
+        computing(RequestSizes::LogNormal(0.5), RequestLoad::Poisson { per_second: 25_000.0 });
     let mut means = Vec::new();
     for time_scale in [1, 4] {
         let settings = Settings { time_scale, ..settings() };
@@ -213,43 +227,52 @@ fn on_another_scale_of_time_the_same_is_told() {
     assert!((means[1] / means[0] - 1.0).abs() < 0.02, "{means:?}");
 }
 
+fn objective(ms: u32) -> Option<Objective> {
+    Some(Objective { slo: MS * ms, percentile: Q32::from_int(99) })
+}
+
+fn wish(ms: u32) -> Wish {
+    Wish { objective: objective(ms), ..Wish::default() }
+}
+
+fn at(ms: u32) -> Time {
+    Time::ZERO.after(MS * ms)
+}
+
 #[test]
 fn an_owner_may_ask_for_something_else() {
-    let objective = |ms| Some(Objective { slo: MS * ms, percentile: Q32::from_int(99) });
-    let wish = |ms| Wish { objective: objective(ms), ..Wish::default() };
-    let job = computing(Sizes::Equal, Load::Poisson { per_second: 100.0 });
-    let at = |ms| Time::ZERO.after(MS * ms);
+    let job = computing(RequestSizes::Equal, RequestLoad::Poisson { per_second: 100.0 });
     let job = Job {
         wish: wish(2),
         wishes: vec![(at(30), wish(5)), (at(10), wish(3))],
         instructions: Some(40_000),
         ..job
     };
-    // Before it comes, and once it is gone, there is nobody to tell of.
+    // Before it starts, and after it exits, there is no program to report.
     let late = Job { at: at(20), ..job.clone() };
     let mut chip = Chip::new(
         settings(),
-        [job, late, computing(Sizes::Equal, Load::Poisson { per_second: 1.0 })],
+        [job, late, computing(RequestSizes::Equal, RequestLoad::Poisson { per_second: 1.0 })],
     )
     .unwrap();
     chip.stop_at(at(60));
-    let (mut told, mut running) = (Vec::new(), Vec::new());
+    let (mut wishes, mut running) = (Vec::new(), Vec::new());
     while let Some((when, event)) = chip.next_event() {
         match event {
             Event::Started { app, wish, .. } => {
                 running.push(app);
-                told.push((when, app.0, wish.objective));
+                wishes.push((when, app.0, wish.objective));
             }
             Event::Exited { app } => running.retain(|other| *other != app),
             Event::Wished { app, wish } => {
                 assert!(running.contains(&app));
-                told.push((when, app.0, wish.objective));
+                wishes.push((when, app.0, wish.objective));
             }
             _ => {}
         }
     }
     let of = |app: u32| {
-        let of = told.iter().filter(|told| told.1 == app);
+        let of = wishes.iter().filter(|wish| wish.1 == app);
         of.map(|&(at, _, objective)| (at, objective)).collect::<Vec<_>>()
     };
     assert_eq!(of(0)[..2], [(at(0), objective(2)), (at(10), objective(3))]);
@@ -257,39 +280,46 @@ fn an_owner_may_ask_for_something_else() {
     assert_eq!(of(2)[0], (at(20), objective(3)));
 }
 
+fn service(load: RequestLoad) -> Job {
+    computing(RequestSizes::Equal, load)
+}
+
+fn refused(settings: Settings, job: Job) -> Option<String> {
+    Chip::new(settings, [job]).err().map(|why| why.to_string())
+}
+
 #[test]
 fn what_can_not_be_is_refused() {
-    let service = |load| computing(Sizes::Equal, load);
-    let refused = |settings, job| Chip::new(settings, [job]).err().map(|why| why.to_string());
-    let wrong = service(Load::Poisson { per_second: -1.0 });
-    let said = "a service: expected 0 to 1e9 requests a second";
-    assert_eq!(refused(settings(), wrong).as_deref(), Some(said));
-    let wrong = computing(Sizes::LogNormal(f64::NAN), Load::Poisson { per_second: 1.0 });
+    let wrong = service(RequestLoad::Poisson { per_second: -1.0 });
+    let expected = "a service: expected 0 to 1e9 requests a second";
+    assert_eq!(refused(settings(), wrong).as_deref(), Some(expected));
+    let wrong =
+        computing(RequestSizes::LogNormal(f64::NAN), RequestLoad::Poisson { per_second: 1.0 });
     assert!(refused(settings(), wrong).is_some());
-    let mut job = service(Load::Poisson { per_second: 1.0 });
-    let other = computing(Sizes::LogNormal(1.0), Load::Poisson { per_second: 1.0 });
-    job.phases[0].length = Some(Length::Instructions(1000));
+    let mut job = service(RequestLoad::Poisson { per_second: 1.0 });
+    let other = computing(RequestSizes::LogNormal(1.0), RequestLoad::Poisson { per_second: 1.0 });
+    job.phases[0].length = Some(PhaseLength::Instructions(1000));
     job.phases.extend(other.phases);
-    let said = "a service: expected the same requests in every phase";
-    assert_eq!(refused(settings(), job).as_deref(), Some(said));
+    let expected = "a service: expected the same requests in every phase";
+    assert_eq!(refused(settings(), job).as_deref(), Some(expected));
     let scaled = Settings { time_scale: 2001, ..settings() };
-    assert!(refused(scaled, service(Load::Poisson { per_second: 1.0 })).is_some());
-    let mut job = service(Load::Poisson { per_second: 1.0 });
+    assert!(refused(scaled, service(RequestLoad::Poisson { per_second: 1.0 })).is_some());
+    let mut job = service(RequestLoad::Poisson { per_second: 1.0 });
     job.loads[0].length = Some(Duration::from_nanos(999));
     assert!(refused(settings(), job).is_some());
     let turns = Settings { scheduler: Some(Scheduling::default()), ..settings() };
-    let job = service(Load::Poisson { per_second: 1.0 });
+    let job = service(RequestLoad::Poisson { per_second: 1.0 });
     assert_eq!(Chip::new(turns, [job]).err(), Some(ChipError::ServiceTurns));
 }
 
-/// Two services on one core: each waits for its own requests, and both are answered as if nobody else were
-/// there where the core is hardly used.
+/// Two services on one core: each waits for its own requests; while the core is hardly used, both
+/// answer as if alone.
 #[test]
 fn hardware_threads_wait_for_their_own_requests() {
     let mut settings = settings();
     (settings.chip.cores, settings.chip.threads) = (1, 2);
-    let load = Load::Poisson { per_second: 500.0 };
-    let jobs = [computing(Sizes::Equal, load), computing(Sizes::Equal, load)];
+    let load = RequestLoad::Poisson { per_second: 500.0 };
+    let jobs = [computing(RequestSizes::Equal, load), computing(RequestSizes::Equal, load)];
     let mut chip = run(settings, jobs, MS * 2000);
     for job in [0, 1] {
         let answered = chip.answered(job) as f64;

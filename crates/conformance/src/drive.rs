@@ -1,17 +1,19 @@
-//! What the checks drive a machine with.
+//! A driver with which the checks bring a machine into situations.
 
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Every, Llc, Machine, Partition, PlanId, Sample, Time};
+use fairways_core::{
+    Action, AppId, Event, Llc, Machine, Partition, PlanId, Sample, Time, WindowLength,
+};
 
-use crate::promise::{self, hold};
-use crate::subject::{Kind, Program, Scale, Subject};
+use crate::promise::{self, require};
+use crate::subject::{ProgramKind, Scale, Subject, TestProgram};
 use crate::witness::Witness;
 
-/// Within so many events comes what must come.
+/// An expected event must come within this many events.
 const PATIENCE: u32 = 10_000;
 
-/// So many times may a machine refuse a plan that breaks no rule.
+/// How often a machine may refuse a plan that breaks no rule.
 const ATTEMPTS: u32 = 100;
 
 /// A machine under a witness.
@@ -21,40 +23,43 @@ pub(crate) struct Drive<'a> {
     pub(crate) has_time: bool,
     pub(crate) is_simulated: bool,
     next: PlanId,
-    /// The plan that is made again if it is refused though it breaks no rule.
-    wanted: Option<(PlanId, Partition)>,
+    /// The plan that is made again if it is refused although it breaks no rule.
+    insisted: Option<(PlanId, Partition)>,
     attempts: u32,
 }
 
 impl<'a> Drive<'a> {
-    pub(crate) fn new(subject: &'a dyn Subject, programs: &[Program]) -> Self {
+    pub(crate) fn new(subject: &'a dyn Subject, programs: &[TestProgram]) -> Self {
         Self {
             witness: Witness::new(subject, subject.machine(programs)),
             scale: subject.scale(),
             has_time: subject.has_time(),
             is_simulated: subject.is_simulated(),
             next: PlanId(0),
-            wanted: None,
+            insisted: None,
             attempts: 0,
         }
     }
 
-    /// A machine on which programs of these kinds have started at once and run on.
-    pub(crate) fn of(subject: &'a dyn Subject, kinds: &[Kind]) -> (Self, Vec<AppId>) {
-        let programs: Vec<_> = kinds.iter().map(|&kind| Program::new(kind)).collect();
+    /// A machine on which programs of these kinds have started together and run without end.
+    pub(crate) fn with_kinds(
+        subject: &'a dyn Subject,
+        kinds: &[ProgramKind],
+    ) -> (Self, Vec<AppId>) {
+        let programs: Vec<_> = kinds.iter().map(|&kind| TestProgram::new(kind)).collect();
         let mut drive = Self::new(subject, &programs);
-        let apps = drive.starts(kinds.len());
+        let apps = drive.wait_for_starts(kinds.len());
         (drive, apps)
     }
 
-    /// The cache, as last told.
+    /// The cache, as reported last.
     pub(crate) fn llc(&self) -> Llc {
-        self.witness.llc().expect("nothing is asked before the first event")
+        self.witness.llc().expect("the first event has been reported")
     }
 
-    /// Whether it can limit memory bandwidth.
-    pub(crate) fn limits(&self) -> bool {
-        self.witness.limits()
+    /// Whether the machine can limit memory bandwidth.
+    pub(crate) fn can_limit_bandwidth(&self) -> bool {
+        self.witness.can_limit_bandwidth()
     }
 
     pub(crate) fn cpus(&self) -> Option<u32> {
@@ -70,69 +75,73 @@ impl<'a> Drive<'a> {
     }
 
     pub(crate) fn next_event(&mut self) -> Option<(Time, Event)> {
-        let told = self.witness.next_event();
-        if let Some((_, Event::Refused { plan, .. })) = &told
-            && let Some((_, partition)) = self.wanted.take_if(|(wanted, _)| wanted == plan)
+        let event = self.witness.next_event();
+        if let Some((_, Event::Refused { plan, .. })) = &event
+            && let Some((_, partition)) = self.insisted.take_if(|(insisted, _)| insisted == plan)
         {
             self.attempts += 1;
-            hold(self.attempts < ATTEMPTS, promise::CARRIED_OUT, format_args!("{told:?}"));
+            require(self.attempts < ATTEMPTS, promise::CARRIED_OUT, format_args!("{event:?}"));
             self.insist(partition);
         }
-        told
+        event
     }
 
-    /// Waits for an event; `promise` says that it comes.
-    pub(crate) fn until<T>(
+    /// Waits for an event that `promise` promises.
+    pub(crate) fn wait_for<T>(
         &mut self,
         promise: &str,
-        mut wanted: impl FnMut(Time, &Event) -> Option<T>,
+        mut pick: impl FnMut(Time, &Event) -> Option<T>,
     ) -> T {
         let mut last = None;
         for _ in 0..PATIENCE {
             let Some((at, event)) = self.next_event() else { break };
-            if let Some(found) = wanted(at, &event) {
+            if let Some(found) = pick(at, &event) {
                 return found;
             }
             last = Some((at, event));
         }
-        panic!("{promise}: it never came, and this was last: {last:?}")
+        panic!("{promise}: it never came; the last event was: {last:?}")
     }
 
-    pub(crate) fn starts(&mut self, count: usize) -> Vec<AppId> {
-        let started = |_, event: &Event| match event {
-            Event::Started { app, .. } => Some(*app),
-            _ => None,
-        };
-        (0..count).map(|_| self.until(promise::LIVES, started)).collect()
+    pub(crate) fn wait_for_starts(&mut self, count: usize) -> Vec<AppId> {
+        let starts = (0..count).map(|_| {
+            self.wait_for(promise::LIVES, |_, event| match event {
+                Event::Started { app, .. } => Some(*app),
+                _ => None,
+            })
+        });
+        starts.collect()
     }
 
     /// Waits for a program's next windows, if time passes.
-    pub(crate) fn samples(&mut self, app: AppId, count: usize) -> Vec<Sample> {
-        let sampled = |_, event: &Event| match event {
-            Event::Sampled(sample) if sample.app == app => Some(*sample),
-            _ => None,
-        };
+    pub(crate) fn wait_for_samples(&mut self, app: AppId, count: usize) -> Vec<Sample> {
         let count = if self.has_time { count } else { 0 };
-        (0..count).map(|_| self.until(promise::TOLD, sampled)).collect()
+        let samples = (0..count).map(|_| {
+            self.wait_for(promise::REPORTED, |_, event| match event {
+                Event::Sampled(sample) if sample.app == app => Some(*sample),
+                _ => None,
+            })
+        });
+        samples.collect()
     }
 
-    /// Lets so many quarters of a window pass by the alarm, if time passes.
-    pub(crate) fn pass(&mut self, quarters: u32) {
+    /// Waits for a number of quarters of a window by the alarm, if time passes.
+    pub(crate) fn let_pass(&mut self, quarters: u32) {
         if self.has_time {
             self.wake(self.scale.time / 4 * quarters);
-            self.woken();
+            self.wait_for_alarm();
         }
     }
 
-    pub(crate) fn woken(&mut self) -> Time {
-        self.until(promise::ALARM, |at, event| matches!(event, Event::Woke).then_some(at))
+    pub(crate) fn wait_for_alarm(&mut self) -> Time {
+        self.wait_for(promise::ALARM, |at, event| matches!(event, Event::Woke).then_some(at))
     }
 
     pub(crate) fn wake(&mut self, after: Duration) {
         self.act(Action::Wake { at: self.now().after(after) });
     }
 
-    pub(crate) fn watch(&mut self, app: AppId, every: Every) {
+    pub(crate) fn watch(&mut self, app: AppId, every: WindowLength) {
         self.act(Action::Watch { app, every });
     }
 
@@ -147,12 +156,12 @@ impl<'a> Drive<'a> {
     /// Makes a plan that breaks no rule, and makes it again if it is refused.
     pub(crate) fn insist(&mut self, partition: Partition) {
         let plan = self.plan(&partition);
-        self.wanted = Some((plan, partition));
+        self.insisted = Some((plan, partition));
     }
 
     /// Waits for a plan's refusal.
-    pub(crate) fn refused(&mut self, plan: PlanId) {
-        self.until(promise::REFUSED, |_, event| {
+    pub(crate) fn wait_for_refusal(&mut self, plan: PlanId) {
+        self.wait_for(promise::REFUSED, |_, event| {
             matches!(event, Event::Refused { plan: refused, .. } if *refused == plan).then_some(())
         });
     }

@@ -1,27 +1,27 @@
-//! What every [`Machine`](fairways_core::Machine) keeps to, checked on each of them.
+//! The promises that every [`Machine`](fairways_core::Machine) keeps, and checks of them.
 //!
 //! A machine's tests implement [`Subject`] and call [`check_all`], which panics with the
-//! [`promise`] that was broken. The checks bring about situations and wait for what must come;
-//! whatever the machine tells meanwhile, a [`Witness`] holds to the contract.
+//! [`promise`] that was broken. The checks bring about situations and wait for the events that must
+//! come; a [`Witness`] checks every event that the machine reports meanwhile.
 
 pub mod checks;
 mod drive;
+mod partitions;
 mod plans;
 pub mod promise;
 mod rng;
-mod spoil;
 mod subject;
 mod turns;
 mod windows;
 mod witness;
 
-pub use subject::{Kind, Program, Scale, Subject, Walks};
+pub use subject::{ProgramKind, Scale, Subject, TestProgram, Walks};
 pub use witness::Witness;
 
-/// Every check that applies to such a machine.
+/// Runs every check that applies to this kind of machine.
 ///
 /// # Panics
-/// With the [`promise`] that the machine does not keep, and what it told instead.
+/// With the [`promise`] that the machine does not keep, and the event that breaks it.
 pub fn check_all(subject: &dyn Subject) {
     use checks::*;
 
@@ -29,12 +29,12 @@ pub fn check_all(subject: &dyn Subject) {
     starts_after_a_plan(subject);
     plans_that_break_a_rule_are_refused(subject);
     refusals_are_in_order(subject);
-    limits_without_a_lever_are_not_there(subject);
+    limits_without_a_lever_are_dropped(subject);
     exits_cut_windows_short(subject);
     the_end_is_final(subject);
     if subject.has_time() {
-        windows_are_told(subject);
-        watches_begin_windows_anew(subject);
+        windows_are_reported(subject);
+        watches_restart_windows(subject);
         windows_add_up(subject);
         plans_change_between_and_in_windows(subject);
         alarms_ring(subject);

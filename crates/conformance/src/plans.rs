@@ -1,68 +1,68 @@
-//! What became of plans.
+//! Checks of plans and their answers.
 
 use std::collections::VecDeque;
 
 use fairways_core::{AppId, Event, PartitionError, PlanId, Time};
 
-use crate::promise::{self, hold};
+use crate::promise::{self, require};
 
-/// A plan of which is not yet known what became.
-struct Asked {
+/// A plan that is not yet answered.
+struct OpenPlan {
     at: Time,
     plan: PlanId,
     legal: Result<(), PartitionError>,
 }
 
-/// Every plan that was asked for, as far as its machine has told.
+/// The plans requested and those carried out, as far as the machine has reported.
 #[derive(Default)]
-pub(crate) struct Plans {
-    asked: VecDeque<Asked>,
+pub(crate) struct PlanChecker {
+    open: VecDeque<OpenPlan>,
     carried_out: Vec<(Time, PlanId)>,
 }
 
-impl Plans {
-    pub(crate) fn ask(&mut self, at: Time, plan: PlanId, legal: Result<(), PartitionError>) {
-        self.asked.push_back(Asked { at, plan, legal });
+impl PlanChecker {
+    pub(crate) fn request(&mut self, at: Time, plan: PlanId, legal: Result<(), PartitionError>) {
+        self.open.push_back(OpenPlan { at, plan, legal });
     }
 
-    /// Takes in the next event, which must answer the first open plan if there is one; `None`: the
-    /// machine has ended. `limits`: whether the machine can limit memory bandwidth.
-    pub(crate) fn settle(&mut self, told: Option<&Event>, running: &[AppId], limits: bool) {
-        if let Some(Event::Applied { actual, .. }) = told {
-            let runs = actual.places().iter().all(|place| running.contains(&place.app));
-            hold(runs, promise::ACTUAL, format_args!("{told:?}: {running:?}"));
-            let is_there = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
-            hold(limits || !is_there, promise::NOT_THERE, format_args!("{told:?}"));
+    /// Checks the next event, which must answer the first open plan if there is one; `None`: the
+    /// machine has ended. `can_limit`: whether the machine can limit memory bandwidth.
+    pub(crate) fn settle(&mut self, event: Option<&Event>, running: &[AppId], can_limit: bool) {
+        if let Some(Event::Applied { actual, .. }) = event {
+            let runs = actual.placements().iter().all(|place| running.contains(&place.app));
+            require(runs, promise::ACTUAL, format_args!("{event:?}: {running:?}"));
+            let has_limit = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
+            require(can_limit || !has_limit, promise::NO_LEVER, format_args!("{event:?}"));
         }
-        let Some(Asked { at, plan, legal }) = self.asked.pop_front() else {
-            let is_answer = match told {
+        let Some(OpenPlan { at, plan, legal }) = self.open.pop_front() else {
+            let is_answer = match event {
                 Some(Event::Refused { .. }) => true,
-                // What is in force has become something else.
+                // The partition in force has changed.
                 Some(Event::Applied { plan, .. }) => {
                     self.carried_out.last().is_none_or(|(_, last)| last != plan)
                 }
                 _ => false,
             };
-            hold(!is_answer, promise::ANSWERED, format_args!("{told:?} answers no plan"));
+            require(!is_answer, promise::ANSWERED, format_args!("{event:?} answers no plan"));
             return;
         };
-        match told {
-            Some(Event::Applied { plan: of, .. }) if *of == plan => {
-                hold(legal.is_ok(), promise::REFUSED, format_args!("{plan:?} ({legal:?})"));
+        match event {
+            Some(Event::Applied { plan: answered, .. }) if *answered == plan => {
+                require(legal.is_ok(), promise::REFUSED, format_args!("{plan:?} ({legal:?})"));
                 self.carried_out.push((at, plan));
             }
-            Some(Event::Refused { plan: of, why }) if *of == plan => {
+            Some(Event::Refused { plan: answered, why }) if *answered == plan => {
                 // A machine may refuse more than the rules do, but no less.
                 let named = legal.is_ok() || legal == Err(*why);
-                hold(named, promise::REFUSED, format_args!("{plan:?}: {why:?}, not {legal:?}"));
+                require(named, promise::REFUSED, format_args!("{plan:?}: {why:?}, not {legal:?}"));
             }
-            _ => hold(false, promise::ANSWERED, format_args!("{plan:?}: {told:?}")),
+            _ => require(false, promise::ANSWERED, format_args!("{plan:?}: {event:?}")),
         }
     }
 
-    /// The plan in force at the end of a window, and whether one was carried out in it. What was
-    /// carried out at the instant of its end came after.
-    pub(crate) fn of(&self, since: Time, end: Time) -> (Option<PlanId>, bool) {
+    /// The plan in force at the end of a window, and whether a plan was carried out within it. A
+    /// plan carried out at the instant of the window's end came after it.
+    pub(crate) fn in_window(&self, since: Time, end: Time) -> (Option<PlanId>, bool) {
         let mut before = self.carried_out.iter().rev().skip_while(|(at, _)| *at >= end);
         let last = before.next();
         (last.map(|(_, plan)| *plan), last.is_some_and(|(at, _)| *at > since))

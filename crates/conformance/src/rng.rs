@@ -13,7 +13,7 @@ impl Rng {
         u32::try_from((z ^ (z >> 31)) % u64::from(limit)).unwrap_or(0)
     }
 
-    /// One of some, of which there is at least one.
+    /// One element of a slice that is not empty.
     pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(u32::try_from(from.len()).unwrap_or(u32::MAX)) as usize]
     }

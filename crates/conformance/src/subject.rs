@@ -1,8 +1,8 @@
-//! What is checked.
+//! The machines that are checked.
 
 use std::time::Duration;
 
-use fairways_core::{Every, Llc, Machine, Time};
+use fairways_core::{Llc, Machine, Time, WindowLength};
 
 /// A kind of machine, as its tests present it to the checks.
 pub trait Subject {
@@ -12,9 +12,9 @@ pub trait Subject {
     /// How long windows and programs are.
     fn scale(&self) -> Scale;
 
-    /// A fresh machine on which these programs run. Those that start together do so in this order.
-    /// It may end when none runs or is to start, or after a thousand windows.
-    fn machine(&self, programs: &[Program]) -> Box<dyn Machine + '_>;
+    /// A fresh machine on which these programs run. Programs that start together start in this
+    /// order. It may end when no program runs or is still to start, or after a thousand windows.
+    fn machine(&self, programs: &[TestProgram]) -> Box<dyn Machine + '_>;
 
     /// Whether time passes; where it does not, no window ends and no alarm rings.
     fn has_time(&self) -> bool {
@@ -32,18 +32,19 @@ pub trait Subject {
         false
     }
 
-    /// How long random walks are: a machine that takes milliseconds for an event can't take in as many as one that simulates.
+    /// The length of random walks: a machine that takes milliseconds for an event gets fewer events
+    /// than a simulated one.
     fn walks(&self) -> Walks {
         Walks::default()
     }
 }
 
-/// How long random walks are.
+/// The length of random walks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walks {
-    /// The events that a walk takes in at most, at least 1; all walks together take in four times as many or more.
+    /// The most events of a walk, at least 1. All walks together have at least four times as many.
     pub events: usize,
-    /// The programs that come and go, beside one of each kind that run on.
+    /// The number of programs that come and go, beside one of each kind that runs without end.
     pub transient: u32,
 }
 
@@ -64,61 +65,71 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// So many windows' time.
+    /// The time of this number of windows.
     #[must_use]
     pub fn time(&self, windows: u32) -> Duration {
         self.time * windows
     }
 
-    /// So many quarters of a window by instructions.
-    pub(crate) fn by_instructions(&self, quarters: u32) -> Every {
-        Every::Instructions(self.instructions / 4 * u64::from(quarters))
+    /// A length in quarters of a window, by instructions.
+    pub(crate) fn by_instructions(&self, quarters: u32) -> WindowLength {
+        WindowLength::Instructions(self.instructions / 4 * u64::from(quarters))
     }
 
-    /// So many quarters of a window by time.
-    pub(crate) fn by_time(&self, quarters: u32) -> Every {
-        Every::Time(self.time / 4 * quarters)
+    /// A length in quarters of a window, by time.
+    pub(crate) fn by_time(&self, quarters: u32) -> WindowLength {
+        WindowLength::Time(self.time / 4 * quarters)
     }
 }
 
-/// What a program does to the cache.
+/// How a program uses the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It hardly uses it.
+pub enum ProgramKind {
+    /// It hardly uses the cache.
     Light,
-    /// It streams through it.
+    /// It streams through the cache.
     Streaming,
-    /// It runs faster the more of it it holds.
+    /// It runs faster the more of the cache it occupies.
     Sensitive,
 }
 
-/// A program that is to run.
+/// A program that the machine is to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Program {
-    /// What it does to the cache.
-    pub kind: Kind,
-    /// How many windows' time after the machine began it starts.
-    pub starts: u32,
-    /// After how many windows' instructions it ends, at least 1; `None`: it runs on.
-    pub ends: Option<u32>,
+pub struct TestProgram {
+    /// How it uses the cache.
+    pub kind: ProgramKind,
+    /// Its start, in windows' time after the machine began.
+    pub start_windows: u32,
+    /// The length of its run, in windows' instructions, at least 1; `None`: it runs without end.
+    pub run_windows: Option<u32>,
 }
 
-impl Program {
-    /// A program that starts at once and runs on.
+impl TestProgram {
+    /// A program that starts at once and runs without end.
     #[must_use]
-    pub const fn new(kind: Kind) -> Self {
-        Self { kind, starts: 0, ends: None }
+    pub const fn new(kind: ProgramKind) -> Self {
+        Self { kind, start_windows: 0, run_windows: None }
+    }
+
+    /// The same program, which ends after `windows` windows' instructions.
+    pub(crate) const fn running_for(self, windows: u32) -> Self {
+        Self { run_windows: Some(windows), ..self }
+    }
+
+    /// The same program, which starts `windows` windows' time after the machine began.
+    pub(crate) const fn starting_after(self, windows: u32) -> Self {
+        Self { start_windows: windows, ..self }
     }
 
     /// When it starts.
     #[must_use]
     pub fn at(&self, scale: Scale) -> Time {
-        Time::ZERO.after(scale.time(self.starts))
+        Time::ZERO.after(scale.time(self.start_windows))
     }
 
-    /// How many instructions it runs for.
+    /// The instructions of its run; `None` if it runs without end.
     #[must_use]
     pub fn instructions(&self, scale: Scale) -> Option<u64> {
-        self.ends.map(|windows| scale.instructions * u64::from(windows))
+        self.run_windows.map(|windows| scale.instructions * u64::from(windows))
     }
 }

@@ -1,59 +1,58 @@
-//! Who ran when, and where.
+//! Checks of turns and co-runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Cpus, Slice, ThreadId, Time, Together};
+use fairways_core::{Action, AppId, CoRun, Cpus, EndedTurn, ThreadId, Time};
 
-use crate::promise::{self, hold};
+use crate::promise::{self, require};
 
-/// What a machine that schedules was asked for, and has told.
+/// The actions requested of a machine that schedules, and its reports about turns.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct TurnChecker {
     cpus: Option<Cpus>,
-    /// Of times together, the shortest that was asked for; what ended at the instant at which that changed may
-    /// still be as was asked before.
+    /// The shortest co-run requested; a co-run that ended at the instant at which this changed may
+    /// still fit the request before.
     shortest: Option<Duration>,
     before: (Time, Option<Duration>),
-    threads: BTreeMap<ThreadId, Thread>,
+    threads: BTreeMap<ThreadId, ThreadTurns>,
 }
 
 #[derive(Default)]
-struct Thread {
-    /// Where it may run, and since when.
+struct ThreadTurns {
+    /// The CPUs on which it may run, and since when.
     allowed: Option<(Time, Vec<u32>)>,
-    /// Turns that were ordered of it.
+    /// The turns ordered for it.
     ordered: Vec<Duration>,
     /// When its last turn ended.
     ended: Time,
 }
 
-impl Turns {
-    pub(crate) fn machine(&mut self, cpus: Cpus) {
-        let can_be = cpus.count > 0 && !cpus.quantum.is_zero();
-        hold(can_be, promise::TURNS, format_args!("{cpus:?}"));
+impl TurnChecker {
+    pub(crate) fn set_cpus(&mut self, cpus: Cpus) {
+        let is_possible = cpus.count > 0 && !cpus.quantum.is_zero();
+        require(is_possible, promise::TURNS, format_args!("{cpus:?}"));
         self.cpus = Some(cpus);
     }
 
-    /// How many CPUs there are, if the machine schedules.
+    /// The number of CPUs, if the machine schedules.
     pub(crate) fn cpus(&self) -> Option<u32> {
         Some(self.cpus?.count)
     }
 
-    pub(crate) fn ask(&mut self, at: Time, action: &Action<'_>) {
+    pub(crate) fn request(&mut self, at: Time, action: &Action<'_>) {
         let Some(cpus) = self.cpus else { return };
         match action {
             Action::WatchTogether { shortest } => {
                 let least = if self.before.0 == at { self.before.1 } else { None };
-                let asked = self.shortest.into_iter().chain(least).min();
-                self.before = (at, asked);
+                let requested = self.shortest.into_iter().chain(least).min();
+                self.before = (at, requested);
                 self.shortest = Some(*shortest);
             }
-            Action::Allow { thread, cpus: asked, .. } => {
-                let known = asked.iter().copied().filter(|&cpu| cpu < cpus.count);
+            Action::Allow { thread, cpus: requested, .. } => {
+                let known = requested.iter().copied().filter(|&cpu| cpu < cpus.count);
                 let known: Vec<u32> = known.collect();
-                let all = || (0..cpus.count).collect();
-                let allowed = if known.is_empty() { all() } else { known };
+                let allowed = if known.is_empty() { (0..cpus.count).collect() } else { known };
                 self.threads.entry(*thread).or_default().allowed = Some((at, allowed));
             }
             Action::Quantum { thread, time, .. } => {
@@ -63,42 +62,50 @@ impl Turns {
         }
     }
 
-    /// A turn ended.
-    pub(crate) fn gave(&mut self, at: Time, slice: &Slice, running: &[AppId]) {
-        let told = format_args!("{slice:?} at {at:?}");
-        let Some(cpus) = self.cpus else { return hold(false, promise::TURNS, told) };
-        let is_real = slice.cpu < cpus.count && !slice.ran.is_zero();
-        hold(is_real && running.contains(&slice.thread.app), promise::TURNS, told);
-        let thread = self.threads.entry(slice.thread).or_default();
-        let nanos = u64::try_from(slice.ran.as_nanos()).unwrap_or(u64::MAX);
+    /// Checks a turn that ended.
+    pub(crate) fn check_turn(&mut self, at: Time, turn: &EndedTurn, running: &[AppId]) {
+        let report = format_args!("{turn:?} at {at:?}");
+        let Some(cpus) = self.cpus else { return require(false, promise::TURNS, report) };
+        let is_real = turn.cpu < cpus.count && !turn.ran.is_zero();
+        require(is_real && running.contains(&turn.thread.app), promise::TURNS, report);
+        let thread = self.threads.entry(turn.thread).or_default();
+        let nanos = u64::try_from(turn.ran.as_nanos()).unwrap_or(u64::MAX);
         let began = at.nanos().checked_sub(nanos).map(Time::from_nanos);
-        hold(began >= Some(thread.ended), promise::TURNS, format_args!("{told} overlaps another"));
+        require(
+            began >= Some(thread.ended),
+            promise::TURNS,
+            format_args!("{report} overlaps another"),
+        );
         thread.ended = at;
-        let is_asked = slice.ordered == cpus.quantum || thread.ordered.contains(&slice.ordered);
-        hold(is_asked, promise::TURNS, format_args!("{told}: nobody ordered so"));
+        let is_ordered = turn.ordered == cpus.quantum || thread.ordered.contains(&turn.ordered);
+        require(is_ordered, promise::TURNS, format_args!("{report}: no such order"));
         if let Some((since, allowed)) = &thread.allowed {
-            let may = began < Some(*since) || allowed.contains(&slice.cpu);
-            hold(may, promise::ALLOWED, format_args!("{told}, not {allowed:?} since {since:?}"));
+            let may = began < Some(*since) || allowed.contains(&turn.cpu);
+            require(
+                may,
+                promise::ALLOWED,
+                format_args!("{report}, not {allowed:?} since {since:?}"),
+            );
         }
     }
 
-    /// A time together ended.
-    pub(crate) fn ran(&self, at: Time, together: &Together, running: &[AppId]) {
-        let told = format_args!("{together:?} at {at:?}");
+    /// Checks a co-run that ended.
+    pub(crate) fn check_co_run(&self, at: Time, co_run: &CoRun, running: &[AppId]) {
+        let report = format_args!("{co_run:?} at {at:?}");
         let before = if self.before.0 == at { self.before.1 } else { None };
         let shortest = self.shortest.into_iter().chain(before).min();
         let (Some(cpus), Some(shortest)) = (self.cpus, shortest) else {
-            return hold(false, promise::TOGETHER, told);
+            return require(false, promise::CO_RUNS, report);
         };
-        let threads = || together.threads.iter().map(|ran| ran.thread);
-        let count = together.threads.len();
-        let fits = (1..=cpus.count as usize).contains(&count) && together.window >= shortest;
-        let in_order = threads().is_sorted_by(|a, b| a < b);
-        let run = threads().all(|thread| running.contains(&thread.app));
-        hold(fits && in_order && run, promise::TOGETHER, told);
+        let threads = co_run.threads.iter().map(|counted| counted.thread);
+        let count = co_run.threads.len();
+        let fits = (1..=cpus.count as usize).contains(&count) && co_run.window >= shortest;
+        let in_order = threads.clone().is_sorted_by(|a, b| a < b);
+        let run = threads.clone().all(|thread| running.contains(&thread.app));
+        require(fits && in_order && run, promise::CO_RUNS, report);
     }
 
-    /// Its threads are gone.
+    /// Forgets a program's threads.
     pub(crate) fn forget(&mut self, app: AppId) {
         self.threads.retain(|thread, _| thread.app != app);
     }
@@ -108,15 +115,15 @@ impl Turns {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use fairways_core::{Counters, Ran};
+    use fairways_core::{Counters, ThreadCounters};
 
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn turns() -> Turns {
-        let mut turns = Turns::default();
-        turns.machine(Cpus { count: 2, quantum: 2 * MS });
+    fn turns() -> TurnChecker {
+        let mut turns = TurnChecker::default();
+        turns.set_cpus(Cpus { count: 2, quantum: 2 * MS });
         turns
     }
 
@@ -128,39 +135,52 @@ mod tests {
         Time::ZERO.after(MS * ms)
     }
 
-    /// The promise that is broken by what is told; nothing if none is.
-    fn broken(told: impl FnOnce()) -> String {
-        let panic = catch_unwind(AssertUnwindSafe(told)).err();
+    /// The promise that these reports break; empty if they break none.
+    fn broken(report: impl FnOnce()) -> String {
+        let panic = catch_unwind(AssertUnwindSafe(report)).err();
         panic.and_then(|panic| panic.downcast::<String>().ok()).map_or(String::new(), |text| *text)
+    }
+
+    /// The promise that a turn of the first program breaks.
+    fn gave(turns: &mut TurnChecker, ms: u32, turn: EndedTurn) -> String {
+        broken(|| turns.check_turn(at(ms), &turn, &[AppId(0)]))
+    }
+
+    /// The promise that a co-run breaks while three programs run.
+    fn ran(turns: &TurnChecker, co_run: CoRun) -> String {
+        broken(|| turns.check_co_run(at(9), &co_run, &[0, 1, 2].map(AppId)))
+    }
+
+    fn co_run(threads: &[u32], ms: u32) -> CoRun {
+        let counters = Counters::default();
+        let threads = threads.iter().map(|&app| ThreadCounters { thread: thread(app), counters });
+        CoRun { threads: threads.collect(), group: counters, window: MS * ms }
     }
 
     #[test]
     fn turns_that_can_not_have_been_are_named() {
-        let slice = Slice { thread: thread(0), cpu: 1, ordered: 2 * MS, ran: 2 * MS };
-        let running = [AppId(0)];
-        let gave =
-            |turns: &mut Turns, ms, slice: Slice| broken(|| turns.gave(at(ms), &slice, &running));
+        let turn = EndedTurn { thread: thread(0), cpu: 1, ordered: 2 * MS, ran: 2 * MS };
         let mut good = turns();
-        assert_eq!(gave(&mut good, 2, slice), "");
-        assert_eq!(gave(&mut good, 4, slice), "");
+        assert_eq!(gave(&mut good, 2, turn), "");
+        assert_eq!(gave(&mut good, 4, turn), "");
         for (ms, wrong) in [
-            (5, slice),
-            (6, Slice { cpu: 2, ..slice }),
-            (6, Slice { thread: thread(1), ..slice }),
-            (6, Slice { ran: Duration::ZERO, ..slice }),
-            (6, Slice { ordered: 3 * MS, ..slice }),
+            (5, turn),
+            (6, EndedTurn { cpu: 2, ..turn }),
+            (6, EndedTurn { thread: thread(1), ..turn }),
+            (6, EndedTurn { ran: Duration::ZERO, ..turn }),
+            (6, EndedTurn { ordered: 3 * MS, ..turn }),
         ] {
             assert!(gave(&mut good, ms, wrong).contains(promise::TURNS), "{ms} {wrong:?}");
         }
-        let mut silent = Turns::default();
-        assert!(gave(&mut silent, 6, slice).contains(promise::TURNS));
+        let mut silent = TurnChecker::default();
+        assert!(gave(&mut silent, 6, turn).contains(promise::TURNS));
         let mut asked = turns();
-        asked.ask(
+        asked.request(
             at(0),
             &Action::Quantum { thread: thread(0), time: 3 * MS, reason: "a test".into() },
         );
-        assert_eq!(gave(&mut asked, 6, Slice { ordered: 3 * MS, ..slice }), "");
-        asked.ask(
+        assert_eq!(gave(&mut asked, 6, EndedTurn { ordered: 3 * MS, ..turn }), "");
+        asked.request(
             at(8),
             &Action::Allow {
                 thread: thread(0),
@@ -168,33 +188,24 @@ mod tests {
                 reason: "a test".into(),
             },
         );
-        assert_eq!(gave(&mut asked, 9, slice), "");
-        assert!(gave(&mut asked, 11, slice).contains(promise::ALLOWED));
-        asked.ask(
+        assert_eq!(gave(&mut asked, 9, turn), "");
+        assert!(gave(&mut asked, 11, turn).contains(promise::ALLOWED));
+        asked.request(
             at(8),
             &Action::Allow { thread: thread(0), cpus: (&[9][..]).into(), reason: "a test".into() },
         );
-        assert_eq!(gave(&mut asked, 13, slice), "");
+        assert_eq!(gave(&mut asked, 13, turn), "");
     }
 
     #[test]
     fn times_that_nobody_asked_for_are_named() {
-        let counters = Counters::default();
-        let together = |threads: &[u32], ms| Together {
-            threads: threads.iter().map(|&app| Ran { thread: thread(app), counters }).collect(),
-            group: counters,
-            window: MS * ms,
-        };
-        let running = [AppId(0), AppId(1), AppId(2)];
         let mut turns = turns();
-        let ran =
-            |turns: &Turns, together: Together| broken(|| turns.ran(at(9), &together, &running));
-        assert!(ran(&turns, together(&[0, 1], 1)).contains(promise::TOGETHER));
-        turns.ask(at(0), &Action::WatchTogether { shortest: MS });
-        assert_eq!(ran(&turns, together(&[0, 1], 1)), "");
+        assert!(ran(&turns, co_run(&[0, 1], 1)).contains(promise::CO_RUNS));
+        turns.request(at(0), &Action::WatchTogether { shortest: MS });
+        assert_eq!(ran(&turns, co_run(&[0, 1], 1)), "");
         for (threads, ms) in [(&[0, 1][..], 0), (&[], 1), (&[1, 0], 1), (&[0, 1, 2], 1), (&[3], 1)]
         {
-            assert!(ran(&turns, together(threads, ms)).contains(promise::TOGETHER), "{threads:?}");
+            assert!(ran(&turns, co_run(threads, ms)).contains(promise::CO_RUNS), "{threads:?}");
         }
     }
 }

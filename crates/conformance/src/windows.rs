@@ -1,106 +1,112 @@
-//! Which windows are under way.
+//! Checks of windows.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Every, Latencies, Sample, Time};
+use fairways_core::{AppId, Counters, Latencies, Sample, Time, WindowLength};
 
-use crate::plans::Plans;
-use crate::promise::{self, hold};
+use crate::plans::PlanChecker;
+use crate::promise::{self, require};
 
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct RequestedWindow {
     since: Time,
-    every: Every,
+    length: WindowLength,
 }
 
 /// A program's windows.
-struct Watched {
-    window: Window,
-    /// The window that a new watch gave up: told still if it ended at that very instant.
-    before: Option<Window>,
+struct WatchedProgram {
+    window: RequestedWindow,
+    /// The window that a new watch dropped: it is still reported if it ended at that very instant.
+    before: Option<RequestedWindow>,
 }
 
 /// The windows of every program that is watched.
-pub(crate) struct Windows {
+pub(crate) struct WindowChecker {
     is_noisy: bool,
-    watched: BTreeMap<AppId, Watched>,
-    /// The sample that was told last, until something else is: when, of whom, and how long.
+    watched: BTreeMap<AppId, WatchedProgram>,
+    /// The last sample, until another event is reported: its time, program and length.
     last: Option<(Time, AppId, Duration)>,
 }
 
-impl Windows {
+impl WindowChecker {
     pub(crate) fn new(is_noisy: bool) -> Self {
         Self { is_noisy, watched: BTreeMap::new(), last: None }
     }
 
-    pub(crate) fn ask(&mut self, now: Time, app: AppId, every: Every) {
-        let window = Window { since: now, every };
+    pub(crate) fn request(&mut self, now: Time, app: AppId, length: WindowLength) {
+        let window = RequestedWindow { since: now, length };
         let before = self
             .watched
             .remove(&app)
             .and_then(|old| if old.window.since < now { Some(old.window) } else { old.before });
-        self.watched.insert(app, Watched { window, before });
+        self.watched.insert(app, WatchedProgram { window, before });
     }
 
     pub(crate) fn forget(&mut self, app: AppId) {
         self.watched.remove(&app);
     }
 
-    /// Something else is told than a sample's latencies.
-    pub(crate) fn go_on(&mut self) {
+    /// Notes that the event is not the latencies of the last sample.
+    pub(crate) fn note_other_event(&mut self) {
         self.last = None;
     }
 
-    /// Latencies are those of the sample before.
-    pub(crate) fn answered(&mut self, at: Time, latencies: &Latencies) {
-        let told = format_args!("{latencies:?} at {at:?}, after {:?}", self.last);
+    /// Checks that latencies belong to the sample before them.
+    pub(crate) fn check_latencies(&mut self, at: Time, latencies: &Latencies) {
+        let report = format_args!("{latencies:?} at {at:?}, after {:?}", self.last);
         let Latencies { app, window, answered } = latencies;
-        hold(self.last == Some((at, *app, *window)), promise::LATENCIES, told);
+        require(self.last == Some((at, *app, *window)), promise::LATENCIES, report);
         let in_order = answered.is_sorted_by(|a, b| a.latency < b.latency);
-        let are_some = answered.iter().all(|answered| answered.requests > 0);
-        hold(in_order && are_some, promise::LATENCIES, told);
+        let are_counted = answered.iter().all(|answered| answered.requests > 0);
+        require(in_order && are_counted, promise::LATENCIES, report);
     }
 
-    pub(crate) fn check(&mut self, at: Time, sample: &Sample, plans: &Plans) {
-        let told = format_args!("{sample:?} at {at:?}");
+    pub(crate) fn check_sample(&mut self, at: Time, sample: &Sample, plans: &PlanChecker) {
+        let report = format_args!("{sample:?} at {at:?}");
         self.last = Some((at, sample.app, sample.window));
-        let asked = self.watched.get_mut(&sample.app).and_then(|watched| {
+        let requested = self.watched.get_mut(&sample.app).and_then(|watched| {
             if watched.window.since == at {
                 return watched.before.take();
             }
-            let next = Window { since: at, ..watched.window };
+            let next = RequestedWindow { since: at, ..watched.window };
             watched.before = None;
             Some(std::mem::replace(&mut watched.window, next))
         });
-        let Some(Window { since, every }) = asked else {
-            return hold(false, promise::ASKED, told);
+        let Some(RequestedWindow { since, length }) = requested else {
+            return require(false, promise::REQUESTED, report);
         };
-        hold(sample.window == at.since(since), promise::GAPLESS, format_args!("{told}, {since:?}"));
-        let is_long = match every {
-            Every::Time(time) => sample.window >= time,
-            Every::Instructions(n) => {
-                sample.counters.instructions.is_none_or(|did| did >= n.max(1))
+        require(
+            sample.window == at.since(since),
+            promise::GAPLESS,
+            format_args!("{report}, {since:?}"),
+        );
+        let is_long = match length {
+            WindowLength::Time(time) => sample.window >= time,
+            WindowLength::Instructions(n) => {
+                sample.counters.instructions.is_none_or(|count| count >= n.max(1))
             }
         };
-        hold(is_long, promise::LONG, format_args!("{told}, {every:?}"));
-        let (plan, straddled) = plans.of(since, at);
-        hold(sample.plan == plan, promise::PLAN, format_args!("{told}, {plan:?}"));
-        hold(sample.straddled == straddled, promise::STRADDLED, told);
-        hold(agree(&sample.counters, self.is_noisy), promise::COUNTERS, told);
+        require(is_long, promise::LONG, format_args!("{report}, {length:?}"));
+        let (plan, straddled) = plans.in_window(since, at);
+        require(sample.plan == plan, promise::PLAN, format_args!("{report}, {plan:?}"));
+        require(sample.straddled == straddled, promise::STRADDLED, report);
+        require(are_possible(&sample.counters, self.is_noisy), promise::COUNTERS, report);
     }
 }
 
-/// Whether a window's counters are possible, give or take one where they are exact.
-fn agree(counters: &Counters, are_noisy: bool) -> bool {
-    let within = |part: Option<u64>, whole: Option<u64>| match (part, whole) {
-        (Some(part), Some(whole)) => are_noisy || part <= whole.saturating_add(1),
-        _ => true,
-    };
-    // One that was on no CPU ran no instruction.
+/// Whether a window's counters are possible, with a tolerance of one where they are exact.
+fn are_possible(counters: &Counters, are_noisy: bool) -> bool {
+    let parts = [
+        (counters.llc_misses, counters.llc_references),
+        (counters.stalls_l2_miss, counters.cycles),
+        (counters.stalls_llc_miss, counters.cycles),
+        (counters.stalls_store_buffer, counters.cycles),
+    ];
+    // A program that was on no CPU ran no instruction.
     (counters.cycles != Some(0) || counters.instructions == Some(0))
-        && within(counters.llc_misses, counters.llc_references)
-        && within(counters.stalls_l2_miss, counters.cycles)
-        && within(counters.stalls_llc_miss, counters.cycles)
-        && within(counters.stalls_store_buffer, counters.cycles)
+        && parts.into_iter().all(|pair| match pair {
+            (Some(part), Some(whole)) => are_noisy || part <= whole.saturating_add(1),
+            _ => true,
+        })
 }

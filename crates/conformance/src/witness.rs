@@ -1,37 +1,37 @@
-//! What every event is held to.
+//! The witness: it checks every event of a machine.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fairways_core::{Action, AppId, Event, Latencies, Levers, Llc, Machine, Sample, Time};
 
-use crate::plans::Plans;
-use crate::promise::{self, hold};
+use crate::plans::PlanChecker;
+use crate::promise::{self, require};
 use crate::subject::Subject;
-use crate::turns::Turns;
-use crate::windows::Windows;
+use crate::turns::TurnChecker;
+use crate::windows::WindowChecker;
 
-/// A machine whose every event is held to the contract, in view of what was asked of it.
+/// A machine whose every event is checked against the promises, given the actions requested so far.
 pub struct Witness<'a> {
     machine: Box<dyn Machine + 'a>,
     is_simulated: bool,
     now: Time,
-    /// How late at this instant the last event belongs.
+    /// The rank of the last event in the order of events at one instant.
     rank: u8,
     llc: Option<Llc>,
-    /// Whether it can limit memory bandwidth.
-    limits: bool,
+    /// Whether the machine can limit memory bandwidth.
+    can_limit_bandwidth: bool,
     running: Vec<AppId>,
-    ever: BTreeSet<AppId>,
-    windows: Windows,
-    plans: Plans,
-    turns: Turns,
-    /// When the alarm is to ring: never before it was set.
+    started: BTreeSet<AppId>,
+    windows: WindowChecker,
+    plans: PlanChecker,
+    turns: TurnChecker,
+    /// When the alarm is to ring, no earlier than when it was set.
     alarm: Option<Time>,
 }
 
 impl<'a> Witness<'a> {
-    /// Watches a fresh machine of such a kind.
+    /// Watches a fresh machine of this kind.
     #[must_use]
     pub fn new(subject: &dyn Subject, machine: Box<dyn Machine + 'a>) -> Self {
         Self {
@@ -40,12 +40,12 @@ impl<'a> Witness<'a> {
             now: Time::ZERO,
             rank: 0,
             llc: None,
-            limits: false,
+            can_limit_bandwidth: false,
             running: Vec::new(),
-            ever: BTreeSet::new(),
-            windows: Windows::new(subject.is_noisy()),
-            plans: Plans::default(),
-            turns: Turns::default(),
+            started: BTreeSet::new(),
+            windows: WindowChecker::new(subject.is_noisy()),
+            plans: PlanChecker::default(),
+            turns: TurnChecker::default(),
             alarm: None,
         }
     }
@@ -56,7 +56,7 @@ impl<'a> Witness<'a> {
         self.now
     }
 
-    /// The cache, as last told; `None` before the first event.
+    /// The cache, as reported last; `None` before the first event.
     #[must_use]
     pub fn llc(&self) -> Option<Llc> {
         self.llc
@@ -64,11 +64,11 @@ impl<'a> Witness<'a> {
 
     /// Whether the machine can limit memory bandwidth.
     #[must_use]
-    pub fn limits(&self) -> bool {
-        self.limits
+    pub fn can_limit_bandwidth(&self) -> bool {
+        self.can_limit_bandwidth
     }
 
-    /// How many CPUs the machine schedules threads on; `None` if it has told of none.
+    /// The number of CPUs on which the machine schedules threads; `None` if it has reported none.
     #[must_use]
     pub fn cpus(&self) -> Option<u32> {
         self.turns.cpus()
@@ -80,8 +80,12 @@ impl<'a> Witness<'a> {
         &self.running
     }
 
-    fn place(&mut self, at: Time, event: &Event) {
-        hold(at >= self.now, promise::FORWARD, format_args!("{event:?} at {at:?}, {:?}", self.now));
+    fn check_order(&mut self, at: Time, event: &Event) {
+        require(
+            at >= self.now,
+            promise::FORWARD,
+            format_args!("{event:?} at {at:?}, {:?}", self.now),
+        );
         let rank = match event {
             // Answers follow the actions that they answer; turns may end by actions.
             Event::Applied { .. }
@@ -100,41 +104,49 @@ impl<'a> Witness<'a> {
             Event::Woke => 2,
         };
         let in_order = at > self.now || rank >= self.rank;
-        hold(in_order, promise::ORDER, format_args!("{event:?} comes late at {at:?}"));
+        require(in_order, promise::ORDER, format_args!("{event:?} comes late at {at:?}"));
         self.rank = rank;
     }
 
-    fn ring(&mut self, at: Time) {
+    fn check_alarm(&mut self, at: Time) {
         let alarm = self.alarm.take();
         let due = alarm.is_some_and(|alarm| alarm <= at);
-        hold(due, promise::ALARM, format_args!("it rang at {at:?}, set to {alarm:?}"));
+        require(due, promise::ALARM, format_args!("it rang at {at:?}, set to {alarm:?}"));
     }
 
-    fn take_in(&mut self, at: Time, event: &Event) {
+    fn check(&mut self, at: Time, event: &Event) {
         let is_machine = matches!(event, Event::Machine(_));
-        hold(is_machine || self.llc.is_some(), promise::FIRST, format_args!("{event:?}"));
-        self.plans.settle(Some(event), &self.running, self.limits);
+        require(is_machine || self.llc.is_some(), promise::FIRST, format_args!("{event:?}"));
+        self.plans.settle(Some(event), &self.running, self.can_limit_bandwidth);
         if let Event::Exited { app }
         | Event::Wished { app, .. }
         | Event::Sampled(Sample { app, .. })
         | Event::Latency(Latencies { app, .. }) = event
         {
-            hold(self.running.contains(app), promise::RUNNING, format_args!("{event:?}"));
+            require(self.running.contains(app), promise::RUNNING, format_args!("{event:?}"));
         }
-        self.place(at, event);
+        self.check_order(at, event);
         if let (Some(alarm), true) = (self.alarm, self.is_simulated) {
-            hold(at <= alarm, promise::ALARM, format_args!("{event:?} at {at:?} before {alarm:?}"));
+            require(
+                at <= alarm,
+                promise::ALARM,
+                format_args!("{event:?} at {at:?} before {alarm:?}"),
+            );
         }
         self.now = at;
         if !matches!(event, Event::Latency(_) | Event::Applied { .. } | Event::Refused { .. }) {
-            self.windows.go_on();
+            self.windows.note_other_event();
         }
         match event {
             Event::Machine(Levers { llc, bandwidth }) => {
-                (self.llc, self.limits) = (Some(*llc), bandwidth.is_some());
+                (self.llc, self.can_limit_bandwidth) = (Some(*llc), bandwidth.is_some());
             }
             Event::Started { app, .. } => {
-                hold(self.ever.insert(*app), promise::NO_REUSE, format_args!("{app} once more"));
+                require(
+                    self.started.insert(*app),
+                    promise::NO_REUSE,
+                    format_args!("{app} once more"),
+                );
                 self.running.push(*app);
             }
             Event::Exited { app } => {
@@ -142,16 +154,16 @@ impl<'a> Witness<'a> {
                 self.windows.forget(*app);
                 self.turns.forget(*app);
             }
-            Event::Sampled(sample) => self.windows.check(at, sample, &self.plans),
-            Event::Latency(latencies) => self.windows.answered(at, latencies),
+            Event::Sampled(sample) => self.windows.check_sample(at, sample, &self.plans),
+            Event::Latency(latencies) => self.windows.check_latencies(at, latencies),
             Event::Wished { wish, .. } => {
                 let slo = wish.objective.map(|objective| objective.slo);
-                hold(slo != Some(Duration::ZERO), promise::WISHES, format_args!("{event:?}"));
+                require(slo != Some(Duration::ZERO), promise::WISHES, format_args!("{event:?}"));
             }
-            Event::Woke => self.ring(at),
-            Event::Cpus(cpus) => self.turns.machine(*cpus),
-            Event::RanTogether(together) => self.turns.ran(at, together, &self.running),
-            Event::QuantumGiven(slice) => self.turns.gave(at, slice, &self.running),
+            Event::Woke => self.check_alarm(at),
+            Event::Cpus(cpus) => self.turns.set_cpus(*cpus),
+            Event::RanTogether(co_run) => self.turns.check_co_run(at, co_run, &self.running),
+            Event::QuantumGiven(turn) => self.turns.check_turn(at, turn, &self.running),
             Event::Applied { .. } | Event::Refused { .. } => {}
         }
     }
@@ -159,12 +171,12 @@ impl<'a> Witness<'a> {
 
 impl Machine for Witness<'_> {
     fn next_event(&mut self) -> Option<(Time, Event)> {
-        let told = self.machine.next_event();
-        match &told {
-            Some((at, event)) => self.take_in(*at, event),
-            None => self.plans.settle(None, &self.running, self.limits),
+        let event = self.machine.next_event();
+        match &event {
+            Some((at, event)) => self.check(*at, event),
+            None => self.plans.settle(None, &self.running, self.can_limit_bandwidth),
         }
-        told
+        event
     }
 
     fn carry_out(&mut self, action: Action<'_>) {
@@ -172,18 +184,18 @@ impl Machine for Witness<'_> {
             &Action::Partition { plan, ref partition, .. } => {
                 if let Some(llc) = &self.llc {
                     let legal = partition.check(llc, self.running.iter().copied());
-                    self.plans.ask(self.now, plan, legal);
+                    self.plans.request(self.now, plan, legal);
                 }
             }
             &Action::Watch { app, every } if self.running.contains(&app) => {
-                self.windows.ask(self.now, app, every);
+                self.windows.request(self.now, app, every);
             }
             &Action::Wake { at } => self.alarm = Some(at.max(self.now)),
-            Action::WatchTogether { .. } => self.turns.ask(self.now, &action),
+            Action::WatchTogether { .. } => self.turns.request(self.now, &action),
             Action::Allow { thread, .. } | Action::Quantum { thread, .. }
                 if self.running.contains(&thread.app) =>
             {
-                self.turns.ask(self.now, &action);
+                self.turns.request(self.now, &action);
             }
             Action::Watch { .. }
             | Action::Allow { .. }

@@ -7,14 +7,14 @@ mod tiny;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use fairways_conformance::{Program, Scale, Subject, check_all, promise};
+use fairways_conformance::{Scale, Subject, TestProgram, check_all, promise};
 use fairways_core::{Llc, Machine, Ways};
 
 use tiny::Tiny;
 
 const SCALE: Scale = Scale { instructions: 1000, time: Duration::from_micros(1) };
 
-/// What is wrong with a machine.
+/// A defect of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -22,11 +22,11 @@ enum Fault {
     TimeGoesBack,
     ReusesIds,
     HidesExits,
-    TellsAfterExit,
-    TellsCutWindow,
+    ReportsAfterExit,
+    ReportsCutWindow,
     ExitsFirst,
     AlarmFirst,
-    NeverTells,
+    NeverReports,
     ShortWindows,
     Gap,
     KeepsWatch,
@@ -63,7 +63,7 @@ impl Subject for Fault {
         SCALE
     }
 
-    fn machine(&self, programs: &[Program]) -> Box<dyn Machine + '_> {
+    fn machine(&self, programs: &[TestProgram]) -> Box<dyn Machine + '_> {
         Box::new(Tiny::new(*self, self.llc(), programs))
     }
 }
@@ -80,11 +80,11 @@ fn each_broken_promise_is_named() {
         (Fault::TimeGoesBack, promise::FORWARD),
         (Fault::ReusesIds, promise::NO_REUSE),
         (Fault::HidesExits, promise::LIVES),
-        (Fault::TellsAfterExit, promise::RUNNING),
-        (Fault::TellsCutWindow, promise::LONG),
+        (Fault::ReportsAfterExit, promise::RUNNING),
+        (Fault::ReportsCutWindow, promise::LONG),
         (Fault::ExitsFirst, promise::ORDER),
         (Fault::AlarmFirst, promise::ORDER),
-        (Fault::NeverTells, promise::TOLD),
+        (Fault::NeverReports, promise::REPORTED),
         (Fault::ShortWindows, promise::LONG),
         (Fault::Gap, promise::GAPLESS),
         (Fault::KeepsWatch, promise::GAPLESS),
@@ -102,7 +102,7 @@ fn each_broken_promise_is_named() {
         (Fault::RefusesAll, promise::CARRIED_OUT),
         (Fault::AnswersNothing, promise::ANSWERED),
         (Fault::AnswersOfStrangers, promise::ACTUAL),
-        (Fault::ClaimsLimits, promise::NOT_THERE),
+        (Fault::ClaimsLimits, promise::NO_LEVER),
         (Fault::RefusesLate, promise::ANSWERED),
         (Fault::RefusesLastFirst, promise::ANSWERED),
         (Fault::NeverRings, promise::ALARM),
@@ -113,8 +113,8 @@ fn each_broken_promise_is_named() {
     ];
     for (fault, promise) in faults {
         let caught = catch_unwind(AssertUnwindSafe(|| check_all(&fault)));
-        let told = caught.expect_err(&format!("{fault:?} is not found"));
-        let told = told.downcast::<String>().unwrap();
-        assert!(told.starts_with(promise), "{fault:?} breaks {promise:?}, not {told:?}");
+        let message = caught.expect_err(&format!("{fault:?} is not noticed"));
+        let message = message.downcast::<String>().unwrap();
+        assert!(message.starts_with(promise), "{fault:?} breaks {promise:?}, not {message:?}");
     }
 }

@@ -1,19 +1,18 @@
-//! Memory bandwidth, as policies give it out.
+//! Shares of memory bandwidth.
 
 use core::fmt;
 
 /// A share of a domain's peak memory bandwidth, in 1/1024 of it: 1 to [`Bandwidth::ALL`].
 ///
-/// The unit is the core's own. What a platform makes of it (percent, multiples of 1/8 GB/s) is its
-/// machine's matter.
+/// Each machine converts this unit to its platform's own (percent, multiples of 1/8 GB/s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bandwidth(u16);
 
 impl Bandwidth {
-    /// All of it.
+    /// The whole peak bandwidth.
     pub const ALL: Self = Self(1024);
 
-    /// So many 1/1024 of the peak, or `None` if that is none of it or more than all.
+    /// `share` 1/1024 of the peak; `None` if that is 0 or more than the peak.
     #[must_use]
     pub const fn new(share: u16) -> Option<Self> {
         if share == 0 || share > Self::ALL.0 { None } else { Some(Self(share)) }

@@ -1,10 +1,10 @@
-//! What performance counters count.
+//! Performance counters.
 
 use core::time::Duration;
 
 use crate::Q32;
 
-/// The counters: of each its documentation, which is its help, its name in [`Counter`] and in
+/// Each counter: its documentation (also its help text), its name in [`Counter`] and in
 /// [`Counters`], and its unit.
 macro_rules! counters {
     ($(
@@ -12,17 +12,17 @@ macro_rules! counters {
         $(#[serde($($serde:tt)*)])?
         $Counter:ident, $field:ident, $unit:literal;
     )*) => {
-        /// One of [`Counters`]' numbers.
+        /// A quantity that performance counters count: one field of [`Counters`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Counter {
             $($(#[doc = $doc])* $Counter,)*
         }
 
         impl Counter {
-            /// All of them, in [`Counters`]' order: the place of each is its number.
+            /// All counters, in the order of [`Counters`]' fields: a counter's index is its number.
             pub const ALL: [Self; [$(Self::$Counter),*].len()] = [$(Self::$Counter),*];
 
-            /// Its name, which is the field's of [`Counters`].
+            /// The counter's name: that of its field in [`Counters`].
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -30,7 +30,7 @@ macro_rules! counters {
                 }
             }
 
-            /// What it counts.
+            /// The unit that it counts.
             #[must_use]
             pub const fn unit(self) -> &'static str {
                 match self {
@@ -38,7 +38,7 @@ macro_rules! counters {
                 }
             }
 
-            /// What it is.
+            /// One sentence that describes it.
             #[must_use]
             pub const fn help(self) -> &'static str {
                 match self {
@@ -47,7 +47,7 @@ macro_rules! counters {
             }
         }
 
-        /// What performance counters showed; a counter that could not be read is `None`, never 0.
+        /// Readings of performance counters. A counter that could not be read is `None`, never 0.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -61,15 +61,15 @@ macro_rules! counters {
         }
 
         impl Counters {
-            /// Nothing was counted, of everything.
+            /// Every counter at 0.
             pub const ZERO: Self = Self { $($field: Some(0),)* };
 
-            /// What `count` says of each.
-            pub fn of_each(mut count: impl FnMut(Counter) -> Option<u64>) -> Self {
+            /// The readings that `count` returns, one for each counter.
+            pub fn from_fn(mut count: impl FnMut(Counter) -> Option<u64>) -> Self {
                 Self { $($field: count(Counter::$Counter),)* }
             }
 
-            /// What was counted of one.
+            /// The reading of one counter.
             #[must_use]
             pub const fn get(&self, counter: Counter) -> Option<u64> {
                 match counter {
@@ -77,8 +77,8 @@ macro_rules! counters {
                 }
             }
 
-            /// Where it stands.
-            pub const fn slot(&mut self, counter: Counter) -> &mut Option<u64> {
+            /// The reading of one counter, to be changed.
+            pub const fn get_mut(&mut self, counter: Counter) -> &mut Option<u64> {
                 match counter {
                     $(Counter::$Counter => &mut self.$field,)*
                 }
@@ -92,8 +92,8 @@ counters! {
     Instructions, instructions, "instructions";
     /// Core cycles that the program ran.
     Cycles, cycles, "cycles";
-    /// References to the first-level cache: loads and stores, or the nearest that can be counted (dCat
-    /// Table 2: hits and misses of loads).
+    /// References to the first-level cache: loads and stores, or the nearest that can be counted
+    /// (dCat Table 2: hits and misses of loads).
     L1References, l1_references, "references";
     /// References to the last-level cache.
     LlcReferences, llc_references, "references";
@@ -103,60 +103,62 @@ counters! {
     /// LFOC §4.2).
     StallsL2Miss, stalls_l2_miss, "cycles";
     /// Cycles stalled for memory: while a miss of the last-level cache is outstanding (Intel's
-    /// `CYCLE_ACTIVITY.STALLS_L3_MISS`; cache-fair §3.2's memory stalls, the bus's delay among them).
-    /// The whole wait, not what it is longer than a hit's.
+    /// `CYCLE_ACTIVITY.STALLS_L3_MISS`; cache-fair §3.2's memory stalls, the bus's delay among
+    /// them). The whole wait counts, not only the part beyond a hit's.
     StallsLlcMiss, stalls_llc_miss, "cycles";
     /// Cycles stalled for room in the store buffer (Intel's `RESOURCE_STALLS.SB`; cache-fair §3.2).
     StallsStoreBuffer, stalls_store_buffer, "cycles";
     /// Bytes moved from and to memory (resctrl's `mbm_total_bytes`).
     MemoryBytes, memory_bytes, "bytes";
-    /// Nanoseconds for which the program's threads were on CPUs, summed over them. `None` also where
-    /// a program is one thread that is on a CPU all the time, as on the simulated machines.
+    /// Nanoseconds for which the program's threads were on CPUs, summed over them. `None` also
+    /// where a program is one thread that is on a CPU all the time, as on the simulated machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     CpuNanos, cpu_nanos, "ns";
 }
 
 impl Counters {
-    /// Instructions per cycle; `None` if a counter is missing or no cycle ran.
+    /// Instructions per cycle; `None` if a counter is missing or the program ran for no cycle.
     #[must_use]
     pub fn ipc(&self) -> Option<Q32> {
         self.per_cycle(self.instructions, 1)
     }
 
-    /// LLC misses per 1000 cycles; `None` likewise.
+    /// LLC misses per 1000 cycles; `None` as for [`ipc`](Self::ipc).
     #[must_use]
     pub fn llcmpkc(&self) -> Option<Q32> {
         self.per_cycle(self.llc_misses, 1000)
     }
 
-    /// The share of cycles stalled while an L2 miss is outstanding, 0 to 1; `None` likewise.
+    /// The share of cycles stalled while an L2 miss is outstanding, 0 to 1; `None` as for
+    /// [`ipc`](Self::ipc).
     #[must_use]
     pub fn stalls_l2_miss_share(&self) -> Option<Q32> {
         self.per_cycle(self.stalls_l2_miss, 1)
     }
 
-    /// How many of the program's threads were on CPUs at a time in a window of this length, in the
-    /// mean; `None` if that was not counted.
+    /// The mean number of the program's threads that were on CPUs at a time in a window of this
+    /// length; `None` if the counter is missing.
     #[must_use]
     pub fn running_threads(&self, window: Duration) -> Option<Q32> {
         let nanos = u64::try_from(window.as_nanos()).ok().filter(|&nanos| nanos > 0)?;
         Some(Q32::ratio(self.cpu_nanos?, nanos))
     }
 
-    /// Both as one, counter by counter.
+    /// Combines both readings, counter by counter.
     #[must_use]
-    pub fn with(
+    pub fn zip_with(
         &self,
         other: &Self,
         mut both: impl FnMut(Option<u64>, Option<u64>) -> Option<u64>,
     ) -> Self {
-        Self::of_each(|counter| both(self.get(counter), other.get(counter)))
+        Self::from_fn(|counter| both(self.get(counter), other.get(counter)))
     }
 
-    /// The sum of both: what only one has is that one's, what none has is missing.
+    /// The sum of both. A counter that only one has keeps that reading; a counter that neither has
+    /// is missing.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        self.with(other, |one, other| match (one, other) {
+        self.zip_with(other, |one, other| match (one, other) {
             (Some(one), Some(other)) => Some(one.saturating_add(other)),
             (one, other) => one.or(other),
         })
@@ -198,10 +200,10 @@ mod tests {
 
     #[test]
     fn each_counter_is_in_its_place() {
-        let mut counters = Counters::of_each(|counter| Some(counter as u64));
+        let mut counters = Counters::from_fn(|counter| Some(counter as u64));
         for (place, counter) in (0..).zip(Counter::ALL) {
             assert_eq!(counters.get(counter), Some(place));
-            *counters.slot(counter) = None;
+            *counters.get_mut(counter) = None;
             assert!(!counter.help().is_empty() && !counter.unit().is_empty());
         }
         assert_eq!(counters, Counters::default());

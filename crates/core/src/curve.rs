@@ -1,4 +1,4 @@
-//! What a program does at each number of ways.
+//! Quantities of a program by its number of ways.
 
 use core::fmt;
 
@@ -12,7 +12,7 @@ impl Q32 {
     /// 1.
     pub const ONE: Self = Self(1 << 32);
 
-    /// The largest number a [`Curve`] holds, 2^24: two differences of its values, each over a
+    /// The largest number a [`Curve`] may have, 2^24: two differences of its values, each over a
     /// number of ways, are then compared by cross-multiplication in 64 bits.
     pub const MAX_IN_CURVE: Self = Self(1 << 56);
 
@@ -32,8 +32,8 @@ impl Q32 {
         u64::BITS - self.0.leading_zeros()
     }
 
-    /// `numerator / denominator`, rounded down; the largest number there is if that is too large
-    /// or the denominator is 0.
+    /// `numerator / denominator`, rounded down; the largest number that fits if the quotient is too
+    /// large or the denominator is 0.
     #[must_use]
     pub const fn ratio(numerator: u64, denominator: u64) -> Self {
         if denominator == 0 {
@@ -65,8 +65,8 @@ impl Q32 {
 
 /// One quantity of a program as a function of the ways it has, from 1 way up.
 ///
-/// The unit is said where the curve is used ([`crate::Profile`]). Curves need not be monotone:
-/// 42 of the 55 IPC curves that the LFOC authors measured are not.
+/// [`crate::Profile`] names the unit of each of its curves. Curves need not be monotone: 42 of the
+/// 55 IPC curves that the LFOC authors measured are not.
 #[derive(Clone, Copy)]
 pub struct Curve {
     len: u32,
@@ -94,7 +94,7 @@ impl Curve {
         if curve.len == 0 { Err(CurveError::Empty) } else { Ok(curve) }
     }
 
-    /// How many bits the largest of the raw values has: each is below 2^`bits`.
+    /// The number of bits of the largest raw value: each is below 2^`bits`.
     #[must_use]
     pub const fn bits(&self) -> u32 {
         self.bits
@@ -113,7 +113,7 @@ impl Curve {
     }
 
     /// The curve that has the value `value(w)` at each of 1 to `ways` ways; a value above
-    /// [`Q32::MAX_IN_CURVE`] is held to that.
+    /// [`Q32::MAX_IN_CURVE`] becomes that.
     #[must_use]
     pub fn from_fn(ways: Ways, mut value: impl FnMut(u32) -> Q32) -> Self {
         let mut curve = Self { len: ways.get(), bits: 0, values: [Q32::default(); MAX_WAYS] };
@@ -148,9 +148,9 @@ impl fmt::Debug for Curve {
 /// Why numbers do not make a [`Curve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CurveError {
-    /// There is no value at all.
+    /// No values.
     Empty,
-    /// There are more than [`MAX_WAYS`] values.
+    /// More than [`MAX_WAYS`] values.
     TooLong,
     /// A value is above [`Q32::MAX_IN_CURVE`].
     TooLarge {
@@ -190,15 +190,18 @@ mod tests {
         assert_eq!((c.bits(), curve(&[0, 0]).bits()), (32 + 3, 0));
     }
 
+    fn ways(n: u32) -> Ways {
+        Ways::new(n).unwrap()
+    }
+
     #[test]
     fn resizing_cuts_or_repeats_the_last_value() {
-        let ways = |n| Ways::new(n).unwrap();
         assert_eq!(curve(&[5, 3, 2]).resized(ways(2)), curve(&[5, 3]));
         assert_eq!(curve(&[5, 3]).resized(ways(4)), curve(&[5, 3, 3, 3]));
     }
 
     proptest! {
-        /// Numbers of every magnitude, so that each way of dividing is taken.
+        /// Numbers of every magnitude, so that both branches of the division run.
         #[test]
         fn a_ratio_is_rounded_down_and_held(
             numerator: u64, denominator: u64, shifts in (0u32..64, 0u32..64)

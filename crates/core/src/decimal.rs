@@ -6,12 +6,12 @@ use core::str::FromStr;
 
 use crate::Q32;
 
-/// Decimal digits that tell any two neighbouring [`Q32`] apart: 10^-10 is less than half of 2^-32.
+/// Decimal digits that distinguish any two neighbouring [`Q32`]: 10^-10 is less than half of 2^-32.
 const DIGITS: usize = 10;
 const SCALE: u128 = 10_u128.pow(10);
 
 impl fmt::Display for Q32 {
-    /// The number in decimals, as many as tell it apart from every other.
+    /// The number in as many decimals as distinguish it from every other.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scaled = (u128::from(self.raw()) * SCALE + (1 << 31)) >> 32;
         let text = format!("{}.{:0DIGITS$}", scaled / SCALE, scaled % SCALE);
@@ -19,7 +19,7 @@ impl fmt::Display for Q32 {
     }
 }
 
-/// A text is not a [`Q32`]; shown, it is what was expected.
+/// The error for a text that is not a [`Q32`]. Its text names the expected form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotANumber;
 
@@ -32,16 +32,19 @@ impl fmt::Display for NotANumber {
 impl FromStr for Q32 {
     type Err = NotANumber;
 
-    /// The number that decimals stand for: digits, and a point between digits.
+    /// Parses decimals: digits, and at most one point between digits.
     fn from_str(text: &str) -> Result<Self, NotANumber> {
         parse(text).ok_or(NotANumber)
     }
 }
 
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn parse(text: &str) -> Option<Q32> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(rest) || rest.len() > DIGITS {
+    if !is_digits(whole) || !is_digits(rest) || rest.len() > DIGITS {
         return None;
     }
     let whole: u128 = u32::try_from(whole.parse::<u64>().ok()?).ok()?.into();
@@ -52,15 +55,18 @@ fn parse(text: &str) -> Option<Q32> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
+    use alloc::string::{String, ToString};
 
     use proptest::prelude::*;
 
     use super::*;
 
+    fn shown(raw: u64) -> String {
+        Q32::from_raw(raw).to_string()
+    }
+
     #[test]
     fn numbers_read_as_people_write_them() {
-        let shown = |raw| Q32::from_raw(raw).to_string();
         assert_eq!([0, 1 << 32, 3 << 31].map(shown), ["0", "1", "1.5"]);
         assert_eq!(shown(1), "0.0000000002");
     }

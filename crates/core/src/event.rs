@@ -1,15 +1,15 @@
-//! What a machine tells a policy, and what a policy asks of a machine.
+//! Events, which a machine reports to a policy, and actions, which a policy asks of a machine.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::{
-    AppId, Cpus, Every, Latencies, Levers, Objective, Partition, PartitionError, PlanId, Profile,
-    Q32, Sample, Slice, ThreadId, Time, Together,
+    AppId, CoRun, Cpus, EndedTurn, Latencies, Levers, Objective, Partition, PartitionError, PlanId,
+    Profile, Q32, Sample, ThreadId, Time, WindowLength,
 };
 
-/// What happened on a machine.
+/// An event: something that happened on a machine.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
@@ -18,23 +18,24 @@ pub enum Event {
     /// The levers of the machine: the first event, and again whenever they change, or when a plan
     /// that failed can be tried again.
     Machine(Levers),
-    /// How threads are scheduled, from a machine that lets policies have a say in it: right after the first
-    /// [`Event::Machine`], and again whenever it changes. Of other machines, threads are not told.
+    /// How threads are scheduled, from a machine that lets policies schedule: right after the first
+    /// [`Event::Machine`], and again whenever it changes. Other machines report nothing about
+    /// threads.
     Cpus(Cpus),
     /// A program began to run.
     Started {
         /// The program.
         app: AppId,
-        /// What its owner asks for.
+        /// The wish of its owner.
         wish: Wish,
-        /// What was measured of it before, where something was.
+        /// Its profile, if it was measured before.
         profile: Option<Arc<Profile>>,
     },
-    /// The owner of a program asks for something else from now on.
+    /// The owner of a program changed its wish.
     Wished {
         /// The program.
         app: AppId,
-        /// All that its owner asks for now.
+        /// The owner's whole wish from now on.
         wish: Wish,
     },
     /// A program ended.
@@ -42,28 +43,28 @@ pub enum Event {
         /// The program.
         app: AppId,
     },
-    /// A window that the policy asked for ended ([`Action::Watch`]).
+    /// A window that the policy requested ended ([`Action::Watch`]).
     Sampled(Sample),
-    /// What a service's requests took in the same window: after it, and before anything else but what became of
-    /// plans.
+    /// The latencies of a service's requests in that window: reported right after the sample; only
+    /// answers to plans may come between.
     Latency(Latencies),
-    /// A time ended in which the same threads ran ([`Action::WatchTogether`]).
-    RanTogether(Together),
+    /// A span ended in which the same threads ran ([`Action::WatchTogether`]).
+    RanTogether(CoRun),
     /// A thread went off its CPU.
-    QuantumGiven(Slice),
-    /// The time came that the policy asked to be woken at ([`Action::Wake`]).
+    QuantumGiven(EndedTurn),
+    /// The alarm rang that the policy set ([`Action::Wake`]).
     Woke,
-    /// A plan is in force. Each plan that is not refused is answered so before any other event, and
-    /// again whenever the partition in force changes.
+    /// A plan is in force. This answers each plan that is not refused, before any other event; it
+    /// is reported again whenever the partition in force changes.
     Applied {
         /// The plan.
         plan: PlanId,
         /// The partition in force: with masks as the platform rounded them, clusters merged where
-        /// classes are too few, and programs that could not be moved where they are. A program
-        /// without a place is not limited by the plan.
+        /// classes are too few, and programs that could not be moved where they are. The plan does
+        /// not limit a program that is in no cluster.
         actual: Partition,
     },
-    /// The machine can't carry a plan out; the one before it still holds.
+    /// The machine can't carry a plan out; the plan before it stays in force.
     Refused {
         /// The plan.
         plan: PlanId,
@@ -73,7 +74,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// What it is, in the word of the journal.
+    /// Its name in the journal.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -93,126 +94,129 @@ impl Event {
     }
 }
 
-/// What the owner of a program asks for.
+/// The wish of a program's owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wish {
-    /// Ways that the program is to have at least (dCat's baseline).
+    /// The fewest ways that the program is to have (dCat's baseline).
     pub baseline_ways: Option<u32>,
-    /// Whether it is background work, whose CPU time others may be given (cache-fair's best-effort class,
-    /// §2).
+    /// Whether it is background work, whose CPU time may go to other programs (cache-fair's
+    /// best-effort class, §2).
     #[cfg_attr(feature = "serde", serde(default))]
     pub best_effort: bool,
-    /// How soon it is to answer its requests; only of a latency-critical service (Locpart §III-A).
+    /// The latency target of a latency-critical service (Locpart §III-A); `None` for other
+    /// programs.
     #[cfg_attr(feature = "serde", serde(default))]
     pub objective: Option<Objective>,
 }
 
-/// What a policy asks of a machine.
+/// An action: a request of a policy to a machine.
 ///
-/// A policy borrows what it has at hand and allocates nothing; the reader of a journal owns what it
-/// has read.
+/// A policy lends its own data and allocates nothing; the reader of a journal owns what it has
+/// read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Action<'a> {
-    /// Let each cluster's programs fill its ways, and no others. It is
-    /// answered before any other event ([`Event::Applied`], [`Event::Refused`]).
+    /// Let each cluster's programs fill its ways, and no others. The machine answers before any
+    /// other event ([`Event::Applied`], [`Event::Refused`]).
     Partition {
         /// The plan's number.
         plan: PlanId,
         /// The clusters and their masks.
         partition: Cow<'a, Partition>,
-        /// Why the policy decided so, in a line for people.
+        /// The policy's reason, in a line for people.
         reason: Cow<'static, str>,
     },
-    /// From now on, tell what the program does in windows of this length, one after the other
-    /// ([`Event::Sampled`]), and how soon it answered if it is a service ([`Event::Latency`]); a window that is
-    /// under way is given up. A program that does not run
-    /// is not watched.
+    /// From now on, report the program in windows of this length, one after the other
+    /// ([`Event::Sampled`]), and the latencies of its requests if it is a service
+    /// ([`Event::Latency`]). A window that is under way is dropped. A program that does not run is
+    /// not watched.
     Watch {
         /// The program.
         app: AppId,
         /// How long a window is.
-        every: Every,
+        every: WindowLength,
     },
     /// Wake the policy at this time, or at once if it is past ([`Event::Woke`]). There is one
-    /// alarm: this replaces one that is yet to come.
+    /// alarm: setting it again replaces the time.
     Wake {
         /// When.
         at: Time,
     },
-    /// From now on, tell of every time of at least this length in which the same threads ran
+    /// From now on, report every span of at least this length in which the same threads ran
     /// ([`Event::RanTogether`]); one that is under way counts from now on.
     WatchTogether {
-        /// Shorter ones are not told.
+        /// Shorter spans are not reported.
         #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
         #[cfg_attr(feature = "schema", schemars(with = "u64"))]
         shortest: Duration,
     },
-    /// Let a thread run on these CPUs only, until told otherwise; one that runs on another leaves it.
+    /// Let a thread run on these CPUs only, until the next such action; a thread that runs on
+    /// another CPU leaves it.
     Allow {
         /// The thread.
         thread: ThreadId,
-        /// The CPUs, in order; those that there are not are passed over, and if that leaves none, the thread
-        /// may run on every one.
+        /// The CPUs, in order. CPUs that do not exist are ignored; if that leaves none, the thread
+        /// may run on every CPU.
         cpus: Cow<'a, [u32]>,
-        /// Why the policy decided so, in a line for people.
+        /// The policy's reason, in a line for people.
         reason: Cow<'static, str>,
     },
-    /// Let these threads run before all that are not raised, or no longer.
+    /// Let these threads run before all threads that are not raised, or no longer.
     Priority {
         /// The threads.
         threads: Cow<'a, [ThreadId]>,
-        /// Whether they are raised; none is when it starts.
+        /// Whether they are raised; a thread starts without being raised.
         raised: bool,
-        /// Why the policy decided so, in a line for people.
+        /// The policy's reason, in a line for people.
         reason: Cow<'static, str>,
     },
-    /// Let a thread's next turn on a CPU be so long; the turns after it are as usual again. A thread that is
-    /// on a CPU finishes its turn first. A later order replaces one that was not yet given.
+    /// Set the length of a thread's next turn on a CPU; the turns after it are as usual again. A
+    /// thread that is on a CPU finishes its turn first. A later order replaces one that has not
+    /// begun.
     Quantum {
         /// The thread.
         thread: ThreadId,
-        /// How long, more than nothing.
+        /// The length; more than 0.
         #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
         #[cfg_attr(feature = "schema", schemars(with = "u64"))]
         time: Duration,
-        /// Why the policy decided so, in a line for people.
+        /// The policy's reason, in a line for people.
         reason: Cow<'static, str>,
     },
-    /// A number that the policy found out of a thread, or of a program by its first, for people and journals; a
-    /// machine does nothing about it. It stands before the plan that it decided, and is not told again until it is
-    /// another, or the program's class is told again.
+    /// A number that the policy estimated for a thread (for a program: its first thread), for
+    /// people and journals; a machine ignores it. It precedes the plan that it decided. It is
+    /// reported again only when it changes, or after the program's class was reported again.
     Estimated {
         /// The thread.
         thread: ThreadId,
-        /// Which number, in the paper's word, and its unit behind a comma; `slowdown` always is the completion time
-        /// to expect with the ways that it is given, over that with all or with those at which it is fastest,
-        /// whichever the policy divides by.
+        /// The number's name in the paper, and its unit after a comma. `slowdown` always is the
+        /// expected completion time with the planned ways, over that with all ways or with the ways
+        /// at which it is fastest, whichever the policy divides by.
         what: Cow<'static, str>,
-        /// The number that the policy goes by.
+        /// The number that the policy uses.
         value: Q32,
-        /// As it came out, before it was held to what it can be, in units of 2^-32.
+        /// The number before it was clamped to its range, in units of 2^-32.
         raw: i64,
     },
-    /// What the policy holds a program to be, for people and journals; a machine does nothing
-    /// about it. Numbers of its class that were told before are void, also if the class is that of before.
+    /// How the policy classifies a program, for people and journals; a machine ignores it.
+    /// Estimates reported before are void, even if the class is the same as before.
     Classified {
         /// The program.
         app: AppId,
-        /// The class, in the policy's word.
+        /// The class, in the policy's own word.
         class: Cow<'static, str>,
-        /// Why, in a line for people.
+        /// The policy's reason, in a line for people.
         reason: Cow<'static, str>,
     },
 }
 
 impl Action<'_> {
-    /// What it is, in the word of the journal.
+    /// Its name in the journal.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {

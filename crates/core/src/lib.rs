@@ -1,11 +1,11 @@
-//! The words that every part of Fairways uses, and the loop that joins them.
+//! The types that every part of Fairways uses, and the loop that joins policy and machine.
 //!
 //! A [`Policy`] turns [`Event`]s into [`Action`]s; a [`Machine`] turns the world into events and
 //! carries actions out; [`run`] passes them back and forth. They meet nowhere else, so the code
 //! that manages a server is the code that runs on a simulated chip or in a test.
 //!
 //! Everything here is integers: three of the five systems that Fairways implements were built
-//! inside a kernel, where floating point is not to be had (LFOC §2.3.2). Ratios are [`Q32`].
+//! inside a kernel, where floating point is not available (LFOC §2.3.2). Ratios are [`Q32`].
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 
@@ -39,16 +39,16 @@ pub use curve::{Curve, CurveError, Q32};
 pub use decimal::NotANumber;
 pub use event::{Action, Event, Wish};
 pub use id::{AppId, PlanId};
-pub use latency::{Answered, Latencies, Objective};
+pub use latency::{Latencies, LatencyBin, Objective};
 pub use levers::{BandwidthLever, Levers};
 pub use llc::{Llc, MAX_WAYS, Ways};
 pub use mask::{MaskError, WayMask};
-pub use partition::{Partition, PartitionError, Place, Resources};
+pub use partition::{Partition, PartitionError, Placement, Resources};
 pub use plain::is_plain;
 pub use profile::Profile;
 pub use run::{Machine, Policy, run};
-pub use sample::{Every, Sample};
-pub use schedule::{Cpus, Ran, Slice, ThreadId, Together};
+pub use sample::{Sample, WindowLength};
+pub use schedule::{CoRun, Cpus, EndedTurn, ThreadCounters, ThreadId};
 #[cfg(feature = "serde")]
 pub use text::nanos;
 pub use time::Time;

@@ -29,8 +29,8 @@ impl fmt::Display for Ways {
     }
 }
 
-/// What a machine's last-level cache lets a partition be (Linux `Documentation/filesystems/resctrl.rst`,
-/// the files of `info/L3`).
+/// The rules that a machine's last-level cache sets for partitions (Linux
+/// `Documentation/filesystems/resctrl.rst`, the files of `info/L3`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -42,7 +42,7 @@ pub struct Llc {
     pub min_bits: u32,
     /// Whether a mask must be one run of ways (`sparse_masks` reads 0).
     pub contiguous: bool,
-    /// How many classes of service there are (`num_closids`); at least 1.
+    /// The number of classes of service (`num_closids`); at least 1.
     pub clos: u32,
 }
 
@@ -55,7 +55,7 @@ impl Llc {
     }
 
     /// The fewest ways a cluster may own: `min_bits`, but at least 1 and at most the whole cache,
-    /// whatever a machine says.
+    /// whatever a machine reports.
     #[must_use]
     pub const fn min_ways(&self) -> u32 {
         if self.min_bits == 0 {
@@ -67,18 +67,22 @@ impl Llc {
         }
     }
 
-    /// How many clusters of the least width fit side by side.
+    /// The most clusters that fit side by side, each with the fewest ways.
     #[must_use]
-    pub const fn side_by_side(&self) -> u32 {
+    pub const fn max_disjoint_clusters(&self) -> u32 {
         // Nearly every cache's least width is one way: no division for those.
         if self.min_ways() == 1 { self.ways.get() } else { self.ways.get() / self.min_ways() }
     }
 
-    /// The most clusters that can own ways of their own: as many as fit, and as there are classes
-    /// of service; at least 1.
+    /// The most clusters that can own ways exclusively: as many as fit side by side and have a
+    /// class of service; at least 1.
     #[must_use]
     pub const fn max_clusters(&self) -> u32 {
-        let most = if self.side_by_side() < self.clos { self.side_by_side() } else { self.clos };
+        let most = if self.max_disjoint_clusters() < self.clos {
+            self.max_disjoint_clusters()
+        } else {
+            self.clos
+        };
         if most == 0 { 1 } else { most }
     }
 }

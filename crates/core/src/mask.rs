@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::{Llc, Ways};
 
-/// A set of ways of one cache; bit `i` is way `i`. What resctrl calls a capacity bit mask.
+/// A set of ways of one cache; bit `i` is way `i`. resctrl calls it a capacity bit mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WayMask(u32);
 
@@ -38,7 +38,7 @@ impl WayMask {
         self.0
     }
 
-    /// How many ways the mask holds.
+    /// The number of ways in the mask.
     #[must_use]
     pub const fn count(self) -> u32 {
         self.0.count_ones()
@@ -118,7 +118,7 @@ pub enum MaskError {
         /// The fewest ways accepted.
         min_bits: u32,
     },
-    /// The ways are not one run, and the cache wants one.
+    /// The ways are not one run, and the cache requires one.
     Split {
         /// The mask.
         mask: WayMask,

@@ -1,4 +1,4 @@
-//! Who may fill which ways.
+//! Which programs may fill which ways.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -10,39 +10,39 @@ use crate::{AppId, Bandwidth, Llc, MaskError, WayMask};
 
 /// One program's cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     /// The program.
     pub app: AppId,
     /// The index of its cluster.
     pub cluster: u32,
 }
 
-/// What the members of a cluster may have.
+/// The resources of a cluster's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
     /// The ways that they may fill.
     pub mask: WayMask,
-    /// How much of the domain's memory bandwidth they may use together; `None`: it is not limited.
-    /// A machine without that lever answers `None`, whatever was planned.
+    /// The share of the domain's memory bandwidth that they may use together; `None`: no limit. A
+    /// machine without that lever answers `None`, whatever was planned.
     pub bandwidth: Option<Bandwidth>,
 }
 
-/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2), and what else
-/// they may have.
+/// Clusters of programs, each with the ways that its members may fill (LFOC §2.2) and a bandwidth
+/// limit.
 ///
-/// A program is in one cluster. The masks of two clusters may overlap: Dunn's do. The default is
-/// a partition of nothing.
+/// A program is in one cluster. The masks of two clusters may overlap: Dunn's do. The default has
+/// no clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
     clusters: Vec<Resources>,
-    places: Vec<Place>,
+    placements: Vec<Placement>,
 }
 
 impl Partition {
     /// Forgets every cluster and keeps the memory, so that the next plan allocates none.
     pub fn clear(&mut self) {
         self.clusters.clear();
-        self.places.clear();
+        self.placements.clear();
     }
 
     /// Adds a cluster without members that may fill `mask`; returns its index.
@@ -50,7 +50,7 @@ impl Partition {
         self.add(Resources { mask, bandwidth: None })
     }
 
-    /// Adds a cluster without members that may have these; returns its index.
+    /// Adds a cluster without members with these resources; returns its index.
     pub fn add(&mut self, resources: Resources) -> u32 {
         let index = self.clusters.len();
         self.clusters.push(resources);
@@ -59,10 +59,10 @@ impl Partition {
 
     /// Puts `app` into the cluster with index `cluster`.
     pub fn place(&mut self, app: AppId, cluster: u32) {
-        self.places.push(Place { app, cluster });
+        self.placements.push(Placement { app, cluster });
     }
 
-    /// Puts `apps` into these clusters, one after the other and from the first again.
+    /// Puts `apps` into these clusters in turn: after the last cluster comes the first again.
     pub fn place_all(
         &mut self,
         apps: impl IntoIterator<Item = AppId>,
@@ -70,14 +70,14 @@ impl Partition {
     ) {
         let (first, last) = clusters.into_inner();
         let mut cluster = first;
-        self.places.extend(apps.into_iter().map(|app| {
-            let place = Place { app, cluster };
+        self.placements.extend(apps.into_iter().map(|app| {
+            let place = Placement { app, cluster };
             cluster = if cluster >= last { first } else { cluster + 1 };
             place
         }));
     }
 
-    /// What each cluster may have.
+    /// The resources of each cluster.
     #[must_use]
     pub fn clusters(&self) -> &[Resources] {
         &self.clusters
@@ -88,7 +88,7 @@ impl Partition {
         self.clusters.iter().map(|cluster| cluster.mask)
     }
 
-    /// The mask of a cluster; `None` if there is no such cluster.
+    /// The mask of a cluster; `None` if the cluster does not exist.
     #[must_use]
     pub fn mask(&self, cluster: u32) -> Option<WayMask> {
         self.clusters.get(cluster as usize).map(|cluster| cluster.mask)
@@ -96,45 +96,48 @@ impl Partition {
 
     /// Every program's cluster, in the order in which they were placed.
     #[must_use]
-    pub fn places(&self) -> &[Place] {
-        &self.places
+    pub fn placements(&self) -> &[Placement] {
+        &self.placements
     }
 
     /// The programs of a cluster.
     pub fn members(&self, cluster: u32) -> impl Iterator<Item = AppId> + '_ {
-        self.places.iter().filter(move |place| place.cluster == cluster).map(|place| place.app)
+        self.placements.iter().filter(move |place| place.cluster == cluster).map(|place| place.app)
     }
 
-    /// What `app` may have; `None` if it has no place.
+    /// The resources of `app`; `None` if it is in no cluster.
     #[must_use]
     pub fn resources_of(&self, app: AppId) -> Option<Resources> {
-        let place = self.places.iter().find(|place| place.app == app)?;
+        let place = self.placements.iter().find(|place| place.app == app)?;
         self.clusters.get(place.cluster as usize).copied()
     }
 
-    /// The ways that `app` may fill; `None` if it has no place.
+    /// The ways that `app` may fill; `None` if it is in no cluster.
     #[must_use]
     pub fn mask_of(&self, app: AppId) -> Option<WayMask> {
-        self.resources_of(app).map(|of| of.mask)
+        self.resources_of(app).map(|resources| resources.mask)
     }
 
-    /// Whether every program of either may have the same under both, however their clusters are
-    /// numbered.
+    /// Whether every program has the same resources under both, however the clusters are numbered.
     #[must_use]
-    pub fn agrees(&self, other: &Self) -> bool {
-        let by_app = |of: &Self| {
-            let of_place =
-                |place: &Place| Some((place.app, *of.clusters.get(place.cluster as usize)?));
-            let mut all: Vec<(AppId, Resources)> = of.places.iter().filter_map(of_place).collect();
-            all.sort_unstable_by_key(|(app, _)| *app);
-            all
-        };
-        self == other || by_app(self) == by_app(other)
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self == other || self.resources_by_app() == other.resources_by_app()
     }
 
-    /// Those of the clusters that have some of these programs, and of their members these.
+    /// The resources of each program, in the order of their ids.
+    fn resources_by_app(&self) -> Vec<(AppId, Resources)> {
+        let known = self
+            .placements
+            .iter()
+            .filter_map(|place| Some((place.app, *self.clusters.get(place.cluster as usize)?)));
+        let mut all: Vec<(AppId, Resources)> = known.collect();
+        all.sort_unstable_by_key(|(app, _)| *app);
+        all
+    }
+
+    /// The clusters that contain some of the chosen programs, with only these programs as members.
     #[must_use]
-    pub fn only(&self, is_one: impl Fn(AppId) -> bool) -> Self {
+    pub fn restricted_to(&self, is_one: impl Fn(AppId) -> bool) -> Self {
         let mut only = Self::default();
         for (cluster, resources) in (0..).zip(&self.clusters) {
             let mut members = self.members(cluster).filter(|&app| is_one(app)).peekable();
@@ -146,8 +149,7 @@ impl Partition {
         only
     }
 
-    /// The same without limits of memory bandwidth: what a machine that has no such lever makes of
-    /// it.
+    /// The same partition without bandwidth limits, as a machine without that lever carries it out.
     #[must_use]
     pub fn without_bandwidth(&self) -> Self {
         let mut partition = self.clone();
@@ -176,7 +178,7 @@ impl Partition {
             }
         }
         let mut placed = BTreeSet::new();
-        for place in &self.places {
+        for place in &self.placements {
             if place.cluster >= clusters {
                 return Err(PartitionError::NoCluster { app: place.app, cluster: place.cluster });
             }
@@ -213,9 +215,9 @@ impl From<Partition> for Cow<'_, Partition> {
 pub enum PartitionError {
     /// More clusters than the machine has classes of service.
     TooManyClusters {
-        /// Clusters asked for.
+        /// Clusters requested.
         clusters: u32,
-        /// Classes of service there are.
+        /// Classes of service of the machine.
         clos: u32,
     },
     /// The cache does not accept a cluster's mask.
@@ -225,7 +227,7 @@ pub enum PartitionError {
         /// The rule that the mask breaks.
         why: MaskError,
     },
-    /// A cluster without programs holds ways.
+    /// A cluster has ways and no programs.
     NoMember {
         /// The cluster.
         cluster: u32,
@@ -247,12 +249,12 @@ pub enum PartitionError {
         /// The program.
         app: AppId,
     },
-    /// A program is placed that does not run.
+    /// A program that does not run is in a cluster.
     NotRunning {
         /// The program.
         app: AppId,
     },
-    /// It breaks no rule, and the machine failed to carry it out; its log says why.
+    /// It breaks no rule, but the machine failed to carry it out; its log has the cause.
     Failed,
 }
 
@@ -260,7 +262,10 @@ impl fmt::Display for PartitionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooManyClusters { clusters, clos } => {
-                write!(f, "{clusters} clusters need as many classes of service; there are {clos}")
+                write!(
+                    f,
+                    "{clusters} clusters need {clusters} classes of service; the machine has {clos}"
+                )
             }
             Self::Mask { cluster, why } => write!(f, "cluster {cluster}: {why}"),
             Self::NoMember { cluster } => write!(f, "cluster {cluster} has no program"),
@@ -332,15 +337,15 @@ mod tests {
     #[test]
     fn partitions_agree_however_their_clusters_are_numbered() {
         let one = partition(&[0x700, 0x0ff], &[(3, 1), (5, 0), (9, 1)]);
-        assert!(one.agrees(&partition(&[0x0ff, 0x700, 0x0ff], &[(9, 0), (3, 2), (5, 1)])));
-        assert!(!one.agrees(&partition(&[0x0ff, 0x700], &[(3, 0), (5, 1)])));
-        assert!(!one.agrees(&partition(&[0x0ff, 0x300], &[(3, 0), (5, 1), (9, 0)])));
+        assert!(one.agrees_with(&partition(&[0x0ff, 0x700, 0x0ff], &[(9, 0), (3, 2), (5, 1)])));
+        assert!(!one.agrees_with(&partition(&[0x0ff, 0x700], &[(3, 0), (5, 1)])));
+        assert!(!one.agrees_with(&partition(&[0x0ff, 0x300], &[(3, 0), (5, 1), (9, 0)])));
         let mut limited = Partition::default();
         for cluster in one.clusters() {
             limited.add(Resources { bandwidth: Bandwidth::new(512), ..*cluster });
         }
-        one.places().iter().for_each(|place| limited.place(place.app, place.cluster));
-        assert!(!one.agrees(&limited) && one.agrees(&limited.without_bandwidth()));
+        one.placements().iter().for_each(|place| limited.place(place.app, place.cluster));
+        assert!(!one.agrees_with(&limited) && one.agrees_with(&limited.without_bandwidth()));
     }
 
     #[test]

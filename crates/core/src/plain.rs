@@ -1,9 +1,8 @@
-//! Which letters of others may reach a terminal or a page.
+//! Which characters from outside may reach a terminal or a page.
 
-/// Whether a letter does no more than stand where it is written. What it must not be: a control
-/// character (C0, DEL, C1), which a terminal obeys; a mark, embedding, override or isolate of
-/// direction, which shows other letters in an order in which they are not (Unicode UAX #9); or a
-/// separator of lines or paragraphs.
+/// Whether a character is safe to show. Unsafe are control characters (C0, DEL, C1), which a
+/// terminal obeys; marks, embeddings, overrides and isolates of direction, which reorder other
+/// characters (Unicode UAX #9); and separators of lines or paragraphs.
 #[must_use]
 pub fn is_plain(letter: char) -> bool {
     let is_direction = matches!(

@@ -1,10 +1,10 @@
-//! What is known of a program before it runs.
+//! Profiles: measurements of programs before they run.
 
 use crate::Curve;
 
 /// A program measured alone at each number of ways; the tables of LFOC §2.3.1.
 ///
-/// A policy that is given one decides at once what it would otherwise learn by sampling.
+/// With a profile, a policy decides at once what it would otherwise learn by sampling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]

@@ -1,18 +1,18 @@
-//! What was counted while a program ran.
+//! Samples: the counts of a program in a window.
 
 use core::time::Duration;
 
 use crate::{AppId, Counters, PlanId, Q32};
 
-/// How long a window is.
+/// The length of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Every {
-    /// As long as the program takes for this many instructions, at least 1.
+pub enum WindowLength {
+    /// Until the program has run this many instructions, at least 1.
     Instructions(u64),
-    /// This long, whatever the program does; at least a nanosecond.
+    /// This long, whatever the program does; at least 1 ns.
     Time(
         #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
         #[cfg_attr(feature = "schema", schemars(with = "u64"))]
@@ -20,7 +20,7 @@ pub enum Every {
     ),
 }
 
-/// A window of one program that ended.
+/// A sample: the counts of one program in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -28,17 +28,17 @@ pub enum Every {
 pub struct Sample {
     /// The program.
     pub app: AppId,
-    /// What it did in the window.
+    /// The counts of the window.
     pub counters: Counters,
-    /// The ways' worth of lines that it held at the window's end (resctrl's `llc_occupancy` over
-    /// the bytes of a way); `None` if that could not be read.
+    /// The ways' worth of lines that it occupied at the window's end (resctrl's `llc_occupancy`
+    /// over the bytes of a way); `None` if that could not be read.
     pub occupancy: Option<Q32>,
-    /// How long the window was, as measured: it may be longer than asked for.
+    /// The window's length, as measured: it may be longer than requested.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub window: Duration,
     /// The plan in force at the window's end; `None` before the first.
     pub plan: Option<PlanId>,
-    /// Whether a plan was carried out during the window, so that it tells of two.
+    /// Whether a plan was carried out during the window, so that the sample mixes two plans.
     pub straddled: bool,
 }

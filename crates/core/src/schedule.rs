@@ -1,4 +1,4 @@
-//! Who runs when, and on which CPU.
+//! Which threads run when, and on which CPU.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,7 +14,7 @@ use crate::{AppId, Counters};
 pub struct ThreadId {
     /// The program.
     pub app: AppId,
-    /// Which of its threads.
+    /// The thread's number within the program.
     pub number: u32,
 }
 
@@ -42,59 +42,61 @@ impl fmt::Display for ThreadId {
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpus {
-    /// How many CPUs there are, numbered from 0; at least 1. Each hardware thread is one.
+    /// The number of CPUs, at least 1; they are numbered from 0. Each hardware thread is a CPU.
     pub count: u32,
-    /// How long a thread stays on a CPU when another waits for it and nobody ordered otherwise.
+    /// How long a thread stays on a CPU when another waits for it and no policy ordered another
+    /// length.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub quantum: Duration,
 }
 
-/// A time in which the same threads ran: from when the last of them went on its CPU to when the first
-/// went off.
+/// A span in which the same threads ran: from when the last of them went on its CPU to when the
+/// first went off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Together {
-    /// All that ran, by their ids, and what each did; at least one.
-    pub threads: Vec<Ran>,
-    /// What all that share the cache did together, threads that the policy was not told of among them.
+pub struct CoRun {
+    /// All threads that ran, in the order of their ids, and the counts of each; at least one.
+    pub threads: Vec<ThreadCounters>,
+    /// The counts of all threads that share the cache, including threads that are not reported to
+    /// the policy.
     pub group: Counters,
-    /// How long it was.
+    /// Its length.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub window: Duration,
 }
 
-/// What one of several threads did while they ran together.
+/// The counts of one of several threads while they ran together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ran {
+pub struct ThreadCounters {
     /// The thread.
     pub thread: ThreadId,
-    /// What it did.
+    /// The counts.
     pub counters: Counters,
 }
 
-/// A thread's time on a CPU that ended.
+/// A thread's turn on a CPU that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Slice {
+pub struct EndedTurn {
     /// The thread.
     pub thread: ThreadId,
-    /// The CPU, or the last one if the turn went on elsewhere.
+    /// The CPU; the last one if the turn moved to another.
     pub cpu: u32,
-    /// How long it was to be: as ordered ([`Action::Quantum`](crate::Action::Quantum)), or the machine's
-    /// quantum.
+    /// The planned length: as ordered ([`Action::Quantum`](crate::Action::Quantum)), or the
+    /// machine's quantum.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub ordered: Duration,
-    /// How long it was, as measured.
+    /// The real length, as measured.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub ran: Duration,

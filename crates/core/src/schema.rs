@@ -1,14 +1,14 @@
-//! The JSON Schema of what does not read as it is stored (`text.rs`).
+//! The JSON Schema of values whose JSON form differs from how they are stored (`text.rs`).
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::text::Cluster;
+use crate::text::JournalCluster;
 use crate::{Bandwidth, Curve, Partition, Q32, WayMask, Ways};
 
-/// A value's name and what it may be.
+/// Implements [`JsonSchema`] for a value by its name and its schema.
 macro_rules! schemas {
     ($($value:ident: $schema:tt,)*) => {$(
         impl JsonSchema for $value {
@@ -62,6 +62,6 @@ impl JsonSchema for Partition {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Vec::<Cluster>::json_schema(generator)
+        Vec::<JournalCluster>::json_schema(generator)
     }
 }

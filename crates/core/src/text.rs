@@ -1,4 +1,4 @@
-//! How values read in a journal, where they do not read as they are stored.
+//! The JSON form of values that a journal does not write as they are stored.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ pub mod nanos {
     /// Writes nanoseconds.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// The serializer's.
     pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
@@ -27,7 +27,7 @@ pub mod nanos {
     /// Reads nanoseconds.
     ///
     /// # Errors
-    /// If there is no whole number.
+    /// If it is not a whole number.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_nanos)
     }
@@ -42,8 +42,9 @@ impl Serialize for Ways {
 impl<'de> Deserialize<'de> for Ways {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let count = u32::deserialize(deserializer)?;
-        let wrong = || D::Error::invalid_value(Unexpected::Unsigned(count.into()), &"1 to 32 ways");
-        Self::new(count).ok_or_else(wrong)
+        Self::new(count).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Unsigned(count.into()), &"1 to 32 ways")
+        })
     }
 }
 
@@ -57,8 +58,9 @@ impl<'de> Deserialize<'de> for WayMask {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bits = text.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok());
-        let wrong = || D::Error::invalid_value(Unexpected::Str(&text), &"a mask such as \"0x7ff\"");
-        bits.map(Self::from_bits).ok_or_else(wrong)
+        bits.map(Self::from_bits).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Str(&text), &"a mask such as \"0x7ff\"")
+        })
     }
 }
 
@@ -113,20 +115,21 @@ impl Serialize for Bandwidth {
 impl<'de> Deserialize<'de> for Bandwidth {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let share = u16::deserialize(deserializer)?;
-        let wrong = || D::Error::invalid_value(Unexpected::Unsigned(share.into()), &"1 to 1024");
-        Self::new(share).ok_or_else(wrong)
+        Self::new(share).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Unsigned(share.into()), &"1 to 1024")
+        })
     }
 }
 
-/// A cluster of a partition, as a journal has it.
+/// A cluster of a partition, as a journal writes it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cluster"))]
-pub(crate) struct Cluster {
+pub(crate) struct JournalCluster {
     /// The ways that its programs may fill.
     mask: WayMask,
-    /// How much of the memory bandwidth they may use, in 1/1024 of the peak; missing: it is not
-    /// limited.
+    /// The share of the memory bandwidth that they may use, in 1/1024 of the peak; missing: no
+    /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bandwidth: Option<Bandwidth>,
     /// Its programs.
@@ -138,7 +141,7 @@ impl Serialize for Partition {
         let mut clusters = serializer.serialize_seq(Some(self.clusters().len()))?;
         for (cluster, &Resources { mask, bandwidth }) in (0..).zip(self.clusters()) {
             let apps = self.members(cluster).collect();
-            clusters.serialize_element(&Cluster { mask, bandwidth, apps })?;
+            clusters.serialize_element(&JournalCluster { mask, bandwidth, apps })?;
         }
         clusters.end()
     }
@@ -147,7 +150,9 @@ impl Serialize for Partition {
 impl<'de> Deserialize<'de> for Partition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut partition = Self::default();
-        for Cluster { mask, bandwidth, apps } in Vec::<Cluster>::deserialize(deserializer)? {
+        for JournalCluster { mask, bandwidth, apps } in
+            Vec::<JournalCluster>::deserialize(deserializer)?
+        {
             let cluster = partition.add(Resources { mask, bandwidth });
             apps.into_iter().for_each(|app| partition.place(app, cluster));
         }

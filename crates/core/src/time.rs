@@ -32,7 +32,7 @@ impl Time {
         Self(self.0.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// How long ago `earlier` was; nothing if it was not earlier.
+    /// How long ago `earlier` was; 0 if it was not earlier.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))

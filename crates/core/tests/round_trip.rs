@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, Answered, AppId, Bandwidth, BandwidthLever, Counters, Cpus, Curve, Event, Every,
-    Latencies, Levers, Llc, MaskError, Objective, Partition, PartitionError, PlanId, Profile, Q32,
-    Ran, Resources, Sample, Slice, ThreadId, Time, Together, WayMask, Ways, Wish,
+    Action, AppId, Bandwidth, BandwidthLever, CoRun, Counters, Cpus, Curve, EndedTurn, Event,
+    Latencies, LatencyBin, Levers, Llc, MaskError, Objective, Partition, PartitionError, PlanId,
+    Profile, Q32, Resources, Sample, ThreadCounters, ThreadId, Time, WayMask, Ways, WindowLength,
+    Wish,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -58,7 +59,7 @@ fn refusal() -> impl Strategy<Value = PartitionError> {
 
 fn counters() -> impl Strategy<Value = Counters> {
     prop::array::uniform10(of(any::<u64>()))
-        .prop_map(|counts| Counters::of_each(|counter| counts[counter as usize]))
+        .prop_map(|counts| Counters::from_fn(|counter| counts[counter as usize]))
 }
 
 fn spans() -> impl Strategy<Value = Duration> {
@@ -69,13 +70,14 @@ fn thread() -> impl Strategy<Value = ThreadId> {
     any::<(u32, u32)>().prop_map(|(app, number)| ThreadId { app: AppId(app), number })
 }
 
-/// What machines that schedule tell.
+/// Events of machines that schedule threads.
 fn scheduled() -> impl Strategy<Value = Event> {
-    let ran = (thread(), counters()).prop_map(|(thread, counters)| Ran { thread, counters });
+    let ran =
+        (thread(), counters()).prop_map(|(thread, counters)| ThreadCounters { thread, counters });
     let together = (prop::collection::vec(ran, 1..4), counters(), spans())
-        .prop_map(|(threads, group, window)| Together { threads, group, window });
+        .prop_map(|(threads, group, window)| CoRun { threads, group, window });
     let slice = (thread(), any::<u32>(), spans(), spans())
-        .prop_map(|(thread, cpu, ordered, ran)| Slice { thread, cpu, ordered, ran });
+        .prop_map(|(thread, cpu, ordered, ran)| EndedTurn { thread, cpu, ordered, ran });
     let cpus = (any::<u32>(), spans()).prop_map(|(count, quantum)| Cpus { count, quantum });
     prop_oneof![
         cpus.prop_map(Event::Cpus),
@@ -108,7 +110,7 @@ fn wish() -> impl Strategy<Value = Wish> {
 
 fn latencies() -> impl Strategy<Value = Latencies> {
     let answered =
-        (spans(), any::<u64>()).prop_map(|(latency, requests)| Answered { latency, requests });
+        (spans(), any::<u64>()).prop_map(|(latency, requests)| LatencyBin { latency, requests });
     (any::<u32>(), spans(), prop::collection::vec(answered, 0..4))
         .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
 }
@@ -117,7 +119,7 @@ fn share() -> impl Strategy<Value = Bandwidth> {
     (1u16..=1024).prop_map(|share| Bandwidth::new(share).unwrap())
 }
 
-/// Programs stand in it cluster by cluster, as they are read.
+/// Its programs are in the order of clusters, as they are read.
 fn partition() -> impl Strategy<Value = Partition> {
     let cluster = (any::<u32>(), of(share()), prop::collection::vec(any::<u32>(), 0..4));
     prop::collection::vec(cluster, 0..4).prop_map(|clusters| {
@@ -135,10 +137,15 @@ fn text() -> impl Strategy<Value = Cow<'static, str>> {
     ".{0,20}".prop_map(Cow::Owned)
 }
 
+fn app() -> impl Strategy<Value = AppId> {
+    any::<u32>().prop_map(AppId)
+}
+
 fn action() -> impl Strategy<Value = Action<'static>> {
-    let every =
-        prop_oneof![any::<u64>().prop_map(Every::Instructions), spans().prop_map(Every::Time),];
-    let app = || any::<u32>().prop_map(AppId);
+    let every = prop_oneof![
+        any::<u64>().prop_map(WindowLength::Instructions),
+        spans().prop_map(WindowLength::Time),
+    ];
     let plan = (any::<u32>(), partition(), text()).prop_map(|(plan, partition, reason)| {
         Action::Partition { plan: PlanId(plan), partition: partition.into(), reason }
     });
@@ -173,7 +180,7 @@ fn action() -> impl Strategy<Value = Action<'static>> {
     ]
 }
 
-/// The name under which a value stands.
+/// The key of a JSON object, or a JSON string: the name of an event or action.
 fn name(text: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     let of_object = value.as_object().and_then(|of| of.keys().next().cloned());
@@ -234,20 +241,21 @@ proptest! {
         let text = serde_json::to_string(&at).unwrap();
         prop_assert_eq!(&text, &nanos.to_string());
         prop_assert_eq!(serde_json::from_str::<Time>(&text).unwrap(), at);
-        for every in [Every::Instructions(nanos), Every::Time(Duration::from_nanos(nanos))] {
+        for every in [WindowLength::Instructions(nanos), WindowLength::Time(Duration::from_nanos(nanos))] {
             let text = serde_json::to_string(&every).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Every>(&text).unwrap(), every);
+            prop_assert_eq!(serde_json::from_str::<WindowLength>(&text).unwrap(), every);
         }
     }
 }
 
+fn sampled(extra: &str) -> String {
+    format!(
+        r#"{{"sampled":{{"app":0,"counters":{{"instructions":7,"cycles":null{extra}}},"occupancy":null,"window":5,"plan":null,"straddled":false}}}}"#
+    )
+}
+
 #[test]
 fn what_is_missing_is_null_and_what_is_unknown_is_refused() {
-    let sampled = |extra: &str| {
-        format!(
-            r#"{{"sampled":{{"app":0,"counters":{{"instructions":7,"cycles":null{extra}}},"occupancy":null,"window":5,"plan":null,"straddled":false}}}}"#
-        )
-    };
     let Event::Sampled(sample) = serde_json::from_str(&sampled("")).unwrap() else { panic!() };
     assert_eq!((sample.counters.instructions, sample.counters.cycles), (Some(7), None));
     let text = serde_json::to_string(&Event::Sampled(sample)).unwrap();

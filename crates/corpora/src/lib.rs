@@ -1,6 +1,6 @@
-//! The inputs that fuzz targets have found, for the tests that run them again (fuzz/README.md). For tests only.
+//! The inputs that fuzz targets have found, for the tests that run them again (fuzz/README.md).
 //!
-//! One archive holds those of a target: thousands of small files would be most of the repository's.
+//! Each target has one archive: thousands of small files would be most of the repository's files.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,10 +9,10 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use tar::Archive;
 
-/// The inputs of a target with their names, in the order of these.
+/// The inputs of a target with their names, sorted by name.
 ///
 /// # Panics
-/// If there is no such archive in `fuzz/corpus`, or it can't be read.
+/// If `fuzz/corpus` has no such archive, or it can't be read.
 #[must_use]
 pub fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
@@ -34,10 +34,10 @@ pub fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-/// Runs a check on each input of a target, of which there are `least` at least.
+/// Runs a check on each input of a target, which must have at least `least` inputs.
 ///
 /// # Panics
-/// Where the check does, and if there are fewer inputs.
+/// If the check does, or if there are fewer inputs.
 pub fn run(target: &str, least: usize, check: fn(&[u8])) {
     let inputs = inputs(target);
     assert!(inputs.len() >= least, "{} inputs of {target}", inputs.len());

@@ -15,7 +15,7 @@ use fairways_host::machine::{Host, Lever, Managed, OpenLatency, Parts, Settings}
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{Nothing, Source, Target};
-use fairways_profiles::{Programs, embedded_programs, read_table};
+use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
 use fairways_record::status::Watched;
 use fairways_resctrl_client::{self as client, Actuator};
@@ -134,10 +134,10 @@ pub fn perf(config: &Config) -> anyhow::Result<Perf> {
 }
 
 /// The profiles of a file; the embedded ones without it.
-fn programs(file: Option<&Path>) -> Result<Programs, BadInput> {
+fn programs(file: Option<&Path>) -> Result<ProgramCatalog, BadInput> {
     let Some(file) = file else { return Ok(embedded_programs().clone()) };
     let table = read_table(&read(file)?, &shown(file)).map_err(|why| BadInput(why.to_string()))?;
-    Ok(Programs::new(table, Vec::new()))
+    Ok(ProgramCatalog::new(table, Vec::new()))
 }
 
 /// Whom to manage, in the order of the configuration.

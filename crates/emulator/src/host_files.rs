@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use fairways_chip::{Geometry, Shape};
+use fairways_chip::{CacheShape, Geometry};
 use fairways_resctrl::language::CpuSet;
 use fairways_resctrl::platform::{CacheAllocation, Event, Platform};
 
@@ -159,8 +159,13 @@ impl Cache {
 }
 
 fn caches(core: u32, chip: &Geometry) -> Vec<Cache> {
-    let private =
-        |level, kind, Shape { sets, ways }: Shape| Cache { level, id: core, kind, sets, ways };
+    let private = |level, kind, CacheShape { sets, ways }: CacheShape| Cache {
+        level,
+        id: core,
+        kind,
+        sets,
+        ways,
+    };
     let l1i = chip.l1i.unwrap_or(chip.l1);
     let mut caches = vec![private(1, "Data", chip.l1), private(1, "Instruction", l1i)];
     caches.extend(chip.l2.map(|l2| private(2, "Unified", l2)));

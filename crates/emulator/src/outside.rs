@@ -7,7 +7,7 @@ use fairways_resctrl::platform::{Event, Platform};
 use fairways_resctrl::rules::{self, Owner, World};
 use rustix::io::Errno;
 
-use crate::hardware::{Class, Hardware};
+use crate::hardware::{FillClass, Hardware};
 use crate::moved::Moved;
 use crate::placeholder::Placeholder;
 use crate::tasks;
@@ -20,7 +20,7 @@ pub(crate) struct Outside {
     pub(crate) placeholders: Vec<Placeholder>,
     pub(crate) moved: Moved,
     /// By program: its classes, by CPU.
-    pub(crate) classes: Vec<Vec<Class>>,
+    pub(crate) classes: Vec<Vec<FillClass>>,
     /// Why tasks could not be told since that was last asked: the rules know of no such thing, since in a kernel they always can.
     pub(crate) blind: Option<Errno>,
 }
@@ -36,7 +36,7 @@ impl Outside {
         u16::try_from(mark).unwrap_or(u16::MAX)
     }
 
-    pub(crate) fn set_classes(&mut self, program: usize, by_cpu: Vec<Class>) {
+    pub(crate) fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>) {
         self.classes.resize_with(self.placeholders.len(), Vec::new);
         self.classes[program].clone_from(&by_cpu);
         self.hardware.set_classes(program, by_cpu);

@@ -9,7 +9,7 @@ use fairways_resctrl::rules::{Node, Resctrl, Side};
 
 use crate::clock::Clock;
 use crate::fault::{Faults, Operation, What};
-use crate::hardware::{Class, Hardware, Until};
+use crate::hardware::{FillClass, Hardware, Until};
 use crate::moved::Moved;
 use crate::outside::Outside;
 use crate::placeholder::Placeholder;
@@ -124,7 +124,7 @@ impl State {
     }
 
     /// A thread's classes, by CPU.
-    fn classes(&self, thread: i32) -> Vec<Class> {
+    fn classes(&self, thread: i32) -> Vec<FillClass> {
         let platform = &self.outside.platform;
         let class = |cpu| {
             let class = self.rules.class_of(thread, cpu);
@@ -133,7 +133,7 @@ impl State {
                 .and_then(|domain| self.rules.mask(Resource::L3, Side::Data, class.closid, domain));
             // Without allocation, all ways are everybody's.
             let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
-            Class { mask, mark: self.outside.mark(class) }
+            FillClass { mask, mark: self.outside.mark(class) }
         };
         (0..platform.cpu_limit()).map(class).collect()
     }

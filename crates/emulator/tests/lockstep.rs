@@ -13,7 +13,7 @@ use fairways_chip::program::parse;
 use fairways_chip::service::Stage;
 use fairways_chip::{Chip, Job, Phase, Settings as Simulated, preset};
 use fairways_core::{
-    Action, AppId, Counters, Event, Every, Machine, Partition, PlanId, Sample, Time, WayMask,
+    Action, AppId, Counters, Event, Machine, Partition, PlanId, Sample, Time, WayMask, WindowLength,
 };
 use fairways_emulator::control::{Request, Retired};
 use fairways_emulator::hardware::platform_of;
@@ -66,7 +66,7 @@ fn alone() -> (Vec<Reached>, Vec<(u64, Sample)>) {
             Event::Started { app: AppId(3), .. } => {
                 let at = Time::from_nanos(steps[0].0);
                 chip.carry_out(Action::Wake { at });
-                let every = Every::Instructions(INSTRUCTIONS);
+                let every = WindowLength::Instructions(INSTRUCTIONS);
                 chip.carry_out(Action::Watch { app: AppId(0), every });
             }
             Event::Sampled(sample) => windows.push((at.nanos(), sample)),

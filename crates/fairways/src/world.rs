@@ -9,8 +9,8 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_core::{Llc, Ways, Wish};
 use fairways_lab::{draw_mixes, draw_workloads};
 use fairways_profiles::{
-    Bandwidth, BandwidthModel, Mix, Programs, embedded_programs, read_mixes, read_phased,
-    read_table,
+    BandwidthModel, MemoryBandwidth, Mix, ProgramCatalog, embedded_programs, read_mixes,
+    read_phased, read_table,
 };
 
 use crate::args::{Model, Names, Observation, Pairs, World as Args};
@@ -18,11 +18,11 @@ use crate::args::{Model, Names, Observation, Pairs, World as Args};
 /// Programs, and the machine on which they run.
 pub(crate) struct World {
     /// The programs of files; else the embedded ones.
-    read: Option<Programs>,
+    read: Option<ProgramCatalog>,
     pub(crate) llc: Llc,
     /// Bytes of a way.
     pub(crate) way_bytes: f64,
-    pub(crate) bandwidth: Option<Bandwidth>,
+    pub(crate) bandwidth: Option<MemoryBandwidth>,
     /// What each program was promised, by index; empty if nobody was.
     pub(crate) wishes: Vec<Wish>,
     pub(crate) seed: u64,
@@ -43,7 +43,7 @@ impl World {
         Ok(Self { read, llc, way_bytes, bandwidth, wishes, seed })
     }
 
-    pub(crate) fn programs(&self) -> &Programs {
+    pub(crate) fn programs(&self) -> &ProgramCatalog {
         self.read.as_ref().unwrap_or_else(|| embedded_programs())
     }
 
@@ -123,7 +123,7 @@ impl World {
 }
 
 /// The programs of files; else the embedded ones.
-pub(crate) fn profiles(args: &Args) -> Result<Programs, BadInput> {
+pub(crate) fn profiles(args: &Args) -> Result<ProgramCatalog, BadInput> {
     Ok(read_programs(args)?.unwrap_or_else(|| embedded_programs().clone()))
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn warn_of_promises(total: u64, ways: Ways) {
     }
 }
 
-fn read_programs(args: &Args) -> Result<Option<Programs>, BadInput> {
+fn read_programs(args: &Args) -> Result<Option<ProgramCatalog>, BadInput> {
     let wrong = |error: fairways_profiles::InputError| BadInput(error.to_string());
     if args.profiles.is_none() && args.phases.is_none() {
         return Ok(None);
@@ -154,7 +154,7 @@ fn read_programs(args: &Args) -> Result<Option<Programs>, BadInput> {
         Some(path) => read_phased(&read(path)?, &shown(path), &table).map_err(wrong)?,
         None => Vec::new(),
     };
-    Ok(Some(Programs::new(table, phased)))
+    Ok(Some(ProgramCatalog::new(table, phased)))
 }
 
 fn llc(args: &Args, most: Ways) -> Result<Llc, BadInput> {
@@ -163,7 +163,7 @@ fn llc(args: &Args, most: Ways) -> Result<Llc, BadInput> {
     Ok(Llc { clos: args.clos, min_bits, ..Llc::with_ways(ways) })
 }
 
-fn bandwidth(args: &Args) -> Option<Bandwidth> {
+fn bandwidth(args: &Args) -> Option<MemoryBandwidth> {
     let model = match args.bandwidth_model {
         Model::Simple => BandwidthModel::Simple,
         Model::Stalls => BandwidthModel::Stalls,
@@ -173,7 +173,7 @@ fn bandwidth(args: &Args) -> Option<Bandwidth> {
 
 fn wishes(
     Pairs(baselines): &Pairs<u32>,
-    programs: &Programs,
+    programs: &ProgramCatalog,
     ways: Ways,
 ) -> Result<Vec<Wish>, BadInput> {
     let mut wishes = vec![Wish::default(); programs.len()];
@@ -184,7 +184,7 @@ fn wishes(
     Ok(wishes)
 }
 
-fn find(name: &str, flag: &str, programs: &Programs) -> Result<usize, BadInput> {
+fn find(name: &str, flag: &str, programs: &ProgramCatalog) -> Result<usize, BadInput> {
     programs.find(name).ok_or_else(|| {
         let few: Vec<_> = (0..programs.len().min(3)).map(|index| programs.name(index)).collect();
         let (count, few) = (programs.len(), few.join(", "));

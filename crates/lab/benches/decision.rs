@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 use fairways_core::{Action, AppId, Event, Llc, Policy, Profile, Time, Ways, Wish};
 use fairways_policy::kpart::KPart;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters, classify};
-use fairways_profiles::generate::{Behaviour, Kind, Platform};
+use fairways_profiles::generate::{BehaviourKind, MemoryBehaviour, ProfilingMachine};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -268,13 +268,16 @@ impl Pool {
     fn new(ways: Ways) -> Self {
         const EACH: usize = 2000;
         let mut rng = Pcg64Mcg::seed_from_u64(1);
-        let platform =
-            Platform { ways, mb_per_way: 27.5 / f64::from(ways.get()), ..Platform::EMBEDDED };
+        let platform = ProfilingMachine {
+            ways,
+            mb_per_way: 27.5 / f64::from(ways.get()),
+            ..ProfilingMachine::EMBEDDED
+        };
         let mut of_kind = |kind, class| {
             let mut profiles = Vec::new();
             while profiles.len() < EACH {
                 let programs: Vec<_> =
-                    (0..EACH).map(|_| Behaviour::random(kind, &mut rng)).collect();
+                    (0..EACH).map(|_| MemoryBehaviour::random(kind, &mut rng)).collect();
                 let table = platform.table(&programs, profiles.len() as u64);
                 let all = (0..EACH).map(|program| table.profile(program));
                 let fits = |p: &Profile| classify(p, ways, &Parameters::default()) == class;
@@ -283,9 +286,9 @@ impl Pool {
             profiles
         };
         let profiles = [
-            of_kind(Kind::Streaming, Class::Streaming),
-            of_kind(Kind::Light, Class::Light),
-            of_kind(Kind::Sensitive, Class::Sensitive),
+            of_kind(BehaviourKind::Streaming, Class::Streaming),
+            of_kind(BehaviourKind::Light, Class::Light),
+            of_kind(BehaviourKind::Sensitive, Class::Sensitive),
         ];
         Self { profiles, next: [0; 3], rng: Pcg64Mcg::seed_from_u64(2) }
     }

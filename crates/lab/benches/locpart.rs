@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use fairways_core::{
-    Action, Answered, AppId, Event, Latencies, Llc, Objective, Policy, Q32, Time, Ways, Wish,
+    Action, AppId, Event, Latencies, LatencyBin, Llc, Objective, Policy, Q32, Time, Ways, Wish,
 };
 use fairways_policy::locpart::{Locpart, Parameters};
 
@@ -85,7 +85,7 @@ fn ready(
     let window = |app: u32, shortest: u64| {
         let latency =
             |value: u32| Duration::from_micros(shortest) + Duration::from_nanos(137) * value;
-        let answered = (0..values).map(|value| Answered { latency: latency(value), requests });
+        let answered = (0..values).map(|value| LatencyBin { latency: latency(value), requests });
         let (app, window) = (AppId(app), parameters.t_sched);
         Event::Latency(Latencies { app, window, answered: answered.collect() })
     };

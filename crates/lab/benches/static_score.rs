@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fairways_core::{WayMask, Ways};
-use fairways_profiles::{Bandwidth, BandwidthModel, Scorer, embedded};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, Scorer, embedded};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -25,8 +25,8 @@ fn main() {
         let partitions = partitions(ways);
         for (name, bandwidth) in [
             ("none", None),
-            ("simple", Bandwidth::new(12_000.0, BandwidthModel::Simple)),
-            ("stalls", Bandwidth::new(12_000.0, BandwidthModel::Stalls)),
+            ("simple", MemoryBandwidth::new(12_000.0, BandwidthModel::Simple)),
+            ("stalls", MemoryBandwidth::new(12_000.0, BandwidthModel::Stalls)),
         ] {
             let mut scorer = Scorer::new(table, &mix, ways, bandwidth);
             for round in 1..=ROUNDS {

@@ -14,7 +14,7 @@ use fairways_model::Settings;
 use fairways_policy::dunn::Dunn;
 use fairways_policy::lfoc::{Lfoc, Parameters};
 use fairways_policy::stock::Stock;
-use fairways_profiles::Programs;
+use fairways_profiles::ProgramCatalog;
 use rayon::prelude::*;
 
 /// Each draws other workloads: 36 by LFOC's protocol, as in its Figure 5.
@@ -67,7 +67,7 @@ fn row(form: &str, seed: &str, [stock, dunn, fairer, stp, sampling, right]: [f64
 }
 
 /// Both forms on one seed's workloads: as published first.
-fn seed_of(programs: &Programs, seed: u64) -> Result<[Found; 2], Box<dyn std::error::Error>> {
+fn seed_of(programs: &ProgramCatalog, seed: u64) -> Result<[Found; 2], Box<dyn std::error::Error>> {
     let ways = programs.table().ways();
     let settings = Settings { seed, ..Settings::new(Llc::with_ways(ways)) };
     let (protocol, workloads) = (Protocol::default(), draw_workloads(programs, ways, MIXES, seed));

@@ -17,7 +17,7 @@ use fairways_policy::dunn::Dunn;
 use fairways_policy::kpart::KPart;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
 use fairways_policy::stock::Stock;
-use fairways_profiles::{Metrics, Mix, Programs, Scorer, Table};
+use fairways_profiles::{FairnessMetrics, Mix, ProfileTable, ProgramCatalog, Scorer};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
@@ -51,7 +51,7 @@ type Kind = (&'static str, fn(usize) -> bool);
 struct Classes(Vec<Class>);
 
 impl Classes {
-    fn of(table: &Table, setting: &Setting) -> Self {
+    fn of(table: &ProfileTable, setting: &Setting) -> Self {
         Self(classes(table, setting.llc.ways))
     }
 
@@ -66,7 +66,7 @@ impl Classes {
 }
 
 /// §3 and Figure 2: by how many sensitive programs a mix holds, with the first seed.
-fn clusters(table: &Table, setting: &Setting) -> Result<(), Box<dyn Error>> {
+fn clusters(table: &ProfileTable, setting: &Setting) -> Result<(), Box<dyn Error>> {
     let known = Classes::of(table, setting);
     println!("\nFairest clusterings of {MIXES} random mixes of {PROGRAMS}, seed 1:");
     println!("  sensitive programs   in 4 ways or more, %   most ways for streaming clusters");
@@ -95,24 +95,24 @@ struct Scores {
     seed: u64,
     sensitive: usize,
     name: String,
-    stock: Metrics,
+    stock: FairnessMetrics,
     /// As in Figure 6.
-    dunn: Metrics,
-    kpart: Metrics,
-    lfoc: Metrics,
-    plus: Metrics,
-    best: Metrics,
+    dunn: FairnessMetrics,
+    kpart: FairnessMetrics,
+    lfoc: FairnessMetrics,
+    plus: FairnessMetrics,
+    best: FairnessMetrics,
     /// Dunn where streaming programs are told not to stall, so that it can tell them apart.
-    dunn_told: Metrics,
+    dunn_told: FairnessMetrics,
     /// KPart and LFOC where each number of their tables is up to so many percent off.
-    noisy: Vec<(f64, Metrics, Metrics)>,
+    noisy: Vec<(f64, FairnessMetrics, FairnessMetrics)>,
 }
 
 /// By how much tables are off, as a share: 2 % is the noise of docs/lfoc-online.md.
 const NOISE: [f64; 3] = [0.01, 0.02, 0.05];
 
 /// Figure 6 with five seeds.
-fn scored(programs: &Programs, setting: &Setting) -> Result<Vec<Scores>, Box<dyn Error>> {
+fn scored(programs: &ProgramCatalog, setting: &Setting) -> Result<Vec<Scores>, Box<dyn Error>> {
     let (table, ways) = (programs.table(), setting.llc.ways);
     let known = &Classes::of(table, setting);
     let mut all = Vec::new();
@@ -163,12 +163,12 @@ fn scored(programs: &Programs, setting: &Setting) -> Result<Vec<Scores>, Box<dyn
 
 /// Scores what a policy decides that is told these profiles, by the true ones.
 fn score(
-    table: &Table,
+    table: &ProfileTable,
     mix: &Mix,
     setting: &Setting,
     policy: &mut dyn Policy,
     profiles: &[Profile],
-) -> Result<Metrics, String> {
+) -> Result<FairnessMetrics, String> {
     let told = profiles.iter().map(|profile| (Some(Arc::new(profile.clone())), Wish::default()));
     let mut machine = StaticMachine::new(setting.llc, told);
     run(&mut machine, policy);
@@ -176,7 +176,7 @@ fn score(
     let mask = |app| partition.mask_of(AppId(app)).ok_or("no place");
     let masks = (0..).take(profiles.len()).map(mask).collect::<Result<Vec<WayMask>, _>>()?;
     let mut scorer = Scorer::new(table, &mix.programs, setting.llc.ways, setting.machine.bandwidth);
-    Ok(Metrics::of(scorer.score(&masks).map_err(|why| why.to_string())?))
+    Ok(FairnessMetrics::from_slowdowns(scorer.score(&masks).map_err(|why| why.to_string())?))
 }
 
 /// A profile of which each number is up to a share `noise` off, each value equally likely.
@@ -298,8 +298,8 @@ fn best_static(scored: &[Scores]) {
         if mixes.is_empty() {
             continue;
         }
-        let gap = |of: fn(&Scores) -> Metrics| {
-            let over = |part: fn(Metrics) -> f64| {
+        let gap = |of: fn(&Scores) -> FairnessMetrics| {
+            let over = |part: fn(FairnessMetrics) -> f64| {
                 mean(mixes.iter().map(|one| part(of(one)) / part(one.best)))
             };
             (100.0 * (over(|one| one.unfairness) - 1.0), 100.0 * (1.0 - over(|one| one.stp)))

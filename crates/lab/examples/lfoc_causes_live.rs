@@ -15,7 +15,7 @@ use fairways_lab::{Protocol, classes, draw_workloads, live};
 use fairways_policy::dunn::{Dunn, Parameters};
 use fairways_policy::lfoc::{Class, Lfoc};
 use fairways_policy::stock::Stock;
-use fairways_profiles::{Mix, Programs};
+use fairways_profiles::{Mix, ProgramCatalog};
 use rayon::prelude::*;
 
 /// Sensitive programs that stay in a mix.
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The unfairness of a mix under a policy that is told nothing, by LFOC's protocol.
 fn unfairness(
-    programs: &Programs,
+    programs: &ProgramCatalog,
     setting: &Setting,
     mix: &Mix,
     policy: &mut dyn Policy,
@@ -61,7 +61,7 @@ fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
 
 /// LFOC against Dunn. With all their sensitive programs, it is the paper's Figure 7.
 fn by_sensitive(
-    programs: &Programs,
+    programs: &ProgramCatalog,
     setting: &Setting,
     mixes: &[Mix],
 ) -> Result<(), Box<dyn Error>> {
@@ -91,7 +91,11 @@ fn by_sensitive(
 
 /// Dunn on P and on S by its last window. By all since a program started, it is the paper's
 /// Figure 7.
-fn by_window(programs: &Programs, setting: &Setting, mixes: &[Mix]) -> Result<(), Box<dyn Error>> {
+fn by_window(
+    programs: &ProgramCatalog,
+    setting: &Setting,
+    mixes: &[Mix],
+) -> Result<(), Box<dyn Error>> {
     let parameters = Parameters { last_window: true, ..Parameters::default() };
     let rows: Vec<(bool, f64)> = mixes
         .par_iter()

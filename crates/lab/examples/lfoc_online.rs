@@ -16,7 +16,7 @@ use fairways_lab::{
 use fairways_model::Settings;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
 use fairways_policy::stock::Stock;
-use fairways_profiles::{Mix, Programs};
+use fairways_profiles::{Mix, ProgramCatalog};
 
 /// Seed of every mix and machine.
 const SEED: u64 = 1;
@@ -45,7 +45,7 @@ fn settings(ways: Ways) -> Settings {
     Settings { seed: SEED, ..Settings::new(Llc::with_ways(ways)) }
 }
 
-fn classes_found(programs: &Programs, ways: Ways, one: Parameters) {
+fn classes_found(programs: &ProgramCatalog, ways: Ways, one: Parameters) {
     println!("\nRight classes after 20 s, 40 random mixes each of 8, 12 and 16 programs:");
     let mixes = random_mixes(programs.table(), &[8, 12, 16], 40, SEED);
     let perfect = settings(ways);
@@ -73,7 +73,7 @@ fn classes_found(programs: &Programs, ways: Ways, one: Parameters) {
 }
 
 fn unfairness(
-    programs: &Programs,
+    programs: &ProgramCatalog,
     ways: Ways,
     form: Parameters,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -126,7 +126,7 @@ fn unfairness(
     Ok(())
 }
 
-fn few_programs(programs: &Programs, ways: Ways, form: Parameters) {
+fn few_programs(programs: &ProgramCatalog, ways: Ways, form: Parameters) {
     println!("\nRight classes after 20 s where there are few programs:");
     let table = programs.table();
     let alone = (0..table.names().len())
@@ -150,7 +150,7 @@ fn few_programs(programs: &Programs, ways: Ways, form: Parameters) {
 }
 
 fn short_programs(
-    programs: &Programs,
+    programs: &ProgramCatalog,
     ways: Ways,
     form: Parameters,
 ) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,9 +1,9 @@
 //! What the best partitions look like (LFOC §3, Figures 2 and 3).
 
 use fairways_core::{AppId, Llc, WayMask};
-use fairways_optimum::{Impossible, Kind, Objective, Problem, Solution, solve};
+use fairways_optimum::{Goal, Impossible, Problem, SharingKind, Solution, solve};
 use fairways_policy::lfoc::Class;
-use fairways_profiles::{Bandwidth, Metrics, Mix, Scorer, Table};
+use fairways_profiles::{FairnessMetrics, MemoryBandwidth, Mix, ProfileTable, Scorer};
 
 use crate::draw::classes;
 
@@ -43,10 +43,10 @@ impl Composition {
 /// # Errors
 /// If one can't be found: [`Impossible`].
 pub fn composition(
-    table: &Table,
+    table: &ProfileTable,
     mixes: &[Mix],
     llc: Llc,
-    bandwidth: Option<Bandwidth>,
+    bandwidth: Option<MemoryBandwidth>,
 ) -> Result<Composition, Impossible> {
     let classes = classes(table, llc.ways);
     let sizes = llc.ways.get() as usize;
@@ -58,7 +58,7 @@ pub fn composition(
     };
     for mix in mixes {
         let Solution { partition: best, value, .. } =
-            best(table, mix, llc, bandwidth, Kind::Clustering)?;
+            best(table, mix, llc, bandwidth, SharingKind::Clustering)?;
         let app = |index: usize| AppId(u32::try_from(index).unwrap_or(u32::MAX));
         let of = |index| best.mask_of(app(index)).expect("every program is placed");
         let mut masks: Vec<WayMask> = (0..mix.programs.len()).map(of).collect();
@@ -75,7 +75,7 @@ pub fn composition(
                 masks[index] = other;
                 // Where memory can't serve them there, nobody would move it.
                 let Ok(slowdowns) = scorer.score(&masks) else { continue };
-                moves.push(Metrics::of(slowdowns).unfairness / value - 1.0);
+                moves.push(FairnessMetrics::from_slowdowns(slowdowns).unfairness / value - 1.0);
             }
             masks[index] = own;
         }
@@ -102,26 +102,27 @@ pub fn composition(
 /// # Errors
 /// If one can't be found: [`Impossible`].
 pub fn partitioning_over_clustering(
-    table: &Table,
+    table: &ProfileTable,
     mixes: &[Mix],
     llc: Llc,
-    bandwidth: Option<Bandwidth>,
+    bandwidth: Option<MemoryBandwidth>,
 ) -> Result<Vec<f64>, Impossible> {
     let ratio = |mix| {
-        let apart = best(table, mix, llc, bandwidth, Kind::Partitioning)?.value;
-        Ok(apart / best(table, mix, llc, bandwidth, Kind::Clustering)?.value)
+        let apart = best(table, mix, llc, bandwidth, SharingKind::Partitioning)?.value;
+        Ok(apart / best(table, mix, llc, bandwidth, SharingKind::Clustering)?.value)
     };
     mixes.iter().map(ratio).collect()
 }
 
 fn best(
-    table: &Table,
+    table: &ProfileTable,
     mix: &Mix,
     llc: Llc,
-    bandwidth: Option<Bandwidth>,
-    kind: Kind,
+    bandwidth: Option<MemoryBandwidth>,
+    kind: SharingKind,
 ) -> Result<Solution, Impossible> {
-    let objective = Objective::Unfairness;
-    let problem = Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth, objective };
+    let objective = Goal::Unfairness;
+    let problem =
+        Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth, goal: objective };
     solve(&problem, None, |_, _| ())
 }

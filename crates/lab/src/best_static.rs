@@ -1,8 +1,8 @@
 //! `optimum`: the fairest partition there is, kept whatever happens; the Best-Static of LFOC §5.1.
 
 use fairways_core::{Action, AppId, Event, Llc, Partition, PlanId, Policy, Time};
-use fairways_optimum::{Impossible, Kind, Objective, Problem, solve};
-use fairways_profiles::{Bandwidth, Table};
+use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
+use fairways_profiles::{MemoryBandwidth, ProfileTable};
 
 /// The name by which it is compared with policies.
 pub const OPTIMUM: &str = "optimum";
@@ -24,13 +24,13 @@ impl BestStatic {
     /// # Errors
     /// If it can't be found: [`Impossible`].
     pub fn new(
-        table: &Table,
+        table: &ProfileTable,
         mix: &[usize],
         llc: Llc,
-        bandwidth: Option<Bandwidth>,
+        bandwidth: Option<MemoryBandwidth>,
     ) -> Result<Self, Impossible> {
-        let (kind, objective) = (Kind::Clustering, Objective::Unfairness);
-        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, objective };
+        let (kind, objective) = (SharingKind::Clustering, Goal::Unfairness);
+        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, goal: objective };
         let best = solve(&problem, None, |_, _| ())?.partition;
         Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
     }
@@ -63,7 +63,7 @@ impl Policy for BestStatic {
         for mask in self.best.masks() {
             partition.add_cluster(mask);
         }
-        for place in self.best.places() {
+        for place in self.best.placements() {
             partition.place(apps[place.app.0 as usize], place.cluster);
         }
         let reason = "the least unfairness there is";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairways_core::{AppId, Llc, Partition, PartitionError, Policy, Profile, WayMask, Wish, run};
-use fairways_profiles::{Bandwidth, DemandError, Metrics, Mix, Scorer, Table};
+use fairways_profiles::{DemandError, FairnessMetrics, MemoryBandwidth, Mix, ProfileTable, Scorer};
 use thiserror::Error;
 
 use crate::StaticMachine;
@@ -14,7 +14,7 @@ pub struct Settings {
     /// The cache; it has at most as many ways as the table.
     pub llc: Llc,
     /// The memory's limit, if it has one.
-    pub bandwidth: Option<Bandwidth>,
+    pub bandwidth: Option<MemoryBandwidth>,
     /// What was promised to each program of the table, by index; shorter means nothing.
     pub wishes: Vec<Wish>,
 }
@@ -31,14 +31,14 @@ pub struct Outcome {
     /// The slowdown of each program of the mix, in order.
     pub slowdowns: Vec<f64>,
     /// What they sum up to.
-    pub metrics: Metrics,
+    pub metrics: FairnessMetrics,
 }
 
 /// How several policies did on one mix.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// Without partitioning: what the others are compared against.
-    pub stock: Metrics,
+    pub stock: FairnessMetrics,
     /// Each policy, in the order asked for.
     pub outcomes: Vec<Outcome>,
 }
@@ -80,7 +80,7 @@ fn because(why: &Option<PartitionError>) -> String {
 /// # Errors
 /// If memory can't serve the mix under some policy, or a policy makes no plan.
 pub fn compare(
-    table: &Table,
+    table: &ProfileTable,
     mix: &Mix,
     settings: &Settings,
     policies: impl IntoIterator<Item = Box<dyn Policy>>,
@@ -101,7 +101,10 @@ pub fn compare(
             CompareError::Demand { mix: mix.name.clone(), policy, program, why }
         })
     };
-    let stock = Metrics::of(&score("stock", &vec![WayMask::full(ways); programs.len()])?);
+    let stock = FairnessMetrics::from_slowdowns(&score(
+        "stock",
+        &vec![WayMask::full(ways); programs.len()],
+    )?);
     let mut outcomes = Vec::new();
     for mut policy in policies {
         let mut machine = StaticMachine::new(settings.llc, programs.iter().cloned());
@@ -115,7 +118,7 @@ pub fn compare(
         let mask = |app| partition.mask_of(app).expect("the machine checked that each has a place");
         let masks: Vec<_> = apps.map(mask).collect();
         let slowdowns = score(policy, &masks)?;
-        let metrics = Metrics::of(&slowdowns);
+        let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
         let (partition, reason) = (partition.clone(), reason.to_owned());
         outcomes.push(Outcome { policy, partition, reason, slowdowns, metrics });
     }

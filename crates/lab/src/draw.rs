@@ -2,7 +2,7 @@
 
 use fairways_core::Ways;
 use fairways_policy::lfoc::{Class, Parameters, classify};
-use fairways_profiles::{Mix, Programs, Table};
+use fairways_profiles::{Mix, ProfileTable, ProgramCatalog};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -12,7 +12,7 @@ const MIXES_PER_SIZE: usize = 3;
 
 /// LFOC's class of each program of a table (Table 1) on a cache of `ways` ways.
 #[must_use]
-pub fn classes(table: &Table, ways: Ways) -> Vec<Class> {
+pub fn classes(table: &ProfileTable, ways: Ways) -> Vec<Class> {
     let parameters = Parameters::default();
     (0..table.names().len())
         .map(|program| classify(&table.profile(program), ways, &parameters))
@@ -26,7 +26,7 @@ pub fn classes(table: &Table, ways: Ways) -> Vec<Class> {
 /// them suffer: about a quarter is streaming, at least a third sensitive, and the rest is any, as
 /// far as the table has them.
 #[must_use]
-pub fn draw_mixes(table: &Table, ways: Ways, seed: u64) -> Vec<Mix> {
+pub fn draw_mixes(table: &ProfileTable, ways: Ways, seed: u64) -> Vec<Mix> {
     let classes = classes(table, ways);
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut mixes = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) const WORKLOAD_SIZES: [usize; 3] = [8, 12, 16];
 /// In those whose names begin with S every program keeps one class; in those with P a quarter is
 /// phased (§5.2). Otherwise they are as [`draw_mixes`] has them.
 #[must_use]
-pub fn draw_workloads(programs: &Programs, ways: Ways, count: usize, seed: u64) -> Vec<Mix> {
+pub fn draw_workloads(programs: &ProgramCatalog, ways: Ways, count: usize, seed: u64) -> Vec<Mix> {
     let classes = classes(programs.table(), ways);
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut mixes = Vec::new();
@@ -74,7 +74,7 @@ pub fn draw_workloads(programs: &Programs, ways: Ways, count: usize, seed: u64) 
 /// `count` mixes of each of these sizes, of any programs of the table, which may come more than
 /// once; the same seed gives the same mixes.
 #[must_use]
-pub fn random_mixes(table: &Table, sizes: &[usize], count: usize, seed: u64) -> Vec<Mix> {
+pub fn random_mixes(table: &ProfileTable, sizes: &[usize], count: usize, seed: u64) -> Vec<Mix> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut mixes = Vec::new();
     for &size in sizes {

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::{Chip, ChipError, Length};
+use fairways_chip::{Chip, ChipError, PhaseLength};
 use fairways_core::{Machine, Policy, Time, Ways, Wish};
 use fairways_model::{Model, Work};
 use fairways_policy::by_name;
-use fairways_profiles::{Metric, Program, Table};
+use fairways_profiles::{ProfileMetric, ProfileTable, ProfiledProgram};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
@@ -133,7 +133,7 @@ pub struct Promise {
 /// The L1 references per instruction of any two phases of a workload differ by `differ`: 0.1 is by
 /// 10 % of the smaller, 0 is not at all.
 #[must_use]
-pub fn random_promises(table: &Table, ways: Ways, differ: f64, seed: u64) -> Vec<Promise> {
+pub fn random_promises(table: &ProfileTable, ways: Ways, differ: f64, seed: u64) -> Vec<Promise> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut below = |count: u32| {
         let picked = pick(&mut rng, count as usize).and_then(|picked| u32::try_from(picked).ok());
@@ -198,7 +198,7 @@ fn time(seconds: f64) -> Time {
 /// baselines is observed perfectly.
 #[must_use]
 pub fn on_model(
-    table: &Table,
+    table: &ProfileTable,
     settings: fairways_model::Settings,
     promises: &[Promise],
     policy: &mut dyn Policy,
@@ -207,9 +207,9 @@ pub fn on_model(
 ) -> Vec<Kept> {
     let llc = settings.llc;
     let phase = |&(index, l1rpki, seconds): &(usize, f64, f64)| {
-        let program = Program::new(table, index, llc.ways).with_l1rpki(l1rpki);
+        let program = ProfiledProgram::new(table, index, llc.ways).with_l1rpki(l1rpki);
         let instructions = Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));
-        fairways_model::Phase { program: Arc::new(program), instructions }
+        fairways_model::JobPhase { program: Arc::new(program), instructions }
     };
     let job = |promise: &Promise| fairways_model::Job {
         at: time(promise.at),
@@ -226,7 +226,7 @@ pub fn on_model(
 /// # Errors
 /// If there can't be such a chip: [`ChipError`].
 pub fn on_chip(
-    table: &Table,
+    table: &ProfileTable,
     settings: fairways_chip::Settings,
     promises: &[Promise],
     policy: &mut dyn Policy,
@@ -238,15 +238,15 @@ pub fn on_chip(
         let mut rates: Vec<f64> = Vec::new();
         let mut phases = Vec::new();
         for &(index, _, seconds) in &promise.phases {
-            let rate = table.values(index, Metric::Llcrpki).next().unwrap_or(0.0);
+            let rate = table.values(index, ProfileMetric::Llcrpki).next().unwrap_or(0.0);
             let alike = |other: &f64| (rate - other).abs() < 0.101 * rate.min(*other);
             let profiled =
                 fairways_chip::program::profiled(table, index, chip.llc.ways, chip.latency);
             if let (false, Ok(program)) = (rates.iter().any(alike), profiled) {
                 rates.push(rate);
-                let best = table.values(index, Metric::Ipc).fold(0.0, f64::max);
+                let best = table.values(index, ProfileMetric::Ipc).fold(0.0, f64::max);
                 let instructions = whole(seconds * f64::from(chip.mhz) * 1e6 * best);
-                let length = Some(Length::Instructions(instructions));
+                let length = Some(PhaseLength::Instructions(instructions));
                 phases.push(fairways_chip::Phase { program: Some(Arc::new(program)), length });
             }
         }

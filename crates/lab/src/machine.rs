@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fairways_core::{
     Action, AppId, Event, Levers, Llc, Machine, Partition, PartitionError, Profile, Time, Wish,
 };
-use fairways_machine_kit::{Due, InForce};
+use fairways_machine_kit::{EventQueue, PlanInForce};
 
 /// Programs with known profiles that start one after the other at one instant, and run on.
 ///
@@ -15,7 +15,7 @@ use fairways_machine_kit::{Due, InForce};
 #[derive(Clone, Debug)]
 pub struct StaticMachine {
     llc: Llc,
-    events: Due<Event>,
+    events: EventQueue<Event>,
     running: Vec<AppId>,
     partition: Option<(Partition, Cow<'static, str>)>,
     refused: Option<PartitionError>,
@@ -77,13 +77,13 @@ impl Machine for StaticMachine {
         // Nothing runs here, so no window ends, and no time passes.
         let Action::Partition { plan, partition, reason } = action else { return };
         let legal = partition.check(&self.llc, self.running.iter().copied());
-        let mut in_force = InForce::default();
+        let mut in_force = PlanInForce::default();
         let (answer, is_in_force) = in_force.carry_out(plan, &partition, legal);
         if is_in_force {
             self.partition = Some((in_force.partition, reason));
         }
         self.refused = legal.err();
-        self.events.answer(answer);
+        self.events.push_answer(answer);
     }
 }
 
@@ -143,6 +143,6 @@ mod tests {
         run(&mut machine, &mut policy);
         assert_eq!(policy.refused, [PartitionError::NotRunning { app: AppId(0) }]);
         let (partition, reason) = machine.partition().unwrap();
-        assert_eq!((partition.places().len(), reason), (2, "always"));
+        assert_eq!((partition.placements().len(), reason), (2, "always"));
     }
 }

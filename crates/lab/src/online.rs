@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairways_core::{AppId, Time, Ways};
 use fairways_model::{Model, Settings};
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
-use fairways_profiles::{Mix, Phase, Phased, Programs, Table};
+use fairways_profiles::{Mix, PhasedProgram, ProfileTable, ProgramCatalog, ProgramPhase};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -31,7 +31,7 @@ pub struct Accuracy {
 /// sees what it takes them for in the end.
 #[must_use]
 pub fn accuracy(
-    programs: &Programs,
+    programs: &ProgramCatalog,
     mixes: &[Mix],
     settings: &Settings,
     parameters: Parameters,
@@ -90,7 +90,7 @@ pub struct Turns {
 /// from the table, for a minute under LFOC, which is told nothing.
 #[must_use]
 pub fn turns(
-    table: &Table,
+    table: &ProfileTable,
     ways: Ways,
     settings: &Settings,
     parameters: Parameters,
@@ -102,7 +102,7 @@ pub fn turns(
     for seed in (settings.seed..).take(usize::try_from(runs).unwrap_or(usize::MAX)) {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let phased = (0..PROGRAMS).map(|number| random_program(&mut rng, table, number)).collect();
-        let programs = Programs::new(table.clone(), phased);
+        let programs = ProgramCatalog::new(table.clone(), phased);
         let first = table.names().len();
         let jobs = (first..programs.len()).map(|index| job(&programs, index, ways, 1.0));
         let mut model = Model::new(Settings { seed, ..*settings }, jobs);
@@ -163,11 +163,11 @@ impl Open {
     }
 }
 
-fn random_program(rng: &mut Pcg64Mcg, table: &Table, number: usize) -> Phased {
+fn random_program(rng: &mut Pcg64Mcg, table: &ProfileTable, number: usize) -> PhasedProgram {
     let count = 2 + pick(rng, 3).unwrap_or(0);
-    let phases = (0..count).map(|_| Phase {
+    let phases = (0..count).map(|_| ProgramPhase {
         program: pick(rng, table.names().len()).unwrap_or(0),
         instructions: Some(5_000_000_000 + rng.next_u64() % 35_000_000_000),
     });
-    Phased { name: format!("random {number}"), phases: phases.collect() }
+    PhasedProgram { name: format!("random {number}"), phases: phases.collect() }
 }

@@ -30,7 +30,7 @@ fn rough(planned: &Partition) -> Partition {
     if own < LEFT {
         actual.add_cluster(WayMask::span(own, LEFT - own));
     }
-    for place in planned.places() {
+    for place in planned.placements() {
         actual.place(place.app, place.cluster.min(1));
     }
     actual
@@ -92,7 +92,7 @@ fn every_policy_goes_on_with_what_it_was_given() {
         let mut of = by_name(policy.name).unwrap();
         let (planned, actual) = last(of.as_mut(), policy.knows == KnowledgeSource::Profiles);
         assert_eq!(actual, rough(&planned), "{}", policy.name);
-        assert_eq!(planned.places().len(), MIX.len(), "{}", policy.name);
+        assert_eq!(planned.placements().len(), MIX.len(), "{}", policy.name);
     }
 }
 

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use fairways_core::{Action, AppId, Event, Levers, Llc, Machine, Policy, Time, Ways, Wish};
 use fairways_lab::job;
-use fairways_model::{Job, Model, Settings, Then};
+use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_policy::dcat::{self, Dcat, SpareWaysGoal};
 use fairways_policy::dunn::Dunn;
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc, Parameters};
-use fairways_profiles::{Bandwidth, BandwidthModel, Programs, embedded_programs};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProgramCatalog, embedded_programs};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -59,7 +59,7 @@ impl Dice {
 
     fn settings(&mut self, ways: Ways) -> Settings {
         let limit = 60_000.0 + self.share(60_000.0);
-        let bandwidth = Bandwidth::new(limit, BandwidthModel::Stalls);
+        let bandwidth = MemoryBandwidth::new(limit, BandwidthModel::Stalls);
         Settings {
             bandwidth: bandwidth.filter(|_| self.one_in(3)),
             noise: self.some(0.1),
@@ -71,13 +71,13 @@ impl Dice {
         }
     }
 
-    fn job(&mut self, programs: &Programs, ways: Ways) -> Job {
+    fn job(&mut self, programs: &ProgramCatalog, ways: Ways) -> Job {
         let index = usize::try_from(self.below(programs.len() as u64)).unwrap();
         let scale = 0.005 + self.share(1.0);
         let instructions = self.one_in(2).then(|| 50_000_000 + self.below(20_000_000_000));
         Job {
             instructions,
-            then: if self.one_in(2) { Then::Restart } else { Then::Exit },
+            then: if self.one_in(2) { AfterRun::Restart } else { AfterRun::Exit },
             at: if self.one_in(2) { Time::ZERO } else { self.time() },
             wish: Wish::default(),
             profile: self.one_in(8).then(|| programs.profile(index, 1_000_000_000).into()),
@@ -225,7 +225,7 @@ fn check<P: Policy>(
                     let legal = partition.check(&llc, running.iter().map(|&(app, _)| app));
                     assert_eq!(legal, Ok(()), "{at}: {partition:?}");
                     if *reason == sampling {
-                        let app = partition.places()[0].app;
+                        let app = partition.placements()[0].app;
                         let own = partition.mask_of(app).unwrap().count();
                         if session.is_none_or(|(who, ways, _)| (who, ways) != (app, own)) {
                             session = Some((app, own, at));

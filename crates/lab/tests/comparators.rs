@@ -13,12 +13,12 @@ use fairways_model::Model;
 use fairways_policy::by_name;
 use fairways_policy::kpart::{KPart, Parameters, SAMPLING};
 use fairways_policy::lfoc::Class;
-use fairways_profiles::{Metrics, Mix, Scorer, Table, embedded_programs};
+use fairways_profiles::{FairnessMetrics, Mix, ProfileTable, Scorer, embedded_programs};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// Mixes of `size` different programs of which at least half stream and a quarter are sensitive.
-fn streaming_heavy(table: &Table, size: usize, count: usize) -> Vec<Mix> {
+fn streaming_heavy(table: &ProfileTable, size: usize, count: usize) -> Vec<Mix> {
     let classes = classes(table, table.ways());
     let mut rng = Pcg64Mcg::seed_from_u64(size as u64);
     let draw = |_| {
@@ -104,7 +104,10 @@ fn kpart_measures_every_program_and_then_decides() {
         // The first cluster is that of the sampled program; the others have the rest.
         let alone: Vec<AppId> = partition.members(0).collect();
         let [own, rest] = [0, 1].map(|cluster| partition.mask(cluster).unwrap());
-        assert_eq!((alone.len(), partition.members(1).count() + 1), (1, partition.places().len()));
+        assert_eq!(
+            (alone.len(), partition.members(1).count() + 1),
+            (1, partition.placements().len())
+        );
         assert!(
             partition.clusters().len() == 2
                 && !own.overlaps(rest)
@@ -121,7 +124,7 @@ fn kpart_measures_every_program_and_then_decides() {
     assert_ne!(*reason, SAMPLING);
     let masks: Vec<WayMask> = (0..6).map(|app| learned.mask_of(AppId(app)).unwrap()).collect();
     let mut scorer = Scorer::new(programs.table(), &mix.programs, ways, None);
-    let learned = Metrics::of(scorer.score(&masks).unwrap());
+    let learned = FairnessMetrics::from_slowdowns(scorer.score(&masks).unwrap());
     let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
     let told = compare(programs.table(), &mix, &settings, [by_name("kpart").unwrap()]).unwrap();
     let told = &told.outcomes[0].metrics;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use fairways_conformance::{Program, Scale, Subject, check_all};
+use fairways_conformance::{Scale, Subject, TestProgram, check_all};
 use fairways_core::{AppId, Event, Llc, Machine, Ways, Wish};
 use fairways_lab::StaticMachine;
 
@@ -19,20 +19,20 @@ impl Subject for Timeless {
         Scale { instructions: 1000, time: Duration::from_micros(1) }
     }
 
-    fn machine(&self, programs: &[Program]) -> Box<dyn Machine + '_> {
-        let (first, late): (Vec<Program>, Vec<Program>) =
-            programs.iter().partition(|program| program.starts == 0);
+    fn machine(&self, programs: &[TestProgram]) -> Box<dyn Machine + '_> {
+        let (first, late): (Vec<TestProgram>, Vec<TestProgram>) =
+            programs.iter().partition(|program| program.start_windows == 0);
         let nothing_known = first.iter().map(|_| (None, Wish::default()));
         let mut machine = StaticMachine::new(self.llc(), nothing_known);
         let mut later = Vec::new();
         for (id, program) in (0..).zip(first.into_iter().chain(late)) {
             let app = AppId(id);
-            if program.starts > 0 {
+            if program.start_windows > 0 {
                 let started = Event::Started { app, wish: Wish::default(), profile: None };
-                later.push((program.starts, started));
+                later.push((program.start_windows, started));
             }
-            if let Some(ends) = program.ends {
-                later.push((program.starts + ends, Event::Exited { app }));
+            if let Some(ends) = program.run_windows {
+                later.push((program.start_windows + ends, Event::Exited { app }));
             }
         }
         later.sort_by_key(|&(when, _)| when);

@@ -6,11 +6,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use fairways_core::{Llc, Place, Policy, WayMask};
+use fairways_core::{Llc, Placement, Policy, WayMask};
 use fairways_lab::{Outcome, Settings, compare};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_policy::{Reference, by_name};
-use fairways_profiles::{Mix, Scorer, Table};
+use fairways_profiles::{Mix, ProfileTable, Scorer};
 
 /// How far a slowdown may be off.
 const TOLERANCE: f64 = 1e-6;
@@ -41,7 +41,7 @@ fn golden(folder: &std::path::Path) -> BTreeMap<(String, String), Vec<Row>> {
     golden
 }
 
-fn outcome(table: &Table, mix: &Mix, policy: Box<dyn Policy>) -> Outcome {
+fn outcome(table: &ProfileTable, mix: &Mix, policy: Box<dyn Policy>) -> Outcome {
     let llc = Llc::with_ways(table.ways());
     let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
     compare(table, mix, &settings, [policy]).unwrap().outcomes.remove(0)
@@ -58,11 +58,11 @@ fn shape(clusters: &[(String, u32)]) -> Shape {
 }
 
 fn shape_of(outcome: &Outcome) -> Shape {
-    let place = |place: &Place| {
+    let place = |place: &Placement| {
         let mask = outcome.partition.mask(place.cluster).unwrap();
         (place.cluster.to_string(), mask.count())
     };
-    let mut places = outcome.partition.places().to_vec();
+    let mut places = outcome.partition.placements().to_vec();
     places.sort_by_key(|place| place.app);
     shape(&places.iter().map(place).collect::<Vec<_>>())
 }

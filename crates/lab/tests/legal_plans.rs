@@ -161,7 +161,7 @@ proptest! {
             let afresh = watch(name, afresh).0;
             if alone.len() > 1 && name == "locpart" {
                 let widths = |partition: &Partition| {
-                    let places = partition.places().iter();
+                    let places = partition.placements().iter();
                     let width = |app| partition.mask_of(app).map(|mask| mask.count());
                     places.map(|place| (place.app, width(place.app))).collect::<BTreeMap<_, _>>()
                 };

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use fairways_core::Llc;
 use fairways_lab::{Settings, compare};
 use fairways_policy::by_name;
-use fairways_profiles::{Metric, Mix, Table, embedded};
+use fairways_profiles::{Mix, ProfileMetric, ProfileTable, embedded};
 use proptest::prelude::*;
 
 /// The points on which the simulator and the paper differ; `true` is the paper.
@@ -35,18 +35,18 @@ const SIMULATOR: Paper = Paper { llcmpkc_10: false, separate_clusters: false, th
 type Clusters = Vec<(Vec<usize>, usize)>;
 
 /// LFOC on a mix of at most as many sensitive programs as the cache has ways left for them.
-fn plain(table: &Table, mix: &Mix, variant: Paper) -> Clusters {
+fn plain(table: &ProfileTable, mix: &Mix, variant: Paper) -> Clusters {
     let ways = table.ways().get() as usize;
     let values =
         |app: usize, metric| -> Vec<f64> { table.values(mix.programs[app], metric).collect() };
     let slowdown = |app| {
-        let ipc = values(app, Metric::Ipc);
+        let ipc = values(app, ProfileMetric::Ipc);
         let best = ipc.iter().copied().fold(0.0, f64::max);
         ipc.iter().map(|ipc| best / ipc).collect::<Vec<f64>>()
     };
     let llcmpkc = if variant.llcmpkc_10 { 10.0 } else { 14.0 };
     let streams = |&app: &usize| {
-        let (slowdown, misses) = (slowdown(app), values(app, Metric::Llcmpkc));
+        let (slowdown, misses) = (slowdown(app), values(app, ProfileMetric::Llcmpkc));
         slowdown.iter().zip(misses).any(|(&s, m)| s <= 1.03 && m >= llcmpkc)
             && slowdown.iter().all(|&s| s < 1.06)
     };
@@ -107,7 +107,7 @@ fn plain(table: &Table, mix: &Mix, variant: Paper) -> Clusters {
     clusters
 }
 
-fn ours(table: &Table, mix: &Mix) -> Clusters {
+fn ours(table: &ProfileTable, mix: &Mix) -> Clusters {
     let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
     let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
     let lfoc = by_name("lfoc").unwrap();
@@ -127,7 +127,7 @@ fn ours(table: &Table, mix: &Mix) -> Clusters {
 
 /// The least set of points that, set to the simulator's reading, turn our partition into the
 /// simulator's.
-fn difference(table: &Table, mix: &Mix) -> Vec<&'static str> {
+fn difference(table: &ProfileTable, mix: &Mix) -> Vec<&'static str> {
     let theirs = plain(table, mix, SIMULATOR);
     let mut sets: Vec<Vec<&str>> = Vec::new();
     for choice in 0..8 {
@@ -147,13 +147,16 @@ fn difference(table: &Table, mix: &Mix) -> Vec<&'static str> {
     sets.into_iter().min_by_key(Vec::len).unwrap()
 }
 
-fn mix(table: &Table, programs: &[&str]) -> Mix {
+fn mix(table: &ProfileTable, programs: &[&str]) -> Mix {
     let find = |name: &&str| table.find(name).unwrap_or_else(|| panic!("{name}"));
     Mix { name: "test".into(), programs: programs.iter().map(find).collect() }
 }
 
 /// Mixes of `count` programs of a table.
-fn mixes(table: &Table, count: std::ops::Range<usize>) -> impl Strategy<Value = Mix> + use<> {
+fn mixes(
+    table: &ProfileTable,
+    count: std::ops::Range<usize>,
+) -> impl Strategy<Value = Mix> + use<> {
     prop::collection::vec(0..table.names().len(), count)
         .prop_map(|programs| Mix { name: "random".into(), programs })
 }

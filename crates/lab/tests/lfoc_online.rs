@@ -13,20 +13,20 @@ use fairways_lab::{Protocol, accuracy, draw_workloads, live, random_mixes, turns
 use fairways_model::Settings;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
 use fairways_policy::stock::Stock;
-use fairways_profiles::{Programs, embedded_programs, read_phased};
+use fairways_profiles::{ProgramCatalog, embedded_programs, read_phased};
 
 /// Not the seed of docs/lfoc-online.md: what holds for one holds for others.
 const SEED: u64 = 77;
 
 /// The measured programs, and phased ones made of them.
-fn spec(test: &str) -> Option<Programs> {
+fn spec(test: &str) -> Option<ProgramCatalog> {
     let (table, _) = common::spec(&common::shared(test)?);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/spec-phases.csv");
     let phased = read_phased(&std::fs::read(path).unwrap(), "spec-phases.csv", &table).unwrap();
-    Some(Programs::new(table, phased))
+    Some(ProgramCatalog::new(table, phased))
 }
 
-fn settings(programs: &Programs) -> Settings {
+fn settings(programs: &ProgramCatalog) -> Settings {
     Settings { seed: SEED, ..Settings::new(Llc::with_ways(programs.table().ways())) }
 }
 
@@ -37,7 +37,7 @@ fn form(early_stop_checks_stalls: bool) -> Parameters {
 
 /// At least so many percent of programs are taken for what the offline tables make of them; with a
 /// window a size and noise, at least so many.
-fn classes_are_right(programs: &Programs, one: Parameters, [least, least_noisy]: [u32; 2]) {
+fn classes_are_right(programs: &ProgramCatalog, one: Parameters, [least, least_noisy]: [u32; 2]) {
     let mixes = random_mixes(programs.table(), &[8, 12, 16], 12, SEED);
     let perfect = settings(programs);
     let eight = Parameters { windows_per_size: 8, ..one };
@@ -74,7 +74,7 @@ fn classes_of_measured_programs_are_found() {
 
 /// LFOC §5.2: 16.7 % less unfairness than stock on S and P; claims/lfoc.csv accepts 8.35 to 33.4 %.
 /// And of what LFOC gains on S when it is told the profiles, this share remains when it is not.
-fn fairer_than_stock(programs: &Programs, form: Parameters, remains: f64) {
+fn fairer_than_stock(programs: &ProgramCatalog, form: Parameters, remains: f64) {
     let protocol = Protocol::default();
     let told = Protocol { known: true, ..protocol.clone() };
     let (mut against_stock, mut sampling) = (Vec::new(), Vec::new());

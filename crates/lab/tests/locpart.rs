@@ -9,8 +9,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::service::{Load, Stage, parse_loads};
-use fairways_chip::{Chip, Job, Phase, Settings, Shape, preset, program};
+use fairways_chip::service::{RequestLoad, Stage, parse_loads};
+use fairways_chip::{CacheShape, Chip, Job, Phase, Settings, preset, program};
 use fairways_core::{
     Action, AppId, Event, Llc, Machine, Objective, Partition, PlanId, Policy, Q32, Time, WayMask,
     Wish,
@@ -32,7 +32,7 @@ const MOST: f64 = 4000.0;
 fn settings(seed: u64) -> Settings {
     let mut chip = preset::preset("xeon-e5-2630").unwrap();
     chip.sets /= SMALLER;
-    (chip.l1, chip.l2) = (Shape { sets: 1, ways: 8 }, None);
+    (chip.l1, chip.l2) = (CacheShape { sets: 1, ways: 8 }, None);
     Settings { time_scale: SMALLER, seed, ..Settings::new(chip) }
 }
 
@@ -59,7 +59,7 @@ fn wish(slo: Duration) -> Wish {
 }
 
 fn open(share: f64) -> Vec<Stage> {
-    vec![Stage::of(Load::Poisson { per_second: share * MOST })]
+    vec![Stage::of(RequestLoad::Poisson { per_second: share * MOST })]
 }
 
 fn margin() -> Locpart {
@@ -218,10 +218,10 @@ fn of_too_few_requests_nothing_is_concluded() {
 /// What happens to services and batch programs, at random.
 fn mixes() -> impl Strategy<Value = Vec<Job>> {
     let load = prop_oneof![
-        3 => (0.05..0.9f64).prop_map(|share| Load::Poisson { per_second: share * MOST }),
-        1 => Just(Load::Poisson { per_second: 0.0 }),
-        1 => (1u32..4).prop_map(|clients| Load::Closed { clients, think: Duration::ZERO }),
-        1 => (0.1..0.6f64).prop_map(|share| Load::Bursty {
+        3 => (0.05..0.9f64).prop_map(|share| RequestLoad::Poisson { per_second: share * MOST }),
+        1 => Just(RequestLoad::Poisson { per_second: 0.0 }),
+        1 => (1u32..4).prop_map(|clients| RequestLoad::Closed { clients, think: Duration::ZERO }),
+        1 => (0.1..0.6f64).prop_map(|share| RequestLoad::Bursty {
             per_second: share * MOST,
             times: 3.0,
             share: 0.2,

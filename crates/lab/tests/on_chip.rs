@@ -7,11 +7,11 @@ mod common;
 
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, Mixture, Part, profiled};
-use fairways_chip::{Job, Program, Settings, preset};
+use fairways_chip::program::{Accesses, Mixture, MixturePart, profiled};
+use fairways_chip::{Job, Settings, SimulatedProgram, preset};
 use fairways_core::Ways;
 use fairways_lab::{Rate, measure};
-use fairways_profiles::{Metric, Table, embedded};
+use fairways_profiles::{ProfileMetric, ProfileTable, embedded};
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -20,7 +20,7 @@ fn millis(millis: u64) -> Duration {
 /// Puts every program of a table through the generator that follows curves, measures it again with some
 /// numbers of ways, and returns the mean and the largest error of IPC, as a share, and of LLC misses, as a
 /// share of references.
-fn round_trip(table: &Table, ways: Ways) -> [(f64, f64); 2] {
+fn round_trip(table: &ProfileTable, ways: Ways) -> [(f64, f64); 2] {
     let mut chip = preset::preset("skylake").unwrap();
     // Fewer sets miss as the curve says too, and warm sooner.
     chip.sets = 2048;
@@ -29,7 +29,7 @@ fn round_trip(table: &Table, ways: Ways) -> [(f64, f64); 2] {
     let (mut ipc_off, mut misses_off) = (Vec::new(), Vec::new());
     for (index, name) in table.names().iter().enumerate() {
         let Ok(program) = profiled(table, index, ways, chip.latency) else {
-            let references: f64 = table.values(index, Metric::Llcrpki).sum();
+            let references: f64 = table.values(index, ProfileMetric::Llcrpki).sum();
             assert!(references == 0.0, "{name}");
             continue;
         };
@@ -37,9 +37,11 @@ fn round_trip(table: &Table, ways: Ways) -> [(f64, f64); 2] {
             let job = Job::new(program.clone());
             let found = measure(settings, &job, count, millis(30), millis(10)).unwrap();
             let was = |metric| table.values(index, metric).nth(count as usize - 1).unwrap();
-            let references = table.values(index, Metric::Llcrpki).take(11).fold(0.0, f64::max);
-            ipc_off.push((found.ipc / was(Metric::Ipc) - 1.0).abs());
-            misses_off.push((found.llcmpki - was(Metric::Llcmpki)).abs() / references.max(1.0));
+            let references =
+                table.values(index, ProfileMetric::Llcrpki).take(11).fold(0.0, f64::max);
+            ipc_off.push((found.ipc / was(ProfileMetric::Ipc) - 1.0).abs());
+            misses_off
+                .push((found.llcmpki - was(ProfileMetric::Llcmpki)).abs() / references.max(1.0));
         }
     }
     [ipc_off, misses_off].map(|off| {
@@ -66,9 +68,9 @@ fn measured_profiles_come_back() {
 
 /// A random reader of this many MB, behind the private caches.
 fn region(mb: u32) -> Job {
-    let parts = vec![Part { share: 1.0, lines: mb << 14 }];
+    let parts = vec![MixturePart { share: 1.0, lines: mb << 14 }];
     let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
-    Job::new(Program::new(Accesses::Mixture(mixture), 0.5, 4.0))
+    Job::new(SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0))
 }
 
 /// A cache fills no faster than its misses bring lines: of an array that is read at random, the share that

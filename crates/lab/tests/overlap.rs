@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use fairways_core::WayMask;
-use fairways_profiles::{Metric, Scorer, Table, embedded};
+use fairways_profiles::{ProfileMetric, ProfileTable, Scorer, embedded};
 
 /// The pressure of a program that occupies `x` ways: its LLCMPKC read from the first entry on.
-fn pressure(table: &Table, program: usize, x: usize) -> f64 {
-    table.values(program, Metric::Llcmpkc).nth(x).unwrap()
+fn pressure(table: &ProfileTable, program: usize, x: usize) -> f64 {
+    table.values(program, ProfileMetric::Llcmpkc).nth(x).unwrap()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairways_chip::program::named;
-use fairways_chip::{Chip, Job, Placement, Scheduling, Settings, preset};
+use fairways_chip::{Chip, Job, PagePlacement, Scheduling, Settings, preset};
 use fairways_core::{Action, AppId, Event, Machine, Policy, Q32, ThreadId, Time, Wish};
 use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::casc::{self, Casc};
@@ -21,7 +21,7 @@ fn chip(name: &str, quantum: Duration, time_scale: u32, jobs: Vec<Job>) -> Chip 
     let settings = Settings {
         time_scale,
         scheduler: Some(scheduling),
-        placement: Placement::Sequential,
+        placement: PagePlacement::Sequential,
         ..Settings::new(chip)
     };
     Chip::new(settings, jobs).unwrap()
@@ -79,7 +79,7 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
         policy(&mut chip, settle);
         let before: Vec<_> = (0..18).map(|job| chip.account(job)).collect();
         policy(&mut chip, end);
-        let after = (0..18).map(|job| chip.account(job).less(&before[job]));
+        let after = (0..18).map(|job| chip.account(job).minus(&before[job]));
         after.collect::<Vec<_>>()
     };
     let stock = count(&mut |chip, end| run(chip, &mut Nobody, end, |_, _, _| ()));

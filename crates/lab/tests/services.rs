@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_chip::program::parse;
 use fairways_chip::service::parse_loads;
-use fairways_chip::{Job, Phase, Settings, Then, preset};
+use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
 use fairways_core::{Machine, Objective, Q32, Time, Wish};
 use fairways_lab::{ChipProtocol, Observed, Served, compare_on_chip, measure_alone};
 
@@ -24,7 +24,7 @@ fn service(load: &str) -> Job {
 fn job(program: &str, load: &str) -> Job {
     let [(program, length)] = parse(program, |_| None).unwrap().try_into().unwrap();
     let phases = vec![Phase { program: program.map(Into::into), length }];
-    Job { phases, loads: parse_loads(load).unwrap(), then: Then::Restart, ..Job::default() }
+    Job { phases, loads: parse_loads(load).unwrap(), then: AfterRun::Restart, ..Job::default() }
 }
 
 fn within(micros: u64) -> Wish {

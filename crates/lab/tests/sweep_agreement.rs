@@ -6,8 +6,8 @@ mod common;
 
 use fairways_core::{Curve, Q32, WayMask, Ways};
 use fairways_policy::{Occupancy, Reference, interpolate, slowdown_table, sweep_step};
-use fairways_profiles::generate::{Behaviour, Kind, Platform};
-use fairways_profiles::{Metric, Scorer, Table, embedded, read_table};
+use fairways_profiles::generate::{BehaviourKind, MemoryBehaviour, ProfilingMachine};
+use fairways_profiles::{ProfileMetric, ProfileTable, Scorer, embedded, read_table};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -22,7 +22,7 @@ fn ways(x: Occupancy) -> f64 {
 
 /// The largest difference between the two, in occupancies and slowdowns, as these programs share
 /// 1 way, 2 ways, and so on.
-fn disagreement(table: &Table, programs: &[usize]) -> f64 {
+fn disagreement(table: &ProfileTable, programs: &[usize]) -> f64 {
     let all = table.ways();
     let profiles: Vec<_> = programs.iter().map(|&program| table.profile(program)).collect();
     let slowdowns: Vec<Curve> =
@@ -65,15 +65,15 @@ fn on_pairs_of_measured_programs() {
 /// hold exactly, since wild curves magnify a difference in what goes in, too.
 fn file(programs: &[(Vec<u32>, Vec<u32>)]) -> String {
     let mut text = String::from("BENCH,NR_WAYS");
-    for metric in Metric::ALL {
+    for metric in ProfileMetric::ALL {
         text += &format!(",{}", metric.column());
     }
     text.push('\n');
     for (program, (ipc, llcmpkc)) in programs.iter().enumerate() {
         for (ways, (ipc, llcmpkc)) in (1..).zip(ipc.iter().zip(llcmpkc)) {
-            let row = Metric::ALL.map(|metric| match metric {
-                Metric::Ipc => f64::from(*ipc) / 1024.0,
-                Metric::Llcmpkc => f64::from(*llcmpkc) / 1024.0,
+            let row = ProfileMetric::ALL.map(|metric| match metric {
+                ProfileMetric::Ipc => f64::from(*ipc) / 1024.0,
+                ProfileMetric::Llcmpkc => f64::from(*llcmpkc) / 1024.0,
                 _ => 0.0,
             });
             text += &format!("p{program},{ways},{}\n", row.map(|v| v.to_string()).join(","));
@@ -88,11 +88,11 @@ proptest! {
     #[test]
     fn on_random_groups_of_generated_programs(seed: u64, count in 1usize..12, ways in 1u32..=32) {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
-        let kinds = [Kind::Streaming, Kind::Sensitive, Kind::Light];
+        let kinds = [BehaviourKind::Streaming, BehaviourKind::Sensitive, BehaviourKind::Light];
         let programs: Vec<_> = (0..count)
-            .map(|number| Behaviour::random(kinds[number % 3], &mut rng))
+            .map(|number| MemoryBehaviour::random(kinds[number % 3], &mut rng))
             .collect();
-        let platform = Platform { ways: Ways::new(ways).unwrap(), ..Platform::EMBEDDED };
+        let platform = ProfilingMachine { ways: Ways::new(ways).unwrap(), ..ProfilingMachine::EMBEDDED };
         let table = platform.table(&programs, seed);
         let worst = disagreement(&table, &(0..count).collect::<Vec<_>>());
         prop_assert!(worst <= 1e-6, "off by {worst:e}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 use super::{Bounds, UNBOUNDED};
 
@@ -64,7 +64,7 @@ impl Histogram {
     /// The requests of a bucket are spread evenly between its bounds, as Prometheus' `histogram_quantile` does, and none is put on a bound:
     /// a tail is above a bound exactly if too many requests were. Of the bucket without an upper bound it is only known that they took
     /// longer than any.
-    pub(super) fn since(&self, before: &Self) -> Option<Vec<Answered>> {
+    pub(super) fn since(&self, before: &Self) -> Option<Vec<LatencyBin>> {
         let fell = |(series, buckets): (&String, &BTreeMap<Duration, Bucket>)| {
             buckets.iter().any(|(bound, bucket)| self.of(series, bound) < bucket.requests)
         };
@@ -89,7 +89,7 @@ impl Histogram {
             }
         }
         let answered = spread.into_iter();
-        Some(answered.map(|(latency, requests)| Answered { latency, requests }).collect())
+        Some(answered.map(|(latency, requests)| LatencyBin { latency, requests }).collect())
     }
 }
 
@@ -133,10 +133,11 @@ mod tests {
     fn a_histogram_tells_what_it_grew_by_even_where_empty_buckets_are_left_out() {
         let before = of(&[(1, 10), (4, 12)]).unwrap();
         let now = of(&[(1, 10), (2, 13), (4, 16)]).unwrap();
-        let took = |micros, requests| Answered { latency: Duration::from_micros(micros), requests };
+        let took =
+            |micros, requests| LatencyBin { latency: Duration::from_micros(micros), requests };
         let thirds = [1166, 1499, 1833].map(|micros| took(micros, 1));
         let grown = now.since(&before).unwrap();
-        let near = |(one, other): (&Answered, &Answered)| {
+        let near = |(one, other): (&LatencyBin, &LatencyBin)| {
             one.requests == other.requests && one.latency.abs_diff(other.latency) < MS / 500
         };
         assert!(grown.iter().zip(&[&thirds[..], &[took(3000, 1)]].concat()).all(near), "{grown:?}");
@@ -145,10 +146,10 @@ mod tests {
     }
 
     /// The tail that `locpart` would see: the latency that at least so many of a hundred requests do not exceed.
-    fn tail(answered: &[Answered], percent: u64) -> Duration {
+    fn tail(answered: &[LatencyBin], percent: u64) -> Duration {
         let all: u64 = answered.iter().map(|of| of.requests).sum();
         let mut below = 0;
-        let at = |of: &&Answered| {
+        let at = |of: &&LatencyBin| {
             below += of.requests;
             below * 100 >= all * percent
         };

@@ -18,7 +18,7 @@ mod text;
 
 use std::time::Duration;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 pub use samples::OpenError;
 pub use spec::{Bounds, Spec, SpecError};
@@ -37,5 +37,5 @@ pub trait Source: Send {
     ///
     /// It takes no longer than the source's [patience](PATIENCE). Of a server that takes longer, the answer is late: of the time between
     /// the two calls before.
-    fn answered(&mut self) -> Option<Vec<Answered>>;
+    fn answered(&mut self) -> Option<Vec<LatencyBin>>;
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 use super::Source;
 use super::bounded::Trouble;
@@ -152,7 +152,7 @@ impl Poller {
     }
 
     /// What the histogram grew by until the last question was answered, from the one before it.
-    fn grown(&mut self, answer: Answer) -> Option<Vec<Answered>> {
+    fn grown(&mut self, answer: Answer) -> Option<Vec<LatencyBin>> {
         let now = match answer.histogram {
             Ok(now) => now,
             Err(why) => {
@@ -191,7 +191,7 @@ impl Poller {
     }
 
     /// Takes what has come from a server that is not waited for, and asks again.
-    fn answered_late(&mut self) -> Option<Vec<Answered>> {
+    fn answered_late(&mut self) -> Option<Vec<LatencyBin>> {
         let Some(answer) = self.answer(Duration::ZERO) else {
             self.is_late = true;
             return None;
@@ -205,7 +205,7 @@ impl Poller {
 }
 
 impl Source for Poller {
-    fn answered(&mut self) -> Option<Vec<Answered>> {
+    fn answered(&mut self) -> Option<Vec<LatencyBin>> {
         if self.is_slow {
             return self.answered_late();
         }

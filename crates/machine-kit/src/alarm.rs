@@ -1,30 +1,30 @@
-//! The alarm.
+//! The alarm of a policy.
 
 use fairways_core::Time;
 
-/// The alarm of a policy ([`Action::Wake`](fairways_core::Action::Wake)). There is one: setting it
-/// replaces one that is yet to come.
+/// The alarm of a policy ([`Action::Wake`](fairways_core::Action::Wake)). There is one alarm:
+/// setting it replaces the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Alarm(Option<Time>);
 
 impl Alarm {
-    /// It is to ring at this time, or at once if it is past.
+    /// Sets the alarm to this time; it rings at once if that is past.
     pub fn set(&mut self, at: Time) {
         self.0 = Some(at);
     }
 
-    /// It does not ring any more.
+    /// Cancels the alarm.
     pub fn clear(&mut self) {
         self.0 = None;
     }
 
-    /// When it is to ring; `None` if it is not.
+    /// When it is to ring; `None` if it is not set.
     #[must_use]
     pub fn at(&self) -> Option<Time> {
         self.0
     }
 
-    /// Whether it rings now; if so, it is over.
+    /// Whether it rings now; if so, it is no longer set.
     pub fn rings(&mut self, now: Time) -> bool {
         self.0.take_if(|at| *at <= now).is_some()
     }

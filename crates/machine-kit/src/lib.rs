@@ -1,16 +1,16 @@
-//! What every [`Machine`](fairways_core::Machine) needs, whatever runs on it: a queue of what is
-//! due ([`Due`]), which tells answers to plans before anything else; the one [`Alarm`]; the
-//! plan in force ([`InForce`]); and windows under way ([`Window`]).
+//! What every [`Machine`](fairways_core::Machine) needs, whatever runs on it: a queue of due events
+//! ([`EventQueue`]), which puts answers to plans before anything else; the one [`Alarm`]; the plan
+//! in force ([`PlanInForce`]); and windows under way ([`OpenWindow`]).
 //!
-//! A machine without a memory-bandwidth lever answers that a limit is not there, and refuses
-//! nothing for it.
+//! A machine without a memory-bandwidth lever refuses no plan for its limits, and answers without
+//! them.
 
 mod alarm;
-mod due;
-mod in_force;
-mod window;
+mod event_queue;
+mod open_window;
+mod plan_in_force;
 
 pub use alarm::Alarm;
-pub use due::Due;
-pub use in_force::InForce;
-pub use window::Window;
+pub use event_queue::EventQueue;
+pub use open_window::OpenWindow;
+pub use plan_in_force::PlanInForce;

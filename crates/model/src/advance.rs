@@ -5,9 +5,9 @@ use fairways_profiles::divide;
 
 use crate::cache::fill;
 use crate::machine::Model;
-use crate::rates::{PerSecond, rates};
+use crate::rates::{RatesPerSecond, rates};
 use crate::settings::Settings;
-use crate::window::{left, whole_nanos};
+use crate::window::{nanos_left, whole_nanos};
 
 /// More nanoseconds than a machine runs for.
 const FOREVER: u64 = u64::MAX;
@@ -16,8 +16,8 @@ const FOREVER: u64 = u64::MAX;
 const LINE: f64 = 64.0;
 
 impl Model {
-    /// Works out again what each program comes to hold.
-    pub(crate) fn retarget(&mut self) {
+    /// Recomputes the occupancy that each program moves toward.
+    pub(crate) fn update_targets(&mut self) {
         let ways = self.settings.llc.ways;
         let programs = self
             .apps
@@ -27,11 +27,11 @@ impl Model {
         for (lines, parts) in self.lines.iter_mut().zip(parts.chunks(ways.get() as usize)) {
             lines.target[..parts.len()].copy_from_slice(parts);
         }
-        self.stale = true;
+        self.are_rates_stale = true;
     }
 
-    /// Computes the rates at what programs hold; false if memory can't serve them.
-    fn rate(&mut self) -> bool {
+    /// Computes the rates at the current occupancies; false if memory can't serve the programs.
+    fn update_rates(&mut self) -> bool {
         let jobs = &self.jobs;
         let programs =
             self.apps.iter().zip(&self.lines).map(|(app, lines)| {
@@ -48,11 +48,11 @@ impl Model {
     }
 
     /// How many ways a second a program can fill: a line a miss.
-    fn filling(way_bytes: f64) -> impl Fn(&PerSecond) -> f64 + Copy {
+    fn filling(way_bytes: f64) -> impl Fn(&RatesPerSecond) -> f64 + Copy {
         move |rates| rates.llc_misses * LINE / way_bytes
     }
 
-    /// The longest step in which at most `Settings::step` ways change hands; infinite if none do.
+    /// The longest step in which at most `Settings::step` ways change hands; infinite if none does.
     fn longest_step(&self) -> f64 {
         let filling = Self::filling(self.settings.way_bytes);
         let (mut total, mut longest) = (0.0, 0.0f64);
@@ -66,9 +66,8 @@ impl Model {
         if total > 0.0 { longest.min(self.settings.step / total) } else { f64::INFINITY }
     }
 
-    /// Nanoseconds to the next thing that happens while rates are what they are; `FOREVER` if
-    /// none does.
-    fn next_thing(&self) -> u64 {
+    /// Nanoseconds to the next event at the current rates; `FOREVER` if there is none.
+    fn nanos_to_next_event(&self) -> u64 {
         let mut next = FOREVER;
         let times = [
             self.alarm.at(),
@@ -84,19 +83,19 @@ impl Model {
             next = next.min(whole_nanos(app.phase_left.min(app.run_left) / rate));
             if let Some(window) = &app.window {
                 let overshoot = self.settings.overshoot;
-                next = next.min(left(window, overshoot, self.now, &app.totals, rate));
+                next = next.min(nanos_left(window, overshoot, self.now, &app.totals, rate));
             }
         }
         next
     }
 
-    /// Lets time pass until something may have happened; false if nothing ever will.
+    /// Lets time pass until an event may be due; false if there will be none.
     pub(crate) fn advance(&mut self) -> bool {
-        if self.stale && !self.rate() {
+        if self.are_rates_stale && !self.update_rates() {
             return false;
         }
-        self.stale = false;
-        let next = self.next_thing();
+        self.are_rates_stale = false;
+        let next = self.nanos_to_next_event();
         if next == FOREVER {
             return false;
         }
@@ -111,13 +110,13 @@ impl Model {
             let Self { lines, rates, before, shares, .. } = self;
             before.clone_from(lines);
             fill(lines, rates.iter().map(filling), ways, seconds / 2.0, shares);
-            if !self.rate() {
+            if !self.update_rates() {
                 return false;
             }
             let Self { lines, rates, before, shares, .. } = self;
             std::mem::swap(lines, before);
             fill(lines, rates.iter().map(filling), ways, seconds, shares);
-            self.stale = true;
+            self.are_rates_stale = true;
         }
         self.now = Time::from_nanos(self.now.nanos() + nanos);
         let mhz = self.settings.mhz;

@@ -1,37 +1,37 @@
-//! What runs, what is known of jobs, and what is to be told.
+//! Programs that run, the progress of jobs, and events to be reported.
 
 use fairways_core::{AppId, Event, Time, WayMask};
 
 use crate::job::Job;
-use crate::window::{Totals, Window};
+use crate::window::{CounterTotals, Window};
 
 /// A program that runs.
 #[derive(Clone, Debug)]
-pub(crate) struct App {
+pub(crate) struct ModelProgram {
     pub(crate) id: AppId,
     pub(crate) job: usize,
     pub(crate) started: Time,
     pub(crate) mask: WayMask,
     pub(crate) phase: usize,
     /// When the phase began.
-    pub(crate) turned: Time,
-    /// Instructions to the end of the phase and of the run; infinite where there is none.
+    pub(crate) phase_start: Time,
+    /// Instructions to the end of the phase and of the run; infinite if it has no end.
     pub(crate) phase_left: f64,
     pub(crate) run_left: f64,
-    pub(crate) totals: Totals,
+    pub(crate) totals: CounterTotals,
     pub(crate) window: Option<Window>,
 }
 
-/// What is known of a job.
+/// A job, and how far it has come.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct JobProgress {
     pub(crate) job: Job,
     pub(crate) completions: Vec<f64>,
     pub(crate) ran: f64,
     pub(crate) work: Work,
 }
 
-/// What programs have done.
+/// Work that programs have done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Instructions.
@@ -40,15 +40,15 @@ pub struct Work {
     pub at_best: f64,
 }
 
-/// Something that happens now, and is still to be told.
+/// An event that happens now and is still to be reported.
 #[derive(Clone, Debug)]
-pub(crate) enum Due {
+pub(crate) enum PendingEvent {
     Event(Event),
     Exit(AppId),
     Start(usize),
 }
 
-impl From<Event> for Due {
+impl From<Event> for PendingEvent {
     fn from(event: Event) -> Self {
         Self::Event(event)
     }

@@ -1,61 +1,65 @@
-//! What happens, and what is done about it.
+//! Events and actions.
 
 use fairways_core::{Action, AppId, Event, Levers, Machine, PartitionError, Sample, Time, WayMask};
 
-use crate::app::{App, Due};
-use crate::cache::Lines;
-use crate::job::{Job, Then};
+use crate::app::{ModelProgram, PendingEvent};
+use crate::cache::CachedLines;
+use crate::job::{AfterRun, Job};
 use crate::machine::Model;
-use crate::window::{Totals, Window, left};
+use crate::window::{CounterTotals, Window, nanos_left};
+
+/// A number of instructions, at least 1; infinite without an end.
+fn instructions_or_endless(count: Option<u64>) -> f64 {
+    count.map_or(f64::INFINITY, |count| count.max(1) as f64)
+}
 
 impl Model {
     fn start(&mut self, job: usize) -> Event {
         let app = AppId(self.next_id);
         self.next_id += 1;
         let Job { phases, instructions, wish, profile, .. } = &self.jobs[job].job;
-        let instructions_of = |count: Option<u64>| count.map_or(f64::INFINITY, |n| n.max(1) as f64);
-        self.apps.push(App {
+        self.apps.push(ModelProgram {
             id: app,
             job,
             started: self.now,
             mask: WayMask::full(self.settings.llc.ways),
             phase: 0,
-            turned: self.now,
-            phase_left: instructions_of(phases[0].instructions),
-            run_left: instructions_of(*instructions),
-            totals: Totals::default(),
+            phase_start: self.now,
+            phase_left: instructions_or_endless(phases[0].instructions),
+            run_left: instructions_or_endless(*instructions),
+            totals: CounterTotals::default(),
             window: None,
         });
-        self.lines.push(Lines::NONE);
+        self.lines.push(CachedLines::NONE);
         let event = Event::Started { app, wish: *wish, profile: profile.clone() };
-        self.retarget();
+        self.update_targets();
         event
     }
 
     fn exit(&mut self, app: AppId) {
-        if let Some(index) = self.find(app) {
+        if let Some(index) = self.index_of(app) {
             self.apps.remove(index);
             self.lines.remove(index);
-            self.retarget();
+            self.update_targets();
         }
     }
 
-    /// Finds what happens now: windows that end, then programs that do, then those that start,
-    /// then changes of the cache, then the alarm.
+    /// Collects the events of this instant: windows that end, then programs that exit, then
+    /// programs that start, then changes of the cache, then the alarm.
     fn collect(&mut self) {
-        let mut turned = false;
+        let mut has_phase_changed = false;
         for index in 0..self.apps.len() {
-            let held = self.lines[index].occupancy();
+            let occupied = self.lines[index].occupancy();
             let app = &mut self.apps[index];
             if let Some(window) = &mut app.window
-                && left(window, self.settings.overshoot, self.now, &app.totals, 1.0) == 0
+                && nanos_left(window, self.settings.overshoot, self.now, &app.totals, 1.0) == 0
             {
                 let window = window.restart(self.now, app.totals);
-                self.due.push(Due::Event(Event::Sampled(Sample {
+                self.due.push(PendingEvent::Event(Event::Sampled(Sample {
                     app: app.id,
-                    counters: self.observer.counters(&app.totals.since(&window.from)),
-                    occupancy: self.observer.occupancy(held),
-                    window: self.now.since(window.since),
+                    counters: self.observer.counters(&app.totals.since(&window.start_counts)),
+                    occupancy: self.observer.occupancy(occupied),
+                    window: self.now.since(window.start),
                     plan: self.in_force.plan,
                     straddled: window.straddled,
                 })));
@@ -63,34 +67,34 @@ impl Model {
             let phases = &self.jobs[app.job].job.phases;
             while app.phase_left <= 0.0 {
                 app.phase = (app.phase + 1) % phases.len();
-                app.turned = self.now;
+                app.phase_start = self.now;
                 let length = phases[app.phase].instructions;
-                app.phase_left += length.map_or(f64::INFINITY, |n| n.max(1) as f64);
-                turned = true;
+                app.phase_left += instructions_or_endless(length);
+                has_phase_changed = true;
             }
         }
-        if turned {
-            self.retarget();
+        if has_phase_changed {
+            self.update_targets();
         }
         for app in &self.apps {
             if app.run_left <= 0.0 {
-                self.due.push(Due::Exit(app.id));
+                self.due.push(PendingEvent::Exit(app.id));
                 let record = &mut self.jobs[app.job];
                 record.completions.push(self.now.since(app.started).as_secs_f64());
-                if record.job.then == Then::Restart {
-                    self.due.push(Due::Start(app.job));
+                if record.job.then == AfterRun::Restart {
+                    self.due.push(PendingEvent::Start(app.job));
                 }
             }
         }
         while let Some((_, job)) = self.arrivals.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push(Due::Start(job));
+            self.due.push(PendingEvent::Start(job));
         }
         while let Some((_, llc)) = self.changes.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push(Due::Event(Event::Machine(llc.into())));
+            self.due.push(PendingEvent::Event(Event::Machine(llc.into())));
         }
-        // Until all else is told, it may still be set anew.
+        // Until all other events are reported, it may still be set again.
         if self.due.is_empty() && self.alarm.rings(self.now) {
-            self.due.push(Due::Event(Event::Woke));
+            self.due.push(PendingEvent::Event(Event::Woke));
         }
     }
 
@@ -109,9 +113,9 @@ impl Machine for Model {
         loop {
             if let Some(due) = self.due.pop() {
                 let event = match due {
-                    Due::Event(event) => event,
-                    Due::Start(job) => self.start(job),
-                    Due::Exit(app) => {
+                    PendingEvent::Event(event) => event,
+                    PendingEvent::Start(job) => self.start(job),
+                    PendingEvent::Exit(app) => {
                         self.exit(app);
                         Event::Exited { app }
                     }
@@ -138,7 +142,7 @@ impl Machine for Model {
                     checked = Err(PartitionError::TooManyClusters { clusters, clos: clusters - 1 });
                 }
                 let (answer, is_in_force) = self.in_force.carry_out(plan, &partition, checked);
-                self.due.answer(answer);
+                self.due.push_answer(answer);
                 if !is_in_force {
                     return;
                 }
@@ -148,10 +152,10 @@ impl Machine for Model {
                         window.straddle(self.now);
                     }
                 }
-                self.retarget();
+                self.update_targets();
             }
             Action::Watch { app, every } => {
-                if let Some(index) = self.find(app) {
+                if let Some(index) = self.index_of(app) {
                     let app = &mut self.apps[index];
                     app.window = Some(Window::new(every, self.now, app.totals));
                 }

@@ -1,21 +1,22 @@
 //! The analytic machine over time: programs with phases that share a cache, from profiles.
 //!
 //! [`Model`] is a [`fairways_core::Machine`]. Between events every program runs at the rate that
-//! its profile gives for the lines it holds *now*, and its counters advance. What it holds moves
-//! toward what the published static model says it comes to hold (the occupancy sweep of
-//! [`fairways_profiles::divide`]), so programs that keep their phases come to run exactly as fast
-//! as the static model has it. The way there is made of these rules:
+//! its profile gives for its *current* occupancy, and its counters advance. Its occupancy moves
+//! toward that of the published static model (the occupancy sweep of
+//! [`fairways_profiles::divide`]), so programs that stay in their phases end up exactly as fast as
+//! in the static model. On the way these rules apply:
 //!
-//! - A program fills at most one line a miss. A repartition costs what it costs on hardware: a
-//!   program that hardly misses takes seconds to spread over ways it was given.
-//! - Free lines are filled first; then lines are taken, in each way, from those who hold more of it
-//!   than the sweep leaves them, in proportion to how much more.
-//! - Lines outside a program's mask stay, and hit, until those who may fill those ways evict them,
-//!   as with Intel's CAT: a mask governs where a program may fill, not where it may hit.
-//! - A program that starts holds nothing; the lines of one that exits are free.
+//! - A program fills at most one line a miss. A repartition costs as much as on hardware: a program
+//!   that hardly misses takes seconds to spread over new ways.
+//! - Free lines are filled first; then each way's lines are taken from programs that occupy more of
+//!   the way than the sweep leaves them, in proportion to the excess.
+//! - Lines outside a program's mask stay, and hit, until programs that may fill those ways evict
+//!   them, as with Intel's CAT: a mask governs where a program may fill, not where it may hit.
+//! - A program starts without lines; the lines of a program that exits are free.
 //!
 //! The clock is integer nanoseconds. While lines move, time advances in steps in which at most
-//! [`Settings::step`] ways change hands (midpoint rule); else from event to event in one.
+//! [`Settings::step`] ways change hands (midpoint rule); otherwise it advances from event to event
+//! in one step.
 //!
 //! Everything random (measurement noise, lost samples, refusals) comes from one seeded generator:
 //! the same settings, jobs and actions give the same events, to the last bit.
@@ -32,6 +33,6 @@ mod settings;
 mod window;
 
 pub use app::Work;
-pub use job::{Job, Phase, Then};
+pub use job::{AfterRun, Job, JobPhase};
 pub use machine::Model;
 pub use settings::Settings;

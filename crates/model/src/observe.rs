@@ -1,4 +1,4 @@
-//! What a policy gets to see of what was counted.
+//! How a policy sees counters: with noise and losses.
 
 use fairways_core::{Counter, Counters, Q32};
 use rand_core::{Rng, SeedableRng};
@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::settings::Settings;
 
-/// Everything random.
+/// The source of everything random.
 #[derive(Clone, Debug)]
 pub(crate) struct Observer {
     rng: Pcg64Mcg,
@@ -21,12 +21,12 @@ impl Observer {
         Self { rng: Pcg64Mcg::seed_from_u64(seed), noise, lost, refusals }
     }
 
-    /// What is seen of these counters.
+    /// The readings of these counters.
     pub(crate) fn counters(&mut self, counted: &Counters) -> Counters {
-        if self.happens(self.lost) {
+        if self.draws(self.lost) {
             return Counters::default();
         }
-        Counters::of_each(|counter| match (counter, counted.get(counter)) {
+        Counters::from_fn(|counter| match (counter, counted.get(counter)) {
             (Counter::Instructions | Counter::CpuNanos, exact) => exact,
             (_, count) => count.map(|count| self.noisy(count)),
         })
@@ -34,18 +34,18 @@ impl Observer {
 
     /// An occupancy in ways.
     pub(crate) fn occupancy(&mut self, ways: f64) -> Option<Q32> {
-        if self.happens(self.lost) {
+        if self.draws(self.lost) {
             return None;
         }
         Some(Q32::from_raw(self.noisy(round(ways * (1u64 << 32) as f64))))
     }
 
     pub(crate) fn refuses(&mut self) -> bool {
-        self.happens(self.refusals)
+        self.draws(self.refusals)
     }
 
-    fn happens(&mut self, share: f64) -> bool {
-        // What never happens draws nothing, so that it does not change what else is drawn.
+    fn draws(&mut self, share: f64) -> bool {
+        // A share of 0 draws no number, so that other draws do not change.
         share > 0.0 && self.unit() < share
     }
 
@@ -56,7 +56,7 @@ impl Observer {
         round(count as f64 * (1.0 + self.noise * (2.0 * self.unit() - 1.0)))
     }
 
-    /// A number from 0 up to 1, which it is not.
+    /// A random number from 0 to below 1.
     fn unit(&mut self) -> f64 {
         f64::from(self.rng.next_u32()) / (f64::from(u32::MAX) + 1.0)
     }

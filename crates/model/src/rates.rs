@@ -1,13 +1,13 @@
-//! How fast programs run at what they hold.
+//! How fast programs run at their occupancy.
 
-use fairways_profiles::{Bandwidth, DemandError, Program, contend};
+use fairways_profiles::{DemandError, MemoryBandwidth, ProfiledProgram, contend};
 
-/// What a program does in a second.
+/// A program's counts in a second.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PerSecond {
+pub(crate) struct RatesPerSecond {
     pub(crate) instructions: f64,
     pub(crate) cycles: f64,
-    /// Not a number where the profile does not say.
+    /// NaN if the profile does not have it.
     pub(crate) l1_references: f64,
     pub(crate) llc_references: f64,
     pub(crate) llc_misses: f64,
@@ -15,15 +15,15 @@ pub(crate) struct PerSecond {
     pub(crate) memory_bytes: f64,
 }
 
-/// Computes what each of these programs does in a second while it holds so many ways.
+/// Computes the counts in a second of each of these programs at its occupancy (in ways).
 pub(crate) fn rates<'a>(
     mhz: f64,
-    bandwidth: Option<Bandwidth>,
-    programs: impl Iterator<Item = (&'a Program, f64)> + Clone,
-    rates: &mut Vec<PerSecond>,
+    bandwidth: Option<MemoryBandwidth>,
+    programs: impl Iterator<Item = (&'a ProfiledProgram, f64)> + Clone,
+    rates: &mut Vec<RatesPerSecond>,
 ) -> Result<(), DemandError> {
     let cycles = mhz * 1e6;
-    // How many times longer each takes because of the others' demands on memory.
+    // How many times longer each takes because of other programs' demands on memory.
     let mut longer = Vec::new();
     if let Some(bandwidth) = bandwidth {
         longer.resize(programs.clone().count(), 1.0);
@@ -35,13 +35,13 @@ pub(crate) fn rates<'a>(
         let longer = longer.get(index).copied().unwrap_or(1.0);
         let misses = cycles / 1000.0 * alone.llcmpkc / longer;
         let instructions = cycles * program.best_ipc() / (alone.slowdown * longer);
-        PerSecond {
+        RatesPerSecond {
             instructions,
             cycles,
             l1_references: program.l1rpki().map_or(f64::NAN, |rate| instructions / 1000.0 * rate),
             llc_references: (cycles / 1000.0 * alone.llcrpkc / longer).max(misses),
             llc_misses: misses,
-            // All that is added is waiting for memory.
+            // The added time is waiting for memory.
             stalls_l2_miss: cycles * (alone.stalls_l2_miss + longer - 1.0) / longer,
             memory_bytes: alone.bandwidth_mbps * 1e6 / longer,
         }

@@ -1,7 +1,7 @@
-//! What the machine is like.
+//! Settings of the machine.
 
 use fairways_core::Llc;
-use fairways_profiles::Bandwidth;
+use fairways_profiles::MemoryBandwidth;
 
 /// The machine, and how well it can be observed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,21 +12,21 @@ pub struct Settings {
     pub way_bytes: f64,
     /// Core clock, MHz.
     pub mhz: f64,
-    /// The memory's limit, if it has one.
-    pub bandwidth: Option<Bandwidth>,
+    /// The memory's bandwidth limit, if it has one.
+    pub bandwidth: Option<MemoryBandwidth>,
     /// The most that changes hands in one step of time, in ways.
     pub step: f64,
     /// How far a counter or an occupancy may be off, up or down: 0.02 is up to 2 %, each value
     /// equally likely, each reading on its own. Instructions are exact: windows are made of them.
     pub noise: f64,
-    /// The share of windows whose counters are lost, and of occupancies, 0 to 1.
+    /// The share of windows whose counters are lost, and the share of occupancies that are, 0 to 1.
     pub lost: f64,
-    /// How many times longer a window is than was asked for, at least 1.
+    /// How many times longer a window is than requested, at least 1.
     pub overshoot: f64,
-    /// The share of plans of more than one cluster that meet a machine whose classes of service
-    /// have run out, and are refused; 0 to 1.
+    /// The share of plans of more than one cluster that are refused because classes of service have
+    /// run out, 0 to 1.
     pub refusals: f64,
-    /// The seed of all that is random.
+    /// The seed of everything random.
     pub seed: u64,
 }
 

@@ -1,15 +1,15 @@
-//! What has been counted, and since when.
+//! Counters of programs, and windows under way.
 
-use fairways_core::{Counters, Every, Time};
+use fairways_core::{Counters, Time, WindowLength};
 
-use crate::rates::PerSecond;
+use crate::rates::RatesPerSecond;
 
-/// What a program did since it started.
+/// A program's counts since it started.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Totals(PerSecond);
+pub(crate) struct CounterTotals(RatesPerSecond);
 
-impl Totals {
-    pub(crate) fn advance(&mut self, rates: &PerSecond, seconds: f64) {
+impl CounterTotals {
+    pub(crate) fn advance(&mut self, rates: &RatesPerSecond, seconds: f64) {
         let Self(total) = self;
         total.instructions += rates.instructions * seconds;
         total.cycles += rates.cycles * seconds;
@@ -24,24 +24,30 @@ impl Totals {
         self.0.instructions
     }
 
-    /// What whole counters count from `from` to here.
+    /// The counts since `from`, in whole counters.
     pub(crate) fn since(&self, from: &Self) -> Counters {
-        let count = |of: fn(&PerSecond) -> f64| Some(whole(of(&self.0)) - whole(of(&from.0)));
+        let (Self(now), Self(from)) = (self, from);
         Counters {
-            instructions: count(|t| t.instructions),
-            cycles: count(|t| t.cycles),
-            // Where it is not known, it never is.
-            l1_references: count(|t| t.l1_references).filter(|_| !self.0.l1_references.is_nan()),
-            llc_references: count(|t| t.llc_references),
-            llc_misses: count(|t| t.llc_misses),
-            stalls_l2_miss: count(|t| t.stalls_l2_miss),
-            // No profile tells them.
+            instructions: counted(now.instructions, from.instructions),
+            cycles: counted(now.cycles, from.cycles),
+            // It is missing from the start or never.
+            l1_references: counted(now.l1_references, from.l1_references)
+                .filter(|_| !now.l1_references.is_nan()),
+            llc_references: counted(now.llc_references, from.llc_references),
+            llc_misses: counted(now.llc_misses, from.llc_misses),
+            stalls_l2_miss: counted(now.stalls_l2_miss, from.stalls_l2_miss),
+            // Profiles do not have them.
             stalls_llc_miss: None,
             stalls_store_buffer: None,
-            memory_bytes: count(|t| t.memory_bytes),
+            memory_bytes: counted(now.memory_bytes, from.memory_bytes),
             cpu_nanos: None,
         }
     }
+}
+
+/// The difference of two totals, in whole counters.
+fn counted(total: f64, before: f64) -> Option<u64> {
+    Some(whole(total) - whole(before))
 }
 
 #[expect(
@@ -53,21 +59,28 @@ fn whole(total: f64) -> u64 {
     total as u64
 }
 
-/// A window under way, as long as it was asked to be.
-pub(crate) type Window = fairways_machine_kit::Window<Totals>;
+/// A window that is under way.
+pub(crate) type Window = fairways_machine_kit::OpenWindow<CounterTotals>;
 
-/// How many nanoseconds a window still lasts while `rate` instructions retire a second, if it comes
-/// to be `overshoot` times as long as was asked; 0 at its end.
-pub(crate) fn left(window: &Window, overshoot: f64, now: Time, totals: &Totals, rate: f64) -> u64 {
-    match window.every {
-        Every::Instructions(asked) => {
+/// The nanoseconds that a window still lasts while `rate` instructions retire a second, if it is
+/// `overshoot` times as long as requested; 0 at its end.
+pub(crate) fn nanos_left(
+    window: &Window,
+    overshoot: f64,
+    now: Time,
+    totals: &CounterTotals,
+    rate: f64,
+) -> u64 {
+    match window.length {
+        WindowLength::Instructions(requested) => {
             // Whole counters have counted them all.
-            let end = window.from.instructions().floor() + asked.max(1) as f64 * overshoot;
+            let end =
+                window.start_counts.instructions().floor() + requested.max(1) as f64 * overshoot;
             whole_nanos((end.ceil() - totals.instructions()).max(0.0) / rate)
         }
-        Every::Time(asked) => {
-            let span = (asked.as_nanos().max(1) as f64 * overshoot).ceil();
-            let past = now.nanos() - window.since.nanos();
+        WindowLength::Time(requested) => {
+            let span = (requested.as_nanos().max(1) as f64 * overshoot).ceil();
+            let past = now.nanos() - window.start.nanos();
             whole(span).saturating_sub(past)
         }
     }

@@ -1,4 +1,4 @@
-//! What the crate's documentation says of lines, phases, runs and observation.
+//! The statements of the crate's documentation on lines, phases, runs and observation.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,19 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Every, Llc, Machine, Partition, PlanId, Sample, Time, WayMask, Ways,
+    Action, AppId, Event, Llc, Machine, Partition, PlanId, Sample, Time, WayMask, Ways,
+    WindowLength,
 };
-use fairways_model::{Job, Model, Phase, Settings, Then};
-use fairways_profiles::{Bandwidth, BandwidthModel, Metric, Program, embedded};
+use fairways_model::{AfterRun, Job, JobPhase, Model, Settings};
+use fairways_profiles::{
+    BandwidthModel, MemoryBandwidth, ProfileMetric, ProfiledProgram, embedded,
+};
 
 const WAYS: Ways = Ways::new(20).unwrap();
 
-fn program(name: &str) -> Arc<Program> {
-    Arc::new(Program::new(embedded(), embedded().find(name).unwrap(), WAYS))
+fn program(name: &str) -> Arc<ProfiledProgram> {
+    Arc::new(ProfiledProgram::new(embedded(), embedded().find(name).unwrap(), WAYS))
 }
 
 fn constant(name: &str) -> Job {
-    Job::new(vec![Phase { program: program(name), instructions: None }])
+    Job::new(vec![JobPhase { program: program(name), instructions: None }])
 }
 
 fn model(jobs: Vec<Job>) -> Model {
@@ -29,7 +32,7 @@ fn at(millis: u64) -> Time {
     Time::ZERO.after(Duration::from_millis(millis))
 }
 
-/// Tells everything up to `time`.
+/// Collects all events up to `time`.
 fn run_to(model: &mut Model, time: Time) -> Vec<(Time, Event)> {
     model.stop_at(time);
     std::iter::from_fn(|| model.next_event()).collect()
@@ -58,7 +61,7 @@ fn partition(model: &mut Model, plan: u32, masks: &[u32]) {
     });
 }
 
-fn watch(model: &mut Model, app: u32, every: Every) {
+fn watch(model: &mut Model, app: u32, every: WindowLength) {
     model.carry_out(Action::Watch { app: AppId(app), every });
 }
 
@@ -71,7 +74,7 @@ fn a_program_fills_at_most_a_line_a_miss() {
     for name in ["triad", "hash-join", "chess", "packet-filter"] {
         let mut model = model(vec![constant(name), constant("lattice-flow")]);
         run_to(&mut model, at(1));
-        watch(&mut model, 0, Every::Time(Duration::from_micros(200)));
+        watch(&mut model, 0, WindowLength::Time(Duration::from_micros(200)));
         let mut before = held(&model, 0);
         for millis in 2..60 {
             // At the end of the first 20 ms it may fill fewer ways, and later more.
@@ -118,28 +121,28 @@ fn the_cache_is_never_more_than_full() {
     }
 }
 
+fn last_instructions(events: &[(Time, Event)]) -> u64 {
+    let last = *samples(events, 0).last().unwrap();
+    last.counters.instructions.unwrap()
+}
+
 #[test]
 fn lines_outside_a_shrunk_mask_stay_until_others_evict_them() {
-    // Alone on the machine but for a light program that hardly ever misses, hash-join keeps what it
-    // held, and hits it.
+    // Beside a light program that hardly ever misses, hash-join keeps its lines, and hits them.
     let mut model = model(vec![
         constant("hash-join"),
         constant("chess"),
         Job { at: at(400), ..constant("triad") },
     ]);
     run_to(&mut model, at(200));
-    watch(&mut model, 0, Every::Time(Duration::from_millis(10)));
-    let rate = |events: &[(Time, Event)]| {
-        let last = *samples(events, 0).last().unwrap();
-        last.counters.instructions.unwrap()
-    };
-    let wide = rate(&run_to(&mut model, at(250)));
+    watch(&mut model, 0, WindowLength::Time(Duration::from_millis(10)));
+    let wide = last_instructions(&run_to(&mut model, at(250)));
     assert!(held(&model, 0) > 18.0);
     partition(&mut model, 0, &[0x3, 0xf_fffc]);
-    let shrunk = rate(&run_to(&mut model, at(300)));
+    let shrunk = last_instructions(&run_to(&mut model, at(300)));
     assert!(held(&model, 0) > 17.0, "{}", held(&model, 0));
     assert!(shrunk * 100 > wide * 98, "{shrunk} instructions after {wide}");
-    // A program that streams through those ways takes them, and not those of the mask.
+    // A program that streams through those ways takes their lines, and not the lines in the mask.
     run_to(&mut model, at(400));
     partition(&mut model, 1, &[0x3, 0xf_fffc, 0xf_fffc]);
     run_to(&mut model, at(700));
@@ -148,7 +151,8 @@ fn lines_outside_a_shrunk_mask_stay_until_others_evict_them() {
 
 #[test]
 fn a_program_that_exits_frees_its_lines_and_one_that_starts_has_none() {
-    let short = Job { instructions: Some(300_000_000), then: Then::Restart, ..constant("triad") };
+    let short =
+        Job { instructions: Some(300_000_000), then: AfterRun::Restart, ..constant("triad") };
     let mut model = model(vec![short, constant("hash-join")]);
     model.stop_at(at(60_000));
     loop {
@@ -166,13 +170,10 @@ fn a_program_that_exits_frees_its_lines_and_one_that_starts_has_none() {
 
 #[test]
 fn counters_are_those_of_the_phase() {
-    let phase = |name, millions: u64| Phase {
-        program: program(name),
-        instructions: Some(millions * 1_000_000),
-    };
-    let mut model = model(vec![Job::new(vec![phase("triad", 400), phase("chess", 600)])]);
+    let phases = vec![phase("triad", Some(400_000_000)), phase("chess", Some(600_000_000))];
+    let mut model = model(vec![Job::new(phases)]);
     run_to(&mut model, Time::ZERO);
-    watch(&mut model, 0, Every::Instructions(100_000_000));
+    watch(&mut model, 0, WindowLength::Instructions(100_000_000));
     let events = run_to(&mut model, at(5000));
     let samples = samples(&events, 0);
     assert!(samples.len() > 20);
@@ -185,29 +186,29 @@ fn counters_are_those_of_the_phase() {
     }
 }
 
-/// Every counter of a program alone that has filled the cache is what its profile has with every
-/// way, and what the definitions of the metrics make of that.
+/// Each counter of a program that runs alone and has filled the cache follows from its profile at
+/// every way and the definitions of the metrics.
 #[test]
 fn counters_are_those_of_the_profile() {
     for name in ["triad", "hash-join", "interpreter"] {
         let mut model = model(vec![constant(name)]);
-        // What fills slowly is there by then.
+        // By then even slow fills are done.
         run_to(&mut model, at(600_000));
-        watch(&mut model, 0, Every::Time(Duration::from_millis(500)));
+        watch(&mut model, 0, WindowLength::Time(Duration::from_millis(500)));
         let events = run_to(&mut model, at(600_500));
         let counters = samples(&events, 0)[0].counters;
         let index = embedded().find(name).unwrap();
-        let of = |metric| embedded().values(index, metric).last().unwrap();
         let cycles = 1e9;
+        assert_eq!(counters.cycles, Some(1_000_000_000));
         let expected = [
-            (counters.cycles, cycles),
-            (counters.instructions, cycles * of(Metric::Ipc)),
-            (counters.llc_references, cycles / 1000.0 * of(Metric::Llcrpkc)),
-            (counters.llc_misses, cycles / 1000.0 * of(Metric::Llcmpkc)),
-            (counters.stalls_l2_miss, cycles * of(Metric::StallsL2Miss)),
-            (counters.memory_bytes, 0.5 * 1e6 * of(Metric::BandwidthMbps)),
+            (counters.instructions, cycles, ProfileMetric::Ipc),
+            (counters.llc_references, cycles / 1000.0, ProfileMetric::Llcrpkc),
+            (counters.llc_misses, cycles / 1000.0, ProfileMetric::Llcmpkc),
+            (counters.stalls_l2_miss, cycles, ProfileMetric::StallsL2Miss),
+            (counters.memory_bytes, 0.5 * 1e6, ProfileMetric::BandwidthMbps),
         ];
-        for (place, (counted, expected)) in expected.into_iter().enumerate() {
+        for (place, (counted, scale, metric)) in expected.into_iter().enumerate() {
+            let expected = scale * embedded().values(index, metric).last().unwrap();
             let off = (counted.unwrap() as f64 - expected).abs();
             assert!(
                 off <= 2.0 + 1e-6 * expected,
@@ -217,46 +218,57 @@ fn counters_are_those_of_the_profile() {
     }
 }
 
-/// Memory that is short makes a program slower and its counters rarer; what it waits for is memory.
+/// Two programs that stream, on a memory of this many MB/s.
+fn contended(limit_mbps: f64) -> Model {
+    let bandwidth = MemoryBandwidth::new(limit_mbps, BandwidthModel::Stalls);
+    let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
+    Model::new(settings, vec![constant("triad"), constant("copy-large")])
+}
+
+fn ratio(one: Option<u64>, other: Option<u64>) -> f64 {
+    one.unwrap() as f64 / other.unwrap() as f64
+}
+
+fn busy_cycles(c: &fairways_core::Counters) -> f64 {
+    (c.cycles.unwrap() - c.stalls_l2_miss.unwrap()) as f64
+}
+
+/// A shortage of bandwidth makes a program slower and its counters grow less; it waits for memory.
 #[test]
 fn a_full_memory_slows_every_counter_alike() {
-    let sample = |limit| {
-        let bandwidth = Bandwidth::new(limit, BandwidthModel::Stalls);
-        let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
-        let mut model = Model::new(settings, vec![constant("triad"), constant("copy-large")]);
+    let [wide, narrow] = [1e9, 12_000.0].map(|limit| {
+        let mut model = contended(limit);
         run_to(&mut model, at(1000));
-        watch(&mut model, 0, Every::Time(Duration::from_millis(500)));
+        watch(&mut model, 0, WindowLength::Time(Duration::from_millis(500)));
         samples(&run_to(&mut model, at(1500)), 0)[0].counters
-    };
-    let (wide, narrow) = (sample(1e9), sample(12_000.0));
-    let ratio = |of: fn(&fairways_core::Counters) -> Option<u64>| {
-        of(&wide).unwrap() as f64 / of(&narrow).unwrap() as f64
-    };
-    let longer = ratio(|c| c.instructions);
+    });
+    let longer = ratio(wide.instructions, narrow.instructions);
     assert!(longer > 1.1, "{longer}");
-    assert!((ratio(|c| c.cycles) - 1.0).abs() < 1e-6);
-    for of in [ratio(|c| c.llc_references), ratio(|c| c.llc_misses), ratio(|c| c.memory_bytes)] {
-        assert!((of / longer - 1.0).abs() < 1e-4, "{of} {longer}");
+    assert!((ratio(wide.cycles, narrow.cycles) - 1.0).abs() < 1e-6);
+    for ratio in [
+        ratio(wide.llc_references, narrow.llc_references),
+        ratio(wide.llc_misses, narrow.llc_misses),
+        ratio(wide.memory_bytes, narrow.memory_bytes),
+    ] {
+        assert!((ratio / longer - 1.0).abs() < 1e-4, "{ratio} {longer}");
     }
     // Of each cycle that was busy before, as many are busy per instruction now.
-    let busy = |c: &fairways_core::Counters| (c.cycles.unwrap() - c.stalls_l2_miss.unwrap()) as f64;
-    assert!((busy(&wide) / busy(&narrow) / longer - 1.0).abs() < 1e-4);
+    assert!((busy_cycles(&wide) / busy_cycles(&narrow) / longer - 1.0).abs() < 1e-4);
+}
+
+fn repeated(name: &str, billions: u64) -> Job {
+    Job { instructions: Some(billions * 1_000_000_000), then: AfterRun::Restart, ..constant(name) }
 }
 
 #[test]
 fn runs_are_counted_and_timed_until_all_are_complete() {
-    let run = |name, billions: u64| Job {
-        instructions: Some(billions * 1_000_000_000),
-        then: Then::Restart,
-        ..constant(name)
-    };
-    let mut model = model(vec![run("chess", 2), run("route-search", 2)]);
+    let mut model = model(vec![repeated("chess", 2), repeated("route-search", 2)]);
     model.stop_after(3);
     while model.next_event().is_some() {}
-    // The slower of the two has run three times, the other as often as it could meanwhile.
+    // The slower program has run three times, the other as often as it could meanwhile.
     assert_eq!(model.completions(1).len(), 3);
     assert!(model.completions(0).len() > 3);
-    let best = run("route-search", 2).best_seconds(2000.0).unwrap();
+    let best = repeated("route-search", 2).best_seconds(2000.0).unwrap();
     for seconds in model.completions(1) {
         assert!(*seconds > best && *seconds < 2.0 * best, "{seconds} s, {best} s at best");
     }
@@ -266,16 +278,26 @@ fn runs_are_counted_and_timed_until_all_are_complete() {
     assert!((at_best - 3.0 * best).abs() < 1e-6, "{at_best}");
 }
 
+fn phase(name: &str, instructions: Option<u64>) -> JobPhase {
+    JobPhase { program: program(name), instructions }
+}
+
+fn best_seconds_of_a_billion(name: &str) -> f64 {
+    1e9 / (program(name).best_ipc() * 2e9)
+}
+
+fn seconds(phases: Vec<JobPhase>, billions: u64) -> f64 {
+    let instructions = Some(billions * 1_000_000_000);
+    Job { instructions, ..Job::new(phases) }.best_seconds(2000.0).unwrap()
+}
+
+fn close(a: f64, b: f64) {
+    assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}")
+}
+
 #[test]
 fn the_best_time_of_a_run_is_that_of_its_phases() {
-    let phase = |name, instructions| Phase { program: program(name), instructions };
-    let per_billion = |name: &str| 1e9 / (program(name).best_ipc() * 2e9);
-    let seconds = |phases: Vec<Phase>, billions: u64| {
-        let instructions = Some(billions * 1_000_000_000);
-        Job { instructions, ..Job::new(phases) }.best_seconds(2000.0).unwrap()
-    };
-    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
-    let (triad, chess) = (per_billion("triad"), per_billion("chess"));
+    let (triad, chess) = (best_seconds_of_a_billion("triad"), best_seconds_of_a_billion("chess"));
     let cycle = vec![phase("triad", Some(2_000_000_000)), phase("chess", Some(3_000_000_000))];
     // Two cycles, the first phase, and one of the second.
     close(seconds(cycle.clone(), 13), 6.0 * triad + 7.0 * chess);
@@ -291,7 +313,7 @@ fn windows_overshoot_noise_and_losses_are_as_set() {
         Settings { overshoot: 4.0, noise: 0.02, lost: 0.25, ..Settings::new(Llc::with_ways(WAYS)) };
     let mut model = Model::new(settings, vec![constant("triad")]);
     run_to(&mut model, at(100));
-    watch(&mut model, 0, Every::Instructions(1_000_000));
+    watch(&mut model, 0, WindowLength::Instructions(1_000_000));
     let events = run_to(&mut model, at(4000));
     let samples = samples(&events, 0);
     let lost = samples.iter().filter(|s| s.counters.instructions.is_none()).count();
@@ -312,25 +334,21 @@ fn windows_overshoot_noise_and_losses_are_as_set() {
     assert!(spread > 0.018 && spread < 0.0201, "{spread}");
 }
 
+fn slowdown(model: &Model, job: usize) -> f64 {
+    let (ran, best) = model.progress(job);
+    ran / best
+}
+
 #[test]
 fn memory_slows_programs_down_and_may_not_suffice() {
-    let of = |limit| {
-        let bandwidth = Bandwidth::new(limit, BandwidthModel::Stalls);
-        let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
-        Model::new(settings, vec![constant("triad"), constant("copy-large")])
-    };
-    let mut narrow = of(12_000.0);
+    let mut narrow = contended(12_000.0);
     run_to(&mut narrow, at(1000));
-    let slowdown = |model: &Model, job| {
-        let (ran, best) = model.progress(job);
-        ran / best
-    };
     assert_eq!(narrow.failure(), None);
-    let mut wide = of(1e9);
+    let mut wide = contended(1e9);
     run_to(&mut wide, at(1000));
     assert!((0..2).all(|job| slowdown(&narrow, job) > 1.1 * slowdown(&wide, job)));
 
-    let bandwidth = Bandwidth::new(10.0, BandwidthModel::Simple);
+    let bandwidth = MemoryBandwidth::new(10.0, BandwidthModel::Simple);
     let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
     let mut starved = Model::new(settings, vec![constant("triad"), constant("hash-join")]);
     while starved.next_event().is_some() {}

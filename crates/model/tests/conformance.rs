@@ -1,25 +1,25 @@
-//! The model keeps to what every machine does.
+//! The model keeps the promises of every machine.
 
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_conformance::{Kind, Program, Scale, Subject, check_all};
+use fairways_conformance::{ProgramKind, Scale, Subject, TestProgram, check_all};
 use fairways_core::{Llc, Machine, Time};
-use fairways_model::{Job, Model, Phase, Settings};
-use fairways_profiles::{Bandwidth, BandwidthModel, Program as Profile, embedded};
+use fairways_model::{Job, JobPhase, Model, Settings};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProfiledProgram as Profile, embedded};
 
 struct Analytic {
     settings: Settings,
-    /// When the cache comes to have fewer classes of service.
+    /// When the number of classes of service falls.
     change: Option<Time>,
 }
 
 impl Analytic {
     fn new() -> Self {
         let llc = Llc { clos: 6, ..Llc::with_ways(embedded().ways()) };
-        // What is told does not depend on how well movements are followed.
+        // The reports do not depend on how finely movements are followed.
         Self { settings: Settings { step: 1.0, ..Settings::new(llc) }, change: None }
     }
 }
@@ -33,15 +33,15 @@ impl Subject for Analytic {
         Scale { instructions: 2_000_000, time: Duration::from_millis(1) }
     }
 
-    fn machine(&self, programs: &[Program]) -> Box<dyn Machine + '_> {
+    fn machine(&self, programs: &[TestProgram]) -> Box<dyn Machine + '_> {
         let jobs = programs.iter().map(|program| {
             let name = match program.kind {
-                Kind::Light => "chess",
-                Kind::Streaming => "triad",
-                Kind::Sensitive => "hash-join",
+                ProgramKind::Light => "chess",
+                ProgramKind::Streaming => "triad",
+                ProgramKind::Sensitive => "hash-join",
             };
             let index = embedded().find(name).unwrap();
-            let phase = |windows: u64| Phase {
+            let phase = |windows: u64| JobPhase {
                 program: Arc::new(Profile::new(embedded(), index, self.llc().ways)),
                 instructions: Some(self.scale().instructions * windows),
             };
@@ -88,7 +88,7 @@ fn plans_refused_at_random() {
 fn memory_with_a_limit() {
     let Analytic { settings, .. } = Analytic::new();
     for model in [BandwidthModel::Simple, BandwidthModel::Stalls] {
-        let bandwidth = Bandwidth::new(20_000.0, model);
+        let bandwidth = MemoryBandwidth::new(20_000.0, model);
         check_all(&Analytic { settings: Settings { bandwidth, ..settings }, change: None });
     }
 }

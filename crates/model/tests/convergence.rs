@@ -1,4 +1,4 @@
-//! Programs that keep their phases come to run as the static model says, and the step does not
+//! Programs that stay in their phases end up as fast as in the static model, and the step does not
 //! matter.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{Action, AppId, Event, Llc, Machine, Partition, PlanId, Time, WayMask, Ways};
-use fairways_model::{Job, Model, Phase, Settings};
-use fairways_profiles::{Program, Scorer, embedded};
+use fairways_model::{Job, JobPhase, Model, Settings};
+use fairways_profiles::{ProfiledProgram, Scorer, embedded};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -17,8 +17,8 @@ fn below(rng: &mut Pcg64Mcg, limit: u32) -> u32 {
 }
 
 fn jobs(mix: &[usize], ways: Ways) -> Vec<Job> {
-    let phase = |&index: &usize| Phase {
-        program: Arc::new(Program::new(embedded(), index, ways)),
+    let phase = |&index: &usize| JobPhase {
+        program: Arc::new(ProfiledProgram::new(embedded(), index, ways)),
         instructions: None,
     };
     mix.iter().map(|index| Job::new(vec![phase(index)])).collect()
@@ -41,13 +41,14 @@ fn random_partition(rng: &mut Pcg64Mcg, programs: u32, ways: Ways) -> Partition 
     partition
 }
 
-/// Tells everything up to `time`, and puts a partition in force once all have started.
+/// Collects all events up to `time`, and puts a partition in force once all programs have started.
 fn run_to(model: &mut Model, time: Time, mut partition: Option<&Partition>) {
     model.stop_at(time);
     while let Some((_, event)) = model.next_event() {
         assert!(!matches!(event, Event::Refused { .. }));
         if let Event::Started { app, .. } = event
-            && let Some(partition) = partition.take_if(|p| p.places().last().unwrap().app == app)
+            && let Some(partition) =
+                partition.take_if(|p| p.placements().last().unwrap().app == app)
         {
             model.carry_out(Action::Partition {
                 plan: PlanId(0),
@@ -58,6 +59,10 @@ fn run_to(model: &mut Model, time: Time, mut partition: Option<&Partition>) {
     }
 }
 
+fn second(seconds: u64) -> Time {
+    Time::ZERO.after(Duration::from_secs(seconds))
+}
+
 /// The slowdown of each program over the seconds `from` to `to`.
 fn slowdowns(
     model: &mut Model,
@@ -66,7 +71,6 @@ fn slowdowns(
     from: u64,
     to: u64,
 ) -> Vec<f64> {
-    let second = |seconds| Time::ZERO.after(Duration::from_secs(seconds));
     run_to(model, second(from), Some(partition));
     let before: Vec<_> = (0..count).map(|job| model.progress(job)).collect();
     run_to(model, second(to), None);

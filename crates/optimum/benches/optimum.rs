@@ -1,16 +1,16 @@
-//! What the exact optimum costs, by programs and ways.
+//! The time of the exact optimum, by programs and ways.
 //!
-//! Mixes of different embedded programs, drawn by a seed; clustering for the least unfairness. Prints
-//! CSV: a row a mix, seconds. `--threads N` (1 unless said); `--programs N`, the most (16); `--mbps X`,
-//! with each model of a memory of so many MB/s.
+//! Mixes of different embedded programs, drawn by a seed; clustering for the least unfairness.
+//! Prints CSV: a row a mix, seconds. `--threads N` (default 1); `--programs N`, the most (16);
+//! `--mbps X`, with each model of a memory of X MB/s.
 
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
 use fairways_core::{Llc, Ways};
-use fairways_optimum::{Kind, Objective, Problem, solve};
-use fairways_profiles::{Bandwidth, BandwidthModel, embedded};
+use fairways_optimum::{Goal, Problem, SharingKind, solve};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, embedded};
 
 /// The next number of a multiplicative generator: enough to draw mixes.
 fn next(state: &mut u64) -> usize {
@@ -30,7 +30,7 @@ fn main() {
     let mbps = after("--mbps").and_then(|text| text.parse().ok());
     let memories = mbps.map_or(vec![("optimum", None)], |mbps| {
         [("simple", BandwidthModel::Simple), ("stalls", BandwidthModel::Stalls)]
-            .map(|(name, model)| (name, Bandwidth::new(mbps, model)))
+            .map(|(name, model)| (name, MemoryBandwidth::new(mbps, model)))
             .to_vec()
     });
     println!("bench,programs,ways,threads,mix,value,seconds");
@@ -58,13 +58,14 @@ fn main() {
             let mut left: Vec<usize> = (0..profiles.names().len()).collect();
             let drawn: Vec<usize> =
                 (0..programs).map(|_| left.swap_remove(next(&mut state) % left.len())).collect();
-            let (kind, objective) = (Kind::Clustering, Objective::Unfairness);
+            let (kind, objective) = (SharingKind::Clustering, Goal::Unfairness);
             for &(bench, bandwidth) in &memories {
-                let problem = Problem { profiles, mix: &drawn, llc, kind, bandwidth, objective };
+                let problem =
+                    Problem { profiles, mix: &drawn, llc, kind, bandwidth, goal: objective };
                 let start = Instant::now();
                 let found = solve(&problem, None, |_, _| ()).expect("a partition");
                 let seconds = start.elapsed().as_secs_f64();
-                assert!(found.proven);
+                assert!(found.is_proven);
                 let value = found.value;
                 println!("{bench},{programs},{ways},{threads},{mix},{value:.6},{seconds:.6}");
             }

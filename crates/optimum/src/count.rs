@@ -1,14 +1,14 @@
-//! How many partitions there are (LFOC §2.2).
+//! The number of partitions (LFOC §2.2).
 
-/// Ways to give each of `programs` programs its own of `ways` ways, all of them and at least one
-/// each: C(ways - 1, programs - 1).
+/// The number of ways to divide `ways` ways among `programs` programs, at least one each: C(ways -
+/// 1, programs - 1).
 #[must_use]
 pub fn partitionings(programs: u32, ways: u32) -> u128 {
     if programs == 0 || programs > ways { 0 } else { binomial(ways - 1, programs - 1) }
 }
 
-/// Ways to cluster `programs` programs and to give each cluster its own of `ways` ways: the sum over
-/// m of S(programs, m) C(ways - 1, m - 1), S being Stirling's numbers of the second kind.
+/// Ways to cluster `programs` programs and to give each cluster its own of `ways` ways: the sum
+/// over m of S(programs, m) C(ways - 1, m - 1), S being Stirling's numbers of the second kind.
 #[must_use]
 pub fn clusterings(programs: u32, ways: u32) -> u128 {
     (1..=programs.min(ways)).map(|m| stirling(programs, m) * binomial(ways - 1, m - 1)).sum()

@@ -1,14 +1,15 @@
-//! Every partition, one after the other: the plain way, which the other is tested against.
+//! Scores every partition, one after the other: the plain method, against which the search is
+//! tested.
 
 use fairways_core::WayMask;
 use fairways_profiles::Scorer;
 
-use crate::{Kind, Objective, Problem};
+use crate::{Goal, Problem, SharingKind};
 
-/// The best value of a problem's objective, the STP of a partition that has it (the highest, where
-/// the objective breaks ties by it), and how many partitions there are.
+/// The best value of a problem's goal, the STP of a partition that has it (the highest, where the
+/// goal breaks ties by it), and the number of partitions.
 ///
-/// Takes as long as there are partitions: [`crate::count`].
+/// The time grows with the number of partitions: [`crate::count`].
 #[must_use]
 pub fn enumerate(problem: &Problem<'_>) -> Option<(f64, f64, u64)> {
     let Problem { profiles, mix, llc, bandwidth, .. } = *problem;
@@ -40,7 +41,7 @@ impl All<'_> {
             self.divide(clusters, self.problem.llc.ways.get());
             return;
         }
-        let first = if self.problem.kind == Kind::Partitioning { clusters } else { 0 };
+        let first = if self.problem.kind == SharingKind::Partitioning { clusters } else { 0 };
         for cluster in first..=clusters {
             if cluster < self.problem.llc.clos as usize {
                 self.cluster_of[index] = cluster;
@@ -81,19 +82,19 @@ impl All<'_> {
             .collect();
         let masks: Vec<WayMask> =
             self.cluster_of.iter().map(|&cluster| clusters[cluster]).collect();
-        // What memory can't serve is no partition.
+        // A partition that memory can't serve does not count.
         let Ok(slowdowns) = self.scorer.score(&masks) else { return };
         let most = slowdowns.iter().copied().fold(0.0, f64::max);
         let least = slowdowns.iter().copied().fold(f64::INFINITY, f64::min);
         let stp: f64 = slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum();
         // Smaller is better of each.
-        let value = match self.problem.objective {
-            Objective::Unfairness => most / least,
-            Objective::Stp => -stp,
-            Objective::MaxSlowdown => most,
-            Objective::Antt => slowdowns.iter().sum::<f64>() / slowdowns.len() as f64,
+        let value = match self.problem.goal {
+            Goal::Unfairness => most / least,
+            Goal::Stp => -stp,
+            Goal::MaxSlowdown => most,
+            Goal::Antt => slowdowns.iter().sum::<f64>() / slowdowns.len() as f64,
         };
-        let ties = matches!(self.problem.objective, Objective::Unfairness | Objective::MaxSlowdown);
+        let ties = matches!(self.problem.goal, Goal::Unfairness | Goal::MaxSlowdown);
         let better = self.best.is_none_or(|(best, best_stp)| {
             let equal = (value - best).abs() <= 1e-12 * best.abs();
             if equal { ties && stp > best_stp } else { value < best }

@@ -1,51 +1,57 @@
 //! Can the programs be clustered so that every slowdown lies within bounds?
 
+use fairways_core::Llc;
 use rayon::prelude::*;
 
-use crate::table::{Set, Table};
+use crate::table::{ClusterTable, ProgramSet};
 
-/// What a clustering may be.
+/// The limits of a clustering.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct ClusterLimits {
     /// The fewest ways of a cluster.
     pub(crate) min_ways: usize,
     /// The most clusters.
     pub(crate) max_clusters: usize,
 }
 
-/// Answers by dynamic programming over sets of programs: which totals of ways can a set be
-/// clustered with? A total is a bit, so that adding a cluster is a shift.
+impl ClusterLimits {
+    pub(crate) fn new(llc: &Llc, max_clusters: usize) -> Self {
+        Self { min_ways: llc.min_ways() as usize, max_clusters }
+    }
+}
+
+/// Answers by dynamic programming over sets of programs with which totals of ways a set can be
+/// clustered. A total is a bit, so that adding a cluster is a shift.
 ///
-/// A set's cluster that holds its highest program comes first, so that every clustering counts once,
-/// and sets with the same highest program depend only on sets without it: they are worked out side
-/// by side.
+/// The cluster with a set's highest program comes first, so that every clustering counts once. Sets
+/// with the same highest program depend only on sets without it, so they are computed in parallel.
 #[derive(Debug)]
 pub(crate) struct Oracle<'a> {
-    table: &'a Table,
-    limits: Limits,
-    /// By set: the ways with which it may be a cluster, within the bounds of the last question.
+    table: &'a ClusterTable,
+    limits: ClusterLimits,
+    /// By set: the ways with which it may be a cluster within the bounds admitted last.
     admitted: Vec<u64>,
     /// By highest program: the sets that may be clusters at all.
-    sets: Vec<Vec<Set>>,
+    sets: Vec<Vec<ProgramSet>>,
     /// By set and, where clusters are limited, their number: the totals of ways that it reaches.
     reached: Vec<u64>,
     layers: usize,
-    limited: bool,
+    counts_clusters: bool,
 }
 
 /// Fewer sets are not worth another thread.
 const FEW: usize = 512;
 
 /// A cluster: its programs and its ways.
-pub(crate) type Cluster = (Set, usize);
+pub(crate) type Cluster = (ProgramSet, usize);
 
 impl<'a> Oracle<'a> {
-    pub(crate) fn new(table: &'a Table, limits: Limits) -> Self {
+    pub(crate) fn new(table: &'a ClusterTable, limits: ClusterLimits) -> Self {
         let sets = 1usize << table.programs;
-        // Nobody can have more clusters than programs or ways.
+        // A clustering has no more clusters than programs or ways.
         let most = table.programs.min(table.ways / limits.min_ways.max(1));
-        let limited = limits.max_clusters < most;
-        let layers = if limited { limits.max_clusters + 1 } else { 1 };
+        let counts_clusters = limits.max_clusters < most;
+        let layers = if counts_clusters { limits.max_clusters + 1 } else { 1 };
         Self {
             table,
             limits,
@@ -53,11 +59,11 @@ impl<'a> Oracle<'a> {
             sets: vec![Vec::new(); table.programs],
             reached: vec![0; sets / 2 * layers],
             layers,
-            limited,
+            counts_clusters,
         }
     }
 
-    /// Whether there is a clustering whose slowdowns are all at least `low` and below `high`.
+    /// Whether a clustering exists whose slowdowns are all at least `low` and below `high`.
     pub(crate) fn admits(&mut self, low: f64, high: f64) -> bool {
         self.admit(low, high);
         let all = self.sets_below();
@@ -90,7 +96,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// Works out what every set without the highest program reaches.
+    /// Computes the totals that every set without the highest program reaches.
     fn reach(&mut self) {
         let layers = self.layers;
         let mut reached = std::mem::take(&mut self.reached);
@@ -107,10 +113,10 @@ impl<'a> Oracle<'a> {
         self.reached = reached;
     }
 
-    /// What the set of `top` and of `rest`, which are all lower, reaches.
+    /// Adds the totals that the set of `top` and `rest` (all lower programs) reaches.
     fn gather(&self, top: usize, rest: usize, below: &[u64], whole: &mut [u64]) {
         let within = (2u64 << self.table.ways) - 1;
-        if !self.limited {
+        if !self.counts_clusters {
             let mut reached = 0;
             self.each(top, rest, |set, left| reached |= sums(self.admitted[set], below[left]));
             whole[0] = reached & within;
@@ -124,14 +130,15 @@ impl<'a> Oracle<'a> {
         });
     }
 
-    /// Calls `of` with each admitted cluster of `top` and some of `rest`, and with what is left.
-    pub(crate) fn each(&self, top: usize, rest: usize, mut of: impl FnMut(usize, usize)) {
+    /// Calls `visit` with each admitted cluster of `top` and some of `rest`, and with the programs
+    /// left over.
+    pub(crate) fn each(&self, top: usize, rest: usize, mut visit: impl FnMut(usize, usize)) {
         let head = 1usize << top;
         if self.sets[top].len() < 1 << rest.count_ones() {
             for &set in &self.sets[top] {
                 let others = set as usize ^ head;
                 if others & !rest == 0 {
-                    of(set as usize, rest ^ others);
+                    visit(set as usize, rest ^ others);
                 }
             }
             return;
@@ -139,7 +146,7 @@ impl<'a> Oracle<'a> {
         let mut others = rest;
         loop {
             if self.admitted[head | others] != 0 {
-                of(head | others, rest ^ others);
+                visit(head | others, rest ^ others);
             }
             if others == 0 {
                 return;
@@ -148,7 +155,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// A clustering within the bounds that were last found to admit one.
+    /// A clustering within the bounds admitted last, which must admit one.
     pub(crate) fn clustering(&self) -> Vec<Cluster> {
         let mut clusters = Vec::new();
         let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
@@ -161,8 +168,8 @@ impl<'a> Oracle<'a> {
                 if found.is_some() {
                     return;
                 }
-                // Of the whole, any number of clusters will do.
-                let layers = match (self.limited, layer) {
+                // For the whole set, any number of clusters is fine.
+                let layers = match (self.counts_clusters, layer) {
                     (false, _) => 0..1,
                     (true, None) => 0..self.layers - 1,
                     (true, Some(layer)) => layer - 1..layer,
@@ -181,25 +188,25 @@ impl<'a> Oracle<'a> {
             let Some((cluster, w, left, next)) = found else {
                 unreachable!("the set reaches this total")
             };
-            clusters.push((Set::try_from(cluster).unwrap_or(0), w));
+            clusters.push((ProgramSet::try_from(cluster).unwrap_or(0), w));
             (set, ways, layer) = (left, ways - w, Some(next));
         }
         clusters
     }
 
-    /// Of all clusterings within the bounds last admitted, one whose `cells` have the largest sum, and
-    /// that sum. A cell belongs to a set and its ways, as in [`Table`].
+    /// A clustering with the largest sum of `cells` within the bounds admitted last, and that sum.
+    /// A cell belongs to a set and its ways, as in [`ClusterTable`].
     pub(crate) fn best(&self, cells: &[f64]) -> Option<(f64, Vec<Cluster>)> {
         let largest = self.largest(cells);
         let layer = (0..self.layers).max_by(|&a, &b| {
-            // The fewest clusters of equals.
+            // Among equals, the fewest clusters.
             largest.whole(a).total_cmp(&largest.whole(b)).then(b.cmp(&a))
         })?;
         let sum = largest.whole(layer);
         (sum > f64::NEG_INFINITY).then(|| (sum, self.trace(cells, &largest, layer)))
     }
 
-    /// The largest sums of `cells` that sets of programs come to, within the bounds last admitted.
+    /// The largest sums of `cells` that sets of programs reach within the bounds admitted last.
     pub(crate) fn largest(&self, cells: &[f64]) -> Largest {
         let (table, layers) = (self.table, self.layers);
         let stride = table.ways + 1;
@@ -219,14 +226,14 @@ impl<'a> Oracle<'a> {
         Largest { best, whole, layers, stride }
     }
 
-    /// How many numbers of clusters are told apart: 1 if any number will do.
+    /// The number of layers, one for each number of clusters; 1 if the number is not limited.
     pub(crate) fn layers(&self) -> usize {
         self.layers
     }
 
-    /// The layer of what a cluster leaves to the others, of a set in this layer.
+    /// The layer of the remaining set after a cluster is taken out of a set in this layer.
     pub(crate) fn layer_below(&self, layer: usize) -> Option<usize> {
-        layer.checked_sub(usize::from(self.limited))
+        layer.checked_sub(usize::from(self.counts_clusters))
     }
 
     /// The ways with which a set may be a cluster, as bits.
@@ -236,7 +243,7 @@ impl<'a> Oracle<'a> {
 
     /// Improves the sums of `whole` by each cluster of `top` and some of `rest`.
     fn add(&self, cells: &[f64], top: usize, rest: usize, below: &[f64], whole: &mut [f64]) {
-        let (stride, shift) = (self.table.ways + 1, usize::from(self.limited));
+        let (stride, shift) = (self.table.ways + 1, usize::from(self.counts_clusters));
         self.each(top, rest, |set, left| {
             let sums = &cells[self.table.row(set)];
             for layer in 0..self.layers - shift {
@@ -254,9 +261,9 @@ impl<'a> Oracle<'a> {
         });
     }
 
-    /// The clusters that make up the largest sum of everybody in a layer.
+    /// The clusters that make up the largest sum of all programs in a layer.
     fn trace(&self, cells: &[f64], largest: &Largest, mut layer: usize) -> Vec<Cluster> {
-        let shift = usize::from(self.limited);
+        let shift = usize::from(self.counts_clusters);
         let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
         let (mut sum, mut clusters) = (largest.whole(layer), Vec::new());
         while set != 0 {
@@ -265,8 +272,8 @@ impl<'a> Oracle<'a> {
             self.each(top, set ^ 1 << top, |cluster, left| {
                 let sums = &cells[self.table.row(cluster)];
                 for w in (1..=ways).filter(|w| self.admitted[cluster] >> w & 1 == 1) {
-                    let before = largest.of(left, layer - shift, ways - w);
-                    // The very sum that was the largest.
+                    let before = largest.sum(left, layer - shift, ways - w);
+                    // Exactly the sum that was the largest.
                     if found.is_none() && before + sums[w - 1] == sum {
                         found = Some((cluster, w, left, before));
                     }
@@ -275,31 +282,31 @@ impl<'a> Oracle<'a> {
             let Some((cluster, w, left, before)) = found else {
                 unreachable!("the set has this sum")
             };
-            clusters.push((Set::try_from(cluster).unwrap_or(0), w));
+            clusters.push((ProgramSet::try_from(cluster).unwrap_or(0), w));
             (set, ways, layer, sum) = (left, ways - w, layer - shift, before);
         }
         clusters
     }
 }
 
-/// The largest sums that sets of programs come to; minus infinity where there is no clustering.
+/// The largest sums that sets of programs reach; minus infinity where there is no clustering.
 #[derive(Clone, Debug)]
 pub(crate) struct Largest {
     /// By set without the highest program, layer and total of ways.
     best: Vec<f64>,
-    /// Of everybody, by layer and total of ways.
+    /// The sums of all programs, by layer and total of ways.
     whole: Vec<f64>,
     layers: usize,
     stride: usize,
 }
 
 impl Largest {
-    /// That of a set without the highest program, in a layer, with this total of ways.
-    pub(crate) fn of(&self, set: usize, layer: usize, ways: usize) -> f64 {
+    /// The largest sum of a set without the highest program, in a layer, with this total of ways.
+    pub(crate) fn sum(&self, set: usize, layer: usize, ways: usize) -> f64 {
         self.best[(set * self.layers + layer) * self.stride + ways]
     }
 
-    /// That of everybody in a layer, with all ways.
+    /// The largest sum of all programs in a layer, with all ways.
     pub(crate) fn whole(&self, layer: usize) -> f64 {
         self.whole[(layer + 1) * self.stride - 1]
     }
@@ -314,7 +321,8 @@ fn sums(ways: u64, totals: u64) -> u64 {
     let run = ways >> least;
     let mut sums = totals << least;
     if run & (run + 1) == 0 {
-        // Nearly always one run of way counts: its shifts are doubled, not taken one by one.
+        // Nearly always the way counts are one run: doubling shifts covers it faster than one by
+        // one.
         let length = run.trailing_ones();
         let mut done = 1;
         while 2 * done <= length {

@@ -1,23 +1,23 @@
-//! What is asked.
+//! The problem to solve.
 
 use fairways_core::Llc;
-use fairways_profiles::{Bandwidth, Table};
+use fairways_profiles::{MemoryBandwidth, ProfileTable};
 use thiserror::Error;
 
-/// What a partition is made of.
+/// Whether programs may share ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SharingKind {
     /// Every program owns ways of its own.
     Partitioning,
     /// Programs may share.
     Clustering,
 }
 
-/// What is best.
+/// The goal: which partition is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Objective {
-    /// The least unfairness: the largest slowdown over the smallest (LFOC equation 3). Of equals, the
-    /// highest STP, unless memory has a limit.
+pub enum Goal {
+    /// The least unfairness: the largest slowdown over the smallest (LFOC equation 3). Of equals,
+    /// the highest STP, unless memory has a limit.
     Unfairness,
     /// The highest STP: the sum of 1 / slowdown (LFOC equation 4).
     Stp,
@@ -27,84 +27,82 @@ pub enum Objective {
     Antt,
 }
 
-/// A mix on a cache, and what is asked of it.
+/// A mix on a cache, and the goal.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
     /// The profiles.
-    pub profiles: &'a Table,
+    pub profiles: &'a ProfileTable,
     /// The programs of the mix: their indices.
     pub mix: &'a [usize],
-    /// The cache: its ways, the fewest of a mask, and the most clusters. Every way is given to
-    /// somebody.
+    /// The cache: its ways, the fewest of a mask, and the most clusters. Every way belongs to a
+    /// cluster.
     pub llc: Llc,
-    /// What a partition is made of.
-    pub kind: Kind,
-    /// The memory that the programs share; without, it has no limit.
-    pub bandwidth: Option<Bandwidth>,
-    /// What is best.
-    pub objective: Objective,
+    /// Whether programs may share ways.
+    pub kind: SharingKind,
+    /// The memory that the programs share; `None`: no limit.
+    pub bandwidth: Option<MemoryBandwidth>,
+    /// The goal: which partition is best.
+    pub goal: Goal,
 }
 
 impl Problem<'_> {
-    /// The most programs for which every cluster fits into memory, within a GiB for 20 ways: 20, and
-    /// where memory has a limit 16, since then every cluster is looked at under many contentions.
+    /// The most programs for which every cluster fits into memory, within a GiB for 20 ways: 20,
+    /// and where memory has a limit 16, since every cluster is then rated at many contentions.
     #[must_use]
     pub fn most_programs(&self) -> usize {
         if self.bandwidth.is_some() { 16 } else { 20 }
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Impossible {
-    /// There is no program.
+    /// The mix has no program.
     #[error("expected at least one program")]
     NoProgram,
-    /// More programs than the exact method takes, and no deadline for another.
+    /// More programs than the exact method takes, and no deadline for the local search.
     #[error("expected at most {most} programs, found {programs}")]
     TooManyPrograms {
-        /// How many there may be.
+        /// The most programs.
         most: usize,
-        /// How many there are.
+        /// The number of programs.
         programs: usize,
     },
-    /// Memory leaves somebody nothing, however the cache is shared.
+    /// Memory leaves a program nothing, however the cache is shared.
     #[error("expected memory that can serve {programs} programs, however they share the cache")]
     TooLittleBandwidth {
-        /// How many there are.
+        /// The number of programs.
         programs: usize,
     },
-    /// The deadline came before a partition that memory can serve was found; there may be one.
-    #[error(
-        "found no partition of {programs} programs that memory can serve in the time there was"
-    )]
+    /// The deadline came before a partition that memory can serve was found; one may exist.
+    #[error("found no partition of {programs} programs that memory can serve in time")]
     NoneInTime {
-        /// How many there are.
+        /// The number of programs.
         programs: usize,
     },
-    /// Clusters can't all have the ways that they must have.
+    /// The clusters' least ways do not fit into the cache.
     #[error("{clusters} clusters of at least {min_ways} ways each do not fit into {ways} ways")]
     TooFewWays {
-        /// The fewest clusters there can be.
+        /// The fewest clusters.
         clusters: usize,
         /// The fewest ways of each.
         min_ways: u32,
         /// The ways of the cache.
         ways: u32,
     },
-    /// Every program needs a cluster, and there are fewer.
-    #[error("{programs} programs need a cluster each, and there can be {clusters}")]
+    /// Every program needs a cluster, and the cache has too few.
+    #[error("{programs} programs need a cluster each, and the cache has {clusters}")]
     TooFewClusters {
-        /// How many programs there are.
+        /// The number of programs.
         programs: usize,
         /// The most clusters.
         clusters: u32,
     },
 }
 
-impl Objective {
-    /// What a partition costs that makes programs so slow, less being better: the value, or minus it,
-    /// or its sum where it is a mean.
+impl Goal {
+    /// The cost of these slowdowns (less is better): the value, or minus the value, or the sum
+    /// where the value is a mean.
     pub(crate) fn cost(self, slowdowns: &[f64]) -> f64 {
         let most = slowdowns.iter().copied().fold(0.0, f64::max);
         match self {
@@ -115,7 +113,7 @@ impl Objective {
         }
     }
 
-    /// The value of what costs this.
+    /// The value that belongs to a cost.
     pub(crate) fn value(self, cost: f64, programs: usize) -> f64 {
         match self {
             Self::Unfairness | Self::MaxSlowdown => cost,
@@ -124,7 +122,7 @@ impl Objective {
         }
     }
 
-    /// What costs as much as this value says.
+    /// The cost that belongs to a value.
     pub(crate) fn cost_of(self, value: f64, programs: usize) -> f64 {
         match self {
             Self::Unfairness | Self::MaxSlowdown => value,
@@ -134,15 +132,15 @@ impl Objective {
     }
 }
 
-/// Whether there is a partition at all, and a way to find one.
-pub(crate) fn check(problem: &Problem<'_>, limited: bool) -> Result<(), Impossible> {
+/// Checks that a partition exists, and that a method can find one.
+pub(crate) fn check(problem: &Problem<'_>, has_deadline: bool) -> Result<(), Impossible> {
     let Problem { mix, llc, kind, .. } = *problem;
     let programs = mix.len();
     if programs == 0 {
         return Err(Impossible::NoProgram);
     }
     let most = problem.most_programs();
-    let clusters = if kind == Kind::Partitioning { programs } else { 1 };
+    let clusters = if kind == SharingKind::Partitioning { programs } else { 1 };
     let (ways, min_ways) = (llc.ways.get(), llc.min_ways());
     if clusters > (ways / min_ways) as usize {
         return Err(Impossible::TooFewWays { clusters, min_ways, ways });
@@ -150,7 +148,7 @@ pub(crate) fn check(problem: &Problem<'_>, limited: bool) -> Result<(), Impossib
     if clusters > llc.clos as usize {
         return Err(Impossible::TooFewClusters { programs, clusters: llc.clos });
     }
-    if programs > most && !limited {
+    if programs > most && !has_deadline {
         return Err(Impossible::TooManyPrograms { most, programs });
     }
     Ok(())

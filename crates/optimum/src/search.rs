@@ -6,17 +6,17 @@ use std::collections::BinaryHeap;
 use rayon::prelude::*;
 
 use crate::oracle::{Cluster, Oracle};
-use crate::table::Table;
+use crate::table::ClusterTable;
 
 /// Two ratios closer than this are equal.
 const EQUAL: f64 = 1e-12;
 
-/// Intervals of lows with a ratio below this are walked through, not cut any more.
+/// Intervals of lows with a ratio below this are walked through instead of cut.
 const NARROW: f64 = 1.001;
 
-/// What a search has found so far.
+/// The best clustering found so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct BestClustering {
     pub(crate) clusters: Vec<Cluster>,
     /// Their ratio.
     pub(crate) value: f64,
@@ -24,81 +24,86 @@ pub(crate) struct Found {
 
 /// Clusterings whose smallest slowdown is one of `lows[first..=last]`.
 #[derive(Clone, Copy, Debug)]
-struct Interval {
+struct LowInterval {
     first: usize,
     last: usize,
-    /// With all slowdowns at least `lows[first]`, none is feasible whose largest is below this.
+    /// With all slowdowns at least `lows[first]`, no clustering has a largest slowdown below this.
     high: f64,
     /// No ratio within is smaller.
     bound: f64,
 }
 
-impl PartialEq for Interval {
+impl PartialEq for LowInterval {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Interval {}
+impl Eq for LowInterval {}
 
-impl PartialOrd for Interval {
+impl PartialOrd for LowInterval {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Interval {
-    /// The most promising is the largest.
+impl Ord for LowInterval {
+    /// The most promising interval is the largest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.bound.total_cmp(&self.bound).then(other.first.cmp(&self.first))
     }
 }
 
 /// The search for the least ratio. A clustering of ratio r whose smallest slowdown is L lies in the
-/// window [L, rL], so intervals of L are asked whether they admit a clustering that is better than
-/// the best known: most admit none, those that do are cut in two. The least largest slowdown H*(L)
-/// is a staircase in L, and the best ratio lies at one of its corners: intervals that are narrow are
-/// walked through, corner by corner.
+/// window [L, rL], so the oracle decides for intervals of L whether they admit a clustering that is
+/// better than the best known. Most admit none; the others are cut in two. The least largest
+/// slowdown H*(L) is a staircase in L, and the best ratio lies at one of its corners: narrow
+/// intervals are walked through, corner by corner.
 pub(crate) struct Search<'a> {
-    table: &'a Table,
+    table: &'a ClusterTable,
     oracle: Oracle<'a>,
     /// Every slowdown that may be the smallest of a clustering, or the largest, in order.
     lows: Vec<f64>,
     highs: Vec<f64>,
-    open: BinaryHeap<Interval>,
+    open: BinaryHeap<LowInterval>,
     /// No ratio is below this.
     floor: f64,
-    pub(crate) found: Option<Found>,
-    /// Only ratios below this are of use.
+    pub(crate) found: Option<BestClustering>,
+    /// Only ratios below this matter.
     limit: f64,
-    /// Whether a bound is wanted before the search ends; it costs questions.
-    bounding: bool,
+    /// Whether a bound is needed before the search ends, which costs extra questions to the oracle.
+    needs_bound: bool,
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(table: &'a Table, oracle: Oracle<'a>, bounding: bool) -> Self {
+    pub(crate) fn new(table: &'a ClusterTable, oracle: Oracle<'a>, needs_bound: bool) -> Self {
         let (lows, highs) = (ordered(&table.lo), ordered(&table.hi));
         let mut open = BinaryHeap::new();
         if !lows.is_empty() {
-            open.push(Interval { first: 0, last: lows.len() - 1, high: 0.0, bound: 1.0 });
+            open.push(LowInterval { first: 0, last: lows.len() - 1, high: 0.0, bound: 1.0 });
         }
         let (floor, limit) = (1.0, f64::INFINITY);
-        Self { table, oracle, lows, highs, open, floor, found: None, limit, bounding }
+        Self { table, oracle, lows, highs, open, floor, found: None, limit, needs_bound }
     }
 
-    /// A search for ratios below a limit only, where none is below `floor`.
-    pub(crate) fn below(table: &'a Table, oracle: Oracle<'a>, floor: f64, limit: f64) -> Self {
+    /// A search for ratios below a limit only, where no ratio is below `floor`.
+    pub(crate) fn below(
+        table: &'a ClusterTable,
+        oracle: Oracle<'a>,
+        floor: f64,
+        limit: f64,
+    ) -> Self {
         let search = Self::new(table, oracle, false);
-        let open = search.open.into_iter().map(|all| Interval { bound: floor, ..all }).collect();
+        let open = search.open.into_iter().map(|all| LowInterval { bound: floor, ..all }).collect();
         Self { open, floor, limit, ..search }
     }
 
-    /// What has answered the search's questions.
+    /// The oracle that answered the search's questions.
     pub(crate) fn into_oracle(self) -> Oracle<'a> {
         self.oracle
     }
 
-    /// Asks about the most promising interval; false once there is none that could be better.
+    /// Examines the most promising interval; false once no interval can have a better clustering.
     pub(crate) fn step(&mut self) -> bool {
         let best = self.best();
         let Some(interval) = self.open.pop().filter(|next| next.bound < best * (1.0 - EQUAL))
@@ -106,21 +111,22 @@ impl<'a> Search<'a> {
             self.open.clear();
             return false;
         };
-        let Interval { first, last, mut high, .. } = interval;
+        let LowInterval { first, last, mut high, .. } = interval;
         let (low, top) = (self.lows[first], self.lows[last]);
         let limit = best * (1.0 - EQUAL) * top;
         if !self.oracle.admits(low, limit) {
             return true;
         }
         let clusters = self.oracle.clustering();
-        let value = self.hear(clusters);
+        let value = self.consider(clusters);
         if top <= low * NARROW {
             self.walk(interval, limit);
             return true;
         }
-        // Half of what is between the known bounds on the largest slowdown is ruled out, or found.
+        // Either rules out the lower half between the known bounds on the largest slowdown, or
+        // finds a clustering in it.
         let guess = (high.max(low) * limit.min(value * top)).sqrt();
-        if self.bounding && guess > high && guess < limit && !self.oracle.admits(low, guess) {
+        if self.needs_bound && guess > high && guess < limit && !self.oracle.admits(low, guess) {
             high = guess;
         }
         let middle = first + (last - first) / 2;
@@ -129,9 +135,10 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Goes one step up the staircase: the least largest slowdown over `lows[first]`, the highest low
-    /// that admits it, and the best ratio of all between; what is above that low is left.
-    fn walk(&mut self, Interval { first, last, high, .. }: Interval, limit: f64) {
+    /// Goes one step up the staircase: finds the least largest slowdown at `lows[first]`, the
+    /// highest low that admits it, and so the best ratio between these. The interval above that low
+    /// stays open.
+    fn walk(&mut self, LowInterval { first, last, high, .. }: LowInterval, limit: f64) {
         let (mut none, mut some) = (below(&self.highs, high), below(&self.highs, limit));
         while none < some {
             let middle = none + (some - none) / 2;
@@ -152,14 +159,14 @@ impl<'a> Search<'a> {
                 yes = middle.max(below(&self.lows, self.extremes(&clusters).0).min(last));
                 corner = Some(clusters);
             } else if corner.is_none() {
-                // Nothing lies within the interval's window after all.
+                // No clustering lies within the interval's window after all.
                 return;
             } else {
                 no = middle;
             }
         }
         if let Some(clusters) = corner {
-            self.hear(clusters);
+            self.consider(clusters);
         }
         if yes < last {
             self.push(yes + 1, last, largest);
@@ -168,38 +175,39 @@ impl<'a> Search<'a> {
 
     /// The smallest and the largest slowdown of these clusters.
     fn extremes(&self, clusters: &[Cluster]) -> (f64, f64) {
-        let cell = |&(set, ways): &Cluster| set as usize * self.table.ways + ways - 1;
-        let lo = clusters.iter().map(|c| self.table.lo[cell(c)]).fold(f64::INFINITY, f64::min);
-        let hi = clusters.iter().map(|c| self.table.hi[cell(c)]).fold(0.0, f64::max);
-        (lo, hi)
+        let ClusterTable { lo, hi, .. } = self.table;
+        let cells = clusters.iter().map(|cluster| self.table.cell(*cluster));
+        let least = cells.clone().map(|cell| lo[cell]).fold(f64::INFINITY, f64::min);
+        (least, cells.map(|cell| hi[cell]).fold(0.0, f64::max))
     }
 
     /// Keeps these clusters if they are better than the best known; returns their ratio.
-    fn hear(&mut self, clusters: Vec<Cluster>) -> f64 {
+    fn consider(&mut self, clusters: Vec<Cluster>) -> f64 {
         let (lo, hi) = self.extremes(&clusters);
         let value = hi / lo;
         if self.found.as_ref().is_none_or(|found| value < found.value) {
-            self.found = Some(Found { clusters, value });
+            self.found = Some(BestClustering { clusters, value });
         }
         value
     }
 
     fn push(&mut self, first: usize, last: usize, high: f64) {
         let bound = (high / self.lows[last]).max(self.floor);
-        self.open.push(Interval { first, last, high, bound });
+        self.open.push(LowInterval { first, last, high, bound });
     }
 
     fn best(&self) -> f64 {
         self.found.as_ref().map_or(self.limit, |found| found.value)
     }
 
-    /// A ratio below which there is none.
+    /// A lower bound on all ratios.
     pub(crate) fn bound(&self) -> f64 {
         let best = self.best();
         self.open.peek().map_or(best, |interval| interval.bound.min(best))
     }
 
-    /// Of all clusterings with the least ratio, once it is known, one with the largest sum.
+    /// Once the least ratio is known, picks a clustering with the largest sum among those that have
+    /// it.
     pub(crate) fn break_ties(&mut self) {
         let Some(found) = self.found.take() else { return };
         let within = found.value * (1.0 + EQUAL);
@@ -225,12 +233,12 @@ impl<'a> Search<'a> {
         }
         let clusters = best.map_or(found.clusters.clone(), |(_, clusters)| clusters);
         let (lo, hi) = self.extremes(&clusters);
-        self.found = Some(Found { clusters, value: hi / lo });
+        self.found = Some(BestClustering { clusters, value: hi / lo });
     }
 }
 
-/// Leaves the oracle with the clusterings admitted whose largest slowdown is the least there is.
-pub(crate) fn least_largest(table: &Table, oracle: &mut Oracle<'_>) {
+/// Makes the oracle admit the clusterings whose largest slowdown is the least possible.
+pub(crate) fn least_largest(table: &ClusterTable, oracle: &mut Oracle<'_>) {
     let highs = ordered(&table.hi);
     let least = highs.partition_point(|&high| !oracle.admits(0.0, high.next_up()));
     let high = highs.get(least).copied().unwrap_or(f64::INFINITY);
@@ -245,7 +253,7 @@ pub(crate) fn ordered(values: &[f64]) -> Vec<f64> {
     ordered
 }
 
-/// How many of these are below a value.
+/// The number of these that are below a value.
 fn below(ordered: &[f64], value: f64) -> usize {
     ordered.partition_point(|&other| other < value)
 }

@@ -1,18 +1,18 @@
-//! What every cluster would be, with every number of ways.
+//! Every possible cluster, with every number of ways.
 
 use fairways_core::Ways;
-use fairways_profiles::Program;
+use fairways_profiles::ProfiledProgram;
 use rayon::prelude::*;
 
-use crate::Kind;
+use crate::SharingKind;
 
 /// A set of programs: bit `i` is program `i`.
-pub(crate) type Set = u32;
+pub(crate) type ProgramSet = u32;
 
-/// For every set of programs and number of ways, how it fares as a cluster: its smallest and its
-/// largest slowdown, and what it adds to a sum over programs.
+/// For every set of programs and number of ways: the cluster's smallest and largest slowdown, and
+/// its part of a sum over programs.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct ClusterTable {
     pub(crate) programs: usize,
     pub(crate) ways: usize,
     /// At `[set * ways + w - 1]`; sets that are not clusters of the kind have infinite slowdowns.
@@ -21,7 +21,7 @@ pub(crate) struct Table {
     pub(crate) sum: Vec<f64>,
 }
 
-/// What is summed up over programs with these slowdowns.
+/// The quantity that is summed up over programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summed {
     /// 1 / slowdown: STP.
@@ -31,7 +31,7 @@ pub(crate) enum Summed {
 }
 
 impl Summed {
-    pub(crate) fn of(self, slowdown: f64) -> f64 {
+    pub(crate) fn value(self, slowdown: f64) -> f64 {
         match self {
             Self::Progress => 1.0 / slowdown,
             Self::Slowdown => -slowdown,
@@ -39,8 +39,13 @@ impl Summed {
     }
 }
 
-impl Table {
-    pub(crate) fn new(programs: &[Program], ways: Ways, kind: Kind, summed: Summed) -> Self {
+impl ClusterTable {
+    pub(crate) fn new(
+        programs: &[ProfiledProgram],
+        ways: Ways,
+        kind: SharingKind,
+        summed: Summed,
+    ) -> Self {
         let (count, stride) = (programs.len(), ways.get() as usize);
         let cells = stride << count;
         let mut table = Self {
@@ -53,7 +58,7 @@ impl Table {
         let Self { lo, hi, sum, .. } = &mut table;
         let rows = lo.par_chunks_mut(stride).zip(hi.par_chunks_mut(stride));
         let rows = rows.zip(sum.par_chunks_mut(stride)).with_min_len(64).enumerate();
-        rows.for_each_init(Members::default, |members, (set, ((lo, hi), sum))| {
+        rows.for_each_init(ClusterMembers::default, |members, (set, ((lo, hi), sum))| {
             if kind.clusters(set) {
                 members.read(programs, set);
                 members.fill(summed, lo, hi, sum);
@@ -62,29 +67,34 @@ impl Table {
         table
     }
 
+    /// The cell of a set with some ways.
+    pub(crate) fn cell(&self, (set, ways): (ProgramSet, usize)) -> usize {
+        set as usize * self.ways + ways - 1
+    }
+
     /// The cells of a set, from one way up.
     pub(crate) fn row(&self, set: usize) -> std::ops::Range<usize> {
         set * self.ways..(set + 1) * self.ways
     }
 }
 
-impl Kind {
+impl SharingKind {
     /// Whether a set of programs may be a cluster.
     pub(crate) fn clusters(self, set: usize) -> bool {
-        set != 0 && (self == Kind::Clustering || set.is_power_of_two())
+        set != 0 && (self == SharingKind::Clustering || set.is_power_of_two())
     }
 }
 
 /// The programs of a set, and the ways that each occupies.
 #[derive(Debug, Default)]
-pub(crate) struct Members<'a> {
-    programs: Vec<&'a Program>,
+pub(crate) struct ClusterMembers<'a> {
+    programs: Vec<&'a ProfiledProgram>,
     occupancy: Vec<f64>,
 }
 
-impl<'a> Members<'a> {
-    /// Those of a set, none of whom occupies anything yet.
-    pub(crate) fn read(&mut self, programs: &'a [Program], set: usize) {
+impl<'a> ClusterMembers<'a> {
+    /// Reads the programs of a set; none of them occupies a way yet.
+    pub(crate) fn read(&mut self, programs: &'a [ProfiledProgram], set: usize) {
         let members = programs.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1);
         self.programs.clear();
         self.programs.extend(members.map(|(_, program)| program));
@@ -92,10 +102,10 @@ impl<'a> Members<'a> {
         self.occupancy.resize(self.programs.len(), 0.0);
     }
 
-    /// The occupancy sweep of the static model: divides one more way, and tells each member's
-    /// occupancy.
-    pub(crate) fn sweep(&mut self, mut told: impl FnMut(&'a Program, f64)) {
-        let mut pressures = [0.0; Set::BITS as usize];
+    /// The occupancy sweep of the static model: divides one more way, and calls `visit` with each
+    /// member's occupancy.
+    pub(crate) fn sweep(&mut self, mut visit: impl FnMut(&'a ProfiledProgram, f64)) {
+        let mut pressures = [0.0; ProgramSet::BITS as usize];
         let mut total = 0.0;
         for ((pressure, program), &x) in
             pressures.iter_mut().zip(&self.programs).zip(&self.occupancy)
@@ -107,11 +117,11 @@ impl<'a> Members<'a> {
         for ((x, program), pressure) in self.occupancy.iter_mut().zip(&self.programs).zip(pressures)
         {
             *x += if total > 0.0 { pressure / total } else { even };
-            told(program, *x);
+            visit(program, *x);
         }
     }
 
-    /// What the cluster is with one way, two, and so on.
+    /// Fills the cluster's cells with one way, two ways, and so on.
     fn fill(&mut self, summed: Summed, lo: &mut [f64], hi: &mut [f64], sum: &mut [f64]) {
         for ((lo, hi), sum) in lo.iter_mut().zip(hi).zip(sum) {
             let (mut least, mut most, mut added) = (f64::INFINITY, 0.0f64, 0.0);
@@ -119,7 +129,7 @@ impl<'a> Members<'a> {
                 let slowdown = program.slowdown(x);
                 least = least.min(slowdown);
                 most = most.max(slowdown);
-                added += summed.of(slowdown);
+                added += summed.value(slowdown);
             });
             (*lo, *hi, *sum) = (least, most, added);
         }

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use fairways_core::{Llc, Ways};
 use fairways_optimum::enumerate::enumerate;
-use fairways_optimum::{Impossible, Kind, Objective, Problem, count, solve};
-use fairways_profiles::{Bandwidth, BandwidthModel, Table, embedded, read_table};
+use fairways_optimum::{Goal, Impossible, Problem, SharingKind, count, solve};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProfileTable, embedded, read_table};
 use proptest::prelude::*;
 
 const METRICS: &str = "BENCH,NR_WAYS,ipc,llcrpki,llcmpki,llcrpkc,llcmpkc,llc_usage_kb,\
@@ -16,7 +16,7 @@ const METRICS: &str = "BENCH,NR_WAYS,ipc,llcrpki,llcmpki,llcrpkc,llcmpkc,llc_usa
                        stalls_store_buf";
 
 /// A table of programs with these IPCs (in tenths) and LLCMPKCs, from a few levels each.
-fn table(programs: &[Vec<(u32, u32)>]) -> Table {
+fn table(programs: &[Vec<(u32, u32)>]) -> ProfileTable {
     let mut text = format!("{METRICS}\n");
     for (number, rows) in programs.iter().enumerate() {
         for (ways, (ipc, llcmpkc)) in (1..).zip(rows) {
@@ -28,7 +28,7 @@ fn table(programs: &[Vec<(u32, u32)>]) -> Table {
 }
 
 /// Programs, ways, the fewest ways of a cluster, and the most clusters.
-fn problems() -> impl Strategy<Value = (Table, usize, Llc)> {
+fn problems() -> impl Strategy<Value = (ProfileTable, usize, Llc)> {
     (1usize..=6, 1u32..=8, 1u32..=3, 1u32..=7).prop_flat_map(|(count, ways, min_bits, clos)| {
         let rows = prop::collection::vec((1u32..20, 0u32..6), ways as usize);
         let llc = Llc { min_bits, clos, ..Llc::with_ways(Ways::new(ways).unwrap()) };
@@ -45,22 +45,22 @@ proptest! {
     fn the_best_of_all_partitions(problem in problems()) {
         let (profiles, count, llc) = problem;
         let mix: Vec<usize> = (0..count).collect();
-        for kind in [Kind::Partitioning, Kind::Clustering] {
-            for objective in
-                [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
+        for kind in [SharingKind::Partitioning, SharingKind::Clustering] {
+            for goal in
+                [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt]
             {
-                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, objective };
+                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, goal };
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let Ok(found) = found else {
                     prop_assert!(expected.is_none(), "{kind:?}: {:?}", found.err());
                     continue;
                 };
                 let (value, stp, _) = expected.unwrap();
-                let value = if objective == Objective::Stp { -value } else { value };
-                prop_assert!(found.proven && found.bound == found.value);
-                prop_assert!((found.value / value - 1.0).abs() < 1e-9, "{objective:?} {kind:?}: {} {value}", found.value);
-                if objective != Objective::Antt {
-                    prop_assert!((found.metrics.stp / stp - 1.0).abs() < 1e-9, "{objective:?} {kind:?} STP: {} {stp}", found.metrics.stp);
+                let value = if goal == Goal::Stp { -value } else { value };
+                prop_assert!(found.is_proven && found.bound == found.value);
+                prop_assert!((found.value / value - 1.0).abs() < 1e-9, "{goal:?} {kind:?}: {} {value}", found.value);
+                if goal != Goal::Antt {
+                    prop_assert!((found.metrics.stp / stp - 1.0).abs() < 1e-9, "{goal:?} {kind:?} STP: {} {stp}", found.metrics.stp);
                 }
                 let apps = (0..).map(fairways_core::AppId).take(count);
                 prop_assert_eq!(found.partition.check(&llc, apps), Ok(()));
@@ -71,10 +71,10 @@ proptest! {
     }
 }
 
-/// IPC, LLCMPKC, MB/s, stalls, and those that wait for memory.
+/// IPC, LLCMPKC, MB/s, stalls, and stalls for memory.
 type Row = (f64, u32, f64, f64, f64);
 
-fn demanding(programs: &[Vec<Row>]) -> Table {
+fn demanding(programs: &[Vec<Row>]) -> ProfileTable {
     let mut text = format!("{METRICS}\n");
     for (number, rows) in programs.iter().enumerate() {
         for (ways, (ipc, llcmpkc, mbps, stalls, waits)) in (1..).zip(rows) {
@@ -88,7 +88,7 @@ fn demanding(programs: &[Vec<Row>]) -> Table {
 
 /// Programs whose bandwidth and stalls differ too, and a memory of this many MB/s, from plenty to
 /// next to nothing.
-fn contended() -> impl Strategy<Value = (Table, usize, Llc, f64)> {
+fn contended() -> impl Strategy<Value = (ProfileTable, usize, Llc, f64)> {
     (1usize..=5, 1u32..=7, 1u32..=2, 1u32..=6, 20.0..3000.0).prop_flat_map(
         |(count, ways, min_bits, clos, limit)| {
             let row = (1u32..20, 0u32..6, 0u32..8, 0u32..=5, 0u32..=5);
@@ -106,7 +106,7 @@ fn contended() -> impl Strategy<Value = (Table, usize, Llc, f64)> {
 
 /// Programs that are slower the more ways they have: crowded, all are faster than at their best way
 /// count, and the largest slowdown may be below 1.
-fn falling() -> impl Strategy<Value = (Table, usize, Llc, f64)> {
+fn falling() -> impl Strategy<Value = (ProfileTable, usize, Llc, f64)> {
     (7usize..=8, 2u32..=4, 600.0..4000.0).prop_flat_map(|(count, ways, limit)| {
         let rows = (0.02..0.32, prop::collection::vec((1u32..6, 100.0..200.0), ways as usize));
         let rows = rows.prop_map(|(steep, rows): (f64, Vec<(u32, f64)>)| {
@@ -133,22 +133,22 @@ proptest! {
         let (profiles, count, llc, limit) = problem;
         let mix: Vec<usize> = (0..count).collect();
         for model in [BandwidthModel::Simple, BandwidthModel::Stalls] {
-            let bandwidth = Bandwidth::new(limit, model);
-            for kind in [Kind::Partitioning, Kind::Clustering] {
-                for objective in
-                    [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
+            let bandwidth = MemoryBandwidth::new(limit, model);
+            for kind in [SharingKind::Partitioning, SharingKind::Clustering] {
+                for goal in
+                    [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt]
                 {
                     let problem =
-                        Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, objective };
+                        Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, goal };
                     let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                     let Ok(found) = found else {
                         prop_assert!(expected.is_none(), "{model:?} {kind:?}: {:?}", found.err());
                         continue;
                     };
                     let (value, ..) = expected.unwrap();
-                    let value = if objective == Objective::Stp { -value } else { value };
-                    prop_assert!(found.proven && found.bound == found.value);
-                    prop_assert!((found.value / value - 1.0).abs() < 2e-9, "{model:?} {objective:?} {kind:?}: {} {value}", found.value);
+                    let value = if goal == Goal::Stp { -value } else { value };
+                    prop_assert!(found.is_proven && found.bound == found.value);
+                    prop_assert!((found.value / value - 1.0).abs() < 2e-9, "{model:?} {goal:?} {kind:?}: {} {value}", found.value);
                     let apps = (0..).map(fairways_core::AppId).take(count);
                     prop_assert_eq!(found.partition.check(&llc, apps), Ok(()));
                 }
@@ -157,8 +157,8 @@ proptest! {
     }
 }
 
-/// A partition that memory can just serve, or just not: of demands b, one that gets nothing when
-/// sum b - B is sum b² over it.
+/// A partition that memory can just serve, or just not: a program with demand b gets nothing when
+/// sum b - B is sum b² / b.
 #[test]
 fn what_is_found_is_served_at_the_very_edge() {
     let llc = Llc::with_ways(Ways::new(3).unwrap());
@@ -172,9 +172,9 @@ fn what_is_found_is_served_at_the_very_edge() {
         demands.rotate_left(case as usize % 4);
         let limit = demands.iter().map(|demand| demand * (1.0 - demand / most)).sum();
         let profiles = demanding(&demands.map(|mbps| vec![(1.0, 1, mbps, 0.1, 0.1); 3]));
-        let bandwidth = Bandwidth::new(limit, BandwidthModel::Simple);
-        let (mix, kind, objective) = ([0, 1, 2, 3], Kind::Clustering, Objective::Stp);
-        let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, objective };
+        let bandwidth = MemoryBandwidth::new(limit, BandwidthModel::Simple);
+        let (mix, kind, goal) = ([0, 1, 2, 3], SharingKind::Clustering, Goal::Stp);
+        let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, goal };
         match solve(&problem, None, |_, _| ()) {
             Ok(found) => served += u32::from(found.value.is_finite()),
             Err(why) => assert_eq!(why, Impossible::TooLittleBandwidth { programs: 4 }),
@@ -183,23 +183,21 @@ fn what_is_found_is_served_at_the_very_edge() {
     assert!(served > 0, "none of 1000 is served");
 }
 
-/// Whether in time or too late, a search that finds nothing ends.
+/// A search that finds nothing ends, in time or late.
 #[test]
-fn a_memory_that_serves_nobody_is_told() {
+fn a_memory_that_serves_no_program_is_an_error() {
     let llc = Llc { clos: 16, ..Llc::with_ways(Ways::new(11).unwrap()) };
-    let bandwidth = Bandwidth::new(500.0, BandwidthModel::Simple);
+    let bandwidth = MemoryBandwidth::new(500.0, BandwidthModel::Simple);
     let mix: Vec<usize> = (0..20).collect();
     for (programs, deadline) in [(10, None), (10, Some(Instant::now())), (20, Some(Instant::now()))]
     {
-        for objective in
-            [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
-        {
-            let (profiles, mix, kind) = (embedded(), &mix[..programs], Kind::Clustering);
-            let problem = Problem { profiles, mix, llc, kind, bandwidth, objective };
-            let why = solve(&problem, deadline, |_, _| ()).expect_err("500 MB/s for everybody");
+        for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
+            let (profiles, mix, kind) = (embedded(), &mix[..programs], SharingKind::Clustering);
+            let problem = Problem { profiles, mix, llc, kind, bandwidth, goal };
+            let why = solve(&problem, deadline, |_, _| ()).expect_err("500 MB/s for all programs");
             let none_in_time = Impossible::NoneInTime { programs };
             let known = why == Impossible::TooLittleBandwidth { programs };
-            assert!(known || (deadline.is_some() && why == none_in_time), "{objective:?}: {why}");
+            assert!(known || (deadline.is_some() && why == none_in_time), "{goal:?}: {why}");
         }
     }
 }
@@ -215,42 +213,41 @@ fn the_best_of_embedded_programs_where_memory_has_a_limit() {
         ([1, 3, 6, 9, 13, 29], 12_000.0),
     ] {
         for model in [BandwidthModel::Simple, BandwidthModel::Stalls] {
-            for objective in
-                [Objective::Unfairness, Objective::Stp, Objective::MaxSlowdown, Objective::Antt]
-            {
-                let (kind, bandwidth) = (Kind::Clustering, Bandwidth::new(limit, model));
-                let problem = Problem { profiles, mix: &mix, llc, kind, bandwidth, objective };
+            for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
+                let (kind, bandwidth) =
+                    (SharingKind::Clustering, MemoryBandwidth::new(limit, model));
+                let problem = Problem { profiles, mix: &mix, llc, kind, bandwidth, goal };
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let (found, (value, ..)) = (found.unwrap().value, expected.unwrap());
                 let plenty =
                     solve(&Problem { bandwidth: None, ..problem }, None, |_, _| ()).unwrap();
-                assert!(
-                    (found - plenty.value).abs() > 1e-3,
-                    "{model:?} {objective:?}: no contention"
-                );
+                assert!((found - plenty.value).abs() > 1e-3, "{model:?} {goal:?}: no contention");
                 assert!(
                     (found / value.abs() - 1.0).abs() < 2e-9,
-                    "{model:?} {objective:?}: {found} {value}"
+                    "{model:?} {goal:?}: {found} {value}"
                 );
             }
         }
     }
 }
 
+fn rows(seed: u32) -> Vec<(u32, u32)> {
+    (0..7).map(|w| (1 + (seed * 7 + w * 3) % 11, (seed + w) % 5)).collect()
+}
+
 #[test]
 fn enumeration_looks_at_every_partition() {
-    let rows = |seed: u32| (0..7).map(|w| (1 + (seed * 7 + w * 3) % 11, (seed + w) % 5)).collect();
     let profiles = table(&(0..5).map(rows).collect::<Vec<_>>());
     for (programs, ways) in [(1, 1), (3, 7), (5, 7), (4, 3)] {
         let llc = Llc { clos: 32, ..Llc::with_ways(Ways::new(ways).unwrap()) };
         let mix: Vec<usize> = (0..programs as usize).collect();
         for (kind, expected) in [
-            (Kind::Partitioning, count::partitionings(programs, ways)),
-            (Kind::Clustering, count::clusterings(programs, ways)),
+            (SharingKind::Partitioning, count::partitionings(programs, ways)),
+            (SharingKind::Clustering, count::clusterings(programs, ways)),
         ] {
-            let objective = Objective::Stp;
+            let goal = Goal::Stp;
             let problem =
-                Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, objective };
+                Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, goal };
             let counted = enumerate(&problem).map_or(0, |(.., count)| u128::from(count));
             assert_eq!(counted, expected, "{programs} programs, {ways} ways, {kind:?}");
         }

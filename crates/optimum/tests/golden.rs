@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fairways_core::Llc;
-use fairways_optimum::{Kind, Objective, Problem, solve};
+use fairways_optimum::{Goal, Problem, SharingKind, solve};
 use fairways_profiles::{read_mixes, read_table};
 
-/// The folder `shared` beside the project, or where `FAIRWAYS_SHARED` says.
+/// The folder `shared` beside the project, or the one that `FAIRWAYS_SHARED` names.
 fn shared() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, PathBuf::from);
@@ -36,20 +36,26 @@ fn every_golden_optimum() {
         let mix = mixes.iter().find(|mix| mix.name == row[0]).unwrap();
         assert_eq!(&row[3], "none");
         let kind = match &row[2] {
-            "partitioning" => Kind::Partitioning,
-            "clustering" => Kind::Clustering,
+            "partitioning" => SharingKind::Partitioning,
+            "clustering" => SharingKind::Clustering,
             other => panic!("{other}"),
         };
         let objective = match &row[4] {
-            "min-unfairness" => Objective::Unfairness,
-            "max-stp" => Objective::Stp,
+            "min-unfairness" => Goal::Unfairness,
+            "max-stp" => Goal::Stp,
             other => panic!("{other}"),
         };
         let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
-        let problem =
-            Problem { profiles: &table, mix: &mix.programs, llc, kind, bandwidth: None, objective };
+        let problem = Problem {
+            profiles: &table,
+            mix: &mix.programs,
+            llc,
+            kind,
+            bandwidth: None,
+            goal: objective,
+        };
         let found = solve(&problem, None, |_, _| ()).unwrap();
-        assert!(found.proven);
+        assert!(found.is_proven);
         let number = |column: usize| row[column].parse::<f64>().unwrap();
         let off = (found.metrics.unfairness - number(5)).abs();
         let stp_off = (found.metrics.stp - number(6)).abs();

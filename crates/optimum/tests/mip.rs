@@ -1,10 +1,10 @@
-//! Against an integer program that knows nothing of dynamic programming: a variable for every
-//! cluster and number of ways, of which those chosen hold each program once and every way.
+//! Compares with an integer program, without dynamic programming: a variable for every cluster and
+//! number of ways; the chosen clusters have each program once and use every way.
 
 #![allow(clippy::unwrap_used)]
 
 use fairways_core::{Llc, WayMask, Ways};
-use fairways_optimum::{Kind, Objective, Problem, solve};
+use fairways_optimum::{Goal, Problem, SharingKind, solve};
 use fairways_profiles::{Scorer, embedded};
 use good_lp::{
     Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable,
@@ -53,12 +53,13 @@ fn choices(
     programs: usize,
 ) -> (Vec<Variable>, Vec<Expression>, Expression) {
     let chosen = variables.add_vector(variable().binary(), columns.len());
-    let pairs = || columns.iter().zip(&chosen);
-    let holds = |program: usize| {
-        pairs().filter(|(c, _)| c.set >> program & 1 == 1).map(|(_, &x)| x).sum::<Expression>()
-    };
-    let once = (0..programs).map(holds).collect();
-    let ways = pairs().map(|(c, &x)| f64::from(c.ways) * x).sum();
+    let pairs = columns.iter().zip(&chosen);
+    let once = (0..programs).map(|program| {
+        let with_it = pairs.clone().filter(|(c, _)| c.set >> program & 1 == 1);
+        with_it.map(|(_, &x)| x).sum::<Expression>()
+    });
+    let once = once.collect();
+    let ways = pairs.map(|(c, &x)| f64::from(c.ways) * x).sum();
     (chosen, once, ways)
 }
 
@@ -93,6 +94,18 @@ fn least_largest(columns: &[Column], low: f64, programs: usize, ways: Ways) -> O
     Some(model.solve().ok()?.value(largest))
 }
 
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+}
+
+/// The value of the exact optimum.
+fn best(mix: &[usize], ways: Ways, goal: Goal) -> f64 {
+    let (llc, kind) = (Llc::with_ways(ways), SharingKind::Clustering);
+    let problem = Problem { profiles: embedded(), mix, llc, kind, bandwidth: None, goal };
+    solve(&problem, None, |_, _| ()).unwrap().value
+}
+
 #[test]
 fn an_integer_program_finds_no_better() {
     let mixes = [
@@ -105,24 +118,15 @@ fn an_integer_program_finds_no_better() {
         let ways = Ways::new(ways).unwrap();
         let mix: Vec<usize> = mix.iter().map(|name| embedded().find(name).unwrap()).collect();
         let columns = columns(&mix, ways);
-        let best = |objective| {
-            let (llc, kind) = (Llc::with_ways(ways), Kind::Clustering);
-            let problem =
-                Problem { profiles: embedded(), mix: &mix, llc, kind, bandwidth: None, objective };
-            solve(&problem, None, |_, _| ()).unwrap().value
-        };
-        let close = |found: f64, expected: f64| {
-            assert!((found / expected - 1.0).abs() < 1e-6, "{mix:?}: {found} {expected}");
-        };
-        close(best(Objective::Stp), most_progress(&columns, mix.len(), ways));
+        close(best(&mix, ways, Goal::Stp), most_progress(&columns, mix.len(), ways));
         let largest = least_largest(&columns, 0.0, mix.len(), ways).unwrap();
-        close(best(Objective::MaxSlowdown), largest);
+        close(best(&mix, ways, Goal::MaxSlowdown), largest);
         let mut lows: Vec<f64> = columns.iter().map(Column::least).collect();
         lows.sort_unstable_by(f64::total_cmp);
         lows.dedup();
         let ratios = lows.iter().filter_map(|&low| {
             least_largest(&columns, low, mix.len(), ways).map(|high| high / low)
         });
-        close(best(Objective::Unfairness), ratios.fold(f64::INFINITY, f64::min));
+        close(best(&mix, ways, Goal::Unfairness), ratios.fold(f64::INFINITY, f64::min));
     }
 }

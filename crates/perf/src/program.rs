@@ -182,7 +182,7 @@ impl Program {
         }
         for ((field, tally), &groups) in BY_PROCESSOR.iter().zip(&mut pool.tallies).zip(groups) {
             if groups > 0 {
-                *counters.slot(*field) = tally.tell(groups);
+                *counters.get_mut(*field) = tally.tell(groups);
             }
             if *field == Counter::Instructions {
                 counters.cpu_nanos = pool.ran.checked_div(groups.into());

@@ -211,7 +211,7 @@ fn counters(
         if *field == Counter::Instructions {
             counters.cpu_nanos = sum.and_then(|sum| sum.enabled.checked_div(groups.into()));
         }
-        *counters.slot(*field) = sum.and_then(|sum| sum.scaled(groups));
+        *counters.get_mut(*field) = sum.and_then(|sum| sum.scaled(groups));
     }
     counters
 }

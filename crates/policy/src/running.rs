@@ -116,7 +116,7 @@ impl RunningPrograms {
         decide: impl FnOnce(&Llc, &[RunningProgram], &mut Partition, &mut Announcer<'_>) -> &'static str,
     ) -> Option<PlanId> {
         let llc = self.llc?;
-        let nothing_planned = self.partition.places().is_empty();
+        let nothing_planned = self.partition.placements().is_empty();
         if self.programs.is_empty() && nothing_planned {
             return None;
         }
@@ -142,7 +142,7 @@ impl RunningPrograms {
     /// Handles the report of what the machine made of a plan. Only the last plan matters.
     pub(crate) fn applied(&mut self, plan: PlanId, actual: &Partition) {
         if plan.next() == self.plan {
-            let is_as_planned = *actual == self.partition || actual.agrees(&self.partition);
+            let is_as_planned = *actual == self.partition || actual.agrees_with(&self.partition);
             self.actual = (!is_as_planned).then(|| actual.clone());
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, Answered, AppId, Curve, Event, Latencies, Llc, Objective, Policy, Profile, Q32, Time,
+    Action, AppId, Curve, Event, Latencies, LatencyBin, Llc, Objective, Policy, Profile, Q32, Time,
     Ways, Wish,
 };
 use fairways_policy::lfoc::{Lfoc, Parameters};
@@ -81,7 +81,7 @@ fn a_period_in_which_nothing_changes_allocates_nothing() {
     let answered = |period: u64| {
         let latency = |index| Duration::from_micros(9600 + index);
         (0..40 + period % 31)
-            .map(|index| Answered { latency: latency(index), requests: 1 })
+            .map(|index| LatencyBin { latency: latency(index), requests: 1 })
             .collect()
     };
     for period in 1..200 {

@@ -1,50 +1,52 @@
-//! What a run of several phases shows on average.
+//! The average profile of a run of several phases.
 
 use fairways_core::{Curve, Profile};
 
-use crate::phased::Phase;
-use crate::table::{Metric, Table, q32};
+use crate::phased::ProgramPhase;
+use crate::table::{ProfileMetric, ProfileTable, q32};
 
 /// The averages of a run of `instructions`, at least 1, alone with each number of ways.
-pub(crate) fn average(table: &Table, phases: &[Phase], instructions: u64) -> Profile {
+pub(crate) fn average(table: &ProfileTable, phases: &[ProgramPhase], instructions: u64) -> Profile {
     let shares = shares(phases, instructions);
-    // The mean of a metric at some ways, weighted by what `weight` says of a phase's
-    // instructions and IPC.
-    let mean = |metric: Metric, weight: fn(f64, f64) -> f64| {
+    // The mean of a metric by ways, weighted by `weight` of a phase's instructions and IPC.
+    let mean = |metric: ProfileMetric, weight: fn(f64, f64) -> f64| {
         Curve::from_fn(table.ways(), |ways| {
             let (mut sum, mut weights) = (0.0, 0.0);
             for (phase, &share) in phases.iter().zip(&shares) {
                 let row = &table.rows(phase.program)[ways as usize - 1];
-                let weight = weight(share as f64, row[Metric::Ipc as usize]);
+                let weight = weight(share as f64, row[ProfileMetric::Ipc as usize]);
                 sum += weight * row[metric as usize];
                 weights += weight;
             }
             q32(sum / weights)
         })
     };
-    let cycles = |instructions, ipc| instructions / ipc;
     Profile {
         // Instructions a cycle, over cycles: the sum is the run's instructions.
-        ipc: mean(Metric::Ipc, cycles),
-        llcmpki: mean(Metric::Llcmpki, |instructions, _| instructions),
-        llcmpkc: mean(Metric::Llcmpkc, cycles),
-        bandwidth_mbps: mean(Metric::BandwidthMbps, cycles),
-        stalls_l2_miss: mean(Metric::StallsL2Miss, cycles),
+        ipc: mean(ProfileMetric::Ipc, cycles),
+        llcmpki: mean(ProfileMetric::Llcmpki, |instructions, _| instructions),
+        llcmpkc: mean(ProfileMetric::Llcmpkc, cycles),
+        bandwidth_mbps: mean(ProfileMetric::BandwidthMbps, cycles),
+        stalls_l2_miss: mean(ProfileMetric::StallsL2Miss, cycles),
     }
 }
 
-/// How many of a run's instructions each phase gets.
-fn shares(phases: &[Phase], run: u64) -> Vec<u64> {
+fn cycles(instructions: f64, ipc: f64) -> f64 {
+    instructions / ipc
+}
+
+/// The number of a run's instructions that each phase gets.
+fn shares(phases: &[ProgramPhase], run: u64) -> Vec<u64> {
     // `None` where the phases do not begin again: the last takes the rest, or they are longer
     // together than any run.
     let round = phases.iter().try_fold(0u64, |sum, phase| sum.checked_add(phase.instructions?));
     let (rounds, mut left) = round.map_or((0, run), |round| (run / round, run % round));
-    let share = |phase: &Phase| {
+    let shares = phases.iter().map(|phase| {
         let last = phase.instructions.map_or(left, |most| most.min(left));
         left -= last;
         rounds * phase.instructions.unwrap_or(0) + last
-    };
-    phases.iter().map(share).collect()
+    });
+    shares.collect()
 }
 
 #[cfg(test)]
@@ -53,24 +55,29 @@ mod tests {
     use crate::read_table;
     use fairways_core::Q32;
 
-    fn phases(phases: &[(usize, Option<u64>)]) -> Vec<Phase> {
-        phases.iter().map(|&(program, instructions)| Phase { program, instructions }).collect()
+    fn phases(phases: &[(usize, Option<u64>)]) -> Vec<ProgramPhase> {
+        phases
+            .iter()
+            .map(|&(program, instructions)| ProgramPhase { program, instructions })
+            .collect()
+    }
+
+    fn row(name: &str, ways: u32, ipc: f64, mpki: f64, mbps: f64) -> String {
+        let values = ProfileMetric::ALL.map(|metric| match metric {
+            ProfileMetric::Ipc => ipc,
+            ProfileMetric::Llcmpki => mpki,
+            ProfileMetric::Llcmpkc => mpki * ipc,
+            ProfileMetric::BandwidthMbps => mbps,
+            _ => 0.0,
+        });
+        format!("{name},{ways},{}", values.map(|value| value.to_string()).join(","))
     }
 
     /// Two ways: "slow" has IPC 0.5 and 1, "fast" 2 at both; "slow" misses 10 and 4 times per 1000
     /// instructions, "fast" once.
-    fn table() -> Table {
-        let header = format!("BENCH,NR_WAYS,{}", Metric::ALL.map(Metric::column).join(","));
-        let row = |name, ways, ipc: f64, mpki: f64, mbps: f64| {
-            let values = Metric::ALL.map(|metric| match metric {
-                Metric::Ipc => ipc,
-                Metric::Llcmpki => mpki,
-                Metric::Llcmpkc => mpki * ipc,
-                Metric::BandwidthMbps => mbps,
-                _ => 0.0,
-            });
-            format!("{name},{ways},{}", values.map(|value| value.to_string()).join(","))
-        };
+    fn table() -> ProfileTable {
+        let header =
+            format!("BENCH,NR_WAYS,{}", ProfileMetric::ALL.map(ProfileMetric::column).join(","));
         let rows = [
             header,
             row("slow", 1, 0.5, 10.0, 900.0),
@@ -101,15 +108,16 @@ mod tests {
         assert_eq!(shares(&rest, 7), [3, 4, 0]);
     }
 
+    fn near(curve: Curve, expected: [f64; 2]) {
+        for (value, expected) in curve.values().iter().zip(expected) {
+            let value = value.raw() as f64 / Q32::ONE.raw() as f64;
+            assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
+        }
+    }
+
     #[test]
     fn averages_are_over_the_run() {
         let phases = phases(&[(0, Some(100)), (1, Some(300))]);
-        let near = |curve: Curve, expected: [f64; 2]| {
-            for (value, expected) in curve.values().iter().zip(expected) {
-                let value = value.raw() as f64 / Q32::ONE.raw() as f64;
-                assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
-            }
-        };
         // Two rounds, 200 instructions slow and 600 fast: 400 and 300 cycles with 1 way, 200 and
         // 300 with 2; 2 + 0.6 misses with 1 way, 0.8 + 0.6 with 2.
         let profile = average(&table(), &phases, 800);

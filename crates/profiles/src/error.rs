@@ -1,8 +1,8 @@
-//! What is wrong with an input file.
+//! Errors in input files.
 
 use thiserror::Error;
 
-/// The first thing in a file that is not as it should be, in one line.
+/// The first error in an input file, in one line.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}:{line}: {}expected {expected}, found {found}", place(.column))]
 pub struct InputError {
@@ -10,11 +10,11 @@ pub struct InputError {
     pub file: String,
     /// The line, counted from 1.
     pub line: usize,
-    /// The column: its name where the file has a header, else its number, counted from 1.
+    /// The column: its name where the file has a header, otherwise its number, counted from 1.
     pub column: Option<String>,
-    /// What should have stood there.
+    /// The expected content.
     pub expected: String,
-    /// What stood there.
+    /// The content that was found.
     pub found: String,
 }
 

@@ -1,20 +1,22 @@
-//! Profiles of programs measured alone, and what they say of a mix that shares a cache.
+//! Profiles of programs measured alone, and predictions for mixes that share a cache.
 //!
-//! A [`Table`] holds, for every program and number of ways, what counters showed when it ran
-//! alone with those ways. [`Scorer`] says how a mix of them would fare under any partition: the
-//! published model of the PBBCache simulator, which LFOC §3 rests on, extended to masks that
-//! overlap. [`Metrics`] sums that up. [`Programs`] are a table's and those that change what they do
-//! while they run. Nothing here knows a policy.
+//! A [`ProfileTable`] has, for every program and number of ways, the counters of a run alone with
+//! those ways. [`Scorer`] predicts the slowdowns of a mix under any partition: the published model
+//! of the PBBCache simulator, which LFOC §3 rests on, extended to masks that overlap.
+//! [`FairnessMetrics`] summarises the slowdowns. A [`ProgramCatalog`] has a table's programs and
+//! programs of several phases. Nothing here depends on a policy.
 //!
 //! ```
 //! use fairways_core::WayMask;
-//! use fairways_profiles::{Metrics, Scorer, embedded};
+//! use fairways_profiles::{FairnessMetrics, Scorer, embedded};
 //!
 //! let table = embedded();
 //! let mix = ["triad", "hash-join"].map(|name| table.find(name).expect("an embedded program"));
 //! let mut scorer = Scorer::new(table, &mix, table.ways(), None);
-//! let shared = Metrics::of(scorer.score(&[WayMask::full(table.ways()); 2])?);
-//! let apart = Metrics::of(scorer.score(&[WayMask::span(0, 1), WayMask::span(1, 19)])?);
+//! let shared = scorer.score(&[WayMask::full(table.ways()); 2])?;
+//! let shared = FairnessMetrics::from_slowdowns(shared);
+//! let apart = scorer.score(&[WayMask::span(0, 1), WayMask::span(1, 19)])?;
+//! let apart = FairnessMetrics::from_slowdowns(apart);
 //! assert!(apart.unfairness < shared.unfairness);
 //! # Ok::<(), fairways_profiles::DemandError>(())
 //! ```
@@ -37,16 +39,16 @@ mod series;
 mod table;
 mod write;
 
-pub use bandwidth::{Bandwidth, BandwidthModel, Demand, DemandError};
+pub use bandwidth::{BandwidthModel, Demand, DemandError, MemoryBandwidth};
 pub use embedded::{EMBEDDED_CSV, embedded, embedded_programs};
 pub use error::InputError;
-pub use metrics::Metrics;
+pub use metrics::FairnessMetrics;
 pub use mixes::{Mix, read_mixes};
-pub use phased::{Phase, Phased};
-pub use program::{Program, Rates, contend, divide};
-pub use programs::Programs;
+pub use phased::{PhasedProgram, ProgramPhase};
+pub use program::{ProfiledProgram, ProgramRates, contend, divide};
+pub use programs::ProgramCatalog;
 pub use read::read_table;
 pub use read_phased::read_phased;
 pub use score::Scorer;
-pub use table::{Metric, Table};
+pub use table::{ProfileMetric, ProfileTable};
 pub use write::write_table;

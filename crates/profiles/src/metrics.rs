@@ -1,8 +1,8 @@
 //! Fairness and throughput of a mix.
 
-/// What the slowdowns of a mix's programs sum up to (LFOC §2.1).
+/// Fairness and throughput of a mix, from its programs' slowdowns (LFOC §2.1).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Metrics {
+pub struct FairnessMetrics {
     /// The largest slowdown over the smallest, at least 1; lower is fairer (equation 3).
     pub unfairness: f64,
     /// System throughput, the sum of 1 / slowdown; at most the number of programs where no
@@ -15,11 +15,11 @@ pub struct Metrics {
     pub jain: f64,
 }
 
-impl Metrics {
-    /// The metrics of these slowdowns, each above 0. Of none at all every metric is NaN but for
-    /// the throughput, which is 0.
+impl FairnessMetrics {
+    /// The metrics of these slowdowns, each above 0. Without slowdowns every metric is NaN, except
+    /// for the throughput, which is 0.
     #[must_use]
-    pub fn of(slowdowns: &[f64]) -> Self {
+    pub fn from_slowdowns(slowdowns: &[f64]) -> Self {
         let count = slowdowns.len() as f64;
         let largest = slowdowns.iter().copied().fold(f64::NAN, f64::max);
         let smallest = slowdowns.iter().copied().fold(f64::NAN, f64::min);
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn two_programs() {
-        let m = Metrics::of(&[1.0, 2.0]);
+        let m = FairnessMetrics::from_slowdowns(&[1.0, 2.0]);
         assert_eq!((m.unfairness, m.stp, m.antt), (2.0, 1.5, 1.5));
         // Mean 1.5, variance 0.25: cov² = 1/9.
         assert!((m.jain - 0.9).abs() < 1e-15);
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn nothing_is_not_zero() {
-        let m = Metrics::of(&[]);
+        let m = FairnessMetrics::from_slowdowns(&[]);
         assert!(m.unfairness.is_nan() && m.antt.is_nan() && m.jain.is_nan());
     }
 }

@@ -2,28 +2,28 @@
 
 use fairways_core::{WayMask, Ways};
 
-use crate::bandwidth::{Bandwidth, Demand, DemandError};
-use crate::series::Series;
-use crate::table::{Metric, Table};
+use crate::bandwidth::{Demand, DemandError, MemoryBandwidth};
+use crate::series::WaySeries;
+use crate::table::{ProfileMetric, ProfileTable};
 
-/// A program of a table on a cache of some ways, read between the way counts.
+/// A program of a table on a cache of some ways, interpolated between the way counts.
 #[derive(Clone, Debug)]
-pub struct Program {
-    pressure: Series,
-    slowdown: Series,
-    bandwidth_mbps: Series,
-    stalls_total: Series,
-    stalls_l3_miss: Series,
-    stalls_store_buf: Series,
-    stalls_l2_miss: Series,
-    llcrpkc: Series,
+pub struct ProfiledProgram {
+    pressure: WaySeries,
+    slowdown: WaySeries,
+    bandwidth_mbps: WaySeries,
+    stalls_total: WaySeries,
+    stalls_l3_miss: WaySeries,
+    stalls_store_buf: WaySeries,
+    stalls_l2_miss: WaySeries,
+    llcrpkc: WaySeries,
     best_ipc: f64,
     l1rpki: Option<f64>,
 }
 
-/// What a program does at some occupancy while nobody else wants memory.
+/// A program's rates at an occupancy while no other program uses memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rates {
+pub struct ProgramRates {
     /// How many times slower it runs than at its best.
     pub slowdown: f64,
     /// LLC references per 1000 core cycles.
@@ -40,51 +40,51 @@ pub struct Rates {
     pub stalls_store_buf: f64,
 }
 
-impl Program {
+impl ProfiledProgram {
     /// The program with index `index` of `table` on a cache of `ways` ways, at most as many as the
     /// table has.
     #[must_use]
-    pub fn new(table: &Table, index: usize, ways: Ways) -> Self {
+    pub fn new(table: &ProfileTable, index: usize, ways: Ways) -> Self {
         debug_assert!(ways <= table.ways());
         let series = |metric| table.series(index, metric, ways);
-        let ipc = table.values(index, Metric::Ipc).take(ways.get() as usize);
+        let ipc = table.values(index, ProfileMetric::Ipc).take(ways.get() as usize);
         Self {
-            pressure: series(Metric::Llcmpkc),
+            pressure: series(ProfileMetric::Llcmpkc),
             slowdown: table.slowdown(index, ways),
-            bandwidth_mbps: series(Metric::BandwidthMbps),
-            stalls_total: series(Metric::StallsTotal),
-            stalls_l3_miss: series(Metric::StallsL3Miss),
-            stalls_store_buf: series(Metric::StallsStoreBuf),
-            stalls_l2_miss: series(Metric::StallsL2Miss),
-            llcrpkc: series(Metric::Llcrpkc),
+            bandwidth_mbps: series(ProfileMetric::BandwidthMbps),
+            stalls_total: series(ProfileMetric::StallsTotal),
+            stalls_l3_miss: series(ProfileMetric::StallsL3Miss),
+            stalls_store_buf: series(ProfileMetric::StallsStoreBuf),
+            stalls_l2_miss: series(ProfileMetric::StallsL2Miss),
+            llcrpkc: series(ProfileMetric::Llcrpkc),
             best_ipc: ipc.fold(0.0, f64::max),
             l1rpki: table.l1rpki(index),
         }
     }
 
-    /// Instructions per cycle at the best way count: what a slowdown of 1 is.
+    /// Instructions per cycle at the best way count: the reference of slowdowns.
     #[must_use]
     pub fn best_ipc(&self) -> f64 {
         self.best_ipc
     }
 
-    /// L1 references per 1000 instructions, if the table says.
+    /// L1 references per 1000 instructions, if the table has them.
     #[must_use]
     pub fn l1rpki(&self) -> Option<f64> {
         self.l1rpki
     }
 
-    /// The same program with so many L1 references per 1000 instructions.
+    /// The same program with `l1rpki` L1 references per 1000 instructions.
     #[must_use]
     pub fn with_l1rpki(self, l1rpki: f64) -> Self {
         Self { l1rpki: Some(l1rpki), ..self }
     }
 
-    /// What the program does while it occupies `x` ways.
+    /// The program's rates while it occupies `x` ways.
     #[must_use]
-    pub fn rates(&self, x: f64) -> Rates {
-        // Below one way a curve is continued in a line, which may leave what the metric can be.
-        Rates {
+    pub fn rates(&self, x: f64) -> ProgramRates {
+        // Below one way a curve continues as a line, which may leave the metric's range.
+        ProgramRates {
             slowdown: self.slowdown.at(x),
             llcrpkc: self.llcrpkc.at(x),
             llcmpkc: self.pressure.at(x),
@@ -101,14 +101,14 @@ impl Program {
         self.slowdown.at(x)
     }
 
-    /// How hard it presses on ways that it shares, while it occupies `x` of them: its LLC misses
-    /// per 1000 cycles, and those with one way where it occupies none.
+    /// Its pressure on shared ways while it occupies `x` of them: its LLC misses per 1000 cycles;
+    /// where it occupies none, the misses with one way.
     #[must_use]
     pub fn pressure(&self, x: f64) -> f64 {
         self.pressure.pressure(x)
     }
 
-    /// What the program asks of memory while it occupies `x` ways.
+    /// The program's demand on memory while it occupies `x` ways.
     #[must_use]
     pub fn demand(&self, x: f64) -> Demand {
         let stalls = self.stalls_total.at(x);
@@ -119,13 +119,13 @@ impl Program {
 }
 
 /// The occupancy sweep: way after way, from way 0 up, each is divided among the programs that may
-/// fill it, in proportion to their pressure at what they occupy so far. For clusters that do not
+/// fill it, in proportion to their pressure at their occupancy so far. For clusters that do not
 /// overlap this is the published procedure, whatever the order of the ways.
 ///
-/// Adds to `occupancy`, by program, and tells each `share` of a way: the way, the program's place
-/// in `programs`, and the part of the way that is its.
+/// Adds to `occupancy`, by program, and calls `share` for each part of a way: with the way, the
+/// program's index in `programs`, and the part of the way that it gets.
 pub(crate) fn sweep<'a>(
-    programs: impl Iterator<Item = (&'a Program, WayMask)> + Clone,
+    programs: impl Iterator<Item = (&'a ProfiledProgram, WayMask)> + Clone,
     ways: Ways,
     fillers: &mut Vec<(usize, f64)>,
     occupancy: &mut [f64],
@@ -150,11 +150,11 @@ pub(crate) fn sweep<'a>(
     }
 }
 
-/// The parts of each way of a cache that programs come to hold when they may fill the ways of
-/// their masks: at `[i * ways + way]` of the answer, that of program `i`.
+/// The part of each way that each program occupies if it may fill the ways of its mask. The part of
+/// program `i` is at `[i * ways + way]`.
 #[must_use]
 pub fn divide<'a>(
-    programs: impl Iterator<Item = (&'a Program, WayMask)> + Clone,
+    programs: impl Iterator<Item = (&'a ProfiledProgram, WayMask)> + Clone,
     ways: Ways,
 ) -> Vec<f64> {
     let count = programs.clone().count();
@@ -166,14 +166,14 @@ pub fn divide<'a>(
     parts
 }
 
-/// Multiplies the slowdown of each program, at what it occupies (in ways), by what the others'
-/// demands on memory cost it.
+/// Multiplies the slowdown of each program, at its occupancy in ways, by the cost of the other
+/// programs' demands on memory.
 ///
 /// # Errors
 /// If memory can't serve them at all: [`DemandError`].
 pub fn contend<'a>(
-    bandwidth: Bandwidth,
-    programs: impl Iterator<Item = (&'a Program, f64)>,
+    bandwidth: MemoryBandwidth,
+    programs: impl Iterator<Item = (&'a ProfiledProgram, f64)>,
     slowdowns: &mut [f64],
 ) -> Result<(), DemandError> {
     let demands: Vec<Demand> = programs.map(|(program, x)| program.demand(x)).collect();

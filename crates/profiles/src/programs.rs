@@ -1,37 +1,39 @@
-//! Everything that a mix can name.
+//! The programs that a mix can name.
 
 use std::collections::HashMap;
 
 use fairways_core::Profile;
 
 use crate::average::average;
-use crate::phased::{Phase, Phased};
-use crate::table::Table;
+use crate::phased::{PhasedProgram, ProgramPhase};
+use crate::table::ProfileTable;
 
-/// A table's programs and the phased ones made of them: what a mix can name.
+/// The programs that a mix can name: a table's programs, and phased programs made of them.
 ///
-/// An index below that of the first phased program is that of a program of the table, which is one
-/// phase to the end of the run.
+/// The table's programs come first, each as one phase to the end of the run; the phased programs
+/// follow.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Programs {
-    table: Table,
+pub struct ProgramCatalog {
+    table: ProfileTable,
     /// The table's programs, then the phased ones.
-    programs: Vec<Phased>,
+    programs: Vec<PhasedProgram>,
     by_name: HashMap<String, usize>,
 }
 
-impl Programs {
+impl ProgramCatalog {
     /// The programs of `table`, and after them `phased` in the same order.
     ///
     /// # Panics
-    /// If two programs have one name, or a phased program is not as [`Phase`] and [`Phased`] say;
-    /// [`read_phased`](crate::read_phased) returns none that is not.
+    /// If two programs have the same name, or a phased program breaks the rules of [`ProgramPhase`]
+    /// and [`PhasedProgram`]; [`read_phased`](crate::read_phased) returns only valid ones.
     #[must_use]
-    pub fn new(table: Table, phased: Vec<Phased>) -> Self {
-        for Phased { name, phases } in &phased {
+    pub fn new(table: ProfileTable, phased: Vec<PhasedProgram>) -> Self {
+        for PhasedProgram { name, phases } in &phased {
             assert!(!phases.is_empty(), "{name:?} has no phase");
-            let known = |phase: &Phase| phase.program < table.names().len();
-            assert!(phases.iter().all(known), "{name:?} has a phase that the table has not");
+            assert!(
+                phases.iter().all(|phase| phase.program < table.names().len()),
+                "{name:?} has a phase that the table has not"
+            );
             assert!(
                 phases.iter().all(|phase| phase.instructions != Some(0)),
                 "{name:?} has an empty phase"
@@ -40,11 +42,11 @@ impl Programs {
             let ends = before.iter().any(|phase| phase.instructions.is_none());
             assert!(!ends, "{name:?} has a phase after the end of the run");
         }
-        let constant = table.names().iter().enumerate().map(|(program, name)| Phased {
+        let constant = table.names().iter().enumerate().map(|(program, name)| PhasedProgram {
             name: name.clone(),
-            phases: vec![Phase { program, instructions: None }],
+            phases: vec![ProgramPhase { program, instructions: None }],
         });
-        let programs: Vec<Phased> = constant.chain(phased).collect();
+        let programs: Vec<PhasedProgram> = constant.chain(phased).collect();
         let by_name: HashMap<String, usize> =
             programs.iter().map(|program| program.name.clone()).zip(0..).collect();
         assert!(by_name.len() == programs.len(), "two programs have one name");
@@ -53,11 +55,11 @@ impl Programs {
 
     /// The table that the phases are of.
     #[must_use]
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &ProfileTable {
         &self.table
     }
 
-    /// How many programs there are, the table's among them.
+    /// The number of programs, including the table's.
     #[expect(clippy::len_without_is_empty, reason = "a table has at least one program")]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -78,20 +80,20 @@ impl Programs {
 
     /// The phases of a program.
     #[must_use]
-    pub fn phases(&self, index: usize) -> &[Phase] {
+    pub fn phases(&self, index: usize) -> &[ProgramPhase] {
         &self.programs[index].phases
     }
 
-    /// What a policy is told of a program beforehand: averages over a run of `instructions` (taken
-    /// as 1 if 0) alone with each number of ways; "the average value of various performance metrics
-    /// gathered offline for different cache sizes" (LFOC §5.1).
+    /// The profile that a policy gets of a program beforehand: averages over a run of
+    /// `instructions` (0 counts as 1) alone with each number of ways; "the average value of various
+    /// performance metrics gathered offline for different cache sizes" (LFOC §5.1).
     ///
     /// IPC is instructions over cycles; misses per 1000 instructions are weighted by instructions,
-    /// what is per cycle or per second by cycles.
+    /// and rates per cycle or per second by cycles.
     #[must_use]
     pub fn profile(&self, index: usize, instructions: u64) -> Profile {
         let phases = self.phases(index);
-        if let [Phase { program, .. }] = *phases {
+        if let [ProgramPhase { program, .. }] = *phases {
             return self.table.profile(program);
         }
         average(&self.table, phases, instructions.max(1))
@@ -103,19 +105,24 @@ mod tests {
     use super::*;
     use crate::embedded;
 
-    fn phased(phases: &[(usize, Option<u64>)]) -> Phased {
-        let phase = |&(program, instructions)| Phase { program, instructions };
-        Phased { name: "phased".into(), phases: phases.iter().map(phase).collect() }
+    fn phased(phases: &[(usize, Option<u64>)]) -> PhasedProgram {
+        PhasedProgram {
+            name: "phased".into(),
+            phases: phases
+                .iter()
+                .map(|&(program, instructions)| ProgramPhase { program, instructions })
+                .collect(),
+        }
     }
 
     #[test]
     fn the_programs_of_the_table_come_first() {
         let table = embedded();
-        let programs = Programs::new(table.clone(), vec![phased(&[(1, Some(1)), (0, None)])]);
+        let programs = ProgramCatalog::new(table.clone(), vec![phased(&[(1, Some(1)), (0, None)])]);
         assert_eq!((programs.len(), programs.name(0), programs.name(30)), (31, "triad", "phased"));
         let found = ["triad", "phased", "other"].map(|name| programs.find(name));
         assert_eq!(found, [Some(0), Some(30), None]);
-        assert_eq!(programs.phases(1), [Phase { program: 1, instructions: None }]);
+        assert_eq!(programs.phases(1), [ProgramPhase { program: 1, instructions: None }]);
         assert_eq!(programs.profile(1, 5), table.profile(1));
         // A run that ends in the first phase, or before it begins.
         assert_eq!(programs.profile(30, 1), table.profile(1));
@@ -129,11 +136,12 @@ mod tests {
             phased(&[(30, None)]),
             phased(&[(0, Some(0)), (1, None)]),
             phased(&[(0, None), (1, Some(1))]),
-            Phased { name: "triad".into(), ..phased(&[(0, None)]) },
+            PhasedProgram { name: "triad".into(), ..phased(&[(0, None)]) },
         ];
         for phased in bad {
             let shown = format!("{phased:?}");
-            let new = std::panic::catch_unwind(|| Programs::new(embedded().clone(), vec![phased]));
+            let new =
+                std::panic::catch_unwind(|| ProgramCatalog::new(embedded().clone(), vec![phased]));
             assert!(new.is_err(), "{shown}");
         }
     }

@@ -1,16 +1,17 @@
 //! Reading a profile file.
 //!
 //! A CSV with a header. `BENCH` and `NR_WAYS` name the program and the ways it ran with; the other
-//! columns are [`Metric::ALL`]'s. There may be `l1rpki`, L1 references per 1000 instructions. Columns may stand in any order and so may rows; further columns
-//! are passed over. Every program has one row for each way count from 1 to the file's largest.
+//! columns are [`ProfileMetric::ALL`]'s. `l1rpki`, L1 references per 1000 instructions, is
+//! optional. Columns and rows may be in any order; further columns are ignored. Every program has
+//! one row for each way count from 1 to the file's largest.
 
 use std::collections::HashMap;
 
 use fairways_core::{MAX_WAYS, Ways};
 
 use crate::error::{InputError, shown};
-use crate::records::{Lines, Record, Records};
-use crate::table::{L1RPKI, L1RPKI_RANGE, Measured, Metric, Row, Table};
+use crate::records::{CsvRecord, CsvRecords, SourceLines};
+use crate::table::{L1RPKI, L1RPKI_RANGE, MeasuredProgram, MetricRow, ProfileMetric, ProfileTable};
 
 const BENCH: &str = "BENCH";
 const NR_WAYS: &str = "NR_WAYS";
@@ -18,29 +19,29 @@ const NR_WAYS: &str = "NR_WAYS";
 /// Reads a profile table. `file` is how errors name it.
 ///
 /// # Errors
-/// The first line and column that are not as the module says, and what was expected there: text
-/// that is not UTF-8, a missing or repeated column, a row too short or too long, a way count that
-/// is not 1 to [`MAX_WAYS`], a number that is not finite or outside [`Metric::range`], two rows for
-/// one program and way count, or none.
-pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
-    let mut records = Records::new(bytes, file, None)?;
+/// The first line and column that break the format of the module's documentation, and what was
+/// expected there: text that is not UTF-8, a missing or repeated column, a row too short or too
+/// long, a way count that is not 1 to [`MAX_WAYS`], a number that is not finite or outside
+/// [`ProfileMetric::range`], two rows for one program and way count, or none.
+pub fn read_table(bytes: &[u8], file: &str) -> Result<ProfileTable, InputError> {
+    let mut records = CsvRecords::new(bytes, file, None)?;
     let lines = records.lines();
     let columns = match records.next()? {
-        Some(header) => Columns::find(&header)?,
+        Some(header) => ProfileColumns::find(&header)?,
         None => {
             let expected = format!("a header with {BENCH}, {NR_WAYS} and the metrics");
             return Err(lines.error(1, None, &expected, "an empty file"));
         }
     };
 
-    let mut programs: Vec<Program> = Vec::new();
+    let mut programs: Vec<PartialProgram> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     while let Some(record) = records.next()? {
         record.check_length(columns.fields)?;
         let (name, ways) = (record.name(columns.bench, BENCH)?, columns.ways(&record)?);
         let index = *by_name.entry(name.to_owned()).or_insert_with(|| {
             let (name, line) = (name.to_owned(), record.line);
-            programs.push(Program { name, line, rows: Vec::new(), l1rpki: None });
+            programs.push(PartialProgram { name, line, rows: Vec::new(), l1rpki: None });
             programs.len() - 1
         });
         let rows = &mut programs[index].rows;
@@ -61,22 +62,25 @@ pub fn read_table(bytes: &[u8], file: &str) -> Result<Table, InputError> {
     complete(programs, &lines)
 }
 
-/// A program as far as it has been read: by ways, the line and the values of its row.
-struct Program {
+/// A program as far as it has been read.
+struct PartialProgram {
     name: String,
     line: usize,
-    rows: Vec<Option<(usize, Row)>>,
+    rows: Vec<Option<(usize, MetricRow)>>,
     l1rpki: Option<f64>,
 }
 
 /// The table of these programs, if each has every row.
-fn complete(programs: Vec<Program>, lines: &Lines<'_>) -> Result<Table, InputError> {
+fn complete(
+    programs: Vec<PartialProgram>,
+    lines: &SourceLines<'_>,
+) -> Result<ProfileTable, InputError> {
     let most = programs.iter().map(|program| program.rows.len()).max().unwrap_or(0);
     let Some(ways) = u32::try_from(most).ok().and_then(Ways::new) else {
         return Err(lines.ended("a row for a program"));
     };
     let mut complete = Vec::with_capacity(programs.len());
-    for Program { name, line, mut rows, l1rpki } in programs {
+    for PartialProgram { name, line, mut rows, l1rpki } in programs {
         rows.resize(most, None);
         if let Some(missing) = rows.iter().position(Option::is_none) {
             let expected = format!("a row for {} with each of 1 to {ways} ways", shown(&name));
@@ -84,25 +88,25 @@ fn complete(programs: Vec<Program>, lines: &Lines<'_>) -> Result<Table, InputErr
             return Err(lines.error(line, Some(NR_WAYS), &expected, &found));
         }
         let rows = rows.into_iter().flatten().map(|(_, row)| row).collect();
-        complete.push(Measured { name, rows, l1rpki });
+        complete.push(MeasuredProgram { name, rows, l1rpki });
     }
-    Ok(Table::new(ways, complete))
+    Ok(ProfileTable::new(ways, complete))
 }
 
-/// Where the columns are that a table needs.
-struct Columns {
+/// The indices of the columns that a table needs.
+struct ProfileColumns {
     fields: usize,
     bench: usize,
     nr_ways: usize,
-    metrics: [usize; Metric::ALL.len()],
+    metrics: [usize; ProfileMetric::ALL.len()],
     l1rpki: Option<usize>,
 }
 
-impl Columns {
-    fn find(header: &Record<'_>) -> Result<Self, InputError> {
-        let mut metrics = [0; Metric::ALL.len()];
+impl ProfileColumns {
+    fn find(header: &CsvRecord<'_>) -> Result<Self, InputError> {
+        let mut metrics = [0; ProfileMetric::ALL.len()];
         let (bench, nr_ways) = (header.column(BENCH)?, header.column(NR_WAYS)?);
-        for (place, metric) in metrics.iter_mut().zip(Metric::ALL) {
+        for (place, metric) in metrics.iter_mut().zip(ProfileMetric::ALL) {
             *place = header.column(metric.column())?;
         }
         let has_l1rpki = header.fields.iter().any(|field| field == L1RPKI);
@@ -110,7 +114,7 @@ impl Columns {
         Ok(Self { fields: header.fields.len(), bench, nr_ways, metrics, l1rpki })
     }
 
-    fn ways(&self, record: &Record<'_>) -> Result<usize, InputError> {
+    fn ways(&self, record: &CsvRecord<'_>) -> Result<usize, InputError> {
         let field = &record.fields[self.nr_ways];
         match field.parse() {
             Ok(ways) if (1..=MAX_WAYS).contains(&ways) => Ok(ways),
@@ -121,21 +125,21 @@ impl Columns {
         }
     }
 
-    fn row(&self, record: &Record<'_>) -> Result<Row, InputError> {
-        let mut row = [0.0; Metric::ALL.len()];
-        for ((slot, metric), &place) in row.iter_mut().zip(Metric::ALL).zip(&self.metrics) {
+    fn row(&self, record: &CsvRecord<'_>) -> Result<MetricRow, InputError> {
+        let mut row = [0.0; ProfileMetric::ALL.len()];
+        for ((slot, metric), &place) in row.iter_mut().zip(ProfileMetric::ALL).zip(&self.metrics) {
             *slot = number(record, metric.column(), place, metric.range())?;
         }
         Ok(row)
     }
 
-    fn l1rpki(&self, record: &Record<'_>) -> Result<Option<f64>, InputError> {
+    fn l1rpki(&self, record: &CsvRecord<'_>) -> Result<Option<f64>, InputError> {
         self.l1rpki.map(|place| number(record, L1RPKI, place, L1RPKI_RANGE)).transpose()
     }
 }
 
 fn number(
-    record: &Record<'_>,
+    record: &CsvRecord<'_>,
     column: &str,
     place: usize,
     (least, most): (f64, f64),

@@ -1,23 +1,23 @@
 //! Reading a file of phased programs.
 //!
 //! A CSV with a header and a phase a row. `PROGRAM` is the program's name, `PROFILE` the program of
-//! the table that it behaves like, `INSTRUCTIONS` for how many: a whole number from 1 to
+//! the table that it behaves like, `INSTRUCTIONS` the length of the phase: a whole number from 1 to
 //! [`MOST_INSTRUCTIONS`], or `rest`, to the end of the run, in a program's last phase. Columns may
-//! stand in any order, and further ones are passed over; the rows of one program stand together, in
-//! the order of its phases. Blank lines and lines that begin with `#` are passed over.
+//! be in any order, and further ones are ignored; the rows of one program are adjacent, in the
+//! order of its phases. Blank lines and lines that begin with `#` are ignored.
 
 use std::collections::HashMap;
 
 use crate::error::{InputError, shown};
-use crate::phased::{Phase, Phased};
-use crate::records::{Record, Records};
-use crate::table::Table;
+use crate::phased::{PhasedProgram, ProgramPhase};
+use crate::records::{CsvRecord, CsvRecords};
+use crate::table::ProfileTable;
 
 const PROGRAM: &str = "PROGRAM";
 const PROFILE: &str = "PROFILE";
 const INSTRUCTIONS: &str = "INSTRUCTIONS";
 
-/// What stands for the rest of the run.
+/// The word for the rest of the run.
 const REST: &str = "rest";
 
 /// The longest phase, in instructions: hours on any core.
@@ -27,21 +27,25 @@ const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000_000;
 /// how errors name it.
 ///
 /// # Errors
-/// The first line and column that are not as docs/profiles.md says, and what was expected there:
-/// text that is not UTF-8, a missing or repeated column, a row too short or too long, a name that
-/// `table` has, rows of a program that others stand between, a phase after the rest of the run, a
+/// The first line and column that break the format of docs/profiles.md, and what was expected
+/// there: text that is not UTF-8, a missing or repeated column, a row too short or too long, a name
+/// that `table` has, rows of a program that are not adjacent, a phase after the rest of the run, a
 /// profile that `table` does not have, a number that is not whole or out of range, or no program.
-pub fn read_phased(bytes: &[u8], file: &str, table: &Table) -> Result<Vec<Phased>, InputError> {
-    let mut records = Records::new(bytes, file, Some(b'#'))?;
+pub fn read_phased(
+    bytes: &[u8],
+    file: &str,
+    table: &ProfileTable,
+) -> Result<Vec<PhasedProgram>, InputError> {
+    let mut records = CsvRecords::new(bytes, file, Some(b'#'))?;
     let lines = records.lines();
     let columns = match records.next()? {
-        Some(header) => Columns::find(&header)?,
+        Some(header) => PhaseColumns::find(&header)?,
         None => {
             let expected = format!("a header with {PROGRAM}, {PROFILE} and {INSTRUCTIONS}");
             return Err(lines.ended(&expected));
         }
     };
-    let mut programs: Vec<Phased> = Vec::new();
+    let mut programs: Vec<PhasedProgram> = Vec::new();
     let mut last_lines: HashMap<String, usize> = HashMap::new();
     while let Some(record) = records.next()? {
         record.check_length(columns.fields)?;
@@ -66,7 +70,7 @@ pub fn read_phased(bytes: &[u8], file: &str, table: &Table) -> Result<Vec<Phased
             }
             (_, None) => {
                 let phases = vec![columns.phase(&record, table)?];
-                programs.push(Phased { name: name.to_owned(), phases });
+                programs.push(PhasedProgram { name: name.to_owned(), phases });
             }
         }
     }
@@ -76,16 +80,16 @@ pub fn read_phased(bytes: &[u8], file: &str, table: &Table) -> Result<Vec<Phased
     Ok(programs)
 }
 
-/// Where the columns are.
-struct Columns {
+/// The indices of the columns.
+struct PhaseColumns {
     fields: usize,
     program: usize,
     profile: usize,
     instructions: usize,
 }
 
-impl Columns {
-    fn find(header: &Record<'_>) -> Result<Self, InputError> {
+impl PhaseColumns {
+    fn find(header: &CsvRecord<'_>) -> Result<Self, InputError> {
         Ok(Self {
             fields: header.fields.len(),
             program: header.column(PROGRAM)?,
@@ -94,18 +98,22 @@ impl Columns {
         })
     }
 
-    fn phase(&self, record: &Record<'_>, table: &Table) -> Result<Phase, InputError> {
+    fn phase(
+        &self,
+        record: &CsvRecord<'_>,
+        table: &ProfileTable,
+    ) -> Result<ProgramPhase, InputError> {
         let profile = &record.fields[self.profile];
         let program = table
             .find(profile)
             .ok_or_else(|| record.error(PROFILE, "a program of the profiles", &shown(profile)))?;
         let field = &record.fields[self.instructions];
         let instructions = if field == REST { None } else { Some(whole(record, field)?) };
-        Ok(Phase { program, instructions })
+        Ok(ProgramPhase { program, instructions })
     }
 }
 
-fn whole(record: &Record<'_>, field: &str) -> Result<u64, InputError> {
+fn whole(record: &CsvRecord<'_>, field: &str) -> Result<u64, InputError> {
     let digits = field.bytes().all(|byte| byte.is_ascii_digit());
     match field.parse() {
         Ok(number) if digits && (1..=MOST_INSTRUCTIONS).contains(&number) => Ok(number),

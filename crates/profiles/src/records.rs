@@ -1,14 +1,14 @@
-//! What the readers of files share: text, names, and CSV records that know where they stand.
+//! Shared by the readers of files: text, names, and CSV records with their positions.
 
 use crate::error::{InputError, shown};
 
-/// What a program or a mix may be called.
+/// The rule for names of programs and mixes.
 pub(crate) const NAME_RULE: &str = "a name without commas, quotes or control characters";
 
 pub(crate) fn is_name(name: &str) -> bool {
-    // A byte-order mark anywhere but at the start of a file is a character that nobody sees.
-    let bad = |c: char| matches!(c, ',' | '"' | '\u{feff}') || c.is_control();
-    !name.is_empty() && !name.contains(bad)
+    // A byte-order mark anywhere but at the start of a file is invisible.
+    !name.is_empty()
+        && !name.contains(|c: char| matches!(c, ',' | '"' | '\u{feff}') || c.is_control())
 }
 
 /// The text of `bytes`, if it is text.
@@ -26,20 +26,20 @@ pub(crate) fn utf8<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, InputErro
     })
 }
 
-/// The records of a CSV file, the header among them.
-pub(crate) struct Records<'a> {
+/// The records of a CSV file, including the header.
+pub(crate) struct CsvRecords<'a> {
     records: csv::StringRecordsIntoIter<&'a [u8]>,
-    lines: Lines<'a>,
+    lines: SourceLines<'a>,
 }
 
-impl<'a> Records<'a> {
-    /// The records of a text; lines that begin with `comment` are passed over.
+impl<'a> CsvRecords<'a> {
+    /// The records of a text; lines that begin with `comment` are ignored.
     pub(crate) fn new(
         bytes: &'a [u8],
         file: &'a str,
         comment: Option<u8>,
     ) -> Result<Self, InputError> {
-        let lines = Lines { file, text: utf8(bytes, file)?, comment };
+        let lines = SourceLines { file, text: utf8(bytes, file)?, comment };
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -49,30 +49,30 @@ impl<'a> Records<'a> {
         Ok(Self { records: reader.into_records(), lines })
     }
 
-    pub(crate) fn lines(&self) -> Lines<'a> {
+    pub(crate) fn lines(&self) -> SourceLines<'a> {
         self.lines
     }
 
-    pub(crate) fn next(&mut self) -> Result<Option<Record<'a>>, InputError> {
+    pub(crate) fn next(&mut self) -> Result<Option<CsvRecord<'a>>, InputError> {
         let lines = self.lines;
         let fields = self.records.next().transpose().map_err(|error| {
             let line = error.position().map_or(1, csv::Position::line);
             let line = usize::try_from(line).unwrap_or(usize::MAX);
             lines.error(line, None, "a line of comma-separated values", &error.to_string())
         })?;
-        Ok(fields.map(|fields| Record { line: lines.line_of(&fields), fields, lines }))
+        Ok(fields.map(|fields| CsvRecord { line: lines.line_of(&fields), fields, lines }))
     }
 }
 
 /// The lines of a file, so that errors can name them.
 #[derive(Clone, Copy)]
-pub(crate) struct Lines<'a> {
+pub(crate) struct SourceLines<'a> {
     file: &'a str,
     text: &'a str,
     comment: Option<u8>,
 }
 
-impl Lines<'_> {
+impl SourceLines<'_> {
     pub(crate) fn error(
         &self,
         line: usize,
@@ -89,12 +89,12 @@ impl Lines<'_> {
         }
     }
 
-    /// The error that the file is over where more was expected.
+    /// The error that the file ends where more was expected.
     pub(crate) fn ended(&self, expected: &str) -> InputError {
         self.error(self.text.lines().count() + 1, None, expected, "the end of the file")
     }
 
-    /// The line on which a record begins. The reader's own position is where it began to look,
+    /// The line on which a record begins. The reader's own position is where it started to read,
     /// which is before any blank lines and comments.
     fn line_of(&self, record: &csv::StringRecord) -> usize {
         let Some(position) = record.position() else { return 1 };
@@ -115,19 +115,19 @@ impl Lines<'_> {
     }
 }
 
-/// A line of fields, and where it stands.
-pub(crate) struct Record<'a> {
+/// A line of fields, and its position.
+pub(crate) struct CsvRecord<'a> {
     pub(crate) fields: csv::StringRecord,
     pub(crate) line: usize,
-    lines: Lines<'a>,
+    lines: SourceLines<'a>,
 }
 
-impl Record<'_> {
+impl CsvRecord<'_> {
     pub(crate) fn error(&self, column: &str, expected: &str, found: &str) -> InputError {
         self.lines.error(self.line, Some(column), expected, found)
     }
 
-    /// Where this header has a column.
+    /// The index of a column in this header.
     pub(crate) fn column(&self, name: &str) -> Result<usize, InputError> {
         let mut places = (0..).zip(&self.fields).filter(|&(_, field)| field == name);
         match (places.next(), places.next()) {
@@ -141,7 +141,7 @@ impl Record<'_> {
         }
     }
 
-    /// Refuses a record that has not as many fields as the header.
+    /// Refuses a record that does not have as many fields as the header.
     pub(crate) fn check_length(&self, header: usize) -> Result<(), InputError> {
         let fields = self.fields.len();
         if fields == header {
@@ -152,7 +152,7 @@ impl Record<'_> {
         Err(self.error(&column, &expected, &format!("{fields} fields")))
     }
 
-    /// The name that stands at this place, in the column `column`.
+    /// The name in the field at index `place`, in the column `column`.
     pub(crate) fn name(&self, place: usize, column: &str) -> Result<&str, InputError> {
         let name = &self.fields[place];
         if is_name(name) { Ok(name) } else { Err(self.error(column, NAME_RULE, &shown(name))) }

@@ -2,17 +2,17 @@
 
 use fairways_core::{WayMask, Ways};
 
-use crate::bandwidth::{Bandwidth, Demand, DemandError};
-use crate::program::{Program, sweep};
-use crate::table::Table;
+use crate::bandwidth::{Demand, DemandError, MemoryBandwidth};
+use crate::program::{ProfiledProgram, sweep};
+use crate::table::ProfileTable;
 
-/// Scores partitions of one mix; made once for the mix, it allocates nothing a score.
+/// Scores partitions of one mix. It is made once for the mix; a score allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Scorer {
     ways: Ways,
-    bandwidth: Option<Bandwidth>,
-    programs: Vec<Program>,
-    /// Scratch: who may fill the way at hand, and how hard each presses.
+    bandwidth: Option<MemoryBandwidth>,
+    programs: Vec<ProfiledProgram>,
+    /// Scratch: the programs that may fill the current way, and the pressure of each.
     fillers: Vec<(usize, f64)>,
     occupancy: Vec<f64>,
     slowdowns: Vec<f64>,
@@ -22,18 +22,21 @@ pub struct Scorer {
 impl Scorer {
     /// A scorer of the mix of these programs (indices into `table`) on a cache of `ways` ways,
     /// which is at most as many as the table has. With `bandwidth`, programs also slow each other
-    /// down at memory; without, memory has no limit.
+    /// down at memory; without it, memory has no limit.
     #[must_use]
     pub fn new(
-        table: &Table,
+        table: &ProfileTable,
         programs: &[usize],
         ways: Ways,
-        bandwidth: Option<Bandwidth>,
+        bandwidth: Option<MemoryBandwidth>,
     ) -> Self {
         Self {
             ways,
             bandwidth,
-            programs: programs.iter().map(|&index| Program::new(table, index, ways)).collect(),
+            programs: programs
+                .iter()
+                .map(|&index| ProfiledProgram::new(table, index, ways))
+                .collect(),
             fillers: Vec::with_capacity(programs.len()),
             occupancy: vec![0.0; programs.len()],
             slowdowns: vec![0.0; programs.len()],
@@ -48,7 +51,7 @@ impl Scorer {
     /// If memory can't serve the mix at all: [`DemandError`].
     ///
     /// # Panics
-    /// If there are not as many masks as programs.
+    /// If the number of masks is not that of programs.
     pub fn score(&mut self, masks: &[WayMask]) -> Result<&[f64], DemandError> {
         assert_eq!(masks.len(), self.programs.len(), "a mask for each program");
         self.occupancy.fill(0.0);
@@ -68,7 +71,7 @@ impl Scorer {
         Ok(&self.slowdowns)
     }
 
-    /// What the programs asked of memory in the last score, MB/s; 0 where memory has no limit.
+    /// The programs' demand on memory in the last score, MB/s; 0 where memory has no limit.
     #[must_use]
     pub fn demand_mbps(&self) -> f64 {
         self.demands.iter().map(|demand| demand.mbps).sum()
@@ -94,14 +97,15 @@ mod tests {
         let header = "BENCH,NR_WAYS,ipc,llcrpki,llcmpki,llcrpkc,llcmpkc,llc_usage_kb,\
                       bandwidth_mbps,llcm_bandwidth,stalls_l2_miss,stalls_l3_miss,stalls_total,\
                       stalls_store_buf";
-        // Two alike: memory waits are 0.2 + 0.1 of 0.5. And one whose waits would exceed its stalls.
+        // Two equal programs: memory waits are 0.2 + 0.1 of 0.5. And a program whose waits would
+        // exceed its stalls.
         let alike = "1,1,1,1,1,1,1,600,7,0.9,0.2,0.5,0.1";
         let text =
             format!("{header}\na,{alike}\nb,{alike}\nc,1,1,1,1,1,1,1,600,7,0.9,0.3,0.4,0.3\n");
         let table = read_table(text.as_bytes(), "p.csv").unwrap();
         let one = Ways::new(1).unwrap();
         let score = |mix: &[usize], model| {
-            let bandwidth = Bandwidth::new(1000.0, model);
+            let bandwidth = MemoryBandwidth::new(1000.0, model);
             let masks = vec![WayMask::full(one); mix.len()];
             Scorer::new(&table, mix, one, bandwidth).score(&masks).unwrap().to_vec()
         };
@@ -114,7 +118,8 @@ mod tests {
         let expected = (0.5 + 0.3 * (growth - 1.0)) / 0.5;
         let stalls = score(&[0, 1], BandwidthModel::Stalls);
         assert!(stalls.iter().all(|slowdown| (slowdown - expected).abs() < 1e-9), "{stalls:?}");
-        // All of c's stalls are memory's, and no more than all: it slows down as its bandwidth does.
+        // All of c's stalls are memory's, and no more than all: it slows down as its bandwidth
+        // does.
         let held = score(&[2, 2], BandwidthModel::Stalls);
         assert!(held.iter().all(|slowdown| (slowdown - growth).abs() < 1e-9), "{held:?}");
     }

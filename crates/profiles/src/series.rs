@@ -1,17 +1,17 @@
-//! One quantity by ways, read between the way counts.
+//! One quantity by ways, interpolated between the way counts.
 
 use fairways_core::MAX_WAYS;
 
-/// A quantity at 1 to W ways, with what is read below and past that beside it: entry 0 lies on the
-/// line through the first two values, and the entries after W repeat the last.
+/// A quantity at 1 to W ways, with entries for fewer and for more ways: entry 0 lies on the line
+/// through the first two values, and the entries after W repeat the last.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Series([f64; MAX_WAYS + 3]);
+pub(crate) struct WaySeries([f64; MAX_WAYS + 3]);
 
-/// Where the line below one way starts if it does not start above 0 (model of PBBCache).
+/// The value at 0 ways if the line would not be above 0 there (model of PBBCache).
 const FLOOR: f64 = 1e-6;
 
-impl Series {
-    /// The series of these values, the first of which is for one way; there is at least one.
+impl WaySeries {
+    /// The series of these values, at least one; the first is for one way.
     pub(crate) fn new(values: impl Iterator<Item = f64>) -> Self {
         let mut all = [0.0; MAX_WAYS + 3];
         let mut last = 0;
@@ -31,8 +31,8 @@ impl Series {
         self.between(x, 0)
     }
 
-    /// The value read as a pressure: from the first entry on, so that a program that occupies
-    /// nothing yet presses as with one way.
+    /// The value as a pressure, shifted by one way: a program without occupancy has the pressure of
+    /// one way.
     pub(crate) fn pressure(&self, x: f64) -> f64 {
         self.between(x, 1)
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn values_between_below_and_past_the_way_counts() {
-        let series = Series::new([8.0, 6.0, 2.0].into_iter());
+        let series = WaySeries::new([8.0, 6.0, 2.0].into_iter());
         let read = [0.0, 0.5, 1.0, 2.5, 3.0].map(|x| series.at(x));
         assert_eq!(read, [10.0, 9.0, 8.0, 4.0, 2.0]);
         let pressed = [0.0, 0.5, 1.0, 2.5, 3.0].map(|x| series.pressure(x));
@@ -64,14 +64,14 @@ mod tests {
 
     #[test]
     fn the_line_below_one_way_stays_above_zero() {
-        assert_eq!(Series::new([1.0, 5.0].into_iter()).at(0.0), FLOOR);
-        // With a single way count there is no line to follow.
-        assert_eq!(Series::new([3.0].into_iter()).at(0.25), 3.0);
+        assert_eq!(WaySeries::new([1.0, 5.0].into_iter()).at(0.0), FLOOR);
+        // With a single way count there is no line to continue.
+        assert_eq!(WaySeries::new([3.0].into_iter()).at(0.25), 3.0);
     }
 
     #[test]
     fn a_full_table_is_read_to_its_end() {
-        let series = Series::new((1..=32).map(f64::from));
+        let series = WaySeries::new((1..=32).map(f64::from));
         assert_eq!((series.at(32.0), series.pressure(32.0)), (32.0, 32.0));
     }
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use fairways_core::{Curve, Profile, Q32, Ways};
 
-use crate::series::Series;
+use crate::series::WaySeries;
 
 /// A quantity measured of a program that runs alone with some ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Metric {
+pub enum ProfileMetric {
     /// Instructions per cycle.
     Ipc,
     /// LLC references per 1000 instructions.
@@ -21,7 +21,7 @@ pub enum Metric {
     Llcmpkc,
     /// LLC occupancy, KB.
     LlcUsageKb,
-    /// Memory bandwidth, MB/s; the one that the bandwidth models use.
+    /// Memory bandwidth, MB/s; the bandwidth models use this one.
     BandwidthMbps,
     /// Bandwidth derived from LLC misses, MB/s.
     LlcmBandwidth,
@@ -35,7 +35,7 @@ pub enum Metric {
     StallsStoreBuf,
 }
 
-impl Metric {
+impl ProfileMetric {
     /// Every metric, in the order of the columns of a profile file.
     pub const ALL: [Self; 12] = [
         Self::Ipc,
@@ -71,8 +71,9 @@ impl Metric {
         }
     }
 
-    /// The least and the largest value a file may hold: a program that runs has an IPC, of which
-    /// fixed point keeps at least six digits; a share is at most 1; and everything fits a [`Curve`].
+    /// The least and the largest value that a file may have: a program that runs has an IPC, of
+    /// which fixed point keeps at least six digits; a share is at most 1; and everything fits a
+    /// [`Curve`].
     #[must_use]
     pub const fn range(self) -> (f64, f64) {
         match self {
@@ -85,39 +86,39 @@ impl Metric {
     }
 }
 
-/// The values of every metric at one number of ways, in the order of [`Metric::ALL`].
-pub(crate) type Row = [f64; Metric::ALL.len()];
+/// The values of every metric at one number of ways, in the order of [`ProfileMetric::ALL`].
+pub(crate) type MetricRow = [f64; ProfileMetric::ALL.len()];
 
-/// The column of [`Table::l1rpki`].
+/// The column of [`ProfileTable::l1rpki`].
 pub(crate) const L1RPKI: &str = "l1rpki";
 
-/// The least and the largest value of it that a file may hold: a store and two loads of an instruction,
-/// and some.
+/// The least and the largest value of it that a file may have: above three references per
+/// instruction, with a margin.
 pub(crate) const L1RPKI_RANGE: (f64, f64) = (0.0, 10_000.0);
 
 /// A program as it was measured.
-pub(crate) struct Measured {
+pub(crate) struct MeasuredProgram {
     pub(crate) name: String,
     /// By ways.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<MetricRow>,
     pub(crate) l1rpki: Option<f64>,
 }
 
-/// Profiles of programs, all measured at 1 to [`Table::ways`] ways.
+/// Profiles of programs, all measured at 1 to [`ProfileTable::ways`] ways.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct ProfileTable {
     ways: Ways,
     names: Vec<String>,
     by_name: HashMap<String, usize>,
     /// By program, then by ways.
-    rows: Vec<Vec<Row>>,
+    rows: Vec<Vec<MetricRow>>,
     /// By program.
     l1rpki: Vec<Option<f64>>,
 }
 
-impl Table {
+impl ProfileTable {
     /// A table of these programs, each with a row for every way count from 1 to `ways`.
-    pub(crate) fn new(ways: Ways, programs: Vec<Measured>) -> Self {
+    pub(crate) fn new(ways: Ways, programs: Vec<MeasuredProgram>) -> Self {
         let l1rpki = programs.iter().map(|program| program.l1rpki).collect();
         let (names, rows): (Vec<_>, Vec<_>) =
             programs.into_iter().map(|program| (program.name, program.rows)).unzip();
@@ -126,29 +127,29 @@ impl Table {
         Self { ways, names, by_name, rows, l1rpki }
     }
 
-    /// A table of one program, of which `value` says what was measured with each number of ways. Values are
-    /// rounded to six decimals, as measured profiles have them, and kept within [`Metric::range`].
+    /// A table of one program, whose measured values by metric and ways are those of `value`. They
+    /// are rounded to six decimals, as in measured profiles, and clamped to
+    /// [`ProfileMetric::range`].
     #[must_use]
     pub fn measured(
         name: &str,
         ways: Ways,
         l1rpki: f64,
-        value: impl Fn(Metric, u32) -> f64,
+        value: impl Fn(ProfileMetric, u32) -> f64,
     ) -> Self {
-        let rounded = |value: f64| (value * 1e6).round() / 1e6;
-        let row = |ways: u32| -> Row {
-            Metric::ALL.map(|metric| {
+        let rows = (1..=ways.get()).map(|ways| {
+            ProfileMetric::ALL.map(|metric| {
                 let (least, most) = metric.range();
                 rounded(value(metric, ways)).clamp(least, most)
             })
-        };
-        let rows = (1..=ways.get()).map(row).collect();
+        });
+        let rows = rows.collect();
         let l1rpki = Some(rounded(l1rpki).clamp(L1RPKI_RANGE.0, L1RPKI_RANGE.1));
-        Self::new(ways, vec![Measured { name: name.to_owned(), rows, l1rpki }])
+        Self::new(ways, vec![MeasuredProgram { name: name.to_owned(), rows, l1rpki }])
     }
 
-    /// Adds the programs of another table, measured with as many ways; one of the same name takes the place
-    /// of the one that is there.
+    /// Adds the programs of another table, measured with the same number of ways. A program
+    /// replaces one of the same name.
     ///
     /// # Panics
     /// If they were measured with another number of ways.
@@ -188,52 +189,58 @@ impl Table {
     pub fn values(
         &self,
         program: usize,
-        metric: Metric,
+        metric: ProfileMetric,
     ) -> impl ExactSizeIterator<Item = f64> + Clone + '_ {
         self.rows[program].iter().map(move |row| row[metric as usize])
     }
 
-    /// L1 references per 1000 instructions, if the table has them: as many with any number of ways
-    /// (dCat Figure 5), so that there is one value, that of one way.
+    /// L1 references per 1000 instructions, if the table has them: the number does not depend on
+    /// the ways (dCat Figure 5), so the value is that of one way.
     #[must_use]
     pub fn l1rpki(&self, program: usize) -> Option<f64> {
         self.l1rpki[program]
     }
 
-    pub(crate) fn rows(&self, program: usize) -> &[Row] {
+    pub(crate) fn rows(&self, program: usize) -> &[MetricRow] {
         &self.rows[program]
     }
 
     /// The values of a metric in a cache of `ways` ways.
-    pub(crate) fn series(&self, program: usize, metric: Metric, ways: Ways) -> Series {
-        Series::new(self.values(program, metric).take(ways.get() as usize))
+    pub(crate) fn series(&self, program: usize, metric: ProfileMetric, ways: Ways) -> WaySeries {
+        WaySeries::new(self.values(program, metric).take(ways.get() as usize))
     }
 
     /// The slowdown of a program alone in a cache of `ways` ways: the best IPC there over the IPC
     /// (the reference of the published simulator; docs/decisions.md, LFOC 1).
-    pub(crate) fn slowdown(&self, program: usize, ways: Ways) -> Series {
-        let ipc = self.values(program, Metric::Ipc).take(ways.get() as usize);
+    pub(crate) fn slowdown(&self, program: usize, ways: Ways) -> WaySeries {
+        let ipc = self.values(program, ProfileMetric::Ipc).take(ways.get() as usize);
         let best = ipc.clone().fold(0.0, f64::max);
-        Series::new(ipc.map(|here| best / here))
+        WaySeries::new(ipc.map(|here| best / here))
     }
 
-    /// What a policy is told of a program.
+    /// The profile that a policy gets of a program.
     #[must_use]
     pub fn profile(&self, program: usize) -> Profile {
-        let curve = |metric| {
-            Curve::new(self.values(program, metric).map(q32)).expect("Metric::range fits a curve")
-        };
         Profile {
-            ipc: curve(Metric::Ipc),
-            llcmpki: curve(Metric::Llcmpki),
-            llcmpkc: curve(Metric::Llcmpkc),
-            bandwidth_mbps: curve(Metric::BandwidthMbps),
-            stalls_l2_miss: curve(Metric::StallsL2Miss),
+            ipc: self.curve(program, ProfileMetric::Ipc),
+            llcmpki: self.curve(program, ProfileMetric::Llcmpki),
+            llcmpkc: self.curve(program, ProfileMetric::Llcmpkc),
+            bandwidth_mbps: self.curve(program, ProfileMetric::BandwidthMbps),
+            stalls_l2_miss: self.curve(program, ProfileMetric::StallsL2Miss),
         }
+    }
+
+    fn curve(&self, program: usize, metric: ProfileMetric) -> Curve {
+        Curve::new(self.values(program, metric).map(q32)).expect("the metric's range fits a curve")
     }
 }
 
-/// The nearest fixed-point number to one that a table holds, or to a mean of such.
+/// A value to six decimals, as in measured profiles.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// The nearest fixed-point number to a table's value, or to a mean of such values.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -2,18 +2,18 @@
 
 use std::fmt::Write;
 
-use crate::table::{L1RPKI, Metric, Table};
+use crate::table::{L1RPKI, ProfileMetric, ProfileTable};
 
 /// The table as a profile file: a row for each program and way count, in that order, numbers with
 /// the fewest digits that read back as the same number.
 #[must_use]
-pub fn write_table(table: &Table) -> String {
+pub fn write_table(table: &ProfileTable) -> String {
     let mut text = String::from("BENCH,NR_WAYS");
-    for metric in Metric::ALL {
+    for metric in ProfileMetric::ALL {
         text.push(',');
         text.push_str(metric.column());
     }
-    // All of them, or none.
+    // Either all programs have it, or none.
     let has_l1rpki = (0..table.names().len()).any(|program| table.l1rpki(program).is_some());
     if has_l1rpki {
         text.push(',');

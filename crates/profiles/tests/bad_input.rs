@@ -1,30 +1,32 @@
-//! What is wrong with a file is told in one line: where, what was expected, what was found.
+//! Errors in files are one line: where, what was expected, what was found.
 
 #![allow(clippy::unwrap_used)]
 
 use fairways_profiles::{
-    Metric, Table, embedded, embedded_programs, read_mixes, read_table, write_table,
+    ProfileMetric, ProfileTable, embedded, embedded_programs, read_mixes, read_table, write_table,
 };
+
+fn row(program: &str, ways: u32) -> String {
+    let values = ProfileMetric::ALL.map(|metric| match metric {
+        ProfileMetric::Ipc => format!("1.{ways}"),
+        _ => format!("0.{ways}"),
+    });
+    format!("{program},{ways},{}", values.join(","))
+}
 
 /// Two programs on three ways, a line for each element.
 fn good() -> Vec<String> {
-    let header = format!("BENCH,NR_WAYS,{}", Metric::ALL.map(Metric::column).join(","));
-    let row = |program: &str, ways: u32| {
-        let values = Metric::ALL.map(|metric| match metric {
-            Metric::Ipc => format!("1.{ways}"),
-            _ => format!("0.{ways}"),
-        });
-        format!("{program},{ways},{}", values.join(","))
-    };
+    let header =
+        format!("BENCH,NR_WAYS,{}", ProfileMetric::ALL.map(ProfileMetric::column).join(","));
     let rows = ["a", "b"].iter().flat_map(|p| [3, 1, 2].map(|ways| row(p, ways)));
     std::iter::once(header).chain(rows).collect()
 }
 
-fn read(lines: &[String]) -> Result<Table, String> {
+fn read(lines: &[String]) -> Result<ProfileTable, String> {
     read_bytes(lines.join("\n").as_bytes())
 }
 
-fn read_bytes(bytes: &[u8]) -> Result<Table, String> {
+fn read_bytes(bytes: &[u8]) -> Result<ProfileTable, String> {
     read_table(bytes, "p.csv").map_err(|error| error.to_string())
 }
 
@@ -36,7 +38,7 @@ fn changed(line: usize, change: impl Fn(&str) -> String) -> String {
 }
 
 /// The error for the good file with this metric of line 3 (a, 1 way) set to `value`.
-fn with_value(metric: Metric, value: &str) -> String {
+fn with_value(metric: ProfileMetric, value: &str) -> String {
     changed(3, |line| {
         let mut fields: Vec<&str> = line.split(',').collect();
         fields[2 + metric as usize] = value;
@@ -44,14 +46,17 @@ fn with_value(metric: Metric, value: &str) -> String {
     })
 }
 
+fn reversed(line: &str) -> String {
+    line.split(',').rev().collect::<Vec<_>>().join(",")
+}
+
 #[test]
 fn rows_and_columns_may_stand_in_any_order() {
     let table = read(&good()).unwrap();
     assert_eq!((table.ways().get(), table.names()), (3, &["a".to_owned(), "b".to_owned()][..]));
-    assert_eq!(table.values(1, Metric::Ipc).collect::<Vec<_>>(), [1.1, 1.2, 1.3]);
+    assert_eq!(table.values(1, ProfileMetric::Ipc).collect::<Vec<_>>(), [1.1, 1.2, 1.3]);
 
-    let reversed = |line: &String| line.split(',').rev().collect::<Vec<_>>().join(",");
-    let mut lines: Vec<_> = good().iter().map(reversed).collect();
+    let mut lines: Vec<_> = good().iter().map(|line| reversed(line)).collect();
     assert_eq!(read(&lines).unwrap(), table);
 
     // Blank lines, Windows line ends, a byte-order mark, a further column, spaces and quotes.
@@ -104,12 +109,12 @@ fn numbers() {
         let found = if bad.is_empty() { "nothing".into() } else { format!("{bad:?}") };
         let expected =
             format!("p.csv:3: column llcmpkc: expected a number from 0 to 16777216, found {found}");
-        assert_eq!(with_value(Metric::Llcmpkc, bad), expected);
+        assert_eq!(with_value(ProfileMetric::Llcmpkc, bad), expected);
     }
     let ipc = "p.csv:3: column ipc: expected a number from 0.001 to 1000, found \"0\"";
-    assert_eq!(with_value(Metric::Ipc, "0"), ipc);
+    assert_eq!(with_value(ProfileMetric::Ipc, "0"), ipc);
     let share = "p.csv:3: column stalls_total: expected a number from 0 to 1, found \"1.5\"";
-    assert_eq!(with_value(Metric::StallsTotal, "1.5"), share);
+    assert_eq!(with_value(ProfileMetric::StallsTotal, "1.5"), share);
 }
 
 #[test]
@@ -162,45 +167,47 @@ fn a_mixes_file() {
     assert_eq!(mixed[0].programs, [0, 30]);
 }
 
+fn mixes_error(text: &str) -> String {
+    mixes(text).unwrap_err()
+}
+
 /// The simulator of the LFOC paper has mixes without names (PBBCache, `workloads.csv`).
 #[test]
 fn a_mixes_file_without_names() {
     let expected = vec![("W1".to_owned(), vec![0, 1, 0]), ("W2".to_owned(), vec![1])];
     assert_eq!(mixes("a,b,a\n\nb\n").unwrap(), expected);
     assert_eq!(mixes("# of PBBCache\na, b,a\r\nb").unwrap(), expected);
-    let error = |text: &str| mixes(text).unwrap_err();
     // A misspelt program is no name, and a program is none either.
     assert_eq!(
-        error("a,b\nbb,a"),
+        mixes_error("a,b\nbb,a"),
         "m.csv:2: column 1: expected a program of the profiles, found \"bb\""
     );
     assert_eq!(
-        error("M1,a,b\nb,a"),
+        mixes_error("M1,a,b\nb,a"),
         "m.csv:2: column 1: expected a name that no program has, as on the lines before, found \"b\""
     );
     assert_eq!(
-        error("a,\n"),
+        mixes_error("a,\n"),
         "m.csv:1: column 2: expected a program of the profiles, found nothing"
     );
 }
 
 #[test]
 fn a_bad_mixes_file() {
-    let error = |text: &str| mixes(text).unwrap_err();
     let end = "m.csv:1: column 1: expected a mix: a name, then programs, found the end of the file";
-    assert_eq!(error(""), end);
+    assert_eq!(mixes_error(""), end);
     assert_eq!(
-        error("M1,a\nM2,a,c"),
+        mixes_error("M1,a\nM2,a,c"),
         "m.csv:2: column 3: expected a program of the profiles, found \"c\""
     );
     assert_eq!(
-        error("M1,a,"),
+        mixes_error("M1,a,"),
         "m.csv:1: column 3: expected a program of the profiles, found nothing"
     );
-    assert_eq!(error("M1"), "m.csv:1: column 2: expected at least one program, found none");
+    assert_eq!(mixes_error("M1"), "m.csv:1: column 2: expected at least one program, found none");
     let name = "m.csv:2: column 1: expected a name without commas, quotes or control characters, found nothing";
-    assert_eq!(error("M1,a\n,a"), name);
+    assert_eq!(mixes_error("M1,a\n,a"), name);
     let twice =
         "m.csv:3: column 1: expected a mix of another name, found \"M1\", which line 1 has too";
-    assert_eq!(error("M1,a\nM2,a\nM1,b"), twice);
+    assert_eq!(mixes_error("M1,a\nM2,a\nM1,b"), twice);
 }

@@ -1,8 +1,8 @@
-//! What is wrong with a file of phased programs is told in one line, as with the other files.
+//! Errors in files of phased programs are one line, as with the other files.
 
 #![allow(clippy::unwrap_used)]
 
-use fairways_profiles::{Phase, Phased, embedded, read_phased};
+use fairways_profiles::{PhasedProgram, ProgramPhase, embedded, read_phased};
 
 const GOOD: &str = "\
 PROGRAM,PROFILE,INSTRUCTIONS
@@ -12,7 +12,7 @@ b,hash-join,1000000000000000
 b,chess,1
 ";
 
-fn read(text: &str) -> Result<Vec<Phased>, String> {
+fn read(text: &str) -> Result<Vec<PhasedProgram>, String> {
     read_phased(text.as_bytes(), "ph.csv", embedded()).map_err(|error| error.to_string())
 }
 
@@ -26,17 +26,20 @@ fn changed(from: &str, to: &str) -> String {
     error(&GOOD.replacen(from, to, 1))
 }
 
+fn phase(profile: &str, instructions: Option<u64>) -> ProgramPhase {
+    ProgramPhase { program: embedded().find(profile).unwrap(), instructions }
+}
+
 #[test]
 fn phases_in_order() {
     let programs = read(GOOD).unwrap();
-    let phase = |profile: &str, instructions| Phase {
-        program: embedded().find(profile).unwrap(),
-        instructions,
-    };
     let a = vec![phase("chess", Some(5)), phase("triad", None)];
     let b = vec![phase("hash-join", Some(1_000_000_000_000_000)), phase("chess", Some(1))];
     let expected = [("a", a), ("b", b)];
-    assert_eq!(programs, expected.map(|(name, phases)| Phased { name: name.into(), phases }));
+    assert_eq!(
+        programs,
+        expected.map(|(name, phases)| PhasedProgram { name: name.into(), phases })
+    );
 
     // Columns in another order and a further one, comments, blank lines, Windows line ends, a
     // byte-order mark, spaces.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fairways_core::Profile;
 use fairways_lab::report::{Block, Cell, Column, Fact, Figure, Part, Section, Table, curve};
-use fairways_profiles::{Metric, Table as Profiles};
+use fairways_profiles::{ProfileMetric, ProfileTable as Profiles};
 use serde::Deserialize;
 
 /// The object.
@@ -43,17 +43,17 @@ const LEGEND: &str =
     "MPKI is LLC misses per 1000 instructions; a slowdown is its best IPC over its IPC.";
 
 /// What a profile file has besides, and what it is.
-const OTHERS: [(Metric, &str); 10] = [
-    (Metric::Llcmpkc, "Misses per 1000 cycles (MPKC)"),
-    (Metric::Llcrpki, "LLC references per 1000 instructions"),
-    (Metric::Llcrpkc, "LLC references per 1000 cycles"),
-    (Metric::LlcUsageKb, "LLC occupancy, KB"),
-    (Metric::BandwidthMbps, "Memory bandwidth, MB/s"),
-    (Metric::LlcmBandwidth, "Bandwidth of LLC misses, MB/s"),
-    (Metric::StallsL2Miss, "Share of cycles stalled while an L2 miss is outstanding"),
-    (Metric::StallsL3Miss, "Share of cycles stalled while an L3 miss is outstanding"),
-    (Metric::StallsTotal, "Share of cycles stalled for any reason"),
-    (Metric::StallsStoreBuf, "Share of cycles stalled because the store buffer is full"),
+const OTHERS: [(ProfileMetric, &str); 10] = [
+    (ProfileMetric::Llcmpkc, "Misses per 1000 cycles (MPKC)"),
+    (ProfileMetric::Llcrpki, "LLC references per 1000 instructions"),
+    (ProfileMetric::Llcrpkc, "LLC references per 1000 cycles"),
+    (ProfileMetric::LlcUsageKb, "LLC occupancy, KB"),
+    (ProfileMetric::BandwidthMbps, "Memory bandwidth, MB/s"),
+    (ProfileMetric::LlcmBandwidth, "Bandwidth of LLC misses, MB/s"),
+    (ProfileMetric::StallsL2Miss, "Share of cycles stalled while an L2 miss is outstanding"),
+    (ProfileMetric::StallsL3Miss, "Share of cycles stalled while an L3 miss is outstanding"),
+    (ProfileMetric::StallsTotal, "Share of cycles stalled for any reason"),
+    (ProfileMetric::StallsStoreBuf, "Share of cycles stalled because the store buffer is full"),
 ];
 
 /// Shows a profile that was just measured.
@@ -144,7 +144,7 @@ pub(super) fn table(profiles: &Profiles) -> Section {
             .map(|program| profiles.values(program, metric).map(Some).collect())
             .collect()
     };
-    let (mpki, ipc) = (of(Metric::Llcmpki), of(Metric::Ipc));
+    let (mpki, ipc) = (of(ProfileMetric::Llcmpki), of(ProfileMetric::Ipc));
     let slowdown: Vec<_> = ipc.iter().map(|ipc| slowdowns(ipc)).collect();
     let figures =
         names.iter().zip(&mpki).map(|(name, mpki)| curve(name, MPKI, 0.0, mpki)).collect();

@@ -34,11 +34,11 @@ impl Actuator {
         let mut wanted = self.plans.by_domain.clone();
         for &(id, partition) in plans {
             let domain = self.found.domain(id).ok_or(Refused::NoDomain(id))?;
-            let placed = partition.places().iter().map(|place| place.app);
+            let placed = partition.placements().iter().map(|place| place.app);
             let known = placed.filter(|app| self.programs.by_id.contains_key(app));
             let checked = partition.check(&domain.llc, known.collect::<BTreeSet<_>>());
             checked.map_err(|why| Refused::Partition { domain: id, why })?;
-            let masks = partition.places().iter().filter_map(|place| {
+            let masks = partition.placements().iter().filter_map(|place| {
                 let mask = partition.mask(place.cluster)?;
                 Some((place.app, domain.physical(mask)))
             });

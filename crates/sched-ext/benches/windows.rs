@@ -17,7 +17,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use common::{APP, Told, Worker, begin, perf};
-use fairways_core::{Every, Time};
+use fairways_core::{Time, WindowLength};
 use fairways_perf::{Perf, Source as _};
 use rustix::time::{ClockId, clock_gettime};
 use windows::{Rate, Window};
@@ -81,7 +81,8 @@ fn polled(window: u64, perf: &mut Perf, workers: &[Worker]) -> Cost {
     let (began, from) = (Instant::now(), cpu());
     let now = || Time::ZERO.after(began.elapsed());
     let counted = perf.read(APP, 0);
-    let mut under_way = Window::new(Every::Instructions(window), now(), counted, Rate::default());
+    let mut under_way =
+        Window::new(WindowLength::Instructions(window), now(), counted, Rate::default());
     let mut cost = Cost { windows: 0, wakes: 0, cpu: Duration::ZERO, late: 0 };
     let mut working: Vec<&Worker> = workers.iter().collect();
     while !working.is_empty() {

@@ -3,29 +3,29 @@
 mod private;
 mod shared;
 
-pub(crate) use private::{Caches, Level};
-pub(crate) use shared::{Fill, Shared};
+pub(crate) use private::{HitLevel, PrivateCaches};
+pub(crate) use shared::{FillMask, SharedCache};
 
 /// Bytes of a line.
 pub const LINE: u64 = 64;
 
-/// A line in a cache: which, and in the lowest bit whether memory has an older copy of it.
+/// A line in a cache: its number, and in the lowest bit whether memory has an older copy.
 pub(crate) type Tag = u32;
 
 /// No line.
 pub(crate) const NONE: Tag = Tag::MAX;
 
-/// The bit of a [`Tag`] that says so.
+/// The bit of a [`Tag`] for a line that memory has an older copy of.
 pub(crate) const DIRTY: Tag = 1;
 
-/// Which line makes room for another.
+/// The rule for which line makes room for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
-    /// The one that was used longest ago.
+    /// The line that was used longest ago.
     Lru,
-    /// One that was not used since all others were (bit-PLRU, also called MRU): a bit a line, set when
-    /// it is used; when all are set, all others are cleared. A program that owns some of the ways
-    /// clears the bits of these once all of them are set.
+    /// A line that was not used since all others were (bit-PLRU, also called MRU). Each line has a
+    /// bit, set when it is used; once all bits are set, all others are cleared. A program that owns
+    /// some of the ways clears their bits once all of them are set.
     BitPlru,
     /// Not recently used, as in the L2 of the UltraSPARC T1 and T2: the bits of bit-PLRU, but the
     /// search for a way begins at a pointer. All sets share the pointer, and it moves on by one way

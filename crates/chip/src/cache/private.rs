@@ -1,28 +1,28 @@
 //! A cache of one core: the line used longest ago makes room.
 
 use super::{DIRTY, NONE, Tag};
-use crate::geometry::{Geometry, Shape};
+use crate::geometry::{CacheShape, Geometry};
 
 /// Sets of lines, in each the line used last first.
 #[derive(Clone, Debug)]
-pub(crate) struct Private {
+pub(crate) struct PrivateCache {
     lines: Vec<Tag>,
     ways: usize,
-    set_of: usize,
+    set_mask: usize,
 }
 
-impl Private {
+impl PrivateCache {
     /// An empty cache; the number of sets is a power of two.
     pub(crate) fn new(sets: usize, ways: usize) -> Self {
-        Self { lines: vec![NONE; sets * ways], ways, set_of: sets - 1 }
+        Self { lines: vec![NONE; sets * ways], ways, set_mask: sets - 1 }
     }
 
     fn set(&mut self, index: usize) -> &mut [Tag] {
-        let first = (index & self.set_of) * self.ways;
+        let first = (index & self.set_mask) * self.ways;
         &mut self.lines[first..first + self.ways]
     }
 
-    /// Uses a line, which is brought in if it is not there: then, the line that made room.
+    /// Uses a line. If it is missing, brings it in and returns the line that made room.
     pub(crate) fn access(&mut self, index: usize, line: Tag) -> Option<Tag> {
         let mut carried = line;
         let set = self.set(index);
@@ -37,7 +37,7 @@ impl Private {
         Some(carried)
     }
 
-    /// Uses a line if it is there.
+    /// Uses a line if it is present; returns whether it is.
     pub(crate) fn touch(&mut self, index: usize, line: Tag) -> bool {
         let set = self.set(index);
         let Some(place) = set.iter().position(|&here| here | DIRTY == line | DIRTY) else {
@@ -47,7 +47,7 @@ impl Private {
         true
     }
 
-    /// Takes out every line that is `out`.
+    /// Removes every line for which `out` is true.
     pub(crate) fn remove(&mut self, out: &dyn Fn(Tag) -> bool) {
         for set in self.lines.chunks_mut(self.ways) {
             let mut kept = 0;
@@ -61,7 +61,7 @@ impl Private {
         }
     }
 
-    /// Takes a line out, if it is there.
+    /// Removes a line, if it is present.
     pub(crate) fn invalidate(&mut self, index: usize, line: Tag) -> Option<Tag> {
         let set = self.set(index);
         let place = set.iter().position(|&here| here | DIRTY == line | DIRTY)?;
@@ -72,61 +72,67 @@ impl Private {
     }
 }
 
+/// The line if memory has an older copy of it, or [`NONE`].
+fn changed(tag: Tag) -> Tag {
+    if tag & DIRTY != 0 { tag } else { NONE }
+}
+
 /// The private caches of a core.
 #[derive(Clone, Debug)]
-pub(crate) struct Caches {
-    pub(crate) l1: Private,
-    pub(crate) l1i: Option<Private>,
-    pub(crate) l2: Option<Private>,
+pub(crate) struct PrivateCaches {
+    pub(crate) l1: PrivateCache,
+    pub(crate) l1i: Option<PrivateCache>,
+    pub(crate) l2: Option<PrivateCache>,
 }
 
 /// Where a line was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum HitLevel {
     L1,
     L2,
-    /// In neither; it is in both from now on.
+    /// In neither; from now on it is in both.
     Beyond,
 }
 
-impl Caches {
+impl PrivateCaches {
     pub(crate) fn new(chip: &Geometry) -> Self {
-        let private = |shape: Shape| Private::new(shape.sets as usize, shape.ways as usize);
+        let private =
+            |shape: CacheShape| PrivateCache::new(shape.sets as usize, shape.ways as usize);
         Self { l1: private(chip.l1), l1i: chip.l1i.map(private), l2: chip.l2.map(private) }
     }
 
-    /// All of them.
-    pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut Private> {
+    /// All caches of the core.
+    pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut PrivateCache> {
         [Some(&mut self.l1), self.l1i.as_mut(), self.l2.as_mut()].into_iter().flatten()
     }
 
-    /// Fetches instructions from a line of this set of the last-level cache; `None`: there is no cache of
-    /// instructions, and this costs nothing. A line that leaves for good with changes is told, or [`NONE`].
-    pub(crate) fn fetch(&mut self, set: usize, line: Tag) -> Option<(Level, Tag)> {
+    /// Fetches instructions from a line of this set of the last-level cache. `None`: the core has
+    /// no instruction cache, and fetches cost nothing. The tag is a changed line that leaves the
+    /// private caches, or [`NONE`].
+    pub(crate) fn fetch(&mut self, set: usize, line: Tag) -> Option<(HitLevel, Tag)> {
         if self.l1i.as_mut()?.access(set, line).is_none() {
-            return Some((Level::L1, NONE));
+            return Some((HitLevel::L1, NONE));
         }
-        let Some(l2) = &mut self.l2 else { return Some((Level::Beyond, NONE)) };
+        let Some(l2) = &mut self.l2 else { return Some((HitLevel::Beyond, NONE)) };
         Some(match l2.access(set, line) {
-            None => (Level::L2, NONE),
-            Some(out) if out & DIRTY != 0 => (Level::Beyond, out),
-            Some(_) => (Level::Beyond, NONE),
+            None => (HitLevel::L2, NONE),
+            Some(out) if out & DIRTY != 0 => (HitLevel::Beyond, out),
+            Some(_) => (HitLevel::Beyond, NONE),
         })
     }
 
-    /// Uses a line of this set of the last-level cache. Lines that leave for good with changes are told, or
-    /// [`NONE`].
+    /// Uses a line of this set of the last-level cache. The tags are changed lines that leave the
+    /// private caches, or [`NONE`].
     #[inline]
     pub(crate) fn access(
         &mut self,
         set: usize,
         line: Tag,
         mut set_of: impl FnMut(Tag) -> usize,
-    ) -> (Level, [Tag; 2]) {
-        let changed = |tag: Tag| if tag & DIRTY != 0 { tag } else { NONE };
-        let Some(evicted) = self.l1.access(set, line) else { return (Level::L1, [NONE; 2]) };
+    ) -> (HitLevel, [Tag; 2]) {
+        let Some(evicted) = self.l1.access(set, line) else { return (HitLevel::L1, [NONE; 2]) };
         let evicted = changed(evicted);
-        let Some(l2) = &mut self.l2 else { return (Level::Beyond, [evicted, NONE]) };
+        let Some(l2) = &mut self.l2 else { return (HitLevel::Beyond, [evicted, NONE]) };
         let mut first = NONE;
         if evicted != NONE
             && let Some(out) = l2.access(set_of(evicted), evicted)
@@ -134,8 +140,8 @@ impl Caches {
             first = changed(out);
         }
         match l2.access(set, line & !DIRTY) {
-            None => (Level::L2, [first, NONE]),
-            Some(out) => (Level::Beyond, [first, changed(out)]),
+            None => (HitLevel::L2, [first, NONE]),
+            Some(out) => (HitLevel::Beyond, [first, changed(out)]),
         }
     }
 }
@@ -146,12 +152,12 @@ mod tests {
 
     #[test]
     fn the_line_used_longest_ago_makes_room_and_takes_its_dirt_along() {
-        let mut cache = Private::new(2, 2);
+        let mut cache = PrivateCache::new(2, 2);
         assert_eq!(cache.access(0, 10), Some(NONE));
         assert_eq!(cache.access(2, 20 | DIRTY), Some(NONE));
         assert_eq!(cache.access(0, 10), None);
         assert_eq!(cache.access(4, 30), Some(20 | DIRTY));
-        // The other set has been idle; clean uses leave dirt.
+        // The other set has not changed; a clean use keeps a line dirty.
         assert_eq!(cache.access(1, 40 | DIRTY), Some(NONE));
         assert_eq!((cache.access(1, 40), cache.invalidate(1, 40)), (None, Some(40 | DIRTY)));
         assert_eq!(cache.invalidate(1, 40), None);

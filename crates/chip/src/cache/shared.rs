@@ -1,7 +1,8 @@
-//! The last-level cache, whose ways masks divide.
+//! The last-level cache, whose ways are divided by masks.
 //!
-//! A mask says where a miss may fill, as with Intel's CAT (SDM volume 3, 18.19.1): a line is hit in any
-//! way, and one outside a shrunk mask stays until somebody who may fill its way evicts it.
+//! A mask limits the ways that a miss may fill, as with Intel's CAT (SDM volume 3, 18.19.1): a line
+//! hits in any way, and a line outside a shrunk mask stays until a program that may fill its way
+//! evicts it.
 
 use fairways_core::WayMask;
 
@@ -10,18 +11,18 @@ use super::{DIRTY, NONE, Replacement, Tag};
 /// The most ways of a set.
 const MOST: usize = 32;
 
-/// Where a program may fill.
+/// The ways that a program may fill.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fill {
+pub(crate) struct FillMask {
     /// The ways: all bits of their bytes.
     ways: [u8; MOST],
     /// The same, a bit each.
     mask: u32,
-    /// Under what its lines are counted.
+    /// The mark under which its lines are counted.
     mark: u16,
 }
 
-impl Fill {
+impl FillMask {
     pub(crate) fn new(mask: WayMask) -> Self {
         let mut fill = [0; MOST];
         let mut bits = 0;
@@ -39,89 +40,94 @@ impl Fill {
 
 /// A set of at most `N` ways, padded so that loops over it have a length that is known.
 #[derive(Clone, Debug)]
-struct Set<const N: usize> {
+struct CacheSet<const N: usize> {
     lines: [Tag; N],
-    /// [`Replacement::Lru`]: how many lines were used since, of each; a line that is none is the oldest.
+    /// [`Replacement::Lru`]: for each line, how many lines were used since; an empty way is the
+    /// oldest.
     ages: [u8; N],
-    /// [`Replacement::BitPlru`] and [`Replacement::Nru`]: the ways that were used, a bit each.
+    /// [`Replacement::BitPlru`] and [`Replacement::Nru`]: the used ways, a bit each.
     used: u32,
-    /// Likewise, the ways that hold a line.
+    /// Likewise, the ways that have a line.
     filled: u32,
 }
 
 /// How the sets of a cache replace lines.
 #[derive(Clone, Copy, Debug)]
-struct Order {
+struct ReplacementOrder {
     replacement: Replacement,
     ways: usize,
     /// [`Replacement::Nru`]: the way at which the search for a victim begins. Otherwise 0.
     pointer: usize,
 }
 
-/// How many ways there are room for.
+/// The sets, by the number of ways that they have room for.
 #[derive(Clone, Debug)]
-enum Sets {
-    UpTo16(Vec<Set<16>>),
-    UpTo24(Vec<Set<24>>),
-    UpTo32(Vec<Set<32>>),
+enum CacheSets {
+    UpTo16(Vec<CacheSet<16>>),
+    UpTo24(Vec<CacheSet<24>>),
+    UpTo32(Vec<CacheSet<32>>),
 }
 
-/// Under which mark each line was brought in, by set and way, and how many were under each.
+/// The mark under which each line was brought in, by set and way, and the lines of each mark.
 #[derive(Clone, Debug)]
-struct Marks {
-    of: Vec<u16>,
-    held: Vec<u32>,
+struct LineMarks {
+    by_line: Vec<u16>,
+    counts: Vec<u32>,
 }
 
-impl Marks {
+impl LineMarks {
     fn fill(&mut self, place: usize, mark: u16, made_room: bool) {
-        let before = core::mem::replace(&mut self.of[place], mark);
+        let before = core::mem::replace(&mut self.by_line[place], mark);
         if made_room {
-            self.held[usize::from(before)] -= 1;
+            self.counts[usize::from(before)] -= 1;
         }
-        self.held[usize::from(mark)] += 1;
+        self.counts[usize::from(mark)] += 1;
     }
 }
 
 /// The last-level cache.
 #[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    sets: Sets,
-    order: Order,
-    /// Once somebody asks for it.
-    marks: Option<Box<Marks>>,
+pub(crate) struct SharedCache {
+    sets: CacheSets,
+    order: ReplacementOrder,
+    /// Present once lines are counted by mark.
+    marks: Option<Box<LineMarks>>,
 }
 
 /// The ages of a set without lines.
 fn first_ages<const N: usize>(ways: usize) -> [u8; N] {
-    // Ways that there are not are younger than any: they are never shifted.
-    let age = |way: usize| if way < ways { u8::try_from(way).unwrap_or(u8::MAX) } else { u8::MAX };
-    core::array::from_fn(age)
+    // Ways beyond the cache's are younger than any: they are never shifted.
+    core::array::from_fn(
+        |way| {
+            if way < ways { u8::try_from(way).unwrap_or(u8::MAX) } else { u8::MAX }
+        },
+    )
 }
 
-/// The first of these ways, a bit each, from a way on; those below it come last. 0 of none.
+/// The first of these ways (a bit each) from way `pointer` on, with wrap-around; 0 if there are
+/// none.
 fn first_from(ways: u32, pointer: usize) -> usize {
     let above = ways & (u32::MAX << pointer);
     let first = if above != 0 { above } else { ways };
     if first == 0 { 0 } else { first.trailing_zeros() as usize }
 }
 
-impl<const N: usize> Set<N> {
+impl<const N: usize> CacheSet<N> {
     fn all(sets: usize, ways: usize) -> Vec<Self> {
         vec![Self { lines: [NONE; N], ages: first_ages(ways), used: 0, filled: 0 }; sets]
     }
 
-    /// Where a line is.
+    /// The way of a line.
     fn find(&self, line: Tag) -> Option<usize> {
         let mut found = 0;
         for (place, &here) in (1_u32..).zip(&self.lines) {
-            // At most one is: alternatives that are all looked at cost less than a way out.
+            // At most one matches: comparing with all costs less than an early exit.
             found |= u32::from(here | DIRTY == line | DIRTY).wrapping_neg() & place;
         }
         (found != 0).then(|| found as usize - 1)
     }
 
-    fn touch(&mut self, way: usize, order: Order) {
+    fn touch(&mut self, way: usize, order: ReplacementOrder) {
         match order.replacement {
             Replacement::Lru => {
                 let age = self.ages[way];
@@ -140,7 +146,7 @@ impl<const N: usize> Set<N> {
     }
 
     /// The way of `fill` whose line makes room.
-    fn victim(&self, fill: &Fill, order: Order) -> usize {
+    fn victim(&self, fill: &FillMask, order: ReplacementOrder) -> usize {
         match order.replacement {
             Replacement::Lru => {
                 let fill = &fill.ways[..N];
@@ -148,8 +154,8 @@ impl<const N: usize> Set<N> {
                 for (age, fill) in self.ages.iter().zip(fill) {
                     oldest = oldest.max(age.wrapping_add(1) & fill);
                 }
-                let is_oldest = |(age, fill): (&u8, &u8)| age.wrapping_add(1) & fill == oldest;
-                self.ages.iter().zip(fill).position(is_oldest).unwrap_or(0)
+                let mut ages = self.ages.iter().zip(fill);
+                ages.position(|(age, fill)| age.wrapping_add(1) & fill == oldest).unwrap_or(0)
             }
             Replacement::BitPlru | Replacement::Nru => {
                 let (free, unused) = (fill.mask & !self.filled, fill.mask & !self.used);
@@ -158,17 +164,23 @@ impl<const N: usize> Set<N> {
         }
     }
 
-    /// Once all ways of `fill` were used, their bits are cleared, whatever the bits of ways that other
-    /// programs own. Otherwise a program that owns some of the ways brings all its lines into one of
-    /// them while the others are idle.
-    fn renew(&mut self, fill: &Fill) {
+    /// Clears the bits of the ways of `fill` once all of them were used, whatever the bits of other
+    /// programs' ways. Otherwise a program that owns some of the ways would bring all its lines
+    /// into one of them while the others are idle.
+    fn renew(&mut self, fill: &FillMask) {
         if fill.mask & !self.used == 0 {
             self.used &= !fill.mask;
         }
     }
 
-    /// Where a line was brought in, and what made room for it; `None` if it is there.
-    fn access(&mut self, line: Tag, fill: &Fill, order: Order) -> Option<(usize, Tag)> {
+    /// Uses a line. If it is missing, returns the way that it was brought into, and the line that
+    /// made room.
+    fn access(
+        &mut self,
+        line: Tag,
+        fill: &FillMask,
+        order: ReplacementOrder,
+    ) -> Option<(usize, Tag)> {
         if let Some(way) = self.find(line) {
             self.lines[way] |= line & DIRTY;
             self.touch(way, order);
@@ -182,7 +194,7 @@ impl<const N: usize> Set<N> {
         Some((way, evicted))
     }
 
-    /// Takes out the lines that are `out`.
+    /// Removes the lines for which `out` is true.
     fn remove(&mut self, ways: usize, out: &dyn Fn(Tag) -> bool) {
         for way in 0..ways {
             if self.lines[way] == NONE || !out(self.lines[way]) {
@@ -200,34 +212,33 @@ impl<const N: usize> Set<N> {
     }
 }
 
-/// The same for sets of any size.
-macro_rules! of_any_size {
+/// Evaluates an expression for sets of any size.
+macro_rules! with_sets {
     ($sets:expr, $all:ident => $body:expr) => {
         match $sets {
-            Sets::UpTo16($all) => $body,
-            Sets::UpTo24($all) => $body,
-            Sets::UpTo32($all) => $body,
+            CacheSets::UpTo16($all) => $body,
+            CacheSets::UpTo24($all) => $body,
+            CacheSets::UpTo32($all) => $body,
         }
     };
 }
 
-impl Shared {
+impl SharedCache {
     /// An empty cache of 1 to 32 ways.
     pub(crate) fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
         let sets = match ways {
-            0..=16 => Sets::UpTo16(Set::all(sets, ways)),
-            17..=24 => Sets::UpTo24(Set::all(sets, ways)),
-            _ => Sets::UpTo32(Set::all(sets, ways)),
+            0..=16 => CacheSets::UpTo16(CacheSet::all(sets, ways)),
+            17..=24 => CacheSets::UpTo24(CacheSet::all(sets, ways)),
+            _ => CacheSets::UpTo32(CacheSet::all(sets, ways)),
         };
-        Self { sets, order: Order { replacement, ways, pointer: 0 }, marks: None }
+        Self { sets, order: ReplacementOrder { replacement, ways, pointer: 0 }, marks: None }
     }
 
-    /// Uses a line, which is brought in if it is not there, in a way of `fill`: then, the line that made
+    /// Uses a line. If it is missing, brings it into a way of `fill` and returns the line that made
     /// room.
-    pub(crate) fn access(&mut self, set: usize, line: Tag, fill: &Fill) -> Option<Tag> {
+    pub(crate) fn access(&mut self, set: usize, line: Tag, fill: &FillMask) -> Option<Tag> {
         let order = self.order;
-        let (way, evicted) =
-            of_any_size!(&mut self.sets, all => all[set].access(line, fill, order))?;
+        let (way, evicted) = with_sets!(&mut self.sets, all => all[set].access(line, fill, order))?;
         if order.replacement == Replacement::Nru {
             let next = order.pointer + 1;
             self.order.pointer = if next < order.ways { next } else { 0 };
@@ -238,37 +249,38 @@ impl Shared {
         Some(evicted)
     }
 
-    /// From now on lines are counted by mark; those that are there have mark 0.
+    /// From now on lines are counted by mark; lines in the cache have mark 0.
     pub(crate) fn mark(&mut self) {
         if self.marks.is_none() {
-            let sets = of_any_size!(&self.sets, all => all.len());
-            let held = vec![0; 1 + usize::from(u16::MAX)];
-            self.marks = Some(Box::new(Marks { of: vec![0; sets * self.order.ways], held }));
+            let sets = with_sets!(&self.sets, all => all.len());
+            let counts = vec![0; 1 + usize::from(u16::MAX)];
+            self.marks =
+                Some(Box::new(LineMarks { by_line: vec![0; sets * self.order.ways], counts }));
             self.count_marks();
         }
     }
 
-    /// The lines that were brought in under a mark.
+    /// The number of lines that were brought in under a mark.
     pub(crate) fn marked(&self, mark: u16) -> u32 {
-        self.marks.as_ref().map_or(0, |marks| marks.held[usize::from(mark)])
+        self.marks.as_ref().map_or(0, |marks| marks.counts[usize::from(mark)])
     }
 
-    /// Counts them anew, after lines were taken out.
+    /// Counts the marks again, after lines were removed.
     pub(crate) fn count_marks(&mut self) {
         let Some(marks) = &mut self.marks else { return };
-        marks.held.fill(0);
+        marks.counts.fill(0);
         let ways = self.order.ways;
-        of_any_size!(&self.sets, all => {
-            for (set, marks_of) in all.iter().zip(marks.of.chunks(ways)) {
+        with_sets!(&self.sets, all => {
+            for (set, marks_of) in all.iter().zip(marks.by_line.chunks(ways)) {
                 let there = set.lines.iter().zip(marks_of).filter(|(line, _)| **line != NONE);
-                there.for_each(|(_, mark)| marks.held[usize::from(*mark)] += 1);
+                there.for_each(|(_, mark)| marks.counts[usize::from(*mark)] += 1);
             }
         });
     }
 
-    /// Marks a line as newer than memory's copy, if it is there.
+    /// Marks a line as newer than memory's copy; returns whether it is present.
     pub(crate) fn write_back(&mut self, set: usize, line: Tag) -> bool {
-        of_any_size!(&mut self.sets, all => {
+        with_sets!(&mut self.sets, all => {
             let way = all[set].find(line);
             if let Some(way) = way {
                 all[set].lines[way] |= DIRTY;
@@ -280,7 +292,7 @@ impl Shared {
     /// Takes out every line that is `out`.
     pub(crate) fn remove(&mut self, out: &dyn Fn(Tag) -> bool) {
         let ways = self.order.ways;
-        of_any_size!(&mut self.sets, all => {
+        with_sets!(&mut self.sets, all => {
             all.iter_mut().for_each(|set| set.remove(ways, out));
         });
     }
@@ -288,7 +300,7 @@ impl Shared {
     /// The lines of a set, by way.
     #[cfg(test)]
     fn lines(&self, set: usize) -> Vec<Tag> {
-        of_any_size!(&self.sets, all => all[set].lines[..self.order.ways].to_vec())
+        with_sets!(&self.sets, all => all[set].lines[..self.order.ways].to_vec())
     }
 }
 
@@ -299,7 +311,7 @@ mod tests {
 
     use super::*;
 
-    /// A set, the plain way: what each way holds, and the ways in the order of their last use.
+    /// A set in the plain way: the line of each way, and the ways in the order of their last use.
     struct Naive {
         lines: Vec<Option<(Tag, bool)>>,
         recent: Vec<usize>,
@@ -383,7 +395,7 @@ mod tests {
             ]),
             steps in prop::collection::vec(steps(), 0..600),
         ) {
-            let mut cache = Shared::new(2, ways as usize, replacement);
+            let mut cache = SharedCache::new(2, ways as usize, replacement);
             let mut naive = [Naive::new(ways as usize), Naive::new(ways as usize)];
             let mut masks = [WayMask::span(0, ways); 3];
             let mut brought_in = 0;
@@ -392,7 +404,7 @@ mod tests {
                     Step::Use { program, line, dirty } => {
                         let set = line as usize % 2;
                         let tag = (u32::try_from(program).unwrap() << 26) | line << 1;
-                        let fill = Fill::new(masks[program]);
+                        let fill = FillMask::new(masks[program]);
                         let made = cache.access(set, tag | u32::from(dirty), &fill);
                         let pointer =
                             if replacement == Replacement::Nru { brought_in % ways as usize } else { 0 };
@@ -431,8 +443,8 @@ mod tests {
 
     #[test]
     fn lines_outside_a_shrunk_mask_stay_and_hit() {
-        let mut cache = Shared::new(1, 4, Replacement::Lru);
-        let [all, low] = [WayMask::span(0, 4), WayMask::span(0, 1)].map(Fill::new);
+        let mut cache = SharedCache::new(1, 4, Replacement::Lru);
+        let [all, low] = [WayMask::span(0, 4), WayMask::span(0, 1)].map(FillMask::new);
         for line in 0..4 {
             assert_eq!(cache.access(0, line << 1, &all), Some(NONE));
         }
@@ -445,14 +457,14 @@ mod tests {
         assert!(cache.write_back(0, 7 << 1) && !cache.write_back(0, 9 << 1));
     }
 
-    /// A stream of three times the lines that fit its ways finds none of them again, whatever ways
-    /// other programs own.
+    /// A stream of three times the lines that fit its ways hits none of them, whatever ways other
+    /// programs own.
     #[test]
     fn a_stream_hits_nothing_in_a_part_of_the_ways() {
         for replacement in [Replacement::Lru, Replacement::BitPlru, Replacement::Nru] {
             for ways in 1..=10u32 {
-                let mut cache = Shared::new(1, 20, replacement);
-                let fill = Fill::new(WayMask::span(5, ways));
+                let mut cache = SharedCache::new(1, 20, replacement);
+                let fill = FillMask::new(WayMask::span(5, ways));
                 let stream = (0..3 * ways).cycle().take(60 * ways as usize);
                 let hits = stream.filter(|line| cache.access(0, line << 1, &fill).is_none());
                 assert_eq!(hits.count(), 0, "{replacement:?} {ways}");

@@ -1,4 +1,4 @@
-//! Accesses, and where they come from.
+//! Accesses, and their sources.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub const MOST_LINES: u64 = 1 << 25;
 /// Accesses that are generated together.
 pub(crate) const BATCH: usize = 256;
 
-/// Accesses to a line in a row: one that may miss, and others to the same line, which hit the L1.
+/// Consecutive accesses to a line: the first may miss, the others hit the L1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The line, counted from the program's first; below [`MOST_LINES`].
@@ -20,11 +20,11 @@ pub struct Access {
     pub instructions: u32,
     /// Loads and stores among them.
     pub references: u16,
-    /// What it is.
+    /// Its kind.
     pub kind: AccessKind,
 }
 
-/// What an access is.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// A load, through the private caches.
@@ -40,7 +40,7 @@ pub enum AccessKind {
     None,
 }
 
-/// What a source of accesses came up with.
+/// The result of asking a source for accesses.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Supply {
@@ -48,9 +48,9 @@ pub enum Supply {
     More,
     /// None: the program waits for something outside of the chip.
     Asleep,
-    /// None any more: it has ended.
+    /// None: the program has ended.
     Ended,
-    /// None any more: it has failed, in a line.
+    /// None: the program has failed, with an error of one line.
     Failed(String),
 }
 
@@ -59,7 +59,7 @@ pub trait Generate: Send {
     /// Appends some accesses.
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply;
 
-    /// Waits for a program that is asleep, in real time, at most so long.
+    /// Waits for a program that is asleep, in real time, at most `most`.
     fn wait(&mut self, _most: Duration) {}
 }
 

@@ -1,4 +1,4 @@
-//! A program, by what it accesses.
+//! A simulated program, given by its accesses.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use crate::geometry::Geometry;
 use crate::service::Requests;
 
 use super::access::Generate;
-use super::curve::Curve;
-use super::live::{Live, Source};
+use super::curve::MissCurve;
+use super::live::{LiveProgram, LiveSource};
 use super::mixture::Mixture;
 use super::pattern::Pattern;
 use super::trace::Trace;
@@ -19,35 +19,35 @@ pub(super) const CPI: f64 = 0.5;
 
 /// A program: its accesses, and how fast it runs between them and while they miss.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Program {
-    /// What it accesses.
+pub struct SimulatedProgram {
+    /// Its accesses.
     pub accesses: Accesses,
     /// Cycles per instruction while everything hits the L1.
     pub base_cpi: f64,
-    /// Misses under way at the same time: what a miss stalls the program for is its latency over
-    /// this, at least 1.
+    /// Misses under way at the same time, at least 1: a miss stalls the program for its latency
+    /// divided by this.
     pub overlap: f64,
-    /// What its requests take, if it is a service.
+    /// The size of its requests, if it is a service.
     pub requests: Option<Requests>,
 }
 
-impl Program {
+impl SimulatedProgram {
     /// A program that is no service.
     #[must_use]
     pub const fn new(accesses: Accesses, base_cpi: f64, overlap: f64) -> Self {
         Self { accesses, base_cpi, overlap, requests: None }
     }
 
-    /// A real program, of which nothing is known: simple code, of which an out-of-order core has
-    /// four misses under way.
+    /// A real program with unknown properties: simple code, for which an out-of-order core has four
+    /// misses under way.
     #[must_use]
-    pub fn live(live: Live) -> Self {
+    pub fn live(live: LiveProgram) -> Self {
         Self::new(Accesses::Live(Arc::new(live)), CPI, 4.0)
     }
 
-    /// The real program that it is, if it is one.
+    /// The real program, if it is one.
     #[must_use]
-    pub fn as_live(&self) -> Option<&Live> {
+    pub fn as_live(&self) -> Option<&LiveProgram> {
         match &self.accesses {
             Accesses::Live(live) => Some(live),
             _ => None,
@@ -55,27 +55,27 @@ impl Program {
     }
 }
 
-/// What a program accesses.
+/// The accesses of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Accesses {
     /// An array, in some order.
     Pattern(Pattern),
-    /// Records, some more often than others.
+    /// Records, some of which are more popular than others.
     Zipf(Zipf),
     /// Regions and streams.
     Mixture(Mixture),
-    /// All that a program does, in front of first private caches.
+    /// All references of a program, before its first private caches.
     Workload(Workload),
-    /// What makes a miss curve.
-    Curve(Curve),
+    /// Accesses that produce a miss curve.
+    Curve(MissCurve),
     /// A recorded program.
     Trace(Trace),
-    /// A real program, which runs while it is simulated.
-    Live(Arc<Live>),
+    /// A real program that runs while it is simulated.
+    Live(Arc<LiveProgram>),
 }
 
 impl Accesses {
-    /// A source of them on a chip.
+    /// A source of these accesses on a chip.
     pub(crate) fn source(&self, chip: &Geometry) -> Box<dyn Generate> {
         match self {
             Self::Pattern(pattern) => Box::new(pattern.source()),
@@ -84,12 +84,12 @@ impl Accesses {
             Self::Workload(workload) => Box::new(workload.source()),
             Self::Curve(curve) => Box::new(curve.source(chip.sets)),
             Self::Trace(trace) => Box::new(trace.source()),
-            Self::Live(live) => Box::new(Source::start(live, chip.l1)),
+            Self::Live(live) => Box::new(LiveSource::start(live, chip.l1)),
         }
     }
 
-    /// Whether lines must be where their numbers say, whatever the pages: a curve picks sets
-    /// itself.
+    /// Whether lines must be in the sets that their numbers give, whatever the pages: a curve
+    /// chooses sets itself.
     pub(crate) fn picks_sets(&self) -> bool {
         matches!(self, Self::Curve(_))
     }

@@ -1,4 +1,4 @@
-//! A program that misses as a curve says.
+//! A program that follows a miss curve.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -7,55 +7,57 @@ use thiserror::Error;
 use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply, below};
 use super::mixture::whole;
 
-/// LLC references of which so many hit with each number of ways, whatever the cache's sets.
+/// LLC references with a given hit ratio for each number of ways, whatever the cache's sets.
 ///
-/// A reference goes to a random set, and there to the line that was the d-th last to be used: with least
-/// recently used replacement it hits if the program holds d ways or more. How often d is drawn is how
-/// much the hit ratio rises from d - 1 ways to d.
+/// A reference goes to a random set, and there to the d-th most recently used line: with LRU
+/// replacement it hits if the program has d ways or more. The probability of d is the rise of the
+/// hit ratio from d - 1 ways to d.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
+pub struct MissCurve {
     /// At `d - 1`: the share of references that hit with `d` ways and not with fewer.
     rises: Vec<f64>,
     per_kilo_instructions: f64,
 }
 
-/// A curve that no program can have.
+/// The error for a curve that no program can have.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{0}")]
-pub struct CurveError(String);
+pub struct MissCurveError(String);
 
-impl Curve {
-    /// Of LLC references per 1000 instructions and LLC misses at 1, 2, ... ways. Misses that rise with
-    /// ways, and more than the references, are taken for the fewest, and the most, they can be.
+impl MissCurve {
+    /// A curve from LLC references per 1000 instructions and LLC misses at 1, 2, ... ways. Misses
+    /// that rise with ways count as not rising, and misses above the references count as the
+    /// references.
     ///
     /// # Errors
-    /// If there is no reference, or no number of ways.
-    pub fn new(llcrpki: f64, llcmpki: &[f64]) -> Result<Self, CurveError> {
-        let refused = |what: &str| Err(CurveError(what.to_owned()));
+    /// If there are no references, or no number of ways.
+    pub fn new(llcrpki: f64, llcmpki: &[f64]) -> Result<Self, MissCurveError> {
         if !(llcrpki > 0.0 && llcrpki <= 1000.0) {
-            return refused("expected LLC references per 1000 instructions above 0, up to 1000");
+            return Err(MissCurveError(
+                "expected LLC references per 1000 instructions above 0, up to 1000".to_owned(),
+            ));
         }
         if llcmpki.is_empty() || llcmpki.iter().any(|misses| !misses.is_finite()) {
-            return refused("expected misses with every number of ways");
+            return Err(MissCurveError("expected misses with every number of ways".to_owned()));
         }
         let mut fewest = llcrpki;
-        let rise = |misses: &f64| {
+        let rises = llcmpki.iter().map(|misses| {
             let before = fewest;
             fewest = fewest.min(misses.max(0.0));
             (before - fewest) / llcrpki
-        };
-        Ok(Self { rises: llcmpki.iter().map(rise).collect(), per_kilo_instructions: llcrpki })
+        });
+        Ok(Self { rises: rises.collect(), per_kilo_instructions: llcrpki })
     }
 
-    pub(super) fn source(&self, sets: u32) -> Source {
+    pub(super) fn source(&self, sets: u32) -> CurveSource {
         let depths = self.rises.len();
         let mut total = 0.0;
-        let up_to = |rise: &f64| {
+        let up_to = self.rises.iter().map(|rise| {
             total += rise;
             whole(total * f64::from(u32::MAX))
-        };
-        Source {
-            up_to: self.rises.iter().map(up_to).collect(),
+        });
+        CurveSource {
+            up_to: up_to.collect(),
             used: vec![0; depths * sets as usize],
             newest: vec![0; sets as usize],
             depths,
@@ -67,12 +69,13 @@ impl Curve {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
-    /// By depth: the share of references, of 2^32, that go no deeper.
+pub(super) struct CurveSource {
+    /// By depth: the share of references, in 2^-32, that go no deeper.
     up_to: Vec<u32>,
-    /// By set: the lines used last, the latest first, as numbers within the set; 0 is none.
+    /// By set: the most recently used lines, the latest first, as numbers within the set; 0 is
+    /// none.
     used: Vec<u16>,
-    /// By set: the line that was new last.
+    /// By set: the newest line.
     newest: Vec<u16>,
     depths: usize,
     sets: u32,
@@ -80,15 +83,15 @@ pub(super) struct Source {
     behind: f64,
 }
 
-impl Source {
-    /// The lines of a set, before they are taken again: so many more than there are ways that those of
-    /// the first round are gone.
+impl CurveSource {
+    /// The number of lines of a set before they repeat: so many more than the ways that lines of
+    /// the round before are gone.
     fn round(&self) -> u16 {
         u16::try_from(MOST_LINES / u64::from(self.sets)).unwrap_or(u16::MAX) - 1
     }
 }
 
-impl Generate for Source {
+impl Generate for CurveSource {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let round = self.round();
         for _ in 0..BATCH {
@@ -97,7 +100,7 @@ impl Generate for Source {
             let depth = self.up_to.iter().position(|&up_to| drawn < up_to);
             let used = &mut self.used[set as usize * self.depths..][..self.depths];
             let newest = &mut self.newest[set as usize];
-            // Until the set has been filled, what is deep is new.
+            // Until the set is full, deep references use new lines.
             let known = depth.filter(|&depth| used[depth] != 0);
             let place = known.unwrap_or(self.depths - 1);
             let line = match known {

@@ -1,4 +1,4 @@
-//! Real programs, which run while they are simulated.
+//! Real programs that run while they are simulated.
 
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,81 +8,84 @@ use fairways_tracer::{Beside, Kind, Launch, Note, Program, StartError, State, fi
 use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
-use crate::geometry::Shape;
+use crate::geometry::CacheShape;
 
 use super::access::{Access, AccessKind, Generate, Supply};
 use super::numbering::Numbering;
 
-/// A real program: started when its job starts, held back while it is not its turn, killed when the job ends.
+/// A real program: started when its job starts, stopped while it is not its turn, killed when the
+/// job ends.
 ///
-/// It shares one core: its threads take turns of two million instructions, or until they sleep. Time is not
-/// virtual: a program that sleeps does so in real time, and while all that runs on the chip sleeps, the chip's
-/// time passes as real time does.
+/// It shares one core: its threads take turns of two million instructions, or until they sleep.
+/// Time is not virtual: a program that sleeps does so in real time, and while all that runs on the
+/// chip sleeps, the chip's time passes as real time does.
 #[derive(Debug)]
-pub struct Live {
-    /// The program; the chip says which references are only counted, and whether it passes at first what is to
-    /// be prepared.
+pub struct LiveProgram {
+    /// The program. The chip decides which references are only counted, and whether the preparation
+    /// runs unsimulated.
     pub launch: Launch,
-    /// What is run, and must succeed, while the program runs at full speed, before any of it is simulated.
-    /// It begins once the program has slept for a twentieth of a second, and is tried for half a minute.
+    /// A command that must succeed before the simulation begins, while the program runs at full
+    /// speed. It begins once the program has slept for 50 ms, and is retried for 30 s.
     pub prepare: Option<Vec<OsString>>,
-    /// What runs beside it, not simulated: a client of a server, say. It starts once the program has slept for a
-    /// twentieth of a second, before which nothing is simulated; and again when it ends.
+    /// A command that runs beside it, not simulated, for example a client of a server. It starts
+    /// once the program has slept for 50 ms, before which nothing is simulated, and is restarted
+    /// when it ends.
     pub client: Option<Vec<OsString>>,
-    /// Whether lines lie where their virtual addresses say, or in pages as they are first touched.
+    /// Whether virtual addresses give the lines; otherwise pages are numbered as they are first
+    /// touched.
     pub by_address: bool,
-    /// Whether a run that ends with another exit code than 0 is a failure.
+    /// Whether a run that ends with an exit code other than 0 is a failure.
     pub must_succeed: bool,
-    ended: Mutex<Ended>,
+    ended: Mutex<EndedRuns>,
 }
 
-/// What is known of runs that have ended.
+/// Results of runs that have ended.
 #[derive(Debug, Default)]
-struct Ended {
+struct EndedRuns {
     remarks: Vec<Remark>,
     exit_code: Option<i32>,
 }
 
-/// What users should know of a run.
+/// A remark on a run, for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// A line.
-    pub said: String,
-    /// Whether it is of children, which would be simulated if they were followed.
+    /// The remark, one line.
+    pub text: String,
+    /// Whether it is about child processes, which would be simulated if they were followed.
     pub of_children: bool,
 }
 
 /// A live program that can't be run.
 #[derive(Debug, Error)]
-pub enum LiveError {
-    /// It itself.
+pub enum LiveProgramError {
+    /// The program itself.
     #[error(transparent)]
     Program(#[from] StartError),
-    /// What goes with it.
+    /// A command that goes with it.
     #[error("{0}: expected a program, found none of this name")]
     Beside(String),
 }
 
-/// How long [`Live::prepare`] is tried.
+/// How long [`LiveProgram::prepare`] is retried.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server that sleeps for so long waits for somebody: it has begun to listen.
+/// A server that sleeps for this long has begun to listen.
 const IDLE: Duration = Duration::from_millis(50);
 
 /// Between tries, and between a client's end and its next start.
 const BREAK: Duration = Duration::from_millis(100);
 
-/// Failures of a client in a row that are taken for a mistake.
+/// The number of failures of a client in a row that end the run.
 const TRIES: u32 = 100;
 
-impl PartialEq for Live {
+impl PartialEq for LiveProgram {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-impl Live {
-    /// A program by itself.
+impl LiveProgram {
+    /// A program without other commands.
     #[must_use]
     pub fn new(launch: Launch) -> Self {
         let (by_address, must_succeed) = (false, true);
@@ -90,40 +93,40 @@ impl Live {
         Self { launch, prepare, client, by_address, must_succeed, ended }
     }
 
-    /// What would keep it from being run, as far as can be told before.
+    /// Checks, before it runs, that the program and its commands exist.
     ///
     /// # Errors
-    /// If there is no QEMU, or one of the commands is none: [`LiveError`].
-    pub fn check(&self) -> Result<(), LiveError> {
+    /// If there is no QEMU, or a command is not found: [`LiveProgramError`].
+    pub fn check(&self) -> Result<(), LiveProgramError> {
         self.launch.check()?;
         for command in [&self.prepare, &self.client].into_iter().flatten() {
             let name = command.first().cloned().unwrap_or_default();
             if find(&name).is_none() {
-                return Err(LiveError::Beside(name.to_string_lossy().into_owned()));
+                return Err(LiveProgramError::Beside(name.to_string_lossy().into_owned()));
             }
         }
         Ok(())
     }
 
-    /// What users should know of its runs that have ended, each once.
+    /// The remarks on its runs that have ended, each once.
     #[must_use]
     pub fn remarks(&self) -> Vec<Remark> {
         self.ended().remarks.clone()
     }
 
-    /// The exit code of the run that ended last, as a shell has it.
+    /// The exit code of the run that ended last, as in a shell.
     #[must_use]
     pub fn exit_code(&self) -> Option<i32> {
         self.ended().exit_code
     }
 
-    fn ended(&self) -> MutexGuard<'_, Ended> {
-        // Nothing that holds it can fail halfway.
+    fn ended(&self) -> MutexGuard<'_, EndedRuns> {
+        // No code that locks it can fail halfway.
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remark(&self, said: String, of_children: bool) {
-        let remark = Remark { said, of_children };
+    fn add_remark(&self, text: String, of_children: bool) {
+        let remark = Remark { text, of_children };
         let remarks = &mut self.ended().remarks;
         if !remarks.contains(&remark) {
             remarks.push(remark);
@@ -139,8 +142,8 @@ impl Live {
     }
 }
 
-pub(super) struct Source {
-    live: Arc<Live>,
+pub(super) struct LiveSource {
+    live: Arc<LiveProgram>,
     /// `None` once it is over.
     running: Option<Program>,
     numbering: Numbering,
@@ -150,9 +153,9 @@ pub(super) struct Source {
     over: Supply,
 }
 
-impl Source {
-    /// Starts the program, and what goes with it.
-    pub(super) fn start(live: &Arc<Live>, l1: Shape) -> Self {
+impl LiveSource {
+    /// Starts the program and its other commands.
+    pub(super) fn start(live: &Arc<LiveProgram>, l1: CacheShape) -> Self {
         let numbering = match live.by_address {
             true => Numbering::ByAddress,
             false => Numbering::by_first_touch(),
@@ -172,7 +175,7 @@ impl Source {
         source
     }
 
-    fn launch(&mut self, l1: Shape) -> Result<(), String> {
+    fn launch(&mut self, l1: CacheShape) -> Result<(), String> {
         let passes = self.live.prepare.is_some() || self.live.client.is_some();
         let l1 = (l1.sets, l1.ways);
         let launch = Launch { passes, l1, ..self.live.launch.clone() };
@@ -220,7 +223,7 @@ impl Source {
         Ok(())
     }
 
-    /// The program is over: remembers what there is to say about it.
+    /// Keeps the exit code and remarks of a program that is over.
     fn finish(&mut self) {
         self.client = None;
         let Some(mut program) = self.running.take() else { return };
@@ -230,12 +233,12 @@ impl Source {
         if let Some(what) = children(&notes, further)
             && !self.live.launch.follow
         {
-            let said = format!("{}: {what}, which is not simulated", self.live.name());
-            self.live.remark(said, true);
+            let remark = format!("{}: {what}, which is not simulated", self.live.name());
+            self.live.add_remark(remark, true);
         }
         if program.untraced_threads() > 0 {
-            let said = format!("{}: had too many threads to simulate all", self.live.name());
-            self.live.remark(said, false);
+            let remark = format!("{}: had too many threads to simulate all", self.live.name());
+            self.live.add_remark(remark, false);
         }
     }
 }
@@ -260,7 +263,7 @@ fn prepare(command: &[OsString], program: &mut Program, since: Instant) -> Resul
     }
 }
 
-/// What a program's processes did besides.
+/// Remarks on a program's child processes.
 fn children(notes: &[Note], further: u32) -> Option<String> {
     let forks = notes.iter().filter(|note| note.kind == Kind::Forked).count();
     let mut executed: Vec<&str> = Vec::new();
@@ -280,7 +283,7 @@ fn children(notes: &[Note], further: u32) -> Option<String> {
         [..] if executed.len() <= NAMED => Some(format!("executed {}", executed.join(", "))),
         [..] => Some(format!("executed {}, and others", executed[..NAMED].join(", "))),
     };
-    let more = if further > 0 { ", and did so further on" } else { "" };
+    let more = if further > 0 { ", and continued to" } else { "" };
     match (forked, executed) {
         (Some(forked), Some(executed)) => Some(format!("{forked} and {executed}{more}")),
         (forked, executed) => forked.or(executed).map(|one| format!("{one}{more}")),
@@ -290,30 +293,30 @@ fn children(notes: &[Note], further: u32) -> Option<String> {
 /// Programs that are named.
 const NAMED: usize = 3;
 
-impl Drop for Source {
+impl Drop for LiveSource {
     fn drop(&mut self) {
         self.finish();
     }
 }
 
-impl Generate for Source {
+impl Generate for LiveSource {
     fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let Some(program) = &mut self.running else { return self.over.clone() };
         let numbering = &mut self.numbering;
-        let state = program.next(&mut |process, told| {
-            let kind = told.line.map_or(AccessKind::None, |line| match line.store {
+        let state = program.next(&mut |process, passed| {
+            let kind = passed.line.map_or(AccessKind::None, |line| match line.store {
                 true => AccessKind::Store,
                 false => AccessKind::Load,
             });
-            let line = told.line.map_or(0, |line| numbering.line(process, line.number));
-            let mut references = told.references;
+            let line = passed.line.map_or(0, |line| numbering.line(process, line.number));
+            let mut references = passed.references;
             while let Some(more) = references.checked_sub(u32::from(u16::MAX)) {
                 let (references_of, kind) = (u16::MAX, AccessKind::None);
                 accesses.push(Access { line: 0, instructions: 0, references: references_of, kind });
                 references = more;
             }
             let references = u16::try_from(references).unwrap_or(u16::MAX);
-            accesses.push(Access { line, instructions: told.instructions, references, kind });
+            accesses.push(Access { line, instructions: passed.instructions, references, kind });
         });
         match state {
             State::Ran => Supply::More,

@@ -6,11 +6,11 @@ use rand_pcg::Pcg64Mcg;
 use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply, below};
 use super::zipf::Alias;
 
-/// Accesses of which each part goes to a region of its own.
+/// Accesses in parts, each of which goes to its own region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixture {
     /// The parts, at least one.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MixturePart>,
     /// Accesses per 1000 instructions, at most 1000.
     pub per_kilo_instructions: f64,
     /// The share that are stores, 0 to 1.
@@ -21,17 +21,17 @@ pub struct Mixture {
 
 /// A part of a mixture.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
-    /// How much of all accesses it is, relative to the other parts.
+pub struct MixturePart {
+    /// Its share of all accesses, relative to the other parts.
     pub share: f64,
-    /// The lines of its region, each as likely as every other; 0: a stream, which comes to no line
-    /// twice before it has been through all the memory that is left.
+    /// The lines of its region, all equally likely; 0: a stream, which goes through all remaining
+    /// memory before it repeats a line.
     pub lines: u32,
 }
 
-/// A region's first line and how many there are, and where a stream is.
+/// A region's first line, its number of lines, and the position of a stream.
 #[derive(Clone, Copy, Debug)]
-struct Region {
+struct MixtureRegion {
     first: u32,
     lines: u32,
     streams: bool,
@@ -39,21 +39,21 @@ struct Region {
 }
 
 impl Mixture {
-    pub(super) fn source(&self) -> Source {
+    pub(super) fn source(&self) -> MixtureSource {
         let all = u32::try_from(MOST_LINES).unwrap_or(u32::MAX);
         let streams = self.parts.iter().filter(|part| part.lines == 0).count();
         let regions: u32 = self.parts.iter().map(|part| part.lines).sum();
         let each = u32::try_from(streams).map_or(0, |count| (all - regions) / count.max(1));
         let mut first = 0;
-        let region = |part: &Part| {
+        let regions = self.parts.iter().map(|part| {
             let streams = part.lines == 0;
             let lines = if streams { each } else { part.lines };
             first += lines;
-            Region { first: first - lines, lines, streams, at: 0 }
-        };
-        let regions = self.parts.iter().map(region).collect();
+            MixtureRegion { first: first - lines, lines, streams, at: 0 }
+        });
+        let regions = regions.collect();
         let shares: Vec<f64> = self.parts.iter().map(|part| part.share).collect();
-        Source {
+        MixtureSource {
             regions,
             alias: Alias::new(&shares),
             gap: 1000.0 / self.per_kilo_instructions,
@@ -65,17 +65,17 @@ impl Mixture {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
-    regions: Vec<Region>,
+pub(super) struct MixtureSource {
+    regions: Vec<MixtureRegion>,
     alias: Alias,
-    /// Instructions from access to access, and how many are still to be told.
+    /// Instructions from access to access, and the rest that is carried over.
     gap: f64,
     behind: f64,
     stores: f64,
     kind: AccessKind,
 }
 
-impl Generate for Source {
+impl Generate for MixtureSource {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         for _ in 0..BATCH {
             let region = &mut self.regions[self.alias.draw(random) as usize];

@@ -1,4 +1,4 @@
-//! What runs on the chip: programs, as the memory accesses that they make.
+//! Programs that run on the chip, as sources of memory accesses.
 
 mod access;
 mod accesses;
@@ -19,17 +19,17 @@ mod zipf;
 
 pub(crate) use access::BATCH;
 pub use access::{Access, AccessKind, Generate, MOST_LINES, Supply};
-pub use accesses::{Accesses, Program};
-pub use curve::{Curve, CurveError};
-pub use live::{Live, LiveError, Remark};
-pub use mixture::{Mixture, Part};
+pub use accesses::{Accesses, SimulatedProgram};
+pub use curve::{MissCurve, MissCurveError};
+pub use live::{LiveProgram, LiveProgramError, Remark};
+pub use mixture::{Mixture, MixturePart};
 pub use named::{NAMES, named};
 pub use pattern::Pattern;
 pub use profiled::profiled;
 pub(crate) use text::time_of;
-pub use text::{FORMS, TextError, Written, parse, split};
+pub use text::{FORMS, ParsedPhases, ProgramTextError, parse, split};
 pub use trace::{Trace, TraceError};
-pub use workload::{Code, Order, Region, Workload};
+pub use workload::{CodeRegion, DataRegion, VisitOrder, Workload};
 pub use zipf::Zipf;
 
 pub use crate::cache::LINE;

@@ -1,47 +1,47 @@
-//! Programs with a name of their own: what is known of SPEC CPU2000 and of a database, as [`Workload`]s for
-//! an UltraSPARC T1 and its like.
+//! Named programs: models of SPEC CPU2000 programs and of a database, as [`Workload`]s for an
+//! UltraSPARC T1 and similar chips.
 //!
-//! They are models, *like* the programs of which they have the name: guesses of where references go, chosen
-//! before any policy ran on them and fitted to what is told of the programs, in this order:
+//! They are models *like* the programs in their names: guesses of where references go, chosen
+//! before any policy ran on them and fitted to published facts about the programs, in this order:
 //!
-//! 1. L2 misses per 1000 instructions with 1 MB, between what an ISCA 2007 paper gives (Qureshi et al.) and
-//!    the references that a private L2 of 1 MB passes on as measured (PBBCache's `metrics.csv`), which are
-//!    an upper bound. To get there, the shares of regions of more than 1 MB and of streams were scaled
-//!    together; where no row is marked, none was needed.
-//! 2. With half of 256 KB, vortex misses 85 % more than beside vpr or crafty with all of it (Cache-fair
-//!    §5.2; shared by who used a line last, and nothing else), where it is to miss some 12 times, which the
-//!    slowdown implies; gzip misses more than vpr. Regions of which all lines are alike come to +40 % at
-//!    most: so vortex sweeps some of its, in one of some 40 shapes that were tried. It is put in,
-//!    and no outcome.
+//! 1. L2 misses per 1000 instructions with 1 MB: between those of an ISCA 2007 paper (Qureshi et
+//!    al.) and the measured references behind a private L2 of 1 MB (PBBCache's `metrics.csv`),
+//!    which are an upper bound. For this, the shares of regions above 1 MB and of streams were
+//!    scaled together, as the rows note; rows without a note are unscaled.
+//! 2. With half of 256 KB, vortex misses 85 % more than with all of it beside vpr or crafty
+//!    (Cache-fair §5.2; LRU sharing only), where it misses some 12 times, as the slowdown implies;
+//!    gzip misses more than vpr. Regions with equally likely lines reach +40 % at most, so vortex
+//!    sweeps some of its lines, in one of some 40 shapes that were tried. This is an input of the
+//!    model, not a result.
 //! 3. Nothing else.
 //!
-//! The figures are in docs/workloads.md. What is not as it should be:
+//! The figures are in docs/workloads.md. Known deviations:
 //!
-//! - mcf misses 136 times with 1 MB, which is the older figure; 202 were measured. At 128 KB it is to be
-//!   about art's equal, and misses 2.5 times as often.
-//! - twolf at 128 KB is to miss far less than art: it does so 0.7 times as often.
+//! - mcf misses 136 times with 1 MB, the older figure; 202 were measured. At 128 KB it should miss
+//!   about as often as art, and misses 2.5 times as often.
+//! - twolf at 128 KB should miss far less than art, and misses 0.7 times as often.
 //!
-//! An instruction takes a cycle, and the two that a load waits for its use (the T1's 3, GCC's
-//! `niagara_costs`); floating-point programs, whose core has no unit of its own, take two in all. Misses
-//! are waited for one after the other.
+//! An instruction takes a cycle, and a load two more until its use (the T1's load takes 3, GCC's
+//! `niagara_costs`); in floating-point programs, whose cores share a unit, an instruction takes two
+//! cycles. A program waits for misses one after the other.
 
-use super::accesses::{Accesses, Program};
+use super::accesses::{Accesses, SimulatedProgram};
 use super::tailbench::{self, SERVICE_NAMES};
-use super::workload::{Code, Order, Region, Workload};
+use super::workload::{CodeRegion, DataRegion, VisitOrder, Workload};
 
 /// The program with this name.
 #[must_use]
-pub fn named(name: &str) -> Option<Program> {
+pub fn named(name: &str) -> Option<SimulatedProgram> {
     let Some(known) = PROGRAMS.iter().find(|program| program.name == name) else {
         return tailbench::service(name);
     };
-    let Named { per_instruction, stores, data, code, .. } = *known;
+    let NamedProgram { per_instruction, stores, data, code, .. } = *known;
     let base_cpi = match known.waits {
-        Waits::Loads => 1.0 + 2.0 * per_instruction * (1.0 - stores),
-        Waits::FloatingPoint => 2.0,
+        LoadWaits::Loads => 1.0 + 2.0 * per_instruction * (1.0 - stores),
+        LoadWaits::FloatingPoint => 2.0,
     };
     let workload = Workload { per_instruction, stores, data: data.to_vec(), code };
-    Some(Program::new(Accesses::Workload(workload), base_cpi, 1.0))
+    Some(SimulatedProgram::new(Accesses::Workload(workload), base_cpi, 1.0))
 }
 
 /// The names that [`named`] knows.
@@ -60,35 +60,35 @@ pub const NAMES: [&str; PROGRAMS.len() + SERVICE_NAMES.len()] = {
     names
 };
 
-struct Named {
+struct NamedProgram {
     name: &'static str,
     per_instruction: f64,
     stores: f64,
-    data: &'static [Region],
-    code: Code,
-    waits: Waits,
+    data: &'static [DataRegion],
+    code: CodeRegion,
+    waits: LoadWaits,
 }
 
-/// What its instructions wait for, other than misses.
+/// The waits of instructions other than misses.
 #[derive(Clone, Copy)]
-enum Waits {
+enum LoadWaits {
     Loads,
     FloatingPoint,
 }
 
-use Waits::{FloatingPoint, Loads};
+use LoadWaits::{FloatingPoint, Loads};
 
-/// A row: name, references per instruction, stores among them, regions with their share of references in
-/// % and their KB, code, and what instructions wait for.
+/// A row: name, references per instruction, stores among them, regions with their share of
+/// references in % and their KB, code, and the waits of instructions.
 const fn row(
     name: &'static str,
     per_instruction: f64,
     stores: f64,
-    data: &'static [Region],
-    code: Code,
-    waits: Waits,
-) -> Named {
-    Named { name, per_instruction, stores, data, code, waits }
+    data: &'static [DataRegion],
+    code: CodeRegion,
+    waits: LoadWaits,
+) -> NamedProgram {
+    NamedProgram { name, per_instruction, stores, data, code, waits }
 }
 
 /// A MB in KB.
@@ -98,7 +98,7 @@ const MB: u32 = 1 << 10;
 const PER_KB: u32 = 1024 / 64;
 
 #[rustfmt::skip]
-const PROGRAMS: [Named; 11] = [
+const PROGRAMS: [NamedProgram; 11] = [
     // Sweeps scaled by 1.09, of 32 bytes: 65 misses.
     row("art-like", 0.35, 0.15,
         &[hot(62.9, 4), sweep(28.4, 2253, 2), sweep(8.7, 1126, 2)],
@@ -122,8 +122,8 @@ const PROGRAMS: [Named; 11] = [
     row("parser-like", 0.34, 0.25,
         &[hot(85.09, 6), random(11.0, 100), random(3.0, 700), random(0.55, 2560), random(0.36, 16 * MB)],
         code(48), Loads),
-    // Scaled by 0.6: 1.2 misses. For (2), 64 of the 96 KB are swept, with 4.8 of their 10 %, and 384 KB have
-    // 1 % instead of 3 %.
+    // Scaled by 0.6: 1.2 misses. For (2), 64 of the 96 KB are swept, with 4.8 of their 10 %, and
+    // 384 KB have 1 % instead of 3 %.
     row("vortex-like", 0.38, 0.35,
         &[hot(88.82, 6), random(5.2, 32), sweep(4.8, 64, 1), random(1.0, 384), random(0.12, 2560),
           random(0.06, 24 * MB)],
@@ -137,7 +137,8 @@ const PROGRAMS: [Named; 11] = [
     row("apsi-like", 0.36, 0.30,
         &[hot(86.0, 6), random(8.0, 96), sweep(6.0, 190 * MB, 8)],
         code(8), FloatingPoint),
-    // Tables and locks; interior pages; leaves, 80 % of which are in 30 of 100 MB (CASC §5.2).
+    // Tables and locks; interior pages; leaves, 80 % of whose references go to 30 of 100 MB (CASC
+    // §5.2).
     row("berkeley-db-like", 0.36, 0.25,
         &[hot(90.0, 6), random(6.0, 64), random(2.5, 400), random(1.2, 30 * MB), random(0.3, 70 * MB)],
         code_of(150, 0.85, 24), Loads),
@@ -148,38 +149,38 @@ const fn lines(kb: u32) -> u32 {
     kb * PER_KB
 }
 
-const fn random(share: f64, kb: u32) -> Region {
-    Region { share, lines: lines(kb), order: Order::Random, run: 1 }
+const fn random(share: f64, kb: u32) -> DataRegion {
+    DataRegion { share, lines: lines(kb), order: VisitOrder::Random, run: 1 }
 }
 
-/// What is used all the time. Four references in a row: one by one, they would mostly miss an L1 that
-/// is hardly larger and has other lines to hold too, as no program does.
-const fn hot(share: f64, kb: u32) -> Region {
-    Region { run: 4, ..random(share, kb) }
+/// A region that is used all the time, with four references in a row: one by one, they would mostly
+/// miss an L1 that is hardly larger and has other lines too, unlike in any real program.
+const fn hot(share: f64, kb: u32) -> DataRegion {
+    DataRegion { run: 4, ..random(share, kb) }
 }
 
-/// So many words of each line in turn: 8 of 8 bytes, 2 of 32.
-const fn sweep(share: f64, kb: u32, run: u16) -> Region {
-    Region { share, lines: lines(kb), order: Order::Sweep, run }
+/// A region that is swept, `run` words of each line in turn: 8 of 8 bytes, 2 of 32 bytes.
+const fn sweep(share: f64, kb: u32, run: u16) -> DataRegion {
+    DataRegion { share, lines: lines(kb), order: VisitOrder::Sweep, run }
 }
 
-/// Words of 8 bytes.
-const fn stream(share: f64) -> Region {
-    Region { share, lines: 0, order: Order::Stream, run: 8 }
+/// A stream of words of 8 bytes.
+const fn stream(share: f64) -> DataRegion {
+    DataRegion { share, lines: 0, order: VisitOrder::Stream, run: 8 }
 }
 
-/// Instructions from a new line of code to the next: of the 16 in a line, 12 run before a branch that is
-/// taken, and loops run four times. Lines of a loop that are fetched again hit.
+/// Instructions from a new line of code to the next: of the 16 in a line, 12 run before a branch
+/// that is taken, and loops run four times. Lines of a loop that are fetched again hit.
 const EVERY: u32 = 4 * 12;
 
-/// Code of KB that are all alike.
-const fn code(kb: u32) -> Code {
-    Code { hot: lines(kb), cold: 0, share: 1.0, every: EVERY }
+/// Code of `kb` KB, all equally likely.
+const fn code(kb: u32) -> CodeRegion {
+    CodeRegion { hot: lines(kb), cold: 0, share: 1.0, every: EVERY }
 }
 
-/// Code of KB, of which a share runs in so many of them.
-const fn code_of(kb: u32, share: f64, hot: u32) -> Code {
-    Code { hot: lines(hot), cold: lines(kb - hot), share, every: EVERY }
+/// Code of `kb` KB, with a share of the fetches in `hot` KB.
+const fn code_of(kb: u32, share: f64, hot: u32) -> CodeRegion {
+    CodeRegion { hot: lines(hot), cold: lines(kb - hot), share, every: EVERY }
 }
 
 #[cfg(test)]
@@ -189,7 +190,7 @@ mod tests {
 
     fn workload(name: &str) -> (Workload, f64) {
         match named(name) {
-            Some(Program { accesses: Accesses::Workload(workload), base_cpi, .. }) => {
+            Some(SimulatedProgram { accesses: Accesses::Workload(workload), base_cpi, .. }) => {
                 (workload, base_cpi)
             }
             other => panic!("{name}: {other:?}"),
@@ -231,9 +232,12 @@ mod tests {
         }
     }
 
+    fn mpki_of_half(name: &str) -> f64 {
+        alone(&workload(name).0, &[128], 30_000_000, 10_000_000).mpki(0)
+    }
+
     #[test]
     fn at_128_kb_programs_miss_in_the_order_they_should() {
-        let mpki = |name: &str| alone(&workload(name).0, &[128], 30_000_000, 10_000_000).mpki(0);
         let groups: [&[&str]; 4] = [
             &["art-like", "mcf-like"],
             &["gcc-like", "gzip-like", "twolf-like", "parser-like"],
@@ -242,7 +246,7 @@ mod tests {
         ];
         let mut before = f64::INFINITY;
         for group in groups {
-            let of_group: Vec<f64> = group.iter().map(|name| mpki(name)).collect();
+            let of_group: Vec<f64> = group.iter().map(|name| mpki_of_half(name)).collect();
             let most = of_group.iter().copied().fold(0.0, f64::max);
             assert!(most < before, "{group:?}: {of_group:?}, before: {before}");
             before = of_group.into_iter().fold(f64::INFINITY, f64::min);
@@ -250,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn at_1_mb_programs_miss_as_told() {
-        // From Qureshi et al. to what PBBCache's measurements allow, or one of them, with what a finite
-        // run misses it by.
+    fn at_1_mb_programs_miss_as_published() {
+        // From the figure of Qureshi et al. to that of PBBCache's measurements, with the deviation
+        // of a finite run.
         for (name, least, most) in [
             ("art-like", 64.0, 66.0),
             ("mcf-like", 134.0, 202.5),
@@ -286,8 +290,8 @@ mod tests {
 
     #[test]
     fn casc_s_programs_miss_as_unequally_as_it_says() {
-        // CASC §5.4.1: 56 %, of six threads of each program. With 192 KB for each, of its five sizes the one
-        // where it holds: it does not say which it was.
+        // CASC §5.4.1: 56 %, for six threads of each program. With 192 KB each, the one of its five
+        // sizes at which this is true; the paper does not name the size.
         let ratios = ["art-like", "twolf-like", "berkeley-db-like"]
             .map(|name| alone(&workload(name).0, &[192], 30_000_000, 10_000_000).ratio(0));
         let mean = ratios.iter().sum::<f64>() / 3.0;

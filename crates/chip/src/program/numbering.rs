@@ -1,4 +1,4 @@
-//! Which line of a program an address is.
+//! Numbers for a program's lines, from addresses.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::access::MOST_LINES;
 pub(super) enum Numbering {
     /// Pages are numbered in the order in which they are first touched.
     ByFirstTouch(Box<FirstTouch>),
-    /// Lines that are next to each other in the address space are so here.
+    /// Lines that are adjacent in the address space are adjacent here.
     ByAddress,
 }
 

@@ -17,13 +17,13 @@ pub enum Pattern {
         /// Lines of the array.
         lines: u32,
     },
-    /// Follows a chain of pointers that visits every line once, in an order without a pattern, again and
-    /// again.
+    /// Follows a chain of pointers that visits every line once, in an order without a pattern,
+    /// again and again.
     Chase {
         /// Lines of the array.
         lines: u32,
     },
-    /// Sweeps over a block so many times before it goes on to the next.
+    /// Sweeps over a block several times before the next block.
     Blocked {
         /// Lines of the array.
         lines: u32,
@@ -42,45 +42,43 @@ const LOOP: u32 = 4;
 /// Loads of 8 bytes in a line.
 const WORDS: u16 = 8;
 
-/// Instructions told together where there is nothing else to tell.
+/// Instructions of one entry where there are no accesses.
 const STRETCH: u32 = 1000;
 
 impl Pattern {
-    pub(super) fn source(self) -> Source {
-        Source { pattern: self, at: 0, sweep: 0 }
+    pub(super) fn source(self) -> PatternSource {
+        PatternSource { pattern: self, at: 0, sweep: 0 }
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct PatternSource {
     pattern: Pattern,
     at: u32,
     sweep: u32,
 }
 
-impl Generate for Source {
+/// Loads of some words of a line, in a loop.
+fn loads(line: u32, references: u16) -> Access {
+    let instructions = LOOP * u32::from(references);
+    Access { line, instructions, references, kind: AccessKind::Load }
+}
+
+impl Generate for PatternSource {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
-        let load =
-            |line| Access { line, instructions: LOOP, references: 1, kind: AccessKind::Load };
-        let words = |line| Access {
-            line,
-            instructions: LOOP * u32::from(WORDS),
-            references: WORDS,
-            kind: AccessKind::Load,
-        };
         match self.pattern {
             Pattern::Random { lines } => {
-                accesses.extend((0..BATCH).map(|_| load(below(random, lines))));
+                accesses.extend((0..BATCH).map(|_| loads(below(random, lines), 1)));
             }
             Pattern::Sequential { lines } => {
                 for _ in 0..BATCH {
-                    accesses.push(words(self.at));
+                    accesses.push(loads(self.at, WORDS));
                     self.at = if self.at + 1 < lines { self.at + 1 } else { 0 };
                 }
             }
             Pattern::Chase { lines } => {
-                // A full period (Hull and Dobell): an odd increment, a multiplier that is 1 modulo 4. Past
-                // the array it goes on until it is back.
+                // A full period (Hull and Dobell): an odd increment, a multiplier that is 1 modulo
+                // 4. Past the array it goes on until it is back.
                 let period = lines.next_power_of_two();
                 for _ in 0..BATCH {
                     loop {
@@ -90,12 +88,12 @@ impl Generate for Source {
                             break;
                         }
                     }
-                    accesses.push(load(self.at));
+                    accesses.push(loads(self.at, 1));
                 }
             }
             Pattern::Blocked { lines, block, sweeps } => {
                 for _ in 0..BATCH {
-                    accesses.push(words(self.at));
+                    accesses.push(loads(self.at, WORDS));
                     let end = (self.at / block * block + block).min(lines);
                     self.at += 1;
                     if self.at == end {
@@ -128,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// How often each line is accessed in so many accesses.
+    /// How often each line is accessed in `count` accesses.
     fn visits(pattern: Pattern, count: usize) -> BTreeMap<u32, usize> {
         let (mut source, mut random) = (pattern.source(), Pcg64Mcg::seed_from_u64(1));
         let mut accesses = Vec::new();

@@ -1,37 +1,36 @@
-//! A program that was profiled, as the LLC references of its curves.
+//! A profiled program, as LLC references that follow its curves.
 
 use fairways_core::Ways;
-use fairways_profiles::{Metric, Table};
+use fairways_profiles::{ProfileMetric, ProfileTable};
 
 use crate::account::MOST_OVERLAP;
-use crate::geometry::Latency;
+use crate::geometry::MissLatency;
 
-use super::accesses::{Accesses, Program};
-use super::curve::{Curve, CurveError};
+use super::accesses::{Accesses, SimulatedProgram};
+use super::curve::{MissCurve, MissCurveError};
 
-/// Less than this many cycles per instruction is left to nothing but misses.
+/// The least cycles per instruction without misses.
 const LEAST_CPI: f64 = 0.1;
 
-/// A program of a table, which references and misses the last-level cache as it was measured to, with
-/// each number of ways up to `ways`, and as nearly as fast as the [account](crate::Account) of cycles lets
-/// it be: its CPI without misses and their overlap are fitted to its IPC (least squares).
+/// A program of a table with its measured references and misses of the last-level cache, for each
+/// number of ways up to `ways`. Its speed is as close as the [account](crate::Account) of cycles
+/// allows: its CPI without misses and the misses' overlap are fitted to its IPC (least squares).
 ///
 /// # Errors
-/// If it never references the last-level cache: [`CurveError`].
+/// If it never references the last-level cache: [`MissCurveError`].
 pub fn profiled(
-    table: &Table,
+    table: &ProfileTable,
     index: usize,
     ways: Ways,
-    latency: Latency,
-) -> Result<Program, CurveError> {
+    latency: MissLatency,
+) -> Result<SimulatedProgram, MissCurveError> {
     let count = ways.get() as usize;
-    let series = |metric| table.values(index, metric).take(count).collect::<Vec<f64>>();
-    let (ipc, llcrpki, llcmpki) =
-        (series(Metric::Ipc), series(Metric::Llcrpki), series(Metric::Llcmpki));
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let [ipc, llcrpki, llcmpki] =
+        [ProfileMetric::Ipc, ProfileMetric::Llcrpki, ProfileMetric::Llcmpki]
+            .map(|metric| table.values(index, metric).take(count).collect::<Vec<f64>>());
     let references = mean(&llcrpki).max(llcmpki.first().copied().unwrap_or(0.0));
-    let curve = Curve::new(references, &llcmpki)?;
-    // CPI is a line over the cycles that misses would take one after the other.
+    let curve = MissCurve::new(references, &llcmpki)?;
+    // CPI is a linear function of the cycles that misses would take one after the other.
     let latencies: Vec<f64> = llcmpki
         .iter()
         .map(|&misses| {
@@ -45,9 +44,13 @@ pub fn profiled(
     let spread: f64 = latencies.iter().map(|x| (x - mean_x).powi(2)).sum();
     let both: f64 = latencies.iter().zip(&cpi).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
     let slope = if spread > 1e-12 { both / spread } else { 0.0 };
-    // What misses take may not be more than there is.
+    // Misses can't take more than all cycles.
     let most = ((mean_y - LEAST_CPI) / mean_x.max(1e-12)).clamp(0.0, 1.0);
     let slope = slope.clamp(0.0, most).max(1.0 / MOST_OVERLAP);
     let base_cpi = (mean_y - slope * mean_x).max(LEAST_CPI);
-    Ok(Program::new(Accesses::Curve(curve), base_cpi, 1.0 / slope))
+    Ok(SimulatedProgram::new(Accesses::Curve(curve), base_cpi, 1.0 / slope))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }

@@ -1,50 +1,54 @@
-//! Services with a name of their own: what is known of five of TailBench, and of SPEC CPU2006's mcf that Locpart ran
-//! beside them, as the stream that reaches the last-level cache of a Xeon E5-2630 v4.
+//! Named services: models of five services of TailBench, and of SPEC CPU2006's mcf, which Locpart
+//! ran beside them, as the streams that reach the last-level cache of a Xeon E5-2630 v4.
 //!
-//! They are models, *like* the programs of which they have the name, chosen before any policy ran on them. TailBench's
-//! tables of misses and service times could not be had; what is put in is, in this order:
+//! They are models *like* the programs in their names, chosen before any policy ran on them.
+//! TailBench's tables of misses and service times were not available; the inputs are, in this
+//! order:
 //!
-//! 1. Regions and their shares: what each service keeps (an index's upper levels, weights, an acoustic model) and how
-//!    large it is.
-//! 2. References per 1000 instructions: so many that misses per 1000 instructions are off by the same factor with 20
-//!    ways as with 4 from what was aimed at (masstree 8 and 12, silo 4 and 9, xapian 2 and 5, img-dnn 2 and 5, sphinx
-//!    5 and 14).
-//! 3. Misses under way at once: 2 where lookups depend on each other, which is what SPEC's vortex and twolf were
-//!    measured at (70 to 91 cycles a miss); 4, as of any program, where they do not.
-//! 4. Instructions of a request: so many that they take the time that public loads imply (masstree 0.3 ms, silo
-//!    0.25 ms, xapian 0.9 ms, img-dnn 1 ms, sphinx 1 s) with all ways and no co-runner. Silo's are TPC-C's five kinds.
+//! 1. Regions and their shares: the data that each service keeps (an index's upper levels, weights,
+//!    an acoustic model) and its size.
+//! 2. References per 1000 instructions: chosen so that misses per 1000 instructions deviate by the
+//!    same factor with 20 ways and with 4 from the targets (masstree 8 and 12, silo 4 and 9, xapian
+//!    2 and 5, img-dnn 2 and 5, sphinx 5 and 14).
+//! 3. Misses under way at once: 2 where lookups depend on each other, as measured for SPEC's vortex
+//!    and twolf (70 to 91 cycles a miss); otherwise 4, as for any program.
+//! 4. Instructions of a request: chosen so that they take the time that public loads imply
+//!    (masstree 0.3 ms, silo 0.25 ms, xapian 0.9 ms, img-dnn 1 ms, sphinx 1 s) with all ways and no
+//!    co-runner. Silo's are TPC-C's five kinds.
 //!
-//! That sphinx suffers most of a small cache and img-dnn least is put in by that, and no outcome. Weights are read at
-//! random within their region: a sweep would hit always or never, by a way more or less, with true LRU. mcf is a mixture that was
-//! fitted to its misses as measured (PBBCache's `metrics.csv`: RMS error 0.011 of the miss ratio), at 30 cycles a miss.
+//! That sphinx suffers most from a small cache and img-dnn least follows from these inputs; it is
+//! not a result. Weights are read at random within their region: with true LRU, one way would
+//! decide whether a sweep hits always or never. mcf is a mixture fitted to its measured misses
+//! (PBBCache's `metrics.csv`: RMS error 0.011 of the miss ratio), at 30 cycles a miss.
 //!
 //! The figures are in docs/workloads.md.
 
 use crate::cache::LINE;
-use crate::service::{Kind, Requests, Sizes};
+use crate::service::{RequestKind, RequestSizes, Requests};
 
 use super::access::MOST_LINES;
-use super::accesses::{Accesses, Program};
-use super::mixture::{Mixture, Part, whole};
+use super::accesses::{Accesses, SimulatedProgram};
+use super::mixture::{Mixture, MixturePart, whole};
 
-/// The service, or the program beside them, with this name.
-pub(super) fn service(name: &str) -> Option<Program> {
+/// The service, or the program that runs beside services, with this name.
+pub(super) fn service(name: &str) -> Option<SimulatedProgram> {
     let found = SERVICES.iter().find(|service| service.name == name)?;
-    let parts = found.parts.iter().map(|&(share, mb)| Part { share, lines: lines(mb) }).collect();
+    let parts =
+        found.parts.iter().map(|&(share, mb)| MixturePart { share, lines: lines(mb) }).collect();
     let (per_kilo_instructions, stores) = (found.references, 0.0);
     let mixture = Mixture { parts, per_kilo_instructions, stores, missed: true };
-    let program = Program::new(Accesses::Mixture(mixture), found.base_cpi, found.overlap);
+    let program = SimulatedProgram::new(Accesses::Mixture(mixture), found.base_cpi, found.overlap);
     let requests = found.instructions.map(|instructions| Requests {
         instructions,
         sizes: match found.sizes {
-            Spread::Variation(variation) => Sizes::LogNormal(variation),
-            Spread::TpcC => Sizes::Kinds(TPC_C.to_vec()),
+            Spread::Variation(variation) => RequestSizes::LogNormal(variation),
+            Spread::TpcC => RequestSizes::Kinds(TPC_C.to_vec()),
         },
     });
-    Some(Program { requests, ..program })
+    Some(SimulatedProgram { requests, ..program })
 }
 
-/// Their names.
+/// The names of the services.
 pub(super) const SERVICE_NAMES: [&str; SERVICES.len()] = {
     let mut names = [""; SERVICES.len()];
     let mut service = 0;
@@ -55,15 +59,15 @@ pub(super) const SERVICE_NAMES: [&str; SERVICES.len()] = {
     names
 };
 
-struct Named {
+struct NamedService {
     name: &'static str,
     /// LLC references per 1000 instructions.
     references: f64,
-    /// Their shares, and the MB that each goes to; 0: a stream.
+    /// The shares of the references, and the MB that each goes to; 0: a stream.
     parts: &'static [(f64, f64)],
     base_cpi: f64,
     overlap: f64,
-    /// Of a request, if it is a service.
+    /// Instructions of a request, if it is a service.
     instructions: Option<f64>,
     sizes: Spread,
 }
@@ -74,40 +78,42 @@ enum Spread {
     TpcC,
 }
 
-/// New-Order, Payment, Order-Status, Delivery, Stock-Level: the mix is the benchmark's (TPC-C §5.2.3, with the
-/// shares of common drivers), the sizes are guesses that vary by 0.6 of the mean together.
-const TPC_C: [Kind; 5] = [
-    Kind { share: 45.0, size: 1.3 },
-    Kind { share: 43.0, size: 0.6 },
-    Kind { share: 4.0, size: 0.5 },
-    Kind { share: 4.0, size: 3.0 },
-    Kind { share: 4.0, size: 2.5 },
+/// New-Order, Payment, Order-Status, Delivery, Stock-Level: the mix is the benchmark's (TPC-C
+/// §5.2.3, with the shares of common drivers), the sizes are guesses that vary by 0.6 of the mean
+/// together.
+const TPC_C: [RequestKind; 5] = [
+    RequestKind { share: 45.0, size: 1.3 },
+    RequestKind { share: 43.0, size: 0.6 },
+    RequestKind { share: 4.0, size: 0.5 },
+    RequestKind { share: 4.0, size: 3.0 },
+    RequestKind { share: 4.0, size: 2.5 },
 ];
 
 #[rustfmt::skip]
-const SERVICES: [Named; 6] = [
+const SERVICES: [NamedService; 6] = [
     // The tree's upper levels; lower ones; leaves and values.
-    Named { name: "masstree-like", references: 15.7, parts: &[(25.0, 1.5), (35.0, 10.0), (40.0, 1024.0)],
+    NamedService { name: "masstree-like", references: 15.7, parts: &[(25.0, 1.5), (35.0, 10.0), (40.0, 1024.0)],
         base_cpi: 0.7, overlap: 2.0, instructions: Some(390e3), sizes: Spread::Variation(0.15) },
     // Code and indices; hot rows; the rest of a warehouse.
-    Named { name: "silo-like", references: 13.7, parts: &[(40.0, 2.0), (35.0, 12.0), (25.0, 100.0)],
+    NamedService { name: "silo-like", references: 13.7, parts: &[(40.0, 2.0), (35.0, 12.0), (25.0, 100.0)],
         base_cpi: 0.7, overlap: 2.0, instructions: Some(415e3), sizes: Spread::TpcC },
     // Code and dictionary; hot postings; postings read in order, once.
-    Named { name: "xapian-like", references: 8.8, parts: &[(45.0, 2.0), (35.0, 8.0), (20.0, 0.0)],
+    NamedService { name: "xapian-like", references: 8.8, parts: &[(45.0, 2.0), (35.0, 8.0), (20.0, 0.0)],
         base_cpi: 0.7, overlap: 2.0, instructions: Some(1.87e6), sizes: Spread::Variation(0.7) },
     // Code and activations; weights; images.
-    Named { name: "img-dnn-like", references: 8.0, parts: &[(20.0, 1.0), (60.0, 10.0), (20.0, 0.0)],
+    NamedService { name: "img-dnn-like", references: 8.0, parts: &[(20.0, 1.0), (60.0, 10.0), (20.0, 0.0)],
         base_cpi: 0.5, overlap: 4.0, instructions: Some(3.33e6), sizes: Spread::Variation(0.03) },
-    // The search's own state; acoustic and language model; the rest of them.
-    Named { name: "sphinx-like", references: 15.4, parts: &[(30.0, 3.0), (40.0, 14.0), (30.0, 60.0)],
+    // The search's own state; the hot part of the acoustic and language models; the rest of them.
+    NamedService { name: "sphinx-like", references: 15.4, parts: &[(30.0, 3.0), (40.0, 14.0), (30.0, 60.0)],
         base_cpi: 0.7, overlap: 2.0, instructions: Some(1.46e9), sizes: Spread::Variation(0.4) },
-    // 69.4 references behind a private cache of 1 MB, and 0.3 times as many again that 256 KB let through.
-    Named { name: "mcf06-like", references: 90.2,
+    // 69.4 references behind a private cache of 1 MB, and 0.3 times as many more behind one of 256
+    // KB.
+    NamedService { name: "mcf06-like", references: 90.2,
         parts: &[(23.1, 0.5), (16.2, 1.25), (31.5, 2.5), (1.5, 5.0), (13.8, 16.0), (1.5, 40.0), (11.5, 0.0)],
         base_cpi: 0.55, overlap: 5.5, instructions: None, sizes: Spread::Variation(0.0) },
 ];
 
-/// Lines of so many MB.
+/// The number of lines of `mb` MB.
 fn lines(mb: f64) -> u32 {
     const PER_MB: f64 = (1 << 20) as f64 / LINE as f64;
     whole((mb * PER_MB).min(MOST_LINES as f64))
@@ -119,7 +125,8 @@ mod tests {
     use super::*;
     use crate::{Account, Profiler, Settings, preset};
 
-    /// What the program counts with each number of ways, 0 to 20, in the second half of so many instructions.
+    /// The program's counts with each number of ways, 0 to 20, in the second half of `instructions`
+    /// instructions.
     fn counts(name: &str, instructions: u64) -> Vec<Account> {
         let chip = preset::preset("xeon-e5-2630").expect("a preset");
         let program = service(name).expect("a service");
@@ -131,10 +138,10 @@ mod tests {
             (0..=20).map(|ways| profiler.account(ways)).collect::<Vec<Account>>()
         };
         let (before, after) = (until(instructions / 2), until(instructions));
-        after.iter().zip(&before).map(|(after, before)| after.less(before)).collect()
+        after.iter().zip(&before).map(|(after, before)| after.minus(before)).collect()
     }
 
-    fn service_of(name: &str) -> &'static Named {
+    fn service_of(name: &str) -> &'static NamedService {
         SERVICES.iter().find(|service| service.name == name).expect("a service")
     }
 
@@ -170,15 +177,19 @@ mod tests {
 
     #[test]
     fn mcf_misses_as_measured() {
-        // PBBCache's, of 2.5 MB a way: with 5, 10 and 25 MB of them.
+        // PBBCache's figures, at 2.5 MB a way: with 5, 10 and 25 MB.
         let counts = counts("mcf06-like", 400_000_000);
-        for (ways, told) in [(4, 39.42), (8, 26.62), (20, 19.3)] {
+        for (ways, published) in [(4, 39.42), (8, 26.62), (20, 19.3)] {
             let found = mpki(&counts[ways]);
-            assert!((found / told - 1.0).abs() < 0.15, "{ways} ways: {found}, not {told}");
+            assert!(
+                (found / published - 1.0).abs() < 0.15,
+                "{ways} ways: {found}, not {published}"
+            );
         }
     }
 
-    /// `cargo test -p fairways-chip --lib figures_of_services -- --ignored --nocapture`: docs/workloads.md.
+    /// `cargo test -p fairways-chip --lib figures_of_services -- --ignored --nocapture`:
+    /// docs/workloads.md.
     #[test]
     #[ignore = "prints docs/workloads.md's figures, in a minute"]
     fn figures_of_services() {

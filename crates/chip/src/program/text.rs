@@ -10,36 +10,36 @@ use thiserror::Error;
 
 use crate::account::MOST_OVERLAP;
 use crate::cache::LINE;
-use crate::phase::Length;
-use crate::service::{Requests, Sizes};
+use crate::phase::PhaseLength;
+use crate::service::{RequestSizes, Requests};
 
 use super::access::MOST_LINES;
-use super::accesses::{Accesses, CPI, Program};
-use super::live::Live;
-use super::mixture::{Mixture, Part, whole};
+use super::accesses::{Accesses, CPI, SimulatedProgram};
+use super::live::LiveProgram;
+use super::mixture::{Mixture, MixturePart, whole};
 use super::named::named;
 use super::pattern::Pattern;
 use super::trace::Trace;
 use super::zipf::Zipf;
 
-/// A phase of a program, as it is written: `None` runs nothing.
-pub type Written = Vec<(Option<Program>, Option<Length>)>;
+/// The phases of a program as parsed; a phase without a program is idle.
+pub type ParsedPhases = Vec<(Option<SimulatedProgram>, Option<PhaseLength>)>;
 
-/// A text that is no program.
+/// The error for a text that is not a program.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("program {program:?}: {what}")]
-pub struct TextError {
+pub struct ProgramTextError {
     program: String,
     what: String,
 }
 
-/// What can be written, for people.
+/// The forms of programs, for people.
 pub const FORMS: &str = "mlr:SIZE, mload:SIZE, chase:SIZE, blocked:SIZE:BLOCK:SWEEPS, \
                          zipf:SIZE:RECORD:EXPONENT, regions:REFERENCES:SHARE%SIZE:..., \
                          trace:FILE:INSTRUCTIONS, live:COMMAND, lookbusy, idle, art-like and others of CPU2000, \
                          berkeley-db-like, silo-like and others of TailBench, mcf06-like";
 
-/// The programs of a list with commas between them, as they are written. Commas in quotes are part of one.
+/// Splits a list of programs at its commas. Commas in quotes are part of a program.
 #[must_use]
 pub fn split(text: &str) -> Vec<&str> {
     let (mut programs, mut first, mut quote) = (Vec::new(), 0, None);
@@ -58,40 +58,55 @@ pub fn split(text: &str) -> Vec<&str> {
     programs
 }
 
-/// The program that a text names: phases with `+` between them, each with `@` and a length, in time
-/// (`2s`) or in instructions (`5G`), where it does not go on to the end. `other` knows names that are
-/// neither among the [forms](FORMS) nor [`NAMES`](super::NAMES).
+/// Parses a program: phases with `+` between them, each with `@` and a length, in time (`2s`) or in
+/// instructions (`5G`), except for a last one that lasts to the end. `other` finds programs by
+/// names that are neither among the [forms](FORMS) nor [`NAMES`](super::NAMES).
 ///
 /// # Errors
-/// If it names none, or a trace that can't be read: [`TextError`].
-pub fn parse(text: &str, other: impl Fn(&str) -> Option<Program>) -> Result<Written, TextError> {
-    let refused = |what| TextError { program: text.to_owned(), what };
-    if let Some(command) = text.trim().strip_prefix("live:") {
-        return Ok(vec![(Some(live(command).map_err(refused)?), None)]);
-    }
-    let phases: Vec<&str> = text.split('+').collect();
-    let phase = |phase: &&str| {
-        let (what, length) = phase.split_once('@').unzip();
-        let length = length.map(length_of).transpose().map_err(refused)?;
-        let what = what.unwrap_or(phase).trim();
-        let program = if what == "idle" { None } else { Some(program(what, &other)) };
-        let program = program.transpose().map_err(refused)?;
-        if program.is_none() && matches!(length, Some(Length::Instructions(_))) {
-            return Err(refused("idle runs no instructions: expected a length in time".to_owned()));
-        }
-        Ok((program, length))
-    };
-    let written = phases.iter().map(phase).collect::<Result<Written, TextError>>()?;
-    if let [first @ .., _] = &written[..]
-        && first.iter().any(|(_, length)| length.is_none())
-    {
-        let what = "expected a length (@2s, @5G) of every phase but the last";
-        return Err(refused(what.to_owned()));
-    }
-    Ok(written)
+/// If it is not a program, or a trace can't be read: [`ProgramTextError`].
+pub fn parse(
+    text: &str,
+    other: impl Fn(&str) -> Option<SimulatedProgram>,
+) -> Result<ParsedPhases, ProgramTextError> {
+    phases(text, &other).map_err(|what| ProgramTextError { program: text.to_owned(), what })
 }
 
-fn program(text: &str, other: &impl Fn(&str) -> Option<Program>) -> Result<Program, String> {
+fn phases(
+    text: &str,
+    other: &impl Fn(&str) -> Option<SimulatedProgram>,
+) -> Result<ParsedPhases, String> {
+    if let Some(command) = text.trim().strip_prefix("live:") {
+        return Ok(vec![(Some(live(command)?), None)]);
+    }
+    let phases = text.split('+').map(|text| phase(text, other));
+    let phases = phases.collect::<Result<ParsedPhases, String>>()?;
+    if let [first @ .., _] = &phases[..]
+        && first.iter().any(|(_, length)| length.is_none())
+    {
+        return Err("expected a length (@2s, @5G) of every phase but the last".to_owned());
+    }
+    Ok(phases)
+}
+
+/// Parses a phase: a program or `idle`, and its length if it has one.
+fn phase(
+    text: &str,
+    other: &impl Fn(&str) -> Option<SimulatedProgram>,
+) -> Result<(Option<SimulatedProgram>, Option<PhaseLength>), String> {
+    let (what, length) = text.split_once('@').unzip();
+    let length = length.map(length_of).transpose()?;
+    let what = what.unwrap_or(text).trim();
+    let program = if what == "idle" { None } else { Some(program(what, other)?) };
+    if program.is_none() && matches!(length, Some(PhaseLength::Instructions(_))) {
+        return Err("idle runs no instructions: expected a length in time".to_owned());
+    }
+    Ok((program, length))
+}
+
+fn program(
+    text: &str,
+    other: &impl Fn(&str) -> Option<SimulatedProgram>,
+) -> Result<SimulatedProgram, String> {
     let mut parts = text.split(':');
     let name = parts.next().unwrap_or_default();
     let (options, arguments): (Vec<&str>, Vec<&str>) = parts.partition(|part| part.contains('='));
@@ -109,13 +124,13 @@ fn program(text: &str, other: &impl Fn(&str) -> Option<Program>) -> Result<Progr
 }
 
 /// `cpi=0.7`, `overlap=2`, `request=500k`, `cv=0.6`.
-fn set(program: &mut Program, option: &str) -> Result<(), String> {
+fn set(program: &mut SimulatedProgram, option: &str) -> Result<(), String> {
     let (name, value) = option.split_once('=').unwrap_or((option, ""));
     if name == "request" {
-        let Ok(Length::Instructions(count)) = length_of(value) else {
+        let Ok(PhaseLength::Instructions(count)) = length_of(value) else {
             return Err(format!("expected instructions of a request, such as 500k, found {value}"));
         };
-        let sizes = program.requests.take().map_or(Sizes::Equal, |requests| requests.sizes);
+        let sizes = program.requests.take().map_or(RequestSizes::Equal, |requests| requests.sizes);
         program.requests = Some(Requests { instructions: count as f64, sizes });
         return Ok(());
     }
@@ -127,7 +142,8 @@ fn set(program: &mut Program, option: &str) -> Result<(), String> {
             let Some(requests) = &mut program.requests else {
                 return Err("expected request=INSTRUCTIONS before cv".to_owned());
             };
-            requests.sizes = if number == 0.0 { Sizes::Equal } else { Sizes::LogNormal(number) };
+            requests.sizes =
+                if number == 0.0 { RequestSizes::Equal } else { RequestSizes::LogNormal(number) };
         }
         "cv" => return Err(format!("expected cv from 0 to 100, found {value}")),
         "cpi" => return Err(format!("expected cpi from 0.05 to 1000, found {value}")),
@@ -143,7 +159,7 @@ fn set(program: &mut Program, option: &str) -> Result<(), String> {
 }
 
 /// `redis-server --port 7000 -- redis-benchmark -p 7000 -l`, with options and colons before it.
-fn live(text: &str) -> Result<Program, String> {
+fn live(text: &str) -> Result<SimulatedProgram, String> {
     let (mut text, mut options) = (text, Vec::new());
     while let Some((option, rest)) = text.split_once(':')
         && ["cpi=", "overlap="].iter().any(|name| option.starts_with(name))
@@ -165,33 +181,39 @@ fn live(text: &str) -> Result<Program, String> {
     }
     let mut rest = rest.into_iter().rev();
     let (client, prepare) = (rest.next(), rest.next());
-    let mut live = Live::new(Launch { apart: true, quiet: true, ..Launch::new(command) });
+    let mut live = LiveProgram::new(Launch { apart: true, quiet: true, ..Launch::new(command) });
     (live.prepare, live.client) = (prepare, client);
     live.check().map_err(|why| why.to_string())?;
-    let mut program = Program::live(live);
+    let mut program = SimulatedProgram::live(live);
     options.into_iter().try_for_each(|option| set(&mut program, option))?;
     Ok(program)
 }
 
-/// A program of one of the [forms](FORMS), or that has a name.
-fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
-    let some = |accesses, overlap| Ok(Some(Program::new(accesses, CPI, overlap)));
+fn some(accesses: Accesses, overlap: f64) -> Result<Option<SimulatedProgram>, String> {
+    Ok(Some(SimulatedProgram::new(accesses, CPI, overlap)))
+}
+
+fn pattern(pattern: Pattern, overlap: f64) -> Result<Option<SimulatedProgram>, String> {
+    some(Accesses::Pattern(pattern), overlap)
+}
+
+/// A program of one of the [forms](FORMS), or one of the named programs.
+fn form(name: &str, arguments: &[&str]) -> Result<Option<SimulatedProgram>, String> {
     if arguments.is_empty()
         && let Some(program) = named(name)
     {
         return Ok(Some(program));
     }
-    let pattern = |pattern, overlap| some(Accesses::Pattern(pattern), overlap);
     match (name, arguments) {
         ("trace", [path, more @ ..]) if more.len() <= 1 => {
             let most = more.first().map_or(Ok(TRACED), |text| match length_of(text)? {
-                Length::Instructions(count) if count <= MOST_TRACED => Ok(count),
+                PhaseLength::Instructions(count) if count <= MOST_TRACED => Ok(count),
                 _ => Err(format!("expected up to 1G instructions of a trace, found {text:?}")),
             })?;
             let trace = Trace::open(Path::new(path), most).map_err(|why| why.to_string())?;
             some(Accesses::Trace(trace), 4.0)
         }
-        // The latency of each load is what MLR measures.
+        // MLR measures the latency of each load, so none overlap.
         ("mlr", [size]) => pattern(Pattern::Random { lines: lines(size)? }, 1.0),
         ("mload", [size]) => pattern(Pattern::Sequential { lines: lines(size)? }, PREFETCHED),
         ("chase", [size]) => pattern(Pattern::Chase { lines: lines(size)? }, 1.0),
@@ -218,7 +240,8 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
                 let found = format!("found {references}");
                 return Err(format!("expected references per 1000 instructions to 1000, {found}"));
             }
-            let parts = parts.iter().map(|text| part(text)).collect::<Result<Vec<Part>, _>>()?;
+            let parts =
+                parts.iter().map(|text| part(text)).collect::<Result<Vec<MixturePart>, _>>()?;
             let all: u64 = parts.iter().map(|part| u64::from(part.lines)).sum();
             if all >= MOST_LINES {
                 return Err("expected regions of less than 2G together".to_owned());
@@ -233,13 +256,13 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<Program>, String> {
     }
 }
 
-/// Lines that a hardware prefetcher has under way.
+/// The number of lines that a hardware prefetcher has under way.
 const PREFETCHED: f64 = 8.0;
 
 /// The exponent of YCSB.
 const YCSB: f64 = 0.99;
 
-/// Their table takes 8 bytes each.
+/// Each record takes 8 bytes in a table.
 const MOST_RECORDS: u32 = 1 << 22;
 
 /// Instructions for a line of a record.
@@ -250,7 +273,7 @@ const TRACED: u64 = 20_000_000;
 const MOST_TRACED: u64 = 1_000_000_000;
 
 /// `25%10M`, `75%stream`.
-fn part(text: &str) -> Result<Part, String> {
+fn part(text: &str) -> Result<MixturePart, String> {
     let (share, region) = text
         .split_once('%')
         .ok_or_else(|| format!("expected SHARE%SIZE or SHARE%stream, found {text:?}"))?;
@@ -258,7 +281,7 @@ fn part(text: &str) -> Result<Part, String> {
     if !(share > 0.0 && share <= 1e9) {
         return Err(format!("expected a share above 0, found {text:?}"));
     }
-    Ok(Part { share, lines: if region == "stream" { 0 } else { lines(region)? } })
+    Ok(MixturePart { share, lines: if region == "stream" { 0 } else { lines(region)? } })
 }
 
 /// The lines of a size such as `8M` or `4.5M`: at least one, and at most 2G.
@@ -269,16 +292,14 @@ fn lines(text: &str) -> Result<u32, String> {
         Some('g' | 'G') => (&text[..text.len() - 1], 1 << 30),
         _ => (text, 1),
     };
-    let refused = || format!("expected a size from 64 to 2G, such as 8M, found {text:?}");
-    let size = number::<f64>(digits).map_err(|_| refused())? * unit as f64;
-    let lines = size / LINE as f64;
-    if !(lines >= 1.0 && lines <= MOST_LINES as f64) {
-        return Err(refused());
-    }
-    Ok(whole(lines))
+    let lines = digits.parse::<f64>().ok().map(|size| size * unit as f64 / LINE as f64);
+    let lines = lines.filter(|lines| (1.0..=MOST_LINES as f64).contains(lines));
+    lines
+        .map(whole)
+        .ok_or_else(|| format!("expected a size from 64 to 2G, such as 8M, found {text:?}"))
 }
 
-/// `2s`, `100ms`: more than nothing.
+/// Parses `2s`, `100ms`: more than 0.
 pub(crate) fn time_of(text: &str) -> Option<Duration> {
     let units = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
     units.into_iter().find_map(|(unit, seconds)| {
@@ -288,16 +309,16 @@ pub(crate) fn time_of(text: &str) -> Option<Duration> {
 }
 
 /// `2s`, `100ms`; `5G`, `100M` instructions.
-fn length_of(text: &str) -> Result<Length, String> {
+fn length_of(text: &str) -> Result<PhaseLength, String> {
     if let Some(span) = time_of(text) {
-        return Ok(Length::Time(span));
+        return Ok(PhaseLength::Time(span));
     }
     for (unit, times) in [("k", 1e3), ("M", 1e6), ("G", 1e9), ("", 1.0)] {
         if let Some(digits) = text.strip_suffix(unit)
             && let Ok(number) = digits.parse::<f64>()
             && (1.0..=1e18).contains(&(number * times))
         {
-            return Ok(Length::Instructions(instructions(number * times)));
+            return Ok(PhaseLength::Instructions(instructions(number * times)));
         }
     }
     Err(format!("expected a length such as 2s, 100ms or 5G instructions, found {text:?}"))
@@ -325,24 +346,27 @@ fn count(text: &str) -> Result<u32, String> {
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> Program {
+    fn one(text: &str) -> SimulatedProgram {
         let mut phases = parse(text, |_| None).unwrap();
         assert_eq!(phases.len(), 1);
         phases.remove(0).0.unwrap()
     }
 
-    #[test]
-    fn every_form() {
-        let pattern = |text| match one(text).accesses {
+    fn pattern_of(text: &str) -> Pattern {
+        match one(text).accesses {
             Accesses::Pattern(pattern) => pattern,
             other => panic!("{other:?}"),
-        };
-        assert_eq!(pattern("mlr:8M"), Pattern::Random { lines: 1 << 17 });
-        assert_eq!(pattern("mload:4.5M"), Pattern::Sequential { lines: 73_728 });
-        assert_eq!(pattern("chase:64"), Pattern::Chase { lines: 1 });
+        }
+    }
+
+    #[test]
+    fn every_form() {
+        assert_eq!(pattern_of("mlr:8M"), Pattern::Random { lines: 1 << 17 });
+        assert_eq!(pattern_of("mload:4.5M"), Pattern::Sequential { lines: 73_728 });
+        assert_eq!(pattern_of("chase:64"), Pattern::Chase { lines: 1 });
         let blocked = Pattern::Blocked { lines: 1 << 14, block: 1 << 9, sweeps: 10 };
-        assert_eq!(pattern("blocked:1m:32k:10"), blocked);
-        assert_eq!(pattern("lookbusy"), Pattern::Busy);
+        assert_eq!(pattern_of("blocked:1m:32k:10"), blocked);
+        assert_eq!(pattern_of("lookbusy"), Pattern::Busy);
         let program = one("mlr:1M:overlap=3:cpi=0.7");
         assert_eq!((program.overlap, program.base_cpi), (3.0, 0.7));
         let Accesses::Zipf(zipf) = one("zipf:100M:2K:0.8").accesses else { panic!() };
@@ -350,7 +374,8 @@ mod tests {
         let Accesses::Mixture(mixture) = one("regions:30:25%10M:75%stream").accesses else {
             panic!()
         };
-        let parts = [Part { share: 25.0, lines: 163_840 }, Part { share: 75.0, lines: 0 }];
+        let parts =
+            [MixturePart { share: 25.0, lines: 163_840 }, MixturePart { share: 75.0, lines: 0 }];
         assert_eq!((mixture.per_kilo_instructions, &mixture.parts[..]), (30.0, &parts[..]));
     }
 
@@ -367,13 +392,25 @@ mod tests {
         assert_eq!(written[0].0, named("mcf-like"));
     }
 
+    fn requests(text: &str) -> Requests {
+        one(text).requests.unwrap()
+    }
+
+    fn requests_of(instructions: f64, sizes: RequestSizes) -> Requests {
+        Requests { instructions, sizes }
+    }
+
     #[test]
     fn programs_with_requests() {
-        let requests = |text| one(text).requests.unwrap();
-        let of = |instructions, sizes| Requests { instructions, sizes };
-        assert_eq!(requests("mlr:8M:request=500k"), of(5e5, Sizes::Equal));
-        assert_eq!(requests("mlr:8M:request=2M:cv=0.6"), of(2e6, Sizes::LogNormal(0.6)));
-        assert_eq!(requests("masstree-like:request=1M"), of(1e6, Sizes::LogNormal(0.15)));
+        assert_eq!(requests("mlr:8M:request=500k"), requests_of(5e5, RequestSizes::Equal));
+        assert_eq!(
+            requests("mlr:8M:request=2M:cv=0.6"),
+            requests_of(2e6, RequestSizes::LogNormal(0.6))
+        );
+        assert_eq!(
+            requests("masstree-like:request=1M"),
+            requests_of(1e6, RequestSizes::LogNormal(0.15))
+        );
         assert_eq!(one("mlr:8M").requests, None);
         for text in ["mlr:8M:cv=1", "mlr:8M:request=2s", "silo-like:cv=-1", "mlr:8M:request=0"] {
             let error = parse(text, |_| None).unwrap_err().to_string();
@@ -384,9 +421,9 @@ mod tests {
     #[test]
     fn phases_have_lengths() {
         let phases = parse("idle@1.5s+mlr:8M@2G+lookbusy", |_| None).unwrap();
-        let lengths: Vec<Option<Length>> = phases.iter().map(|phase| phase.1).collect();
-        let time = Length::Time(Duration::from_millis(1500));
-        assert_eq!(lengths, [Some(time), Some(Length::Instructions(2_000_000_000)), None]);
+        let lengths: Vec<Option<PhaseLength>> = phases.iter().map(|phase| phase.1).collect();
+        let time = PhaseLength::Time(Duration::from_millis(1500));
+        assert_eq!(lengths, [Some(time), Some(PhaseLength::Instructions(2_000_000_000)), None]);
         assert!(phases[0].0.is_none() && phases[2].0.is_some());
         assert_eq!(
             parse("chess", |name| (name == "chess").then(|| one("lookbusy"))).unwrap().len(),
@@ -395,8 +432,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_in_a_line() {
-        for (text, said) in [
+    fn a_text_that_is_no_program_is_refused_in_a_line() {
+        for (text, expected) in [
             ("mlr:8X", "expected a size from 64 to 2G, such as 8M, found \"8X\""),
             ("mlr:", "expected a size"),
             ("mlr:3G", "expected a size"),
@@ -429,7 +466,7 @@ mod tests {
             ("regions:10:50%1G:50%1.5G", "less than 2G"),
         ] {
             let error = parse(text, |_| None).unwrap_err().to_string();
-            assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+            assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
         }
     }
 }

@@ -13,9 +13,9 @@ use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply};
 
 /// The data accesses of a recorded program, again and again.
 ///
-/// Traces are those of ChampSim: a record of 64 bytes an instruction, of which this takes the addresses of
-/// memory that it reads (four) and writes (two); plain, or packed by gzip or xz. Pages are numbered in the
-/// order in which they are first touched.
+/// Traces have ChampSim's format: a record of 64 bytes an instruction, plain, or compressed by gzip
+/// or xz. The reader takes the addresses of memory that it reads (four) and writes (two). Pages are
+/// numbered in the order in which they are first touched.
 #[derive(Clone, Debug)]
 pub struct Trace {
     accesses: Arc<[Access]>,
@@ -36,8 +36,8 @@ pub struct TraceError {
     what: String,
 }
 
-/// Bytes of a record: address of the instruction, whether it branches, whether the branch is taken, two
-/// registers written and four read, two addresses written and four read.
+/// Bytes of a record: address of the instruction, whether it branches, whether the branch is taken,
+/// two registers written and four read, two addresses written and four read.
 const RECORD: usize = 64;
 const BRANCHES: usize = 8;
 const TAKEN: usize = 9;
@@ -52,15 +52,18 @@ impl Trace {
     /// The first `most` instructions of a file.
     ///
     /// # Errors
-    /// If it can't be read, is cut off, or is something else: [`TraceError`].
+    /// If it can't be read, is cut off, or is not a trace: [`TraceError`].
     pub fn open(path: &Path, most: u64) -> Result<Self, TraceError> {
-        let refused = |what: String| TraceError {
+        Self::read_file(path, most).map_err(|what| TraceError {
             path: path.display().to_string().replace(char::is_control, "?"),
             what,
-        };
-        let file = File::open(path).map_err(|why| refused(format!("can't read it: {why}")))?;
+        })
+    }
+
+    fn read_file(path: &Path, most: u64) -> Result<Self, String> {
+        let file = File::open(path).map_err(|why| format!("can't read it: {why}"))?;
         let mut file = BufReader::new(file);
-        let start = file.fill_buf().map_err(|why| refused(format!("can't read it: {why}")))?;
+        let start = file.fill_buf().map_err(|why| format!("can't read it: {why}"))?;
         let unpacked: Box<dyn Read> = if start.starts_with(b"\xfd7zXZ\0") {
             Box::new(lzma_rust2::XzReader::new(file, true))
         } else if start.starts_with(b"\x1f\x8b") {
@@ -68,7 +71,7 @@ impl Trace {
         } else {
             Box::new(file)
         };
-        Self::read(unpacked, most).map_err(refused)
+        Self::read(unpacked, most)
     }
 
     fn read(mut records: impl Read, most: u64) -> Result<Self, String> {
@@ -87,7 +90,7 @@ impl Trace {
                 ));
             }
             if record[BRANCHES] > 1 || record[TAKEN] > 1 {
-                return Err(format!("record {instructions} is none of ChampSim's"));
+                return Err(format!("record {instructions} is not in ChampSim's format"));
             }
             instructions += 1;
             since += 1;
@@ -122,18 +125,18 @@ impl Trace {
         Ok(Self { accesses: accesses.into(), instructions })
     }
 
-    /// How many instructions it has.
+    /// The number of its instructions.
     #[must_use]
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    pub(super) fn source(&self) -> Source {
-        Source { accesses: Arc::clone(&self.accesses), next: 0 }
+    pub(super) fn source(&self) -> TraceSource {
+        TraceSource { accesses: Arc::clone(&self.accesses), next: 0 }
     }
 }
 
-/// Fills a record, unless there is no more; how many bytes there were.
+/// Fills a record, as far as there is data; returns the number of bytes.
 fn fill(records: &mut impl Read, record: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < record.len() {
@@ -146,12 +149,12 @@ fn fill(records: &mut impl Read, record: &mut [u8]) -> std::io::Result<usize> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct TraceSource {
     accesses: Arc<[Access]>,
     next: usize,
 }
 
-impl Generate for Source {
+impl Generate for TraceSource {
     fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let end = (self.next + BATCH).min(self.accesses.len());
         accesses.extend_from_slice(&self.accesses[self.next..end]);
@@ -205,7 +208,7 @@ mod tests {
             assert_eq!(trace.instructions(), 4);
             let mut accesses = Vec::new();
             let _ = trace.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
-            let told: Vec<(u32, u32, AccessKind)> =
+            let read: Vec<(u32, u32, AccessKind)> =
                 accesses.iter().map(|a| (a.line, a.instructions, a.kind)).collect();
             let expected = [
                 (1, 2, AccessKind::Load),
@@ -214,7 +217,7 @@ mod tests {
                 (63, 0, AccessKind::Store),
                 (0, 1, AccessKind::None),
             ];
-            assert_eq!(told, expected, "{number}");
+            assert_eq!(read, expected, "{number}");
             assert_eq!(Trace::open(&path, 2).unwrap().instructions(), 2);
             // Cut off anywhere, it is refused in a line, or is shorter by whole records.
             for end in 0..bytes.len() {
@@ -229,10 +232,13 @@ mod tests {
         }
     }
 
+    fn refused(bytes: &[u8]) -> String {
+        Trace::read(bytes, 100).unwrap_err()
+    }
+
     #[test]
     fn what_is_no_trace_is_refused() {
-        let refused = |bytes: &[u8]| Trace::read(bytes, 100).unwrap_err();
-        assert!(refused(&[7; 640]).contains("record 0 is none of ChampSim's"));
+        assert!(refused(&[7; 640]).contains("record 0 is not in ChampSim's format"));
         assert!(
             refused(&[0; 100]).contains("expected records of 64 bytes, found one of 36 after 1")
         );

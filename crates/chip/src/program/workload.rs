@@ -1,11 +1,13 @@
-//! All that a program does, in front of first private caches.
+//! All references of a program, before its first private caches.
 //!
-//! A [`Mixture`](super::Mixture) tells of single references. This is the full stream of a program, from
-//! which private caches of a few KB filter what the next one sees: loads and stores in runs, and code.
+//! A [`Mixture`](super::Mixture) has single references behind private caches. A workload is the
+//! full stream of a program, which private caches of a few KB then filter: loads and stores in
+//! runs, and code.
 //!
-//! A *visit* is some references to a line in a row. It is drawn which region it is in, then its line, then
-//! how many of its references are stores. Those come after its loads and each by itself: a cache that is
-//! written through passes every one on. In between, lines of code are fetched.
+//! A *visit* is a number of consecutive references to a line. The region is drawn first, then the
+//! line, then the number of stores among the references. The stores come after the loads, each as
+//! its own access, since a write-through cache passes each one on. In between, lines of code are
+//! fetched.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -18,90 +20,91 @@ use super::zipf::Alias;
 pub struct Workload {
     /// Loads and stores per instruction, above 0, up to 1.
     pub per_instruction: f64,
-    /// The share of them that are stores, 0 to 1, the same in every region.
+    /// The share of stores among the references, 0 to 1, the same in every region.
     pub stores: f64,
-    /// Where they go: at least one region.
-    pub data: Vec<Region>,
-    /// The code that makes them.
-    pub code: Code,
+    /// The regions that the references go to, at least one.
+    pub data: Vec<DataRegion>,
+    /// The code.
+    pub code: CodeRegion,
 }
 
 /// A region of a program's data.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Region {
-    /// How much of all references it is, relative to the other regions.
+pub struct DataRegion {
+    /// Its share of all references, relative to the other regions.
     pub share: f64,
-    /// Its lines, at least one; a stream has what memory is left instead.
+    /// Its lines, at least one; a stream has the remaining memory instead.
     pub lines: u32,
-    /// Which line is next.
-    pub order: Order,
-    /// References to a line in a row, at least one.
+    /// The order of its lines.
+    pub order: VisitOrder,
+    /// Consecutive references to a line, at least one.
     pub run: u16,
 }
 
-/// In which order the lines of a region are visited.
+/// The order in which the lines of a region are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Each as likely as every other.
+pub enum VisitOrder {
+    /// At random, all equally likely.
     Random,
     /// From the first to the last, again and again.
     Sweep,
-    /// On and on, to no line twice before it has been through all the memory that is left.
+    /// Through all remaining memory before a line repeats.
     Stream,
 }
 
 /// The code of a program: lines that are fetched at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Code {
+pub struct CodeRegion {
     /// Lines of the part that most fetches go to, at least one.
     pub hot: u32,
     /// Lines of the rest.
     pub cold: u32,
-    /// The share of fetches that go to the hot part, 0 to 1; all do where there is no other.
+    /// The share of fetches that go to the hot part, 0 to 1; all do if there is no cold part.
     pub share: f64,
-    /// Instructions from a line to another that is not fetched again and again, at least one.
+    /// Instructions from one line to the next that is not part of the same loop, at least one.
     pub every: u32,
 }
 
 impl Workload {
-    pub(super) fn source(&self) -> Source {
+    pub(super) fn source(&self) -> WorkloadSource {
         let all = u32::try_from(MOST_LINES).unwrap_or(u32::MAX);
-        let streams = self.data.iter().filter(|region| region.order == Order::Stream).count();
-        let others = self.data.iter().filter(|region| region.order != Order::Stream);
+        let streams = self.data.iter().filter(|region| region.order == VisitOrder::Stream).count();
+        let others = self.data.iter().filter(|region| region.order != VisitOrder::Stream);
         let code = self.code.hot + self.code.cold;
         let taken = code + others.map(|region| region.lines).sum::<u32>();
         let each = u32::try_from(streams).map_or(0, |count| (all - taken) / count.max(1));
         let mut first = code;
-        let place = |region: &Region| {
-            let lines = if region.order == Order::Stream { each } else { region.lines };
+        let places = self.data.iter().map(|region| {
+            let lines = if region.order == VisitOrder::Stream { each } else { region.lines };
             first += lines;
-            Place {
+            PlacedRegion {
                 first: first - lines,
                 lines,
-                random: region.order == Order::Random,
+                random: region.order == VisitOrder::Random,
                 at: 0,
                 run: u32::from(region.run),
                 stores: fixed(self.stores * f64::from(region.run)),
             }
-        };
-        let places = self.data.iter().map(place).collect();
-        let visits = |region: &Region| region.share / f64::from(region.run);
+        });
+        let places = places.collect();
+        let visits: Vec<f64> =
+            self.data.iter().map(|region| region.share / f64::from(region.run)).collect();
         let share = if self.code.cold == 0 { 1.0 } else { self.code.share };
-        Source {
+        WorkloadSource {
             places,
-            alias: Alias::new(&self.data.iter().map(visits).collect::<Vec<f64>>()),
+            alias: Alias::new(&visits),
             gap: fixed(1.0 / self.per_instruction),
             behind: 0,
-            code: Code { every: self.code.every.max(1), ..self.code },
+            code: CodeRegion { every: self.code.every.max(1), ..self.code },
             hot: fixed(share),
             fetch_in: self.code.every.max(1),
         }
     }
 }
 
-/// A region: where it is, and where in it a sweep is.
+/// A region with its position in memory, and the position of its sweep.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct PlacedRegion {
     first: u32,
     lines: u32,
     at: u32,
@@ -111,24 +114,25 @@ struct Place {
     stores: u64,
 }
 
-/// One, where parts of it count. What is left over is carried along or rounded at random: totals are right.
+/// The unit of fixed-point counts. Remainders are carried over or rounded at random, so that totals
+/// are right.
 const ONE: u64 = 1 << 32;
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
-    places: Vec<Place>,
+pub(super) struct WorkloadSource {
+    places: Vec<PlacedRegion>,
     alias: Alias,
-    /// Instructions from reference to reference, and how much of one is still to be told, in [`ONE`]s.
+    /// Instructions from reference to reference, and the rest that is carried over, in [`ONE`]s.
     gap: u64,
     behind: u64,
-    code: Code,
+    code: CodeRegion,
     /// The share of fetches that are hot, in [`ONE`]s.
     hot: u64,
     /// Instructions until code is fetched.
     fetch_in: u32,
 }
 
-impl Generate for Source {
+impl Generate for WorkloadSource {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let mut end = accesses.len();
         for _ in 0..BATCH {
@@ -140,29 +144,29 @@ impl Generate for Source {
             let line = place.first + if place.random { anywhere } else { at };
             let stores = upper(place.stores + (bits & (ONE - 1)));
             let loads = place.run - stores;
-            // What comes in no order that a branch could be foretold by is written in any case, and then
-            // counts or not.
+            // Whether there are references is random, so a branch would often be mispredicted: the
+            // access is always written, and counted only if there are any.
             let room = end + place.run as usize + 1;
             if accesses.len() < room {
                 accesses.resize(room + BATCH, NOTHING);
             }
-            let mut told = 0;
-            let mut tell = |references: u32, kind| {
+            let mut generated = 0;
+            let mut push = |references: u32, kind| {
                 self.behind += self.gap * u64::from(references);
                 let instructions = upper(self.behind);
                 self.behind &= ONE - 1;
-                told += instructions;
+                generated += instructions;
                 let references = (references & 0xffff) as u16;
                 accesses[end] = Access { line, instructions, references, kind };
                 end += usize::from(references > 0);
             };
-            tell(loads, AccessKind::Load);
-            tell(stores.min(1), AccessKind::Store);
+            push(loads, AccessKind::Load);
+            push(stores.min(1), AccessKind::Store);
             for _ in 1..stores {
-                tell(1, AccessKind::Store);
+                push(1, AccessKind::Store);
             }
-            while told >= self.fetch_in {
-                told -= self.fetch_in;
+            while generated >= self.fetch_in {
+                generated -= self.fetch_in;
                 self.fetch_in = self.code.every;
                 let line = self.code.next(random.next_u64(), self.hot);
                 if accesses.len() == end {
@@ -171,18 +175,18 @@ impl Generate for Source {
                 accesses[end] = Access { line, kind: AccessKind::Fetch, ..NOTHING };
                 end += 1;
             }
-            self.fetch_in -= told;
+            self.fetch_in -= generated;
         }
         accesses.truncate(end);
         Supply::More
     }
 }
 
-/// Where an access will be.
+/// A placeholder for an access.
 const NOTHING: Access = Access { line: 0, instructions: 0, references: 0, kind: AccessKind::None };
 
-impl Code {
-    /// A line, of a random number.
+impl CodeRegion {
+    /// The line of a random number.
     fn next(&self, bits: u64, hot: u64) -> u32 {
         if bits & (ONE - 1) < hot {
             scaled(bits, self.hot)
@@ -197,7 +201,7 @@ fn upper(bits: u64) -> u32 {
     (bits >> 32) as u32
 }
 
-/// The upper half as a number below `count` (Lemire).
+/// Scales the upper half to a number below `count` (Lemire).
 fn scaled(bits: u64, count: u32) -> u32 {
     upper((bits >> 32) * u64::from(count))
 }
@@ -217,18 +221,21 @@ mod tests {
 
     use super::*;
 
+    fn region(share: f64, lines: u32, order: VisitOrder, run: u16) -> DataRegion {
+        DataRegion { share, lines, order, run }
+    }
+
     fn workload() -> Workload {
-        let region = |share, lines, order, run| Region { share, lines, order, run };
         Workload {
             per_instruction: 0.36,
             stores: 0.3,
             data: vec![
-                region(60.0, 100, Order::Random, 4),
-                region(20.0, 1000, Order::Sweep, 8),
-                region(5.0, 0, Order::Stream, 8),
-                region(15.0, 5000, Order::Random, 1),
+                region(60.0, 100, VisitOrder::Random, 4),
+                region(20.0, 1000, VisitOrder::Sweep, 8),
+                region(5.0, 0, VisitOrder::Stream, 8),
+                region(15.0, 5000, VisitOrder::Random, 1),
             ],
-            code: Code { hot: 50, cold: 500, share: 0.9, every: 48 },
+            code: CodeRegion { hot: 50, cold: 500, share: 0.9, every: 48 },
         }
     }
 
@@ -240,15 +247,13 @@ mod tests {
         accesses
     }
 
+    fn near(found: u64, expected: f64, what: &str) {
+        assert!((found as f64 / expected - 1.0).abs() < 0.01, "{what}: {found}, not {expected}");
+    }
+
     #[test]
-    fn totals_are_as_told() {
+    fn totals_are_as_given_by_the_workload() {
         let accesses = accesses(&workload(), 40_000);
-        let near = |found: u64, expected: f64, what: &str| {
-            assert!(
-                (found as f64 / expected - 1.0).abs() < 0.01,
-                "{what}: {found}, not {expected}"
-            );
-        };
         let references_where = |picked: &dyn Fn(&Access) -> bool| {
             let picked = accesses.iter().filter(|access| picked(access));
             picked.map(|access| u64::from(access.references)).sum::<u64>()
@@ -263,7 +268,8 @@ mod tests {
             references * 0.3,
             "stores",
         );
-        // Code has the first 550 lines, then come the regions; the stream has the rest but 5000 lines.
+        // Code has the first 550 lines, then come the regions; the stream has the rest except for
+        // 5000 lines.
         let last = u32::try_from(MOST_LINES).unwrap() - 5000;
         for (lines, share) in
             [(550..650, 0.6), (650..1650, 0.2), (1650..last, 0.05), (last..last + 5000, 0.15)]
@@ -304,7 +310,7 @@ mod tests {
 
     #[test]
     fn code_that_is_all_hot_is_fetched_from_there() {
-        let code = Code { hot: 8, cold: 0, share: 0.5, every: 1 };
+        let code = CodeRegion { hot: 8, cold: 0, share: 0.5, every: 1 };
         let workload = Workload { code, per_instruction: 1.0, stores: 1.0, ..workload() };
         for access in accesses(&workload, 10) {
             assert_eq!(access.kind == AccessKind::Fetch, access.line < 8);

@@ -1,4 +1,4 @@
-//! Records of which some are wanted more often than others.
+//! Records, some of which are more popular than others.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use rand_pcg::Pcg64Mcg;
 
 use super::access::{Access, AccessKind, BATCH, Generate, Supply, below};
 
-/// A store of records, read one after the other; the one that is n-th in favour is read in proportion to
-/// n to the power of minus the exponent. Records in favour are anywhere in it.
+/// A store of records, read one after the other. The n-th most popular record is read in proportion
+/// to n^-exponent. Popular records are anywhere in the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zipf {
     records: u32,
@@ -19,8 +19,8 @@ pub struct Zipf {
 }
 
 impl Zipf {
-    /// So many records, at least one, of so many lines, all of which are read, with so many instructions a
-    /// line. YCSB's exponent is 0.99.
+    /// `records` records, at least one, of `lines` lines each, all of which are read, with
+    /// `per_line` instructions a line. YCSB's exponent is 0.99.
     #[must_use]
     pub fn new(records: u32, lines: u32, exponent: f64, per_line: u32) -> Self {
         let weights = (1..=records).map(|rank| f64::from(rank).powf(-exponent));
@@ -28,7 +28,7 @@ impl Zipf {
         Self { records, lines, exponent, per_line, alias }
     }
 
-    /// How many records there are.
+    /// The number of records.
     #[must_use]
     pub fn records(&self) -> u32 {
         self.records
@@ -46,26 +46,26 @@ impl Zipf {
         self.exponent
     }
 
-    pub(super) fn source(&self) -> Source {
-        Source { zipf: self.clone(), first: 0, read: self.lines }
+    pub(super) fn source(&self) -> ZipfSource {
+        ZipfSource { zipf: self.clone(), first: 0, read: self.lines }
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct ZipfSource {
     zipf: Zipf,
-    /// The record at hand: its first line, and how many have been read.
+    /// The first line of the current record, and the number of its lines that have been read.
     first: u32,
     read: u32,
 }
 
-impl Generate for Source {
+impl Generate for ZipfSource {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
         let Zipf { records, lines, per_line, .. } = self.zipf;
         for _ in 0..BATCH {
             if self.read == lines {
                 let rank = self.zipf.alias.draw(random);
-                // Where it is: an order without a pattern, the same every time.
+                // Its position: an order without a pattern, the same every time.
                 let place = u64::from(rank) * 2_654_435_761 % u64::from(records);
                 self.first = u32::try_from(place).unwrap_or(0) * lines;
                 self.read = 0;
@@ -79,25 +79,25 @@ impl Generate for Source {
     }
 }
 
-/// Draws by weight in two looks (Walker; Vose).
+/// Draws by weight with two table look-ups (Walker; Vose).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alias {
-    /// By column: up to what, of 2^32, it is itself, and what it is beyond.
+    /// By column: the number, of 2^32, up to which the column itself is drawn, and the column drawn
+    /// beyond it.
     columns: Vec<(u32, u32)>,
 }
 
 impl Alias {
-    /// Of weights that are not all 0; their sum need not be 1.
+    /// A table for weights that are not all 0; their sum need not be 1.
     pub(super) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len() as f64;
         let mut left: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
-        let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         let mut columns: Vec<(u32, u32)> =
-            (0..weights.len()).map(|column| (u32::MAX, index(column))).collect();
+            (0..weights.len()).map(|column| (u32::MAX, number(column))).collect();
         let (mut less, mut more): (Vec<usize>, Vec<usize>) =
             (0..left.len()).partition(|&column| left[column] < 1.0);
         while let (Some(small), Some(&large)) = (less.pop(), more.last()) {
-            columns[small] = (share(left[small]), index(large));
+            columns[small] = (share(left[small]), number(large));
             left[large] -= 1.0 - left[small];
             if left[large] < 1.0 {
                 more.pop();
@@ -114,8 +114,8 @@ impl Alias {
         if random.next_u32() <= own { column } else { other }
     }
 
-    /// The same of one random number, where there are few weights: its upper bits are the column, the others
-    /// the place in it.
+    /// Draws with one random number, for few weights: its upper bits give the column, the others
+    /// the position in it.
     pub(super) fn pick(&self, bits: u32) -> u32 {
         let both = u64::from(bits) * self.columns.len() as u64;
         let (column, within) = ((both >> 32) as u32, (both & 0xffff_ffff) as u32);
@@ -124,7 +124,11 @@ impl Alias {
     }
 }
 
-/// A share of 2^32.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// A share, in 2^-32.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

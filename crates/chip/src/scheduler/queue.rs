@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 
 use fairways_core::AppId;
 
-use crate::app::App;
-use crate::apps::Apps;
+use crate::running_program::RunningProgram;
+use crate::running_programs::RunningPrograms;
 
-/// Who waits where.
+/// The waiting threads of each CPU.
 #[derive(Clone, Debug)]
-pub(super) struct Queues(Vec<VecDeque<AppId>>);
+pub(super) struct RunQueues(Vec<VecDeque<AppId>>);
 
-impl Queues {
+impl RunQueues {
     pub(super) fn new(cpus: usize) -> Self {
         Self(vec![VecDeque::new(); cpus])
     }
@@ -31,21 +31,26 @@ impl Queues {
     }
 
     /// Puts a thread at the end of the queue of the CPU that it was on last, or, if it may not run
-    /// there, of the CPU where fewest wait.
-    pub(super) fn push(&mut self, app: &App) {
-        let last = app.thread.last.filter(|&cpu| app.thread.may(cpu));
-        let allowed = (0..self.0.len()).filter(|&cpu| app.thread.may(cpu));
+    /// there, of the allowed CPU with the shortest queue.
+    pub(super) fn push(&mut self, app: &RunningProgram) {
+        let last = app.thread.last.filter(|&cpu| app.thread.may_run_on(cpu));
+        let allowed = (0..self.0.len()).filter(|&cpu| app.thread.may_run_on(cpu));
         let cpu = last.or_else(|| allowed.min_by_key(|&cpu| self.0[cpu].len()));
         self.0[cpu.unwrap_or(0)].push_back(app.id);
     }
 
-    /// The thread that runs next on a CPU: among those of the highest rank that may run there, the
-    /// one that has had the fewest turns, of those with at most so many the one that has waited for
-    /// longest.
-    pub(super) fn first<'a>(&self, apps: &'a Apps, cpu: usize, few: u64) -> Option<&'a App> {
-        let key =
-            |app: &App| (Reverse(app.thread.rank()), app.thread.turns.max(few), app.thread.waits);
+    /// The thread that runs next on a CPU: of those that may run there, the one of the highest
+    /// rank, then with the fewest turns (`few` or fewer count as equal), then with the longest
+    /// wait.
+    pub(super) fn first<'a>(
+        &self,
+        apps: &'a RunningPrograms,
+        cpu: usize,
+        few: u64,
+    ) -> Option<&'a RunningProgram> {
         let waiting = self.0.iter().flatten().filter_map(|id| apps.find(*id));
-        waiting.filter(|app| app.thread.may(cpu)).min_by_key(|app| key(app))
+        waiting.filter(|app| app.thread.may_run_on(cpu)).min_by_key(|app| {
+            (Reverse(app.thread.rank()), app.thread.turns.max(few), app.thread.waits)
+        })
     }
 }

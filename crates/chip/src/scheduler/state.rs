@@ -1,55 +1,56 @@
-//! What the scheduler keeps, and when it acts.
+//! The scheduler's state, and when it acts.
 
 use std::time::Duration;
 
 use fairways_core::{AppId, Event, Time};
 
 use crate::agenda::Agenda;
-use crate::app::App;
-use crate::apps::Apps;
 use crate::clock::Clock;
-use crate::fills::Fills;
+use crate::fills::FillRules;
+use crate::running_program::RunningProgram;
+use crate::running_programs::RunningPrograms;
 use crate::settings::{Scheduling, SchedulingClass, Settings};
 
-use super::queue::Queues;
+use super::co_run::CoRunWatch;
+use super::queue::RunQueues;
 use super::time_sharing::SECOND;
-use super::together::Gathering;
 
 /// A thread's turn on a CPU.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct CpuTurn {
     pub(super) app: AppId,
     pub(super) since: Time,
     pub(super) end: Time,
     /// On the policy's clock.
     pub(super) ordered: Duration,
-    /// Whether a policy did.
-    pub(super) by_order: bool,
+    /// Whether a policy ordered that length.
+    pub(super) is_ordered: bool,
 }
 
 /// The scheduler's state.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
     pub(super) scheduling: Scheduling,
-    pub(super) turns: Vec<Option<Turn>>,
-    pub(super) queues: Queues,
-    /// In ticks of the account: from when on each CPU is free.
+    pub(super) turns: Vec<Option<CpuTurn>>,
+    pub(super) queues: RunQueues,
+    /// The time from which each CPU is free, in ticks.
     pub(super) free: Vec<u64>,
-    gathering: Option<Gathering>,
-    /// How many have come to wait.
-    came: u64,
-    /// The most turns that a thread had had when it had another, likewise.
+    watch: Option<CoRunWatch>,
+    /// The number of threads that have started to wait so far.
+    arrivals: u64,
+    /// The most turns that a thread had had when it got another, in nanoseconds of the machine's
+    /// quantum.
     pub(super) most_turns: u64,
-    /// When those that wait are raised next, in the time-sharing class.
+    /// When waiting threads are raised next, in the time-sharing class.
     pub(super) next_second: Option<Time>,
-    /// Whether something has changed since turns were last looked at.
-    pub(crate) unsettled: bool,
+    /// Whether something has changed since the last rescheduling.
+    pub(crate) needs_reschedule: bool,
 }
 
-/// The threads, and what moving them takes.
-pub(crate) struct Threads<'a> {
-    pub(crate) apps: &'a mut Apps,
-    pub(crate) fills: &'a Fills,
+/// The threads, and the state that moving them needs.
+pub(crate) struct ScheduledThreads<'a> {
+    pub(crate) apps: &'a mut RunningPrograms,
+    pub(crate) fills: &'a FillRules,
     pub(crate) agenda: &'a mut Agenda,
     pub(crate) clock: Clock,
 }
@@ -63,17 +64,17 @@ impl Scheduler {
         Some(Self {
             scheduling,
             turns: vec![None; cpus],
-            queues: Queues::new(cpus),
+            queues: RunQueues::new(cpus),
             free: vec![0; cpus],
-            gathering: None,
-            came: 0,
+            watch: None,
+            arrivals: 0,
             most_turns: 0,
             next_second: is_time_sharing.then_some(first_second),
-            unsettled: true,
+            needs_reschedule: true,
         })
     }
 
-    /// When the first turn ends, or those that wait are raised.
+    /// When the first turn ends, or waiting threads are raised.
     pub(crate) fn next_end(&self) -> Option<Time> {
         self.turns.iter().flatten().map(|turn| turn.end).chain(self.next_second).min()
     }
@@ -82,9 +83,13 @@ impl Scheduler {
         self.turns[cpu].is_none()
     }
 
-    /// Who is to run next on a CPU.
-    pub(super) fn first<'a>(&self, apps: &'a Apps, cpu: usize) -> Option<&'a App> {
-        // In the time-sharing class nobody counts turns: levels see to it that all have some.
+    /// The thread to run next on a CPU.
+    pub(super) fn first<'a>(
+        &self,
+        apps: &'a RunningPrograms,
+        cpu: usize,
+    ) -> Option<&'a RunningProgram> {
+        // In the time-sharing class turns don't count: levels ensure that all threads get some.
         let few = match self.next_second {
             Some(_) => u64::MAX,
             None => self.most_turns.saturating_sub(self.quantum()),
@@ -92,52 +97,51 @@ impl Scheduler {
         self.queues.first(apps, cpu, few)
     }
 
-    /// Watches who runs together from now on.
-    pub(crate) fn watch_together(&mut self, shortest: Duration, of: &Threads<'_>) {
-        self.gathering = Some(Gathering::new(shortest, of.apps, of.clock));
+    /// Watches co-runs from now on.
+    pub(crate) fn watch_together(&mut self, shortest: Duration, threads: &ScheduledThreads<'_>) {
+        self.watch = Some(CoRunWatch::new(shortest, threads.apps, threads.clock));
     }
 
-    /// Lets turns that are over end, and those that wait have theirs.
-    pub(crate) fn reschedule(&mut self, of: &mut Threads<'_>) {
-        // Who sleeps now, or does no longer.
-        let is_out = |app: &App| app.can_run() != (app.cpu.is_some() || app.thread.waits.is_some());
-        if !self.unsettled
-            && self.next_end().is_none_or(|end| end > of.clock.now)
-            && !of.apps.iter().any(is_out)
+    /// Ends turns that are over, and starts turns of waiting threads.
+    pub(crate) fn reschedule(&mut self, threads: &mut ScheduledThreads<'_>) {
+        if !self.needs_reschedule
+            && self.next_end().is_none_or(|end| end > threads.clock.now)
+            && !threads.apps.iter().any(RunningProgram::must_be_queued_or_removed)
         {
             return;
         }
-        self.unsettled = false;
-        self.queue_up(of);
-        self.raise_waiting(of);
+        self.needs_reschedule = false;
+        self.queue_up(threads);
+        self.raise_waiting(threads);
         for cpu in 0..self.turns.len() {
-            self.end_turn(of, cpu);
+            self.end_turn(threads, cpu);
             if self.is_free(cpu) {
-                self.occupy(of, cpu);
+                self.occupy(threads, cpu);
             }
         }
-        self.preempt(of);
-        self.gather(of);
+        self.preempt(threads);
+        self.report_co_run(threads);
     }
 
     /// Takes a thread whose run has ended off its CPU, or out of its queue.
-    pub(crate) fn leave(&mut self, of: &mut Threads<'_>, id: AppId) {
-        let Some(app) = of.apps.find_mut(id) else { return };
-        app.thread.over = true;
+    pub(crate) fn leave(&mut self, threads: &mut ScheduledThreads<'_>, id: AppId) {
+        let Some(app) = threads.apps.find_mut(id) else { return };
+        app.thread.has_ended = true;
         let cpu = app.cpu;
-        self.queue_up(of);
+        self.queue_up(threads);
         if let Some(cpu) = cpu {
-            self.take_off(of, cpu);
+            self.take_off(threads, cpu);
         }
-        self.gather(of);
+        self.report_co_run(threads);
     }
 
-    /// Who can run and does not, waits; who waits and can't run, or not there, does no longer.
-    fn queue_up(&mut self, of: &mut Threads<'_>) {
-        for app in of.apps.iter_mut() {
+    /// Queues threads that can run and do not. Takes threads out of queues if they can't run, or
+    /// not on that CPU.
+    fn queue_up(&mut self, threads: &mut ScheduledThreads<'_>) {
+        for app in threads.apps.iter_mut() {
             let runs = app.can_run();
             if app.thread.waits.is_some() {
-                let stays = self.queues.place(app.id).is_some_and(|cpu| app.thread.may(cpu));
+                let stays = self.queues.place(app.id).is_some_and(|cpu| app.thread.may_run_on(cpu));
                 if !runs || !stays {
                     self.queues.remove(app.id);
                 }
@@ -151,35 +155,35 @@ impl Scheduler {
                     app.thread.level = app.thread.level.slept();
                     app.thread.left = None;
                 }
-                // One that slept, or is new, has missed nothing.
+                // A thread that slept, or is new, has missed no turns.
                 app.thread.turns = app.thread.turns.max(self.most_turns);
-                self.wait(app, of.clock.now);
+                self.wait(app, threads.clock.now);
             }
         }
     }
 
-    /// Puts a thread into a queue, as if it waited since then.
-    pub(super) fn wait(&mut self, app: &mut App, since: Time) {
-        app.thread.waits = Some((since, self.came));
-        self.came += 1;
+    /// Puts a thread into a queue, as if it had waited since `since`.
+    pub(super) fn wait(&mut self, app: &mut RunningProgram, since: Time) {
+        app.thread.waits = Some((since, self.arrivals));
+        self.arrivals += 1;
         self.queues.push(app);
     }
 
-    /// When a second begins, raises those that wait.
-    fn raise_waiting(&mut self, of: &mut Threads<'_>) {
-        let Some(next) = self.next_second.filter(|&next| next <= of.clock.now) else { return };
-        for app in of.apps.iter_mut().filter(|app| app.thread.waits.is_some()) {
+    /// Raises waiting threads when a second begins.
+    fn raise_waiting(&mut self, threads: &mut ScheduledThreads<'_>) {
+        let Some(next) = self.next_second.filter(|&next| next <= threads.clock.now) else { return };
+        for app in threads.apps.iter_mut().filter(|app| app.thread.waits.is_some()) {
             app.thread.level = app.thread.level.waited();
         }
-        self.next_second = Some(next.after(of.clock.span(SECOND)));
-        self.unsettled = true;
+        self.next_second = Some(next.after(threads.clock.chip_span(SECOND)));
+        self.needs_reschedule = true;
     }
 
-    /// Tells of who ran together, if others run now.
-    fn gather(&mut self, of: &mut Threads<'_>) {
-        let gathering = self.gathering.as_mut();
-        if let Some(together) = gathering.and_then(|from| from.end(of.apps, of.clock)) {
-            of.agenda.tell(Event::RanTogether(together));
+    /// Reports a co-run that ended because other threads run now.
+    fn report_co_run(&mut self, threads: &mut ScheduledThreads<'_>) {
+        let watch = self.watch.as_mut();
+        if let Some(co_run) = watch.and_then(|from| from.end(threads.apps, threads.clock)) {
+            threads.agenda.report(Event::RanTogether(co_run));
         }
     }
 }

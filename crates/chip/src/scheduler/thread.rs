@@ -6,9 +6,9 @@ use fairways_core::Time;
 
 use crate::settings::SchedulingClass;
 
-use super::time_sharing::Level;
+use super::time_sharing::PriorityLevel;
 
-/// Who runs before whom.
+/// The priority of a thread: higher runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
     Normal,
@@ -18,50 +18,50 @@ pub(crate) enum Priority {
 
 /// How a thread takes turns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Thread {
+pub(crate) struct ThreadState {
     /// The CPUs that it may run on, a bit each.
     pub(crate) allowed: u64,
     pub(crate) priority: Priority,
-    pub(crate) level: Level,
-    /// What is left of a quantum when another took its place, on the policy's clock.
+    pub(crate) level: PriorityLevel,
+    /// The rest of its quantum after it was preempted, on the policy's clock.
     pub(crate) left: Option<Duration>,
-    /// How long its next turn is to be, on the policy's clock.
+    /// The ordered length of its next turn, on the policy's clock.
     pub(crate) ordered: Option<Duration>,
-    /// Since when it waits, if it does, and how many had come to wait before.
+    /// Since when it waits, if it does, and its number among all waits.
     pub(crate) waits: Option<(Time, u64)>,
     /// The CPU that it was on last.
     pub(crate) last: Option<usize>,
     /// The turns that it has had, in nanoseconds of the machine's quantum.
     pub(crate) turns: u64,
-    /// Its run has ended.
-    pub(crate) over: bool,
+    /// Whether its run has ended.
+    pub(crate) has_ended: bool,
 }
 
-impl Thread {
-    /// One that begins, of the operating system itself or not.
+impl ThreadState {
+    /// A new thread, of the operating system itself or not.
     pub(crate) fn new(is_system: bool, class: Option<SchedulingClass>) -> Self {
         Self {
             allowed: u64::MAX,
             priority: if is_system { Priority::System } else { Priority::Normal },
             level: match class {
-                Some(SchedulingClass::TimeSharing) => Level::FIRST,
-                Some(SchedulingClass::FixedPriority) | None => Level::FIXED,
+                Some(SchedulingClass::TimeSharing) => PriorityLevel::FIRST,
+                Some(SchedulingClass::FixedPriority) | None => PriorityLevel::FIXED,
             },
             left: None,
             ordered: None,
             waits: None,
             last: None,
             turns: 0,
-            over: false,
+            has_ended: false,
         }
     }
 
-    /// The order in which threads get a CPU: the highest first.
-    pub(crate) fn rank(&self) -> (Priority, Level) {
+    /// The rank by which threads get a CPU: the highest first.
+    pub(crate) fn rank(&self) -> (Priority, PriorityLevel) {
         (self.priority, self.level)
     }
 
-    pub(crate) fn may(&self, cpu: usize) -> bool {
+    pub(crate) fn may_run_on(&self, cpu: usize) -> bool {
         self.allowed >> cpu & 1 == 1
     }
 }

@@ -1,26 +1,26 @@
-//! Solaris' time-sharing class: a feedback queue of sixty levels, by the table that it came with
-//! (Oracle, System Administration Guide, "Timesharing Parameter Table"; `ts_dptbl(4)`).
+//! Solaris' time-sharing class: a feedback queue of sixty levels, by its original table (Oracle,
+//! System Administration Guide, "Timesharing Parameter Table"; `ts_dptbl(4)`).
 
 use std::time::Duration;
 
-/// The highest level. Whoever is there is not raised for having waited (`ts_maxwait` 32000).
+/// The highest level. Threads there are not raised for waiting (`ts_maxwait` 32000).
 const HIGHEST: u8 = 59;
 
-/// How often those that wait are raised.
+/// How often waiting threads are raised.
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 /// A level of the time-sharing class. The highest runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Level(u8);
+pub(crate) struct PriorityLevel(u8);
 
-impl Level {
-    /// The only one of fixed priorities.
+impl PriorityLevel {
+    /// The only level of fixed priorities.
     pub(crate) const FIXED: Self = Self(0);
 
     /// Where a thread of the class begins: in the middle.
     pub(crate) const FIRST: Self = Self(HIGHEST / 2);
 
-    /// `ts_quantum`, as a share of the longest, which is 200 ms in the table.
+    /// `ts_quantum`, as a share of the longest quantum (200 ms in the table).
     pub(super) fn quantum(self, longest: Duration) -> Duration {
         let tenths = match self.0 {
             0..10 => 10,
@@ -86,12 +86,12 @@ mod tests {
             (58, 40, 48, 58, 59),
             (59, 20, 49, 59, 59),
         ] {
-            let row = Level(level);
+            let row = PriorityLevel(level);
             let ms = row.quantum(Duration::from_millis(200)).as_millis();
             let levels = [row.expired(), row.slept(), row.waited()];
             assert_eq!(
                 (ms, levels),
-                (quantum, [Level(expired), Level(slept), Level(waited)]),
+                (quantum, [PriorityLevel(expired), PriorityLevel(slept), PriorityLevel(waited)]),
                 "{level}"
             );
         }

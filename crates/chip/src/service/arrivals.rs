@@ -1,4 +1,4 @@
-//! The requests that come, one after the other.
+//! Arrivals of requests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,94 +7,101 @@ use std::time::Duration;
 use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64Mcg;
 
-use super::load::{Load, Stage};
+use super::load::{RequestLoad, Stage};
 
 /// When requests come, in ticks of the chip.
 ///
-/// What has come is not kept in a queue: one request after the other is answered, and nothing but the answers has a
-/// say in when those of clients come, so the next one is looked for when the one before it is done.
+/// There is no queue of waiting requests: requests are answered one after the other, and only
+/// answers influence when clients send more, so the next arrival is computed when the request
+/// before it is done.
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
     stages: Vec<Stage>,
     stage: usize,
     /// When the stage ends.
     ends: u64,
-    source: Source,
+    source: ArrivalSource,
     random: Pcg64Mcg,
-    /// Ticks of a second of the policy's.
+    /// Ticks of a second of the policy's clock.
     second: f64,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
-    /// When each client asks next, and how long it thinks in the mean.
+enum ArrivalSource {
+    /// When each client sends its next request, and its mean think time.
     Closed {
         asks: BinaryHeap<Reverse<u64>>,
         think: f64,
     },
-    Open(Open),
+    Open(OpenLoop),
 }
 
-/// A Poisson process, of which the rate may change.
+/// A Poisson process whose rate may change.
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenLoop {
     /// When the next request comes.
     next: u64,
-    /// Ticks between requests in the mean, now and after the next change; infinite where none come.
+    /// Mean ticks between requests, now and after the next change; infinite if none come.
     gap: f64,
     other: f64,
-    /// When the rate changes, and how long the time from then on, and that after it, are in the mean.
+    /// When the rate changes, and the mean lengths of the next two periods.
     changes: u64,
     lengths: [f64; 2],
 }
 
 impl Arrivals {
-    /// From this time on; stages were checked, and there is at least one.
+    /// Arrivals from time `from` on. The stages were checked; there is at least one.
     pub(super) fn new(stages: Vec<Stage>, from: u64, second: f64, random: Pcg64Mcg) -> Self {
-        let source = Source::Closed { asks: BinaryHeap::new(), think: 0.0 };
+        let source = ArrivalSource::Closed { asks: BinaryHeap::new(), think: 0.0 };
         let mut arrivals = Self { stage: 0, ends: from, source, random, second, stages };
         arrivals.begin(from);
         arrivals
     }
 
+    fn ticks(&self, span: Duration) -> f64 {
+        span.as_secs_f64() * self.second
+    }
+
     fn begin(&mut self, from: u64) {
         let Some(Stage { load, length }) = self.stages.get(self.stage).copied() else { return };
-        let ticks = |span: Duration| span.as_secs_f64() * self.second;
         self.ends =
-            length.map_or(u64::MAX, |length| from.saturating_add(whole(ticks(length)).max(1)));
+            length.map_or(u64::MAX, |length| from.saturating_add(whole(self.ticks(length)).max(1)));
         self.source = match load {
-            Load::Closed { clients, think } => {
-                let think = ticks(think);
+            RequestLoad::Closed { clients, think } => {
+                let think = self.ticks(think);
                 let asks = (0..clients).map(|_| Reverse(later(from, think, &mut self.random)));
-                Source::Closed { asks: asks.collect(), think }
+                ArrivalSource::Closed { asks: asks.collect(), think }
             }
-            Load::Poisson { per_second } => {
+            RequestLoad::Poisson { per_second } => {
                 let gap = self.second / per_second;
                 let next = later(from, gap, &mut self.random);
                 let (changes, lengths) = (u64::MAX, [f64::INFINITY; 2]);
-                Source::Open(Open { next, gap, other: gap, changes, lengths })
+                ArrivalSource::Open(OpenLoop { next, gap, other: gap, changes, lengths })
             }
-            Load::Bursty { per_second, times, share, length } => {
-                let busy = ticks(length);
+            RequestLoad::Bursty { per_second, times, share, length } => {
+                let busy = self.ticks(length);
                 let calm = busy * (1.0 - share) / share;
                 let other = self.second * (1.0 - share + share * times) / per_second;
                 // It begins in a calm time.
                 let changes = later(from, calm, &mut self.random);
                 let lengths = [busy, calm];
                 let gap = other / times;
-                let mut open = Open { next: from, gap: other, other: gap, changes, lengths };
-                open.go_on(&mut self.random);
-                Source::Open(open)
+                let mut open = OpenLoop { next: from, gap: other, other: gap, changes, lengths };
+                open.draw_next(&mut self.random);
+                ArrivalSource::Open(open)
             }
         };
     }
 
-    /// When the next request comes, if that is before `until`. A stage that begins later is not looked at.
+    /// When the next request comes, if that is before `until`. Stages that begin later are not
+    /// computed.
     pub(super) fn next(&mut self, until: u64) -> Option<u64> {
         loop {
             let next = match &self.source {
-                Source::Closed { asks, .. } => asks.peek().map_or(u64::MAX, |&Reverse(next)| next),
-                Source::Open(open) => open.next,
+                ArrivalSource::Closed { asks, .. } => {
+                    asks.peek().map_or(u64::MAX, |&Reverse(next)| next)
+                }
+                ArrivalSource::Open(open) => open.next,
             };
             if next < self.ends {
                 return Some(next).filter(|&next| next < until);
@@ -107,29 +114,30 @@ impl Arrivals {
         }
     }
 
-    /// The request that comes next is taken on.
+    /// Takes the next request.
     pub(super) fn take(&mut self) {
         match &mut self.source {
-            Source::Closed { asks, .. } => {
+            ArrivalSource::Closed { asks, .. } => {
                 asks.pop();
             }
-            Source::Open(open) => open.go_on(&mut self.random),
+            ArrivalSource::Open(open) => open.draw_next(&mut self.random),
         }
     }
 
-    /// A request was answered: a client that waited for it thinks.
-    pub(super) fn answered(&mut self, at: u64) {
-        if let Source::Closed { asks, think } = &mut self.source {
+    /// Notes that a request was answered: its client begins to think.
+    pub(super) fn note_answer(&mut self, at: u64) {
+        if let ArrivalSource::Closed { asks, think } = &mut self.source {
             asks.push(Reverse(later(at, *think, &mut self.random)));
         }
     }
 }
 
-impl Open {
-    /// Finds when the request after the next comes.
-    fn go_on(&mut self, random: &mut Pcg64Mcg) {
+impl OpenLoop {
+    /// Draws when the request after the next comes.
+    fn draw_next(&mut self, random: &mut Pcg64Mcg) {
         self.next = later(self.next, self.gap, random);
-        // What has not come until the rate changes comes after it as if it were waited for from then on.
+        // A request that has not come when the rate changes is drawn again from then on (the
+        // process has no memory).
         while self.next >= self.changes && self.changes < u64::MAX {
             (self.gap, self.other) = (self.other, self.gap);
             self.next = later(self.changes, self.gap, random);
@@ -167,12 +175,12 @@ mod tests {
         Arrivals::new(stages, 1000, SECOND, Pcg64Mcg::seed_from_u64(7))
     }
 
-    /// All that come before this time, where each is answered at once.
+    /// All requests before this time, if each is answered at once.
     fn all(arrivals: &mut Arrivals, until: u64) -> Vec<u64> {
         let mut all = Vec::new();
         while let Some(next) = arrivals.next(until) {
             arrivals.take();
-            arrivals.answered(next);
+            arrivals.note_answer(next);
             all.push(next);
         }
         all
@@ -191,9 +199,10 @@ mod tests {
     fn an_open_load_comes_as_often_as_it_should_and_in_order() {
         let (window, windows) = (10_000_000, 10_000);
         let end = 1000 + window * windows;
-        let bursty = |times, length| Load::Bursty { per_second: 2000.0, times, share: 0.1, length };
+        let bursty =
+            |times, length| RequestLoad::Bursty { per_second: 2000.0, times, share: 0.1, length };
         for (load, least, most) in [
-            (Load::Poisson { per_second: 2000.0 }, 0.95, 1.05),
+            (RequestLoad::Poisson { per_second: 2000.0 }, 0.95, 1.05),
             (bursty(1.0, 50 * MS), 0.95, 1.05),
             (bursty(8.0, 50 * MS), 10.0, 60.0),
         ] {
@@ -208,28 +217,32 @@ mod tests {
 
     #[test]
     fn clients_ask_again_once_they_have_thought() {
-        let load = Load::Closed { clients: 3, think: 30 * MS };
+        let load = RequestLoad::Closed { clients: 3, think: 30 * MS };
         let mut arrivals = arrivals(vec![Stage::of(load)]);
         let mut asked = 0;
         let mut now = 0;
-        // A service that takes a millisecond: each client asks every 31, 3 do so every 10.3 or so.
+        // A service that takes a millisecond: each client sends a request every 31 ms, three
+        // clients about every 10.3 ms.
         while let Some(next) = arrivals.next(100_000_000_000) {
             arrivals.take();
             now = next.max(now) + 1_000_000;
-            arrivals.answered(now);
+            arrivals.note_answer(now);
             asked += 1;
         }
         let each = 100_000.0 / f64::from(asked);
         assert!((10.2..10.7).contains(&each), "{each} ms");
     }
 
+    fn stage(load: RequestLoad, ms: u32) -> Stage {
+        Stage { load, length: Some(MS * ms) }
+    }
+
     #[test]
     fn stages_follow_each_other_and_begin_again() {
-        let stage = |load, ms| Stage { load, length: Some(MS * ms) };
         let stages = vec![
-            stage(Load::Poisson { per_second: 50_000.0 }, 10),
-            stage(Load::Poisson { per_second: 0.0 }, 20),
-            stage(Load::Closed { clients: 4, think: MS }, 10),
+            stage(RequestLoad::Poisson { per_second: 50_000.0 }, 10),
+            stage(RequestLoad::Poisson { per_second: 0.0 }, 20),
+            stage(RequestLoad::Closed { clients: 4, think: MS }, 10),
         ];
         let mut arrivals = arrivals(stages);
         let all = all(&mut arrivals, 1000 + 80_000_000);
@@ -245,10 +258,10 @@ mod tests {
         assert!(all.is_sorted());
     }
 
-    /// However far it is to the next request, nobody looks further than he is asked.
+    /// Arrivals are not computed beyond `until`, however far the next request is.
     #[test]
     fn silence_is_not_looked_through() {
-        let silent = Stage { load: Load::Poisson { per_second: 0.0 }, length: Some(MS) };
+        let silent = Stage { load: RequestLoad::Poisson { per_second: 0.0 }, length: Some(MS) };
         let mut arrivals = arrivals(vec![silent, silent]);
         assert_eq!(arrivals.next(10_000_000), None);
         assert!(arrivals.ends < 12_000_000);

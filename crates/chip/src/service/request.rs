@@ -1,53 +1,53 @@
-//! What requests take.
+//! The sizes of requests.
 
 use rand_distr::weighted::WeightedIndex;
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64Mcg;
 
-/// What the requests of a service take.
+/// The requests of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requests {
-    /// Instructions in the mean, on the policy's clock; on the chip's, at least 10.
+    /// Mean instructions of a request, on the policy's scale; on the chip's scale at least 10.
     pub instructions: f64,
-    /// How they differ.
-    pub sizes: Sizes,
+    /// The distribution of sizes.
+    pub sizes: RequestSizes,
 }
 
-/// How requests differ in size.
+/// The distribution of requests' sizes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Sizes {
-    /// They do not.
+pub enum RequestSizes {
+    /// All equal.
     Equal,
-    /// Log-normally, by this coefficient of variation, 0 to 100.
+    /// Log-normal, with this coefficient of variation, 0 to 100.
     LogNormal(f64),
-    /// There are some kinds of them, at least one.
-    Kinds(Vec<Kind>),
+    /// A set of kinds, at least one.
+    Kinds(Vec<RequestKind>),
 }
 
 /// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kind {
-    /// How many are of it, relative to the other kinds; above 0.
+pub struct RequestKind {
+    /// Its share of the requests, relative to the other kinds; above 0.
     pub share: f64,
-    /// How large they are, relative to the other kinds; above 0.
+    /// The size of its requests, relative to the other kinds; above 0.
     pub size: f64,
 }
 
 impl Requests {
-    /// The coefficient of variation of their sizes: the standard deviation over the mean.
+    /// The coefficient of variation of the sizes: the standard deviation over the mean.
     #[must_use]
     pub fn variation(&self) -> f64 {
         match &self.sizes {
-            Sizes::Equal => 0.0,
-            Sizes::LogNormal(variation) => *variation,
-            Sizes::Kinds(kinds) => {
+            RequestSizes::Equal => 0.0,
+            RequestSizes::LogNormal(variation) => *variation,
+            RequestSizes::Kinds(kinds) => {
                 let mean = mean(kinds, |size| size);
                 (mean_square(kinds) / (mean * mean) - 1.0).max(0.0).sqrt()
             }
         }
     }
 
-    /// Whether there can be such requests; if not, what must be.
+    /// Checks that the requests are possible. The error names the expected value.
     pub(crate) fn check(&self, time_scale: u32) -> Result<(), &'static str> {
         if self.instructions / f64::from(time_scale) < LEAST_INSTRUCTIONS {
             return Err("at least 10 instructions of a request on the chip's scale of time");
@@ -55,14 +55,15 @@ impl Requests {
         if !(LEAST_INSTRUCTIONS..=MOST_INSTRUCTIONS).contains(&self.instructions) {
             return Err("10 to 1e15 instructions of a request");
         }
-        let is_some = |number: f64| number > 0.0 && number <= 1e9;
         match &self.sizes {
-            Sizes::LogNormal(variation) if !(0.0..=100.0).contains(variation) => {
+            RequestSizes::LogNormal(variation) if !(0.0..=100.0).contains(variation) => {
                 Err("a coefficient of variation from 0 to 100")
             }
-            Sizes::Kinds(kinds)
+            RequestSizes::Kinds(kinds)
                 if kinds.is_empty()
-                    || !kinds.iter().all(|kind| is_some(kind.share) && is_some(kind.size)) =>
+                    || !kinds
+                        .iter()
+                        .all(|kind| is_positive(kind.share) && is_positive(kind.size)) =>
             {
                 Err("kinds of requests with shares and sizes above 0")
             }
@@ -70,49 +71,52 @@ impl Requests {
         }
     }
 
-    /// Draws sizes in instructions of the chip, on which everything takes so many times less. The requests are
-    /// checked.
-    pub(super) fn sizes(&self, time_scale: u32) -> Draw {
+    /// A generator of sizes in instructions of the chip, which are `time_scale` times fewer. The
+    /// requests were checked.
+    pub(super) fn sizes(&self, time_scale: u32) -> SizeDraw {
         let mean = self.instructions / f64::from(time_scale);
         match &self.sizes {
-            Sizes::Equal => Draw::Equal(mean),
-            Sizes::LogNormal(variation) => {
-                LogNormal::from_mean_cv(mean, *variation).map_or(Draw::Equal(mean), Draw::LogNormal)
-            }
-            Sizes::Kinds(kinds) => {
+            RequestSizes::Equal => SizeDraw::Equal(mean),
+            RequestSizes::LogNormal(variation) => LogNormal::from_mean_cv(mean, *variation)
+                .map_or(SizeDraw::Equal(mean), SizeDraw::LogNormal),
+            RequestSizes::Kinds(kinds) => {
                 let unit = mean / self::mean(kinds, |size| size);
                 let sizes = kinds.iter().map(|kind| kind.size * unit).collect();
                 let shares = WeightedIndex::new(kinds.iter().map(|kind| kind.share));
-                shares.map_or(Draw::Equal(mean), |shares| Draw::Kinds(shares, sizes))
+                shares.map_or(SizeDraw::Equal(mean), |shares| SizeDraw::Kinds(shares, sizes))
             }
         }
     }
 }
 
-/// Of fewer, whole instructions would not do.
+/// With fewer instructions, rounding would matter.
 const LEAST_INSTRUCTIONS: f64 = 10.0;
 
 /// A request of more instructions takes weeks.
 const MOST_INSTRUCTIONS: f64 = 1e15;
 
-fn mean(kinds: &[Kind], of: impl Fn(f64) -> f64) -> f64 {
-    let all: f64 = kinds.iter().map(|kind| kind.share).sum();
-    kinds.iter().map(|kind| kind.share * of(kind.size)).sum::<f64>() / all
+fn is_positive(number: f64) -> bool {
+    number > 0.0 && number <= 1e9
 }
 
-fn mean_square(kinds: &[Kind]) -> f64 {
+fn mean(kinds: &[RequestKind], value: impl Fn(f64) -> f64) -> f64 {
+    let all: f64 = kinds.iter().map(|kind| kind.share).sum();
+    kinds.iter().map(|kind| kind.share * value(kind.size)).sum::<f64>() / all
+}
+
+fn mean_square(kinds: &[RequestKind]) -> f64 {
     mean(kinds, |size| size * size)
 }
 
-/// Draws sizes.
+/// A generator of sizes.
 #[derive(Clone, Debug)]
-pub(super) enum Draw {
+pub(super) enum SizeDraw {
     Equal(f64),
     LogNormal(LogNormal<f64>),
     Kinds(WeightedIndex<f64>, Vec<f64>),
 }
 
-impl Draw {
+impl SizeDraw {
     /// Instructions of the next request, at least 1.
     #[expect(
         clippy::cast_possible_truncation,
@@ -138,8 +142,9 @@ mod tests {
     #[test]
     fn sizes_have_the_mean_and_the_variation_that_they_should() {
         let kinds = [(45.0, 1.3), (43.0, 0.5), (4.0, 0.4), (4.0, 3.0), (4.0, 3.0)];
-        let kinds = kinds.map(|(share, size)| Kind { share, size }).to_vec();
-        for sizes in [Sizes::Equal, Sizes::LogNormal(0.7), Sizes::Kinds(kinds)] {
+        let kinds = kinds.map(|(share, size)| RequestKind { share, size }).to_vec();
+        for sizes in [RequestSizes::Equal, RequestSizes::LogNormal(0.7), RequestSizes::Kinds(kinds)]
+        {
             let requests = Requests { instructions: 3e6, sizes };
             let (draw, mut random) = (requests.sizes(3), Pcg64Mcg::seed_from_u64(1));
             let drawn: Vec<f64> = (0..200_000).map(|_| draw.next(&mut random) as f64).collect();
@@ -151,14 +156,17 @@ mod tests {
         }
     }
 
+    fn kind(share: f64, size: f64) -> RequestSizes {
+        RequestSizes::Kinds(vec![RequestKind { share, size }])
+    }
+
     #[test]
     fn requests_that_can_not_be_are_refused() {
-        let kind = |share, size| Sizes::Kinds(vec![Kind { share, size }]);
         for (instructions, sizes) in [
-            (0.0, Sizes::Equal),
-            (f64::NAN, Sizes::Equal),
-            (1e6, Sizes::LogNormal(-1.0)),
-            (1e6, Sizes::Kinds(Vec::new())),
+            (0.0, RequestSizes::Equal),
+            (f64::NAN, RequestSizes::Equal),
+            (1e6, RequestSizes::LogNormal(-1.0)),
+            (1e6, RequestSizes::Kinds(Vec::new())),
             (1e6, kind(0.0, 1.0)),
             (1e6, kind(1.0, f64::INFINITY)),
         ] {

@@ -4,27 +4,28 @@ use hdrhistogram::Histogram;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 use super::arrivals::Arrivals;
 use super::load::Stage;
-use super::request::{Draw, Requests};
+use super::request::{Requests, SizeDraw};
 use crate::account::TICKS;
 use crate::pages::mix;
 use crate::settings::Settings;
 
-/// Latencies in nanoseconds, to three digits: up to an hour, beyond which they are taken for one.
+/// An empty histogram of latencies in nanoseconds, to three digits, up to an hour; longer latencies
+/// count as an hour.
 pub(crate) fn histogram() -> Histogram<u64> {
     const HOUR: u64 = 3_600_000_000_000;
     Histogram::new_with_bounds(1, HOUR, 3).expect("bounds and digits that can be")
 }
 
-/// A service at work.
-pub(crate) struct Serving {
+/// The state of a service that runs.
+pub(crate) struct RunningService {
     arrivals: Arrivals,
-    sizes: Draw,
+    sizes: SizeDraw,
     random: Pcg64Mcg,
-    current: Option<Current>,
+    current: Option<CurrentRequest>,
     /// Latencies of the window under way, in nanoseconds on the policy's clock.
     window: Histogram<u64>,
     time_scale: u64,
@@ -33,15 +34,20 @@ pub(crate) struct Serving {
 
 /// The request that is being answered.
 #[derive(Clone, Copy, Debug)]
-struct Current {
-    /// When it came, in ticks.
+struct CurrentRequest {
+    /// Its arrival, in ticks.
     came: u64,
-    /// After how many instructions of the program it is answered.
+    /// The program's instruction count at which it is answered.
     end: u64,
 }
 
-impl Serving {
-    /// A service that begins at this time, in ticks; `placed` says what is drawn.
+/// The random numbers for one purpose.
+fn random(seed: u64, purpose: u64) -> Pcg64Mcg {
+    Pcg64Mcg::seed_from_u64(mix(seed ^ mix(purpose)))
+}
+
+impl RunningService {
+    /// A service that begins at time `from`, in ticks; `placed` is the seed.
     pub(crate) fn new(
         settings: &Settings,
         requests: &Requests,
@@ -51,12 +57,11 @@ impl Serving {
     ) -> Self {
         let mhz = u64::from(settings.chip.mhz);
         let second = (mhz * 1_000_000 * TICKS) as f64 / f64::from(settings.time_scale);
-        let random = |which: u64| Pcg64Mcg::seed_from_u64(mix(placed ^ mix(which)));
         let stages = if loads.is_empty() { vec![Stage::SATURATED] } else { loads.to_vec() };
         Self {
-            arrivals: Arrivals::new(stages, from, second, random(ARRIVALS)),
+            arrivals: Arrivals::new(stages, from, second, random(placed, ARRIVALS)),
             sizes: requests.sizes(settings.time_scale),
-            random: random(SIZES),
+            random: random(placed, SIZES),
             current: None,
             window: histogram(),
             time_scale: u64::from(settings.time_scale),
@@ -64,28 +69,29 @@ impl Serving {
         }
     }
 
-    /// Turns to the next request, if it comes before `until` and none is being answered; when it came. `ran`: the
-    /// instructions that the program has run.
+    /// Starts the next request, if it comes before `until` and none is under way. Returns the
+    /// arrival of the request under way. `ran`: the instructions that the program has run.
     pub(crate) fn turn_to_next(&mut self, ran: u64, until: u64) -> Option<u64> {
-        if let Some(Current { came, .. }) = self.current {
+        if let Some(CurrentRequest { came, .. }) = self.current {
             return Some(came);
         }
         let came = self.arrivals.next(until)?;
         self.arrivals.take();
         let end = ran.saturating_add(self.sizes.next(&mut self.random));
-        self.current = Some(Current { came, end });
+        self.current = Some(CurrentRequest { came, end });
         Some(came)
     }
 
-    /// After how many instructions the request is answered that the service has turned to.
+    /// The program's instruction count at which the current request is answered.
     pub(crate) fn end(&self) -> u64 {
         self.current.map_or(u64::MAX, |current| current.end)
     }
 
-    /// The request is answered at this time; its latency in nanoseconds on the policy's clock.
+    /// Answers the current request at this time; returns its latency in nanoseconds on the policy's
+    /// clock.
     pub(crate) fn answer(&mut self, at: u64) -> u64 {
-        let Some(Current { came, .. }) = self.current.take() else { return 0 };
-        self.arrivals.answered(at);
+        let Some(CurrentRequest { came, .. }) = self.current.take() else { return 0 };
+        self.arrivals.note_answer(at);
         let nanos = u128::from(at.saturating_sub(came)) * 1000 * u128::from(self.time_scale)
             / u128::from(self.mhz * TICKS);
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
@@ -93,14 +99,14 @@ impl Serving {
         nanos
     }
 
-    /// A window begins.
+    /// Begins a window.
     pub(crate) fn begin_window(&mut self) {
         self.window.reset();
     }
 
-    /// The latencies of the window, which ends.
-    pub(crate) fn end_window(&mut self) -> Vec<Answered> {
-        let recorded = self.window.iter_recorded().map(|step| Answered {
+    /// Ends a window; returns its latencies.
+    pub(crate) fn end_window(&mut self) -> Vec<LatencyBin> {
+        let recorded = self.window.iter_recorded().map(|step| LatencyBin {
             latency: std::time::Duration::from_nanos(step.value_iterated_to()),
             requests: step.count_at_value(),
         });
@@ -110,6 +116,6 @@ impl Serving {
     }
 }
 
-/// What random numbers are for.
+/// Seeds for separate streams of random numbers.
 const ARRIVALS: u64 = 0xa221_7a15;
 const SIZES: u64 = 0x517e5;

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::load::{Load, Stage};
+use super::load::{RequestLoad, Stage};
 use crate::program::time_of;
 
-/// What can be written, for people.
+/// The forms of loads, for people.
 pub const LOADS: &str = "RATE (requests a second, a Poisson process), closed:CLIENTS[:THINK], \
                          bursty:RATE:TIMES:SHARE%:LENGTH";
 
-/// A text that is no load.
+/// The error for a text that is not a load.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("load {load:?}: expected {what}")]
 pub struct LoadError {
@@ -19,52 +19,55 @@ pub struct LoadError {
     what: String,
 }
 
-/// The loads that a text names: stages with `+` between them, each with `@` and how long it lasts, where it is
-/// not to the end of the run. After the last comes the first again.
+/// Parses loads: stages with `+` between them, each with `@` and its length, except for a last one
+/// that lasts to the end of the run. After the last stage comes the first again.
 ///
 /// # Errors
-/// If it names none: [`LoadError`].
+/// If it is not a load: [`LoadError`].
 pub fn parse_loads(text: &str) -> Result<Vec<Stage>, LoadError> {
-    let refused = |what: String| LoadError { load: text.to_owned(), what };
-    let stage = |text: &str| {
-        let (load, length) = text.split_once('@').unzip();
-        let length = length
-            .map(|length| {
-                let said = || format!("a length such as 10s, found {length:?}");
-                time_of(length.trim()).ok_or_else(said)
-            })
-            .transpose()?;
-        let stage = Stage { load: load_of(load.unwrap_or(text).trim())?, length };
-        stage.check().map_err(str::to_owned)?;
-        Ok(stage)
-    };
-    let stages = text.split('+').map(stage).collect::<Result<Vec<Stage>, String>>();
-    let stages = stages.map_err(refused)?;
+    stages(text).map_err(|what| LoadError { load: text.to_owned(), what })
+}
+
+fn stages(text: &str) -> Result<Vec<Stage>, String> {
+    let stages = text.split('+').map(stage).collect::<Result<Vec<Stage>, String>>()?;
     if let [first @ .., _] = &stages[..]
         && first.iter().any(|stage| stage.length.is_none())
     {
-        return Err(refused("a length (@10s) of every stage but the last".to_owned()));
+        return Err("a length (@10s) of every stage but the last".to_owned());
     }
     Ok(stages)
 }
 
-fn load_of(text: &str) -> Result<Load, String> {
-    let known = || format!("one of {LOADS}, found {text:?}");
-    let number = |text: &str| text.parse::<f64>().map_err(|_| known());
+fn stage(text: &str) -> Result<Stage, String> {
+    let (load, length) = text.split_once('@').unzip();
+    let length = length.map(|length| {
+        time_of(length.trim()).ok_or_else(|| format!("a length such as 10s, found {length:?}"))
+    });
+    let length = length.transpose()?;
+    let stage = Stage { load: load_of(load.unwrap_or(text).trim())?, length };
+    stage.check().map_err(str::to_owned)?;
+    Ok(stage)
+}
+
+fn load_of(text: &str) -> Result<RequestLoad, String> {
+    let load = parse_load(text);
+    load.ok_or_else(|| format!("one of {LOADS}, found {text:?}"))
+}
+
+fn parse_load(text: &str) -> Option<RequestLoad> {
     match &text.split(':').collect::<Vec<&str>>()[..] {
         ["closed", clients, more @ ..] if more.len() <= 1 => {
-            let think = more.first().map_or(Some(Duration::ZERO), |text| time_of(text));
-            let think = think.ok_or_else(known)?;
-            Ok(Load::Closed { clients: clients.parse().map_err(|_| known())?, think })
+            let think = more.first().map_or(Some(Duration::ZERO), |text| time_of(text))?;
+            Some(RequestLoad::Closed { clients: clients.parse().ok()?, think })
         }
-        ["bursty", rate, times, share, length] => Ok(Load::Bursty {
-            per_second: number(rate)?,
-            times: number(times)?,
-            share: number(share.strip_suffix('%').ok_or_else(known)?)? / 100.0,
-            length: time_of(length).ok_or_else(known)?,
+        ["bursty", rate, times, share, length] => Some(RequestLoad::Bursty {
+            per_second: rate.parse().ok()?,
+            times: times.parse().ok()?,
+            share: share.strip_suffix('%')?.parse::<f64>().ok()? / 100.0,
+            length: time_of(length)?,
         }),
-        [rate] => Ok(Load::Poisson { per_second: number(rate)? }),
-        _ => Err(known()),
+        [rate] => Some(RequestLoad::Poisson { per_second: rate.parse().ok()? }),
+        _ => None,
     }
 }
 
@@ -72,23 +75,29 @@ fn load_of(text: &str) -> Result<Load, String> {
 mod tests {
     use super::*;
 
+    fn stage_of(load: RequestLoad, length: Duration) -> Stage {
+        Stage { load, length: Some(length) }
+    }
+
+    fn poisson(per_second: f64) -> RequestLoad {
+        RequestLoad::Poisson { per_second }
+    }
+
     #[test]
     fn every_form() {
         let loads = parse_loads("1400@10s + 0@500ms+bursty:900.5:4:10%:50ms@1s+closed:8:2ms");
         let secs = Duration::from_secs;
-        let busy = Load::Bursty {
+        let busy = RequestLoad::Bursty {
             per_second: 900.5,
             times: 4.0,
             share: 0.1,
             length: Duration::from_millis(50),
         };
-        let stage = |load, length| Stage { load, length: Some(length) };
-        let poisson = |per_second| Load::Poisson { per_second };
-        let closed = Load::Closed { clients: 8, think: Duration::from_millis(2) };
+        let closed = RequestLoad::Closed { clients: 8, think: Duration::from_millis(2) };
         let expected = vec![
-            stage(poisson(1400.0), secs(10)),
-            stage(poisson(0.0), Duration::from_millis(500)),
-            stage(busy, secs(1)),
+            stage_of(poisson(1400.0), secs(10)),
+            stage_of(poisson(0.0), Duration::from_millis(500)),
+            stage_of(busy, secs(1)),
             Stage::of(closed),
         ];
         assert_eq!(loads, Ok(expected));

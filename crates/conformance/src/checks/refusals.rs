@@ -3,11 +3,12 @@
 use fairways_core::{AppId, Bandwidth, Event, Partition, Resources};
 
 use crate::drive::Drive;
-use crate::promise::{self, hold};
-use crate::spoil::{Spoil, halves, shared};
-use crate::subject::{Kind, Subject};
+use crate::partitions::{BrokenRule, halves, shared};
+use crate::promise::{self, require};
+use crate::subject::{ProgramKind, Subject};
 
-const KINDS: [Kind; 3] = [Kind::Sensitive, Kind::Streaming, Kind::Light];
+const KINDS: [ProgramKind; 3] =
+    [ProgramKind::Sensitive, ProgramKind::Streaming, ProgramKind::Light];
 
 /// No program of a check has this id.
 const STRANGER: AppId = AppId(u32::MAX);
@@ -17,26 +18,26 @@ const STRANGER: AppId = AppId(u32::MAX);
 /// # Panics
 /// If it does not keep these.
 pub fn plans_that_break_a_rule_are_refused(subject: &dyn Subject) {
-    let (mut drive, apps) = Drive::of(subject, &KINDS);
+    let (mut drive, apps) = Drive::with_kinds(subject, &KINDS);
     drive.watch(apps[0], drive.scale.by_time(4));
     drive.watch(apps[1], drive.scale.by_instructions(4));
     let mut broken = 0;
-    for spoil in Spoil::ALL {
-        // Before the first plan, there is none that could stay.
+    for rule in BrokenRule::ALL {
+        // Before the first plan, no plan could stay in force.
         if broken == 1 {
             drive.insist(halves(&drive.llc(), &apps));
-            drive.samples(apps[0], 2);
+            drive.wait_for_samples(apps[0], 2);
         }
-        drive.pass(2);
-        if let Some(partition) = spoil.partition(&drive.llc(), &apps, STRANGER) {
+        drive.let_pass(2);
+        if let Some(partition) = rule.partition(&drive.llc(), &apps, STRANGER) {
             let plan = drive.plan(&partition);
-            drive.refused(plan);
+            drive.wait_for_refusal(plan);
             broken += 1;
         }
-        drive.samples(apps[0], 2);
-        drive.samples(apps[1], 1);
+        drive.wait_for_samples(apps[0], 2);
+        drive.wait_for_samples(apps[1], 1);
     }
-    assert!(broken >= 7, "the subject's cache lets hardly a rule be broken: {:?}", drive.llc());
+    assert!(broken >= 7, "few rules can be broken on the subject's cache: {:?}", drive.llc());
 }
 
 /// Several plans at one instant: those that break a rule are refused in order, and the last of the
@@ -45,41 +46,42 @@ pub fn plans_that_break_a_rule_are_refused(subject: &dyn Subject) {
 /// # Panics
 /// If it does not keep these.
 pub fn refusals_are_in_order(subject: &dyn Subject) {
-    let (mut drive, apps) = Drive::of(subject, &KINDS);
+    let (mut drive, apps) = Drive::with_kinds(subject, &KINDS);
     let llc = drive.llc();
     drive.watch(apps[0], drive.scale.by_time(4));
-    drive.samples(apps[0], 1);
-    drive.pass(2);
-    let spoilt = |spoil: Spoil| spoil.partition(&llc, &apps, STRANGER).expect("any cache's rule");
-    let first = drive.plan(&spoilt(Spoil::EmptyMask));
+    drive.wait_for_samples(apps[0], 1);
+    drive.let_pass(2);
+    let spoilt =
+        |spoil: BrokenRule| spoil.partition(&llc, &apps, STRANGER).expect("any cache's rule");
+    let first = drive.plan(&spoilt(BrokenRule::EmptyMask));
     drive.insist(shared(&llc, &apps));
-    let second = drive.plan(&spoilt(Spoil::NoMember));
-    let third = drive.plan(&spoilt(Spoil::NotPlaced));
+    let second = drive.plan(&spoilt(BrokenRule::NoMember));
+    let third = drive.plan(&spoilt(BrokenRule::NotPlaced));
     for plan in [first, second, third] {
-        drive.refused(plan);
+        drive.wait_for_refusal(plan);
     }
-    drive.samples(apps[0], 2);
+    drive.wait_for_samples(apps[0], 2);
 }
 
-/// A machine that can't limit memory bandwidth refuses no plan that has it limited, and answers
-/// that it is not.
+/// A machine that can't limit memory bandwidth refuses no plan for its limits, and answers without
+/// them.
 ///
 /// # Panics
 /// If it does not keep this.
-pub fn limits_without_a_lever_are_not_there(subject: &dyn Subject) {
-    let (mut drive, apps) = Drive::of(subject, &KINDS);
+pub fn limits_without_a_lever_are_dropped(subject: &dyn Subject) {
+    let (mut drive, apps) = Drive::with_kinds(subject, &KINDS);
     let mut limited = Partition::default();
     for cluster in shared(&drive.llc(), &apps).clusters() {
         limited.add(Resources { bandwidth: Bandwidth::new(512), ..*cluster });
     }
     limited.place_all(apps, 0..=0);
-    // A machine may fail; it is not to fail for this.
+    // A machine may fail, but not because of the limit.
     drive.insist(limited);
-    let (plan, actual) = drive.until(promise::NOT_THERE, |_, event| match event {
+    let (plan, actual) = drive.wait_for(promise::NO_LEVER, |_, event| match event {
         Event::Applied { plan, actual } => Some((*plan, actual.clone())),
         _ => None,
     });
-    let is_there = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
-    let answered = drive.limits() || !is_there;
-    hold(answered, promise::NOT_THERE, format_args!("{plan:?}: {actual:?}"));
+    let has_limit = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
+    let is_right = drive.can_limit_bandwidth() || !has_limit;
+    require(is_right, promise::NO_LEVER, format_args!("{plan:?}: {actual:?}"));
 }

@@ -2,82 +2,86 @@
 
 use std::time::Duration;
 
-use fairways_core::{Event, Every};
+use fairways_core::{Event, WindowLength};
 
 use crate::drive::Drive;
-use crate::promise::{self, hold};
-use crate::subject::{Kind, Program, Subject};
+use crate::promise::{self, require};
+use crate::subject::{ProgramKind, Subject, TestProgram};
 
-/// Windows by instructions and by time are told, one after the other.
+/// Windows by instructions and by time are reported, one after the other.
 ///
 /// # Panics
 /// If it does not keep this.
-pub fn windows_are_told(subject: &dyn Subject) {
-    let (mut drive, apps) = Drive::of(subject, &[Kind::Sensitive, Kind::Streaming, Kind::Light]);
+pub fn windows_are_reported(subject: &dyn Subject) {
+    let (mut drive, apps) = Drive::with_kinds(
+        subject,
+        &[ProgramKind::Sensitive, ProgramKind::Streaming, ProgramKind::Light],
+    );
     drive.watch(apps[0], drive.scale.by_instructions(4));
     drive.watch(apps[1], drive.scale.by_time(4));
-    drive.samples(apps[0], 20);
-    drive.samples(apps[1], 20);
-    // A machine that tells of whoever is not watched is found out by now.
+    drive.wait_for_samples(apps[0], 20);
+    drive.wait_for_samples(apps[1], 20);
+    // By now, a machine that reports programs that are not watched has failed.
     drive.watch(apps[2], drive.scale.by_instructions(3));
-    drive.samples(apps[2], 5);
+    drive.wait_for_samples(apps[2], 5);
 }
 
-/// A new watch gives up the window under way, whichever lengths they have, down to the least.
+/// A new watch drops the window under way, for all lengths, down to the shortest.
 ///
 /// # Panics
 /// If it does not keep this.
-pub fn watches_begin_windows_anew(subject: &dyn Subject) {
-    let (mut drive, apps) = Drive::of(subject, &[Kind::Sensitive, Kind::Light]);
+pub fn watches_restart_windows(subject: &dyn Subject) {
+    let (mut drive, apps) =
+        Drive::with_kinds(subject, &[ProgramKind::Sensitive, ProgramKind::Light]);
     let scale = drive.scale;
     let lengths = [
         scale.by_time(4),
         scale.by_instructions(4),
-        Every::Time(Duration::ZERO),
+        WindowLength::Time(Duration::ZERO),
         scale.by_time(5),
-        Every::Instructions(0),
+        WindowLength::Instructions(0),
         scale.by_instructions(5),
     ];
     for before in [scale.by_time(16), scale.by_instructions(16)] {
         for after in lengths {
             drive.watch(apps[0], before);
-            drive.pass(3);
+            drive.let_pass(3);
             drive.watch(apps[0], after);
-            drive.samples(apps[0], 2);
-            // At the very end of a window there is none to give up.
+            drive.wait_for_samples(apps[0], 2);
+            // At the very end of a window there is no window to drop.
             drive.watch(apps[0], after);
-            drive.samples(apps[0], 1);
-            // The least windows flood those that wait.
+            drive.wait_for_samples(apps[0], 1);
+            // The shortest windows flood the queue.
             drive.watch(apps[0], scale.by_time(4));
         }
     }
 }
 
-/// A program's windows make up its life, but for the one that its exit cuts short.
+/// A program's windows add up to its run, except for the window that its exit cuts short.
 ///
 /// # Panics
 /// If it does not keep this.
 pub fn windows_add_up(subject: &dyn Subject) {
     const LIFE: u32 = 50;
-    let program = Program { ends: Some(LIFE), ..Program::new(Kind::Sensitive) };
-    let mut drive = Drive::new(subject, &[program, Program::new(Kind::Streaming)]);
-    let app = drive.starts(2)[0];
+    let program = TestProgram::new(ProgramKind::Sensitive).running_for(LIFE);
+    let mut drive = Drive::new(subject, &[program, TestProgram::new(ProgramKind::Streaming)]);
+    let app = drive.wait_for_starts(2)[0];
     drive.watch(app, drive.scale.by_instructions(4));
     let (mut sum, mut longest) = (Some(0), 0);
-    drive.until(promise::LIVES, |_, event| match event {
+    drive.wait_for(promise::LIVES, |_, event| match event {
         Event::Sampled(sample) => {
-            let did = sample.counters.instructions;
-            sum = sum.zip(did).map(|(sum, did)| sum + did);
-            longest = longest.max(did.unwrap_or(0));
+            let count = sample.counters.instructions;
+            sum = sum.zip(count).map(|(sum, count)| sum + count);
+            longest = longest.max(count.unwrap_or(0));
             None
         }
         Event::Exited { app: gone } => (*gone == app).then_some(()),
         _ => None,
     });
-    // A machine that loses readings can't be held to their sum.
+    // If a machine loses readings, their sum can't be checked.
     let Some(sum) = sum else { return };
     let life = drive.scale.instructions * u64::from(LIFE);
     let slack = life / 100;
     let adds_up = sum <= life + slack && life <= sum + longest + slack;
-    hold(adds_up, promise::GAPLESS, format_args!("{sum} of {life} instructions were told"));
+    require(adds_up, promise::GAPLESS, format_args!("{sum} of {life} instructions were reported"));
 }

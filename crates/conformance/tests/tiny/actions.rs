@@ -1,16 +1,16 @@
-//! What is asked of the least machine.
+//! Actions of the smallest machine.
 
 use std::time::Duration;
 
-use fairways_core::{AppId, Event, Every, Partition, PartitionError, PlanId, Time};
-use fairways_machine_kit::Window;
+use fairways_core::{AppId, Event, Partition, PartitionError, PlanId, Time, WindowLength};
+use fairways_machine_kit::OpenWindow;
 
 use super::Tiny;
 use crate::Fault;
 
 impl Tiny {
     pub(super) fn partition(&mut self, plan: PlanId, partition: &Partition) {
-        let mut legal = partition.check(&self.llc, self.told.iter().copied());
+        let mut legal = partition.check(&self.llc, self.reported.iter().copied());
         if self.fault == Fault::RefusesAll && legal.is_ok() {
             legal = Err(PartitionError::TooManyClusters { clusters: 1, clos: 0 });
         }
@@ -28,9 +28,9 @@ impl Tiny {
             Fault::AnswersOfStrangers if is_in_force => {
                 let mut actual = partition.clone();
                 actual.place(AppId(77), 0);
-                self.due.answer(Event::Applied { plan, actual });
+                self.due.push_answer(Event::Applied { plan, actual });
             }
-            _ => self.due.answer(answer),
+            _ => self.due.push_answer(answer),
         }
         if !is_in_force {
             if self.fault != Fault::AppliesRefused {
@@ -44,22 +44,22 @@ impl Tiny {
         }
     }
 
-    pub(super) fn watch(&mut self, app: AppId, every: Every) {
+    pub(super) fn watch(&mut self, app: AppId, every: WindowLength) {
         let length = match every {
-            Every::Instructions(count) => count,
-            Every::Time(time) => u64::try_from(time.as_nanos()).unwrap(),
+            WindowLength::Instructions(count) => count,
+            WindowLength::Time(time) => u64::try_from(time.as_nanos()).unwrap(),
         };
         let short = u64::from(self.fault == Fault::ShortWindows);
-        let every = Every::Time(Duration::from_nanos(length - short.min(length)));
+        let every = WindowLength::Time(Duration::from_nanos(length - short.min(length)));
         let now = Time::from_nanos(self.now);
         let fault = self.fault;
         let Some(app) = self.apps.iter_mut().find(|other| other.id == app) else { return };
         match &mut app.window {
             Some(_) if fault == Fault::KeepsWatch => {}
-            Some(window) if fault == Fault::KeepsWindow => window.every = every,
-            window => *window = Some(Window::new(every, now, ())),
+            Some(window) if fault == Fault::KeepsWindow => window.length = every,
+            window => *window = Some(OpenWindow::new(every, now, ())),
         }
-        if fault == Fault::NeverTells {
+        if fault == Fault::NeverReports {
             app.window = None;
         }
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use fairways_core::{AppId, Counter, Counters, Partition, WayMask, Ways};
 use fairways_perf::{Source, Target};
-use fairways_profiles::{Program, Programs, divide};
+use fairways_profiles::{ProfiledProgram, ProgramCatalog, divide};
 use parking_lot::Mutex;
 
 pub(super) use turns::ByTurns;
@@ -22,7 +22,7 @@ const HZ: f64 = 2e9;
 pub(super) struct Profiled(Arc<Mutex<Shared>>);
 
 struct Shared {
-    programs: Programs,
+    programs: ProgramCatalog,
     apps: BTreeMap<AppId, App>,
     domains: BTreeMap<u32, Domain>,
     /// Kinds of programs of which it was said that there is no profile.
@@ -37,7 +37,7 @@ struct Domain {
 struct Place {
     mask: WayMask,
     /// `None`: no profile has its name, or says what it does with so many ways.
-    program: Option<Box<Program>>,
+    program: Option<Box<ProfiledProgram>>,
 }
 
 struct App {
@@ -65,7 +65,7 @@ impl Default for PerSecond {
 }
 
 impl Profiled {
-    pub(super) fn new(programs: Programs) -> Self {
+    pub(super) fn new(programs: ProgramCatalog) -> Self {
         Self(Arc::new(Mutex::new(Shared {
             programs,
             apps: BTreeMap::new(),
@@ -88,7 +88,7 @@ impl Profiled {
             let table = shared.programs.table();
             let index = shared.apps.get(&app).and_then(|of| of.index);
             let index = index.filter(|_| of.ways <= table.ways());
-            let program = index.map(|index| Box::new(Program::new(table, index, of.ways)));
+            let program = index.map(|index| Box::new(ProfiledProgram::new(table, index, of.ways)));
             of.places.insert(app, Place { mask: WayMask::full(of.ways), program });
             shared.share(domain, Instant::now());
         }
@@ -122,7 +122,7 @@ impl Shared {
         let Some(of) = domains.get(&domain) else { return };
         let known =
             of.places.iter().filter_map(|(app, of)| Some((app, of.program.as_deref()?, of.mask)));
-        let running: Vec<(&AppId, &Program, WayMask)> = known.collect();
+        let running: Vec<(&AppId, &ProfiledProgram, WayMask)> = known.collect();
         let parts = divide(running.iter().map(|(_, program, mask)| (*program, *mask)), of.ways);
         let stride = of.ways.get() as usize;
         for ((app, program, _), parts) in running.iter().zip(parts.chunks(stride)) {
@@ -147,7 +147,7 @@ impl Rates {
 }
 
 impl PerSecond {
-    fn of(program: &Program, ways: f64) -> Self {
+    fn of(program: &ProfiledProgram, ways: f64) -> Self {
         let rates = program.rates(ways);
         let instructions = HZ * program.best_ipc() / rates.slowdown;
         let misses = HZ / 1000.0 * rates.llcmpkc;
@@ -175,13 +175,13 @@ impl PerSecond {
     }
 
     fn counters(&self) -> Counters {
-        Counters::of_each(|counter| self.0[counter as usize].and_then(whole))
+        Counters::from_fn(|counter| self.0[counter as usize].and_then(whole))
     }
 }
 
 /// Which profile a program of this name has. One of several of a kind is called so with a number: web.2; one of several threads with its own:
 /// web.2/1234. Where there is none, that is said once of a kind.
-fn find(programs: &Programs, name: &str, missing: &mut BTreeSet<String>) -> Option<usize> {
+fn find(programs: &ProgramCatalog, name: &str, missing: &mut BTreeSet<String>) -> Option<usize> {
     let program = name.split_once('/').map_or(name, |(program, _)| program);
     let kind = program.rsplit_once('.').map_or(program, |(kind, _)| kind);
     let index = [program, kind].into_iter().find_map(|name| programs.table().find(name));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairways_core::{AppId, Counters, WayMask, Ways};
 use fairways_perf::{Source, Target};
-use fairways_profiles::{Program, Programs, divide};
+use fairways_profiles::{ProfiledProgram, ProgramCatalog, divide};
 
 use super::{PerSecond, find};
 
@@ -15,7 +15,7 @@ use super::{PerSecond, find};
 ///
 /// A thread without a profile is missing, and takes no part of the cache from others.
 pub(crate) struct ByTurns {
-    programs: Programs,
+    programs: ProgramCatalog,
     threads: BTreeMap<AppId, Thread>,
     /// What programs do that run together, by their indexes in the table, ascending.
     groups: BTreeMap<Vec<usize>, Vec<PerSecond>>,
@@ -35,7 +35,7 @@ struct Thread {
 }
 
 impl ByTurns {
-    pub(crate) fn new(programs: Programs) -> Self {
+    pub(crate) fn new(programs: ProgramCatalog) -> Self {
         let (threads, groups, missing) = Default::default();
         Self { programs, threads, groups, missing }
     }
@@ -52,10 +52,11 @@ impl ByTurns {
 }
 
 /// What each of these programs does in a second while all of them fill every way.
-fn together(programs: &Programs, group: &[usize]) -> Vec<PerSecond> {
+fn together(programs: &ProgramCatalog, group: &[usize]) -> Vec<PerSecond> {
     let table = programs.table();
     let ways: Ways = table.ways();
-    let group: Vec<Program> = group.iter().map(|&index| Program::new(table, index, ways)).collect();
+    let group: Vec<ProfiledProgram> =
+        group.iter().map(|&index| ProfiledProgram::new(table, index, ways)).collect();
     let parts = divide(group.iter().map(|program| (program, WayMask::full(ways))), ways);
     let held = parts.chunks(ways.get() as usize).map(|parts| parts.iter().sum());
     group.iter().zip(held).map(|(program, ways)| PerSecond::of(program, ways)).collect()

@@ -130,7 +130,7 @@ impl SchedExt {
     fn turn(&self, turn: &kernel::Turn) -> Turn {
         let mut counters = Counters::default();
         for (field, value) in self.fields.iter().zip(turn.counters) {
-            *counters.slot(*field) = value;
+            *counters.get_mut(*field) = value;
         }
         let who = match turn.who {
             kernel::Who::Idle => Who::Idle,

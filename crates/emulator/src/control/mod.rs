@@ -8,7 +8,7 @@ mod server;
 pub use client::{Client, ClientError};
 pub(crate) use server::{Serving, serve};
 
-use fairways_core::{Answered, Counters};
+use fairways_core::{Counters, LatencyBin};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
@@ -194,7 +194,7 @@ pub struct ProgramLatencies {
     /// When, on the machine's clock.
     pub now_ns: u64,
     /// Since it started, from the shortest latency to the longest; `null`: it is no service.
-    pub answered: Option<Vec<Answered>>,
+    pub answered: Option<Vec<LatencyBin>>,
 }
 
 /// A fault that waits for its time.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_chip::{Chip, ChipError, Geometry, Job, Pause, Settings, Then};
-use fairways_core::{Answered, Counters, Event, Machine, Time};
+use fairways_chip::{AfterRun, Chip, ChipError, Geometry, Job, PausePoint, Settings};
+use fairways_core::{Counters, Event, LatencyBin, Machine, Time};
 use fairways_resctrl::platform::{Caches, Platform};
 
-use super::{Class, Hardware, Until};
+use super::{FillClass, Hardware, Until};
 
 /// A [`Chip`] behind the files. Its programs start at once.
 ///
@@ -34,7 +34,7 @@ impl ChipMachine {
         jobs: impl IntoIterator<Item = (String, Job)>,
     ) -> Result<Self, ChipError> {
         let (names, jobs): (Vec<String>, Vec<Job>) = jobs.into_iter().unzip();
-        let once = |job| Job { then: Then::Exit, at: Time::ZERO, ..job };
+        let once = |job| Job { then: AfterRun::Exit, at: Time::ZERO, ..job };
         let answered = jobs.iter().map(|job| job.requests().map(|_| BTreeMap::new())).collect();
         let chip = Chip::new(settings, jobs.into_iter().map(once))?;
         let (geometry, time_scale) = (settings.chip, u64::from(settings.time_scale));
@@ -92,7 +92,7 @@ impl Hardware for ChipMachine {
 
     fn advance(&mut self, until: &Until) -> bool {
         let Until { to, about, exit, instructions } = until;
-        let mut pause = Pause { at: Some(*about), instructions: instructions.clone() };
+        let mut pause = PausePoint { at: Some(*about), instructions: instructions.clone() };
         self.chip.stop_at((*to).max(self.now));
         self.chip.pause_at(pause.clone());
         let mut ended = false;
@@ -113,7 +113,7 @@ impl Hardware for ChipMachine {
     }
 
     fn runs(&self, program: usize) -> bool {
-        self.chip.runs(program)
+        self.chip.is_running(program)
     }
 
     fn kill(&mut self, program: usize) {
@@ -126,7 +126,7 @@ impl Hardware for ChipMachine {
         self.chip.cpu(program)
     }
 
-    fn set_classes(&mut self, program: usize, by_cpu: Vec<Class>) {
+    fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>) {
         self.chip.set_classes(program, by_cpu);
     }
 
@@ -134,14 +134,14 @@ impl Hardware for ChipMachine {
         self.chip.counters(program)
     }
 
-    fn latencies(&mut self, program: usize) -> Option<Vec<Answered>> {
+    fn latencies(&mut self, program: usize) -> Option<Vec<LatencyBin>> {
         let all = self.answered[program].as_mut()?;
         for step in self.chip.take_latencies(program).iter_recorded() {
             *all.entry(step.value_iterated_to()).or_default() += step.count_at_value();
         }
         let answered = |(&nanos, &requests)| {
             let latency = Duration::from_nanos(nanos);
-            Answered { latency, requests }
+            LatencyBin { latency, requests }
         };
         Some(all.iter().map(answered).collect())
     }
@@ -157,6 +157,6 @@ impl Hardware for ChipMachine {
 
 impl Drop for ChipMachine {
     fn drop(&mut self) {
-        self.chip.end();
+        self.chip.end_live_programs();
     }
 }

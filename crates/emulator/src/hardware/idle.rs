@@ -1,8 +1,8 @@
 //! A machine on which nothing runs.
 
-use fairways_core::{Answered, Counters, Time};
+use fairways_core::{Counters, LatencyBin, Time};
 
-use super::{Class, Hardware, Until};
+use super::{FillClass, Hardware, Until};
 
 /// Nothing runs, and every counter stays at 0: for who looks at the files only.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,13 +34,13 @@ impl Hardware for Idle {
         None
     }
 
-    fn set_classes(&mut self, _: usize, _: Vec<Class>) {}
+    fn set_classes(&mut self, _: usize, _: Vec<FillClass>) {}
 
     fn counters(&self, _: usize) -> Counters {
         Counters::default()
     }
 
-    fn latencies(&mut self, _: usize) -> Option<Vec<Answered>> {
+    fn latencies(&mut self, _: usize) -> Option<Vec<LatencyBin>> {
         None
     }
 

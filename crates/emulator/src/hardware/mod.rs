@@ -6,10 +6,10 @@ mod idle;
 pub use chip::{ChipMachine, platform_of};
 pub use idle::Idle;
 
-pub use fairways_chip::Class;
+pub use fairways_chip::FillClass;
 use std::time::Duration;
 
-use fairways_core::{Answered, Counters, Time};
+use fairways_core::{Counters, LatencyBin, Time};
 
 /// How far to let time pass: until the first of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,14 +61,14 @@ pub trait Hardware: Send {
     fn cpu(&self, program: usize) -> Option<u32>;
 
     /// From now on a program fills these ways under these marks, by the CPU that it is on. Nothing is evicted.
-    fn set_classes(&mut self, program: usize, by_cpu: Vec<Class>);
+    fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>);
 
     /// What a program's counters have counted since it started; what is not counted is missing.
     fn counters(&self, program: usize) -> Counters;
 
     /// How long a service's requests took that it has answered since it started, from the shortest to the longest; `None`: it is
     /// no service.
-    fn latencies(&mut self, program: usize) -> Option<Vec<Answered>>;
+    fn latencies(&mut self, program: usize) -> Option<Vec<LatencyBin>>;
 
     /// The bytes of lines in the cache that were brought in under a mark.
     fn occupancy_bytes(&self, mark: u16) -> u64;

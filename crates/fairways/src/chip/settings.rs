@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::{Live, Written, parse, profiled};
+use fairways_chip::program::{LiveProgram, ParsedPhases, parse, profiled};
 use fairways_chip::{
-    Chip, Geometry, Job, PageSize, Phase, Placement, Scheduling, SchedulingClass, Settings, Then,
+    AfterRun, Chip, Geometry, Job, PagePlacement, PageSize, Phase, Scheduling, SchedulingClass,
+    Settings,
 };
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::at_most;
@@ -66,7 +67,7 @@ impl World {
                 BadInput(format!("--programs: {why}{}", did_you_mean(kind, KINDS)))
             })
         });
-        let keyed = |(key, written): (u64, Result<Written, BadInput>)| Ok(job(written?, key));
+        let keyed = |(key, written): (u64, Result<ParsedPhases, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
         let has_live = jobs.iter().any(|job| job.live().next().is_some());
         let has_services = jobs.iter().any(|job| job.requests().is_some());
@@ -102,8 +103,8 @@ impl World {
 
     /// Tells what users should know of real programs that have run.
     pub(crate) fn remark(&self) {
-        for remark in self.jobs.iter().flat_map(Job::live).flat_map(Live::remarks) {
-            fairways_command_kit::warn(&remark.said);
+        for remark in self.jobs.iter().flat_map(Job::live).flat_map(LiveProgram::remarks) {
+            fairways_command_kit::warn(&remark.text);
         }
     }
 
@@ -142,8 +143,8 @@ pub(crate) fn simulated(chip: Geometry, how: &How, seed: u64) -> Result<Settings
             Pages::Huge => PageSize::Huge,
         },
         placement: match how.placement {
-            args::Placement::Random => Placement::Random,
-            args::Placement::Sequential => Placement::Sequential,
+            args::Placement::Random => PagePlacement::Random,
+            args::Placement::Sequential => PagePlacement::Sequential,
         },
         set_sampling: at_most(how.set_sampling, "--set-sampling", chip.sets)?,
         seed,
@@ -166,11 +167,11 @@ fn name_of(text: &str) -> String {
 }
 
 /// Its pages are in the same places by itself and together with others.
-fn job(written: Written, key: u64) -> Job {
+fn job(written: ParsedPhases, key: u64) -> Job {
     let phases = written
         .into_iter()
         .map(|(program, length)| Phase { program: program.map(Arc::new), length });
-    Job { phases: phases.collect(), then: Then::Restart, key: Some(key), ..Job::default() }
+    Job { phases: phases.collect(), then: AfterRun::Restart, key: Some(key), ..Job::default() }
 }
 
 /// How programs take turns: as asked for, or if they must.

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
             llc,
             kind,
             bandwidth: world.bandwidth,
-            objective,
+            goal: objective,
         };
         let start = Instant::now();
         let deadline = limit.map(|seconds| start + Duration::from_secs_f64(seconds));
@@ -86,19 +86,19 @@ fn world(args: &Optimum) -> Result<World, BadInput> {
     })
 }
 
-fn kind(kind: Kind) -> fairways_optimum::Kind {
+fn kind(kind: Kind) -> fairways_optimum::SharingKind {
     match kind {
-        Kind::Partitioning => fairways_optimum::Kind::Partitioning,
-        Kind::Clustering => fairways_optimum::Kind::Clustering,
+        Kind::Partitioning => fairways_optimum::SharingKind::Partitioning,
+        Kind::Clustering => fairways_optimum::SharingKind::Clustering,
     }
 }
 
-fn objective(objective: Objective) -> fairways_optimum::Objective {
+fn objective(objective: Objective) -> fairways_optimum::Goal {
     match objective {
-        Objective::Unfairness => fairways_optimum::Objective::Unfairness,
-        Objective::Stp => fairways_optimum::Objective::Stp,
-        Objective::MaxSlowdown => fairways_optimum::Objective::MaxSlowdown,
-        Objective::Antt => fairways_optimum::Objective::Antt,
+        Objective::Unfairness => fairways_optimum::Goal::Unfairness,
+        Objective::Stp => fairways_optimum::Goal::Stp,
+        Objective::MaxSlowdown => fairways_optimum::Goal::MaxSlowdown,
+        Objective::Antt => fairways_optimum::Goal::Antt,
     }
 }
 

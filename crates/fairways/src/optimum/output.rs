@@ -50,10 +50,10 @@ pub(super) fn json(
 ) -> anyhow::Result<()> {
     let programs = world.programs();
     let mixes = found.iter().map(|Found { mix, solution, seconds }| {
-        let reason = if solution.proven { REASON } else { LATE };
+        let reason = if solution.is_proven { REASON } else { LATE };
         let (metrics, slowdowns) = (&solution.metrics, &solution.slowdowns);
         let report = decided("optimum", &solution.partition, reason, metrics, slowdowns);
-        let (proven, bound) = (solution.proven, solution.bound);
+        let (proven, bound) = (solution.is_proven, solution.bound);
         MixReport {
             mix: &mix.name,
             apps: mix.programs.iter().map(|&program| programs.name(program)).collect(),
@@ -86,7 +86,7 @@ pub(super) fn table(
         writeln!(out, "{}: {}", mix.name, programs.collect::<Vec<_>>().join(", "))?;
         let metrics = &solution.metrics;
         let bound = format!("{:.6}", solution.bound);
-        let bound = if solution.proven { "proven".into() } else { bound };
+        let bound = if solution.is_proven { "proven".into() } else { bound };
         table.add_row([
             mix.name.clone(),
             format!("{:.6}", metrics.unfairness),

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Profile, out: &mut dyn Write) -> anyhow::Result<()> {
     profiler.end();
     for remark in checked.live().remarks() {
         let hint = if remark.of_children { "; --children measures them, too" } else { "" };
-        fairways_command_kit::warn(&format!("{}{hint}", remark.said));
+        fairways_command_kit::warn(&format!("{}{hint}", remark.text));
     }
     if profiler.instructions() == 0 {
         return Err(BadInput(format!("{}: ran no instruction that was seen", checked.name)).into());

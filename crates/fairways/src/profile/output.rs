@@ -9,7 +9,7 @@ use fairways_chip::Profiler;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_command_kit::whole;
 use fairways_lab::paper::{Line, lines};
-use fairways_profiles::{Metric, Table, write_table};
+use fairways_profiles::{ProfileMetric, ProfileTable, write_table};
 use serde::Serialize;
 
 use super::settings::{Checked, Output, others};
@@ -17,12 +17,16 @@ use super::settings::{Checked, Output, others};
 /// What there is to show.
 pub(super) struct Measured<'a> {
     pub(super) profiler: &'a Profiler,
-    pub(super) table: &'a Table,
+    pub(super) table: &'a ProfileTable,
     pub(super) seconds: f64,
 }
 
 /// Writes the profile, beside those of other programs where they are kept.
-pub(super) fn write(checked: &Checked, table: Table, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn write(
+    checked: &Checked,
+    table: ProfileTable,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     let all = match &checked.output {
         Output::File(path) if checked.append && path.exists() => {
             let mut all = others(path, table.ways())?;
@@ -43,17 +47,17 @@ pub(super) fn write(checked: &Checked, table: Table, out: &mut dyn Write) -> any
 }
 
 /// Draws misses and IPC by ways.
-pub(super) fn plot(path: &Path, name: &str, table: &Table) -> anyhow::Result<()> {
+pub(super) fn plot(path: &Path, name: &str, table: &ProfileTable) -> anyhow::Result<()> {
     let line = |name: &str, metric, scale: f64| {
         let values = table.values(0, metric).map(|value| value * scale);
         Line { name: name.to_owned(), points: (1..).map(f64::from).zip(values).collect() }
     };
     let most = |metric| table.values(0, metric).fold(0.0, f64::max).max(1e-9);
-    let best = most(Metric::Ipc);
-    let of_misses = 100.0 / most(Metric::Llcmpki);
+    let best = most(ProfileMetric::Ipc);
+    let of_misses = 100.0 / most(ProfileMetric::Llcmpki);
     let drawn = [
-        line("IPC, % of the best", Metric::Ipc, 100.0 / best),
-        line("LLC misses, % of the most", Metric::Llcmpki, of_misses),
+        line("IPC, % of the best", ProfileMetric::Ipc, 100.0 / best),
+        line("LLC misses, % of the most", ProfileMetric::Llcmpki, of_misses),
     ];
     Ok(lines(path, name, ["ways", "%"], &drawn)?)
 }
@@ -91,7 +95,8 @@ pub(super) fn table(
         column.set_cell_alignment(CellAlignment::Right);
     }
     let of = |metric| table.values(0, metric).collect::<Vec<f64>>();
-    let (ipc, mpki, mbps) = (of(Metric::Ipc), of(Metric::Llcmpki), of(Metric::BandwidthMbps));
+    let (ipc, mpki, mbps) =
+        (of(ProfileMetric::Ipc), of(ProfileMetric::Llcmpki), of(ProfileMetric::BandwidthMbps));
     let best = ipc.iter().copied().fold(0.0, f64::max);
     let most = mpki.iter().copied().fold(0.0, f64::max);
     for (place, ways) in (0..ipc.len()).zip(1..) {
@@ -160,12 +165,12 @@ pub(super) fn json(
     let row = |ways| Row {
         ways,
         llc_misses: profiler.account(ways).llc_misses,
-        ipc: value(Metric::Ipc, ways),
-        llcmpki: value(Metric::Llcmpki, ways),
-        llcmpkc: value(Metric::Llcmpkc, ways),
-        bandwidth_mbps: value(Metric::BandwidthMbps, ways),
-        stalls_l2_miss: value(Metric::StallsL2Miss, ways),
-        llc_usage_kb: value(Metric::LlcUsageKb, ways),
+        ipc: value(ProfileMetric::Ipc, ways),
+        llcmpki: value(ProfileMetric::Llcmpki, ways),
+        llcmpkc: value(ProfileMetric::Llcmpkc, ways),
+        bandwidth_mbps: value(ProfileMetric::BandwidthMbps, ways),
+        stalls_l2_miss: value(ProfileMetric::StallsL2Miss, ways),
+        llc_usage_kb: value(ProfileMetric::LlcUsageKb, ways),
     };
     let all = profiler.account(1);
     let report = Report {
@@ -176,7 +181,7 @@ pub(super) fn json(
         set_sampling: checked.settings.set_sampling,
         seconds: *seconds,
         exit_code: checked.live().exit_code(),
-        remarks: checked.live().remarks().into_iter().map(|remark| remark.said).collect(),
+        remarks: checked.live().remarks().into_iter().map(|remark| remark.text).collect(),
         instructions: all.instructions,
         l1_references: all.l1_references,
         l1_misses: all.l1_misses,

@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use fairways_chip::program::{Accesses, Live, LiveError, Program};
-use fairways_chip::{Placement, Settings};
+use fairways_chip::program::{Accesses, LiveProgram, LiveProgramError, SimulatedProgram};
+use fairways_chip::{PagePlacement, Settings};
 use fairways_command_kit::input::read;
 use fairways_command_kit::{BadInput, whole};
 use fairways_core::Ways;
-use fairways_profiles::{Table, read_table};
+use fairways_profiles::{ProfileTable, read_table};
 use fairways_tracer::{Launch, StartError};
 
 use crate::args::Profile;
@@ -19,7 +19,7 @@ pub(super) struct Checked {
     pub(super) name: String,
     pub(super) preset: String,
     pub(super) settings: Settings,
-    pub(super) program: Program,
+    pub(super) program: SimulatedProgram,
     pub(super) output: Output,
     /// Whether what the file holds of other programs is kept.
     pub(super) append: bool,
@@ -37,7 +37,7 @@ impl Checked {
         chip.llc.ways = args.ways.unwrap_or(chip.llc.ways);
         let mut settings = simulated(chip, &args.how, args.seed)?;
         if args.by_address {
-            settings.placement = Placement::Sequential;
+            settings.placement = PagePlacement::Sequential;
         }
         let launch = Launch {
             follow: args.children,
@@ -45,16 +45,16 @@ impl Checked {
             qemu: args.qemu.clone(),
             ..Launch::new(args.command.clone())
         };
-        let mut live = Live::new(launch);
+        let mut live = LiveProgram::new(launch);
         (live.by_address, live.must_succeed) = (args.by_address, false);
         live.check().map_err(|why| match why {
-            LiveError::Program(StartError::NotFound(_) | StartError::Unfit(_)) => {
+            LiveProgramError::Program(StartError::NotFound(_) | StartError::Unfit(_)) => {
                 BadInput(why.to_string()).into()
             }
             // The command is as it should be; this machine is not.
             why => anyhow::Error::from(why),
         })?;
-        let program = Program { base_cpi: args.cpi, overlap: args.overlap, ..Program::live(live) };
+        let program = SimulatedProgram { base_cpi: args.cpi, overlap: args.overlap, ..SimulatedProgram::live(live) };
         let name = name(args);
         let output = match &args.output {
             Some(path) if path == Path::new("-") => Output::Standard,
@@ -80,7 +80,7 @@ impl Checked {
         Ok(Self { name, preset, settings, program, output, append })
     }
 
-    pub(super) fn live(&self) -> &Live {
+    pub(super) fn live(&self) -> &LiveProgram {
         match &self.program.accesses {
             Accesses::Live(live) => live,
             _ => unreachable!("a command is measured"),
@@ -106,7 +106,7 @@ fn name(args: &Profile) -> String {
 }
 
 /// The programs that a file has, measured with as many ways.
-pub(super) fn others(path: &Path, ways: Ways) -> Result<Table, BadInput> {
+pub(super) fn others(path: &Path, ways: Ways) -> Result<ProfileTable, BadInput> {
     let shown = path.display().to_string();
     let table = read_table(&read(path)?, &shown).map_err(|why| BadInput(why.to_string()))?;
     if table.ways() != ways {

@@ -82,7 +82,7 @@ impl Running {
     /// Ends what runs outside of the machine.
     pub(super) fn end(&mut self) {
         if let Self::Chip(of) = self {
-            of.chip.end();
+            of.chip.end_live_programs();
         }
     }
 

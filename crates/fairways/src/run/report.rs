@@ -64,7 +64,7 @@ impl<'a> Report<'a> {
             Event::Exited { app } => {
                 writeln!(self.out, "{at:>11}  {} has finished", self.name(*app))
             }
-            Event::Applied { plan, actual } if !actual.agrees(&self.planned) => {
+            Event::Applied { plan, actual } if !actual.agrees_with(&self.planned) => {
                 let (bar, members) = (bar(actual, self.ways), members(actual));
                 writeln!(self.out, "{at:>11}  plan {} has come to {bar}  {members}", plan.0)
             }
@@ -108,7 +108,7 @@ impl<'a> Report<'a> {
             Action::Partition { partition, reason, .. }
                 if [lfoc::SAMPLING, kpart::SAMPLING].contains(&&**reason) =>
             {
-                let app = partition.places().first().map(|place| place.app);
+                let app = partition.placements().first().map(|place| place.app);
                 if self.sampled == app {
                     return Ok(());
                 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
 use fairways_lab::{Observed, draw_workloads, job, profile};
-use fairways_model::{Job, Model, Settings, Then};
+use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_policy::table::KnowledgeSource;
 use fairways_profiles::Mix;
 use fairways_record::journal::{Start, Writer};
@@ -146,7 +146,7 @@ impl Checked {
                 let programs = world.programs();
                 let jobs = mix.programs.iter().map(|&index| Job {
                     instructions: Some(self.instructions),
-                    then: Then::Restart,
+                    then: AfterRun::Restart,
                     wish: world.wishes.get(index).copied().unwrap_or_default(),
                     profile: self
                         .known

@@ -8,7 +8,7 @@ use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Time;
 use fairways_lab::Served;
 use fairways_policy::stock::Stock;
-use fairways_profiles::Metrics;
+use fairways_profiles::FairnessMetrics;
 use serde::Serialize;
 
 use super::best::{Best, run_until};
@@ -95,7 +95,8 @@ impl Summary {
         };
         let programs = names.into_iter().enumerate().map(program).collect();
         let compared = |slowdowns: &Vec<f64>| {
-            let Metrics { unfairness, stp, antt, .. } = Metrics::of(slowdowns);
+            let FairnessMetrics { unfairness, stp, antt, .. } =
+                FairnessMetrics::from_slowdowns(slowdowns);
             Compared { unfairness, stp, antt }
         };
         let Compared { unfairness, stp, antt } = compared(&ours);

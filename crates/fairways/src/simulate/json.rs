@@ -4,7 +4,7 @@ use std::io::Write;
 
 use fairways_core::{Partition, WayMask};
 use fairways_lab::{LiveOutcome, Outcome, Rate};
-use fairways_profiles::{Metrics, Mix};
+use fairways_profiles::{FairnessMetrics, Mix};
 use serde::Serialize;
 
 use super::Results;
@@ -135,7 +135,7 @@ pub(crate) fn decided<'a>(
     name: &'a str,
     partition: &Partition,
     reason: &'a str,
-    metrics: &Metrics,
+    metrics: &FairnessMetrics,
     slowdowns: &'a [f64],
 ) -> PolicyReport<'a> {
     let cluster = |(cluster, mask): (u32, WayMask)| {
@@ -167,10 +167,10 @@ pub(crate) fn lived(activity: &fairways_lab::Activity) -> Activity {
 
 pub(crate) fn policy<'a>(
     policy: &'a str,
-    metrics: &Metrics,
+    metrics: &FairnessMetrics,
     how: How<'a>,
     slowdowns: &'a [f64],
 ) -> PolicyReport<'a> {
-    let Metrics { unfairness, stp, antt, jain } = *metrics;
+    let FairnessMetrics { unfairness, stp, antt, jain } = *metrics;
     PolicyReport { policy, unfairness, stp, antt, jain, how, slowdowns }
 }

@@ -4,7 +4,7 @@ use fairways_command_kit::BadInput;
 use fairways_core::{Policy, Ways};
 use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
 use fairways_policy::by_name;
-use fairways_profiles::{Mix, Programs};
+use fairways_profiles::{Mix, ProgramCatalog};
 
 use crate::args::{Machine, Simulate};
 use crate::suits;
@@ -41,7 +41,7 @@ impl Checked {
         Ok(Self { world, mixes, policies, how })
     }
 
-    pub(super) fn programs(&self) -> &Programs {
+    pub(super) fn programs(&self) -> &ProgramCatalog {
         self.world.programs()
     }
 

@@ -7,7 +7,7 @@ use fairways_command_kit::partition::{bar, members};
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Ways;
 use fairways_lab::{LiveOutcome, Outcome, classes};
-use fairways_profiles::{Metrics, Mix};
+use fairways_profiles::{FairnessMetrics, Mix};
 
 use super::Results;
 use super::settings::Checked;
@@ -38,14 +38,14 @@ const LIVE: (&[&str], usize) = (&["plans", "samplings", "sampling"], 3);
 /// A mix under each policy.
 struct Block<'a> {
     mix: &'a Mix,
-    stock: &'a Metrics,
+    stock: &'a FairnessMetrics,
     rows: Vec<Row<'a>>,
 }
 
 /// A policy's metrics, and what stands beside them.
 pub(crate) struct Row<'a> {
     pub(crate) policy: &'a str,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: FairnessMetrics,
     pub(crate) beside: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn fit_metrics(table: Table) -> String {
 /// its columns hold numbers.
 pub(crate) fn metrics_table(
     rows: &[Row<'_>],
-    stock: &Metrics,
+    stock: &FairnessMetrics,
     (beside, numbers): (&[&str], usize),
 ) -> Table {
     let header = [&["policy", "unfairness", "%", "STP", "%", "ANTT", "%"], beside].concat();
@@ -162,16 +162,18 @@ fn summary(checked: &Checked, blocks: &[Block<'_>]) -> Table {
         let pairs = || blocks.iter().map(|block| (&block.rows[index].metrics, block.stock));
         let mut row = vec![(*policy).to_owned()];
         for metric in [
-            (|m: &Metrics| m.unfairness) as fn(&Metrics) -> f64,
-            |m: &Metrics| m.stp,
-            |m: &Metrics| m.antt,
+            (|m: &FairnessMetrics| m.unfairness) as fn(&FairnessMetrics) -> f64,
+            |m: &FairnessMetrics| m.stp,
+            |m: &FairnessMetrics| m.antt,
         ] {
             let ours = pairs().map(|(ours, _)| metric(ours));
             let ratios = pairs().map(|(ours, stock)| metric(ours) / metric(stock));
             row.push(format!("{:.3}", geometric_mean(ours)));
             row.push(change(geometric_mean(ratios)));
         }
-        let fairer = |&(ours, stock): &(&Metrics, &Metrics)| ours.unfairness < stock.unfairness;
+        let fairer = |&(ours, stock): &(&FairnessMetrics, &FairnessMetrics)| {
+            ours.unfairness < stock.unfairness
+        };
         row.push(format!("{} of {}", pairs().filter(fairer).count(), blocks.len()));
         table.add_row(row);
     }

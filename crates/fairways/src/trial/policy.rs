@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Every, Levers, Llc, Partition, PlanId, Policy, Time, WayMask,
+    Action, AppId, Event, Levers, Llc, Partition, PlanId, Policy, Time, WayMask, WindowLength,
 };
 use parking_lot::Mutex;
 
@@ -130,7 +130,7 @@ impl Trial {
         };
         self.plan(arm, reason, act);
         for &app in &self.running {
-            act(Action::Watch { app, every: Every::Time(self.planned.block / WINDOWS) });
+            act(Action::Watch { app, every: WindowLength::Time(self.planned.block / WINDOWS) });
         }
         act(Action::Wake { at: at.after(self.planned.block) });
     }

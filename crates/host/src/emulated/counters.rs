@@ -40,7 +40,7 @@ impl Emulated {
 
 /// Each counter of two readings; missing, where it is in one of them.
 fn each(one: &Counters, other: &Counters, of: fn(u64, u64) -> Option<u64>) -> Counters {
-    one.with(other, |one, other| one.zip(other).and_then(|(one, other)| of(one, other)))
+    one.zip_with(other, |one, other| one.zip(other).and_then(|(one, other)| of(one, other)))
 }
 
 /// What was counted from one reading to the next; missing, where it is in one of them or goes backwards.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 use fairways_latency::Source;
 use serde_json::json;
 
@@ -38,7 +38,7 @@ impl Service {
             let answered = of.answered.ok_or_else(|| {
                 std::io::Error::other(format!("{}: no service", self.programs.join(", ")))
             })?;
-            for Answered { latency, requests } in answered {
+            for LatencyBin { latency, requests } in answered {
                 *told.entry(latency).or_default() += requests;
             }
         }
@@ -47,12 +47,12 @@ impl Service {
 }
 
 impl Source for Service {
-    fn answered(&mut self) -> Option<Vec<Answered>> {
+    fn answered(&mut self) -> Option<Vec<LatencyBin>> {
         let now = self.read().ok()?;
         let new = now.iter().filter_map(|(latency, count)| {
             let before = self.told.get(latency).copied().unwrap_or(0);
             let requests = count.checked_sub(before).filter(|&new| new > 0)?;
-            Some(Answered { latency: *latency, requests })
+            Some(LatencyBin { latency: *latency, requests })
         });
         let new = new.collect();
         self.told = now;

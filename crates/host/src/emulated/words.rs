@@ -1,6 +1,6 @@
 //! What an emulator answers; fields that are nothing to a host are passed over.
 
-use fairways_core::{Answered, Counters};
+use fairways_core::{Counters, LatencyBin};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(crate) struct ProgramCounters {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ProgramLatencies {
     /// Since it started; `None`: it is no service.
-    pub(crate) answered: Option<Vec<Answered>>,
+    pub(crate) answered: Option<Vec<LatencyBin>>,
 }
 
 /// The field of an answer that is asked for.

@@ -109,7 +109,7 @@ impl Domain {
     pub(super) fn applied(&mut self, actual: Partition) {
         let Some(plan) = self.plan.id else { return };
         self.plan.actual.clone_from(&actual);
-        self.due.answer(Event::Applied { plan, actual });
+        self.due.push_answer(Event::Applied { plan, actual });
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 /// How soon a service answers.
 pub(super) struct Latency {
     source: Box<dyn fairways_latency::Source>,
     /// What each domain's policy is still to be told, by latency; `None`: unknown.
-    pending: BTreeMap<u32, Option<Vec<Answered>>>,
+    pending: BTreeMap<u32, Option<Vec<LatencyBin>>>,
 }
 
 impl Latency {
@@ -24,7 +24,7 @@ impl Latency {
     }
 
     /// What was answered since this domain's policy was last told.
-    pub(super) fn take(&mut self, domain: u32) -> Option<Vec<Answered>> {
+    pub(super) fn take(&mut self, domain: u32) -> Option<Vec<LatencyBin>> {
         let new = self.source.answered();
         for pending in self.pending.values_mut() {
             *pending = pending.take().zip(new.as_deref()).map(|(before, new)| merged(before, new));
@@ -35,7 +35,7 @@ impl Latency {
 }
 
 /// Two histograms in one, from the shortest latency to the longest.
-fn merged(mut one: Vec<Answered>, other: &[Answered]) -> Vec<Answered> {
+fn merged(mut one: Vec<LatencyBin>, other: &[LatencyBin]) -> Vec<LatencyBin> {
     one.extend_from_slice(other);
     one.retain(|answered| answered.requests > 0);
     one.sort_by_key(|answered| answered.latency);
@@ -55,16 +55,16 @@ mod tests {
 
     use super::*;
 
-    struct Scripted(Vec<Option<Vec<Answered>>>);
+    struct Scripted(Vec<Option<Vec<LatencyBin>>>);
 
     impl fairways_latency::Source for Scripted {
-        fn answered(&mut self) -> Option<Vec<Answered>> {
+        fn answered(&mut self) -> Option<Vec<LatencyBin>> {
             self.0.remove(0)
         }
     }
 
-    fn answered(of: &[(u64, u64)]) -> Vec<Answered> {
-        let of = of.iter().map(|&(millis, requests)| Answered {
+    fn answered(of: &[(u64, u64)]) -> Vec<LatencyBin> {
+        let of = of.iter().map(|&(millis, requests)| LatencyBin {
             latency: Duration::from_millis(millis),
             requests,
         });

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use fairways_core::{Counters, Every, Time};
+use fairways_core::{Counters, Time, WindowLength};
 use fairways_machine_kit as machine_kit;
 
 /// A window under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// What windows of every machine have.
-    pub(super) common: machine_kit::Window<Counters>,
+    pub(super) common: machine_kit::OpenWindow<Counters>,
     /// Whether the counters' source reports its end.
     pub(super) is_reported: bool,
     /// From when on to look whether its instructions have been retired, where the clock can't tell, if anything else wakes the machine,
@@ -55,10 +55,10 @@ const IDLE: Duration = Duration::from_millis(100);
 
 impl Window {
     /// One that begins now, of a program that was last so fast.
-    pub(super) fn new(every: Every, since: Time, from: Counters, rate: Rate) -> Self {
+    pub(super) fn new(every: WindowLength, since: Time, from: Counters, rate: Rate) -> Self {
         let length = match every {
-            Every::Instructions(count) => rate.time_of(count.max(1)),
-            Every::Time(_) => None,
+            WindowLength::Instructions(count) => rate.time_of(count.max(1)),
+            WindowLength::Time(_) => None,
         };
         // What can't be read is tried soon.
         let length = length.filter(|_| from.instructions.is_some());
@@ -66,24 +66,24 @@ impl Window {
         let (poll_at, poll_by) =
             length.map_or((soonest, soonest), |length| looks(since, length, length));
         let seen = (since, from.instructions);
-        let common = machine_kit::Window::new(every, since, from);
+        let common = machine_kit::OpenWindow::new(every, since, from);
         Self { common, is_reported: false, poll_at, poll_by, seen, rate }
     }
 
     /// The next window, which begins with the end of this one.
     pub(super) fn next(&self, now: Time, from: Counters) -> Self {
-        let did = from.instructions.zip(self.common.from.instructions);
+        let did = from.instructions.zip(self.common.start_counts.instructions);
         let instructions = did.map_or(0, |(to, from)| to.saturating_sub(from));
-        let rate = Rate { instructions, time: now.since(self.common.since) };
-        Self { is_reported: self.is_reported, ..Self::new(self.common.every, now, from, rate) }
+        let rate = Rate { instructions, time: now.since(self.common.start) };
+        Self { is_reported: self.is_reported, ..Self::new(self.common.length, now, from, rate) }
     }
 
     /// How many instructions the program has retired in all when it ends, if it is a matter of those and they can be told.
     pub(super) fn ends_at(&self) -> Option<u64> {
-        match self.common.every {
-            Every::Time(_) => None,
-            Every::Instructions(count) => {
-                Some(self.common.from.instructions?.saturating_add(count.max(1)))
+        match self.common.length {
+            WindowLength::Time(_) => None,
+            WindowLength::Instructions(count) => {
+                Some(self.common.start_counts.instructions?.saturating_add(count.max(1)))
             }
         }
     }
@@ -91,14 +91,15 @@ impl Window {
     /// It has not ended by its instructions: when to look again. The answer is whether it begins now, as its instructions can be read
     /// again.
     pub(super) fn go_on(&mut self, now: Time, counters: &Counters) -> bool {
-        let Every::Instructions(count) = self.common.every else { return false };
-        let (Some(from), Some(to)) = (self.common.from.instructions, counters.instructions) else {
+        let WindowLength::Instructions(count) = self.common.length else { return false };
+        let (Some(from), Some(to)) = (self.common.start_counts.instructions, counters.instructions)
+        else {
             let begins = counters.instructions.is_some();
             if begins {
-                *self = Self::new(self.common.every, now, *counters, Rate::default());
+                *self = Self::new(self.common.length, now, *counters, Rate::default());
             } else {
                 // What was counted before is no beginning any longer: something after it was not.
-                self.common.from = Counters::default();
+                self.common.start_counts = Counters::default();
                 (self.poll_at, self.poll_by) = (now.after(IDLE - LATE), now.after(IDLE));
             }
             return begins;
@@ -113,7 +114,7 @@ impl Window {
                 let wait = (passed * 2).clamp(SOONEST, IDLE);
                 (now.after(wait - wait / 8), now.after(wait))
             }
-            Some(left) => looks(now, left, now.since(self.common.since).saturating_add(left)),
+            Some(left) => looks(now, left, now.since(self.common.start).saturating_add(left)),
         };
         self.seen = (now, Some(to));
         false
@@ -149,7 +150,7 @@ mod tests {
     /// What a program does whose rate changes: how late its windows' ends are found, and how often it is looked at.
     fn follow(instructions: u64, rate: impl Fn(u64) -> u64) -> (Duration, u32) {
         let mut window = Window::new(
-            Every::Instructions(instructions),
+            WindowLength::Instructions(instructions),
             at(0),
             counted(Some(0)),
             Rate::default(),
@@ -191,7 +192,7 @@ mod tests {
     /// A second of 64 programs, whose windows are to be 100 to 163 times as long as this: how many ended, how often one was looked at,
     /// and how often the machine was woken for that.
     fn follow_all(times: Duration) -> [usize; 3] {
-        let every = Every::Instructions(100_000_000);
+        let every = WindowLength::Instructions(100_000_000);
         let lengths: Vec<Duration> = (100..164).map(|length| length * times).collect();
         let ran = |length: Duration, now: Time| {
             counted(u64::try_from(100_000_000 * u128::from(now.nanos()) / length.as_nanos()).ok())
@@ -209,7 +210,7 @@ mod tests {
                 looks += 1;
                 let ran = ran(length, now);
                 if ran.instructions >= window.ends_at() {
-                    let was = now.since(window.common.since);
+                    let was = now.since(window.common.start);
                     let longest = length + length / LONGER + SOONEST;
                     let is_long = was + Duration::from_micros(1) >= length;
                     assert!(is_long && was <= longest, "{was:?} {length:?}");
@@ -233,8 +234,9 @@ mod tests {
 
     #[test]
     fn a_window_of_a_program_whose_rate_is_known_is_not_looked_at_before_its_end() {
-        let begun =
-            |rate| Window::new(Every::Instructions(5_000_000), at(0), counted(Some(0)), rate);
+        let begun = |rate| {
+            Window::new(WindowLength::Instructions(5_000_000), at(0), counted(Some(0)), rate)
+        };
         assert_eq!(begun(Rate::default()).poll_by, at(1));
         let rate = Rate { instructions: 100_000_000, time: Duration::from_millis(100) };
         assert_eq!(begun(rate).poll_at, at(5));
@@ -250,26 +252,27 @@ mod tests {
     fn a_window_of_which_nothing_can_be_read_is_looked_at_soon() {
         let rate = Rate { instructions: 1, time: Duration::from_secs(1) };
         assert_eq!(
-            Window::new(Every::Instructions(100), at(0), counted(None), rate).poll_by,
+            Window::new(WindowLength::Instructions(100), at(0), counted(None), rate).poll_by,
             at(1)
         );
     }
 
     #[test]
     fn what_cannot_be_read_ends_no_window() {
-        let mut window = Window::new(Every::Instructions(5), at(0), counted(None), Rate::default());
+        let mut window =
+            Window::new(WindowLength::Instructions(5), at(0), counted(None), Rate::default());
         assert_eq!(window.ends_at(), None);
         window.go_on(at(1), &counted(None));
-        assert_eq!((window.ends_at(), window.common.since), (None, at(0)));
+        assert_eq!((window.ends_at(), window.common.start), (None, at(0)));
         window.go_on(at(101), &counted(Some(7)));
-        assert_eq!((window.ends_at(), window.common.since), (Some(12), at(101)));
+        assert_eq!((window.ends_at(), window.common.start), (Some(12), at(101)));
         window.common.straddled = true;
         window.go_on(at(102), &counted(None));
         assert_eq!((window.ends_at(), window.poll_by), (None, at(202)));
         assert_eq!(window.common.ends_at(), None);
         // It begins anew with what is counted then: of what was not, nobody knows how much it was.
         assert!(window.go_on(at(202), &counted(Some(9))));
-        assert_eq!((window.ends_at(), window.common.since), (Some(14), at(202)));
+        assert_eq!((window.ends_at(), window.common.start), (Some(14), at(202)));
         assert!(!window.common.straddled && !window.go_on(at(203), &counted(Some(10))));
     }
 
@@ -277,9 +280,10 @@ mod tests {
     fn the_least_windows_are_not_none() {
         let now = at(3);
         let by_time =
-            Window::new(Every::Time(Duration::ZERO), now, counted(Some(9)), Rate::default());
+            Window::new(WindowLength::Time(Duration::ZERO), now, counted(Some(9)), Rate::default());
         assert_eq!(by_time.common.ends_at(), Some(now.after(Duration::from_nanos(1))));
-        let by_count = Window::new(Every::Instructions(0), now, counted(Some(9)), Rate::default());
+        let by_count =
+            Window::new(WindowLength::Instructions(0), now, counted(Some(9)), Rate::default());
         assert_eq!(by_count.ends_at(), Some(10));
     }
 }

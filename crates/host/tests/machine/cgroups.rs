@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Counters, Event, Every};
+use fairways_core::{Action, AppId, Counters, Event, WindowLength};
 use fairways_host::machine::Managed;
 use fairways_perf::{Nothing, Source, Target};
 use fairways_programs::{Roots, Selector};
@@ -70,7 +70,7 @@ fn a_program_is_counted_by_the_cgroup_that_it_is_now() {
     let mut host = bench.host_of(parts, vec![of("a", "/a")], LOOK);
     // Of a thread that its files don't know, nobody knows where it may run.
     assert_eq!(all_started(&mut host, 2), [(0, AppId(0)), (1, AppId(0))]);
-    let every = Every::Time(Duration::from_millis(20));
+    let every = WindowLength::Time(Duration::from_millis(20));
     host.carry_out(0, Action::Watch { app: AppId(0), every });
 
     host.reconfigure(vec![of("b", "/a/b"), of("a", "/a")]).unwrap();

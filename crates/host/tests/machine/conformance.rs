@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Pattern};
-use fairways_chip::service::{Requests, Sizes};
-use fairways_chip::{Job, Length, Phase, Program, Settings, preset};
-use fairways_conformance::{Kind, Program as Asked, Scale, Subject, Walks, check_all};
+use fairways_chip::service::{RequestSizes, Requests};
+use fairways_chip::{Job, Phase, PhaseLength, Settings, SimulatedProgram, preset};
+use fairways_conformance::{ProgramKind, Scale, Subject, TestProgram as Asked, Walks, check_all};
 use fairways_core::{Action, Event, Llc, Machine, Time, Ways};
 use fairways_host::clock::{Clock, EmulatorClock, Wait};
 use fairways_host::machine::{Host, Settings as Managing};
@@ -58,22 +58,23 @@ impl Subject for Emulating {
 
 fn job(asked: &Asked, scale: Scale) -> Job {
     let pattern = match asked.kind {
-        Kind::Light => Pattern::Busy,
-        Kind::Streaming => Pattern::Sequential { lines: 1 << 16 },
-        Kind::Sensitive => Pattern::Random { lines: 1 << 13 },
+        ProgramKind::Light => Pattern::Busy,
+        ProgramKind::Streaming => Pattern::Sequential { lines: 1 << 16 },
+        ProgramKind::Sensitive => Pattern::Random { lines: 1 << 13 },
     };
-    let mut program = Program::new(Accesses::Pattern(pattern), 0.5, 4.0);
-    let is_service = asked.kind == Kind::Sensitive;
+    let mut program = SimulatedProgram::new(Accesses::Pattern(pattern), 0.5, 4.0);
+    let is_service = asked.kind == ProgramKind::Sensitive;
     if is_service {
-        program.requests = Some(Requests { instructions: 2000.0, sizes: Sizes::LogNormal(0.5) });
+        program.requests =
+            Some(Requests { instructions: 2000.0, sizes: RequestSizes::LogNormal(0.5) });
     }
     let job = Job { instructions: asked.instructions(scale), ..Job::new(program) };
-    if asked.starts == 0 {
+    if asked.start_windows == 0 {
         return job;
     }
-    let length = Some(Length::Time(scale.time(asked.starts)));
+    let length = Some(PhaseLength::Time(scale.time(asked.start_windows)));
     let runs = job.phases[0].clone();
-    let forever = Phase { length: Some(Length::Time(Duration::from_secs(3600))), ..runs };
+    let forever = Phase { length: Some(PhaseLength::Time(Duration::from_secs(3600))), ..runs };
     Job { phases: vec![Phase { program: None, length }, forever], ..job }
 }
 

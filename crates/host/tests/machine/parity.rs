@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::service::{Load, Stage};
-use fairways_chip::{Chip, Job, Phase, Settings, Shape, Then, preset, program};
+use fairways_chip::service::{RequestLoad, Stage};
+use fairways_chip::{AfterRun, CacheShape, Chip, Job, Phase, Settings, preset, program};
 use fairways_core::{Action, Event, Llc, Machine, Objective, Policy, Q32, Time, Wish};
 use fairways_lab::profile;
 use fairways_policy::by_name;
@@ -18,7 +18,7 @@ const SMALLER: u32 = 320;
 fn settings() -> Settings {
     let mut chip = preset::preset("xeon-e5-2630").unwrap();
     chip.sets /= SMALLER;
-    (chip.l1, chip.l2) = (Shape { sets: 1, ways: 8 }, None);
+    (chip.l1, chip.l2) = (CacheShape { sets: 1, ways: 8 }, None);
     chip.llc = Llc { clos: 6, ..chip.llc };
     Settings { time_scale: SMALLER, seed: 5, ..Settings::new(chip) }
 }
@@ -27,7 +27,7 @@ fn job(text: &str) -> Job {
     let phase =
         |(program, length): (Option<_>, _)| Phase { program: program.map(Arc::new), length };
     let phases = program::parse(text, |_| None).unwrap().into_iter().map(phase).collect();
-    Job { phases, then: Then::Exit, ..Job::default() }
+    Job { phases, then: AfterRun::Exit, ..Job::default() }
 }
 
 /// A service, and programs that are sensitive, stream, and hardly use the cache; one of them ends on the way.
@@ -36,7 +36,7 @@ fn jobs(policy: &str) -> Vec<Job> {
     let objective = Objective { slo: Duration::from_millis(2), percentile: Q32::from_int(99) };
     let asked = |ways| Wish { baseline_ways: Some(ways), ..Wish::default() };
     let service = Wish { objective: Some(objective), ..asked(4) };
-    let loads = vec![Stage::of(Load::Poisson { per_second: 1500.0 })];
+    let loads = vec![Stage::of(RequestLoad::Poisson { per_second: 1500.0 })];
     let mut jobs = vec![
         Job { wish: service, loads, ..job(silo) },
         Job { wish: asked(3), ..job("regions:10:40%20K:20%50K:40%stream:cpi=0.55:overlap=5") },

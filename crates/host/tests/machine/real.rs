@@ -9,7 +9,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fairways_core::{
-    Action, AppId, Counters, Event, Every, Partition, PartitionError, PlanId, Time, WayMask, Wish,
+    Action, AppId, Counters, Event, Partition, PartitionError, PlanId, Time, WayMask, WindowLength,
+    Wish,
 };
 use fairways_emulator::{Emulator, Idle, Pace, Settings as Emulated};
 use fairways_host::clock::RealClock;
@@ -271,7 +272,7 @@ fn what_too_few_classes_make_of_plans_is_told() {
     let [(0, PlanId(1), here), (1, PlanId(1), there)] = told else { panic!("{told:?}") };
     let ways = |of: &Partition| [a, b, c].map(|app| of.mask_of(app).unwrap().bits());
     assert_eq!((ways(&here), ways(&there)), ([0x7, 0x3, 0x7], [0x30, 0xc0, 0x30]));
-    assert!(there.agrees(&other) && !here.agrees(&planned));
+    assert!(there.agrees_with(&other) && !here.agrees_with(&planned));
     for (place, (in_here, in_there)) in ways(&here).into_iter().zip(ways(&there)).enumerate() {
         let shown =
             [(0, in_here), (1, in_there)].map(|(id, of)| (id, Some(WayMask::from_bits(of))));
@@ -326,7 +327,7 @@ fn what_is_observed_is_not_carried_out() {
     assert_eq!(await_one(&mut host, refused), PlanId(2));
     // A window tells of the plan as if it were in force, and is as long as it was asked to be.
     let every = Duration::from_millis(50);
-    host.carry_out(1, Action::Watch { app, every: Every::Time(every) });
+    host.carry_out(1, Action::Watch { app, every: WindowLength::Time(every) });
     let sample = await_one(&mut host, |domain, event| match event {
         Event::Sampled(sample) if domain == 1 => Some(*sample),
         _ => None,
@@ -403,7 +404,7 @@ fn another_wish_is_told_and_another_name_is_another_program() {
     let answers = |host: &mut Host, domain, app| {
         host.carry_out(
             domain,
-            Action::Watch { app, every: Every::Time(Duration::from_millis(20)) },
+            Action::Watch { app, every: WindowLength::Time(Duration::from_millis(20)) },
         );
         let sender = UnixDatagram::unbound().unwrap();
         await_one(host, |of, event| {

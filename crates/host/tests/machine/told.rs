@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use fairways_core::{Action, AppId, Counters, Event, Every, Sample};
+use fairways_core::{Action, AppId, Counters, Event, Sample, WindowLength};
 use fairways_host::machine::Host;
 use fairways_perf::{Ended, Source, Target};
 use fairways_programs::{Roots, Selector};
@@ -92,7 +92,7 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
         said.borrow_mut().ended.extend_from_slice(of);
         mouth.write_all(b"x").unwrap();
     };
-    host.carry_out(0, Action::Watch { app: APP, every: Every::Instructions(1000) });
+    host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Instructions(1000) });
     assert_eq!(said.borrow().asked, [(APP, 0, Some(1000))]);
     let reads = said.borrow().reads;
 
@@ -136,7 +136,7 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
     assert_eq!(said.borrow().asked.len(), 2);
     assert!(said.borrow().reads > reads + 1);
     // And by time it is not asked to.
-    host.carry_out(0, Action::Watch { app: APP, every: Every::Time(MILLI) });
+    host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Time(MILLI) });
     assert_eq!(said.borrow().asked.last(), Some(&(APP, 0, None)));
     assert!(sampled(&mut host).window >= MILLI);
 }

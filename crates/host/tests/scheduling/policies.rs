@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_conformance::{Program, Scale, Subject, Witness};
+use fairways_conformance::{Scale, Subject, TestProgram, Witness};
 use fairways_core::{Action, Event, Llc, Machine, Policy, Q32, Time, Ways};
 use fairways_host::machine::Host;
 use fairways_policy::casc::{Casc, Parameters, buckets};
@@ -21,7 +21,7 @@ impl Subject for Made {
         Scale { instructions: 1000, time: Duration::from_millis(1) }
     }
 
-    fn machine(&self, _: &[Program]) -> Box<dyn Machine + '_> {
+    fn machine(&self, _: &[TestProgram]) -> Box<dyn Machine + '_> {
         unreachable!("no check makes one")
     }
 

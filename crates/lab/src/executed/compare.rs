@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::{Account, Chip, ChipError, Job, Settings, Then};
+use fairways_chip::{Account, AfterRun, Chip, ChipError, Job, Settings};
 use fairways_core::{Action, Event, Machine, Policy, Profile, Time};
 use fairways_model::Work;
 use fairways_policy::table::KnowledgeSource;
 use fairways_policy::{by_name, descriptor};
-use fairways_profiles::Metrics;
+use fairways_profiles::FairnessMetrics;
 use rayon::prelude::*;
 
 use super::measure::{Alone, Rate, measure_alone, profile, with_room_for};
@@ -78,7 +78,7 @@ pub struct ChipOutcome {
     /// cache in the same time, over those that it ran here; of a service, [`Served::slowdown`].
     pub slowdowns: Vec<f64>,
     /// What they sum up to.
-    pub metrics: Metrics,
+    pub metrics: FairnessMetrics,
     /// What each program did.
     pub fares: Vec<Fare>,
     /// What the policy did, from the beginning of the warm-up on.
@@ -91,7 +91,7 @@ pub struct ChipComparison {
     /// Each program by itself, with the whole cache.
     pub alone: Vec<Alone>,
     /// Without partitioning: what the others are compared against.
-    pub stock: Metrics,
+    pub stock: FairnessMetrics,
     /// Each policy, in the order asked for.
     pub outcomes: Vec<ChipOutcome>,
 }
@@ -193,7 +193,7 @@ fn compare(
         let told = told(name);
         let mut policy = by_name(name).expect("a policy's name");
         let jobs = jobs.iter().zip(&profiles).map(|(job, profile)| Job {
-            then: Then::Restart,
+            then: AfterRun::Restart,
             profile: profile.clone().filter(|_| told),
             ..job.clone()
         });
@@ -232,6 +232,6 @@ fn together(
     let fares: Vec<Fare> = before.iter().zip(&after).enumerate().map(fare).collect();
     let slowdown = |(alone, fare): (&Alone, &Fare)| fare.slowdown(alone);
     let slowdowns: Vec<f64> = alone.iter().zip(&fares).map(slowdown).collect();
-    let metrics = Metrics::of(&slowdowns);
+    let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
     Ok(ChipOutcome { policy: policy.name(), slowdowns, metrics, fares, activity })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Account, ChipError, Job, Settings, Then};
+use fairways_chip::{Account, AfterRun, ChipError, Job, Settings};
 use fairways_core::{
     Action, Curve, Event, Machine, Partition, PlanId, Profile, Q32, Time, WayMask,
 };
@@ -92,7 +92,7 @@ pub fn measure_alone(
     warm_up: Duration,
     span: Duration,
 ) -> Result<Alone, ChipError> {
-    let job = Job { at: Time::ZERO, then: Then::Restart, ..job.clone() };
+    let job = Job { at: Time::ZERO, then: AfterRun::Restart, ..job.clone() };
     let mut machine = Observed::new(settings, [job])?;
     let mut until = |end: Time| {
         machine.forget();

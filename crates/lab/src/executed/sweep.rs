@@ -1,18 +1,18 @@
 //! A program's profile with every number of ways, from one pass.
 
 use fairways_chip::{Account, Profiler};
-use fairways_profiles::{Metric, Table};
+use fairways_profiles::{ProfileMetric, ProfileTable};
 
 /// What was measured of a program up to now, as a profile file has it.
 ///
 /// The account of cycles has no store buffer: nothing is stalled by one. Nobody waits for the bus.
 #[must_use]
-pub fn table_of(name: &str, profiler: &Profiler) -> Table {
+pub fn table_of(name: &str, profiler: &Profiler) -> ProfileTable {
     let chip = profiler.settings().chip;
     let l1rpki = per_kilo(profiler.references() as f64, profiler.instructions() as f64);
     let accounts: Vec<Account> =
         (1..=chip.llc.ways.get()).map(|ways| profiler.account(ways)).collect();
-    Table::measured(name, chip.llc.ways, l1rpki, |metric, ways| {
+    ProfileTable::measured(name, chip.llc.ways, l1rpki, |metric, ways| {
         let account = accounts[ways as usize - 1];
         let (instructions, cycles) = (account.instructions as f64, account.cycles());
         let ticks = account.ticks.max(1) as f64;
@@ -20,18 +20,18 @@ pub fn table_of(name: &str, profiler: &Profiler) -> Table {
         let mb_per_s = |lines: f64| 64.0 * lines * f64::from(chip.mhz) / cycles.max(1.0);
         let l2_ticks = profiler.l2_ticks();
         match metric {
-            Metric::Ipc => instructions / cycles.max(1.0),
-            Metric::Llcrpki => per_kilo(references, instructions),
-            Metric::Llcmpki => per_kilo(misses, instructions),
-            Metric::Llcrpkc => per_kilo(references, cycles),
-            Metric::Llcmpkc => per_kilo(misses, cycles),
-            Metric::LlcUsageKb => profiler.lines_held(ways) as f64 / 16.0,
-            Metric::BandwidthMbps => mb_per_s(account.lines as f64),
-            Metric::LlcmBandwidth => mb_per_s(misses),
-            Metric::StallsL2Miss => account.stall_ticks as f64 / ticks,
-            Metric::StallsL3Miss => profiler.memory_ticks(ways) as f64 / ticks,
-            Metric::StallsTotal => (l2_ticks + account.stall_ticks) as f64 / ticks,
-            Metric::StallsStoreBuf => 0.0,
+            ProfileMetric::Ipc => instructions / cycles.max(1.0),
+            ProfileMetric::Llcrpki => per_kilo(references, instructions),
+            ProfileMetric::Llcmpki => per_kilo(misses, instructions),
+            ProfileMetric::Llcrpkc => per_kilo(references, cycles),
+            ProfileMetric::Llcmpkc => per_kilo(misses, cycles),
+            ProfileMetric::LlcUsageKb => profiler.lines_held(ways) as f64 / 16.0,
+            ProfileMetric::BandwidthMbps => mb_per_s(account.lines as f64),
+            ProfileMetric::LlcmBandwidth => mb_per_s(misses),
+            ProfileMetric::StallsL2Miss => account.stall_ticks as f64 / ticks,
+            ProfileMetric::StallsL3Miss => profiler.memory_ticks(ways) as f64 / ticks,
+            ProfileMetric::StallsTotal => (l2_ticks + account.stall_ticks) as f64 / ticks,
+            ProfileMetric::StallsStoreBuf => 0.0,
         }
     })
 }

@@ -75,7 +75,7 @@ pub fn timeline(
         }
         for (job, moments) in moments.iter_mut().enumerate() {
             let now = chip.account(job);
-            let counted = now.less(&before[job]);
+            let counted = now.minus(&before[job]);
             // Only a service's are worth making.
             let is_service = jobs[job].requests().is_some();
             let latencies = is_service.then(|| chip.take_latencies(job));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use fairways_core::{Policy, Wish};
-use fairways_model::{Job, Model, Settings, Then};
+use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_policy::{Descriptor, descriptor};
-use fairways_profiles::{DemandError, Metrics, Mix, Programs};
+use fairways_profiles::{DemandError, FairnessMetrics, Mix, ProgramCatalog};
 use thiserror::Error;
 
 use super::jobs::{job, scaled};
@@ -49,7 +49,7 @@ pub struct LiveOutcome {
     /// runs took, over the time of a run at its best way count (docs/decisions.md, LFOC 1).
     pub slowdowns: Vec<f64>,
     /// What they sum up to.
-    pub metrics: Metrics,
+    pub metrics: FairnessMetrics,
     /// What the policy did.
     pub activity: Activity,
 }
@@ -58,7 +58,7 @@ pub struct LiveOutcome {
 #[derive(Clone, Debug)]
 pub struct LiveComparison {
     /// Without partitioning: what the others are compared against.
-    pub stock: Metrics,
+    pub stock: FairnessMetrics,
     /// Each policy, in the order asked for.
     pub outcomes: Vec<LiveOutcome>,
 }
@@ -80,7 +80,7 @@ pub struct LiveError {
 /// # Errors
 /// If memory can't serve the mix at some time.
 pub fn live(
-    programs: &Programs,
+    programs: &ProgramCatalog,
     mix: &Mix,
     settings: &Settings,
     protocol: &Protocol,
@@ -93,7 +93,7 @@ pub fn live(
         .iter()
         .map(|&index| Job {
             instructions: Some(instructions),
-            then: Then::Restart,
+            then: AfterRun::Restart,
             wish: protocol.wishes.get(index).copied().unwrap_or_default(),
             profile: told.then(|| Arc::new(programs.profile(index, protocol.instructions))),
             ..job(programs, index, settings.llc.ways, protocol.scale)
@@ -109,7 +109,7 @@ pub fn live(
     }
     let slowdown = |(job, best): (usize, &f64)| geometric_mean(model.completions(job)) / best;
     let slowdowns: Vec<f64> = best.iter().enumerate().map(slowdown).collect();
-    let metrics = Metrics::of(&slowdowns);
+    let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
     Ok(LiveOutcome { policy: policy.name(), slowdowns, metrics, activity })
 }
 
@@ -118,7 +118,7 @@ pub fn live(
 /// # Errors
 /// If memory can't serve the mix under some policy.
 pub fn compare_live(
-    programs: &Programs,
+    programs: &ProgramCatalog,
     mix: &Mix,
     settings: &Settings,
     protocol: &Protocol,

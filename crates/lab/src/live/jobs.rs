@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use fairways_core::Ways;
-use fairways_model::{Job, Phase};
-use fairways_profiles::{Program, Programs};
+use fairways_model::{Job, JobPhase};
+use fairways_profiles::{ProfiledProgram, ProgramCatalog};
 
 /// A program as a job on a cache of `ways` ways that starts at once, runs on, and of which nothing
 /// is told. `scale` makes its phases longer or shorter; none is shorter than an instruction.
 #[must_use]
-pub fn job(programs: &Programs, index: usize, ways: Ways, scale: f64) -> Job {
-    let phase = |phase: &fairways_profiles::Phase| Phase {
-        program: Arc::new(Program::new(programs.table(), phase.program, ways)),
+pub fn job(programs: &ProgramCatalog, index: usize, ways: Ways, scale: f64) -> Job {
+    let phase = |phase: &fairways_profiles::ProgramPhase| JobPhase {
+        program: Arc::new(ProfiledProgram::new(programs.table(), phase.program, ways)),
         instructions: phase.instructions.map(|count| scaled(count, scale)),
     };
     Job::new(programs.phases(index).iter().map(phase).collect())

@@ -116,7 +116,7 @@ pub fn watch<M: Working, P: Policy + ?Sized>(
         policy.handle(at, &event, &mut |action| {
             if let &Action::Partition { plan, ref reason, ref partition } = &action {
                 activity.plans += 1;
-                let app = partition.places().first().map(|place| place.app);
+                let app = partition.placements().first().map(|place| place.app);
                 let before = sampling.take();
                 before_last = (before.map(|(_, app, _)| app), false);
                 last = Some(plan);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_chip::program::named;
-use fairways_chip::{Account, Chip, Geometry, Job, Phase, Placement, Program, Settings};
+use fairways_chip::{
+    Account, Chip, Geometry, Job, PagePlacement, Phase, Settings, SimulatedProgram,
+};
 use fairways_core::{Action, Event, Machine, Policy, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -12,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 /// Solaris on a chip. It colours pages, so that a program's are spread over the cache's sets as evenly as can be
 /// (McDougall and Mauro, Solaris Internals, on page coloring).
 pub(super) fn solaris(chip: Geometry, seed: u64) -> Settings {
-    Settings { seed, placement: Placement::Sequential, ..Settings::new(chip) }
+    Settings { seed, placement: PagePlacement::Sequential, ..Settings::new(chip) }
 }
 
 /// A program with a name of its own, such as art-like, that comes at this time.
@@ -23,7 +25,7 @@ pub(super) fn job(name: &str, at: Time) -> Job {
 /// The same on a core that has so many of its misses under way at the same time.
 pub(super) fn overlapping(name: &str, at: Time, overlap: f64) -> Job {
     let program = named(&format!("{name}-like")).expect("a program of the experiments");
-    let program = Program { overlap, ..program };
+    let program = SimulatedProgram { overlap, ..program };
     let phase = Phase { program: Some(Arc::new(program)), length: None };
     Job { phases: vec![phase], at, ..Job::default() }
 }
@@ -93,7 +95,7 @@ pub(super) struct Stretch {
 impl Stretch {
     /// From the one to the other.
     pub(super) fn between(from: &[Account], to: &[Account], seconds: f64) -> Self {
-        let each = to.iter().zip(from).map(|(to, from)| to.less(from)).collect();
+        let each = to.iter().zip(from).map(|(to, from)| to.minus(from)).collect();
         Self { each, seconds }
     }
 

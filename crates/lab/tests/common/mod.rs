@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairways_profiles::{Mix, Table, read_mixes, read_table};
+use fairways_profiles::{Mix, ProfileTable, read_mixes, read_table};
 
 /// The folder `shared` beside the project, or where `FAIRWAYS_SHARED` says. Without it the calling
 /// test has nothing to check: it says so on the terminal, past the capture of test output, and
@@ -33,7 +33,7 @@ pub(crate) fn read(folder: &Path, file: &str) -> Vec<u8> {
 }
 
 /// The measured profiles and the golden mixes.
-pub(crate) fn spec(folder: &Path) -> (Table, Vec<Mix>) {
+pub(crate) fn spec(folder: &Path) -> (ProfileTable, Vec<Mix>) {
     let table = read_table(&read(folder, "data/spec-skylake/metrics.csv"), "metrics.csv").unwrap();
     let find = |name: &str| table.find(name);
     let mixes = read_mixes(&read(folder, "golden/mixes.csv"), "mixes.csv", find).unwrap();

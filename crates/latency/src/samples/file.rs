@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 use super::super::Source;
 use super::Lines;
@@ -126,7 +126,7 @@ impl Open {
 }
 
 impl Source for FileSource {
-    fn answered(&mut self) -> Option<Vec<Answered>> {
+    fn answered(&mut self) -> Option<Vec<LatencyBin>> {
         let read = self.read();
         let anew = *read.as_ref().unwrap_or(&true);
         self.say(read.map(drop));

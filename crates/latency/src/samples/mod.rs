@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 pub use file::FileSource;
 pub use socket::SocketSource;
@@ -102,13 +102,13 @@ impl Lines {
     }
 
     /// What came since the last call; `None` if nothing did.
-    fn told(&mut self) -> Option<Vec<Answered>> {
+    fn told(&mut self) -> Option<Vec<LatencyBin>> {
         let counts = std::mem::take(&mut self.counts);
-        let answered = counts.into_iter().map(|(nanos, requests)| Answered {
+        let answered = counts.into_iter().map(|(nanos, requests)| LatencyBin {
             latency: std::time::Duration::from_nanos(nanos),
             requests,
         });
-        Some(answered.collect()).filter(|answered: &Vec<Answered>| !answered.is_empty())
+        Some(answered.collect()).filter(|answered: &Vec<LatencyBin>| !answered.is_empty())
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use fairways_core::Answered;
+use fairways_core::LatencyBin;
 
 use super::super::Source;
 use super::{Lines, OpenError};
@@ -100,7 +100,7 @@ fn clear(path: &Path) -> Result<(), OpenError> {
 }
 
 impl Source for SocketSource {
-    fn answered(&mut self) -> Option<Vec<Answered>> {
+    fn answered(&mut self) -> Option<Vec<LatencyBin>> {
         locked(&self.lines).told()
     }
 }

@@ -1,82 +1,89 @@
-//! What every cluster would be, with every number of ways and at any contention.
+//! Every possible cluster, with every number of ways and at any contention.
 
 use fairways_core::Ways;
-use fairways_profiles::{Bandwidth, Demand, Program};
+use fairways_profiles::{Demand, MemoryBandwidth, ProfiledProgram};
 use rayon::prelude::*;
 
 use crate::oracle::Cluster;
-use crate::table::{Members, Summed, Table};
-use crate::{Kind, Objective};
+use crate::table::{ClusterMembers, ClusterTable, Summed};
+use crate::{Goal, SharingKind};
 
-/// A program in a cluster of some ways.
+/// A program in a cluster with a number of ways.
 #[derive(Clone, Copy, Debug)]
-struct Member {
+struct ClusterMember {
     /// Its slowdown while memory has no limit.
     slowdown: f64,
     demand: Demand,
 }
 
-/// For every set of programs and number of ways, its programs.
+/// The members of every cluster: of every set of programs with every number of ways.
 #[derive(Debug)]
-pub(crate) struct Cells {
+pub(crate) struct ClusterCells {
     pub(crate) programs: usize,
     ways: usize,
-    bandwidth: Bandwidth,
-    objective: Objective,
-    /// By set; within, way count after way count.
-    members: Vec<Box<[Member]>>,
+    bandwidth: MemoryBandwidth,
+    goal: Goal,
+    /// By set; within a set, one way count after the other.
+    members: Vec<Box<[ClusterMember]>>,
     /// No partition has more contention than this.
     pub(crate) most_contention: f64,
 }
 
 /// The clusters over an interval of contention.
 #[derive(Debug)]
-pub(crate) struct View {
-    /// Each at the end of the interval that is better for it: the smallest slowdown is that of the
-    /// most contention, the largest slowdown and the sum are those of the least.
-    pub(crate) table: Table,
-    /// What its programs use of memory at the least contention, and minus that at the most.
+pub(crate) struct ContentionView {
+    /// Each at the more favourable end of the interval: the smallest slowdown is at the highest
+    /// contention; the largest slowdown and the sum are at the lowest.
+    pub(crate) table: ClusterTable,
+    /// By cell: the memory that its programs use at the lowest contention, and minus their use at
+    /// the highest.
     pub(crate) used_at_least: Vec<f64>,
     pub(crate) room_at_most: Vec<f64>,
 }
 
-impl View {
-    /// What these clusters' cells add up to.
+impl ContentionView {
+    /// The sum of these clusters' cells.
     pub(crate) fn sum(&self, cells: &[f64], clusters: &[Cluster]) -> f64 {
-        let cell = |&(set, ways): &Cluster| cells[set as usize * self.table.ways + ways - 1];
-        clusters.iter().map(cell).sum()
+        clusters.iter().map(|&cluster| cells[self.table.cell(cluster)]).sum()
     }
 }
 
-/// As slow as a program can be told to be, where memory leaves it nothing.
+/// The members of a cluster with 1 to `ways` ways; empty if the set may not be a cluster.
+fn members_of(
+    programs: &[ProfiledProgram],
+    set: usize,
+    kind: SharingKind,
+    ways: usize,
+) -> Box<[ClusterMember]> {
+    let mut members = Vec::new();
+    if kind.clusters(set) {
+        let mut cluster = ClusterMembers::default();
+        cluster.read(programs, set);
+        for _ in 0..ways {
+            cluster.sweep(|program, x| {
+                let (slowdown, demand) = (program.slowdown(x), program.demand(x));
+                members.push(ClusterMember { slowdown, demand });
+            });
+        }
+    }
+    members.into_boxed_slice()
+}
+
+/// The slowdown of a program that gets no memory bandwidth.
 const STANDSTILL: f64 = 1e15;
 
-impl Cells {
+impl ClusterCells {
     pub(crate) fn new(
-        programs: &[Program],
+        programs: &[ProfiledProgram],
         ways: Ways,
-        kind: Kind,
-        bandwidth: Bandwidth,
-        objective: Objective,
+        kind: SharingKind,
+        bandwidth: MemoryBandwidth,
+        goal: Goal,
     ) -> Self {
         let count = ways.get() as usize;
-        let members = |set: usize| {
-            let mut members = Vec::new();
-            if kind.clusters(set) {
-                let mut cluster = Members::default();
-                cluster.read(programs, set);
-                for _ in 0..count {
-                    cluster.sweep(|program, x| {
-                        let (slowdown, demand) = (program.slowdown(x), program.demand(x));
-                        members.push(Member { slowdown, demand });
-                    });
-                }
-            }
-            members.into_boxed_slice()
-        };
-        let sets = 0..1usize << programs.len();
-        let members: Vec<Box<[Member]>> =
-            sets.into_par_iter().with_min_len(64).map(members).collect();
+        let sets = (0..1usize << programs.len()).into_par_iter().with_min_len(64);
+        let members: Vec<Box<[ClusterMember]>> =
+            sets.map(|set| members_of(programs, set, kind, count)).collect();
         let mut least = vec![f64::INFINITY; programs.len()];
         for (set, row) in members.iter().enumerate() {
             let indices = (0..programs.len()).filter(|index| set >> index & 1 == 1);
@@ -84,25 +91,17 @@ impl Cells {
                 least[index] = least[index].min(member.demand.mbps);
             }
         }
-        // Whoever asks for the most at its least.
+        // The largest of the programs' least demands.
         let least = least.into_iter().fold(0.0, f64::max);
         let most_contention = bandwidth.most_contention(programs.len(), least);
-        Self {
-            programs: programs.len(),
-            ways: count,
-            bandwidth,
-            objective,
-            members,
-            most_contention,
-        }
+        Self { programs: programs.len(), ways: count, bandwidth, goal, members, most_contention }
     }
 
     /// The clusters while contention is from `from` to `to`.
-    pub(crate) fn view(&self, from: f64, to: f64) -> View {
+    pub(crate) fn view(&self, from: f64, to: f64) -> ContentionView {
         let (ways, cells) = (self.ways, self.ways * self.members.len());
-        let summed =
-            if self.objective == Objective::Antt { Summed::Slowdown } else { Summed::Progress };
-        let mut table = Table {
+        let summed = if self.goal == Goal::Antt { Summed::Slowdown } else { Summed::Progress };
+        let mut table = ClusterTable {
             programs: self.programs,
             ways,
             lo: vec![f64::INFINITY; cells],
@@ -120,31 +119,31 @@ impl Cells {
             }
             for (way, members) in row.chunks_exact(row.len() / ways).enumerate() {
                 let (mut least, mut most) = (STANDSTILL, 0.0f64);
-                for Member { slowdown, demand } in members {
+                for ClusterMember { slowdown, demand } in members {
                     let best = slowdown * self.bandwidth.growth(demand, from);
                     least = least.min(slowdown * self.bandwidth.growth(demand, to));
                     most = most.max(best);
-                    sum[way] += summed.of(best);
+                    sum[way] += summed.value(best);
                     used[way] += self.bandwidth.used(demand, from);
                     room[way] -= self.bandwidth.used(demand, to);
                 }
                 // The largest slowdown is its ratio to 1.
-                let one = self.objective == Objective::MaxSlowdown;
+                let one = self.goal == Goal::MaxSlowdown;
                 (lo[way], hi[way]) = (if one { 1.0 } else { least }, most);
             }
         });
-        View { table, used_at_least, room_at_most }
+        ContentionView { table, used_at_least, room_at_most }
     }
 
-    /// What memory serves at some contention, as a share of its limit.
+    /// The bandwidth that memory serves at a contention, as a share of its limit.
     pub(crate) fn served(&self, contention: f64) -> f64 {
         self.bandwidth.served(contention)
     }
 
-    /// What a clustering costs, less being better, and its STP; none if memory can't serve it.
+    /// The cost of a clustering (less is better), and its STP; `None` if memory can't serve it.
     pub(crate) fn cost(&self, clusters: &[Cluster]) -> Option<(f64, f64)> {
         // In the order of the programs: sums are then the same as a scorer's, to the last digit.
-        let mut members: Vec<(usize, Member)> = Vec::with_capacity(self.programs);
+        let mut members: Vec<(usize, ClusterMember)> = Vec::with_capacity(self.programs);
         for &(set, ways) in clusters {
             let count = set.count_ones() as usize;
             let indices = (0..self.programs).filter(|index| set >> index & 1 == 1);
@@ -156,6 +155,6 @@ impl Cells {
         let mut slowdowns: Vec<f64> = members.iter().map(|(_, member)| member.slowdown).collect();
         self.bandwidth.slow_down(&demands, &mut slowdowns).ok()?;
         let stp = slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum::<f64>();
-        Some((self.objective.cost(&slowdowns), stp))
+        Some((self.goal.cost(&slowdowns), stp))
     }
 }

@@ -1,20 +1,20 @@
-//! Every clustering whose sums are large enough, one after the other.
+//! Lists every clustering whose sums are large enough.
 
 use crate::oracle::{Cluster, Largest, Oracle};
-use crate::table::{Set, Table};
+use crate::table::{ClusterTable, ProgramSet};
 
-/// A sum over clusters that must come to something.
+/// A sum over clusters that must reach a least value.
 #[derive(Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct RequiredSum<'a> {
     cells: &'a [f64],
     least: f64,
-    /// What the clusters of a set can come to at most.
+    /// The largest sums that the clusters of a set can reach.
     largest: Largest,
 }
 
-impl<'a> Wanted<'a> {
-    /// That the `cells` come to `least`, of clusterings within the bounds the oracle last admitted;
-    /// none if none does.
+impl<'a> RequiredSum<'a> {
+    /// Requires that the `cells` add up to `least`, for clusterings within the bounds that the
+    /// oracle admitted last; `None` if no clustering does.
     pub(crate) fn new(oracle: &Oracle<'_>, cells: &'a [f64], least: f64) -> Option<Self> {
         let largest = oracle.largest(cells);
         let some = (0..oracle.layers()).any(|layer| largest.whole(layer) >= least);
@@ -22,27 +22,28 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The most sums that are wanted at once.
+/// The most sums that can be required at once.
 const MOST: usize = 3;
 
-/// A listing gives up when it has looked at `budget` clusters, or when it is `late`.
+/// A listing, which stops after `budget` clusters, or when it `is_late`.
 pub(crate) struct Listing<'a> {
     pub(crate) oracle: &'a Oracle<'a>,
-    pub(crate) table: &'a Table,
-    pub(crate) wanted: &'a [Wanted<'a>],
+    pub(crate) table: &'a ClusterTable,
+    pub(crate) wanted: &'a [RequiredSum<'a>],
     pub(crate) budget: u64,
-    pub(crate) late: &'a dyn Fn() -> bool,
+    pub(crate) is_late: &'a dyn Fn() -> bool,
 }
 
-/// How many clusters are looked at before time is.
+/// The number of clusters between two looks at the clock.
 const OFTEN: u64 = 1 << 16;
 
 impl Listing<'_> {
-    /// Calls `visit` with every clustering whose sums are as wanted; whether all were found.
+    /// Calls `visit` with every clustering whose sums are as required. Returns whether all were
+    /// visited.
     pub(crate) fn run(mut self, visit: &mut dyn FnMut(&[Cluster])) -> bool {
-        let everybody = (1usize << self.table.programs) - 1;
+        let all_programs = (1usize << self.table.programs) - 1;
         (0..self.oracle.layers()).all(|layer| {
-            self.rest(everybody, layer, self.table.ways, [0.0; MOST], &mut Vec::new(), visit)
+            self.rest(all_programs, layer, self.table.ways, [0.0; MOST], &mut Vec::new(), visit)
         })
     }
 
@@ -70,7 +71,7 @@ impl Listing<'_> {
                 let w = admitted.trailing_zeros() as usize;
                 admitted &= admitted - 1;
                 self.budget = self.budget.saturating_sub(1);
-                if self.budget == 0 || (self.budget.is_multiple_of(OFTEN) && (self.late)()) {
+                if self.budget == 0 || (self.budget.is_multiple_of(OFTEN) && (self.is_late)()) {
                     all = false;
                     return;
                 }
@@ -81,10 +82,10 @@ impl Listing<'_> {
                 let cell = cluster * self.table.ways + w - 1;
                 let enough = self.wanted.iter().zip(&mut sums).all(|(wanted, sum)| {
                     *sum += wanted.cells[cell];
-                    *sum + wanted.largest.of(left, below, ways - w) >= wanted.least
+                    *sum + wanted.largest.sum(left, below, ways - w) >= wanted.least
                 });
                 if enough {
-                    clusters.push((Set::try_from(cluster).unwrap_or(0), w));
+                    clusters.push((ProgramSet::try_from(cluster).unwrap_or(0), w));
                     all = self.rest(left, below, ways - w, sums, clusters, visit);
                     clusters.pop();
                 }

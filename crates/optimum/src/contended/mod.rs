@@ -1,15 +1,16 @@
-//! The best partition where programs also wait for each other at memory.
+//! The best partition if memory bandwidth is limited.
 //!
-//! Clusters are coupled by one number, the contention: given it, a program's slowdown depends on its
-//! own cluster alone, and grows with it; and what programs use of memory, a sum over clusters, tells
-//! whether a partition comes to that contention. So intervals of contention are looked at. Each
-//! cluster is taken at the end of the interval that is better for it, which bounds what a partition
-//! can be within; an interval where none is better than the best known is done with. Otherwise those
-//! that could be better are listed, if they are few; if they are many, the interval is cut in two.
+//! One number couples the clusters: the contention. Given the contention, a program's slowdown
+//! depends on its own cluster alone, and grows with the contention. The programs' use of memory is
+//! a sum over clusters; it decides whether a partition has that contention. So the search goes over
+//! intervals of contention. Each cluster is rated at the more favourable end of the interval, which
+//! bounds all partitions within it. If no partition of the interval can beat the best known, the
+//! interval is done. Otherwise the candidates are listed if they are few; if they are many, the
+//! interval is cut in two.
 //!
-//! A sum's bound is not good enough by itself: the partition with the least contention is rarely the
-//! best, and far from any that comes to the interval's contention. What is missing or left of memory
-//! is therefore given a price (Lagrange's multiplier), and added to the sum.
+//! A sum's bound is too weak by itself: the partition that it belongs to rarely has the interval's
+//! contention. Missing or unused memory therefore gets a price (Lagrange's multiplier), which is
+//! added to the sum.
 
 mod cells;
 mod listing;
@@ -17,71 +18,72 @@ mod listing;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::oracle::{Cluster, Limits, Oracle};
+use crate::oracle::{Cluster, ClusterLimits, Oracle};
 use crate::search::{Search, ordered};
-use crate::{Found, Impossible, Objective};
-pub(crate) use cells::Cells;
-use cells::View;
-use listing::{Listing, Wanted};
+use crate::{BoundedClusters, Goal, Impossible};
+pub(crate) use cells::ClusterCells;
+use cells::ContentionView;
+use listing::{Listing, RequiredSum};
 
-/// A partition is not better than another by less than this part of its value.
+/// Differences smaller than this part of a value do not make a partition better.
 pub(crate) const TOLERANCE: f64 = 1e-9;
 
-/// Sums are as good as equal if they differ by less than this.
+/// Sums that differ by less than this are equal.
 const SLACK: f64 = 1e-12;
 
-/// Clusters that are looked at in a listing of the whole range of contention, times the number of
-/// sets of programs; half as many more in each half, and so on.
+/// The budget of a listing over the whole range of contention, in clusters per set of programs.
+/// Each half of an interval gets half as many more.
 const BUDGET: u64 = 2;
 
-/// An interval of contention that is relatively narrower is not cut any more.
+/// Intervals of contention that are relatively narrower than this are not cut further.
 const NARROWEST: f64 = 1e-10;
 
-/// Contentions below this part of the most are as narrow as those at it.
+/// Below this part of the highest contention, an interval's width is compared with this part, not
+/// with the interval's own contention.
 const NEARLY_NONE: f64 = 1e-3;
 
-/// Lows of a ratio below this are listed together.
+/// Lows within this ratio are listed together.
 const TOGETHER: f64 = 1.01;
 
-/// Lows of a ratio below this are not cut any more; contention is.
+/// Lows within this ratio are not cut further; the contention is.
 const ALIKE: f64 = 1.0005;
 
-/// Prices that are tried for an interval.
+/// The number of prices tried for an interval.
 const PRICES: u32 = 12;
 
-/// Partitions whose contention is within an interval.
+/// The partitions whose contention is within an interval.
 #[derive(Clone, Copy, Debug)]
-struct Interval {
+struct ContentionInterval {
     from: f64,
     to: f64,
-    /// None of them costs less.
+    /// No partition of the interval costs less.
     bound: f64,
-    /// Clusters that are looked at in a listing before the interval is rather cut.
+    /// The clusters that a listing may look at before the interval is cut instead.
     budget: u64,
 }
 
-impl PartialEq for Interval {
+impl PartialEq for ContentionInterval {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Interval {}
+impl Eq for ContentionInterval {}
 
-impl PartialOrd for Interval {
+impl PartialOrd for ContentionInterval {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Interval {
-    /// The most promising is the largest.
+impl Ord for ContentionInterval {
+    /// The most promising interval is the largest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.bound.total_cmp(&self.bound).then(other.from.total_cmp(&self.from))
     }
 }
 
-impl Interval {
+impl ContentionInterval {
     fn halves(self) -> [Self; 2] {
         let middle = f64::midpoint(self.from, self.to);
         let budget = self.budget.saturating_add(self.budget / 2);
@@ -93,19 +95,20 @@ impl Interval {
     }
 }
 
-/// The search, and the best it has found.
+/// The search, and the best partition found so far.
 pub(crate) struct Contended<'a> {
-    cells: &'a Cells,
-    limits: Limits,
-    objective: Objective,
-    late: &'a dyn Fn() -> bool,
-    /// Whether the whole range of contention has been looked at once, however late it was.
-    begun: bool,
-    best: Option<Best>,
+    cells: &'a ClusterCells,
+    limits: ClusterLimits,
+    goal: Goal,
+    is_late: &'a dyn Fn() -> bool,
+    /// Whether the whole range of contention has been examined once, which happens even after the
+    /// deadline.
+    has_begun: bool,
+    best: Option<BestPartition>,
 }
 
 #[derive(Debug)]
-struct Best {
+struct BestPartition {
     cost: f64,
     stp: f64,
     clusters: Vec<Cluster>,
@@ -113,26 +116,27 @@ struct Best {
 
 impl<'a> Contended<'a> {
     pub(crate) fn new(
-        cells: &'a Cells,
-        limits: Limits,
-        objective: Objective,
-        late: &'a dyn Fn() -> bool,
+        cells: &'a ClusterCells,
+        limits: ClusterLimits,
+        goal: Goal,
+        is_late: &'a dyn Fn() -> bool,
     ) -> Self {
-        Self { cells, limits, objective, late, begun: false, best: None }
+        Self { cells, limits, goal, is_late, has_begun: false, best: None }
     }
 
-    /// The best clusters, and what none costs less than if they are not proven to be. None costs less
-    /// than `least`. `told` hears of the least cost so far and of the bound.
+    /// Searches for the best clusters. Returns them, and a lower bound on the cost if they are not
+    /// proven to be the best. `least` is a known lower bound. `report` gets the least cost so far
+    /// and the bound.
     ///
     /// # Errors
     /// If memory can serve no clustering, or none is found in time.
     pub(crate) fn run(
         mut self,
         least: f64,
-        told: &mut dyn FnMut(Option<f64>, f64),
-    ) -> Result<Found, Impossible> {
+        report: &mut dyn FnMut(Option<f64>, f64),
+    ) -> Result<BoundedClusters, Impossible> {
         let programs = self.cells.programs;
-        let all = Interval {
+        let all = ContentionInterval {
             from: 0.0,
             to: self.cells.most_contention,
             bound: least,
@@ -141,16 +145,16 @@ impl<'a> Contended<'a> {
         let mut open = BinaryHeap::from([all]);
         let mut bound = None;
         while let Some(interval) = open.pop().filter(|next| next.bound < self.limit()) {
-            told(self.best.as_ref().map(|best| best.cost), interval.bound);
+            report(self.best.as_ref().map(|best| best.cost), interval.bound);
             if self.must_stop() {
                 bound = Some(interval.bound);
                 break;
             }
             if let Some(bound) = self.look(interval) {
                 let bound = bound.max(interval.bound);
-                open.extend(interval.halves().map(|half| Interval { bound, ..half }));
+                open.extend(interval.halves().map(|half| ContentionInterval { bound, ..half }));
             }
-            self.begun = true;
+            self.has_begun = true;
         }
         match self.best {
             Some(best) => Ok((best.clusters, bound)),
@@ -159,31 +163,31 @@ impl<'a> Contended<'a> {
         }
     }
 
-    /// Whether it is late, and there is something to tell.
+    /// Whether the deadline is past and there is a result to return.
     fn must_stop(&self) -> bool {
-        (self.begun || self.best.is_some()) && (self.late)()
+        (self.has_begun || self.best.is_some()) && (self.is_late)()
     }
 
-    /// What costs less than this is better than the best known.
+    /// A partition that costs less than this is better than the best known.
     fn limit(&self) -> f64 {
         self.best.as_ref().map_or(f64::INFINITY, |best| best.cost - TOLERANCE * best.cost.abs())
     }
 
     /// Keeps these clusters if they are better than the best known.
-    fn hear(&mut self, clusters: &[Cluster]) {
+    fn consider(&mut self, clusters: &[Cluster]) {
         let Some((cost, stp)) = self.cells.cost(clusters) else { return };
         let better = self.best.as_ref().is_none_or(|best| {
             cost < best.cost - SLACK || (cost < best.cost + SLACK && stp > best.stp)
         });
         if better {
-            self.best = Some(Best { cost, stp, clusters: clusters.to_vec() });
+            self.best = Some(BestPartition { cost, stp, clusters: clusters.to_vec() });
         }
     }
 
-    /// Looks for better partitions in an interval; if it must be looked at in parts, what none within
-    /// costs less than.
-    fn look(&mut self, interval: Interval) -> Option<f64> {
-        let Interval { from, to, .. } = interval;
+    /// Looks for better partitions in an interval. If the interval must be cut, returns a lower
+    /// bound on the cost of its partitions.
+    fn look(&mut self, interval: ContentionInterval) -> Option<f64> {
+        let ContentionInterval { from, to, .. } = interval;
         let view = self.cells.view(from, to);
         let mut oracle = Oracle::new(&view.table, self.limits);
         oracle.admit(0.0, f64::INFINITY);
@@ -194,29 +198,29 @@ impl<'a> Contended<'a> {
         sums.push((&view.room_at_most, -self.cells.served(to) - SLACK));
         for &(cells, least) in &sums {
             let (sum, clusters) = oracle.best(cells)?;
-            self.hear(&clusters);
+            self.consider(&clusters);
             if sum < least {
                 return None;
             }
         }
         let narrow = interval.is_narrow(self.cells.most_contention);
         let budget = if narrow { u64::MAX } else { interval.budget };
-        match self.objective {
-            Objective::Unfairness | Objective::MaxSlowdown => {
+        match self.goal {
+            Goal::Unfairness | Goal::MaxSlowdown => {
                 self.look_for_ratio(&view, oracle, &sums, budget)
             }
-            Objective::Stp | Objective::Antt => self.look_for_sum(&view, &oracle, &sums, budget),
+            Goal::Stp | Goal::Antt => self.look_for_sum(&view, &oracle, &sums, budget),
         }
     }
 
     fn look_for_ratio(
         &mut self,
-        view: &View,
+        view: &ContentionView,
         oracle: Oracle<'_>,
         sums: &[(&[f64], f64)],
         budget: u64,
     ) -> Option<f64> {
-        let floor = if self.objective == Objective::Unfairness { 1.0 } else { 0.0 };
+        let floor = if self.goal == Goal::Unfairness { 1.0 } else { 0.0 };
         let mut search = Search::below(&view.table, oracle, floor, self.limit());
         while search.step() {
             if self.must_stop() {
@@ -225,7 +229,7 @@ impl<'a> Contended<'a> {
         }
         let found = search.found.take()?;
         let mut oracle = search.into_oracle();
-        self.hear(&found.clusters);
+        self.consider(&found.clusters);
         let lows = ordered(&view.table.lo);
         let mut open = vec![(0, lows.len() - 1)];
         while let Some((first, last)) = open.pop() {
@@ -236,21 +240,19 @@ impl<'a> Contended<'a> {
             if !oracle.admits(low, self.limit() * top) {
                 continue;
             }
-            let cut = |open: &mut Vec<(usize, usize)>| {
-                let middle = first + (last - first) / 2;
-                open.extend([(middle + 1, last), (first, middle)]);
-            };
+            let middle = first + (last - first) / 2;
+            let halves = [(middle + 1, last), (first, middle)];
             if top > low * TOGETHER {
-                cut(&mut open);
+                open.extend(halves);
                 continue;
             }
-            let wanted = sums.iter().map(|&(cells, least)| Wanted::new(&oracle, cells, least));
+            let wanted = sums.iter().map(|&(cells, least)| RequiredSum::new(&oracle, cells, least));
             let Some(wanted) = wanted.collect::<Option<Vec<_>>>() else { continue };
             if !self.list(view, &oracle, &wanted, budget) {
                 if top <= low * ALIKE {
                     return Some(found.value);
                 }
-                cut(&mut open);
+                open.extend(halves);
             }
         }
         None
@@ -258,14 +260,14 @@ impl<'a> Contended<'a> {
 
     fn look_for_sum(
         &mut self,
-        view: &View,
+        view: &ContentionView,
         oracle: &Oracle<'_>,
         sums: &[(&[f64], f64)],
         budget: u64,
     ) -> Option<f64> {
         let gain = &view.table.sum;
         let (sum, clusters) = oracle.best(gain)?;
-        self.hear(&clusters);
+        self.consider(&clusters);
         let mut bound = -sum;
         let mut priced = gain.clone();
         let mut worth = 0.0;
@@ -282,7 +284,7 @@ impl<'a> Contended<'a> {
                 let trial: Vec<f64> =
                     gain.iter().zip(cells).map(|(gain, cell)| gain + price * cell).collect();
                 let (sum, clusters) = oracle.best(&trial)?;
-                self.hear(&clusters);
+                self.consider(&clusters);
                 if price * least - sum > bound {
                     bound = price * least - sum;
                     (priced, worth) = (trial, price * least);
@@ -299,22 +301,22 @@ impl<'a> Contended<'a> {
             return None;
         }
         let all = sums.iter().copied().chain([(&priced[..], worth - self.limit())]);
-        let wanted = all.map(|(cells, least)| Wanted::new(oracle, cells, least));
+        let wanted = all.map(|(cells, least)| RequiredSum::new(oracle, cells, least));
         let wanted = wanted.collect::<Option<Vec<_>>>()?;
         (!self.list(view, oracle, &wanted, budget)).then_some(bound)
     }
 
-    /// Hears of every clustering whose sums are as wanted; whether all were found.
+    /// Considers every clustering whose sums are as required. Returns whether all were listed.
     fn list(
         &mut self,
-        view: &View,
+        view: &ContentionView,
         oracle: &Oracle<'_>,
-        wanted: &[Wanted<'_>],
+        wanted: &[RequiredSum<'_>],
         budget: u64,
     ) -> bool {
-        let (late, may_stop) = (self.late, self.begun || self.best.is_some());
-        let late = || may_stop && late();
-        let listing = Listing { oracle, table: &view.table, wanted, budget, late: &late };
-        listing.run(&mut |clusters| self.hear(clusters))
+        let (is_late, may_stop) = (self.is_late, self.has_begun || self.best.is_some());
+        let is_late = &|| may_stop && is_late();
+        let listing = Listing { oracle, table: &view.table, wanted, budget, is_late };
+        listing.run(&mut |clusters| self.consider(clusters))
     }
 }

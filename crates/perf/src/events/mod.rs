@@ -167,7 +167,7 @@ mod tests {
     fn each_field_has_a_place_of_its_own() {
         for field in BY_PROCESSOR {
             let mut counters = Counters::default();
-            *counters.slot(field) = Some(7);
+            *counters.get_mut(field) = Some(7);
             let told = serde_json::to_value(counters).unwrap();
             assert_eq!(told[field.name()], 7, "{told}");
             assert_eq!(told.as_object().unwrap().values().filter(|v| !v.is_null()).count(), 1);

@@ -86,7 +86,7 @@ impl Row {
         let mut counters = Counters::default();
         let values = before.values.iter().zip(&after.values).skip(1);
         for (&field, (before, after)) in self.fields.iter().zip(values) {
-            *counters.slot(field) = after.checked_sub(*before);
+            *counters.get_mut(field) = after.checked_sub(*before);
         }
         Some(Stay { cpu: self.cpu, thread, span: (since.at, now.at), counters, goes_on: false })
     }

@@ -8,7 +8,9 @@
 
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Every, Levers, Llc, Partition, PlanId, Policy, Sample};
+use fairways_core::{
+    Action, AppId, Event, Levers, Llc, Partition, PlanId, Policy, Sample, WindowLength,
+};
 use fairways_core::{Time, WayMask};
 
 /// The length of a window.
@@ -55,7 +57,7 @@ impl Policy for Climb {
             Event::Machine(Levers { llc, .. }) => self.llc = Some(*llc),
             Event::Started { app, .. } if self.find(*app).is_none() => {
                 self.programs.push(Program { app: *app, ways: 0, misses: None, rest: 0 });
-                act(Action::Watch { app: *app, every: Every::Time(WINDOW) });
+                act(Action::Watch { app: *app, every: WindowLength::Time(WINDOW) });
             }
             Event::Exited { app } => self.programs.retain(|program| program.app != *app),
             Event::Sampled(sample) => return self.sampled(sample, act),

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::time::Duration;
 
-use fairways_core::{Action, Slice, ThreadId, Time};
+use fairways_core::{Action, EndedTurn, ThreadId, Time};
 
 use super::best_effort::Losses;
 use super::thread::FairThread;
@@ -153,7 +153,7 @@ impl Exchange {
 
     /// Handles the end of a slice: settles the time that the thread really got, and orders its next
     /// turn.
-    pub(super) fn slice(&mut self, at: Time, slice: &Slice, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn slice(&mut self, at: Time, slice: &EndedTurn, act: &mut dyn FnMut(Action<'_>)) {
         let (quantum, has_best_effort) = (self.quantum, self.has_best_effort());
         let Some(thread) = self.threads.get_mut(&slice.thread) else { return };
         let (ordered, ran) = (nanos(slice.ordered), nanos(slice.ran));
@@ -345,9 +345,9 @@ mod tests {
         all
     }
 
-    fn slice(app: u32, ordered: u64, ran: u64) -> Slice {
+    fn slice(app: u32, ordered: u64, ran: u64) -> EndedTurn {
         let (ordered, ran) = (Duration::from_micros(ordered), Duration::from_micros(ran));
-        Slice { thread: id(app), cpu: 0, ordered, ran }
+        EndedTurn { thread: id(app), cpu: 0, ordered, ran }
     }
 
     /// 11 and 12 have room for 1 ms each of the 5 that 10 leaves; thread 0 gets less by the rest.

@@ -43,7 +43,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use fairways_core::{
-    Action, AppId, Cpus, Event, Every, Policy, Q32, Sample, ThreadId, Time, Together,
+    Action, AppId, CoRun, Cpus, Event, Policy, Q32, Sample, ThreadId, Time, WindowLength,
 };
 
 use crate::running::{Change, RunningPrograms};
@@ -186,7 +186,7 @@ impl CacheFair {
             act(Action::Classified { app, class: BEST_EFFORT.into(), reason: BY_WISH.into() });
         } else {
             act(Action::Classified { app, class: CACHE_FAIR.into(), reason: BY_DEFAULT.into() });
-            let every = Every::Instructions(self.parameters.calibration.max(1));
+            let every = WindowLength::Instructions(self.parameters.calibration.max(1));
             act(Action::Watch { app, every });
         }
     }
@@ -271,7 +271,7 @@ impl CacheFair {
         }
     }
 
-    fn ran_together(&mut self, at: Time, together: &Together, act: &mut dyn FnMut(Action<'_>)) {
+    fn ran_together(&mut self, at: Time, together: &CoRun, act: &mut dyn FnMut(Action<'_>)) {
         let Some(cpus) = self.cpus else { return };
         for ran in &together.threads {
             let id = ran.thread;

@@ -7,7 +7,7 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 
-use fairways_core::{Counters, Q32, ThreadId, Together};
+use fairways_core::{CoRun, Counters, Q32, ThreadId};
 
 use crate::regression::{Line, least_squares, nearest, saturate};
 
@@ -42,7 +42,7 @@ impl DataPoint {
     /// Misses of threads that are not listed but share the cache count as a co-runner's, over the
     /// thread's own cycles.
     #[must_use]
-    pub fn from_group(together: &Together, thread: ThreadId) -> Option<Self> {
+    pub fn from_group(together: &CoRun, thread: ThreadId) -> Option<Self> {
         let counters = together.threads.iter().find(|ran| ran.thread == thread)?.counters;
         let own = misses_per_cycle(&counters)?;
         let (mut others, mut listed, mut group) = (0u64, 0u64, 0u64);

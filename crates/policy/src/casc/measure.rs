@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, ThreadId, Time, Together};
+use fairways_core::{Action, CoRun, ThreadId, Time};
 
 use super::buckets::Assignment;
 use super::thread::{MeasuredThread, Measurement};
@@ -38,7 +38,7 @@ impl Casc {
                 || (self.is_incomplete && enough))
     }
 
-    pub(super) fn ran(&mut self, at: Time, together: &Together, act: &mut dyn FnMut(Action<'_>)) {
+    pub(super) fn ran(&mut self, at: Time, together: &CoRun, act: &mut dyn FnMut(Action<'_>)) {
         if self.cpus.is_none() || together.window < self.parameters.shortest_interval {
             return;
         }

@@ -13,7 +13,7 @@ impl Casc {
     /// long, its PCMR is marked unknown. Of several such threads, it is the one whose groups were
     /// off for longest, whatever other threads were in them; then the comparisons of all others
     /// start again, as this thread may have been the cause. Returns whether a PCMR was marked.
-    pub(super) fn compare(&mut self, together: &Together, rate: Q32) -> bool {
+    pub(super) fn compare(&mut self, together: &CoRun, rate: Q32) -> bool {
         let Self { parameters, threads, .. } = self;
         // If fewer threads run than could, each has more of the cache than its PCMR is about.
         let n = self.cpus.map_or(0, |cpus| cpus.count as usize).min(threads.len());

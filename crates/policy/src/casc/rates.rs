@@ -2,14 +2,14 @@
 
 use core::time::Duration;
 
-use fairways_core::{Counters, Q32, Together};
+use fairways_core::{CoRun, Counters, Q32};
 
 /// The largest miss rate and PCMR: every reference misses.
 pub(super) const HUNDRED: Q32 = Q32::from_int(100);
 
 /// The L2 misses per 100 references of a group, at most 100; `None` if they were not counted or
 /// nothing was referenced. If the group was not counted, the counters of its threads are added up.
-pub(super) fn miss_rate(together: &Together) -> Option<Q32> {
+pub(super) fn miss_rate(together: &CoRun) -> Option<Q32> {
     let (misses, references) = misses_and_references(&together.group).or_else(|| {
         together.threads.iter().try_fold((0u64, 0u64), |sum, one| {
             let (misses, references) = misses_and_references(&one.counters)?;

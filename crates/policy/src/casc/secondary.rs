@@ -1,6 +1,6 @@
 //! The secondary measurement: the PCMR of one thread among others whose PCMRs are known (§4.2.2.2).
 
-use fairways_core::{Q32, Together};
+use fairways_core::{CoRun, Q32};
 
 use super::Casc;
 use super::rates::signed;
@@ -10,7 +10,7 @@ impl Casc {
     /// Handles an interval with exactly one thread whose PCMR is unknown: it is n L2MR less the
     /// others' PCMRs (Formula 2). Once the intervals suffice, returns the thread and its PCMR, the
     /// average.
-    pub(super) fn measure(&mut self, together: &Together, rate: Q32) -> Option<(usize, i64)> {
+    pub(super) fn measure(&mut self, together: &CoRun, rate: Q32) -> Option<(usize, i64)> {
         let Self { parameters, threads, .. } = self;
         let (mut unknown, mut known) = (None, 0i64);
         for ran in &together.threads {

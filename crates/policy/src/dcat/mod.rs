@@ -42,7 +42,9 @@ mod tests;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Counters, Event, Every, PlanId, Policy, Q32, Sample, Time};
+use fairways_core::{
+    Action, AppId, Counters, Event, PlanId, Policy, Q32, Sample, Time, WindowLength,
+};
 
 use crate::announce::{Announcer, raw, raw_ways};
 use crate::layout::{Layout, WantedSpan};
@@ -191,7 +193,7 @@ impl Dcat {
         self.began = (!self.workloads.is_empty()).then_some(at);
         for workload in self.workloads.iter_mut().filter(|workload| !workload.is_awaited) {
             if workload.since != Some(at) {
-                act(Action::Watch { app: workload.app, every: Every::Time(period) });
+                act(Action::Watch { app: workload.app, every: WindowLength::Time(period) });
                 workload.since = Some(at);
             }
             (workload.is_awaited, workload.is_steady) = (true, true);

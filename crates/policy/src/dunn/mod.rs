@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Every, Llc, Partition, Policy, Q32, Sample, Time, WayMask,
+    Action, AppId, Event, Llc, Partition, Policy, Q32, Sample, Time, WayMask, WindowLength,
 };
 
 use crate::announce::{self, Announcer};
@@ -117,7 +117,7 @@ impl Dunn {
                 if program.profile.is_none() {
                     let app = program.app;
                     self.readings.push(StallReading { app, cycles: 0, stalls: 0 });
-                    let every = Every::Time(self.parameters.decision_period);
+                    let every = WindowLength::Time(self.parameters.decision_period);
                     act(Action::Watch { app, every });
                     if !self.has_alarm {
                         self.has_alarm = true;
@@ -197,7 +197,7 @@ fn announce(
 ) {
     let is_whole = partition.clusters().len() < 2;
     for program in programs {
-        let place = partition.places().iter().find(|place| place.app == program.app);
+        let place = partition.placements().iter().find(|place| place.app == program.app);
         let (Some(place), app) = (place, program.app) else { continue };
         let Some(stalls) = stalls(program, readings) else {
             announcer.announce_class(app, "unknown", "no reading yet: it may fill every way");

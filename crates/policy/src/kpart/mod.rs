@@ -34,7 +34,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Every, PlanId, Policy, Sample, Time};
+use fairways_core::{Action, AppId, Event, PlanId, Policy, Sample, Time, WindowLength};
 
 use crate::lookahead::Lookahead;
 use crate::parameter::{MILLISECOND, parameters};
@@ -179,7 +179,7 @@ impl KPart {
     /// Ends a measurement; the next one is a period away.
     fn leave(&mut self, act: &mut dyn FnMut(Action<'_>)) -> Option<AppId> {
         let app = self.session.take()?.app;
-        let every = Every::Instructions(self.parameters.profile_period.max(1));
+        let every = WindowLength::Instructions(self.parameters.profile_period.max(1));
         act(Action::Watch { app, every });
         Some(app)
     }
@@ -228,7 +228,7 @@ impl KPart {
         } else if self.session.is_none() {
             self.session = self.queue.pop_front().map(|app| ProfilingSession::new(app, &llc));
             if let Some(session) = &self.session {
-                let every = Every::Instructions(self.parameters.sampling_window.max(1));
+                let every = WindowLength::Instructions(self.parameters.sampling_window.max(1));
                 act(Action::Watch { app: session.app, every });
             }
         }

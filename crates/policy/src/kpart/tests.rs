@@ -55,7 +55,7 @@ impl Bench {
             Action::Estimated { thread, what, value, .. } => {
                 numbers.insert((thread.app.0, static_text(what)), value);
             }
-            Action::Watch { app, every: Every::Instructions(window) } => {
+            Action::Watch { app, every: WindowLength::Instructions(window) } => {
                 watched.insert(app.0, window);
             }
             _ => {}
@@ -64,7 +64,7 @@ impl Bench {
 
     /// The program that is measured, and its ways.
     fn measured(&self) -> Option<(AppId, u32)> {
-        let app = self.partition.places().first()?.app;
+        let app = self.partition.placements().first()?.app;
         let ways = self.partition.mask_of(app)?.count();
         (self.reason == SAMPLING).then_some((app, ways))
     }

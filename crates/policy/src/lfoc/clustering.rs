@@ -71,8 +71,8 @@ impl StreamingClusters {
         let reserved = wanted.min(p.max_ways_streaming);
         let ways_each = llc.min_ways();
         let fit = if ways_each == 1 { reserved } else { reserved.div_ceil(ways_each) };
-        let fit = fit.min(llc.side_by_side() - 1);
-        let others = sensitive.min(llc.side_by_side() - fit).min(llc.max_clusters() - 1);
+        let fit = fit.min(llc.max_disjoint_clusters() - 1);
+        let others = sensitive.min(llc.max_disjoint_clusters() - fit).min(llc.max_clusters() - 1);
         let clusters = fit.min(llc.max_clusters() - others);
         let each = if clusters > 1 { count.div_ceil(clusters) } else { count };
         // As `r` is rounded up, the last clusters may have no program.

@@ -204,7 +204,7 @@ impl Lfoc {
             }
             return;
         }
-        for place in running.partition().places() {
+        for place in running.partition().placements() {
             if let Some(learner) = learners.get_mut(place.app) {
                 learner.set_mask(running.mask_of(place.app).unwrap_or_default(), p);
             }

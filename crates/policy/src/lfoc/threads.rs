@@ -6,7 +6,7 @@
 //! average. Rates need no correction: cycles are also counted over all threads, so rates are means
 //! over threads.
 
-use fairways_core::{Action, AppId, Every, Q32, Sample};
+use fairways_core::{Action, AppId, Q32, Sample, WindowLength};
 
 use super::Lfoc;
 use super::monitor::Learner;
@@ -16,7 +16,7 @@ impl Lfoc {
     pub(super) fn watch(&self, app: AppId, window: u64, act: &mut dyn FnMut(Action<'_>)) {
         let threads = self.learners.get(app).map_or(1, |learner| learner.threads);
         let instructions = window.saturating_mul(threads.into());
-        act(Action::Watch { app, every: Every::Instructions(instructions) });
+        act(Action::Watch { app, every: WindowLength::Instructions(instructions) });
     }
 
     /// Whether a window is long enough for the threads that ran in it. If their number is not the

@@ -34,7 +34,7 @@ mod tests;
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Event, Every, Latencies, Llc, PlanId, Policy, Time};
+use fairways_core::{Action, AppId, Event, Latencies, Llc, PlanId, Policy, Time, WindowLength};
 
 use crate::announce::raw;
 use crate::layout::{Layout, WantedSpan};
@@ -141,7 +141,7 @@ impl Locpart {
             let (Some(app), Some(service)) = (party.occupant, &mut party.service) else { continue };
             services = true;
             if !core::mem::replace(&mut service.is_watched, true) {
-                act(Action::Watch { app, every: Every::Time(period) });
+                act(Action::Watch { app, every: WindowLength::Time(period) });
             }
         }
         if first && services {

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Answered, Latencies, Objective, Q32, Time};
+use fairways_core::{Latencies, LatencyBin, Objective, Q32, Time};
 
 use super::parameters::{Parameters, TailWindow as Which};
 
@@ -48,7 +48,7 @@ pub(super) struct Tails {
     /// From the oldest to the newest.
     windows: VecDeque<AnsweredWindow>,
     /// Memory for later windows.
-    spare: Vec<Vec<Answered>>,
+    spare: Vec<Vec<LatencyBin>>,
     /// Latencies in nanoseconds, and how many requests had each.
     counted: Vec<(u64, u64)>,
 }
@@ -57,7 +57,7 @@ pub(super) struct Tails {
 struct AnsweredWindow {
     began: Time,
     ended: Time,
-    answered: Vec<Answered>,
+    answered: Vec<LatencyBin>,
 }
 
 impl Tails {

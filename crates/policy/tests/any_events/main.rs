@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use announced::Announced;
 use fairways_core::{
-    Action, Answered, AppId, Counters, Cpus, Curve, Event, Latencies, Levers, Llc, Objective,
-    Partition, PartitionError, PlanId, Policy, Profile, Q32, Ran, Sample, Slice, ThreadId, Time,
-    Together, WayMask, Ways, Wish,
+    Action, AppId, CoRun, Counters, Cpus, Curve, EndedTurn, Event, Latencies, LatencyBin, Levers,
+    Llc, Objective, Partition, PartitionError, PlanId, Policy, Profile, Q32, Sample,
+    ThreadCounters, ThreadId, Time, WayMask, Ways, Wish,
 };
 use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::casc::{self, Casc};
@@ -79,14 +79,15 @@ fn cpus() -> impl Strategy<Value = Cpus> {
     (numbers(), spans()).prop_map(|(count, quantum)| Cpus { count, quantum })
 }
 
-fn together() -> impl Strategy<Value = Together> {
-    let ran = (threads(), counters()).prop_map(|(thread, counters)| Ran { thread, counters });
+fn together() -> impl Strategy<Value = CoRun> {
+    let ran =
+        (threads(), counters()).prop_map(|(thread, counters)| ThreadCounters { thread, counters });
     (prop::collection::vec(ran, 0..4), counters(), spans())
-        .prop_map(|(threads, group, window)| Together { threads, group, window })
+        .prop_map(|(threads, group, window)| CoRun { threads, group, window })
 }
 
-fn slices() -> impl Strategy<Value = Slice> {
-    (threads(), 0u32..4, spans(), spans()).prop_map(|(thread, cpu, ordered, ran)| Slice {
+fn slices() -> impl Strategy<Value = EndedTurn> {
+    (threads(), 0u32..4, spans(), spans()).prop_map(|(thread, cpu, ordered, ran)| EndedTurn {
         thread,
         cpu,
         ordered,
@@ -152,7 +153,7 @@ fn wishes() -> impl Strategy<Value = Wish> {
 fn latencies() -> impl Strategy<Value = Latencies> {
     let requests = prop_oneof![6 => 0u64..200, 1 => Just(u64::MAX)];
     let answered =
-        (spans(), requests).prop_map(|(latency, requests)| Answered { latency, requests });
+        (spans(), requests).prop_map(|(latency, requests)| LatencyBin { latency, requests });
     (0u32..6, spans(), prop::collection::vec(answered, 0..4))
         .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
 }

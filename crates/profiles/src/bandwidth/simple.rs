@@ -3,7 +3,7 @@
 use super::Demand;
 
 /// With demands b over a limit B, program j gets b_j (1 - mu b_j), where mu = (sum b - B) / sum b²,
-/// so that together they get B; its slowdown grows by b_j over that. Fails with the index of a
+/// so that together they get B; its slowdown grows by b_j over that. The error is the index of a
 /// program that would get nothing.
 pub(super) fn slow_down(
     limit_mbps: f64,

@@ -2,21 +2,21 @@
 
 use super::Demand;
 
-/// The least idle part of memory that is sought. With a demand one rounding below the limit and 10^6
-/// programs like it, a part of 10^-28 is idle.
+/// The least idle part of memory that is sought. With a demand one rounding below the limit and
+/// 10^6 programs like it, a part of 10^-28 is idle.
 pub(super) const LEAST_IDLE: f64 = 1e-40;
 
-/// Halvings of the interval in which the idle part is sought, on a logarithmic scale: more bits than
-/// a number has.
+/// The number of halvings in the search for the idle part, on a logarithmic scale: more than the
+/// bits of a number.
 const HALVINGS: u32 = 64;
 
 /// With demands b in units of the limit, memory is used to a total U in (0, 1), and program j's
 /// part u_j of it is the positive root of (u² + u (1 - U)) (1 - 1/b_j) + 1 - U = 0; U is their sum.
-/// A program's memory stalls grow by b_j / u_j, and its slowdown as its stalls do. Fails with the
-/// index of a program that asks for all there is or more: then no part below U exists.
+/// A program's memory stalls grow by b_j / u_j, and its slowdown as its stalls do. The error is the
+/// index of a program that demands the whole limit or more: then no part below U exists.
 ///
 /// The sum of the parts falls as U grows, from above it near 0 to below it near 1, so bisection
-/// finds the one U; the simulator's own root finder returns spurious ones here. What is sought is
+/// finds the one U; the simulator's own root finder returns spurious ones here. The search is for
 /// the idle part 1 - U, which keeps its digits where demands come near the limit.
 pub(super) fn slow_down(
     limit_mbps: f64,
@@ -26,11 +26,11 @@ pub(super) fn slow_down(
     if let Some(index) = demands.iter().position(|d| d.mbps >= limit_mbps) {
         return Err(index);
     }
-    let all_used = |idle: f64| demands.iter().map(|d| used(limit_mbps, d, idle)).sum::<f64>();
     let (mut low, mut high) = (LEAST_IDLE, 1.0_f64);
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
-        if all_used(middle) < 1.0 - middle {
+        let all_used: f64 = demands.iter().map(|demand| used(limit_mbps, demand, middle)).sum();
+        if all_used < 1.0 - middle {
             low = middle;
         } else {
             high = middle;
@@ -63,8 +63,8 @@ pub(super) fn used(limit_mbps: f64, demand: &Demand, idle: f64) -> f64 {
     demand.mbps / limit_mbps / longer(demand.mbps, limit_mbps, idle)
 }
 
-/// `b / u`, by how much a program's misses take longer when `idle` of memory is not used: the root of
-/// the equation above, solved for it. It keeps its digits for any demand below the limit.
+/// `b / u`, by how much a program's misses take longer when `idle` of memory is not used: the root
+/// of the equation above, solved for it. It keeps its digits for any demand below the limit.
 fn longer(mbps: f64, limit_mbps: f64, idle: f64) -> f64 {
     let left = (limit_mbps - mbps) / limit_mbps;
     (left + (left * left + 4.0 * left * (mbps / limit_mbps) / idle).sqrt()) / 2.0

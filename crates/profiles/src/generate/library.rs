@@ -1,23 +1,23 @@
-//! The embedded programs, as what they do with memory.
+//! The embedded programs' memory behaviour.
 
-use super::{Behaviour, Region};
+use super::{MemoryBehaviour, ReusedRegion};
 
 /// Regions reused at random: sizes in MB and shares of the LLC references.
-const fn random(mb: f64, share: f64) -> Region {
-    Region { mb, share, cyclic: false }
+const fn random(mb: f64, share: f64) -> ReusedRegion {
+    ReusedRegion { mb, share, cyclic: false }
 }
 
 /// A region walked through in a cycle.
-const fn cycle(mb: f64, share: f64) -> Region {
-    Region { mb, share, cyclic: true }
+const fn cycle(mb: f64, share: f64) -> ReusedRegion {
+    ReusedRegion { mb, share, cyclic: true }
 }
 
 /// Name, CPI without LLC references, LLC references per 1000 instructions, cycles a miss costs,
 /// lines written back a miss, L1 references per 1000 instructions, regions.
-type Line = (&'static str, f64, f64, f64, f64, f64, &'static [Region]);
+type LibraryLine = (&'static str, f64, f64, f64, f64, f64, &'static [ReusedRegion]);
 
 #[rustfmt::skip]
-const PROGRAMS: [Line; 30] = [
+const PROGRAMS: [LibraryLine; 30] = [
     // Streams: arrays far larger than any cache, fetched ahead, so that a miss costs little.
     ("triad",            0.55, 42.0, 12.0, 0.50, 640.0, &[]),
     ("copy-large",       0.45, 48.0, 11.0, 0.95, 560.0, &[]),
@@ -38,7 +38,7 @@ const PROGRAMS: [Line; 30] = [
     ("xml-transform",    0.45, 20.0, 40.0, 0.20, 300.0, &[random(3.5, 0.65), random(9.0, 0.25)]),
     ("route-search",     0.85, 12.0, 85.0, 0.10, 280.0, &[random(6.0, 0.70), random(12.0, 0.20)]),
     ("place-anneal",     0.80, 11.0, 70.0, 0.25, 320.0, &[random(3.0, 0.75), random(1.0, 0.20)]),
-    // Working sets that the private caches, or a way, hold.
+    // Working sets that fit into the private caches, or into a way.
     ("chess",            0.60,  0.4, 60.0, 0.10, 260.0, &[random(1.0, 0.80)]),
     ("aes-gcm",          0.35,  0.1, 30.0, 0.20, 180.0, &[]),
     ("ray-trace",        0.50,  1.2, 45.0, 0.05, 400.0, &[random(1.2, 0.93)]),
@@ -54,17 +54,19 @@ const PROGRAMS: [Line; 30] = [
 ];
 
 /// The behaviours of the embedded programs.
-pub(super) fn programs() -> Vec<Behaviour> {
+pub(super) fn programs() -> Vec<MemoryBehaviour> {
     PROGRAMS
         .iter()
-        .map(|&(name, base_cpi, llcrpki, penalty_cycles, writebacks, l1rpki, regions)| Behaviour {
-            name: name.into(),
-            base_cpi,
-            l1rpki,
-            llcrpki,
-            regions: regions.to_vec(),
-            penalty_cycles,
-            writebacks,
+        .map(|&(name, base_cpi, llcrpki, penalty_cycles, writebacks, l1rpki, regions)| {
+            MemoryBehaviour {
+                name: name.into(),
+                base_cpi,
+                l1rpki,
+                llcrpki,
+                regions: regions.to_vec(),
+                penalty_cycles,
+                writebacks,
+            }
         })
         .collect()
 }

@@ -1,14 +1,15 @@
-//! What holds for every input of the parsers; the fuzz targets and the test of their corpora.
+//! Properties of the parsers for every input; used by the fuzz targets and the test of their
+//! corpora.
 
 #![allow(dead_code)] // A fuzz target uses one of them.
 
 use fairways_core::WayMask;
 use fairways_profiles::{
-    InputError, Phased, Programs, Scorer, embedded, embedded_programs, read_mixes, read_phased,
-    read_table, write_table,
+    InputError, PhasedProgram, ProgramCatalog, Scorer, embedded, embedded_programs, read_mixes,
+    read_phased, read_table, write_table,
 };
 
-/// A profile file is refused in one line, or read into a table that can be written, told to a
+/// A profile file is refused in one line, or read into a table that can be written, passed to a
 /// policy and scored.
 pub(crate) fn profiles(bytes: &[u8]) {
     match read_table(bytes, "p.csv") {
@@ -57,9 +58,9 @@ pub(crate) fn phased(bytes: &[u8]) {
     match read_phased(bytes, "ph.csv", embedded()) {
         Err(error) => one_line(&error, bytes),
         Ok(phased) => {
-            // The names are not first, so that none is taken for a comment.
+            // The names are not first, so that none reads as a comment.
             let mut text = String::from("INSTRUCTIONS,PROGRAM,PROFILE\n");
-            for Phased { name, phases } in &phased {
+            for PhasedProgram { name, phases } in &phased {
                 for phase in phases {
                     let instructions = match phase.instructions {
                         Some(number) => number.to_string(),
@@ -71,7 +72,7 @@ pub(crate) fn phased(bytes: &[u8]) {
             }
             assert_eq!(read_phased(text.as_bytes(), "again", embedded()).as_ref(), Ok(&phased));
             let first = embedded().names().len();
-            let programs = Programs::new(embedded().clone(), phased);
+            let programs = ProgramCatalog::new(embedded().clone(), phased);
             assert!(programs.len() > first);
             for index in first..programs.len().min(first + 40) {
                 assert_eq!(programs.find(programs.name(index)), Some(index));

@@ -73,7 +73,7 @@ fn watched() -> Watched {
         &[
             Action::Watch {
                 app: AppId(1),
-                every: fairways_core::Every::Time(Duration::from_secs(1)),
+                every: fairways_core::WindowLength::Time(Duration::from_secs(1)),
             },
             Action::Classified { app: AppId(1), class, reason },
             estimated(words::CRITICAL_SIZE.text(), Q32::ratio(4, 1)),

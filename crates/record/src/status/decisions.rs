@@ -168,7 +168,7 @@ impl Decisions {
             }
             Event::Applied { plan, actual } => {
                 let is_as_planned =
-                    status.planned(domain, *plan).is_none_or(|of| actual.agrees(of));
+                    status.planned(domain, *plan).is_none_or(|of| actual.agrees_with(of));
                 let outcome = match is_as_planned {
                     true => Outcome::Done,
                     false => Outcome::Otherwise(shares(domain, actual, status, seen)),
@@ -359,7 +359,7 @@ fn once(names: impl Iterator<Item = String>) -> Vec<String> {
 /// Who fills which ways by a plan, in the order in which programs began.
 fn shares(domain: u32, partition: &Partition, status: &Status, seen: &dyn Seen) -> Vec<Share> {
     let mut places: Vec<(usize, u32)> = partition
-        .places()
+        .placements()
         .iter()
         .filter_map(|place| Some((status.place_of(domain, place.app)?, place.cluster)))
         .collect();

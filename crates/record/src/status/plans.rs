@@ -94,12 +94,12 @@ impl Status {
         let plans = self.plans.get_mut(&domain);
         let Some(of) = plans.and_then(|plans| plans.applied(plan, actual)) else { return };
         let (planned, reason) = (of.planned.clone(), of.reason.clone());
-        let is_as_planned = actual.agrees(&planned);
+        let is_as_planned = actual.agrees_with(&planned);
         let mut clusters = clusters(domain, actual, seen);
         let mut others =
             if is_as_planned { Vec::new() } else { self::clusters(domain, &planned, seen) };
         let places = |of: &Partition| -> BTreeMap<u32, u32> {
-            of.places().iter().map(|place| (place.app.0, place.cluster)).collect()
+            of.placements().iter().map(|place| (place.app.0, place.cluster)).collect()
         };
         let (here, there) = (places(actual), places(&planned));
         let apps: BTreeSet<u32> = here.keys().chain(there.keys()).copied().collect();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_core::{
-    Action, Answered, AppId, Counters, Event, Latencies, Llc, Partition, PartitionError, PlanId,
+    Action, AppId, Counters, Event, Latencies, LatencyBin, Llc, Partition, PartitionError, PlanId,
     Q32, Sample, ThreadId, Time, WayMask, Ways, Wish,
 };
 
@@ -177,7 +177,7 @@ fn of_a_window_without_latencies_none_are_told() {
     let (occupancy, plan, straddled) = (None, None, false);
     let sample = Event::Sampled(Sample { app, counters, occupancy, window, plan, straddled });
     let latency = |requests| {
-        let answered = [Answered { latency: Duration::from_millis(3), requests }];
+        let answered = [LatencyBin { latency: Duration::from_millis(3), requests }];
         let answered = answered.into_iter().filter(|of| of.requests > 0).collect();
         Event::Latency(Latencies { app, window, answered })
     };

@@ -150,7 +150,7 @@ impl Story {
             };
             masks.map(cluster).collect()
         };
-        let planned = (!of.actual.agrees(&of.planned)).then(|| clusters(&of.planned));
+        let planned = (!of.actual.agrees_with(&of.planned)).then(|| clusters(&of.planned));
         let what = What { clusters: clusters(&of.actual), planned, reason: of.reason.clone() };
         let before = self.plans.last().map(|before| Rc::clone(&before.what));
         let what = before.filter(|before| **before == what).unwrap_or_else(|| Rc::new(what));

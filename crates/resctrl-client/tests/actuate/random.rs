@@ -129,7 +129,7 @@ fn take(
             match of.apply(&[(*domain, &plan)], "at random") {
                 Ok(applied) => {
                     for (app, mask) in
-                        plan.places().iter().map(|place| (place.app, plan.mask_of(place.app)))
+                        plan.placements().iter().map(|place| (place.app, plan.mask_of(place.app)))
                     {
                         let got = applied.partition(*domain).mask_of(app).unwrap();
                         let mask = mask.unwrap();

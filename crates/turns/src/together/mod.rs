@@ -8,7 +8,7 @@ mod row;
 
 use std::collections::BTreeMap;
 
-use fairways_core::{Counters, Ran, ThreadId, Together};
+use fairways_core::{CoRun, Counters, ThreadCounters, ThreadId};
 use fairways_resctrl::language::CpuSet;
 
 use super::{Turn, Who};
@@ -23,7 +23,7 @@ pub struct Stretch {
     /// When it began and ended, in nanoseconds of `CLOCK_MONOTONIC`.
     pub span: (u64, u64),
     /// Who ran, and what was counted.
-    pub together: Together,
+    pub together: CoRun,
 }
 
 /// Gathers the turns of the CPUs that share a cache into times in which all of their occupants stayed the same.
@@ -130,8 +130,8 @@ impl Gathering {
         if threads.is_empty() {
             return None;
         }
-        let ran = |(thread, counters)| Ran { thread, counters };
-        let together = Together {
+        let ran = |(thread, counters)| ThreadCounters { thread, counters };
+        let together = CoRun {
             threads: threads.into_iter().map(ran).collect(),
             group: group?,
             window: std::time::Duration::from_nanos(span.1 - span.0),

@@ -103,7 +103,7 @@ fn is_continued(turn: &Turn, next: &Turn) -> bool {
 
 /// Each of `a`'s numbers with that of `b`; missing where either is.
 fn with(a: &Counters, b: &Counters, both: impl Fn(u64, u64) -> u64) -> Counters {
-    a.with(b, |a, b| a.zip(b).map(|(a, b)| both(a, b)))
+    a.zip_with(b, |a, b| a.zip(b).map(|(a, b)| both(a, b)))
 }
 
 pub(super) fn sum(a: &Counters, b: &Counters) -> Counters {

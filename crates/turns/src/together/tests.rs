@@ -89,12 +89,13 @@ fn naive(turns: &[Turn], shortest: u64, longest: u64) -> Vec<Stretch> {
                 }
             }
             if !threads.is_empty() {
-                let threads =
-                    threads.into_iter().map(|(thread, counters)| Ran { thread, counters });
+                let threads = threads
+                    .into_iter()
+                    .map(|(thread, counters)| ThreadCounters { thread, counters });
                 let group =
                     Counters { llc_misses: misses, cycles: Some(cycles), ..Counters::default() };
                 let window = std::time::Duration::from_nanos(end - begin);
-                let together = Together { threads: threads.collect(), group, window };
+                let together = CoRun { threads: threads.collect(), group, window };
                 told.push(Stretch { span: (begin, end), together });
             }
         }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use fairways_core::{
-    Action, Answered, AppId, Counters, Event, Latencies, Llc, Partition, PlanId, Q32, Sample, Time,
-    WayMask, Ways, Wish,
+    Action, AppId, Counters, Event, Latencies, LatencyBin, Llc, Partition, PlanId, Q32, Sample,
+    Time, WayMask, Ways, Wish,
 };
 use fairways_policy::words;
 use fairways_record::status::{Domain, Objective, Plain, Watched};
@@ -201,7 +201,7 @@ fn fill(watched: &mut Watched) {
         });
     }
     for app in 0..256 {
-        let answered = vec![Answered { latency: Duration::from_millis(1), requests: 70 }];
+        let answered = vec![LatencyBin { latency: Duration::from_millis(1), requests: 70 }];
         let window = Duration::from_millis(100);
         let latencies = Latencies { app: AppId(app), window, answered };
         let at = Time::from_nanos(1_500_000_000);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Event, Slice, ThreadId};
+use fairways_core::{AppId, Counters, EndedTurn, Event, ThreadId};
 use fairways_turns::together::Stretch;
 use fairways_turns::{Given, Scheduler, Told, Who};
 
@@ -90,7 +90,7 @@ impl Turns {
             let number = number.and_then(|number| u32::try_from(number).ok());
             let cpu = number.or(allowed.copied()).unwrap_or(0);
             let thread = ThreadId::first_of(app);
-            domain.report(Event::QuantumGiven(Slice { thread, cpu, ordered, ran }));
+            domain.report(Event::QuantumGiven(EndedTurn { thread, cpu, ordered, ran }));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The numbers in the text: the machine, parameters and schedules.
 
-use fairways_chip::Shape;
+use fairways_chip::CacheShape;
 use fairways_core::Time;
 use fairways_policy::cache_fair::Parameters;
 
@@ -9,7 +9,7 @@ use crate::paper::Findings;
 
 pub(super) fn findings(findings: &mut Findings) {
     let chip = chip(false);
-    let kb = |shape: Shape| shape.sets * shape.ways * 64 / 1024;
+    let kb = |shape: CacheShape| shape.sets * shape.ways * 64 / 1024;
     let cores = format!("{} single-threaded, {} MHz", chip.cores, chip.mhz);
     let single = if chip.threads == 1 { cores } else { format!("{} threads", chip.threads) };
     findings.add_text("Table 1", "cores", single);

@@ -43,7 +43,7 @@ fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], C
     };
     let (before, after) = (until(WARM), until(WARM + SPAN));
     let rate = |core: usize| {
-        let counted: Account = after[core].less(&before[core]);
+        let counted: Account = after[core].minus(&before[core]);
         counted.llc_misses as f64 / counted.cycles()
     };
     Ok([rate(0), rate(1)])

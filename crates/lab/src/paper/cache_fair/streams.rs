@@ -31,7 +31,7 @@ fn windows(name: &str, setting: Setting) -> Result<Vec<Account>, ChipError> {
         while chip.next_event().is_some() {}
         counted.push(chip.account(0));
     }
-    Ok(counted.windows(2).map(|pair| pair[1].less(&pair[0])).collect())
+    Ok(counted.windows(2).map(|pair| pair[1].minus(&pair[0])).collect())
 }
 
 /// How much more often the bank used most is used than the one used least, percent.

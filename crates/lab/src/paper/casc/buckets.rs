@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use fairways_core::{
-    Action, AppId, Counters, Cpus, Event, Policy, Q32, Ran, ThreadId, Time, Together, Wish,
+    Action, AppId, CoRun, Counters, Cpus, Event, Policy, Q32, ThreadCounters, ThreadId, Time, Wish,
 };
 use fairways_policy::casc::{Casc, Parameters, buckets, matching};
 use fairways_policy::solve;
@@ -93,10 +93,10 @@ fn newcomer() -> (f64, Option<f64>) {
     for out in (0..=CONTEXTS).chain(0..=CONTEXTS) {
         let counters =
             Counters { llc_references: Some(1000), llc_misses: Some(100), ..Counters::default() };
-        let ran = |app| Ran { thread: ThreadId::first_of(AppId(app)), counters };
+        let ran = |app| ThreadCounters { thread: ThreadId::first_of(AppId(app)), counters };
         let threads = (0..=CONTEXTS).filter(|app| *app != out).map(ran).collect();
         let window = Duration::from_millis(2);
-        tell(&mut casc, Event::RanTogether(Together { threads, group: counters, window }));
+        tell(&mut casc, Event::RanTogether(CoRun { threads, group: counters, window }));
     }
     let (app, wish) = (AppId(CONTEXTS + 1), Wish::default());
     let mut confined = None;

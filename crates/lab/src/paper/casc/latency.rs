@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, Mixture, Part};
-use fairways_chip::{Chip, ChipError, Geometry, Job, Program, Shape};
+use fairways_chip::program::{Accesses, Mixture, MixturePart};
+use fairways_chip::{CacheShape, Chip, ChipError, Geometry, Job, SimulatedProgram};
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
@@ -39,9 +39,9 @@ fn ipc(stretch: &Stretch, chip: &Geometry) -> f64 {
 
 /// Figure 1: a thread that runs 20 % of its time, and four of them.
 pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
-    let parts = vec![Part { share: 1.0, lines: 64 }];
+    let parts = vec![MixturePart { share: 1.0, lines: 64 }];
     let mixture = Mixture { parts, per_kilo_instructions: 1000.0, stores: 0.0, missed: true };
-    let program = Program::new(Accesses::Mixture(mixture), 1.0, 1.0);
+    let program = SimulatedProgram::new(Accesses::Mixture(mixture), 1.0, 1.0);
     let mut chip = Geometry { cores: 1, ..chip(768) };
     // An instruction, and four cycles of waiting.
     (chip.latency.l2, chip.latency.llc) = (4, 4);
@@ -57,7 +57,7 @@ pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
 /// L1 data caches of other sizes, on one core that waits so many cycles for a hit in the L2.
 fn l1_points(seed: u64, l2_cycles: Option<u32>) -> Result<Vec<Point>, ChipError> {
     let point = |&kb: &u32| {
-        let mut chip = Geometry { cores: 1, l1: Shape::of_kb(kb, 4), ..chip(768) };
+        let mut chip = Geometry { cores: 1, l1: CacheShape::from_kb(kb, 4), ..chip(768) };
         if let Some(cycles) = l2_cycles {
             (chip.latency.l2, chip.latency.llc) = (cycles, cycles);
         }

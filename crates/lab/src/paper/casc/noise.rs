@@ -6,7 +6,9 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Cpus, Event, Policy, Ran, ThreadId, Time, Together, Wish};
+use fairways_core::{
+    AppId, CoRun, Counters, Cpus, Event, Policy, ThreadCounters, ThreadId, Time, Wish,
+};
 use fairways_policy::casc::{Casc, Parameters};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -72,10 +74,11 @@ impl Script {
             llc_misses: Some(whole(measured * 1e6)),
             ..Counters::default()
         };
-        let each = |&thread: &usize| Ran { thread: id(thread), counters: Counters::default() };
+        let each =
+            |&thread: &usize| ThreadCounters { thread: id(thread), counters: Counters::default() };
         let threads = threads.iter().map(each).collect();
         let window = Duration::from_millis(2);
-        self.tell(&Event::RanTogether(Together { threads, group: counters, window }));
+        self.tell(&Event::RanTogether(CoRun { threads, group: counters, window }));
     }
 
     /// How many threads are taken for what they are, once all are measured.

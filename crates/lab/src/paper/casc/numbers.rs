@@ -1,6 +1,6 @@
 //! The numbers in the text: parameters and the machine.
 
-use fairways_chip::Shape;
+use fairways_chip::CacheShape;
 use fairways_chip::program::{Accesses, Workload, named};
 use fairways_policy::casc::Parameters;
 
@@ -23,7 +23,7 @@ pub(super) fn findings(findings: &mut Findings) {
     let base = chip(768);
     let text = format!("{} x {}, {} MHz", base.cores, base.threads, base.mhz);
     findings.add_text("§5.1", "cores x contexts, clock", text);
-    let kb = |shape: Shape| shape.sets * shape.ways * 64 / 1024;
+    let kb = |shape: CacheShape| shape.sets * shape.ways * 64 / 1024;
     let l1 = format!("{} / {}", kb(base.l1), base.l1i.map_or(0, kb));
     findings.add_text("§5.1", "L1D / L1I", l1);
     let l2 = base.way_bytes() * u64::from(base.llc.ways.get()) / 1024;

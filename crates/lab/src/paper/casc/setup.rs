@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairways_chip::{
     Chip, ChipError, Geometry, Job, Scheduling, SchedulingClass, Settings, preset,
 };
-use fairways_core::{AppId, Event, ThreadId, Time, Together};
+use fairways_core::{AppId, CoRun, Event, ThreadId, Time};
 use fairways_policy::casc::{Casc, Measurement, Parameters};
 
 use crate::paper::turns::{Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris};
@@ -193,7 +193,7 @@ struct Group {
 }
 
 impl Group {
-    fn add(groups: &mut Vec<Self>, together: &Together, casc: &Casc) {
+    fn add(groups: &mut Vec<Self>, together: &CoRun, casc: &Casc) {
         let threads: Vec<ThreadId> = together.threads.iter().map(|ran| ran.thread).collect();
         let Some(estimate) = casc.estimate(&threads) else { return };
         let (Some(misses), Some(references)) =

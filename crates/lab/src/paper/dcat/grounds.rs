@@ -3,7 +3,7 @@
 
 use fairways_chip::{ChipError, Job};
 use fairways_core::Wish;
-use fairways_profiles::Table;
+use fairways_profiles::ProfileTable;
 use rayon::prelude::*;
 
 use super::setup::{Bench, Under, among, tenant};
@@ -38,7 +38,7 @@ pub(super) fn timelines(bench: Bench<'_>, beside: &mut Findings) -> Result<(), C
 /// Figure 17 and Tables 4 to 6.
 pub(super) fn tables(
     bench: Bench<'_>,
-    table: &Table,
+    table: &ProfileTable,
     length: Length,
     beside: &mut Findings,
 ) -> Result<(), ChipError> {
@@ -100,7 +100,7 @@ fn oracle(bench: Bench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipError>
 /// Figure 17 and Tables 4 to 6: the most that any policy can gain over static ways.
 fn oracles(
     bench: Bench<'_>,
-    table: &Table,
+    table: &ProfileTable,
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {

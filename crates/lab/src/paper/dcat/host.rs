@@ -33,9 +33,10 @@ impl Policy for BesideHost {
         }
         // Of the host's own cluster the policy does not hear either.
         let answer = match event {
-            Event::Applied { plan, actual } if *runs => {
-                Some(Event::Applied { plan: *plan, actual: actual.only(|app| app != *host) })
-            }
+            Event::Applied { plan, actual } if *runs => Some(Event::Applied {
+                plan: *plan,
+                actual: actual.restricted_to(|app| app != *host),
+            }),
             _ => None,
         };
         let event = answer.as_ref().unwrap_or(event);

@@ -21,7 +21,7 @@ mod timelines;
 
 use fairways_chip::{ChipError, Settings};
 use fairways_policy::dcat::Parameters;
-use fairways_profiles::Table;
+use fairways_profiles::ProfileTable;
 use rayon::prelude::*;
 
 use super::Findings;
@@ -77,14 +77,14 @@ impl Setting {
 /// The paper's experiments.
 #[derive(Debug)]
 pub struct Dcat<'a> {
-    table: &'a Table,
+    table: &'a ProfileTable,
     setting: Setting,
 }
 
 impl<'a> Dcat<'a> {
     /// The experiments; Figure 17's programs are of this table.
     #[must_use]
-    pub fn new(table: &'a Table, setting: Setting) -> Self {
+    pub fn new(table: &'a ProfileTable, setting: Setting) -> Self {
         Self { table, setting }
     }
 

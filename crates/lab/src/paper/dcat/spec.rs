@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairways_chip::{ChipError, Job, Phase, program};
 use fairways_core::{Ways, Wish};
-use fairways_profiles::Table;
+use fairways_profiles::ProfileTable;
 use rayon::prelude::*;
 
 use super::setup::{Bench, Run, Under, tenant};
@@ -92,7 +92,7 @@ pub(super) fn three(
 /// What comes of each program, beside its name. Several rows may be of one profile, which runs once.
 pub(super) fn each<T: Clone + Send>(
     bench: Bench<'_>,
-    table: &Table,
+    table: &ProfileTable,
     what: impl Fn(&Job) -> Result<T, ChipError> + Sync,
 ) -> Result<Vec<(String, T)>, ChipError> {
     let measured = table.find(BENCHMARKS[0].1).is_some();
@@ -133,7 +133,7 @@ pub(super) fn each<T: Clone + Send>(
 /// Runs them, beside what makes noise.
 pub(super) fn run(
     bench: Bench<'_>,
-    table: &Table,
+    table: &ProfileTable,
     length: Length,
 ) -> Result<Vec<Fared>, ChipError> {
     let fare = |target: &Job| {

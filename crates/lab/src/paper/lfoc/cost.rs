@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use fairways_core::{Action, AppId, Event, Llc, Time, Wish};
 use fairways_policy::by_name;
-use fairways_profiles::Table;
+use fairways_profiles::ProfileTable;
 
 use crate::draw::random_mixes;
 use crate::paper::Findings;
@@ -20,7 +20,7 @@ const MIXES: usize = 200;
 /// Milliseconds that a decision of a policy takes for mixes of so many programs: a program has
 /// ended, and the partition of those that are left is handed over. The mean over mixes of the least
 /// of three.
-fn milliseconds(policy: &str, table: &Table, llc: Llc, programs: usize, seed: u64) -> f64 {
+fn milliseconds(policy: &str, table: &ProfileTable, llc: Llc, programs: usize, seed: u64) -> f64 {
     let mixes = random_mixes(table, &[programs + 1], MIXES, seed);
     let once = |mix: &[usize]| {
         let mut policy = by_name(policy).expect("a policy's name");
@@ -45,7 +45,7 @@ fn milliseconds(policy: &str, table: &Table, llc: Llc, programs: usize, seed: u6
 }
 
 /// By number of programs, the milliseconds of LFOC, of KPart and of LFOC+.
-pub(super) fn measure(table: &Table, llc: Llc, seed: u64) -> Vec<[f64; 3]> {
+pub(super) fn measure(table: &ProfileTable, llc: Llc, seed: u64) -> Vec<[f64; 3]> {
     let cost = |programs| {
         ["lfoc", "kpart", "lfoc-plus"]
             .map(|policy| milliseconds(policy, table, llc, programs, seed))

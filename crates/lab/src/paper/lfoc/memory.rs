@@ -1,6 +1,6 @@
 //! The limit of memory, which the simulator of §3 knows and the machine of §5 has.
 
-use fairways_profiles::{Bandwidth, BandwidthModel, Program};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProfiledProgram};
 
 use super::{Lfoc, Setting};
 use crate::paper::{self, Counts, Findings, Value};
@@ -40,7 +40,7 @@ impl Lfoc<'_> {
             }
             let told = |what: &str, done, count| told(&format!("{name}, {what}"), done, count);
             let machine = self.setting.machine;
-            let bandwidth = Bandwidth::new(limit, model);
+            let bandwidth = MemoryBandwidth::new(limit, model);
             let machine = fairways_model::Settings { bandwidth, ..machine };
             let limited = with(Setting { machine, ..short });
             let mut found = Findings::default();
@@ -68,7 +68,7 @@ impl Lfoc<'_> {
     fn is_served(&self, limit_mbps: f64) -> bool {
         let (table, ways) = (self.programs.table(), self.setting.llc.ways);
         (0..table.names().len()).all(|program| {
-            let program = Program::new(table, program, ways);
+            let program = ProfiledProgram::new(table, program, ways);
             let mut demands = (0..=ways.get()).map(|ways| program.demand(f64::from(ways)).mbps);
             demands.all(|mbps| mbps < limit_mbps)
         })

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fairways_core::{Llc, Ways};
 use fairways_optimum::Impossible;
 use fairways_policy::lfoc::{Class, Parameters, classify};
-use fairways_profiles::{Program, Programs, Table};
+use fairways_profiles::{ProfileTable, ProfiledProgram, ProgramCatalog};
 use thiserror::Error;
 
 use super::Findings;
@@ -55,7 +55,7 @@ const WAYS: u32 = 11;
 impl Setting {
     /// The paper's numbers; if `quick`, fewer mixes and shorter runs.
     #[must_use]
-    pub fn new(table: &Table, quick: bool) -> Self {
+    pub fn new(table: &ProfileTable, quick: bool) -> Self {
         let ways = Ways::new(table.ways().get().min(WAYS)).expect("a table has a way");
         let llc = Llc::with_ways(ways);
         Self {
@@ -88,14 +88,14 @@ pub enum Unserved {
 /// The paper's experiments, one after the other.
 #[derive(Debug)]
 pub struct Lfoc<'a> {
-    programs: &'a Programs,
+    programs: &'a ProgramCatalog,
     setting: Setting,
 }
 
 impl<'a> Lfoc<'a> {
     /// The experiments with these programs.
     #[must_use]
-    pub fn new(programs: &'a Programs, setting: Setting) -> Self {
+    pub fn new(programs: &'a ProgramCatalog, setting: Setting) -> Self {
         Self { programs, setting }
     }
 
@@ -202,7 +202,7 @@ impl<'a> Lfoc<'a> {
             f64::from(u8::from(as_claimed)),
         );
         let lines = pair.map(|index| {
-            let program = Program::new(table, index, ways);
+            let program = ProfiledProgram::new(table, index, ways);
             let point = |ways: u32| (f64::from(ways), program.slowdown(f64::from(ways)));
             Line {
                 name: table.names()[index].clone(),

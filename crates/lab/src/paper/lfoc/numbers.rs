@@ -3,7 +3,7 @@
 use fairways_core::Ways;
 use fairways_optimum::count::{clusterings, partitionings};
 use fairways_policy::lfoc::{Class, Parameters, classify};
-use fairways_profiles::{Program, Programs, Table};
+use fairways_profiles::{ProfileTable, ProfiledProgram, ProgramCatalog};
 
 use super::Setting;
 use crate::best::CLASSES;
@@ -24,7 +24,7 @@ pub(super) fn search_space(findings: &mut Findings) {
 }
 
 /// The parameters, as they are by default, and the machine.
-pub(super) fn parameters(table: &Table, setting: &Setting, findings: &mut Findings) {
+pub(super) fn parameters(table: &ProfileTable, setting: &Setting, findings: &mut Findings) {
     let (p, protocol) = (Parameters::default(), Protocol::default());
     let q32 = |value: fairways_core::Q32| value.raw() as f64 / (1u64 << 32) as f64;
     let percent = |value: u32| f64::from(value) / 100.0;
@@ -79,13 +79,17 @@ pub(super) fn parameters(table: &Table, setting: &Setting, findings: &mut Findin
 
 /// Figure 4: a program that is light at first, and then streams. Of those with phases, whether there is
 /// one whose LLCMPKC goes up through the threshold once, and never down.
-pub(super) fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -> Option<Line> {
+pub(super) fn phases(
+    programs: &ProgramCatalog,
+    ways: Ways,
+    findings: &mut Findings,
+) -> Option<Line> {
     let table = programs.table();
     let threshold = Parameters::default().high_threshold;
     let phased = table.names().len()..programs.len();
     let streams = |&index: &usize| {
         let phases = programs.phases(index);
-        let light = |phase: &fairways_profiles::Phase| {
+        let light = |phase: &fairways_profiles::ProgramPhase| {
             classify(&table.profile(phase.program), ways, &Parameters::default()) == Class::Light
         };
         if !phases.first().is_some_and(light) {
@@ -108,7 +112,7 @@ pub(super) fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -
     let mut points = Vec::new();
     let mut ran = 0.0;
     for phase in programs.phases(index) {
-        let program = Program::new(table, phase.program, ways);
+        let program = ProfiledProgram::new(table, phase.program, ways);
         let llcmpkc = program.rates(f64::from(ways.get())).llcmpkc;
         points.push((ran, llcmpkc));
         // The last may have no end.

@@ -1,7 +1,7 @@
 //! Figure 7: policies that learn, on the machine over time.
 
 use fairways_policy::by_name;
-use fairways_profiles::{Mix, Programs};
+use fairways_profiles::{Mix, ProgramCatalog};
 use rayon::prelude::*;
 
 use super::{Scored, Setting};
@@ -16,7 +16,7 @@ pub(super) type Ran = Vec<(Scored, Vec<Activity>)>;
 
 /// Runs every mix under each policy; `done` hears of each mix.
 pub(super) fn run(
-    programs: &Programs,
+    programs: &ProgramCatalog,
     mixes: &[Mix],
     setting: &Setting,
     done: &(dyn Fn() + Sync),

@@ -2,7 +2,7 @@
 
 use fairways_core::Policy;
 use fairways_policy::by_name;
-use fairways_profiles::{Mix, Table};
+use fairways_profiles::{Mix, ProfileTable};
 use rayon::prelude::*;
 
 use super::memory::MOST_LIMITED;
@@ -36,7 +36,7 @@ impl Scored {
 /// # Errors
 /// If memory can't serve a mix.
 pub(super) fn score(
-    table: &Table,
+    table: &ProfileTable,
     mixes: &[Mix],
     setting: &Setting,
     done: &(dyn Fn() + Sync),
@@ -51,7 +51,7 @@ pub(super) fn score(
             policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
         }
         let found = compare(table, mix, &settings, policies)?;
-        let over = |metrics: fairways_profiles::Metrics| {
+        let over = |metrics: fairways_profiles::FairnessMetrics| {
             (metrics.unfairness / found.stock.unfairness, metrics.stp / found.stock.stp)
         };
         let policies = found.outcomes.iter().map(|outcome| {

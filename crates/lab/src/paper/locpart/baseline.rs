@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_chip::ChipError;
-use fairways_chip::service::Load;
+use fairways_chip::service::RequestLoad;
 
 use super::setup::{Scale, steady};
 
@@ -48,8 +48,8 @@ impl Baseline {
     }
 
     /// Requests that come at random, so many times what it can answer.
-    pub(super) fn open(&self, share: f64) -> Load {
-        Load::Poisson { per_second: share * self.saturation }
+    pub(super) fn open(&self, share: f64) -> RequestLoad {
+        RequestLoad::Poisson { per_second: share * self.saturation }
     }
 
     /// Its objective in every experiment, of Figure 1's tails (§III-A, decision Locpart 7).

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Shape, preset};
+use fairways_chip::{CacheShape, preset};
 use fairways_core::{Action, AppId, Event, Llc, Policy, Time, Ways, Wish, run};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
@@ -27,7 +27,7 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     findings.add_text("Table I", "LLC", format!("{} / {mb}", chip.llc.ways));
     let cores = format!("{} / {}", chip.cores, f64::from(chip.mhz) / 1e3);
     findings.add_text("Table I", "cores per socket, clock", cores);
-    let kb = |shape: Shape| f64::from(shape.sets * shape.ways * 64 / 1024);
+    let kb = |shape: CacheShape| f64::from(shape.sets * shape.ways * 64 / 1024);
     findings.add_if("Table I", "L2", chip.l2.map(kb));
     let [first, .., last] = example();
     findings.add_text(

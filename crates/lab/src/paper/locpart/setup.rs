@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_chip::program::{Accesses, named};
-use fairways_chip::service::{Load, Stage};
-use fairways_chip::{ChipError, Job, Phase, Program, Settings, Shape, preset};
+use fairways_chip::service::{RequestLoad, Stage};
+use fairways_chip::{CacheShape, ChipError, Job, Phase, Settings, SimulatedProgram, preset};
 use fairways_core::{Objective, Policy, Q32, Time, Wish};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
@@ -34,8 +34,10 @@ impl Bench {
         let mut chip = preset::preset("xeon-e5-2630").expect("a preset's name");
         chip.sets /= by;
         // What reaches the LLC has been through these; they must be no larger than it.
-        let smaller =
-            |shape: Shape| Shape { sets: (shape.sets / by).max(1).next_power_of_two(), ..shape };
+        let smaller = |shape: CacheShape| CacheShape {
+            sets: (shape.sets / by).max(1).next_power_of_two(),
+            ..shape
+        };
         (chip.l1, chip.l2) = (smaller(chip.l1), chip.l2.map(smaller));
         Self { settings: Settings { time_scale: by, seed, ..Settings::new(chip) }, by, threads: 1 }
     }
@@ -47,7 +49,7 @@ impl Bench {
     /// So many threads of the program of this name, as one that is so many times as fast: it refers
     /// to the LLC as often as they do together. `memories`: how many of them have a memory of their
     /// own.
-    fn program(self, name: &str, memories: u32) -> Program {
+    fn program(self, name: &str, memories: u32) -> SimulatedProgram {
         let mut program = named(&format!("{name}-like")).expect("a program of the experiments");
         program.base_cpi /= f64::from(self.threads);
         program.overlap *= f64::from(self.threads);
@@ -72,7 +74,7 @@ impl Bench {
 
     /// A service of which each thread always has a request to answer.
     pub(super) fn saturated(self, name: &str) -> Job {
-        let clients = Load::Closed { clients: self.threads, think: Duration::ZERO };
+        let clients = RequestLoad::Closed { clients: self.threads, think: Duration::ZERO };
         self.service(name, steady(clients))
     }
 
@@ -126,7 +128,7 @@ impl Scale {
 }
 
 /// A load to the end.
-pub(super) fn steady(load: Load) -> Vec<Stage> {
+pub(super) fn steady(load: RequestLoad) -> Vec<Stage> {
     vec![Stage::of(load)]
 }
 

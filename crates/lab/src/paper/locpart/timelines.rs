@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_chip::service::{Load, Stage};
+use fairways_chip::service::{RequestLoad, Stage};
 use fairways_chip::{ChipError, Job};
 use fairways_core::{Policy, Time};
 use rayon::prelude::*;
@@ -58,9 +58,9 @@ pub(super) fn run(bench: Bench, silo: &Baseline) -> Result<Vec<Timeline>, ChipEr
     };
     let slo = silo.slo();
     let job = |loads| asked(&bench.service("silo", loads), slo);
-    let Load::Poisson { per_second } = silo.open(0.45) else { return Ok(Vec::new()) };
+    let RequestLoad::Poisson { per_second } = silo.open(0.45) else { return Ok(Vec::new()) };
     let bursts =
-        Load::Bursty { per_second, times: 2.0, share: 0.2, length: Duration::from_secs(2) };
+        RequestLoad::Bursty { per_second, times: 2.0, share: 0.2, length: Duration::from_secs(2) };
     let slos = [1.25, 0.85, 2.0].map(|times| slo.mul_f64(times));
     let changes = Job {
         wishes: vec![(at_ms(20_000), objective(slos[1])), (at_ms(40_000), objective(slos[2]))],

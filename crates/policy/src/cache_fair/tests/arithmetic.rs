@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Counters, Q32, Ran, ThreadId, Together};
+use fairways_core::{AppId, CoRun, Counters, Q32, ThreadCounters, ThreadId};
 use proptest::prelude::*;
 
 use crate::cache_fair::recon::Fit;
@@ -112,9 +112,9 @@ fn the_ideal_cpi_is_the_one_of_hits_however_often_the_thread_misses() {
     assert_eq!(memory_stalls(&Counters { stalls_llc_miss: None, ..window(10) }), None);
 }
 
-fn ran(number: u32, cycles: u64, llc_misses: Option<u64>) -> Ran {
+fn ran(number: u32, cycles: u64, llc_misses: Option<u64>) -> ThreadCounters {
     let counters = Counters { cycles: Some(cycles), llc_misses, ..Counters::default() };
-    Ran { thread: ThreadId::first_of(AppId(number)), counters }
+    ThreadCounters { thread: ThreadId::first_of(AppId(number)), counters }
 }
 
 /// §4.1: "we record the miss rate of T and the overall miss rate of its co-runners".
@@ -123,7 +123,7 @@ fn a_point_is_a_thread_against_all_its_co_runners() {
     let thread = ThreadId::first_of(AppId(0));
     let threads = Vec::from([ran(0, 1000, Some(7)), ran(1, 1000, Some(3)), ran(2, 500, Some(4))]);
     let group = Counters { llc_misses: Some(16), ..Counters::default() };
-    let mut together = Together { threads, group, window: core::time::Duration::ZERO };
+    let mut together = CoRun { threads, group, window: core::time::Duration::ZERO };
     let point = DataPoint::from_group(&together, thread).unwrap();
     // 3 + 8 of those that are listed, and 2 of others, a thousand cycles.
     assert_eq!(point.own, Q32::ratio(7, 1000));
@@ -176,7 +176,7 @@ fn a_group_is_its_threads() {
     let point = |numbers: [u32; 3]| {
         let threads = numbers.map(|number| ran(number, 1000, Some(1))).into();
         let together =
-            Together { threads, group: Counters::default(), window: core::time::Duration::ZERO };
+            CoRun { threads, group: Counters::default(), window: core::time::Duration::ZERO };
         DataPoint::from_group(&together, thread).unwrap().group
     };
     assert_eq!(point([0, 1, 2]), point([2, 0, 1]));

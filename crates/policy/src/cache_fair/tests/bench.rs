@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Cpus, Event, Every, Llc, Policy, Ran, Sample, Slice, ThreadId, Time,
-    Together, Ways, Wish,
+    Action, AppId, CoRun, Counters, Cpus, EndedTurn, Event, Llc, Policy, Sample, ThreadCounters,
+    ThreadId, Time, Ways, WindowLength, Wish,
 };
 
 use crate::announce::static_text;
@@ -290,7 +290,7 @@ impl Bench {
             return;
         }
         let window = self.now - self.together;
-        let ran: Vec<Ran> = running.iter().map(|&app| self.ran(app)).collect();
+        let ran: Vec<ThreadCounters> = running.iter().map(|&app| self.ran(app)).collect();
         let mut slices = Vec::new();
         for &app in &off {
             let one = self.threads.get_mut(&app).unwrap();
@@ -299,7 +299,7 @@ impl Bench {
             one.slices += 1;
             one.ran += ran;
             self.queues[one.cpu].push_back(app);
-            slices.push(Slice {
+            slices.push(EndedTurn {
                 thread: ThreadId::first_of(AppId(app)),
                 cpu: u32::try_from(one.cpu).unwrap(),
                 ordered: Duration::from_nanos(ordered),
@@ -315,7 +315,7 @@ impl Bench {
         if self.shortest.is_some_and(|shortest| window >= shortest) {
             let group = Counters::default();
             let window = Duration::from_nanos(window);
-            self.report(&Event::RanTogether(Together { threads: ran, group, window }));
+            self.report(&Event::RanTogether(CoRun { threads: ran, group, window }));
         }
         for (slice, &(.., lost)) in
             slices.iter().zip(&self.lost.clone()[self.lost.len() - off.len()..])
@@ -326,17 +326,17 @@ impl Bench {
         self.dispatch();
     }
 
-    fn ran(&self, app: u32) -> Ran {
+    fn ran(&self, app: u32) -> ThreadCounters {
         let one = &self.threads[&app];
         let counters = one.done.counters(&one.since, one.does.shows);
-        Ran { thread: ThreadId::first_of(AppId(app)), counters }
+        ThreadCounters { thread: ThreadId::first_of(AppId(app)), counters }
     }
 
     fn report(&mut self, event: &Event) {
         let Self { policy, threads, orders, quantum, .. } = self;
         let quantum = i128::from(*quantum);
         policy.handle(Time::from_nanos(self.now), event, &mut |action| match action {
-            Action::Watch { app, every: Every::Instructions(every) } => {
+            Action::Watch { app, every: WindowLength::Instructions(every) } => {
                 let one = threads.get_mut(&app.0).unwrap();
                 one.watched = Some((every, one.done));
             }

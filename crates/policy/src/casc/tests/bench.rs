@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Cpus, Event, Llc, Policy, Q32, Ran, ThreadId, Time, Together, Ways,
-    Wish,
+    Action, AppId, CoRun, Counters, Cpus, Event, Llc, Policy, Q32, ThreadCounters, ThreadId, Time,
+    Ways, Wish,
 };
 
 use crate::announce::static_text;
@@ -138,7 +138,7 @@ impl Bench {
             .iter()
             .map(|&app| Ran { thread: thread(app), counters: Counters::default() })
             .collect();
-        self.report(&Event::RanTogether(Together { threads, group, window }));
+        self.report(&Event::RanTogether(CoRun { threads, group, window }));
     }
 
     /// Their miss rate is the average of their true PCMRs (Formula 1).

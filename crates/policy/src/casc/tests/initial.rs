@@ -75,7 +75,7 @@ fn short_intervals_and_cold_threads_are_not_measured() {
 
 #[test]
 fn what_was_not_counted_is_not_nothing() {
-    use fairways_core::{Counters, Event, Ran, Together};
+    use fairways_core::{CoRun, Counters, Event, ThreadCounters};
     let mut bench = Bench::with(1, &[40, 20], restless());
     fn counted(llc_misses: Option<u64>, llc_references: Option<u64>) -> Counters {
         Counters { llc_misses, llc_references, ..Counters::default() }
@@ -94,8 +94,8 @@ fn what_was_not_counted_is_not_nothing() {
     }
     assert!(bench.pcmr(1).is_none());
     // The sum of the threads replaces the group's counters.
-    let threads = [Ran { thread: thread(0), counters: counted(Some(4), Some(10)) }].to_vec();
-    bench.report(&Event::RanTogether(Together { threads, group: none, window }));
+    let threads = [ThreadCounters { thread: thread(0), counters: counted(Some(4), Some(10)) }].to_vec();
+    bench.report(&Event::RanTogether(CoRun { threads, group: none, window }));
     assert!(bench.knows(0) && bench.knows(1));
 }
 

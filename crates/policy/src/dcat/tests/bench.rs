@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Event, Every, Llc, Partition, PartitionError, PlanId, Policy, Q32,
-    Sample, Time, Ways, Wish,
+    Action, AppId, Counters, Event, Llc, Partition, PartitionError, PlanId, Policy, Q32, Sample,
+    Time, Ways, WindowLength, Wish,
 };
 
 use super::programs::{Does, Table};
@@ -112,7 +112,7 @@ impl Bench {
                     self.makes.map_or_else(|| (*partition).clone(), |makes| makes(&partition));
                 applied.push(plan);
             }
-            Action::Watch { app, every: Every::Time(window) } => {
+            Action::Watch { app, every: WindowLength::Time(window) } => {
                 self.watched.insert(app.0, (self.now.after(window), window));
             }
             Action::Watch { .. } => panic!("rounds are of time (§4)"),

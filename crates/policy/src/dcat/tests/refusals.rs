@@ -96,5 +96,5 @@ fn an_exit_that_was_refused_is_planned_again() {
     let done = bench.done;
     bench.rounds(4);
     assert_eq!(bench.done, done + 1);
-    assert_eq!(bench.partition.places().len(), 1);
+    assert_eq!(bench.partition.placements().len(), 1);
 }

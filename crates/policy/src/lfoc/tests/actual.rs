@@ -18,7 +18,7 @@ fn even(planned: &Partition) -> Partition {
     let mut actual = Partition::default();
     actual.add_cluster(WayMask::span(0, ways));
     actual.add_cluster(WayMask::span(ways, 12 - ways));
-    planned.places().iter().for_each(|place| actual.place(place.app, place.cluster));
+    planned.placements().iter().for_each(|place| actual.place(place.app, place.cluster));
     actual
 }
 
@@ -26,7 +26,7 @@ fn even(planned: &Partition) -> Partition {
 fn together(planned: &Partition) -> Partition {
     let mut actual = Partition::default();
     let all = actual.add_cluster(WayMask::full(LLC.ways));
-    actual.place_all(planned.places().iter().map(|place| place.app), all..=all);
+    actual.place_all(planned.placements().iter().map(|place| place.app), all..=all);
     actual
 }
 

@@ -47,7 +47,7 @@ fn clusters_with(parameters: Parameters, llc: Llc, programs: &[Is]) -> Vec<(u32,
     let mut handle = |event: &Event| {
         policy.handle(Time::ZERO, event, &mut |action| {
             let Action::Partition { partition, .. } = action else { return };
-            partition.check(&llc, partition.places().iter().map(|place| place.app)).unwrap();
+            partition.check(&llc, partition.placements().iter().map(|place| place.app)).unwrap();
             clusters.clear();
             for (cluster, mask) in (0..).zip(partition.masks()) {
                 let mut members: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Curve, Event, Every, Llc, Partition, PartitionError, PlanId, Policy,
-    Profile, Q32, Sample, Time, WayMask, Ways, Wish,
+    Action, AppId, Counters, Curve, Event, Llc, Partition, PartitionError, PlanId, Policy, Profile,
+    Q32, Sample, Time, WayMask, Ways, WindowLength, Wish,
 };
 
 use crate::announce::static_text;
@@ -145,7 +145,7 @@ impl Bench {
                     applied.push(id);
                 }
             }
-            Action::Watch { app, every: Every::Instructions(count) } => {
+            Action::Watch { app, every: WindowLength::Instructions(count) } => {
                 watched.insert(app.0, count);
             }
             Action::Wake { at } => *alarm = Some(at),

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Every, Llc, Objective, Partition, PartitionError, PlanId, Policy, Q32,
-    Time, Ways, Wish,
+    Action, AppId, Event, Llc, Objective, Partition, PartitionError, PlanId, Policy, Q32, Time,
+    Ways, WindowLength, Wish,
 };
 
 use super::service::{Service, histogram, is_missed};
@@ -137,7 +137,7 @@ impl Bench {
                     self.makes.map_or_else(|| (*partition).clone(), |makes| makes(&partition));
                 applied = Some(plan);
             }
-            Action::Watch { app, every: Every::Time(window) } => {
+            Action::Watch { app, every: WindowLength::Time(window) } => {
                 assert_eq!(window, self.period);
                 assert!(self.programs[&app.0].is_some(), "batch is not watched");
                 self.watched.insert(app.0, self.now.after(window));

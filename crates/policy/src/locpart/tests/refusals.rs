@@ -53,7 +53,7 @@ fn a_start_and_an_exit_that_were_refused_are_planned_again() {
     }
     bench.refuses = false;
     bench.rounds(1);
-    assert_eq!(bench.partition.places().len(), 3);
+    assert_eq!(bench.partition.placements().len(), 3);
     bench.refuses = true;
     bench.exit(2);
     bench.rounds(2);

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Answered, AppId, Latencies};
+use fairways_core::{AppId, Latencies, LatencyBin};
 
 /// Numbers that look random: the high bits of a linear congruential generator (Knuth's MMIX).
 #[derive(Clone, Debug)]
@@ -142,12 +142,12 @@ pub(super) fn tail(sorted: &[u64], percent: u64) -> u64 {
 
 /// A histogram of sorted latencies.
 pub(super) fn histogram(app: u32, window: core::time::Duration, sorted: &[u64]) -> Latencies {
-    let mut answered: Vec<Answered> = Vec::new();
+    let mut answered: Vec<LatencyBin> = Vec::new();
     for &latency in sorted {
         let latency = core::time::Duration::from_nanos(latency);
         match answered.last_mut() {
             Some(last) if last.latency == latency => last.requests += 1,
-            _ => answered.push(Answered { latency, requests: 1 }),
+            _ => answered.push(LatencyBin { latency, requests: 1 }),
         }
     }
     Latencies { app: AppId(app), window, answered }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use fairways_core::{Answered, AppId, Latencies, Q32, Time};
+use fairways_core::{AppId, Latencies, LatencyBin, Q32, Time};
 
 use super::bench::objective;
 use crate::locpart::parameters::{Parameters, TailWindow};
@@ -17,7 +17,7 @@ fn at(periods: u32) -> Time {
 
 /// So many requests of each latency, in milliseconds.
 fn latencies(answered: &[(u32, u64)]) -> Latencies {
-    let each = answered.iter().map(|&(ms, requests)| Answered { latency: MS * ms, requests });
+    let each = answered.iter().map(|&(ms, requests)| LatencyBin { latency: MS * ms, requests });
     Latencies { app: AppId(0), window: PERIOD, answered: each.collect() }
 }
 

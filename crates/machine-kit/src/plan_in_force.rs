@@ -2,17 +2,19 @@
 
 use fairways_core::{Event, Partition, PartitionError, PlanId};
 
-/// The plan in force on a machine that does what plans say, but has no lever for memory bandwidth.
+/// The plan in force on a machine that carries out every legal plan, but has no lever for memory
+/// bandwidth.
 #[derive(Clone, Debug, Default)]
-pub struct InForce {
-    /// Its number; `None` before the first.
+pub struct PlanInForce {
+    /// The plan's number; `None` before the first plan.
     pub plan: Option<PlanId>,
-    /// Who may have what; without a cluster before the first.
+    /// The partition; without a cluster before the first plan.
     pub partition: Partition,
 }
 
-impl InForce {
-    /// Puts a plan in force unless it breaks a rule; the answer to it, and whether it is in force.
+impl PlanInForce {
+    /// Puts a plan in force unless it breaks a rule. Returns the answer to it, and whether it is in
+    /// force.
     pub fn carry_out(
         &mut self,
         plan: PlanId,

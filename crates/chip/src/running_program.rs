@@ -1,72 +1,72 @@
 //! A program that runs.
 
 use fairways_core::{AppId, Time};
-use fairways_machine_kit::Window;
+use fairways_machine_kit::OpenWindow;
 
 use crate::account::Account;
 use crate::clock::Clock;
 use crate::job::Job;
-use crate::phase::{Length, Phase};
+use crate::phase::{Phase, PhaseLength};
 use crate::runner::Runner;
-use crate::scheduler::Thread;
-use crate::service::Serving;
+use crate::scheduler::ThreadState;
+use crate::service::RunningService;
 use crate::settings::Settings;
 
 /// A program that runs.
-pub(crate) struct App {
+pub(crate) struct RunningProgram {
     pub(crate) id: AppId,
     pub(crate) job: usize,
-    /// Whose lines are its own: below [`MOST_CORES`](crate::geometry::MOST_CORES), and no other
-    /// program's that runs.
+    /// The number that marks its lines: below [`MOST_CORES`](crate::geometry::MOST_CORES), and
+    /// unique among the programs that run.
     pub(crate) place: usize,
     /// The CPU that it is on.
     pub(crate) cpu: Option<usize>,
     /// How it takes turns.
-    pub(crate) thread: Thread,
-    /// Whether policies are told of it.
-    pub(crate) is_told: bool,
+    pub(crate) thread: ThreadState,
+    /// Whether it is reported to policies.
+    pub(crate) is_reported: bool,
     pub(crate) started: Time,
     pub(crate) phase: usize,
     /// When the phase began, and after how many instructions it ends.
-    pub(crate) turned: Time,
+    pub(crate) phase_start: Time,
     pub(crate) phase_end: u64,
     /// After how many instructions the run ends.
     pub(crate) run_end: u64,
     pub(crate) account: Account,
-    /// How long it is asked to be, on the chip's scale.
-    pub(crate) window: Option<Window<Account>>,
+    /// The window under way; its length is on the chip's scale of time.
+    pub(crate) window: Option<OpenWindow<Account>>,
     /// Its requests, if it is a service.
-    pub(crate) serving: Option<Box<Serving>>,
+    pub(crate) serving: Option<Box<RunningService>>,
     pub(crate) runner: Runner,
 }
 
-impl App {
-    /// A job that starts, with nothing to run yet, at a CPU of its own where nobody schedules.
+impl RunningProgram {
+    /// A job that starts, with nothing to run yet. Without a scheduler it is on a CPU of its own.
     pub(crate) fn new(
         settings: &Settings,
         clock: Clock,
         id: AppId,
         place: usize,
-        (job, of): (usize, &Job),
+        (index, job): (usize, &Job),
     ) -> Self {
         let class = settings.scheduler.map(|scheduling| scheduling.class);
         let now = clock.ticks();
-        let runner = Runner::new(settings, place, (id, of.key.unwrap_or(job as u64)), now);
-        let serving = of.requests().map(|requests| {
-            Box::new(Serving::new(settings, requests, &of.loads, runner.placed, now))
+        let runner = Runner::new(settings, place, (id, job.key.unwrap_or(index as u64)), now);
+        let serving = job.requests().map(|requests| {
+            Box::new(RunningService::new(settings, requests, &job.loads, runner.placed, now))
         });
         Self {
             id,
-            job,
+            job: index,
             place,
             cpu: class.is_none().then_some(place),
-            thread: Thread::new(of.system, class),
-            is_told: !of.system,
+            thread: ThreadState::new(job.system, class),
+            is_reported: !job.system,
             started: clock.now,
             phase: 0,
-            turned: clock.now,
+            phase_start: clock.now,
             phase_end: u64::MAX,
-            run_end: of.instructions.map_or(u64::MAX, |count| clock.instructions(count)),
+            run_end: job.instructions.map_or(u64::MAX, |count| clock.chip_instructions(count)),
             account: Account::default(),
             window: None,
             serving,
@@ -76,20 +76,25 @@ impl App {
 
     /// Whether it has something to run.
     pub(crate) fn can_run(&self) -> bool {
-        !self.thread.over && self.runner.now.source.is_some()
+        !self.thread.has_ended && self.runner.now.source.is_some()
+    }
+
+    /// Whether it can run and neither runs nor waits, or the other way round.
+    pub(crate) fn must_be_queued_or_removed(&self) -> bool {
+        self.can_run() != (self.cpu.is_some() || self.thread.waits.is_some())
     }
 
     /// When its phase ends, if that is a matter of time.
     pub(crate) fn phase_ends(&self, phases: &[Phase], clock: Clock) -> Option<Time> {
         match phases[self.phase].length {
-            Some(Length::Time(span)) => Some(self.turned.after(clock.span(span))),
+            Some(PhaseLength::Time(span)) => Some(self.phase_start.after(clock.chip_span(span))),
             _ => None,
         }
     }
 
-    /// What it has counted by the time its core's clock should show. An access that is under way is
-    /// counted, but not the time that it is still to take.
-    pub(crate) fn counted(&self, clock: u64) -> Account {
+    /// The counts up to time `clock`. An access that is under way is counted, but not the rest of
+    /// its time.
+    pub(crate) fn account_at(&self, clock: u64) -> Account {
         let ahead = self.runner.reached().saturating_sub(clock);
         let last = self.runner.last;
         Account {
@@ -101,8 +106,9 @@ impl App {
         }
     }
 
-    /// Whether it has nothing to run for now: its clock goes on to when it has, or to `until`.
-    pub(crate) fn idles(&mut self, until: u64) -> bool {
+    /// Moves the clock of a program that has nothing to run to when it has, at most to `until`.
+    /// Returns whether the clock moved.
+    pub(crate) fn idle_until(&mut self, until: u64) -> bool {
         let has = match &mut self.serving {
             _ if self.runner.now.source.is_none() => None,
             Some(serving) => serving.turn_to_next(self.account.instructions, until),

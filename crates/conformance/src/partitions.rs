@@ -1,4 +1,4 @@
-//! Partitions that keep every rule, and such as break one.
+//! Partitions that keep every rule, and partitions that break one.
 
 use fairways_core::{AppId, Llc, Partition, WayMask};
 
@@ -6,7 +6,7 @@ use crate::rng::Rng;
 
 /// A rule of [`Partition::check`] to break.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Spoil {
+pub(crate) enum BrokenRule {
     TooManyClusters,
     EmptyMask,
     WideMask,
@@ -19,7 +19,7 @@ pub(crate) enum Spoil {
     NotRunning,
 }
 
-impl Spoil {
+impl BrokenRule {
     pub(crate) const ALL: [Self; 10] = [
         Self::TooManyClusters,
         Self::EmptyMask,
@@ -33,7 +33,7 @@ impl Spoil {
         Self::NotRunning,
     ];
 
-    /// A partition that breaks this rule on such a cache, where `running` run and `stranger` does
+    /// A partition that breaks this rule on this cache, where `running` run and `stranger` does
     /// not; `None` if none can.
     pub(crate) fn partition(
         self,
@@ -66,7 +66,7 @@ impl Spoil {
     }
 }
 
-/// Everybody may fill every way.
+/// All programs in one cluster that may fill every way.
 pub(crate) fn shared(llc: &Llc, running: &[AppId]) -> Partition {
     let mut partition = Partition::default();
     partition.add_cluster(WayMask::full(llc.ways));
