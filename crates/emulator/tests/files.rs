@@ -111,7 +111,7 @@ fn a_read_in_parts_is_of_one_moment_and_one_from_the_start_is_new() {
 }
 
 #[test]
-fn a_file_held_open_over_rmdir_is_gone() {
+fn a_file_kept_open_over_rmdir_is_gone() {
     if !can_mount() {
         return;
     }
@@ -189,10 +189,10 @@ fn children_inherit_their_group() {
     }
 }
 
-/// As a manager does that starts programs, each at once in its group: none is thought a child that inherits later on, neither of
-/// a parent in the default group nor of one in another.
+/// As a manager does that starts programs, each at once in its group: none is taken for a child
+/// that inherits later on, neither from a parent in the default group nor from one in another.
 #[test]
-fn who_is_moved_right_after_its_birth_stays_there() {
+fn a_thread_moved_right_after_its_birth_stays_there() {
     if !can_mount() {
         return;
     }
@@ -208,16 +208,18 @@ fn who_is_moved_right_after_its_birth_stays_there() {
             children.push((child, to));
         }
         if round == 0 {
-            // From now on the parent is in a group, of which a child may be taken out.
+            // From now on the parent is in a group, from which a child may be taken out.
             of.write("a/tasks", &std::process::id().to_string()).unwrap();
             for thread in fs::read_dir("/proc/self/task").unwrap() {
                 let name = thread.unwrap().file_name();
                 // A thread of another test may end meanwhile.
                 let done = of.write("a/tasks", name.to_str().unwrap());
-                let has_ended = |why: &std::io::Error| {
-                    why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
-                };
-                assert!(done.as_ref().err().is_none_or(has_ended), "{done:?}");
+                assert!(
+                    done.as_ref().err().is_none_or(|why| {
+                        why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+                    }),
+                    "{done:?}"
+                );
             }
         }
     }
@@ -239,7 +241,7 @@ fn who_is_moved_right_after_its_birth_stays_there() {
     }
 }
 
-/// What another user gets: the exit code of a command, 0 if all went well.
+/// Runs a command as another user: its exit code, 0 if all went well, and its errors.
 fn as_nobody(script: &str) -> (i32, String) {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]).uid(65_534).gid(65_534).stderr(Stdio::piped());
@@ -248,7 +250,7 @@ fn as_nobody(script: &str) -> (i32, String) {
 }
 
 #[test]
-fn another_user_may_what_is_given_to_him() {
+fn another_user_may_use_files_given_to_them() {
     if !can_mount() {
         return;
     }
@@ -257,10 +259,10 @@ fn another_user_may_what_is_given_to_him() {
     let (a, tasks) = (of.path("a"), of.path("a/tasks"));
     let (a, tasks) = (a.display(), tasks.display());
     assert_eq!(as_nobody(&format!("cat {tasks}")), (0, String::new()));
-    let (code, said) = as_nobody(&format!("echo 0 > {tasks}"));
-    assert!(code != 0 && said.contains("Permission denied"), "{said}");
-    let (code, said) = as_nobody(&format!("mkdir {}/b", of.dir.display()));
-    assert!(code != 0 && said.contains("Permission denied"), "{said}");
+    let (code, output) = as_nobody(&format!("echo 0 > {tasks}"));
+    assert!(code != 0 && output.contains("Permission denied"), "{output}");
+    let (code, output) = as_nobody(&format!("mkdir {}/b", of.dir.display()));
+    assert!(code != 0 && output.contains("Permission denied"), "{output}");
     chown(of.path("a/tasks"), Some(65_534), Some(65_534)).unwrap();
     assert_eq!(fs::metadata(of.path("a/tasks")).unwrap().uid(), 65_534);
     assert_eq!(as_nobody(&format!("echo 0 > {tasks}")), (0, String::new()));
@@ -297,7 +299,7 @@ fn faults_come_on_demand() {
     let event = |group: &str, event: &str| of.read(&format!("{group}mon_data/mon_L3_00/{event}"));
     assert_eq!(event("a/", "llc_occupancy"), "Unavailable\n");
     assert_eq!(event("", "llc_occupancy"), "0\n");
-    // `read` reads to the end of the file, which is no other time.
+    // `read` reads to the end of the file, which is not counted as another time.
     assert_eq!(event("", "mbm_total_bytes"), "0\n");
     assert_eq!(event("", "mbm_total_bytes"), "Error\n");
     assert_eq!(event("", "mbm_total_bytes"), "0\n");
@@ -322,7 +324,7 @@ fn a_group_vanishes_in_the_middle_of_something() {
 }
 
 #[test]
-fn a_slow_read_keeps_nobody_else_waiting() {
+fn a_slow_read_keeps_no_other_client_waiting() {
     if !can_mount() {
         return;
     }
@@ -345,7 +347,7 @@ fn a_slow_read_keeps_nobody_else_waiting() {
 }
 
 #[test]
-fn resctrl_is_mounted_anew_with_other_options() {
+fn resctrl_is_mounted_again_with_other_options() {
     if !can_mount() {
         return;
     }
@@ -373,7 +375,7 @@ fn it_is_mounted_on_an_empty_directory_once() {
         return;
     }
     let settings = || Settings::new(Platform::lab(), Box::new(Idle::default()));
-    let said = |dir: &Path| match Emulator::start(dir, settings()) {
+    let error_of = |dir: &Path| match Emulator::start(dir, settings()) {
         Ok(_) => panic!("{}: mounted", dir.display()),
         Err(why) => {
             assert_eq!(why.to_string().lines().count(), 1);
@@ -381,20 +383,20 @@ fn it_is_mounted_on_an_empty_directory_once() {
         }
     };
     let of = lab();
-    assert!(said(&of.dir).contains("fuse.resctrl is mounted there already"));
+    assert!(error_of(&of.dir).contains("fuse.resctrl is mounted there already"));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    assert!(said(&file).contains("expected a directory"));
-    assert!(said(folder.path()).contains("expected an empty directory"));
-    assert!(said(&folder.path().join("none")).contains("No such file"));
+    assert!(error_of(&file).contains("expected a directory"));
+    assert!(error_of(folder.path()).contains("expected an empty directory"));
+    assert!(error_of(&folder.path().join("none")).contains("No such file"));
     let options = Settings { options: "nonesuch".to_owned(), ..settings() };
     let dir = folder.path().join("dir");
     fs::create_dir(&dir).unwrap();
     let why = Emulator::start(&dir, options).err().unwrap();
     assert!(matches!(why, StartError::Options { .. }));
     assert!(!fs::exists(fairways_emulator::beside(&dir)).unwrap());
-    // What is unmounted by somebody else ends.
+    // An emulator that another process unmounts ends.
     let emulator = Emulator::start(&dir, settings()).unwrap();
     let mode = fs::symlink_metadata(emulator.socket()).unwrap().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -408,7 +410,7 @@ fn it_is_mounted_on_an_empty_directory_once() {
 }
 
 #[test]
-fn nobody_waits_for_a_lock_of_the_root() {
+fn no_open_waits_for_a_lock_of_the_root() {
     if !can_mount() {
         return;
     }

@@ -11,12 +11,12 @@ use crate::Error;
 pub(crate) struct Process(Child);
 
 impl Process {
-    /// Starts one that is [dependent](crate::tools::dependent).
+    /// Starts a [dependent](crate::tools::dependent) process.
     pub(crate) fn spawn(command: &mut Command) -> Result<Self, Error> {
         command.spawn().map(Self).map_err(|e| Error::program("setpriv", e))
     }
 
-    /// What it prints, and what it complains of.
+    /// Its output and its errors, by line.
     pub(crate) fn lines(&mut self) -> Result<Receiver<String>, Error> {
         let (sender, receiver) = mpsc::channel();
         let missing = || Error::program("qemu-system-x86_64", "has no output");

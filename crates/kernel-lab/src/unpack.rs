@@ -1,4 +1,4 @@
-//! A kernel as it is in memory, out of the image that a boot loader takes.
+//! A kernel as it is in memory, from the image that a boot loader takes.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -7,13 +7,14 @@ use std::process::{Command, Stdio};
 
 use crate::Error;
 
-/// Sectors of the setup code, where the boot protocol has them; 0 means 4 (Documentation/arch/x86/boot.rst).
+/// Sectors of the setup code, at the boot protocol's place; 0 means 4
+/// (Documentation/arch/x86/boot.rst).
 const SETUP_SECTORS: usize = 0x1f1;
 /// Where the compressed kernel begins behind the setup code, and its length.
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 
-/// How compressed data begin, and what unpacks them.
+/// The magic bytes of compressed data, and the program that unpacks them.
 const PACKERS: [(&[u8], &str); 4] = [
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"\x1f\x8b", "gzip"),
@@ -50,7 +51,8 @@ pub(crate) fn unpack(image: &Path, to: &Path) -> Result<(), Error> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| Error::program(packer, e))?;
-    // The payload ends with its unpacked size, at which the packer stops and complains: what counts is what came out.
+    // The payload ends with its unpacked size, at which the packer stops and complains: only its
+    // output counts.
     let _ = child.stdin.take().map(|mut input| input.write_all(payload));
     child.wait().map_err(|e| Error::program(packer, e))?;
     let unpacked = fs::read(to).map_err(Error::file(to))?;

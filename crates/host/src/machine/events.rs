@@ -264,7 +264,7 @@ impl Host {
             Every::Time(_) => None,
             Every::Instructions(count) => Some(count.max(1)),
         };
-        let told = self.source.tell(app, id, count) && count.is_some();
+        let told = self.source.report_windows(app, id, count) && count.is_some();
         if let Some(domain) = self.domains.get_mut(&id) {
             let rate = domain.windows.get(&app).map(|of| of.rate).unwrap_or_default();
             let mut window = Window::new(every, self.now, from, rate);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters, Every, Time};
-use fairways_perf::Ended;
+use fairways_perf::EndedWindow;
 
 use super::Host;
 use crate::emulated::counters::between;
@@ -12,9 +12,9 @@ impl Host {
     /// Takes in what the source tells. Windows of which it tells no longer begin anew.
     pub(super) fn fetch(&mut self) {
         let mut ended = Vec::new();
-        self.source.ended(&mut ended);
+        self.source.take_ended(&mut ended);
         for (place, of) in ended.iter().enumerate() {
-            let is_same = |other: &Ended| (other.app, other.domain) == (of.app, of.domain);
+            let is_same = |other: &EndedWindow| (other.app, other.domain) == (of.app, of.domain);
             let others =
                 ended.iter().enumerate().filter(|&(at, other)| at != place && is_same(other));
             self.told(of, others.count() == 0);
@@ -22,7 +22,7 @@ impl Host {
         let mut silent: Vec<(u32, AppId, Every)> = Vec::new();
         for (&id, domain) in &self.domains {
             let told = domain.windows.iter().filter(|(_, window)| window.told);
-            let silenced = told.filter(|&(&app, _)| !self.source.tells(app, id));
+            let silenced = told.filter(|&(&app, _)| !self.source.reports_windows(app, id));
             silent.extend(silenced.map(|(&app, window)| (id, app, window.common.every)));
         }
         for (id, app, every) in silent {
@@ -34,8 +34,8 @@ impl Host {
     ///
     /// Bytes and occupancy are read now, a little after its end; of several windows nobody knows which bytes are whose. A plan that came
     /// into force after its end is taken to straddle it, as it does the next.
-    fn told(&mut self, of: &Ended, alone: bool) {
-        let &Ended { app, domain: id, mut counters, length, ago } = of;
+    fn told(&mut self, of: &EndedWindow, alone: bool) {
+        let &EndedWindow { app, domain: id, mut counters, length, ago } = of;
         let Some(domain) = self.domains.get(&id) else { return };
         let Some(window) = domain.windows.get(&app).copied().filter(|window| window.told) else {
             return;

@@ -41,11 +41,10 @@ pub struct Malformed {
     pub what: String,
 }
 
-/// A text as it stands in a step: bare if it can be, else in quotes.
+/// A text as written in a step: bare if possible, otherwise in quotes.
 #[must_use]
 pub fn quoted(text: &[u8]) -> String {
-    let plain = |b: &u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
-    if !text.is_empty() && text.iter().all(plain) {
+    if !text.is_empty() && text.iter().all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\')) {
         return String::from_utf8_lossy(text).into_owned();
     }
     let mut escaped = String::from("\"");
@@ -79,7 +78,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// Reads steps; empty lines and those that begin with `#` are none.
+/// Reads steps; skips empty lines and those that begin with `#`.
 ///
 /// # Errors
 ///
@@ -130,7 +129,7 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Result<T, String> {
     text.parse().map_err(|_| format!("a number was expected, not {text}"))
 }
 
-/// Splits at blanks, and takes quotes and escapes away.
+/// Splits at blanks, and removes quotes and escapes.
 fn words(line: &str) -> Result<Vec<Vec<u8>>, String> {
     let mut bytes = line.bytes().peekable();
     let mut words = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Milliseconds, or what the unit says; `None` if it is no time, or more than 584 years.
+/// Parses milliseconds, or the given unit; `None` if it is no time, or more than 584 years.
 pub(super) fn latency(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..)? {
@@ -17,7 +17,8 @@ pub(super) fn latency(text: &str) -> Option<Duration> {
     (latency <= Duration::from_nanos(u64::MAX)).then_some(latency)
 }
 
-/// Nanoseconds with the eleven highest digits of two kept and the rest rounded up: at most a thousandth more than it was.
+/// Nanoseconds with the eleven highest binary digits kept and the rest rounded up: at most a
+/// thousandth more than before.
 pub(super) fn rounded(latency: Duration) -> u64 {
     const KEPT: u32 = 11;
     let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
@@ -48,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_rounded_is_no_less_and_at_most_a_thousandth_more(nanos in 0_u64..u64::MAX / 2) {
+        fn rounding_adds_at_most_a_thousandth(nanos in 0_u64..u64::MAX / 2) {
             let rounded = rounded(Duration::from_nanos(nanos));
             prop_assert!(rounded >= nanos && rounded - nanos <= nanos / 1000);
         }

@@ -2,9 +2,9 @@ use fairways_resctrl::rules::Errno;
 
 use crate::shell::Shell;
 
-/// `rdtgroup_cpus_write`: what is wrong with a list or mask.
+/// `rdtgroup_cpus_write`: the errors of a list or mask.
 #[test]
-fn bad_lists_and_masks_are_told() {
+fn bad_lists_and_masks_are_reported() {
     let mut shell = Shell::mounted("");
     shell.mkdir("g").unwrap();
     shell.resctrl.cpu_offline(3);
@@ -38,7 +38,8 @@ fn bad_lists_and_masks_are_told() {
     }
 }
 
-/// `bitmap_find_region`: as Linux 7.2 answered to what a fuzzer wrote. Only a line break right behind CPUs ends a list.
+/// `bitmap_find_region`: Linux 7.2's answers to a fuzzer. Only a line break right behind CPUs ends
+/// a list.
 #[test]
 fn line_breaks_before_cpus_are_blanks() {
     let mut shell = Shell::mounted("");
@@ -70,7 +71,7 @@ fn cpus_go_from_group_to_group() {
     assert_eq!(
         shell.cat("a/mon_groups/m/cpus_list"),
         "2\n",
-        "what the parent lost is lost here too"
+        "CPUs that the parent lost are lost here too"
     );
     shell.set("1-2", "a/cpus_list");
     assert_eq!(shell.cat("a/mon_groups/m/cpus_list"), "\n", "any write to the parent clears");

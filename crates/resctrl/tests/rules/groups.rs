@@ -35,7 +35,7 @@ fn groups_are_made_in_the_root_and_in_mon_groups() {
     }
 }
 
-/// `rdtgroup_add_files`: what each kind of group has.
+/// `rdtgroup_add_files`: the files of each kind of group.
 #[test]
 fn groups_have_the_files_of_their_kind() {
     let mut shell = Shell::mounted("debug,mba_MBps");
@@ -86,8 +86,8 @@ fn the_lowest_free_class_is_taken() {
     );
 }
 
-/// `__init_one_rdt_domain`: all that is shared or free, cut to its first run; nothing if that is too little, and then
-/// nothing has happened.
+/// `__init_one_rdt_domain`: all that is shared or free, cut to its first run; if that is too
+/// little, the group is not made, and nothing has happened.
 #[test]
 fn a_group_that_finds_no_ways_is_not_made() {
     let mut shell = Shell::on(Platform::lab().with_ways(4, 0), "debug");
@@ -108,7 +108,8 @@ fn a_group_that_finds_no_ways_is_not_made() {
     assert_eq!(shell.cat("b/mon_hw_id"), "3\n", "the id is in limbo");
 }
 
-/// `rdtgroup_rmdir`: members go to the root or the parent, and the files are gone for who holds them.
+/// `rdtgroup_rmdir`: members go to the root or the parent, and the files are gone for their
+/// holders.
 #[test]
 fn members_of_a_group_that_goes_fall_back() {
     let mut shell = Shell::mounted("");
@@ -137,7 +138,7 @@ fn members_of_a_group_that_goes_fall_back() {
     assert!(!shell.resctrl.exists(held), "another group of that name");
 }
 
-/// `rdtgroup_rmdir`: what is no group stays.
+/// `rdtgroup_rmdir`: only groups go.
 #[test]
 fn only_groups_are_removed() {
     let mut shell = Shell::mounted("");
@@ -155,7 +156,7 @@ fn only_groups_are_removed() {
     }
 }
 
-/// `rdtgroup_kn_set_ugid`: what a group has belongs to who made it.
+/// `rdtgroup_kn_set_ugid`: the files of a group belong to its maker.
 #[test]
 fn a_group_belongs_to_its_maker() {
     let mut shell = Shell::mounted("");
@@ -174,7 +175,7 @@ fn a_group_belongs_to_its_maker() {
         let attributes = of(path);
         assert_eq!((attributes.mode, attributes.uid, attributes.gid), (mode, 1000, 1001), "{path}");
     }
-    // `kernfs_create_root`; what is in the root has its permissions.
+    // `kernfs_create_root`; files in the root have its permissions.
     for (path, mode) in [
         ("", 0o555),
         ("mon_groups", 0o555),

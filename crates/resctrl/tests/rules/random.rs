@@ -1,4 +1,4 @@
-//! Whatever is done to the tree, what must hold holds.
+//! Random operations on the tree keep its properties.
 
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Event, Kernel, Platform};
@@ -115,11 +115,13 @@ fn take(shell: &mut Shell, step: &Step) {
             let _ = resctrl.rename(from, &child.unwrap_or_default(), to, NAMES[name], world);
         }
         Step::Write(at, ref text) => {
-            let likely = |node: &&Node| matches!(node, Node::File(_, file) if !matches!(file, GroupFile::Size));
             let node = if at % 8 == 0 {
                 pick(at / 8, |node| !node.is_directory())
             } else {
-                pick(at / 8, likely)
+                pick(
+                    at / 8,
+                    |node| matches!(node, Node::File(_, file) if !matches!(file, GroupFile::Size)),
+                )
             };
             let _ = resctrl.write(node, text, caller, world);
         }
@@ -150,8 +152,9 @@ fn take(shell: &mut Shell, step: &Step) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Every CPU that is online is in one CTRL_MON group; classes and ids are each one group's; masks are legal; an
-    /// exclusive group's overlap nobody's, until a domain comes back, which the kernel lets overlap.
+    /// Every CPU that is online is in one CTRL_MON group; classes and ids each belong to one group;
+    /// masks are legal; an exclusive group's overlap no other's, until a domain comes back, which
+    /// the kernel lets overlap.
     #[test]
     fn whatever_is_done_the_tree_is_sound(
         steps in prop::collection::vec(step(), 1..60),

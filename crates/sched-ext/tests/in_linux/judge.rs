@@ -1,4 +1,4 @@
-//! Who judges on which CPUs threads come to run.
+//! Judges on which CPUs threads come to run.
 
 use std::ffi::OsStr;
 
@@ -15,11 +15,11 @@ pub(crate) struct Judge {
     _link: Link,
 }
 
-/// How long a thread that is going to sleep may be on its way off a CPU, in nanoseconds: a CPU of the emulated machine may stand still
-/// meanwhile.
+/// How long a thread that is about to sleep may take to leave a CPU, in nanoseconds: a CPU of the
+/// emulated machine may stand still meanwhile.
 const GRACE: u64 = 1_000_000_000;
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verdict {
     pub(crate) switches: u64,
@@ -47,7 +47,7 @@ impl Judge {
         Self { verdict, _link: link, object }
     }
 
-    /// From now on a thread is to be on these CPUs only.
+    /// From now on a thread must be on these CPUs only.
     pub(crate) fn expect(&self, thread: i32, cpus: u64) {
         let mut context = [0; 16];
         context[..4].copy_from_slice(&thread.to_ne_bytes());
