@@ -97,12 +97,15 @@ fn a_program_on_a_cpu_of_a_group_is_of_its_class() {
     assert!(after > before + 100, "{before} {after}");
 }
 
+fn counters(client: &mut Client) -> Counters {
+    client.counters(None).unwrap()[0].counters
+}
+
 fn missed_alone(client: &mut Client) -> u64 {
     client.advance(50 * MS).unwrap();
-    let counted = |client: &mut Client| client.counters(None).unwrap()[0].counters;
-    let before = counted(client);
+    let before = counters(client);
     client.advance(20 * MS).unwrap();
-    let after = counted(client);
+    let after = counters(client);
     1000 * (after.llc_misses.unwrap() - before.llc_misses.unwrap())
         / (after.llc_references.unwrap() - before.llc_references.unwrap())
 }

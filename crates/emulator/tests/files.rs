@@ -38,6 +38,10 @@ fn all_files(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+fn inode_numbers(paths: &[PathBuf]) -> Vec<u64> {
+    paths.iter().map(|path| fs::metadata(path).unwrap().ino()).collect()
+}
+
 #[test]
 fn every_file_can_be_read_and_has_a_number_of_its_own() {
     if !can_mount() {
@@ -49,10 +53,7 @@ fn every_file_can_be_read_and_has_a_number_of_its_own() {
     let mut paths = Vec::new();
     all_files(&of.dir, &mut paths);
     assert!(paths.len() > 60, "{}", paths.len());
-    let numbers = |paths: &[PathBuf]| -> Vec<u64> {
-        paths.iter().map(|path| fs::metadata(path).unwrap().ino()).collect()
-    };
-    let first = numbers(&paths);
+    let first = inode_numbers(&paths);
     assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), paths.len());
     for path in paths.iter().filter(|path| path.is_file()) {
         let about = fs::metadata(path).unwrap();
@@ -61,7 +62,7 @@ fn every_file_can_be_read_and_has_a_number_of_its_own() {
         let text = fs::read_to_string(path).unwrap_or_else(|why| panic!("{name}: {why}"));
         assert!(text.ends_with('\n') || ["tasks", "mode"].contains(&name), "{name}: {text:?}");
     }
-    assert_eq!(numbers(&paths), first);
+    assert_eq!(inode_numbers(&paths), first);
 }
 
 #[test]
@@ -369,13 +370,16 @@ fn resctrl_is_mounted_again_with_other_options() {
     assert!(of.cpu(9, true).is_err());
 }
 
+fn idle_lab() -> Settings {
+    Settings::new(Platform::lab(), Box::new(Idle::default()))
+}
+
 #[test]
 fn it_is_mounted_on_an_empty_directory_once() {
     if !can_mount() {
         return;
     }
-    let settings = || Settings::new(Platform::lab(), Box::new(Idle::default()));
-    let error_of = |dir: &Path| match Emulator::start(dir, settings()) {
+    let error_of = |dir: &Path| match Emulator::start(dir, idle_lab()) {
         Ok(_) => panic!("{}: mounted", dir.display()),
         Err(why) => {
             assert_eq!(why.to_string().lines().count(), 1);
@@ -397,7 +401,7 @@ fn it_is_mounted_on_an_empty_directory_once() {
     assert!(matches!(why, StartError::Options { .. }));
     assert!(!fs::exists(fairways_emulator::beside(&dir)).unwrap());
     // An emulator that another process unmounts ends.
-    let emulator = Emulator::start(&dir, settings()).unwrap();
+    let emulator = Emulator::start(&dir, idle_lab()).unwrap();
     let mode = fs::symlink_metadata(emulator.socket()).unwrap().mode();
     assert_eq!(mode & 0o777, 0o600);
     rustix::mount::unmount(&dir, rustix::mount::UnmountFlags::empty()).unwrap();

@@ -159,6 +159,10 @@ fn soon(about_ns: Option<u64>) -> Request {
     Request::Advance { by_ns: None, to_ns: None, about_ns, until_exit: false, until: Vec::new() }
 }
 
+fn until(name: &str) -> Vec<Retired> {
+    vec![Retired { programs: vec![name.to_owned()], instructions: 1 }]
+}
+
 #[test]
 fn an_advance_ends_with_the_turn_in_which_a_program_is_over() {
     if !can_mount() {
@@ -183,7 +187,6 @@ fn an_advance_ends_with_the_turn_in_which_a_program_is_over() {
     client.request(&request).unwrap();
     assert_eq!(Some(client.status().unwrap().now_ns), ended);
     // There is no such program to wait for.
-    let until = |name: &str| vec![Retired { programs: vec![name.to_owned()], instructions: 1 }];
     let why = client.advance_until(Time::from_nanos(u64::MAX), until("nonesuch")).unwrap_err();
     assert!(why.to_string().contains("until: expected one of the programs"), "{why}");
     let now = client.advance_until(Time::from_nanos(u64::MAX), until(PROGRAMS[0])).unwrap();

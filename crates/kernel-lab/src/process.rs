@@ -19,9 +19,8 @@ impl Process {
     /// Its output and its errors, by line.
     pub(crate) fn lines(&mut self) -> Result<Receiver<String>, Error> {
         let (sender, receiver) = mpsc::channel();
-        let missing = || Error::program("qemu-system-x86_64", "has no output");
-        let output = self.0.stdout.take().ok_or_else(missing)?;
-        let errors = self.0.stderr.take().ok_or_else(missing)?;
+        let output = self.0.stdout.take().ok_or_else(no_output)?;
+        let errors = self.0.stderr.take().ok_or_else(no_output)?;
         let errors_to = sender.clone();
         thread::spawn(move || pass_on(output, &sender));
         thread::spawn(move || pass_on(errors, &errors_to));
@@ -46,4 +45,8 @@ fn pass_on(from: impl std::io::Read, to: &mpsc::Sender<String>) {
         }
         line.clear();
     }
+}
+
+fn no_output() -> Error {
+    Error::program("qemu-system-x86_64", "has no output")
 }

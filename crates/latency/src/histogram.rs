@@ -132,11 +132,14 @@ mod tests {
         histogram.add_cumulative("a".to_owned(), &buckets.collect(), whole).map(|()| histogram)
     }
 
+    fn took(micros: u64, requests: u64) -> Answered {
+        Answered { latency: Duration::from_micros(micros), requests }
+    }
+
     #[test]
     fn a_histograms_growth_is_known_even_where_empty_buckets_are_left_out() {
         let before = of(&[(1, 10), (4, 12)]).unwrap();
         let now = of(&[(1, 10), (2, 13), (4, 16)]).unwrap();
-        let took = |micros, requests| Answered { latency: Duration::from_micros(micros), requests };
         let thirds = [1166, 1499, 1833].map(|micros| took(micros, 1));
         let grown = now.since(&before).unwrap();
         assert!(
@@ -205,18 +208,19 @@ mod tests {
         assert_eq!(of(&[(1, 10), (4, 9)]), None, "no cumulative histogram");
     }
 
+    fn with(one: u64, other: Option<u64>) -> Histogram {
+        let mut histogram = Histogram::default();
+        for (name, requests) in [("a", Some(one)), ("b", other)] {
+            if let Some(requests) = requests {
+                let buckets = [(Duration::from_millis(1), requests)].into();
+                histogram.add_cumulative(name.to_owned(), &buckets, whole).unwrap();
+            }
+        }
+        histogram
+    }
+
     #[test]
     fn a_series_that_started_over_is_not_hidden_by_another() {
-        let with = |one: u64, other: Option<u64>| {
-            let mut histogram = Histogram::default();
-            for (name, requests) in [("a", Some(one)), ("b", other)] {
-                if let Some(requests) = requests {
-                    let buckets = [(Duration::from_millis(1), requests)].into();
-                    histogram.add_cumulative(name.to_owned(), &buckets, whole).unwrap();
-                }
-            }
-            histogram
-        };
         let before = with(10, Some(50));
         let requests =
             |now: Histogram| Some(now.since(&before)?.iter().map(|of| of.requests).sum());

@@ -163,11 +163,14 @@ mod tests {
         Body { answer: text, length }.read_to_end(&mut bytes).map(|_| bytes)
     }
 
+    fn chunks() -> Length {
+        Length::Chunks { left: 0, first: true }
+    }
+
     #[test]
     fn chunks_are_joined_and_broken_ones_refused() {
         // A chunk may end within a character.
         let chunked = b"4\r\nabc\xc3\r\nA;x=y\r\n\xa9123456789\r\n0\r\n\r\n";
-        let chunks = || Length::Chunks { left: 0, first: true };
         assert_eq!(read(chunked, chunks()).unwrap(), "abc\u{e9}123456789".as_bytes());
         for broken in ["", "4\r\nabc", "4\r\nabcde\r\n0\r\n", "g\r\n", "4\r\nabcd\r\n"] {
             assert!(read(broken.as_bytes(), chunks()).is_err(), "{broken:?}");

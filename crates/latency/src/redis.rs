@@ -186,15 +186,16 @@ pub(super) fn histogram(value: &Value) -> Option<Histogram> {
 mod tests {
     use super::*;
 
+    fn command(name: &str, buckets: &str) -> String {
+        format!(
+            "${}\r\n{name}\r\n*4\r\n$5\r\ncalls\r\n:9\r\n$14\r\nhistogram_usec\r\n{buckets}",
+            name.len()
+        )
+    }
+
     #[test]
     fn commands_are_summed_except_our_own() {
         let mut bytes = Vec::new();
-        let command = |name: &str, buckets: &str| {
-            format!(
-                "${}\r\n{name}\r\n*4\r\n$5\r\ncalls\r\n:9\r\n$14\r\nhistogram_usec\r\n{buckets}",
-                name.len()
-            )
-        };
         bytes.extend(b"*6\r\n");
         bytes.extend(command("get", "*4\r\n:1\r\n:5\r\n:4\r\n:7\r\n").bytes());
         bytes.extend(command("latency|histogram", "*2\r\n:66\r\n:9\r\n").bytes());
@@ -216,9 +217,12 @@ mod tests {
         }
     }
 
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
     #[test]
     fn what_is_no_histogram_is_refused() {
-        let text = |text: &str| Value::Text(text.to_owned());
         for wrong in [
             Value::Null,
             Value::List(vec![text("get")]),

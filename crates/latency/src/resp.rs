@@ -103,10 +103,13 @@ fn length(text: &str) -> io::Result<Option<usize>> {
 mod tests {
     use super::*;
 
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
     #[test]
     fn values_are_read_as_the_server_means_them() {
         let mut bytes: &[u8] = b"*4\r\n$3\r\na\r\n\r\n:-5\r\n*-1\r\n+OK\r\n-ERR no\r\n";
-        let text = |text: &str| Value::Text(text.to_owned());
         let list = vec![text("a\r\n"), Value::Number(-5), Value::Null, text("OK")];
         assert_eq!(read(&mut bytes).unwrap(), Value::List(list));
         assert_eq!(read(&mut bytes).unwrap(), Value::Error("ERR no".to_owned()));

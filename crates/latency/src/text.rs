@@ -191,18 +191,20 @@ rpc_duration_seconds_bucket_bucket{le="1"} nonsense
             assert!(!error.contains('\n') && !error.is_empty(), "{error}");
         }
     }
+    fn breaks_limit(text: String) -> bool {
+        matches!(histogram(text.as_bytes(), "x", &[], SECOND), Err(Trouble::Limit(_)))
+    }
+
+    fn series(count: usize) -> String {
+        (0..count)
+            .map(|number| format!("x_bucket{{a=\"{number}\",le=\"+Inf\"}} 1\n"))
+            .collect::<String>()
+    }
+
     #[test]
     fn too_large_a_page_breaks_a_limit() {
-        let breaks = |text: String| {
-            matches!(histogram(text.as_bytes(), "x", &[], SECOND), Err(Trouble::Limit(_)))
-        };
-        let series = |count: usize| {
-            (0..count)
-                .map(|number| format!("x_bucket{{a=\"{number}\",le=\"+Inf\"}} 1\n"))
-                .collect::<String>()
-        };
-        assert!(!breaks(series(MOST_BUCKETS)));
-        assert!(breaks(series(MOST_BUCKETS + 1)));
-        assert!(breaks("x".repeat(1 << 20)));
+        assert!(!breaks_limit(series(MOST_BUCKETS)));
+        assert!(breaks_limit(series(MOST_BUCKETS + 1)));
+        assert!(breaks_limit("x".repeat(1 << 20)));
     }
 }

@@ -180,19 +180,20 @@ fn whole(page: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{page}", page.len())
 }
 
+fn chunked(page: &str) -> String {
+    let (first, rest) = page.split_at(40);
+    format!(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{first}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n",
+        first.len(),
+        rest.len()
+    )
+}
+
 #[test]
 fn a_page_reports_its_histograms_growth() {
     let (address, pages) = server(whole(&page(5, 1, 0)));
     let mut source = open(&format!("openmetrics:http://{address}/metrics#rpc_seconds"));
     assert_eq!(requests(&mut *source), Some(0));
-    let chunked = |page: &str| {
-        let (first, rest) = page.split_at(40);
-        format!(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{first}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n",
-            first.len(),
-            rest.len()
-        )
-    };
     pages.send(chunked(&page(15, 1, 2))).unwrap();
     let answered = source.answered().unwrap();
     let answered: Vec<_> =

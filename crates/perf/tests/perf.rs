@@ -311,6 +311,10 @@ impl Drop for Cgroup {
     }
 }
 
+fn domain_of_cpu(cpu: u32) -> (u32, CpuSet) {
+    (cpu + 10, [cpu].into_iter().collect::<CpuSet>())
+}
+
 #[test]
 fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     let test = "a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has";
@@ -321,12 +325,14 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
         return;
     }
     let Some(cgroup) = Cgroup::make(test) else { return };
-    let cpu = |cpu: u32| (cpu + 10, [cpu].into_iter().collect::<CpuSet>());
     if thread::available_parallelism().unwrap().get() < 2 {
         return withheld(test, "it needs two CPUs");
     }
-    let settings =
-        Settings { events: events(&[]), domains: vec![cpu(0), cpu(1)], descriptors: None };
+    let settings = Settings {
+        events: events(&[]),
+        domains: vec![domain_of_cpu(0), domain_of_cpu(1)],
+        descriptors: None,
+    };
     let mut perf = Perf::new(settings);
     let run = Command::new("taskset").args(["-c", "1", "sh", "-c", "while :; do :; done"]).spawn();
     let child = Busy(run.unwrap());
@@ -356,10 +362,10 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     assert!(u128::from(ran) < most.as_nanos(), "{ran} ns in {most:?}");
     assert_eq!(perf.read(APP, 12), Counters::default(), "there is no such domain");
     // The domain's last CPU goes off line, and its count stays.
-    perf.set_domains(&[cpu(0)]);
+    perf.set_domains(&[domain_of_cpu(0)]);
     let kept = perf.read(APP, 11).instructions.unwrap();
     assert!(kept >= ran && perf.descriptors().0 == COST);
-    perf.set_domains(&[cpu(0), cpu(1)]);
+    perf.set_domains(&[domain_of_cpu(0), domain_of_cpu(1)]);
     more_than(&mut perf, kept);
     drop(child);
 }

@@ -236,6 +236,10 @@ mod tests {
         assert_eq!(tops(&[wanted("unit:user@1000", false)], &paths), [(0, manager.to_owned())]);
     }
 
+    fn owned(paths: &[&str]) -> Vec<String> {
+        paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>()
+    }
+
     #[test]
     fn the_first_of_the_list_has_a_cgroup() {
         let list = [
@@ -246,7 +250,6 @@ mod tests {
         let paths = ["/", "/a", "/a-b", "/a/b", "/a/b/c", "/a/d"];
         let of = matched(&list, paths.into_iter(), &Pods::default());
         let all: Vec<_> = of.iter().map(|((at, _), of)| (*at, of.all.clone(), of.whole)).collect();
-        let owned = |paths: &[&str]| paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>();
         assert_eq!(
             all,
             [(0, owned(&["/a/b", "/a/b/c"]), true), (1, owned(&["/a", "/a/d"]), false)]

@@ -64,6 +64,10 @@ fn units(path: &str) -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
 
+    fn has(names: &BTreeSet<String>, name: &str) -> bool {
+        names.contains(name)
+    }
+
     #[test]
     fn what_runs_is_found_by_its_names() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -78,7 +82,6 @@ mod tests {
         fs::write(process.join("comm"), "nginx\n").expect("a file");
         fs::write(process.join("cgroup"), "0::/system.slice/nginx.service\n").expect("a file");
         let running = Running::look(&roots).expect("processes");
-        let has = |names: &BTreeSet<String>, name: &str| names.contains(name);
         assert!(has(&running.units, "nginx.service") && has(&running.commands, "nginx"));
         assert!(has(&running.pods, "web/api-1"), "{running:?}");
     }

@@ -194,6 +194,10 @@ impl fmt::Display for Selector {
 mod tests {
     use super::*;
 
+    fn reread(text: &str) -> Result<String, SelectorError> {
+        text.parse::<Selector>().map(|selector| selector.to_string())
+    }
+
     #[test]
     fn what_is_read_is_written_again() {
         for text in [
@@ -219,12 +223,11 @@ mod tests {
             let selector: Selector = text.parse().expect(text);
             assert_eq!(selector.to_string(), text);
         }
-        let of = |text: &str| text.parse::<Selector>().map(|selector| selector.to_string());
-        assert_eq!(of("unit:nginx").as_deref(), Ok("unit:nginx.service"));
-        assert_eq!(of("cgroup:/a/").as_deref(), Ok("cgroup:/a"));
+        assert_eq!(reread("unit:nginx").as_deref(), Ok("unit:nginx.service"));
+        assert_eq!(reread("cgroup:/a/").as_deref(), Ok("cgroup:/a"));
         let (written, uid) =
             ("0A1b2c3d_0000_1111_2222_333344445555", "0a1b2c3d-0000-1111-2222-333344445555");
-        let pod = of(&format!("pod:{written}"));
+        let pod = reread(&format!("pod:{written}"));
         assert_eq!(pod, Ok(format!("pod:{uid}")), "as the cgroup's name has it, too");
     }
 

@@ -84,16 +84,19 @@ fn turns_are_reported_without_sched_ext() {
     });
 }
 
+fn refusal(settings: Settings) -> String {
+    Scheduler::watcher(&settings).map(drop).unwrap_err().to_string()
+}
+
 #[test]
 fn settings_out_of_bounds_are_refused() {
     if !has("what_is_out_of_bounds_is_refused", &[Need::Root]) {
         return;
     }
-    let why = |settings| Scheduler::watcher(&settings).map(drop).unwrap_err().to_string();
     let quantum = Settings { quantum: Duration::ZERO, ..Settings::default() };
-    assert!(why(quantum).contains("the quantum"));
+    assert!(refusal(quantum).contains("the quantum"));
     let stall = Settings { stall: Duration::from_secs(31), ..Settings::default() };
-    assert!(why(stall).contains("30 s at most"));
+    assert!(refusal(stall).contains("30 s at most"));
 }
 
 fn cpu_time(tid: i32) -> Duration {

@@ -135,13 +135,15 @@ mod tests {
         assert_eq!(found("  "), None);
     }
 
+    fn refusal(file: &str) -> String {
+        Executable::resolve(Path::new(file), &[]).expect_err(file).to_string()
+    }
+
     #[test]
     fn a_file_that_cant_be_run_is_refused_in_a_line() {
-        let refused =
-            |file: &str| Executable::resolve(Path::new(file), &[]).expect_err(file).to_string();
-        assert_eq!(refused("/nonesuch"), "/nonesuch: expected a program, found no such file");
+        assert_eq!(refusal("/nonesuch"), "/nonesuch: expected a program, found no such file");
         let here = "/proc/self/maps";
-        assert_eq!(refused(here), format!("{here}: expected a program that may be executed"));
+        assert_eq!(refusal(here), format!("{here}: expected a program that may be executed"));
         let this = std::env::current_exe().expect("this program");
         let target = Executable::resolve(&this, &["it".into(), "-x".into()]).expect("a program");
         let arguments = target.under(OsStr::new("qemu"), OsStr::new("p"));

@@ -311,8 +311,7 @@ impl Producer {
         while self.reported < all || self.hits > 0 {
             let instructions = all.saturating_sub(self.reported).min(MOST);
             let references = self.hits.min(MOST);
-            let of = |count| u32::try_from(count).unwrap_or(0);
-            self.push(Record::gap(of(instructions), of(references)));
+            self.push(Record::gap(to_u32(instructions), to_u32(references)));
             self.reported += instructions;
             self.hits -= references;
         }
@@ -395,3 +394,7 @@ impl Producer {
 }
 
 const _: () = assert!(SLOTS <= u32::MAX as usize && RING.is_power_of_two());
+
+fn to_u32(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(0)
+}

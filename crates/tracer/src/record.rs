@@ -64,7 +64,6 @@ impl Record {
     /// Its content.
     #[must_use]
     pub fn decode(self) -> TraceEntry {
-        let low = |bits: u64, count: u32| (bits & ((1 << count) - 1)) as u32;
         if self.0 & GAP != 0 {
             let (instructions, references) = (low(self.0 >> 32, 31), low(self.0, 32));
             return TraceEntry { line: None, instructions, references };
@@ -75,6 +74,11 @@ impl Record {
             references: low(self.0 >> REFERENCES, STORE - REFERENCES),
         }
     }
+}
+
+/// The lowest `count` bits.
+const fn low(bits: u64, count: u32) -> u32 {
+    (bits & ((1 << count) - 1)) as u32
 }
 
 #[cfg(test)]

@@ -117,10 +117,6 @@ impl Launch {
     /// If there is no such program or QEMU, or the system refuses: [`StartError`].
     pub fn start(&self) -> Result<TracedProgram, StartError> {
         let (qemu, target) = self.resolve()?;
-        let system = |what| move |why| StartError::System { what, why };
-        let nameless = |name: &str| -> std::io::Result<File> {
-            Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
-        };
         let memory = "can't make memory to share";
         let mut plugin = nameless("fairways-plugin").map_err(system(memory))?;
         plugin.write_all(PLUGIN).map_err(system(memory))?;
@@ -132,7 +128,6 @@ impl Launch {
         segment.header.follow.store(u32::from(self.follow), Relaxed);
         segment.header.passes.store(u32::from(self.passes), Relaxed);
         // Children open them by these names, too, after they have executed another program.
-        let path = |file: &File| format!("/proc/{}/fd/{}", this_process(), file.as_raw_fd());
         let (plugin_path, rings_path) = (path(&plugin), path(&rings));
         let mut option =
             OsString::from(format!("{plugin_path},session={rings_path},self={plugin_path},qemu="));
@@ -181,3 +176,16 @@ fn place_alike(command: &mut Command) {
 
 /// As in Linux's `uapi/linux/personality.h`.
 const ADDR_NO_RANDOMIZE: u64 = 0x0004_0000;
+
+/// The path by which any process can open a file of this one.
+fn path(file: &File) -> String {
+    format!("/proc/{}/fd/{}", this_process(), file.as_raw_fd())
+}
+
+fn nameless(name: &str) -> std::io::Result<File> {
+    Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
+}
+
+fn system(what: &'static str) -> impl FnOnce(std::io::Error) -> StartError {
+    move |why| StartError::System { what, why }
+}

@@ -82,20 +82,21 @@ fn until(program: &mut TracedProgram, mut done: impl FnMut(&TracedProgram) -> bo
 
 const ROUNDS: u64 = 5000;
 
+fn play(mine: u64, table: Arc<(Mutex<u64>, Condvar)>) -> impl FnOnce() {
+    move || {
+        for _ in 0..ROUNDS {
+            let turn = table.0.lock().unwrap();
+            let mut turn = table.1.wait_while(turn, |turn| *turn % 2 != mine).unwrap();
+            *turn += 1;
+            table.1.notify_all();
+        }
+    }
+}
+
 #[test]
 #[ignore = "a guest"]
 fn guest_ping_pong() {
     let table = Arc::new((Mutex::new(0u64), Condvar::new()));
-    let play = |mine: u64, table: Arc<(Mutex<u64>, Condvar)>| {
-        move || {
-            for _ in 0..ROUNDS {
-                let turn = table.0.lock().unwrap();
-                let mut turn = table.1.wait_while(turn, |turn| *turn % 2 != mine).unwrap();
-                *turn += 1;
-                table.1.notify_all();
-            }
-        }
-    };
     let other = std::thread::spawn(play(1, Arc::clone(&table)));
     play(0, Arc::clone(&table))();
     other.join().unwrap();
@@ -117,24 +118,25 @@ fn threads_that_wait_for_each_other_come_to_an_end() {
 const TURNS: u64 = 40;
 const WORDS: usize = 1 << 16;
 
+fn work(held: Arc<AtomicBool>, passes: Arc<AtomicU64>) -> impl FnOnce() {
+    move || {
+        let mut words = vec![0u64; WORDS];
+        for turn in 0..TURNS {
+            while held.swap(true, Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+            words.iter_mut().step_by(8).for_each(|word| *word += turn);
+            passes.fetch_add(1, Ordering::Relaxed);
+            held.store(false, Ordering::Release);
+        }
+    }
+}
+
 /// One thread fills its ring while it has what the other spins for.
 #[test]
 #[ignore = "a guest"]
 fn guest_spins() {
     let (held, passes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let work = |held: Arc<AtomicBool>, passes: Arc<AtomicU64>| {
-        move || {
-            let mut words = vec![0u64; WORDS];
-            for turn in 0..TURNS {
-                while held.swap(true, Ordering::Acquire) {
-                    std::hint::spin_loop();
-                }
-                words.iter_mut().step_by(8).for_each(|word| *word += turn);
-                passes.fetch_add(1, Ordering::Relaxed);
-                held.store(false, Ordering::Release);
-            }
-        }
-    };
     let other = std::thread::spawn(work(Arc::clone(&held), Arc::clone(&passes)));
     work(Arc::clone(&held), Arc::clone(&passes))();
     other.join().unwrap();
@@ -265,13 +267,16 @@ fn instructions_of_threads_are_counted_once() {
     }
 }
 
+fn words(length: u64) -> Vec<u64> {
+    (0..length).map(|word: u64| word ^ 5).collect::<Vec<u64>>()
+}
+
 /// A child that goes on by itself, with more than a ring's records, in a thread of its own.
 #[test]
 #[ignore = "a guest"]
 fn guest_forks_then_threads() {
     // SAFETY: the child uses nothing that another thread of the parent could have locked.
     let child = unsafe { libc::fork() };
-    let words = |length| (0..length).map(|word: u64| word ^ 5).collect::<Vec<u64>>();
     if child == 0 {
         let sum = std::thread::spawn(move || words(1 << 22).iter().sum::<u64>());
         std::process::exit(i32::from(sum.join().is_err()));
@@ -321,18 +326,19 @@ fn a_program_that_becomes_another_user_runs_on() {
     assert_eq!(program.exit_code(), Some(9));
 }
 
+fn sort_counts() -> (u64, u64) {
+    let mut program = launch(&["sort", "--version"]).start().unwrap();
+    let counted = follow(&mut program, Duration::ZERO);
+    assert_eq!(program.exit_code(), Some(0));
+    (counted.instructions, counted.references)
+}
+
 #[test]
 fn the_same_run_counts_the_same() {
     if !are_present(&[QEMU]) {
         return;
     }
-    let count = || {
-        let mut program = launch(&["sort", "--version"]).start().unwrap();
-        let counted = follow(&mut program, Duration::ZERO);
-        assert_eq!(program.exit_code(), Some(0));
-        (counted.instructions, counted.references)
-    };
-    let (first, second) = (count(), count());
+    let (first, second) = (sort_counts(), sort_counts());
     // Random bytes and the time differ.
     assert!(first.0.abs_diff(second.0) * 1000 < first.0, "{first:?} {second:?}");
     assert!(first.1.abs_diff(second.1) * 1000 < first.1, "{first:?} {second:?}");
@@ -526,19 +532,23 @@ fn an_idle_server_sleeps_and_its_fork_is_noted() {
     assert_eq!(program.exit_code(), Some(0));
 }
 
+fn error_of(launch: Launch) -> String {
+    let why = launch.start().unwrap_err().to_string();
+    assert_eq!(why.lines().count(), 1, "{why}");
+    why
+}
+
+fn with_qemu(path: &str) -> Launch {
+    Launch { qemu: Some(path.into()), ..launch(&["true"]) }
+}
+
 #[test]
 fn a_program_that_cant_be_started_is_reported_in_a_line() {
     if !are_present(&[QEMU]) {
         return;
     }
-    let error_of = |launch: Launch| {
-        let why = launch.start().unwrap_err().to_string();
-        assert_eq!(why.lines().count(), 1, "{why}");
-        why
-    };
     assert!(error_of(launch(&["nonesuch"])).starts_with("nonesuch: expected a program"));
     assert!(error_of(launch(&["/etc/passwd"])).contains("may be executed"));
-    let qemu = |path: &str| Launch { qemu: Some(path.into()), ..launch(&["true"]) };
-    assert!(error_of(qemu("/nonesuch")).contains("qemu-user"));
-    assert!(error_of(qemu("/bin/true")).contains("--enable-plugins"));
+    assert!(error_of(with_qemu("/nonesuch")).contains("with_qemu-user"));
+    assert!(error_of(with_qemu("/bin/true")).contains("--enable-plugins"));
 }

@@ -115,10 +115,13 @@ mod tests {
         assert_eq!((changes.exited, changes.forked), (vec![7, 8, 9, 10], vec![(1, 7)]));
     }
 
+    fn look(after: u64, of: &[(i32, i32, i32, u64)]) -> Snapshot {
+        Snapshot { after, threads: threads(of) }
+    }
+
     #[test]
     fn a_snapshot_that_was_overtaken_has_no_changes() {
         let mut seen = Inheritance::default();
-        let look = |after, of: &[_]| Snapshot { after, threads: threads(of) };
         assert_eq!(seen.changes_since(look(0, &[(1, 1, 0, 5)])), Changes::default());
         let slow = look(seen.looks(), &[(1, 1, 0, 5)]);
         let quick = look(seen.looks(), &[(1, 1, 0, 5), (7, 7, 1, 9)]);

@@ -94,8 +94,7 @@ impl Maker<'_> {
             }
         }
         self.steps.push(Step::Tree);
-        let threshold = |step: &Step| matches!(step, Step::Write(p, _) if p.contains("threshold"));
-        if self.steps.iter().any(threshold) {
+        if self.steps.iter().any(sets_threshold) {
             // It outlives the mount.
             self.threshold(&THRESHOLD.to_string());
         }
@@ -292,7 +291,6 @@ impl Maker<'_> {
             _ => self.some_path(),
         };
         // Another file system is beside the root.
-        let inside = |path: String| if path.is_empty() { "a".into() } else { path };
         Step::Mv(inside(from), inside(to))
     }
 }
@@ -300,4 +298,13 @@ impl Maker<'_> {
 /// A path below another, of which the empty one is the root.
 fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.into() } else { format!("{path}/{name}") }
+}
+
+fn sets_threshold(step: &Step) -> bool {
+    matches!(step, Step::Write(p, _) if p.contains("threshold"))
+}
+
+/// Keeps a path in the tree: another file system is beside the root.
+fn inside(path: String) -> String {
+    if path.is_empty() { "a".into() } else { path }
 }

@@ -33,17 +33,20 @@ mod tests {
 
     use super::*;
 
+    fn nanos(text: &str) -> Option<u128> {
+        latency(text).map(|latency| latency.as_nanos())
+    }
+
     #[test]
     fn a_number_without_a_unit_is_milliseconds() {
-        let of = |text| latency(text).map(|latency| latency.as_nanos());
-        assert_eq!(of("1.5"), Some(1_500_000));
-        assert_eq!(of("1.5ms"), Some(1_500_000));
-        assert_eq!(of("200 us"), Some(200_000));
-        assert_eq!(of("0.25s"), Some(250_000_000));
-        assert_eq!(of("15ns"), Some(15));
-        assert_eq!(of("0"), Some(0));
+        assert_eq!(nanos("1.5"), Some(1_500_000));
+        assert_eq!(nanos("1.5ms"), Some(1_500_000));
+        assert_eq!(nanos("200 us"), Some(200_000));
+        assert_eq!(nanos("0.25s"), Some(250_000_000));
+        assert_eq!(nanos("15ns"), Some(15));
+        assert_eq!(nanos("0"), Some(0));
         for wrong in ["", "ms", "-1", "1m", "1,5", "1e400", "nan", "inf", "1 2", "1e12s"] {
-            assert_eq!(of(wrong), None, "{wrong}");
+            assert_eq!(nanos(wrong), None, "{wrong}");
         }
     }
 

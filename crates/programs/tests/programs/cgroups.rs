@@ -130,15 +130,19 @@ fn every_container_of_a_pod_can_be_a_program() {
     assert_eq!(there.tasks(&mut programs, "pod"), [11, 12]);
 }
 
+fn slice(uid: &str) -> String {
+    format!(
+        "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice",
+        uid.replace('-', "_")
+    )
+}
+
+fn plain(uid: &str) -> String {
+    format!("memory/kubepods/besteffort/pod{uid}")
+}
+
 #[test]
 fn pods_are_found_by_namespace_and_name() {
-    let slice = |uid: &str| {
-        format!(
-            "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice",
-            uid.replace('-', "_")
-        )
-    };
-    let plain = |uid: &str| format!("memory/kubepods/besteffort/pod{uid}");
     let uids = ["0a-1b", "0a-2c", "0a-3d"];
     for of_systemd in [true, false] {
         let host = Host::new(if of_systemd { V2 } else { V1 });

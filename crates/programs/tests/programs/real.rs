@@ -158,6 +158,11 @@ import threading, time
 for _ in range(3): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 time.sleep(60)";
 
+fn kill(pid: &i32) {
+    let pid = rustix::process::Pid::from_raw(*pid).expect("a number");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it lives");
+}
+
 /// A program that forks all the time is listed until a pass finds nothing new: then nothing is
 /// missing.
 fn storm(roots: Roots, directory: &Path) {
@@ -184,10 +189,6 @@ fn storm(roots: Roots, directory: &Path) {
     let missing: Vec<_> = all.difference(&seen).collect();
     assert!(missing.is_empty(), "after {passes} passes: {missing:?}");
     assert_eq!(there.tasks(&mut programs, "storm").len(), 201);
-    let kill = |pid: &i32| {
-        let pid = rustix::process::Pid::from_raw(*pid).expect("a number");
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it lives");
-    };
     kill(&shell.pid());
     all.iter().for_each(kill);
     assert_eq!(look_for(&mut there, &mut programs), ["-storm"]);

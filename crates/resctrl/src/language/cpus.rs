@@ -3,6 +3,14 @@
 //! Source: the kernel's lib/bitmap-str.c (`bitmap_parselist`, `bitmap_parse`) and
 //! Documentation/admin-guide/kernel-parameters.rst, "cpu lists".
 
+fn word(set: &CpuSet, at: usize) -> u64 {
+    set.words.get(at).copied().unwrap_or(0)
+}
+
+fn is_end(rest: &[u8]) -> bool {
+    rest.first().is_none_or(|&byte| ends(byte))
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -105,7 +113,6 @@ impl CpuSet {
     }
 
     fn combine(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
-        let word = |set: &Self, at: usize| set.words.get(at).copied().unwrap_or(0);
         let len = self.words.len().max(other.words.len());
         let mut set =
             Self { words: (0..len).map(|at| with(word(self, at), word(other, at))).collect() };
@@ -247,12 +254,11 @@ struct Region {
 impl Region {
     /// Reads the first region of a list, and returns the rest, if the list goes on.
     fn read(text: &[u8], cpus: u32) -> Result<(Self, Option<&[u8]>), CpuError> {
-        let end = |rest: &[u8]| rest.first().is_none_or(|&byte| ends(byte));
         let (first, last, rest) = if text.len() >= 3 && text[..3].eq_ignore_ascii_case(b"all") {
             (0, cpus.wrapping_sub(1), &text[3..])
         } else {
             let (first, rest) = number(text, cpus)?;
-            if end(rest) {
+            if is_end(rest) {
                 (first, first, rest)
             } else {
                 let rest = rest.strip_prefix(b"-").ok_or(CpuError::Malformed)?;
@@ -260,7 +266,7 @@ impl Region {
                 (first, last, rest)
             }
         };
-        if end(rest) {
+        if is_end(rest) {
             let whole = last.wrapping_add(1);
             let rest = Some(rest).filter(|rest| !rest.starts_with(b"\n"));
             return Ok((Self { first, last, used: whole, group: whole }, rest));

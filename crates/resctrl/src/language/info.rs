@@ -101,7 +101,6 @@ struct Folder<'a, F> {
 
 impl<F: FnMut(&str) -> Option<String>> Folder<'_, F> {
     fn cache(&mut self) -> Result<Cache, LanguageError> {
-        let mask = |text: &str| u32::from_str_radix(text, 16).ok().map(WayMask::from_bits);
         Ok(Cache {
             resource: self.entry.to_owned(),
             closids: self.needed("num_closids", plain)?,
@@ -166,6 +165,10 @@ fn switch(text: &str) -> Option<bool> {
         "1" => Some(true),
         _ => None,
     }
+}
+
+fn mask(text: &str) -> Option<WayMask> {
+    u32::from_str_radix(text, 16).ok().map(WayMask::from_bits)
 }
 
 #[cfg(test)]

@@ -45,10 +45,7 @@ impl Resctrl {
         }
         // The kernel does not know nodes without a group; it takes a file of `info/L3` for a
         // group's.
-        let groupless = |node| {
-            matches!(node, Node::Info | Node::LastCmdStatus | Node::Control(_) | Node::Monitoring)
-        };
-        if groupless(source) {
+        if is_groupless(source) {
             return Err(Errno::Enoent);
         }
         let parent = to.group().ok_or(Errno::Enoent)?;
@@ -96,4 +93,8 @@ impl Resctrl {
     fn is_within(&self, node: Node, above: Node) -> bool {
         std::iter::successors(Some(node), |&node| self.parent(node)).any(|node| node == above)
     }
+}
+
+const fn is_groupless(node: Node) -> bool {
+    matches!(node, Node::Info | Node::LastCmdStatus | Node::Control(_) | Node::Monitoring)
 }

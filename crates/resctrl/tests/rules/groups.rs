@@ -3,6 +3,10 @@ use fairways_resctrl::rules::{Caller, Errno};
 
 use crate::shell::Shell;
 
+fn mark(shell: &mut Shell) {
+    shell.echo("nonsense", "mode", Err(Errno::Einval), "Unknown or unsupported mode\n");
+}
+
 /// `rdtgroup_mkdir`, `mkdir_rdt_prepare`: where groups can be made.
 #[test]
 fn groups_are_made_in_the_root_and_in_mon_groups() {
@@ -10,9 +14,6 @@ fn groups_are_made_in_the_root_and_in_mon_groups() {
     shell.mkdir("g").unwrap();
     shell.mkdir("mon_groups/m").unwrap();
     shell.mkdir("g/mon_groups/m").unwrap();
-    let marked = |shell: &mut Shell| {
-        shell.echo("nonsense", "mode", Err(Errno::Einval), "Unknown or unsupported mode\n");
-    };
     let old = "Unknown or unsupported mode\n";
     for (path, errno, status) in [
         ("g", Errno::Eexist, old),
@@ -29,7 +30,7 @@ fn groups_are_made_in_the_root_and_in_mon_groups() {
         ("mon_data/mon_L3_00/x", Errno::Eperm, "ok\n"),
         ("g/mon_groups/mon_groups", Errno::Eperm, "ok\n"),
     ] {
-        marked(&mut shell);
+        mark(&mut shell);
         let answer = shell.mkdir(path);
         assert_eq!((answer, shell.status().as_str()), (Err(errno), status), "{path:?}");
     }

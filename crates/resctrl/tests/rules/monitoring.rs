@@ -217,6 +217,10 @@ fn mpam_has_both_ids_in_one_value() {
     );
 }
 
+fn percent(shell: &Shell) -> u32 {
+    shell.resctrl.bandwidth(Resource::Mb, 1, 0).unwrap()
+}
+
 /// `update_mba_bw`: a step down while more is moved than allowed, a step up when there would still
 /// be room.
 #[test]
@@ -224,7 +228,6 @@ fn the_controller_turns_the_percentage() {
     let mut shell = Shell::mounted("mba_MBps");
     shell.mkdir("g").unwrap();
     shell.set("MB:0=100", "g/schemata");
-    let percent = |shell: &Shell| shell.resctrl.bandwidth(Resource::Mb, 1, 0).unwrap();
     let mut moved = 0;
     let mut second = |shell: &mut Shell, mbps: u64| {
         moved += mbps * MIB;

@@ -54,11 +54,14 @@ fn forms_are_those_that_the_kernel_reads() {
     }
 }
 
+fn page(bytes: usize) -> String {
+    format!("L3:0=f{}\n", " ".repeat(bytes - 7))
+}
+
 /// `atomic_write_len`: one write is a page at most.
 #[test]
 fn a_write_is_a_page_at_most() {
     let mut shell = Shell::mounted("");
-    let page = |bytes: usize| format!("L3:0=f{}\n", " ".repeat(bytes - 7));
     assert_eq!(shell.write(&page(4096), "schemata"), Ok(()));
     assert_eq!(shell.write(&page(4097), "schemata"), Err(Errno::E2big));
 }

@@ -12,6 +12,10 @@ use fairways_sched_ext::Records;
 use crate::guest::{load, print, settings, take};
 use crate::threads::{Worker, is_under_ext, state, wait_for};
 
+fn cpu_time_of(of: &[Worker]) -> Duration {
+    of.iter().map(Worker::cpu_time).sum::<Duration>()
+}
+
 /// As many spinning threads are managed as are not: the kernel's own class comes first, and neither
 /// stands still.
 pub(crate) fn others_run_too() {
@@ -19,8 +23,7 @@ pub(crate) fn others_run_too() {
     let managed: Vec<Worker> = (0..4).map(|_| Worker::spins()).collect();
     let others: Vec<Worker> = (0..4).map(|_| Worker::spins()).collect();
     take(&scheduler, &managed);
-    let time = |of: &[Worker]| of.iter().map(Worker::cpu_time).sum::<Duration>();
-    let (before, others_before) = (time(&managed), time(&others));
+    let (before, others_before) = (cpu_time_of(&managed), cpu_time_of(&others));
     let rounds: Vec<u64> = managed.iter().chain(&others).map(Worker::rounds).collect();
     thread::sleep(Duration::from_secs(4));
     assert!(
@@ -33,7 +36,7 @@ pub(crate) fn others_run_too() {
         }),
         "a thread stood still"
     );
-    let (had, others_had) = (time(&managed) - before, time(&others) - others_before);
+    let (had, others_had) = (cpu_time_of(&managed) - before, cpu_time_of(&others) - others_before);
     print(&format!("managed threads had {had:?}, others {others_had:?}"));
     assert_eq!((scheduler.ended(), state().as_str()), (None, "enabled"));
 }
@@ -88,6 +91,10 @@ pub(crate) fn children_come_and_go() {
     assert_eq!(scheduler.ended(), None);
 }
 
+fn set_online(value: &str) {
+    fs::write("/sys/devices/system/cpu/cpu3/online", value).unwrap();
+}
+
 /// CPU 3 goes off line with a thread that may only run there, and returns.
 pub(crate) fn a_cpu_goes_and_returns() {
     let mut scheduler = load(&settings());
@@ -106,13 +113,12 @@ pub(crate) fn a_cpu_goes_and_returns() {
             "{what}: a thread stood still"
         );
     };
-    let online = |value: &str| fs::write("/sys/devices/system/cpu/cpu3/online", value).unwrap();
     moves("before");
     for _ in 0..10 {
-        online("0");
+        set_online("0");
         moves("off line");
         assert_ne!(last_cpu(workers[0].tid), 3);
-        online("1");
+        set_online("1");
         assert!(
             wait_for(Duration::from_secs(10), || last_cpu(workers[0].tid) == 3),
             "it does not return to its CPU"
