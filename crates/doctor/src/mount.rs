@@ -1,5 +1,7 @@
 //! Where resctrl is mounted, and with which options.
 
+use std::collections::BTreeSet;
+
 use super::facts::Facts;
 use super::{Finding, FindingState};
 
@@ -41,26 +43,29 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
 fn options(facts: &Facts, given: &[String]) -> Finding {
     let why = "options change what the numbers in schemata mean, and how many classes there are";
     let caches = facts.info.iter().flat_map(|info| &info.caches);
-    let split = |name: &str| caches.clone().any(|cache| cache.resource == name);
-    let has = |option: &str| given.iter().any(|one| one == option);
+    let mut options: BTreeSet<&str> = given.iter().map(String::as_str).collect();
+    for cache in caches {
+        match cache.resource.as_str() {
+            "L3CODE" => _ = options.insert("cdp"),
+            "L2CODE" => _ = options.insert("cdpl2"),
+            _ => {}
+        }
+    }
     let known = [
-        (
-            has("cdp") || split("L3CODE"),
-            "cdp: code and data have masks of their own, half the classes",
-        ),
-        (has("cdpl2") || split("L2CODE"), "cdpl2: the same for L2"),
-        (
-            has("mba_MBps"),
-            "mba_MBps: MB values are MB/s, not percent, and the kernel steers to them",
-        ),
-        (has("debug"), "debug: groups show their hardware ids"),
+        ("cdp", "cdp: code and data have masks of their own, half the classes"),
+        ("cdpl2", "cdpl2: the same for L2"),
+        ("mba_MBps", "mba_MBps: MB values are MB/s, not percent, and the kernel steers to them"),
+        ("debug", "debug: groups show their hardware ids"),
     ];
-    let changes: Vec<&str> =
-        known.iter().filter(|(is, _)| *is).map(|&(_, changes)| changes).collect();
+    let changes: Vec<&str> = known
+        .iter()
+        .filter(|(option, _)| options.contains(option))
+        .map(|&(_, change)| change)
+        .collect();
     if changes.is_empty() {
         return Finding::new("mount-options", FindingState::Ok, "none", why);
     }
-    let (cdp, mbps) = (known[0].0, known[2].0);
+    let (cdp, mbps) = (options.contains("cdp"), options.contains("mba_MBps"));
     let state = if cdp || mbps { FindingState::Limited } else { FindingState::Ok };
     let finding = Finding::new("mount-options", state, changes.join("; "), why);
     if state == FindingState::Ok {

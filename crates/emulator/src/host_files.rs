@@ -169,11 +169,12 @@ impl SysfsCache {
 }
 
 fn caches(core: u32, chip: &Geometry) -> Vec<SysfsCache> {
-    let private =
-        |level, kind, Shape { sets, ways }: Shape| SysfsCache { level, id: core, kind, sets, ways };
-    let l1i = chip.l1i.unwrap_or(chip.l1);
-    let mut caches = vec![private(1, "Data", chip.l1), private(1, "Instruction", l1i)];
-    caches.extend(chip.l2.map(|l2| private(2, "Unified", l2)));
+    let mut private = vec![(1, "Data", chip.l1), (1, "Instruction", chip.l1i.unwrap_or(chip.l1))];
+    private.extend(chip.l2.map(|l2| (2, "Unified", l2)));
+    let mut caches: Vec<SysfsCache> = private
+        .into_iter()
+        .map(|(level, kind, Shape { sets, ways })| SysfsCache { level, id: core, kind, sets, ways })
+        .collect();
     let ways = chip.llc.ways.get();
     caches.push(SysfsCache { level: 3, id: 0, kind: "Unified", sets: chip.sets, ways });
     caches

@@ -1,7 +1,7 @@
 //! gdb, which answers in the processor's place.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -37,13 +37,9 @@ pub(crate) fn start(
     stub: &Path,
     reports: &Path,
 ) -> Result<Process, Error> {
-    let write = |name: &str, text: String| {
-        let path = directory.join(name);
-        fs::write(&path, text).map_err(Error::file(&path)).map(|()| path)
-    };
-    let script = write("cpu.py", CPU.into())?;
-    let answers = write("answers", leaves(&processor.answers()))?;
-    let additions = write("additions", leaves(&processor.additions()))?;
+    let script = write(directory.join("cpu.py"), CPU)?;
+    let answers = write(directory.join("answers"), &leaves(&processor.answers()))?;
+    let additions = write(directory.join("additions"), &leaves(&processor.additions()))?;
     let counters = match processor.counters {
         Counters::Zero => "none".into(),
         Counters::Growing => "growing".into(),
@@ -72,6 +68,10 @@ pub(crate) fn start(
             .stdout(output)
             .stderr(errors),
     )
+}
+
+fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
+    fs::write(&path, text).map_err(Error::file(&path)).map(|()| path)
 }
 
 fn leaves(leaves: &[Leaf]) -> String {

@@ -23,6 +23,10 @@ pub(super) fn get(authority: &str, path: &str) -> Result<impl BufRead + use<>, T
     body(BufReader::new(answer), authority, path)
 }
 
+fn no_http(authority: &str) -> Trouble {
+    Trouble::Passing(format!("http://{authority}: no answer of HTTP"))
+}
+
 fn trouble(authority: &str, why: &io::Error) -> Trouble {
     Trouble::at(&format!("http://{authority}"), why)
 }
@@ -33,11 +37,12 @@ pub(super) fn body<R: BufRead>(
     authority: &str,
     path: &str,
 ) -> Result<impl BufRead + use<R>, Trouble> {
-    let no_http = || Trouble::Passing(format!("http://{authority}: no answer of HTTP"));
     let mut head = (&mut answer).take(LONGEST_HEAD);
-    let status = line(&mut head).map_err(|why| trouble(authority, &why))?.ok_or_else(no_http)?;
+    let status = line(&mut head)
+        .map_err(|why| trouble(authority, &why))?
+        .ok_or_else(|| no_http(authority))?;
     let code = status.strip_prefix("HTTP/").and_then(|rest| rest.split(' ').nth(1));
-    let code = code.and_then(|code| code.parse::<u16>().ok()).ok_or_else(no_http)?;
+    let code = code.and_then(|code| code.parse::<u16>().ok()).ok_or_else(|| no_http(authority))?;
     if code != 200 {
         return Err(Trouble::Passing(format!("http://{authority}{path}: status {code}")));
     }
@@ -49,7 +54,7 @@ pub(super) fn body<R: BufRead>(
                 let limit = format!("expected a head of at most {LONGEST_HEAD} bytes");
                 trouble(authority, &broken(limit))
             }
-            _ => no_http(),
+            _ => no_http(authority),
         })?;
         if field.is_empty() {
             break;

@@ -129,24 +129,28 @@ impl AsFd for Connector {
     }
 }
 
+fn word(event: &[u8], at: usize) -> Option<i32> {
+    Some(i32::from_ne_bytes(*event.get(at..)?.first_chunk()?))
+}
+
 /// Parses one message; `None` if it reports nothing that matters here.
 fn parse(message: &[u8]) -> Option<ProcessEvent> {
     let event = message.get(NLMSG_HEADER + CN_HEADER..)?;
-    let word = |at: usize| Some(i32::from_ne_bytes(*event.get(at..)?.first_chunk()?));
     let what = u32::from_ne_bytes(*event.first_chunk()?);
     // struct proc_event: what, cpu and timestamp take 16 bytes.
     match what {
         0x1 => {
-            let (parent, child, group) = (word(20)?, word(24)?, word(28)?);
+            let (parent, child, group) = (word(event, 20)?, word(event, 24)?, word(event, 28)?);
             Some(if child == group {
                 ProcessEvent::Fork { parent, child }
             } else {
                 ProcessEvent::Thread(group)
             })
         }
-        0x2 => Some(ProcessEvent::Renamed(word(20)?)),
-        0x200 => (word(16)? == word(20)?).then_some(ProcessEvent::Renamed(word(20)?)),
-        0x8000_0000 => Some(ProcessEvent::Exit(word(20)?)),
+        0x2 => Some(ProcessEvent::Renamed(word(event, 20)?)),
+        0x200 => (word(event, 16)? == word(event, 20)?)
+            .then_some(ProcessEvent::Renamed(word(event, 20)?)),
+        0x8000_0000 => Some(ProcessEvent::Exit(word(event, 20)?)),
         _ => None,
     }
 }

@@ -92,11 +92,17 @@ impl FromStr for Selector {
     type Err = SelectorError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |expected| SelectorError { text: text.to_owned(), expected };
+        Self::parse(text).map_err(|expected| SelectorError { text: text.to_owned(), expected })
+    }
+}
+
+impl Selector {
+    /// Parses a selector; the error is what was expected.
+    fn parse(text: &str) -> Result<Self, &'static str> {
         let kinds = "`cgroup:/PATH`, `unit:NAME`, `user-unit:NAME`, `container:ID`, `pod:UID`, `pod:NAMESPACE/NAME`, `process:PATTERN`, `process:PATTERN,user=USER` or `pid:NUMBER`";
-        let (kind, value) = text.split_once(':').ok_or_else(|| error(kinds))?;
+        let (kind, value) = text.split_once(':').ok_or(kinds)?;
         if value.is_empty() || value.chars().any(char::is_control) {
-            return Err(error("something printable after the colon"));
+            return Err("something printable after the colon");
         }
         match kind {
             "cgroup" => {
@@ -108,13 +114,13 @@ impl FromStr for Selector {
                 });
                 match is_whole {
                     true => Ok(Self::Cgroup(path.to_owned())),
-                    false => Err(error(
+                    false => Err(
                         "a path from the root of the cgroup hierarchy, such as `/system.slice/a`",
-                    )),
+                    ),
                 }
             }
             "unit" | "user-unit" if value.contains('/') => {
-                Err(error("the name of a systemd unit, without a path"))
+                Err("the name of a systemd unit, without a path")
             }
             "unit" | "user-unit" => {
                 let whole = UNIT_SUFFIXES.iter().any(|suffix| value.ends_with(suffix));
@@ -127,36 +133,35 @@ impl FromStr for Selector {
                 if hex || id == "*" {
                     Ok(Self::Container(id))
                 } else {
-                    Err(error("the first of a container id's 64 hexadecimal digits, or `*`"))
+                    Err("the first of a container id's 64 hexadecimal digits, or `*`")
                 }
             }
             "pod" if value.contains('/') => match value.split_once('/') {
                 Some((namespace, name)) if is_pattern(namespace) && is_pattern(name) => {
                     Ok(Self::PodsOf { namespace: namespace.to_owned(), name: name.to_owned() })
                 }
-                _ => Err(error("a namespace and a pod's name, such as `web/api-*`")),
+                _ => Err("a namespace and a pod's name, such as `web/api-*`"),
             },
             "pod" => {
                 let uid = value.to_ascii_lowercase().replace('_', "-");
                 if is_uid(&uid) {
                     Ok(Self::Pod(uid))
                 } else {
-                    Err(error("a pod's whole UID, or `pod:NAMESPACE/NAME` for its name"))
+                    Err("a pod's whole UID, or `pod:NAMESPACE/NAME` for its name")
                 }
             }
             "process" if value.contains('/') => {
-                Err(error("a pattern of a command's name, without a path"))
+                Err("a pattern of a command's name, without a path")
             }
             "process" => {
                 let (pattern, user) = match value.rsplit_once(",user=") {
                     Some(("", _)) => {
-                        return Err(error("a pattern of a command's name before `,user=`"));
+                        return Err("a pattern of a command's name before `,user=`");
                     }
                     Some((pattern, user)) => {
                         let known = User::find(user);
-                        let known = known.ok_or_else(|| {
-                            error("after `user=` a name in /etc/passwd or a number of a user")
-                        })?;
+                        let known = known
+                            .ok_or("after `user=` a name in /etc/passwd or a number of a user")?;
                         (pattern, Some(known))
                     }
                     None => (value, None),
@@ -165,9 +170,9 @@ impl FromStr for Selector {
             }
             "pid" => match value.parse() {
                 Ok(pid) if pid > 0 => Ok(Self::Pid(pid)),
-                _ => Err(error("the number of a process, from 1")),
+                _ => Err("the number of a process, from 1"),
             },
-            _ => Err(error(kinds)),
+            _ => Err(kinds),
         }
     }
 }

@@ -117,10 +117,12 @@ impl ProcessTable {
             }
         }
         self.bind(&stats, wanted);
-        let is_it = |pid: &i32, start: u64| stats.get(pid).is_some_and(|stat| stat.start == start);
         let before = self.managed.len();
-        self.managed.retain(|pid, owned| owned.start.is_some_and(|start| is_it(pid, start)));
-        self.names.retain(|pid, (start, ..)| is_it(pid, *start));
+        self.managed.retain(|pid, owned| {
+            owned.start.is_some() && owned.start == stats.get(pid).map(|stat| stat.start)
+        });
+        self.names
+            .retain(|pid, (start, ..)| stats.get(pid).is_some_and(|stat| stat.start == *start));
         let mut changed = self.managed.len() != before;
         let mut open: BTreeSet<i32> = stats.keys().copied().collect();
         while let Some(pid) = open.pop_first() {

@@ -69,14 +69,14 @@ fn selector(path: &str, comm: &str, pid: i32, pods: &Pods) -> Selector {
     if path.contains('*') || path.contains('?') || path.chars().any(char::is_control) {
         return by_command(comm, pid);
     }
-    let parts = || path.split('/').filter(|part| !part.is_empty());
-    if let Some(uid) = parts().find_map(uid) {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    if let Some(uid) = parts.iter().find_map(|part| uid(part)) {
         return pods.name(&uid).map_or(Selector::Pod(uid), |(namespace, name)| Selector::PodsOf {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         });
     }
-    if let Some(id) = parts().find_map(container) {
+    if let Some(id) = parts.iter().find_map(|part| container(part)) {
         return Selector::Container(id[..12].to_owned());
     }
     let (system, user) = path.split_once("/user@").unwrap_or((path, ""));
@@ -87,7 +87,7 @@ fn selector(path: &str, comm: &str, pid: i32, pods: &Pods) -> Selector {
     if let Some(unit) = system.split('/').find(is_unit) {
         return Selector::Unit(unit.to_owned());
     }
-    let is_generic = parts().all(|part| part.ends_with(".slice") || part.ends_with(".scope"));
+    let is_generic = parts.iter().all(|part| part.ends_with(".slice") || part.ends_with(".scope"));
     match is_generic || !user.is_empty() {
         true => by_command(comm, pid),
         false => Selector::Cgroup(path.to_owned()),

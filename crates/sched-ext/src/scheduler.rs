@@ -86,18 +86,18 @@ impl Scheduler {
                 .update(&place.to_ne_bytes(), &value, MapFlags::ANY)
                 .map_err(Error::kernel("a CPU's counter"))?;
         }
-        let map = |name| programs::map(&object, name);
-        let (control, spans) = (map(".data.control")?, map("spans")?);
-        let (ended, counts) = (map(".data.ended")?, map(".data.counts")?);
+        let names = [".data.control", "spans", ".data.ended", ".data.counts", "records"];
+        let [control, spans, ended, counts, records] =
+            names.map(|name| programs::map(&object, name));
         Ok(Self {
-            reader: Reader::new(map("records")?)?,
+            reader: Reader::new(records?)?,
             object,
             links: Vec::new(),
             watching: None,
-            control,
-            spans,
-            ended,
-            counts,
+            control: control?,
+            spans: spans?,
+            ended: ended?,
+            counts: counts?,
             scheduling,
             quantum: settings.quantum,
             shortest: None,

@@ -36,6 +36,12 @@ pub struct Unfit {
     what: &'static str,
 }
 
+impl Unfit {
+    fn new(file: &Path, what: &'static str) -> Self {
+        Self { file: file.display().to_string(), what }
+    }
+}
+
 /// The most scripts whose interpreters are scripts.
 const NESTED: usize = 4;
 
@@ -51,21 +57,21 @@ impl Executable {
     pub fn resolve(file: &Path, arguments: &[OsString]) -> Result<Self, Unfit> {
         let (mut file, mut arguments) = (file.to_owned(), arguments.to_vec());
         for _ in 0..=NESTED {
-            let refused = |what| Unfit { file: file.display().to_string(), what };
             if !file.is_file() {
-                return Err(refused("expected a program, found no such file"));
+                return Err(Unfit::new(&file, "expected a program, found no such file"));
             }
             if access(&file, Access::EXEC_OK).is_err() {
-                return Err(refused("expected a program that may be executed"));
+                return Err(Unfit::new(&file, "expected a program that may be executed"));
             }
             let mut start = [0; FIRST_LINE];
             let read = File::open(&file).and_then(|mut file| file.read(&mut start));
             let start = read.map(|count| &start[..count]);
-            let start = start.map_err(|_| refused("expected a program that can be read"))?;
+            let start =
+                start.map_err(|_| Unfit::new(&file, "expected a program that can be read"))?;
             if let Some(line) = start.strip_prefix(b"#!") {
                 let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
-                let (interpreter, argument) =
-                    interpreter(line).ok_or_else(|| refused("expected #! and an interpreter"))?;
+                let (interpreter, argument) = interpreter(line)
+                    .ok_or_else(|| Unfit::new(&file, "expected #! and an interpreter"))?;
                 let rest = arguments.into_iter().skip(1);
                 let mut all = vec![OsString::from(interpreter)];
                 all.extend(argument.map(OsString::from));
@@ -75,12 +81,12 @@ impl Executable {
                 continue;
             }
             if !is_of_this_machine(start) {
-                return Err(refused("expected a program of this machine's kind (ELF, 64 bits)"));
+                let what = "expected a program of this machine's kind (ELF, 64 bits)";
+                return Err(Unfit::new(&file, what));
             }
             return Ok(Self { file, arguments });
         }
-        let what = "expected a program, found scripts that run scripts";
-        Err(Unfit { file: file.display().to_string(), what })
+        Err(Unfit::new(&file, "expected a program, found scripts that run scripts"))
     }
 
     /// The arguments of QEMU, its own name first; `plugin` follows its `-plugin`.

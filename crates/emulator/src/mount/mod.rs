@@ -72,6 +72,10 @@ pub enum MountError {
 }
 
 impl MountError {
+    fn unseen(dir: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |why| Self::Unseen { dir: dir.display().to_string(), why }
+    }
+
     pub(crate) fn refused(dir: &Path, why: impl ToString) -> Self {
         Self::Refused { dir: dir.display().to_string(), why: why.to_string() }
     }
@@ -81,11 +85,11 @@ impl MountError {
 /// With `replace`, the remains of an emulator that is gone are removed first.
 pub(crate) fn check(dir: &Path, replace: bool) -> Result<PathBuf, MountError> {
     let shown = dir.display().to_string();
-    let unseen = |why| MountError::Unseen { dir: shown.clone(), why };
     let about = match fs::metadata(dir) {
         Err(why) if is_stale(&why) => {
-            let whole = whole(dir).map_err(unseen)?;
-            let kind = mounts::kind_of(&whole).map_err(unseen)?.unwrap_or_default();
+            let whole = whole(dir).map_err(MountError::unseen(dir))?;
+            let kind =
+                mounts::kind_of(&whole).map_err(MountError::unseen(dir))?.unwrap_or_default();
             if kind != format!("fuse.{TYPE}") {
                 return Err(MountError::Foreign { dir: shown, kind });
             }
@@ -98,16 +102,16 @@ pub(crate) fn check(dir: &Path, replace: bool) -> Result<PathBuf, MountError> {
             })?;
             return check(&whole, false);
         }
-        about => about.map_err(unseen)?,
+        about => about.map_err(MountError::unseen(dir))?,
     };
     if !about.is_dir() {
         return Err(MountError::NoDirectory(shown));
     }
-    let whole = fs::canonicalize(dir).map_err(unseen)?;
-    if let Some(kind) = mounts::kind_of(&whole).map_err(unseen)? {
+    let whole = fs::canonicalize(dir).map_err(MountError::unseen(dir))?;
+    if let Some(kind) = mounts::kind_of(&whole).map_err(MountError::unseen(dir))? {
         return Err(MountError::Mounted { dir: shown, kind });
     }
-    if fs::read_dir(&whole).map_err(unseen)?.next().is_some() {
+    if fs::read_dir(&whole).map_err(MountError::unseen(dir))?.next().is_some() {
         return Err(MountError::NotEmpty(shown));
     }
     Ok(whole)

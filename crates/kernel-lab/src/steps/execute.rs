@@ -218,8 +218,7 @@ impl Executor<'_> {
         message
             .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit())
             .flat_map(|part| {
-                let known = |id: &i32| id.to_string().as_bytes() == part;
-                let found = self.tasks.iter().find(|(_, id)| known(id));
+                let found = self.tasks.iter().find(|(_, id)| id.to_string().as_bytes() == part);
                 found.map_or_else(|| part.to_vec(), |(label, _)| label.as_bytes().to_vec())
             })
             .collect()
