@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use fairways_doctor::{ExaminedHost, Finding, FindingState, Report, Verdict, examine};
@@ -426,22 +426,24 @@ fn a_user_may_do_less_than_root() {
     says(&report, "permission", FindingState::Limited, &["only tasks of its own"]);
 }
 
+fn set_mode(root: &Path, mode: u32) {
+    fs::set_permissions(root, fs::Permissions::from_mode(mode)).unwrap();
+}
+
 /// The kernel makes resctrl's root without write permission for its owner.
 #[test]
 fn without_cap_dac_override_no_groups_are_made() {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let host = Host::skylake();
     let root = host.path("sys/fs/resctrl");
     let owner = fs::metadata(&root).unwrap().uid();
     let user = format!("{owner}\t").repeat(4);
     host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000000\n"));
-    let set = |mode| fs::set_permissions(&root, fs::Permissions::from_mode(mode)).unwrap();
-    set(0o555);
+    set_mode(&root, 0o555);
     says(&host.examine(), "permission", FindingState::Missing, &["no groups made", "chmod u+w"]);
     host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000002\n"));
     assert_eq!(host.examine().verdict, Verdict::Manageable);
     host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000000\n"));
-    set(0o755);
+    set_mode(&root, 0o755);
     assert_eq!(host.examine().verdict, Verdict::Manageable);
 }
 
@@ -468,17 +470,18 @@ fn an_empty_folder_is_unknown_throughout() {
     }
 }
 
+fn by_affinity(report: &Report, why: &str, remedy: &str) {
+    let parts = ["by threads' own affinity and weight", why, remedy];
+    says(report, "scheduling", FindingState::Limited, &parts);
+    assert!(report.schedule.yes);
+}
+
 #[test]
 fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
     let host = Host::skylake();
     let report = host.examine();
     says(&report, "scheduling", FindingState::Ok, &["sched_ext"]);
     assert!(report.schedule.yes);
-    let by_affinity = |report: &Report, why: &str, remedy: &str| {
-        let parts = ["by threads' own affinity and weight", why, remedy];
-        says(report, "scheduling", FindingState::Limited, &parts);
-        assert!(report.schedule.yes);
-    };
     let built = "a fairways that was built with --features sched-ext";
     by_affinity(&host.examine_without(Some("not built")), "not built", built);
     host.remove("sys/kernel/btf/vmlinux");

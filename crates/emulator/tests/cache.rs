@@ -12,19 +12,24 @@ use fairways_emulator::{Client, Settings};
 
 const MS: Duration = Duration::from_millis(1);
 
+fn counted(names: [&str; 2], client: &mut Client) -> [(u64, u64); 2] {
+    names.map(|name| {
+        let counters = client.counters(Some(vec![name.to_owned()])).unwrap().remove(0).counters;
+        (counters.llc_references.unwrap(), counters.llc_misses.unwrap())
+    })
+}
+
 /// Misses of a program per 1000 references, while that many milliseconds pass.
 fn missed(client: &mut Client, of: &Mounted, names: [&str; 2], millis: u32) -> [u64; 2] {
-    let counted = |client: &mut Client| {
-        names.map(|name| {
-            let counters = client.counters(Some(vec![name.to_owned()])).unwrap().remove(0).counters;
-            (counters.llc_references.unwrap(), counters.llc_misses.unwrap())
-        })
-    };
-    let before = counted(client);
+    let before = counted(names, client);
     client.advance(millis * MS).unwrap();
-    let after = counted(client);
+    let after = counted(names, client);
     assert!(of.now().nanos() > 0);
     [0, 1].map(|n| 1000 * (after[n].1 - before[n].1) / (after[n].0 - before[n].0))
+}
+
+fn occupancy(of: &Mounted, group: &str) -> u64 {
+    of.number(&format!("{group}mon_data/mon_L3_00/llc_occupancy"))
 }
 
 #[test]
@@ -45,9 +50,12 @@ fn a_program_misses_more_as_its_mask_shrinks_and_its_neighbour_less() {
     let after = missed(&mut client, &of, names, 50);
     assert!(after[0] > before[0] + 300 && after[1] + 100 < before[1], "{before:?} {after:?}");
     // Two ways of 64 KB, and the ten others.
-    let held = |group: &str| of.number(&format!("{group}mon_data/mon_L3_00/llc_occupancy"));
-    assert!((90_000..=131_072).contains(&held("a/")), "{}", held("a/"));
-    assert!((550_000..=655_360).contains(&held("")), "{}", held(""));
+    assert!((90_000..=131_072).contains(&occupancy(&of, "a/")), "{}", occupancy(&of, "a/"));
+    assert!((550_000..=655_360).contains(&occupancy(&of, "")), "{}", occupancy(&of, ""));
+}
+
+fn moved(of: &Mounted, group: &str) -> u64 {
+    of.number(&format!("{group}/mon_data/mon_L3_00/mbm_total_bytes"))
 }
 
 #[test]
@@ -57,26 +65,25 @@ fn bytes_stay_with_the_group_they_were_moved_in() {
     }
     let of = lockstep(&["mload:8M"]);
     let mut client = of.client();
-    let moved = |group: &str| of.number(&format!("{group}/mon_data/mon_L3_00/mbm_total_bytes"));
     for group in ["a", "b"] {
         fs::create_dir(of.path(group)).unwrap();
     }
     let pid = of.pid("mload:8M").to_string();
     of.write("a/tasks", &pid).unwrap();
     client.advance(5 * MS).unwrap();
-    let first = moved("a");
-    assert!(first > 1_000_000 && moved("b") == 0, "{first}");
+    let first = moved(&of, "a");
+    assert!(first > 1_000_000 && moved(&of, "b") == 0, "{first}");
     of.write("b/tasks", &pid).unwrap();
     client.advance(5 * MS).unwrap();
-    assert_eq!(moved("a"), first);
-    let second = moved("b");
+    assert_eq!(moved(&of, "a"), first);
+    let second = moved(&of, "b");
     assert!(second > first / 2, "{first} {second}");
     // Its lines are counted where they were brought in.
     let held = of.number("b/mon_data/mon_L3_00/llc_occupancy");
     assert!(held > 0 && held <= 12 * 65_536);
     // No hardware event falls, and no counter of a program does.
     client.advance(MS).unwrap();
-    assert!(moved("b") > second && moved("a") == first);
+    assert!(moved(&of, "b") > second && moved(&of, "a") == first);
 }
 
 #[test]

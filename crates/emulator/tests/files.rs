@@ -276,6 +276,10 @@ fn another_user_may_use_files_given_to_them() {
     assert!(code != 0);
 }
 
+fn event(of: &Mounted, group: &str, event: &str) -> String {
+    of.read(&format!("{group}mon_data/mon_L3_00/{event}"))
+}
+
 #[test]
 fn faults_come_on_demand() {
     if !can_mount() {
@@ -297,13 +301,12 @@ fn faults_come_on_demand() {
     of.write("a/schemata", "L3:0=7\n").unwrap();
     assert_eq!(errno(fs::create_dir(of.path("full"))), ENOSPC);
     assert_eq!(errno(fs::create_dir(of.path("full"))), ENOSPC);
-    let event = |group: &str, event: &str| of.read(&format!("{group}mon_data/mon_L3_00/{event}"));
-    assert_eq!(event("a/", "llc_occupancy"), "Unavailable\n");
-    assert_eq!(event("", "llc_occupancy"), "0\n");
+    assert_eq!(event(&of, "a/", "llc_occupancy"), "Unavailable\n");
+    assert_eq!(event(&of, "", "llc_occupancy"), "0\n");
     // `read` reads to the end of the file, which is not counted as another time.
-    assert_eq!(event("", "mbm_total_bytes"), "0\n");
-    assert_eq!(event("", "mbm_total_bytes"), "Error\n");
-    assert_eq!(event("", "mbm_total_bytes"), "0\n");
+    assert_eq!(event(&of, "", "mbm_total_bytes"), "0\n");
+    assert_eq!(event(&of, "", "mbm_total_bytes"), "Error\n");
+    assert_eq!(event(&of, "", "mbm_total_bytes"), "0\n");
     let armed = client.faults().unwrap();
     assert_eq!(armed.iter().map(|armed| armed.met > 0).collect::<Vec<_>>(), [true; 4]);
     client.clear(Some(armed[1].id)).unwrap();
@@ -374,18 +377,21 @@ fn idle_lab() -> Settings {
     Settings::new(Platform::lab(), Box::new(Idle::default()))
 }
 
-#[test]
-fn it_is_mounted_on_an_empty_directory_once() {
-    if !can_mount() {
-        return;
-    }
-    let error_of = |dir: &Path| match Emulator::start(dir, idle_lab()) {
+fn error_of(dir: &Path) -> String {
+    match Emulator::start(dir, idle_lab()) {
         Ok(_) => panic!("{}: mounted", dir.display()),
         Err(why) => {
             assert_eq!(why.to_string().lines().count(), 1);
             why.to_string()
         }
-    };
+    }
+}
+
+#[test]
+fn it_is_mounted_on_an_empty_directory_once() {
+    if !can_mount() {
+        return;
+    }
     let of = lab();
     assert!(error_of(&of.dir).contains("fuse.resctrl is mounted there already"));
     let folder = tempfile::tempdir().unwrap();

@@ -95,7 +95,7 @@ impl Source for Perf {
                 depart(program, |cpu| !by_cpu || perf.cpus.get(&cpu) == Some(&domain));
             });
         }
-        let can = self.tells_domains_apart(app) && self.counts_instructions();
+        let can = self.separates_domains(app) && self.counts_instructions();
         let (Some(sampling), Some(count), true) = (&mut self.sampling, instructions, can) else {
             return false;
         };
@@ -110,7 +110,7 @@ impl Source for Perf {
 
     fn reports_windows(&self, app: AppId, domain: u32) -> bool {
         self.sampling.as_ref().is_some_and(|sampling| sampling.is_requested(app, domain))
-            && self.tells_domains_apart(app)
+            && self.separates_domains(app)
     }
 
     fn attention(&self) -> Option<BorrowedFd<'_>> {

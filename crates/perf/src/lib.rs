@@ -141,7 +141,7 @@ impl Perf {
     }
 
     /// Whether a program's counts belong to a single domain each.
-    fn tells_domains_apart(&self, app: AppId) -> bool {
+    fn separates_domains(&self, app: AppId) -> bool {
         let Some(program) = self.programs.get(&app) else { return false };
         let domains: BTreeSet<&u32> = self.cpus.values().collect();
         program.cgroup().is_some() || domains.len() < 2

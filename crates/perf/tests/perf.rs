@@ -244,7 +244,7 @@ fn a_user_counts_own_threads_outside_the_kernel_and_reads_so() {
     if !is_let_through(test) {
         return;
     }
-    // The test itself, as the user `nobody`.
+    // The test itself, as an unprivileged user.
     let inner = "the_probe_says_what_works_here_and_why_the_rest_does_not";
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("test");

@@ -105,7 +105,7 @@ impl ProcessTable {
         &mut self,
         proc: &Proc,
         wanted: &[Wanted],
-        notice: &Watcher,
+        watcher: &Watcher,
     ) -> io::Result<bool> {
         self.last_pid = proc.last_pid();
         let mut stats = BTreeMap::new();
@@ -137,7 +137,7 @@ impl ProcessTable {
                 line.push(parent);
             }
             for stat in line.iter().rev().filter_map(|pid| stats.get(pid)) {
-                changed |= self.settle(stat, proc, wanted, notice)?;
+                changed |= self.settle(stat, proc, wanted, watcher)?;
             }
         }
         Ok(changed)
@@ -168,7 +168,7 @@ impl ProcessTable {
         event: ProcessEvent,
         proc: &Proc,
         wanted: &[Wanted],
-        notice: &Watcher,
+        watcher: &Watcher,
     ) -> io::Result<bool> {
         match event {
             ProcessEvent::Fork { parent, child } => {
@@ -180,7 +180,7 @@ impl ProcessTable {
                 self.names.remove(&child);
                 self.managed.remove(&child);
                 let start = proc.stat(child)?.map(|stat| stat.start);
-                self.claim(child, start, of, proc, notice)?;
+                self.claim(child, start, of, proc, watcher)?;
                 Ok(true)
             }
             ProcessEvent::Thread(of) => {
@@ -191,7 +191,7 @@ impl ProcessTable {
                 self.names.remove(&pid);
                 match proc.stat(pid)? {
                     Some(stat) if !stat.is_kernel_thread() => {
-                        self.settle(&stat, proc, wanted, notice)
+                        self.settle(&stat, proc, wanted, watcher)
                     }
                     _ => Ok(false),
                 }
@@ -235,7 +235,7 @@ impl ProcessTable {
         stat: &ProcessStat,
         proc: &Proc,
         wanted: &[Wanted],
-        notice: &Watcher,
+        watcher: &Watcher,
     ) -> io::Result<bool> {
         let before = self.managed.get(&stat.pid).map(|process| (process.wanted, process.root));
         let mut best = before;
@@ -249,7 +249,7 @@ impl ProcessTable {
         let Some(now) = best.filter(|_| best != before) else { return Ok(false) };
         match self.managed.get_mut(&stat.pid) {
             Some(owned) => (owned.wanted, owned.root) = now,
-            None => self.claim(stat.pid, Some(stat.start), now, proc, notice)?,
+            None => self.claim(stat.pid, Some(stat.start), now, proc, watcher)?,
         }
         Ok(true)
     }
@@ -260,11 +260,11 @@ impl ProcessTable {
         mut start: Option<u64>,
         (wanted, root): (usize, Root),
         proc: &Proc,
-        notice: &Watcher,
+        watcher: &Watcher,
     ) -> io::Result<()> {
         let mut exit = None;
         if proc.own && start.is_some() {
-            exit = notice.watch_exit(Exit::Process(pid), self.managed.len());
+            exit = watcher.watch_exit(Exit::Process(pid), self.managed.len());
             // The number may have become another process's before the descriptor was opened.
             if exit.is_some() && proc.stat(pid)?.map(|stat| stat.start) != start {
                 (exit, start) = (None, None);

@@ -127,32 +127,34 @@ mod tests {
 
     use super::*;
 
+    fn same(btf: &Btf<'_>, name: &str, size: usize) {
+        let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
+        assert_eq!(found.size(), size, "{name}");
+    }
+
+    fn places(btf: &Btf<'_>, name: &str) -> Vec<(String, usize)> {
+        let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
+        found
+            .iter()
+            .map(|member| match member.attr {
+                types::MemberAttr::Normal { offset } => (
+                    member.name.unwrap().to_str().unwrap().to_owned(),
+                    usize::try_from(offset / 8).unwrap(),
+                ),
+                types::MemberAttr::BitField { .. } => panic!("{name} has bit fields"),
+            })
+            .collect()
+    }
+
     /// The compiled structures of `intf.h` have these sizes, and each member has its place.
     #[test]
     fn both_sides_have_the_same_structures() {
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/scheduler.bpf.o")).unwrap();
-        let same = |name: &str, size: usize| {
-            let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
-            assert_eq!(found.size(), size, "{name}");
-        };
-        let places = |name: &str| -> Vec<(String, usize)> {
-            let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
-            found
-                .iter()
-                .map(|member| match member.attr {
-                    types::MemberAttr::Normal { offset } => (
-                        member.name.unwrap().to_str().unwrap().to_owned(),
-                        usize::try_from(offset / 8).unwrap(),
-                    ),
-                    types::MemberAttr::BitField { .. } => panic!("{name} has bit fields"),
-                })
-                .collect()
-        };
         /// Each member, by its name, with its offset on this side.
         macro_rules! members {
             ($name:literal, $of:ty: $($member:ident)*) => {
                 let ours = vec![$((stringify!($member).to_owned(), std::mem::offset_of!($of, $member))),*];
-                assert_eq!(places($name), ours, $name);
+                assert_eq!(places(&btf, $name), ours, $name);
             };
         }
         members!("settings", Settings: quantum patience wake_after wake_bytes cpus counters scheduling);
@@ -163,14 +165,14 @@ mod tests {
         members!("span", Span: since kind key tid epoch parted read values);
         members!("counts", Counts: lost);
         members!("ended", Ended: kind padding code reason message);
-        same("settings", size_of::<Settings>());
-        same("turn", size_of::<Turn>());
-        same("finished_turn", size_of::<FinishedTurn>());
-        same("command", size_of::<Command>());
-        same("control", size_of::<Control>());
-        same("span", size_of::<Span>());
-        same("counts", size_of::<Counts>());
-        same("ended", size_of::<Ended>());
+        same(&btf, "settings", size_of::<Settings>());
+        same(&btf, "turn", size_of::<Turn>());
+        same(&btf, "finished_turn", size_of::<FinishedTurn>());
+        same(&btf, "command", size_of::<Command>());
+        same(&btf, "control", size_of::<Control>());
+        same(&btf, "span", size_of::<Span>());
+        same(&btf, "counts", size_of::<Counts>());
+        same(&btf, "ended", size_of::<Ended>());
         let ops = btf.type_by_name::<types::Struct<'_>>("sched_ext_ops").unwrap();
         let first: Vec<_> = ops.iter().take(2).map(|m| m.name.unwrap().to_owned()).collect();
         assert_eq!(first, ["flags", "timeout_ms"]);

@@ -83,6 +83,10 @@ fn cpus_go_from_group_to_group() {
     assert_eq!(shell.cat("a/cpus_list"), "\n");
 }
 
+fn rmid(shell: &Shell, cpu: u32) -> u32 {
+    shell.resctrl.class_of_cpu(cpu).rmid
+}
+
 /// `cpus_mon_write`.
 #[test]
 fn cpus_of_a_mon_group_are_its_parents() {
@@ -96,8 +100,7 @@ fn cpus_of_a_mon_group_are_its_parents() {
     shell.set("1-2", "a/mon_groups/m/cpus_list");
     shell.set("2", "a/mon_groups/n/cpus_list");
     assert_eq!(shell.cat("a/mon_groups/m/cpus_list"), "1\n");
-    let rmid = |cpu| shell.resctrl.class_of_cpu(cpu).rmid;
-    assert_eq!((rmid(0), rmid(1), rmid(2), rmid(3)), (0, 2, 3, 0));
+    assert_eq!((rmid(&shell, 0), rmid(&shell, 1), rmid(&shell, 2), rmid(&shell, 3)), (0, 2, 3, 0));
     shell.set("", "a/mon_groups/m/cpus_list");
     assert_eq!(shell.resctrl.class_of_cpu(1).rmid, 1, "its parent's");
 }

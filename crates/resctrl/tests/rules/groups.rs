@@ -1,5 +1,5 @@
 use fairways_resctrl::platform::Platform;
-use fairways_resctrl::rules::{Caller, Errno};
+use fairways_resctrl::rules::{Attributes, Caller, Errno};
 
 use crate::shell::Shell;
 
@@ -157,6 +157,10 @@ fn only_groups_are_removed() {
     }
 }
 
+fn attributes_of(shell: &Shell, path: &str) -> Attributes {
+    shell.resctrl.attributes(shell.node(path)).unwrap()
+}
+
 /// `rdtgroup_kn_set_ugid`: the files of a group belong to its maker.
 #[test]
 fn a_group_belongs_to_its_maker() {
@@ -164,7 +168,6 @@ fn a_group_belongs_to_its_maker() {
     shell.caller = Caller { thread: 200, uid: 1000, gid: 1001 };
     let root = shell.resctrl.root();
     shell.resctrl.mkdir_with_mode(root, "g", 0o700, &shell.caller, &mut shell.world).unwrap();
-    let of = |path: &str| shell.resctrl.attributes(shell.node(path)).unwrap();
     for (path, mode) in [
         ("g", 0o700),
         ("g/mon_groups", 0o700),
@@ -173,7 +176,7 @@ fn a_group_belongs_to_its_maker() {
         ("g/size", 0o444),
         ("g/mon_data/mon_L3_01/llc_occupancy", 0o444),
     ] {
-        let attributes = of(path);
+        let attributes = attributes_of(&shell, path);
         assert_eq!((attributes.mode, attributes.uid, attributes.gid), (mode, 1000, 1001), "{path}");
     }
     // `kernfs_create_root`; files in the root have its permissions.
@@ -185,6 +188,10 @@ fn a_group_belongs_to_its_maker() {
         ("tasks", 0o644),
         ("info/L3/cbm_mask", 0o444),
     ] {
-        assert_eq!((of(path).mode, of(path).uid), (mode, 0), "{path}");
+        assert_eq!(
+            (attributes_of(&shell, path).mode, attributes_of(&shell, path).uid),
+            (mode, 0),
+            "{path}"
+        );
     }
 }

@@ -59,18 +59,21 @@ impl Judge {
 
     pub(crate) fn verdict(&self) -> Verdict {
         let bytes = self.verdict.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
-        let word = |i: usize| u64::from_ne_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap());
         Verdict {
-            switches: word(0),
-            confined: word(1),
-            wrong: word(2),
-            last_wrong: word(3),
-            stayed: word(4),
-            last_stayed: word(5),
+            switches: word(&bytes, 0),
+            confined: word(&bytes, 1),
+            wrong: word(&bytes, 2),
+            last_wrong: word(&bytes, 3),
+            stayed: word(&bytes, 4),
+            last_stayed: word(&bytes, 5),
         }
     }
 }
 
 fn program<'o>(object: &'o Object, name: &str) -> ProgramMut<'o> {
     object.progs_mut().find(|program| program.name() == OsStr::new(name)).unwrap()
+}
+
+fn word(bytes: &[u8], i: usize) -> u64 {
+    u64::from_ne_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap())
 }

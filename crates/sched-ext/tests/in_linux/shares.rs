@@ -82,6 +82,11 @@ pub(crate) fn follow_weights() {
     assert!(median(&mut errors) < 0.08 && percentile(&mut errors, 95) < 0.20, "{errors:?}");
 }
 
+fn renew(quantum: Duration, scheduler: &mut Scheduler, thread: i32) {
+    scheduler.turns(&mut Records::default()).unwrap();
+    scheduler.order(thread, quantum * 4).unwrap();
+}
+
 /// Threads that share no CPU progress at different speeds: a thread alone on CPU 0 with four quanta
 /// ordered per turn is far behind one alone on CPU 3. A thread that comes to CPU 0 then has its
 /// part of it at once, whether it is new, or woken, or was among the others before.
@@ -92,13 +97,9 @@ pub(crate) fn apart() {
     take(&scheduler, &workers);
     scheduler.allow(workers[0].tid, &[0b0001]).unwrap();
     scheduler.allow(workers[1].tid, &[0b1000]).unwrap();
-    let renew = |scheduler: &mut Scheduler, thread: i32| {
-        scheduler.turns(&mut Records::default()).unwrap();
-        scheduler.order(thread, quantum * 4).unwrap();
-    };
     let ordered = workers[0].tid;
     for _ in 0..6 {
-        shares(&workers, || renew(&mut scheduler, ordered));
+        shares(&workers, || renew(quantum, &mut scheduler, ordered));
     }
     // A new one; one that slept nearly all the time, and was on CPU 3.
     workers.push(Worker::spins());
@@ -118,15 +119,15 @@ pub(crate) fn apart() {
         scheduler.allow(worker.tid, &[if key == 2 { 0b0001 } else { 0b1000 }]).unwrap();
         scheduler.enter(worker.tid).unwrap();
     }
-    shares(&workers, || renew(&mut scheduler, ordered));
-    let new = on_cpu_0(&shares(&workers, || renew(&mut scheduler, ordered)), &[0, 2]);
+    shares(&workers, || renew(quantum, &mut scheduler, ordered));
+    let new = on_cpu_0(&shares(&workers, || renew(quantum, &mut scheduler, ordered)), &[0, 2]);
     print(&format!(
         "a new thread has {:.3} of a CPU whose other thread has four quanta a turn",
         new[1]
     ));
     scheduler.allow(workers[3].tid, &[0b0001]).unwrap();
-    shares(&workers, || renew(&mut scheduler, ordered));
-    let moved = on_cpu_0(&shares(&workers, || renew(&mut scheduler, ordered)), &[0, 2, 3]);
+    shares(&workers, || renew(quantum, &mut scheduler, ordered));
+    let moved = on_cpu_0(&shares(&workers, || renew(quantum, &mut scheduler, ordered)), &[0, 2, 3]);
     print(&format!(
         "with one that was let come there, they have {:.3} and {:.3}",
         moved[1], moved[2]
@@ -162,6 +163,12 @@ pub(crate) fn long_orders() {
     assert_eq!(scheduler.ended(), None);
 }
 
+fn raise(scheduler: &Scheduler, which: &[Worker], raised: bool) {
+    for worker in which {
+        scheduler.raise(worker.tid, raised).unwrap();
+    }
+}
+
 /// Eight threads spin, and four of them are raised: these have the CPUs, without the others being
 /// forgotten for good; and a raised thread that sleeps does not wait for a turn to end.
 pub(crate) fn raised_go_first() {
@@ -169,12 +176,7 @@ pub(crate) fn raised_go_first() {
     let scheduler = load(&settings);
     let workers: Vec<Worker> = (0..8).map(|_| Worker::spins()).collect();
     take(&scheduler, &workers);
-    let raise = |which: &[Worker], raised: bool| {
-        for worker in which {
-            scheduler.raise(worker.tid, raised).unwrap();
-        }
-    };
-    raise(&workers[..4], true);
+    raise(&scheduler, &workers[..4], true);
     shares(&workers, || ());
     let raised: f64 = shares(&workers, || ())[..4].iter().sum();
     print(&format!("raised threads had {raised:.3} of the CPU time"));
@@ -188,7 +190,7 @@ pub(crate) fn raised_go_first() {
             .all(|(worker, before)| worker.rounds() > *before)),
         "a thread was forgotten"
     );
-    raise(&workers[..4], false);
+    raise(&scheduler, &workers[..4], false);
     shares(&workers, || ());
     let before: f64 = shares(&workers, || ())[..4].iter().sum();
     print(&format!("raised no longer, {before:.3}"));
@@ -199,13 +201,13 @@ pub(crate) fn raised_go_first() {
     for (index, worker) in workers.iter().enumerate() {
         scheduler.allow(worker.tid, &[if index < 2 { 0b1000 } else { 0b0111 }]).unwrap();
     }
-    raise(&workers[..1], true);
+    raise(&scheduler, &workers[..1], true);
     shares(&workers, || ());
     let two = shares(&workers, || ());
     let first = two[0] / (two[0] + two[1]);
     print(&format!("of a CPU that two have, the one that is raised had {first:.3}"));
     assert!(first > 0.9, "{two:?}");
-    raise(&workers[..1], false);
+    raise(&scheduler, &workers[..1], false);
     for worker in &workers {
         scheduler.allow(worker.tid, &[]).unwrap();
     }
