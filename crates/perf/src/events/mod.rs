@@ -91,7 +91,7 @@ struct Table {
 }
 
 impl Table {
-    fn to_events(&self) -> ProcessorEvents {
+    fn processor_events(&self) -> ProcessorEvents {
         let mut events: Vec<Event> = self
             .events
             .iter()
@@ -139,14 +139,14 @@ pub fn for_cpu(cpu: &Cpu) -> ProcessorEvents {
         Vendor::Arm { implementer, part } => arm::for_part(*implementer, *part),
         Vendor::Other(_) => None,
     };
-    table.map_or_else(generic::events, |table| table.to_events())
+    table.map_or_else(generic::events, |table| table.processor_events())
 }
 
 /// Every table, for documentation.
 #[must_use]
 pub fn all() -> Vec<ProcessorEvents> {
     let tables = intel::TABLES.iter().chain(amd::TABLES).chain(arm::TABLES);
-    tables.map(|table| table.to_events()).chain([generic::events()]).collect()
+    tables.map(|table| table.processor_events()).chain([generic::events()]).collect()
 }
 
 #[cfg(test)]

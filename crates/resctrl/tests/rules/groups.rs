@@ -158,7 +158,7 @@ fn only_groups_are_removed() {
 }
 
 fn attributes_of(shell: &Shell, path: &str) -> Attributes {
-    shell.resctrl.attributes(shell.node(path)).unwrap()
+    shell.resctrl.attributes(shell.node(path)).expect("it exists")
 }
 
 /// `rdtgroup_kn_set_ugid`: the files of a group belong to its maker.

@@ -218,7 +218,7 @@ fn mpam_has_both_ids_in_one_value() {
 }
 
 fn percent(shell: &Shell) -> u32 {
-    shell.resctrl.bandwidth(Resource::Mb, 1, 0).unwrap()
+    shell.resctrl.bandwidth(Resource::Mb, 1, 0).expect("a limit")
 }
 
 /// `update_mba_bw`: a step down while more is moved than allowed, a step up when there would still
