@@ -8,6 +8,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use common::{Mounted, can_mount, chip, lockstep, mounted};
+use fairways_core::Counters;
 use fairways_emulator::{Client, Settings};
 
 const MS: Duration = Duration::from_millis(1);

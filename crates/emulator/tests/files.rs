@@ -400,7 +400,7 @@ fn it_is_mounted_on_an_empty_directory_once() {
     assert!(error_of(&file).contains("expected a directory"));
     assert!(error_of(folder.path()).contains("expected an empty directory"));
     assert!(error_of(&folder.path().join("none")).contains("No such file"));
-    let options = Settings { options: "nonesuch".to_owned(), ..settings() };
+    let options = Settings { options: "nonesuch".to_owned(), ..idle_lab() };
     let dir = folder.path().join("dir");
     fs::create_dir(&dir).unwrap();
     let why = Emulator::start(&dir, options).err().unwrap();

@@ -104,7 +104,7 @@ struct Worker {
 
 impl Worker {
     fn start() -> Self {
-        let ((orders, ordered), (finish, done), (send_iidold)) = (channel(), channel(), channel());
+        let ((orders, ordered), (finish, done), (send_id, id)) = (channel(), channel(), channel());
         let handle = thread::spawn(move || {
             send_id.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
             for times in ordered {
